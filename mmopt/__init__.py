@@ -1,0 +1,115 @@
+"""mmopt: a convex-program compiler for the matrix mechanism of differential privacy.
+
+The names below are resolved on first use (PEP 562), so that ``import mmopt`` and ``mmopt --help``
+load neither numpy nor a solver.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mmopt.data import data_vector
+    from mmopt.errors import (
+        DataError,
+        Error,
+        Location,
+        OptionError,
+        PrivacyError,
+        ProgramError,
+        ResultError,
+        SolverError,
+        TooLargeError,
+        WorkloadError,
+    )
+    from mmopt.language import Program
+    from mmopt.mechanism import build_manifest, measure, plan, write_release
+    from mmopt.pipeline import compare, solve
+    from mmopt.queries import Attribute, Domain, Strategy, Workload
+    from mmopt.results import Solution
+    from mmopt.spec import Privacy, Request, load_request
+
+    __version__: str
+
+__all__ = [
+    "Attribute",
+    "DataError",
+    "Domain",
+    "Error",
+    "Location",
+    "OptionError",
+    "Privacy",
+    "PrivacyError",
+    "Program",
+    "ProgramError",
+    "Request",
+    "ResultError",
+    "Solution",
+    "SolverError",
+    "Strategy",
+    "TooLargeError",
+    "Workload",
+    "WorkloadError",
+    "__version__",
+    "build_manifest",
+    "compare",
+    "data_vector",
+    "load_request",
+    "measure",
+    "plan",
+    "solve",
+    "write_release",
+]
+
+_HOMES = {
+    "mmopt.data": ("data_vector",),
+    "mmopt.errors": (
+        "DataError",
+        "Error",
+        "Location",
+        "OptionError",
+        "PrivacyError",
+        "ProgramError",
+        "ResultError",
+        "SolverError",
+        "TooLargeError",
+        "WorkloadError",
+    ),
+    "mmopt.language": ("Program",),
+    "mmopt.mechanism": ("build_manifest", "measure", "plan", "write_release"),
+    "mmopt.pipeline": ("compare", "solve"),
+    "mmopt.queries": ("Attribute", "Domain", "Strategy", "Workload"),
+    "mmopt.results": ("Solution",),
+    "mmopt.spec": ("Privacy", "Request", "load_request"),
+}
+
+# Type checkers read the imports above; a visible __getattr__ would let them accept any name at all.
+if not TYPE_CHECKING:
+
+    def __getattr__(name):
+        if name == "__version__":
+            return _version()
+        for module, names in _HOMES.items():
+            if name in names:
+                value = getattr(importlib.import_module(module), name)
+                globals()[name] = value
+                return value
+        # With name and obj set, the interpreter suggests the nearest name of __dir__.
+        raise AttributeError(
+            f"module 'mmopt' has no attribute {name!r}", name=name, obj=sys.modules[__name__]
+        )
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("mmopt")
+    except PackageNotFoundError:  # read from a folder on the path, without any install
+        return "0+not-installed"

@@ -1,0 +1,181 @@
+"""Binding: the givens of a program become numbers, from the workload or from the caller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from mmopt.errors import OptionError, WorkloadError, suggest
+from mmopt.language import Checked, check, evaluate, violation
+from mmopt.language.numeric import Array
+from mmopt.language.program import Program
+from mmopt.language.tree import Assignment, Declaration
+from mmopt.queries import Workload
+
+__all__ = ["Instance", "bind", "with_lets"]
+
+# A requirement on the givens (say W Q⁺ Q = W) holds when it is off by less than this, relatively.
+REQUIREMENT = 1e-8
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A checked program with numbers for its givens, dimensions and lets in ``env``."""
+
+    checked: Checked
+    workload: Workload
+    env: Mapping[str, Any]
+    own: frozenset[str]  # givens that the caller passed
+
+    @property
+    def program(self) -> Program:
+        return self.checked.program
+
+    def sizes(self) -> dict[str, int]:
+        """The dimensions by name."""
+        return {name: value for name, value in self.env.items() if isinstance(value, int)}
+
+
+def _targets(workload: Workload) -> Array:
+    found = workload.targets[np.isfinite(workload.targets)]
+    if not len(found):
+        raise WorkloadError(
+            "the program asks for accuracy targets and no query of the workload has one",
+            hint="write max_variance beside the queries, or pass targets= to Workload.from_matrix",
+        )
+    return found
+
+
+def _representation(workload: Workload) -> Array:
+    _targets(workload)
+    rows = workload.representation[np.isfinite(workload.targets)]
+    if len(rows) < workload.m and np.linalg.matrix_rank(rows) < workload.rank:
+        raise WorkloadError(
+            "some queries have no target and cannot be derived from those that have one, so their "
+            f"variance would have no limit ({workload.m - len(rows)} of {workload.m} queries have none)",
+            hint="give them a target (max_variance), or leave them out",
+        )
+    return rows
+
+
+_SOURCES: Mapping[str, Callable[[Workload], Array]] = MappingProxyType(
+    {
+        "workload.matrix": lambda w: w.matrix,
+        "workload.root": lambda w: w.root,
+        "workload.gram": lambda w: w.gram,
+        "workload.weights": lambda w: w.weights,
+        "workload.targets": _targets,
+        "workload.basis": lambda w: w.basis,
+        "workload.representation": _representation,
+        "workload.eigenqueries": lambda w: w.eigenqueries,
+        "workload.eigenvalues": lambda w: w.eigenvalues,
+    }
+)
+
+
+def bind(program: Program | Checked, workload: Workload, givens: Mapping[str, Any] | None = None) -> Instance:
+    """Check the program and fill in its givens.
+
+    ``givens`` passes arrays (or numbers) by name, in place of a source or for a given without one.
+
+    Raises
+    ------
+    ProgramError : the program does not check.
+    OptionError : a given that the program does not have, that is missing, or of the wrong shape.
+    WorkloadError : the workload lacks what the program asks (accuracy targets).
+    TooLargeError : a source that would not fit in memory.
+    """
+    checked = program if isinstance(program, Checked) else check(program)
+    program = checked.program
+    passed = dict(givens or {})
+    names = [d.name for d in program.givens] + [p.name for p in program.parameters]
+    for name in passed:
+        if name not in names:
+            raise OptionError(f"'{program.name}' has no given '{name}'", hint=suggest(name, names))
+    env: dict[str, Any] = {}
+    for d in program.givens:
+        env[d.name] = _given(program, d, workload, passed, env)
+    for parameter in program.parameters:
+        env[parameter.name] = _parameter(parameter, passed, env)
+    env = with_lets(checked, env)
+    for constraint in program.requires:
+        off = violation(constraint, env)
+        if off > REQUIREMENT:
+            raise OptionError(
+                f"'{program.name}' requires '{constraint.name}' of what is given, and it is off by {off:.1e}",
+                where=program.source.locate(constraint.span),
+                hint="give other design queries: independent rows from which every query can be derived",
+            )
+    return Instance(checked, workload, MappingProxyType(env), frozenset(passed))
+
+
+def with_lets(checked: Checked, env: Mapping[str, Any]) -> dict[str, Any]:
+    """The environment with every ``let`` computed, and the dimensions that typed lets introduce."""
+    out = dict(env)
+    for let in checked.program.lets:
+        value = evaluate(let.expr, out)
+        out[let.name] = value
+        if let.declared:
+            for dim, size in zip(let.declared.dims, np.shape(value), strict=True):
+                if len(dim.symbols) == 1:
+                    out.setdefault(next(iter(dim.symbols)), int(size))
+    return out
+
+
+def _given(program: Program, d: Declaration, workload: Workload, passed: Mapping[str, Any], env: dict[str, Any]) -> Any:
+    if d.name in passed:
+        value = passed[d.name]
+    elif d.source:
+        value = _SOURCES[d.source](workload)
+    else:
+        raise OptionError(
+            f"'{program.name}' needs the given '{d.name}'" + (f" ({d.doc})" if d.doc else ""),
+            where=program.source.locate(d.span),
+            hint=f"pass it: givens={{'{d.name}': …}} or --given {d.name}=FILE",
+        )
+    try:
+        array = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        raise OptionError(f"the given '{d.name}' is not an array of numbers") from None
+    return _fitted(program, d, array, env)
+
+
+def _fitted(program: Program, d: Declaration, array: Array, env: dict[str, Any]) -> Any:
+    where = program.source.locate(d.span)
+    if array.ndim != len(d.dims):
+        message = f"the given '{d.name}' has shape {array.shape}, a {d.kind} is declared"
+        raise OptionError(message, where=where)
+    for dim, size in zip(d.dims, array.shape, strict=True):
+        free = dim.symbols - set(env)
+        if free and len(dim.terms) == 1 and len(dim.symbols) == 1:
+            env[next(iter(free))] = int(size)
+        elif dim.value(env) != size:
+            message = f"the given '{d.name}' has shape {array.shape}; {dim} is {dim.value(env)} here, not {size}"
+            raise OptionError(message, where=where)
+    if not np.isfinite(array).all():
+        raise OptionError(f"the given '{d.name}' has entries that are NaN or infinite", where=where)
+    if d.sign and (array.min(initial=1.0) < 0 or (d.sign == ">" and array.min(initial=1.0) <= 0)):
+        smallest = array.min()
+        raise OptionError(f"the given '{d.name}' is declared {d.sign} 0, its smallest entry is {smallest:g}", where=where)
+    if d.kind == "psd":
+        values = np.linalg.eigvalsh((array + array.T) / 2)
+        if not np.allclose(array, array.T) or values[0] < -1e-9 * max(values[-1], 0.0):
+            raise OptionError(f"the given '{d.name}' is declared psd and is not", where=where)
+    return array if array.ndim else float(array)
+
+
+def _parameter(parameter: Assignment, passed: Mapping[str, Any], env: Mapping[str, Any]) -> float | int:
+    value = passed.get(parameter.name, None)
+    if value is None:
+        value = evaluate(parameter.expr, env)
+    number = float(np.asarray(value, dtype=float))
+    whole = parameter.declared is not None and parameter.declared.kind == "dim"
+    if whole and (number != int(number) or number < 1):
+        raise OptionError(f"the parameter '{parameter.name}' is a dimension, not {number:g}")
+    return int(number) if whole else number
+
+

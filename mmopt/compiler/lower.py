@@ -1,0 +1,198 @@
+"""Lowering: an instance becomes a cvxpy problem, with handles on its variables and constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from mmopt.compiler.bind import Instance
+from mmopt.compiler.shape import Line, implied_psd, line, scope_of, trace_inverse
+from mmopt.language import ATOMS, evaluate
+from mmopt.language.infer import Scope, infer
+from mmopt.language.numeric import factor
+from mmopt.language.tree import Apply, Block, Expr, Index, Name, Number, Relation, chain
+
+__all__ = ["Lowered", "lower"]
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A cvxpy problem and, by the program's names, its variables and constraints."""
+
+    problem: Any
+    variables: Mapping[str, Any]
+    constraints: Mapping[str, list[Any]]
+
+
+@dataclass
+class _Lowering:
+    cp: ModuleType
+    instance: Instance
+    variables: dict[str, Any]
+    extra: list[Any] = field(default_factory=list)
+    blocks: list[tuple[Expr, Any]] = field(default_factory=list)
+
+    def expr(self, e: Expr, scope: Scope, env: Mapping[str, Any]) -> Any:
+        """A cvxpy expression, or a numpy value when nothing chosen occurs."""
+        if isinstance(e, Name) and e.id in self.variables:
+            return self.variables[e.id]
+        if infer(e, scope).is_constant:
+            return evaluate(e, env)
+        match e:
+            case Index(base=base, items=items):
+                at = tuple(slice(None) if i is None else int(evaluate(i, env)) for i in items)
+                return self.expr(base, scope, env)[at]
+            case Block():
+                return self.block(e, scope, env)
+            case Apply(atom="trace"):
+                found = trace_inverse(e, scope)
+                if found:
+                    return self.trace_inverse(*found, scope, env)
+            case Apply(atom="inv", args=(inner,)):
+                return self.epigraph(e, inner, scope, env)
+            case Apply(atom="root", args=(inner,)):
+                return self.hypograph(e, inner, scope, env)
+            case Apply(atom="diag", args=(Apply(atom="matmul") as product,)):
+                return self.diagonal(product, scope, env)
+            case _:
+                pass
+        assert isinstance(e, Apply)
+        form = ATOMS[e.atom].cvxpy
+        assert form is not None, e.atom
+        args = [self.cp.Constant(a) if isinstance(a, int | float | np.ndarray) else a for a in (self.expr(a, scope, env) for a in e.args)]
+        return form(self.cp, *args, **dict(e.options))
+
+    def product(self, factors: list[Expr], scope: Scope, env: Mapping[str, Any]) -> Any:
+        out = self.expr(factors[0], scope, env)
+        for f in factors[1:]:
+            out = out @ self.expr(f, scope, env)
+        return out
+
+    def diagonal(self, e: Apply, scope: Scope, env: Mapping[str, Any]) -> Any:
+        """``diag(A @ F @ B)`` without forming the product: the row sums of (A @ F) * B.T."""
+        factors = chain(e)
+        left = self.product(factors[:-1], scope, env)
+        right = self.expr(factors[-1], scope, env)
+        return self.cp.sum(self.cp.multiply(left, right.T), axis=1)
+
+    def block(self, e: Block, scope: Scope, env: Mapping[str, Any]) -> Any:
+        rows = []
+        for line_ in e.rows:
+            entries = []
+            for entry in line_:
+                kind = infer(entry, scope)
+                shape = tuple(d.value(self.sizes(env)) for d in kind.block_shape)
+                value = self.expr(entry, scope, env)
+                constant = isinstance(value, int | float | np.ndarray)
+                entries.append(np.reshape(value, shape) if constant else self.cp.reshape(value, shape, order="C"))
+            rows.append(entries)
+        return self.cp.bmat(rows)
+
+    def sizes(self, env: Mapping[str, Any]) -> dict[str, int]:
+        return {n: v for n, v in env.items() if isinstance(v, int)}
+
+    def trace_inverse(
+        self, inner: Expr, left: list[Expr], right: list[Expr], scope: Scope, env: Mapping[str, Any]
+    ) -> Any:
+        """``tr(P inv(F))`` with P = M Mᵀ as one block [[F, M], [Mᵀ, T]] and the trace of T."""
+        f = self.expr(inner, scope, env)
+        side = infer(inner, scope).dims[0].value(self.sizes(env))
+        r = self.product(right, scope, env) if right else np.eye(side)
+        lt = self.product(left, scope, env) if left else np.eye(side)
+        if np.shape(r) == np.shape(lt.T) and np.array_equal(r, lt.T):
+            m = r
+        else:
+            m = factor(r @ lt).T
+        # More columns than rows say no more than a square root of M Mᵀ does.
+        if m.shape[1] > m.shape[0]:
+            m = np.linalg.qr(m.T, mode="r").T
+        return self.cp.matrix_frac(m, f)
+
+    def epigraph(self, e: Expr, inner: Expr, scope: Scope, env: Mapping[str, Any]) -> Any:
+        """Y with Y >= inv(F) in the Loewner order, one for all places where inv(F) stands."""
+        return self.shared(e, inner, scope, env, lambda y, f, i: [[y, i], [i, f]])
+
+    def hypograph(self, e: Expr, inner: Expr, scope: Scope, env: Mapping[str, Any]) -> Any:
+        """S with S <= root(F): from S S <= F, since the root is monotone."""
+        return self.shared(e, inner, scope, env, lambda s, f, i: [[f, s], [s, i]])
+
+    def shared(self, e: Expr, inner: Expr, scope: Scope, env: Mapping[str, Any], form: Any) -> Any:
+        for known, variable in self.blocks:
+            if known == e:
+                return variable
+        f = self.expr(inner, scope, env)
+        side = infer(e, scope).dims[0].value(self.sizes(env))
+        variable = self.cp.Variable((side, side), symmetric=True)
+        self.extra.append(self.cp.bmat(form(variable, f, np.eye(side))) >> 0)
+        self.blocks.append((e, variable))
+        return variable
+
+    def line(self, decided: Line) -> list[Any]:
+        """The cvxpy constraints of one constraint of the program."""
+        family = decided.constraint.family
+        if not decided.loop:
+            index = family.index if family else ""
+            scope = scope_of(self.instance.checked, index)
+            if decided.pair:
+                return [self.second_order(decided.pair, scope, family, self.instance.env)]
+            return [self.relation(decided.relation, scope, self.instance.env)]
+        assert family is not None
+        scope = scope_of(self.instance.checked, family.index)
+        out = []
+        for i in range(family.dim.value(self.sizes(self.instance.env))):
+            env = {**self.instance.env, family.index: i}
+            if decided.pair:
+                out.append(self.second_order(decided.pair, scope, None, env))
+            else:
+                out.append(self.relation(decided.relation, scope, env))
+        return out
+
+    def second_order(self, pair: tuple[Expr, Expr, Expr], scope: Scope, family: Any, env: Mapping[str, Any]) -> Any:
+        """[[a, b], [b, c]] psd is ‖(2b, a - c)‖ <= a + c."""
+        size = family.dim.value(self.sizes(env)) if family else 1
+        a, b, c = (self.expr(e, scope, env) for e in pair)
+        wide = [self.cp.reshape(e + np.zeros(size), (size,), order="C") for e in (a + c, 2 * b, a - c)]
+        return self.cp.SOC(wide[0], self.cp.vstack(wide[1:]), axis=0)
+
+    def relation(self, r: Relation, scope: Scope, env: Mapping[str, Any]) -> Any:
+        left, right = self.expr(r.left, scope, env), self.expr(r.right, scope, env)
+        match r.op:
+            case "<=":
+                return left <= right
+            case ">=":
+                return left >= right
+            case "==":
+                return left == right
+            case ">>":
+                return (left if isinstance(r.right, Number) else left - right) >> 0
+        return (right if isinstance(r.left, Number) else right - left) >> 0
+
+
+def lower(instance: Instance) -> Lowered:
+    """Build the cvxpy problem of a (scaled) instance. Imports cvxpy, which takes a second or two."""
+    import cvxpy
+
+    program = instance.program
+    sizes = instance.sizes()
+    variables: dict[str, Any] = {}
+    psd: list[Any] = []
+    implied = implied_psd(instance.checked)
+    for d in program.choose:
+        shape = tuple(dim.value(sizes) for dim in d.dims)
+        symmetric = d.kind in ("psd", "symmetric")
+        variable = cvxpy.Variable(shape, name=d.name, symmetric=symmetric, nonneg=bool(d.sign))
+        variables[d.name] = variable
+        if d.kind == "psd" and d.name not in implied:
+            psd.append(variable >> 0)
+    lowering = _Lowering(cvxpy, instance, variables)
+    scope = scope_of(instance.checked)
+    assert program.objective is not None
+    objective = lowering.expr(program.objective, scope, instance.env)
+    constraints = {c.name: lowering.line(line(instance.checked, c)) for c in program.constraints}
+    sense = cvxpy.Minimize if program.sense == "minimize" else cvxpy.Maximize
+    everything = [*psd, *lowering.extra, *(c for group in constraints.values() for c in group)]
+    return Lowered(cvxpy.Problem(sense(objective), everything), variables, constraints)

@@ -1,0 +1,73 @@
+"""Scaling: the same program with numbers near one, and the way back, exactly.
+
+First-order solvers need it (`all ranges` over 32 cells: 16,550 iterations as given, 75 scaled). The
+compiler owns it, so that no program file has to speak of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from mmopt.compiler.bind import Instance, with_lets
+from mmopt.compiler.units import SOURCE_UNITS, Units, infer_units
+from mmopt.language.numeric import nuclear
+
+__all__ = ["Scaling", "scale"]
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Factors: original variable = factor * scaled variable, and so for multipliers and objective."""
+
+    variables: Mapping[str, float]
+    multipliers: Mapping[str, float]
+    objective: float
+    scales: Mapping[str, float]
+
+
+def _scales(instance: Instance) -> dict[str, float]:
+    """The queries' scale makes columns of length one; the targets', a privacy cost near one.
+
+    The cost is estimated by its lower bound at uniform multipliers (the certificate of
+    ``fitness_for_use``): the covariance and its inverse are then of the same size.
+    """
+    w = instance.workload
+    queries = float(np.sqrt(np.sum(w.root**2) / w.n))
+    finite = np.isfinite(w.targets)
+    if not finite.any() or not any(d.source == "workload.targets" for d in instance.program.givens):
+        return {"queries": queries, "targets": 1.0}
+    rows = w.representation[finite] / np.sqrt(w.targets[finite] * finite.sum())[:, None]
+    cost = nuclear(rows @ w.basis) ** 2 / w.n
+    return {"queries": queries, "targets": queries**2 / cost}
+
+
+def scale(instance: Instance) -> tuple[Instance, Scaling]:
+    """The scaled instance and the way back; factors of one when the units of the program disagree."""
+    program = instance.program
+    units = infer_units(program, {name: {} for name in instance.own})
+    if units is None:
+        one = {d.name: 1.0 for d in program.choose}
+        return instance, Scaling(one, {c.name: 1.0 for c in program.constraints}, 1.0, {})
+    scales = _scales(instance)
+    env: dict[str, Any] = dict(instance.env)
+    for d in program.givens:
+        if d.name not in instance.own:
+            env[d.name] = env[d.name] / units.factor(SOURCE_UNITS.get(d.source, {}), scales)
+    kept = {name: env[name] for name in env if name not in {let.name for let in program.lets}}
+    scaled = Instance(instance.checked, instance.workload, MappingProxyType(with_lets(instance.checked, kept)), instance.own)
+    return scaled, _scaling(units, scales)
+
+
+def _scaling(units: Units, scales: Mapping[str, float]) -> Scaling:
+    objective = units.factor(units.objective, scales)
+    return Scaling(
+        {name: units.factor(degree, scales) for name, degree in units.variables.items()},
+        {name: objective / units.factor(degree, scales) for name, degree in units.constraints.items()},
+        objective,
+        dict(scales),
+    )

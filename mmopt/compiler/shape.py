@@ -1,0 +1,202 @@
+"""How each line of a program goes to the cones, decided from the tree before anything is built.
+
+The forecast counts these lines and the lowering builds them, so that what is predicted is what is
+handed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mmopt.compiler.families import two_by_two, vectorised
+from mmopt.language import Checked
+from mmopt.language.infer import Scope, infer
+from mmopt.language.program import Program
+from mmopt.language.tree import Apply, Block, Constraint, Expr, Name, Relation, chain
+from mmopt.language.types import SCALAR, Type
+
+__all__ = ["Cone", "Line", "cones", "implied_psd", "line", "scope_of", "trace_inverse", "variables"]
+
+
+@dataclass(frozen=True)
+class Cone:
+    """``count`` cones of one kind and size. For ``nonnegative`` and ``zero`` the size is 1."""
+
+    kind: str  # "zero", "nonnegative", "second-order", "psd"
+    size: int
+    count: int
+    origin: str
+
+
+@dataclass(frozen=True)
+class Line:
+    """One constraint as it is lowered: ``relation`` once, or for each index when ``loop`` is set."""
+
+    constraint: Constraint
+    relation: Relation
+    loop: bool
+    pair: tuple[Expr, Expr, Expr] | None = None  # a 2 x 2 psd constraint, as a second-order cone
+
+
+def scope_of(checked: Checked, index: str = "") -> Scope:
+    """The names of the program with their types, and a family's index."""
+    dims = {n for d in checked.program.givens for dim in d.dims for n in dim.symbols}
+    dims |= {n for let in checked.program.lets if let.declared for dim in let.declared.dims for n in dim.symbols}
+    dims |= {p.name for p in checked.program.parameters if p.declared and p.declared.kind == "dim"}
+    types: dict[str, Type] = dict(checked.types)
+    if index:
+        types[index] = SCALAR
+    return Scope(checked.program.source, types, frozenset(dims))
+
+
+def line(checked: Checked, constraint: Constraint) -> Line:
+    """Decide how a constraint is lowered."""
+    relation = constraint.relation
+    family = constraint.family
+    scope = scope_of(checked, family.index if family else "")
+    if relation.op in (">>", "<<"):
+        pair = two_by_two(relation.left) if relation.op == ">>" and isinstance(relation.left, Block) else None
+        if pair and all(infer(e, scope).is_scalar for e in pair):
+            if family is None:
+                return Line(constraint, relation, False, pair)
+            parts = [vectorised(e, family.index) for e in pair]
+            if all(p is not None for p in parts):
+                a, b, c = (p for p in parts if p is not None)
+                return Line(constraint, relation, False, (a, b, c))
+            return Line(constraint, relation, True, pair)
+        return Line(constraint, relation, family is not None)
+    if family is None:
+        return Line(constraint, relation, False)
+    left, right = vectorised(relation.left, family.index), vectorised(relation.right, family.index)
+    if left is None or right is None:
+        return Line(constraint, relation, True)
+    return Line(constraint, Relation(left, relation.op, right, relation.span), False)
+
+
+def trace_inverse(expr: Expr, scope: Scope) -> tuple[Expr, list[Expr], list[Expr]] | None:
+    """For ``trace(L @ inv(F) @ R)`` with constant L, R and F depending on the variables: F, L, R."""
+    if not (isinstance(expr, Apply) and expr.atom == "trace"):
+        return None
+    factors = chain(expr.args[0])
+    at = [i for i, f in enumerate(factors) if not infer(f, scope).is_constant]
+    if len(at) != 1:
+        return None
+    inner = factors[at[0]]
+    if not (isinstance(inner, Apply) and inner.atom == "inv"):
+        return None
+    return inner.args[0], factors[: at[0]], factors[at[0] + 1 :]
+
+
+def curved_nodes(expr: Expr, scope: Scope) -> tuple[list[tuple[Expr, list[Expr], list[Expr]]], list[Apply]]:
+    """The traces of inverses, and the other curved matrix nodes (each needs a block of its own)."""
+    traces: list[tuple[Expr, list[Expr], list[Expr]]] = []
+    nodes: list[Apply] = []
+
+    def visit(e: Expr) -> None:
+        found = trace_inverse(e, scope)
+        if found:
+            traces.append(found)
+            visit(found[0])
+            return
+        if isinstance(e, Apply) and e.atom in ("inv", "root") and not infer(e, scope).is_constant and e not in nodes:
+            nodes.append(e)
+        if isinstance(e, Apply):
+            for a in e.args if e.atom not in ("eye", "ones") else ():
+                visit(a)
+
+    visit(expr)
+    return traces, nodes
+
+
+def _expressions(checked: Checked) -> list[tuple[Expr, str, str]]:
+    program = checked.program
+    out: list[tuple[Expr, str, str]] = []
+    if program.objective is not None:
+        out.append((program.objective, "objective", ""))
+    for c in program.constraints:
+        decided = line(checked, c)
+        index = c.family.index if c.family and decided.loop else ""
+        out += [(decided.relation.left, c.name, index), (decided.relation.right, c.name, index)]
+    return out
+
+
+def implied_psd(checked: Checked) -> set[str]:
+    """Psd variables whose definiteness another cone of the program states already."""
+    names: set[str] = set()
+    for expr, _, index in _expressions(checked):
+        scope = scope_of(checked, index)
+        traces, nodes = curved_nodes(expr, scope)
+        inner = [t[0] for t in traces] + [n.args[0] for n in nodes]
+        names |= {e.id for e in inner if isinstance(e, Name)}
+    for c in checked.program.constraints:
+        if c.relation.op == ">>" and isinstance(c.relation.left, Block):
+            rows = c.relation.left.rows
+            names |= {e.id for i, r in enumerate(rows) for j, e in enumerate(r) if i == j and isinstance(e, Name)}
+    return names
+
+
+def _rows(kind: Type, sizes: Mapping[str, int]) -> int:
+    out = 1
+    for dim in kind.dims:
+        out *= dim.value(sizes)
+    return out
+
+
+def cones(checked: Checked, sizes: Mapping[str, int]) -> list[Cone]:
+    """The cones of a program at the given sizes, without building anything."""
+    out: list[Cone] = []
+    seen: list[Apply] = []
+    for expr, origin, index in _expressions(checked):
+        scope = scope_of(checked, index)
+        traces, nodes = curved_nodes(expr, scope)
+        for inner, left, right in traces:
+            side = infer(inner, scope).dims[0].value(sizes)
+            ends = infer((right or left)[-1], scope).dims if (right or left) else ()
+            width = min(ends[-1].value(sizes), side) if ends else side
+            out.append(Cone("psd", side + width, 1, origin))
+        for node in nodes:
+            if node not in seen:
+                seen.append(node)
+                out.append(Cone("psd", 2 * infer(node, scope).dims[0].value(sizes), 1, origin))
+    for c in checked.program.constraints:
+        out += _constraint_cones(checked, c, sizes)
+    implied = implied_psd(checked)
+    for d in checked.program.choose:
+        size = d.dims[0].value(sizes) if d.dims else 1
+        if d.kind == "psd" and d.name not in implied:
+            out.append(Cone("psd", size, 1, d.name))
+        if d.sign:
+            out.append(Cone("nonnegative", 1, _rows(checked.types[d.name], sizes), d.name))
+    return out
+
+
+def _constraint_cones(checked: Checked, c: Constraint, sizes: Mapping[str, int]) -> list[Cone]:
+    decided = line(checked, c)
+    times = c.family.dim.value(sizes) if c.family else 1
+    if decided.pair:
+        return [Cone("second-order", 3, times, c.name)]
+    scope = scope_of(checked, c.family.index if c.family and decided.loop else "")
+    left, right = infer(decided.relation.left, scope), infer(decided.relation.right, scope)
+    if c.relation.op in (">>", "<<"):
+        side = (left if left.is_matrix else right).dims[0].value(sizes)
+        return [Cone("psd", side, times, c.name)]
+    rows = max(_rows(left, sizes), _rows(right, sizes)) * (times if decided.loop else 1)
+    return [Cone("zero" if c.relation.op == "==" else "nonnegative", 1, rows, c.name)]
+
+
+def variables(checked: Checked, sizes: Mapping[str, int]) -> int:
+    """Scalar unknowns: the chosen variables and those that the cones add."""
+    total = 0
+    for d in checked.program.choose:
+        side = d.dims[0].value(sizes) if d.dims else 1
+        total += side * (side + 1) // 2 if d.kind in ("psd", "symmetric") else _rows(checked.types[d.name], sizes)
+    for expr, _, index in _expressions(checked):
+        scope = scope_of(checked, index)
+        traces, nodes = curved_nodes(expr, scope)
+        sides = [infer((r or lft)[-1], scope).dims[-1].value(sizes) for _, lft, r in traces if (r or lft)]
+        sides += [infer(n, scope).dims[0].value(sizes) for n in nodes]
+        total += sum(s * (s + 1) // 2 for s in sides)
+    return total
+
+

@@ -1,0 +1,172 @@
+"""Units: how every quantity of a program scales when the workload or the targets are scaled.
+
+If W is multiplied by s, some variables keep their value and some are multiplied by a power of s.
+Those powers follow from the lines of the program as units do in physics: both sides of a relation have
+the same, products add them, an inverse negates them. Solving for them tells the compiler how to
+scale any program exactly, also one that a user wrote this morning. A program whose lines do not
+agree (``W + 1``) has no such scaling; it is then solved as given, and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mmopt.language.program import Program
+from mmopt.language.tree import Apply, Block, Expr, Index, Name, Number
+
+__all__ = ["SOURCE_UNITS", "Units", "infer_units"]
+
+Degree = dict[str, float]
+
+# What is multiplied by which power of the queries' scale and of the targets' scale.
+SOURCE_UNITS: Mapping[str, Degree] = {
+    "workload.matrix": {"queries": 1},
+    "workload.root": {"queries": 1},
+    "workload.gram": {"queries": 2},
+    "workload.weights": {},
+    "workload.targets": {"targets": 1},
+    "workload.basis": {},
+    "workload.representation": {"queries": 1},
+    "workload.eigenqueries": {},
+    "workload.eigenvalues": {"queries": 2},
+}
+
+
+@dataclass(frozen=True)
+class Units:
+    """Powers of each unit for every chosen variable, constraint and the objective."""
+
+    variables: Mapping[str, Degree]
+    constraints: Mapping[str, Degree]
+    objective: Degree
+
+    def factor(self, degree: Degree, scales: Mapping[str, float]) -> float:
+        """The number by which something of this degree is multiplied."""
+        return float(np.prod([scales[u] ** power for u, power in degree.items()]))
+
+
+@dataclass
+class _Equations:
+    names: dict[str, Degree]
+    rows: list[Degree] = field(default_factory=list)
+    fresh: int = 0
+
+    def unknown(self) -> Degree:
+        self.fresh += 1
+        return {f"?{self.fresh}": 1.0}
+
+    def equal(self, a: Degree, b: Degree) -> None:
+        self.rows.append(_plus(a, b, -1.0))
+
+
+def _plus(a: Degree, b: Degree, factor: float = 1.0) -> Degree:
+    out = dict(a)
+    for key, power in b.items():
+        out[key] = out.get(key, 0.0) + factor * power
+    return {k: p for k, p in out.items() if p}
+
+
+def _times(a: Degree, factor: float) -> Degree:
+    return {k: p * factor for k, p in a.items()}
+
+
+_POWERS: Mapping[str, float] = {"inv": -1.0, "pinv": -1.0, "sqrt": 0.5, "root": 0.5, "factor": 0.5}
+_SAME = ("neg", "transpose", "sum", "max", "min", "abs", "trace", "diag", "nuclear")
+
+
+def _degree(expr: Expr, eq: _Equations) -> Degree:
+    match expr:
+        case Number(value=value):
+            return eq.unknown() if value == 0 else {}
+        case Name(id=name):
+            return eq.names.get(name, {})
+        case Index(base=base):
+            return _degree(base, eq)
+        case Block(rows=rows):
+            ends = [eq.unknown() for _ in range(max(len(rows), len(rows[0])))]
+            for i, line in enumerate(rows):
+                for j, entry in enumerate(line):
+                    eq.equal(_degree(entry, eq), _plus(ends[i], ends[j]))
+            # As a whole it has one degree only where all its ends agree; a psd constraint, which
+            # congruence by a diagonal matrix does not change, asks only for its ends.
+            return eq.unknown()
+        case Apply(atom="matmul" | "mul", args=(a, b)):
+            return _plus(_degree(a, eq), _degree(b, eq))
+        case Apply(atom="div", args=(a, b)):
+            return _plus(_degree(a, eq), _degree(b, eq), -1.0)
+        case Apply(atom="pow", args=(a, Number(value=power))):
+            return _times(_degree(a, eq), power)
+        case Apply(atom="add" | "sub" | "stack", args=(a, b)):
+            first = _degree(a, eq)
+            eq.equal(first, _degree(b, eq))
+            return first
+        case Apply(atom="used_rows", args=(a, _)):
+            return _degree(a, eq)
+        case Apply(atom="eye" | "ones" | "rank"):
+            return {}
+        case Apply(atom=atom, args=(a,)) if atom in _POWERS:
+            return _times(_degree(a, eq), _POWERS[atom])
+        case Apply(atom=atom, args=(a,)) if atom in _SAME:
+            return _degree(a, eq)
+    raise LookupError(expr)
+
+
+def infer_units(program: Program, sources: Mapping[str, Degree] | None = None) -> Units | None:
+    """The powers, or None when the lines of the program do not agree on any.
+
+    ``sources`` gives the degree of givens by name where the caller passed them.
+    """
+    eq = _Equations({d.name: dict(SOURCE_UNITS.get(d.source, {})) for d in program.givens})
+    eq.names.update(sources or {})
+    own = {d.name: {f"@{d.name}": 1.0} for d in program.choose}
+    try:
+        for let in program.lets:
+            eq.names[let.name] = _degree(let.expr, eq)
+        eq.names.update(own)
+        objective = _degree(program.objective, eq) if program.objective is not None else {}
+        constraints: dict[str, Degree] = {}
+        for c in program.constraints:
+            left = _degree(c.relation.left, eq)
+            if not isinstance(c.relation.left, Block):
+                eq.equal(left, _degree(c.relation.right, eq))
+            constraints[c.name] = left
+    except LookupError:
+        return None
+    solved = _solve(eq.rows)
+    if solved is None:
+        return None
+
+    def filled(degree: Degree) -> Degree:
+        out: Degree = {}
+        for key, power in degree.items():
+            out = _plus(out, solved(key), power)
+        return out
+
+    return Units(
+        {name: filled(degree) for name, degree in own.items()},
+        {name: filled(degree) for name, degree in constraints.items()},
+        filled(objective),
+    )
+
+
+def _solve(rows: list[Degree]) -> Callable[[str], Degree] | None:
+    """Solve for the unknowns (marked ? or @) in terms of the units; None if the rows contradict."""
+    keys = sorted({k for row in rows for k in row})
+    unknown = [k for k in keys if k[0] in "?@"]
+    units = [k for k in keys if k[0] not in "?@"]
+    if rows:
+        a = np.array([[row.get(k, 0.0) for k in unknown] for row in rows]).reshape(len(rows), len(unknown))
+        b = -np.array([[row.get(k, 0.0) for k in units] for row in rows]).reshape(len(rows), len(units))
+        z = np.linalg.lstsq(a, b, rcond=None)[0] if unknown else np.zeros((0, len(units)))
+        if np.abs(a @ z - b).max(initial=0.0) > 1e-9:
+            return None
+    else:
+        z = np.zeros((0, 0))
+    table = {
+        k: {u: float(np.round(p, 9)) for u, p in zip(units, line, strict=True) if abs(p) > 1e-9}
+        for k, line in zip(unknown, z, strict=True)
+    }
+    return lambda key: table.get(key, {}) if key[0] in "?@" else {key: 1.0}

@@ -1,0 +1,119 @@
+"""Every error that mmopt raises on purpose.
+
+A message says where (file, line, column, with the line and a caret), what was found, what was
+expected, and what to do. The command line prints ``str(error)`` and exits with status 2.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+__all__ = [
+    "DataError",
+    "Error",
+    "Location",
+    "OptionError",
+    "PrivacyError",
+    "ProgramError",
+    "ResultError",
+    "SolverError",
+    "TooLargeError",
+    "WorkloadError",
+    "suggest",
+]
+
+
+@dataclass(frozen=True)
+class Location:
+    """A place in a text: 1-based line and column, counted in characters.
+
+    ``text`` is the line itself and ``width`` the number of characters that the caret underlines.
+    """
+
+    file: str
+    line: int
+    column: int
+    text: str = ""
+    width: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+    def excerpt(self) -> str:
+        """The line with a caret below it, or nothing when the line is not known."""
+        if not self.text.strip():
+            return ""
+        # Long lines are cut around the column so that the caret stays on the screen.
+        start = max(0, self.column - 60)
+        shown = self.text[start : start + 100].replace("\t", " ")
+        width = max(1, min(self.width, len(shown) - (self.column - 1 - start)))
+        caret = " " * (self.column - 1 - start) + "^" * width
+        return f"    {shown}\n    {caret}"
+
+
+class Error(Exception):
+    """Base of all errors of mmopt.
+
+    Parameters
+    ----------
+    message : what was found and what was expected, with both values.
+    where : the place in the file, if there is one.
+    hint : what to do about it.
+    """
+
+    def __init__(self, message: str, *, where: Location | None = None, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.where = where
+        self.hint = hint
+
+    def __str__(self) -> str:
+        lines = [f"{self.where}: {self.message}" if self.where else self.message]
+        if self.where and (excerpt := self.where.excerpt()):
+            lines.append(excerpt)
+        if self.hint:
+            lines.append(f"  {self.hint}")
+        return "\n".join(lines)
+
+
+class ProgramError(Error):
+    """A program file that cannot be read, or whose shapes or curvature do not fit."""
+
+
+class WorkloadError(Error):
+    """A workload file or a query matrix that does not say what is asked."""
+
+
+class DataError(Error):
+    """A table that does not fit the declared domain."""
+
+
+class OptionError(Error):
+    """An option, a name or a given that is unknown or out of range."""
+
+
+class SolverError(Error):
+    """A solver that is absent, lacks a cone, or returned no usable point."""
+
+
+class PrivacyError(Error):
+    """Privacy parameters that are invalid, or a release that would exceed them."""
+
+
+class ResultError(Error):
+    """A saved result that cannot be read, or that does not belong to this workload."""
+
+
+class TooLargeError(Error):
+    """A request beyond the memory budget; the message names the size."""
+
+
+def suggest(name: str, known: Iterable[str]) -> str:
+    """A hint that names the nearest known word, or lists what is known."""
+    names = sorted(set(known))
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    if near:
+        return f"did you mean '{near[0]}'?"
+    return f"known: {', '.join(names)}" if names else ""

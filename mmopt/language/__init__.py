@@ -1,0 +1,106 @@
+"""The program language: how an optimisation is written, checked, evaluated and printed.
+
+A program is a text that reads like the paper it comes from::
+
+    program l2_strategy
+    title  "Least total error under (epsilon, delta)-differential privacy"
+    given
+        W: matrix[r, n] = workload.root    "the queries up to rotation"
+    choose
+        X: psd[n, n]                       "strategy Gram matrix A.T @ A"
+    minimize
+        trace(W @ inv(X) @ W.T)
+    subject to
+        sensitivity: diag(X) <= 1
+    repair
+        X = X / max(diag(X))
+    strategy
+        factor(X) norm 2
+    certificate d: vector[n] >= 0 from dual(sensitivity)
+        nuclear(W @ diag(sqrt(d)))**2 / sum(d)
+
+``Program.parse(text)`` reads a text (a notebook cell), ``Program.load(name_or_path)`` a shipped
+program or a file. ``check(program)`` finds shapes and curvature before any number is known. Every
+mistake is an :class:`mmopt.errors.ProgramError` with file, line, column and what to do.
+
+Sections
+--------
+A section begins at the left margin; what is indented below belongs to it. A statement goes on while
+a bracket is open, or in lines indented deeper. ``#`` begins a comment.
+
+program, title, source      name of the program; title and paper in quotes
+class                       convex (default) or procedure
+language, formulation of    language 1; the program of which this is another form
+about, proof                plain words
+given                       ``name: kind = source "what it is"``; without a source the caller passes it
+parameter                   ``k: dim = 2*n`` or ``t = 0.5``
+let                         ``name = expression`` of what is given
+require                     relations that what is given has to satisfy
+choose                      ``name: kind``: what is optimised
+minimize, maximize          one number, convex or concave
+subject to                  ``name: left <= right for j in m``; relations ``<= >= ==``, and ``>> <<`` in
+                            the order of symmetric matrices (``X >> 0``: psd)
+steps                       (procedure) ``name = solve(program, Q=…)``, then ``name.strategy``; or assignments
+repair                      assignments that make a solver's point feasible, in order
+value                       the objective on a common scale: ``objective**2 / 4``
+strategy, covariance        what the solution means: ``factor(X) norm 2``; ``Sigma on B``
+certificate                 multipliers ``d: vector[n] >= 0 from dual(name)``, then a bound for any
+bound                       the program whose lower bound holds
+
+Kinds
+-----
+scalar, vector[n], matrix[m, n], symmetric[n, n], psd[n, n] (symmetric positive semidefinite), and dim.
+``>= 0`` after a kind says that every entry is nonnegative, ``> 0`` positive. A dimension is a sum or
+product of names and whole numbers; the givens introduce the names. Sources: see ``SOURCES``.
+
+Expressions
+-----------
+Python's grammar with numpy's meaning: ``+ -`` and ``* /`` entry by entry, ``@`` the matrix product,
+``x**2`` a power with a constant exponent, ``X.T``, ``W[j, :]`` (a row), ``B[:, i]`` (a column), and
+``[[A, B], [C, D]]`` a block matrix, in which a vector is a column and ``v.T`` a row.
+
+Atoms
+-----
+sum, max, min    of all entries; ``axis=0`` one per column, ``axis=1`` one per row. max is convex, min concave
+abs, sqrt        entry by entry; convex; concave
+trace, diag      diag of a vector is a diagonal matrix; both keep the curvature of a matrix
+inv              matrix inverse; of a psd matrix convex and decreasing in the order of psd matrices
+root             square root of a psd matrix; concave and increasing in that order
+nuclear          sum of the singular values; convex
+eye, ones        identity matrix eye(n), vector of ones ones(n)
+factor           F with F.T @ F equal to a psd matrix; for what is evaluated, not optimised, as are
+pinv, rank       pseudo-inverse and rank,
+stack, used_rows ``stack(A, B)`` one on the other, ``used_rows(Q, a)`` the rows of Q with a positive amount
+
+Curvature
+---------
+Entry by entry the rules are those of disciplined convex programming. A matrix that is curved as a
+whole (``inv``, ``root``, and sums of them) becomes an ordinary convex or concave expression by
+``trace(F)``, ``diag(F)``, ``M.T @ F @ M``, or ``trace(P @ F)`` with P psd: declared so, or written W.T @ W.
+"""
+
+from mmopt.language.atoms import ATOMS, Atom
+from mmopt.language.check import SOURCES, Checked, check
+from mmopt.language.evaluate import evaluate, evaluate_ball, violation
+from mmopt.language.layout import typeset_latex, typeset_text
+from mmopt.language.library import load_program, program_names
+from mmopt.language.program import Meaning, Program
+from mmopt.language.written import to_source
+
+__all__ = [
+    "ATOMS",
+    "SOURCES",
+    "Atom",
+    "Checked",
+    "Meaning",
+    "Program",
+    "check",
+    "evaluate",
+    "evaluate_ball",
+    "load_program",
+    "program_names",
+    "to_source",
+    "typeset_latex",
+    "typeset_text",
+    "violation",
+]

@@ -1,0 +1,49 @@
+"""What is known of an atom: one row of the table of atoms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from mmopt.language.balls import Ball
+from mmopt.language.rules import Rule
+
+__all__ = ["Atom", "Form"]
+
+
+@dataclass(frozen=True)
+class Form:
+    """How an atom is printed: {0}, {1} stand for its arguments.
+
+    ``binds`` is the strength with which the form holds together: sums 1, quotients and entry-by-entry
+    products 2, products 3, fractions 4, what is written after or before its argument 8, what is
+    enclosed 9.
+    """
+
+    text: str
+    binds: int = 9
+
+
+@dataclass(frozen=True)
+class Atom:
+    """One row of the table.
+
+    ``numpy`` and ``ball`` take the arguments and an optional ``axis``; ``cvxpy`` takes the cvxpy module
+    first. ``text`` is the form in the language itself and ``binds`` its strength in Python's grammar (a
+    sum 1, a product 2, a minus 3, a power 5, ``.T`` 8, a call 9).
+    """
+
+    name: str
+    arity: int
+    rule: Rule
+    numpy: Callable[..., Any]
+    about: str
+    latex: Form
+    plain: Form
+    text: str
+    binds: int = 9
+    ball: Callable[..., Ball] | None = None
+    cvxpy: Callable[..., Any] | None = None
+    takes_dim: bool = False
+    axis: bool = False

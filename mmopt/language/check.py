@@ -1,0 +1,186 @@
+"""Checks a program before any number is known: names, shapes, curvature."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NoReturn
+
+from mmopt.errors import suggest
+from mmopt.language.closing import check_closing
+from mmopt.language.dims import Dim
+from mmopt.language.infer import Scope, dimension
+from mmopt.language.names import Names, declared_type
+from mmopt.language.program import Program
+from mmopt.language.relations import check_relation, check_shapes, refuse_curvature
+from mmopt.language.sources import AXES, PSD, SOURCES
+from mmopt.language.tree import Assignment, Constraint, Declaration, Span
+from mmopt.language.types import Curvature, Type
+
+__all__ = ["SOURCES", "Checked", "check", "declared_type"]
+
+# Sections that a class has no use for, with what to do.
+FOREIGN = {
+    "convex": {"steps": "steps belong to 'class procedure'"},
+    "procedure": {
+        "choose": "a procedure chooses in its steps: name = solve(program, …)",
+        "subject to": "a procedure has its constraints in the programs of its steps",
+        "repair": "the programs of the steps repair what they choose; a step may change the result",
+        "certificate": "say with 'bound' which program's lower bound holds",
+        "maximize": "a procedure reports its error under 'minimize'",
+    },
+}
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A program whose shapes and curvature hold, with the types found.
+
+    ``types`` has the givens, parameters, lets and what is chosen; ``constraints`` the types of both
+    sides by name; ``scope`` every name of the program, those of steps and multipliers too.
+    """
+
+    program: Program
+    types: Mapping[str, Type]
+    objective: Type | None
+    constraints: Mapping[str, tuple[Type, Type]]
+    scope: Scope
+
+
+def check(program: Program) -> Checked:
+    """Check a program; the first mistake is raised as a :class:`~mmopt.errors.ProgramError`."""
+    names = Names(program.source)
+    _sections(program)
+    _givens(program, names)
+    for parameter in program.parameters:
+        _parameter(parameter, names)
+    names.hints = {
+        d.name: "'let' and 'require' use what is given, not what is chosen" for d in program.choose
+    }
+    for let in program.lets:
+        names.new(let.name, let.span)
+        names.define(let.name, let.span, names.assign(let))
+    for requirement in program.requires:
+        check_shapes(requirement, _inside(requirement, names))
+    names.hints = {}
+    for d in program.choose:
+        if d.kind == "dim":
+            program.source.fail(
+                d.span, f"the dimension '{d.name}' is not chosen", "declare it under 'parameter'"
+            )
+        if d.source and d.source_span:
+            program.source.fail(d.source_span, f"'{d.name}' is chosen and has no source", "a given has one")
+        names.declare(d, Curvature.AFFINE)
+    objective = _objective(program, names)
+    constraints: dict[str, tuple[Type, Type]] = {}
+    for c in program.constraints:
+        if c.name in constraints:
+            program.source.fail(
+                c.span, f"two constraints are called '{c.name}'", "multipliers go by these names"
+            )
+        constraints[c.name] = check_relation(c, _inside(c, names))
+    types = dict(names.types)
+    return Checked(program, types, objective, constraints, check_closing(program, names))
+
+
+def _fail(program: Program, section: str, message: str, hint: str = "") -> NoReturn:
+    """Raise at the line of a section."""
+    program.source.fail(dict(program.spans).get(section, Span(1, 1)), message, hint)
+
+
+def _sections(program: Program) -> None:
+    """Whether the sections are those of the program's class."""
+    for section, hint in FOREIGN[program.klass].items():
+        if section in dict(program.spans):
+            _fail(
+                program,
+                section,
+                f"section '{section}' has no place in a program of class '{program.klass}'",
+                hint,
+            )
+    if program.klass == "convex":
+        if program.objective is None:
+            _fail(
+                program,
+                "program",
+                "a convex program needs 'minimize' or 'maximize'",
+                "for example: minimize alpha",
+            )
+        if not program.choose:
+            _fail(program, "program", "a convex program needs 'choose'", "for example: choose X: psd[n, n]")
+    elif not program.steps:
+        _fail(
+            program, "program", "a procedure needs 'steps'", "for example: weighting = solve(query_weighting)"
+        )
+    elif program.objective is None:
+        _fail(program, "program", "a procedure needs 'minimize'", "the error that its result is judged by")
+    if program.meaning is None:
+        hint = "write 'strategy' (factor(X) norm 2) or 'covariance' (Sigma on B)"
+        _fail(program, "program", "a program says what its solution means", hint)
+
+
+def _givens(program: Program, names: Names) -> None:
+    for d in program.givens:
+        if d.kind == "dim":
+            program.source.fail(
+                d.span, f"the dimension '{d.name}' is not given", "the shape of a given introduces it"
+            )
+        if d.source and d.source_span:
+            _source(program, d, d.source_span)
+        # A given introduces the dimensions that it names alone.
+        names.dims |= {name for dim in d.dims for name in dim.symbols if dim == Dim.of(name)}
+    for d in program.givens:
+        names.declare(d, Curvature.CONSTANT)
+
+
+def _source(program: Program, d: Declaration, span: Span) -> None:
+    if d.source not in SOURCES:
+        program.source.fail(span, f"there is no source '{d.source}'", suggest(d.source, SOURCES))
+    axes = AXES[d.source]
+    if len(axes) != len(d.dims):
+        kind = "a vector" if len(axes) == 1 else "a matrix"
+        by = ", ".join(f"one per {axis}" for axis in axes)
+        program.source.fail(span, f"'{d.source}' is {kind} ({by}), '{d.name}' is declared {d.kind}")
+    if d.kind in ("psd", "symmetric") and d.source not in PSD:
+        program.source.fail(
+            span, f"'{d.source}' is not {d.kind}", "declare it matrix; the Gram matrix is workload.gram"
+        )
+
+
+def _parameter(p: Assignment, names: Names) -> None:
+    if p.declared and p.declared.kind == "dim":
+        dimension(p.expr, names.scope())
+        names.new(p.name, p.span)
+        names.dims.add(p.name)
+        return
+    known = names.assign(p)
+    if not known.is_scalar:
+        names.source.fail(p.span, f"a parameter is a number, this is {known.shape}", "arrays are given")
+    names.define(p.name, p.span, known)
+
+
+def _inside(c: Constraint, names: Names) -> Scope:
+    """The names inside a constraint: those of the program and the index of its family."""
+    if not c.family:
+        return names.scope()
+    names.dims_known(c.family.dim, c.family.span)
+    if c.family.index in names.types or c.family.index in names.dims:
+        message = f"'{c.family.index}' has another meaning already"
+        names.source.fail(c.family.span, message, "name the index of this family otherwise")
+    return names.scope().with_index(c.family.index, c.family.dim)
+
+
+def _objective(program: Program, names: Names) -> Type | None:
+    if program.objective is None or program.klass == "procedure":
+        return None  # a procedure's is known after its steps
+    known = names.infer(program.objective)
+    if not known.is_scalar:
+        hint = "take a sum, trace or max"
+        program.source.fail(program.objective.span, f"an objective is a number, this is {known.shape}", hint)
+    wanted, fits = "convex", known.curvature.is_convex
+    if program.sense == "maximize":
+        wanted, fits = "concave", known.curvature.is_concave
+    if not fits:
+        what = f"the objective of '{program.sense}' has to be {wanted}"
+        refuse_curvature(program.objective, known, what, names.scope())
+    return known

@@ -1,0 +1,145 @@
+"""A whole program in print: its sections as labelled lines, in LaTeX or plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from mmopt.language.check import Checked, check
+from mmopt.language.infer import Scope
+from mmopt.language.letters import latex_name, latex_text, plain_name
+from mmopt.language.program import Program
+from mmopt.language.tree import Assignment, Certificate, Constraint, Declaration, SubProgram
+from mmopt.language.typeset import Style, print_expr, print_relation
+
+__all__ = ["typeset_latex", "typeset_text"]
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A label (of the first line of a section), a formula, and words beside it."""
+
+    label: str
+    formula: str
+    words: str = ""
+
+
+def typeset_latex(program: Program | Checked) -> str:
+    """The program as an ``aligned`` block, to stand in math mode.
+
+    Raises :class:`~mmopt.errors.ProgramError` when the program does not check.
+    """
+    lines = []
+    for line in _lines(program, "latex"):
+        label = rf"\text{{{latex_text(line.label)}}}" if line.label else ""
+        words = rf" && \text{{{latex_text(line.words)}}}" if line.words else ""
+        lines.append(rf"{label}\quad & {line.formula}{words}")
+    return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
+
+
+def typeset_text(program: Program | Checked) -> str:
+    """The program in plain Unicode text, one line a statement.
+
+    Raises :class:`~mmopt.errors.ProgramError` when the program does not check.
+    """
+    lines = list(_lines(program, "plain"))
+    left = max(len(line.label) for line in lines) + 2
+    # Words stand beside the formulas, one long formula does not push all of them away.
+    right = max((len(line.formula) for line in lines if line.words and len(line.formula) <= 40), default=0)
+    rows = (
+        f"{line.label:<{left}}{line.formula:<{right if line.words else 0}}   {line.words}" for line in lines
+    )
+    return "\n".join(row.rstrip() for row in rows)
+
+
+def _lines(program: Program | Checked, style: Style) -> Iterator[_Line]:
+    checked = program if isinstance(program, Checked) else check(program)
+    writer = _Writer(checked.scope, style)
+    for label, lines in writer.sections(checked.program):
+        for position, line in enumerate(lines):
+            yield _Line("" if position else label, line.formula, line.words)
+
+
+@dataclass(frozen=True)
+class _Writer:
+    scope: Scope
+    style: Style
+
+    def name(self, name: str) -> str:
+        return latex_name(name) if self.style == "latex" else plain_name(name)
+
+    def words(self, words: str) -> str:
+        """Words inside a formula."""
+        return rf"\text{{{latex_text(words)}}}" if self.style == "latex" else words
+
+    def sections(self, p: Program) -> Iterator[tuple[str, list[_Line]]]:
+        yield "given", [self.declaration(d) for d in p.givens]
+        yield "parameter", [self.assignment(a, "=") for a in p.parameters]
+        yield "let", [self.assignment(a, "=") for a in p.lets]
+        yield "require", [self.constraint(c) for c in p.requires]
+        yield "choose", [self.declaration(d) for d in p.choose]
+        steps = [self.assignment(s, "←") if isinstance(s, Assignment) else self.solve(s) for s in p.steps]
+        yield "steps", steps
+        if p.objective is not None:
+            yield p.sense, [_Line("", print_expr(p.objective, self.scope, self.style))]
+        yield "subject to", [self.constraint(c) for c in p.constraints]
+        yield "repair", [self.assignment(a, "←") for a in p.repair]
+        if p.value is not None:
+            yield "value", [_Line("", print_expr(p.value, self.scope, self.style))]
+        if p.meaning is not None:
+            on = (
+                f"norm {p.meaning.norm}"
+                if p.meaning.kind == "strategy"
+                else f"of the noise on {p.meaning.basis} x"
+            )
+            yield p.meaning.kind, [_Line("", print_expr(p.meaning.expr, self.scope, self.style), on)]
+        if p.certificate is not None:
+            yield "bound", [self.certificate(p.certificate)]
+        elif p.bound:
+            yield "bound", [_Line("", self.words(f"that of {p.bound}"))]
+
+    def declaration(self, d: Declaration) -> _Line:
+        name, latex = self.name(d.name), self.style == "latex"
+        dims = [str(dim) if not latex else str(dim).replace("*", r"\,") for dim in d.dims]
+        positive = {"": "", ">=": r"_{\ge 0}" if latex else " ≥ 0", ">": "_{> 0}" if latex else " > 0"}[
+            d.sign
+        ]
+        if latex:
+            size = r" \times ".join(dims)
+            space = rf"\mathbb R{positive}" + (f"^{{{size}}}" if dims else "")
+            space = {"psd": rf"\mathbb S_+^{{{dims[0] if dims else ''}}}"}.get(d.kind, space)
+            space = {"symmetric": rf"\mathbb S^{{{dims[0] if dims else ''}}}"}.get(d.kind, space)
+            return _Line("", rf"{name} \in {space}", d.doc)
+        kind = {"psd": " ⪰ 0", "symmetric": f" = {name}ᵀ"}.get(d.kind, "")
+        size = {0: "a number", 1: "a vector of length {0}", 2: "a matrix {0} × {1}"}[len(dims)].format(*dims)
+        return _Line("", f"{name}{kind}{positive}, {size}", d.doc)
+
+    def assignment(self, a: Assignment, sign: str) -> _Line:
+        arrow = r"\leftarrow" if sign == "←" and self.style == "latex" else sign
+        return _Line("", f"{self.name(a.name)} {arrow} {print_expr(a.expr, self.scope, self.style)}")
+
+    def solve(self, s: SubProgram) -> _Line:
+        arguments = [f"{self.name(n)} = {print_expr(e, self.scope, self.style)}" for n, e in s.arguments]
+        arrow = r"\leftarrow" if self.style == "latex" else "←"
+        inside = "; ".join([self.words(s.program), *arguments])
+        return _Line("", f"{self.name(s.name)} {arrow} {self.words('solve')}({inside})")
+
+    def constraint(self, c: Constraint) -> _Line:
+        scope, every = self.scope, ""
+        if c.family:
+            scope = scope.with_index(c.family.index, c.family.dim)
+            index, dim = self.name(c.family.index), c.family.dim
+            every = (
+                rf" \quad \forall {index} \in [{dim}]" if self.style == "latex" else f"   ∀ {index} ∈ [{dim}]"
+            )
+        words = "" if c.name.startswith("constraint_") else c.name
+        return _Line("", print_relation(c.relation, scope, self.style) + every, words)
+
+    def certificate(self, c: Certificate) -> _Line:
+        bound = print_expr(c.expr, self.scope, self.style)
+        names = ", ".join(self.name(m.declaration.name) for m in c.multipliers)
+        if not names:
+            return _Line("", bound)
+        if self.style == "latex":
+            return _Line("", rf"{bound} \quad \forall {names} \ge 0")
+        return _Line("", f"{bound}   ∀ {names} ≥ 0")

@@ -1,0 +1,130 @@
+"""Numpy forms of the atoms that numpy does not have under the same name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+__all__ = [
+    "Array",
+    "block",
+    "diag",
+    "eigh",
+    "factor",
+    "inv",
+    "nuclear",
+    "psd_floor",
+    "root",
+    "solve",
+    "stack",
+    "used_rows",
+]
+
+Array = NDArray[np.float64]
+EPS = float(np.finfo(float).eps)
+# An eigenvalue of a psd variable is raised to this part of the largest before anything is
+# evaluated: the inverse then exists, and the change is charged to the objective.
+FLOOR = 1e-10
+
+
+def eigh(matrix: Array) -> tuple[Array, Array]:
+    """Eigenvalues (ascending) and eigenvectors of the symmetric part."""
+    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+    return values, vectors
+
+
+def diag(a: Array) -> Array:
+    """Vector to diagonal matrix, matrix to its diagonal."""
+    return np.diag(a).copy()
+
+
+def solve(matrix: Array, right: Array) -> Array:
+    """``inv(matrix) @ right`` for a symmetric psd matrix, else by LU.
+
+    Where ``matrix`` is singular the closed convex extension holds: the pseudo-inverse if the
+    columns of ``right`` lie in its range (to 1e-9, relative), else infinity.
+    """
+    nowhere = np.full(np.shape(right), np.inf)
+    if not np.isfinite(matrix).all():
+        return nowhere
+    size = float(np.abs(matrix).max(initial=0.0))
+    if not np.allclose(matrix, matrix.T, rtol=1e-12, atol=1e-14 * size):
+        try:
+            return np.asarray(np.linalg.solve(matrix, right))
+        except np.linalg.LinAlgError:
+            return nowhere
+    try:
+        return np.asarray(scipy.linalg.cho_solve(scipy.linalg.cho_factor(matrix, lower=True), right))
+    except np.linalg.LinAlgError:
+        values, vectors = eigh(matrix)
+        tiny = len(values) * EPS * float(np.abs(values).max(initial=0.0))
+        kept = values > tiny
+        outside = vectors[:, ~kept].T @ right
+        negative = bool((values < -tiny).any())
+        if negative or np.abs(outside).max(initial=0.0) > 1e-9 * np.abs(right).max(initial=0.0):
+            return nowhere
+        inside = vectors[:, kept]
+        scaled = (inside.T @ right).T / values[kept]
+        return np.asarray(inside @ scaled.T)
+
+
+def inv(matrix: Array) -> Array:
+    """The inverse; infinity everywhere when it does not exist."""
+    return solve(matrix, np.eye(len(matrix)))
+
+
+def root(matrix: Array) -> Array:
+    """The symmetric psd square root."""
+    values, vectors = eigh(matrix)
+    return (vectors * np.sqrt(np.clip(values, 0.0, None))) @ vectors.T
+
+
+def factor(matrix: Array) -> Array:
+    """F with FᵀF = matrix, of full row rank: eigenvalues that are zero in floats are dropped."""
+    values, vectors = eigh(matrix)
+    kept = values > len(values) * EPS * max(float(values[-1]), 0.0)
+    return np.sqrt(values[kept])[::-1, None] * vectors.T[kept][::-1]
+
+
+def nuclear(matrix: Array) -> float:
+    """Sum of the singular values."""
+    return float(np.linalg.svd(matrix, compute_uv=False).sum())
+
+
+def psd_floor(matrix: Array) -> Array:
+    """The symmetric part with every eigenvalue at least ``FLOOR`` times the largest."""
+    values, vectors = eigh(matrix)
+    floor = FLOOR * max(float(values[-1]), 0.0)
+    symmetric = (matrix + matrix.T) / 2
+    low = values < floor
+    if not low.any():
+        return symmetric
+    lifted = symmetric + (vectors[:, low] * (floor - values[low])) @ vectors[:, low].T
+    return (lifted + lifted.T) / 2
+
+
+def stack(top: Array, bottom: Array) -> Array:
+    """One matrix on the other; rows of zeros are left out, they measure nothing."""
+    both = np.vstack([top, bottom])
+    return np.asarray(both[np.abs(both).max(axis=1, initial=0.0) > 0.0])
+
+
+def used_rows(matrix: Array, amount: Array) -> Array:
+    """The rows whose amount is not zero (in floats, next to the largest)."""
+    return np.asarray(matrix[amount > len(amount) * EPS * amount.max(initial=0.0)])
+
+
+def block(rows: Sequence[Sequence[tuple[Array, bool]]]) -> Array:
+    """A block matrix; each entry comes with whether it is a row vector."""
+
+    def two_dimensional(entry: Array, is_row: bool) -> Array:
+        if entry.ndim == 0:
+            return entry.reshape(1, 1)
+        if entry.ndim == 1:
+            return entry.reshape(1, -1) if is_row else entry.reshape(-1, 1)
+        return entry
+
+    return np.block([[two_dimensional(np.asarray(e), r) for e, r in row] for row in rows])

@@ -1,0 +1,91 @@
+"""A program: what its file says, as frozen data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mmopt.language.source import Source
+from mmopt.language.tree import (
+    Assignment,
+    Certificate,
+    Constraint,
+    Declaration,
+    Expr,
+    Relation,
+    Span,
+    SubProgram,
+)
+
+__all__ = ["CLASSES", "Meaning", "Program"]
+
+CLASSES = ("convex", "procedure")
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What the solution stands for: a strategy with its norm, or a covariance on a basis."""
+
+    kind: str  # "strategy" or "covariance"
+    expr: Expr
+    norm: int = 2
+    basis: str = ""
+
+
+@dataclass(frozen=True)
+class Program:
+    """One optimisation, as written in its file (see ``programs/`` and the language reference).
+
+    ``Program.parse`` reads a text (a notebook cell), ``Program.load`` a shipped name or a path.
+    """
+
+    name: str
+    source: Source = field(compare=False, repr=False)
+    title: str = ""
+    cite: str = ""
+    klass: str = "convex"
+    formulation_of: str = ""
+    about: str = field(default="", compare=False)
+    proof: str = field(default="", compare=False)
+    givens: tuple[Declaration, ...] = ()
+    parameters: tuple[Assignment, ...] = ()
+    lets: tuple[Assignment, ...] = ()
+    requires: tuple[Constraint, ...] = ()
+    choose: tuple[Declaration, ...] = ()
+    sense: str = "minimize"
+    objective: Expr | None = None
+    constraints: tuple[Constraint, ...] = ()
+    steps: tuple[Assignment | SubProgram, ...] = ()
+    repair: tuple[Assignment, ...] = ()
+    value: Expr | None = None
+    meaning: Meaning | None = None
+    certificate: Certificate | None = None
+    bound: str = ""
+    spans: tuple[tuple[str, Span], ...] = field(default=(), compare=False, repr=False)
+
+    @property
+    def text(self) -> str:
+        """The program's text."""
+        return "\n".join(self.source.lines)
+
+    @staticmethod
+    def parse(text: str, file: str = "<program>") -> Program:
+        """Read a program; :class:`~mmopt.errors.ProgramError` names line and column."""
+        from mmopt.language.reader import read_program
+
+        return read_program(text, file)
+
+    @staticmethod
+    def load(name: str | Path) -> Program:
+        """Read a shipped program by name, or any by its path.
+
+        Raises :class:`~mmopt.errors.OptionError` for an unknown name,
+        :class:`~mmopt.errors.ProgramError` for a file that cannot be read.
+        """
+        from mmopt.language.library import load_program
+
+        return load_program(name)
+
+    def relation_of(self, constraint: str) -> Relation | None:
+        """The relation of a named constraint."""
+        return next((c.relation for c in self.constraints if c.name == constraint), None)

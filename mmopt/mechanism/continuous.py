@@ -1,0 +1,73 @@
+"""Calibrations that no release uses: continuous Gaussian noise, and the papers' older formula.
+
+They are here to compare with publications. Their theorems do not cover the discrete noise that
+`noise.py` draws; what a release claims is in `privacy.py`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import log_ndtr
+
+from mmopt.errors import PrivacyError
+
+__all__ = [
+    "continuous_gaussian_delta",
+    "continuous_gaussian_mu",
+    "continuous_gaussian_scale",
+    "pvldb2012_rmse_factor",
+]
+
+
+def continuous_gaussian_delta(epsilon: float, mu: float) -> float:
+    """Exact delta at epsilon of continuous Gaussian noise with mu = sensitivity / scale, that is of mu-GDP.
+
+    delta = Phi(mu/2 - epsilon/mu) - exp(epsilon) Phi(-mu/2 - epsilon/mu)  (Balle and Wang 2018, Theorem 8;
+    Dong, Roth and Su 2022, Corollary 2.13). To float accuracy, not rounded outward.
+    """
+    if not (math.isfinite(mu) and mu > 0):
+        raise PrivacyError(f"mu is {mu!r}, expected a finite number above 0")
+    if not (math.isfinite(epsilon) and epsilon >= 0):
+        raise PrivacyError(f"epsilon is {epsilon!r}, expected a finite number, 0 or above")
+    first = float(log_ndtr(mu / 2 - epsilon / mu))
+    second = epsilon + float(log_ndtr(-mu / 2 - epsilon / mu))
+    return math.exp(first) * -math.expm1(min(0.0, second - first))
+
+
+def continuous_gaussian_mu(epsilon: float, delta: float) -> float:
+    """The largest mu for which mu-GDP implies (epsilon, delta); relative accuracy about 1e-12."""
+    _check(epsilon, delta)
+
+    def excess(log_mu: float) -> float:
+        return continuous_gaussian_delta(epsilon, math.exp(log_mu)) - delta
+
+    low, high = -1.0, 1.0
+    while excess(low) > 0:
+        low -= 2.0
+    while excess(high) < 0:
+        high += 2.0
+    return math.exp(float(brentq(excess, low, high, xtol=1e-14, rtol=4 * float(np.finfo(float).eps))))
+
+
+def continuous_gaussian_scale(epsilon: float, delta: float, sensitivity: float = 1.0) -> float:
+    """Standard deviation of continuous Gaussian noise for exactly (epsilon, delta) (Balle and Wang 2018)."""
+    return sensitivity / continuous_gaussian_mu(epsilon, delta)
+
+
+def pvldb2012_rmse_factor(epsilon: float, delta: float) -> float:
+    """sqrt(log2(2/delta)) / epsilon: what PVLDB 2012 multiplies an objective's root by in its tables.
+
+    For reproducing those tables only: it is not a calibration proved for all epsilon.
+    """
+    _check(epsilon, delta)
+    return math.sqrt(math.log2(2 / delta)) / epsilon
+
+
+def _check(epsilon: float, delta: float) -> None:
+    if not (math.isfinite(epsilon) and epsilon > 0):
+        raise PrivacyError(f"epsilon is {epsilon!r}, expected a finite number above 0")
+    if not 0 < delta < 1:
+        raise PrivacyError(f"delta is {delta!r}, expected a number above 0 and below 1")

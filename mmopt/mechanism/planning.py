@@ -1,0 +1,184 @@
+"""What a release will cost and how accurate it will be, before any data is read."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from mmopt.errors import PrivacyError, WorkloadError
+from mmopt.mechanism.noise import check_scale
+from mmopt.mechanism.privacy import THEOREM_APPROX, THEOREM_ZCDP, allowed_rho, gaussian_rho, zcdp_epsilon
+from mmopt.mechanism.reconstruct import standard_errors
+from mmopt.mechanism.rounding import IntegerStrategy, Neighbours, round_strategy
+from mmopt.queries.strategy import Strategy
+from mmopt.queries.workload import Workload
+
+if TYPE_CHECKING:
+    from mmopt.spec.privacy import Privacy
+
+__all__ = ["Plan", "plan"]
+
+Floats = npt.NDArray[np.float64]
+
+_TARGET_SLACK = 1e-6  # a certified strategy meets its targets to float accuracy; more is a wrong strategy
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A calibrated release; nothing in it depends on data.
+
+    Attributes
+    ----------
+    integer : the integer matrix to measure, and how to reconstruct from it.
+    absolute : the noise is what the targets ask for, rather than what `privacy` allows.
+    scale : parameter of the discrete Gaussian in units of `integer.matrix`.
+    rho : zCDP cost that the release claims, rounded up.
+    delta, epsilon : the claimed (epsilon, delta), epsilon rounded up; None without a delta.
+    allowed : the rho that `privacy` allows; None when only the targets decide.
+    theorem : what the claim rests on.
+    standard_errors : (m,) predicted, in counts.
+    """
+
+    workload: Workload
+    integer: IntegerStrategy
+    privacy: Privacy | None
+    absolute: bool
+    scale: float
+    rho: float
+    delta: float | None
+    epsilon: float | None
+    allowed: float | None
+    theorem: str
+    standard_errors: Floats
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """What neighbouring tables are: add-remove or replace-one."""
+        return self.integer.neighbours
+
+    @property
+    def privacy_cost(self) -> float:
+        """The privacy cost Delta = sensitivity over noise scale; rho = Delta² / 2."""
+        return math.sqrt(2 * self.rho)
+
+    @property
+    def noise(self) -> float:
+        """Noise scale on the unrounded strategy: 1 is the unit noise that targets refer to."""
+        return math.ldexp(self.scale, -self.integer.bits)
+
+    @property
+    def rmse(self) -> float:
+        """Predicted root mean squared error over the m queries, in counts."""
+        return float(np.sqrt(np.mean(self.standard_errors**2)))
+
+    def __repr__(self) -> str:
+        claim = "" if self.epsilon is None else f", epsilon {self.epsilon:.6g} at delta {self.delta:g}"
+        cost = f"rho {self.rho:.6g}{claim}, {self.neighbours}"
+        return f"Plan({self.workload.m} queries, {cost}, rmse {self.rmse:.6g})"
+
+
+def plan(
+    workload: Workload,
+    strategy: Strategy,
+    privacy: Privacy | None,
+    neighbours: Neighbours = "add-remove",
+    absolute: bool = False,
+) -> Plan:
+    """Round `strategy`, choose the noise and predict the errors.
+
+    With `absolute` unset, the noise is the least that `privacy` allows. With `absolute`, unit noise on
+    the strategy is what the targets ask for (`fitness_for_use`): the noise is scaled, down only, so that
+    after rounding no query with a target exceeds it, and the release costs what that costs.
+
+    Raises
+    ------
+    PrivacyError : no privacy parameters and not `absolute`; targets that cost more than `privacy` allows
+        (with both values and the factor by which the targets must grow); noise beyond 64-bit integers.
+    WorkloadError : a strategy that does not support the workload, misses its targets or cannot be rounded.
+    """
+    allowed = None if privacy is None else allowed_rho(privacy)
+    if allowed is None and not absolute:
+        raise PrivacyError(
+            "no privacy parameters, and the noise is not set by targets",
+            hint="add a line such as 'privacy: {epsilon: 1.0, delta: 1.0e-6}' to the workload file",
+        )
+    integer = round_strategy(strategy, workload, neighbours)
+    if allowed is None or absolute:
+        scale = _scale_for_targets(workload, strategy, integer)
+    else:
+        scale = _scale_for_rho(integer, allowed)
+    check_scale(scale, integer.largest_answer)
+    rho = gaussian_rho(integer.squared_sensitivity, scale)
+    if privacy is not None and allowed is not None:
+        _check_cost(rho, allowed, privacy)
+    delta = None if privacy is None else privacy.delta
+    errors = standard_errors(integer, scale)
+    errors.flags.writeable = False
+    return Plan(
+        workload=workload,
+        integer=integer,
+        privacy=privacy,
+        absolute=absolute,
+        scale=scale,
+        rho=rho,
+        delta=delta,
+        epsilon=None if delta is None else zcdp_epsilon(rho, delta),
+        allowed=allowed,
+        theorem=THEOREM_ZCDP if delta is None else THEOREM_APPROX,
+        standard_errors=errors,
+    )
+
+
+def _scale_for_rho(integer: IntegerStrategy, allowed: float) -> float:
+    """The smallest scale, to a few units in the last place, whose rounded-up cost is at most `allowed`."""
+    if integer.squared_sensitivity == 0:
+        raise PrivacyError(
+            f"the sensitivity is 0 under {integer.neighbours}: the queries are the same on all "
+            "neighbouring tables, no noise can be calibrated",
+            hint="use 'neighbours: add-remove', or give every query a max_variance",
+        )
+    scale = integer.sensitivity / math.sqrt(2 * allowed)
+    while gaussian_rho(integer.squared_sensitivity, scale) > allowed:
+        scale *= 1 + 2.0**-50
+    return scale
+
+
+def _scale_for_targets(workload: Workload, strategy: Strategy, integer: IntegerStrategy) -> float:
+    """Unit noise in integer units, shrunk so that rounding takes no query above its target."""
+    unit = strategy.variances(workload)
+    targeted = np.isfinite(workload.targets)
+    worst = int(np.argmax(np.where(targeted, unit / workload.targets, 0.0)))
+    if targeted[worst] and unit[worst] > workload.targets[worst] * (1 + _TARGET_SLACK):
+        raise WorkloadError(
+            f"query '{workload.labels()[worst]}' has variance {unit[worst]:.6g} at unit noise on this "
+            f"strategy, its max_variance is {workload.targets[worst]:.6g}",
+            hint="solve the strategy with fitness_for_use for these targets",
+        )
+    limits = np.where(targeted, workload.targets, np.inf if targeted.any() else unit)
+    factor = min(1.0, float(np.min(limits / integer.variances)))
+    # Three units in the last place below, so that scale² x variance rounds to no more than the target.
+    return math.ldexp(math.sqrt(factor) * (1 - 3 * 2.0**-52), integer.bits)
+
+
+def _check_cost(cost: float, allowed: float, privacy: Privacy) -> None:
+    if cost <= allowed:
+        return
+    if privacy.epsilon is not None and privacy.delta is not None:
+        spent = f"epsilon {zcdp_epsilon(cost, privacy.delta):.6g} at delta {privacy.delta:g} (rho {cost:.6g})"
+        budget = f"epsilon {privacy.epsilon:.6g} (rho {allowed:.6g})"
+    else:
+        spent, budget = f"rho {cost:.6g}", f"rho {allowed:.6g}"
+    raise PrivacyError(
+        f"the targets cost {spent}, privacy allows {budget}",
+        hint=f"multiply every max_variance by {_round_up(cost / allowed)}, or allow a larger privacy cost",
+    )
+
+
+def _round_up(value: float) -> str:
+    """`value` to four significant digits, rounded up, so that the advice suffices."""
+    unit = 10.0 ** (math.floor(math.log10(value)) - 3)
+    return f"{(math.floor(value / unit) + 1) * unit:.4g}"

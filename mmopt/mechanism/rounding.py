@@ -1,0 +1,224 @@
+"""A strategy rounded to integers, so that its answers and its sensitivity are exact.
+
+Rounding A itself would move its row space when it is rank deficient. Instead, with an integer basis B
+(k, n) of the workload's row space and Sigma = B (AᵀA)⁺ Bᵀ the covariance of B x under A, the matrix
+rint(2^bits Sigma^(-1/2)) B is measured. It is integer, its row space is the workload's whenever its
+k x k core has full rank, and before rounding it costs no more than A: Bᵀ Sigma⁻¹ B ⪯ AᵀA, because a
+least-squares estimate of B x uses no more than what A measured.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from mmopt.errors import PrivacyError, WorkloadError
+from mmopt.mechanism.exact import (
+    integer_product,
+    largest_entry,
+    largest_squared_difference,
+    largest_squared_norm,
+    root_above,
+)
+from mmopt.queries.strategy import Strategy
+from mmopt.queries.workload import Workload
+
+__all__ = ["BIAS_LIMIT", "LOSS_LIMIT", "MAX_ROWS", "IntegerStrategy", "Neighbours", "round_strategy"]
+
+Neighbours = Literal["add-remove", "replace-one"]
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+BIAS_LIMIT = 1e-6
+"""Largest accepted error of a rounded reconstruction, in units of the workload's largest entry."""
+
+LOSS_LIMIT = 1.01
+"""Largest accepted factor by which rounding multiplies the variance of a query."""
+
+MAX_ROWS = 2**31
+"""Rows that the integers have room for. A public constant: it must not depend on the data."""
+
+_COLUMN_BITS = 29  # column norms up to 2^29: squared differences stay below 2^62, answers below 2^60
+
+
+@dataclass(frozen=True, eq=False)
+class IntegerStrategy:
+    """The integer matrix ``core @ basis`` that a release measures.
+
+    Attributes
+    ----------
+    core : (k, r) int64; ``basis`` : (r, n) int64. r = k with an integer basis; otherwise ``basis`` is
+        the identity and r = n.
+    matrix : (k, n) int64, their product.
+    bits : the core is rint(2^bits C) for a real C at unit noise; may be negative.
+    neighbours : what the sensitivity refers to.
+    squared_sensitivity : exact integer; ``sensitivity`` : its root rounded up (units of ``matrix``).
+    reconstruction : (m, k), unweighted queries = reconstruction @ matrix, up to ``bias``.
+    variances : (m,) of the queries at unit noise on ``2^-bits matrix``.
+    bias : largest error of the rounded row space, in units of the queries' (or their basis') largest
+        entry: float rounding (about 1e-15) with an integer basis, at most BIAS_LIMIT without.
+    loss : largest factor by which rounding multiplied the variance of a query.
+    """
+
+    core: Integers
+    basis: Integers
+    matrix: Integers
+    bits: int
+    neighbours: Neighbours
+    squared_sensitivity: int
+    sensitivity: float
+    reconstruction: Floats
+    variances: Floats
+    bias: float
+    loss: float
+
+    @cached_property
+    def hash(self) -> str:
+        """sha256 (hex) of the measured matrix: its shape, its entries in row-major order, and bits."""
+        digest = hashlib.sha256(f"integer-strategy 1 {self.matrix.shape} {self.bits}\n".encode())
+        digest.update(np.ascontiguousarray(self.matrix, dtype="<i8").tobytes())
+        return digest.hexdigest()
+
+    @property
+    def largest_answer(self) -> int:
+        """Bound on abs(matrix @ x) for a table of at most MAX_ROWS rows."""
+        return largest_entry(self.matrix) * MAX_ROWS
+
+
+def round_strategy(
+    strategy: Strategy, workload: Workload, neighbours: Neighbours = "add-remove"
+) -> IntegerStrategy:
+    """Round `strategy` for `workload` as the module says.
+
+    Raises
+    ------
+    WorkloadError : the strategy does not support the workload, or rounding loses its rank, more than
+        LOSS_LIMIT of a variance, or (non-integer workloads) more than BIAS_LIMIT of a query.
+    PrivacyError : `strategy` bounds the L1 norm, for Laplace noise.
+    """
+    if strategy.norm != 2:
+        raise PrivacyError(
+            f"the strategy bounds the L{strategy.norm} norm of its columns (Laplace noise), "
+            "expected L2 (Gaussian)",
+            hint="solve a program with 'norm 2', such as l2_strategy",
+        )
+    if strategy.matrix.shape[1] != workload.n:
+        raise WorkloadError(f"the strategy has {strategy.matrix.shape[1]} cells, the workload {workload.n}")
+    if not strategy.supports(workload):
+        raise WorkloadError(
+            "the strategy does not support the workload: some query is no combination of its rows",
+            hint="solve the strategy for this workload",
+        )
+    basis = workload.integer_basis
+    if basis is not None:
+        basis = _divide_by_gcd(basis)
+        real = _inverse_root(strategy.covariance(basis.astype(float)))
+        bits = _choose_bits(real @ basis)
+        core = _rint(np.ldexp(real, bits))
+        _check_rank(core, bits)
+        # representation @ workload.basis are the queries; both bases span the same space.
+        change = np.linalg.lstsq(basis.T.astype(float), workload.basis.T, rcond=None)[0].T
+        bias = _check_bias(workload.basis, change @ basis)
+        reconstruction = np.linalg.solve(core.T.astype(float), (workload.representation @ change).T).T
+        matrix = integer_product(core, basis)
+    else:
+        real = _inverse_root(strategy.covariance(workload.basis)) @ workload.basis
+        bits = _choose_bits(real)
+        core, basis = _rint(np.ldexp(real, bits)), np.eye(workload.n, dtype=np.int64)
+        _check_rank(core, bits)
+        matrix = core
+        reconstruction, bias = _least_squares(workload.queries, core)
+    variances = np.ldexp(np.einsum("ij,ij->i", reconstruction, reconstruction), 2 * bits)
+    loss = float(np.max(variances / strategy.variances(workload)))
+    if not loss <= LOSS_LIMIT:
+        raise WorkloadError(
+            f"rounding the strategy to {bits} bits multiplies a query's variance by {loss:.4g}, "
+            f"the limit is {LOSS_LIMIT}",
+            hint="the queries differ too much in size for 64-bit integers; scale the large ones down",
+        )
+    squared = (
+        largest_squared_norm(matrix) if neighbours == "add-remove" else largest_squared_difference(matrix)
+    )
+    for array in (core, basis, matrix, reconstruction, variances):
+        array.flags.writeable = False
+    return IntegerStrategy(
+        core,
+        basis,
+        matrix,
+        bits,
+        neighbours,
+        squared,
+        root_above(squared),
+        reconstruction,
+        variances,
+        bias,
+        loss,
+    )
+
+
+def _divide_by_gcd(basis: Integers) -> Integers:
+    """Rows over their greatest common divisor: the same row space, more bits left for the core."""
+    divisors = np.gcd.reduce(basis, axis=1)
+    return np.asarray(basis // np.maximum(divisors, 1)[:, None], dtype=np.int64)
+
+
+def _inverse_root(covariance: Floats) -> Floats:
+    """The symmetric Sigma^(-1/2); WorkloadError when Sigma is singular to working accuracy."""
+    values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
+    if not (np.isfinite(values).all() and values[0] > values[-1] * len(values) * 2.0**-52):
+        raise WorkloadError(
+            "the covariance of the measured basis is singular: eigenvalues from "
+            f"{values[0]:.3g} to {values[-1]:.3g}",
+            hint="the strategy measures some queries with next to no noise beside others",
+        )
+    root = np.asarray((vectors / np.sqrt(values)) @ vectors.T, dtype=np.float64)
+    return (root + root.T) / 2
+
+
+def _choose_bits(real: Floats) -> int:
+    """The most bits that keep the rounded matrix's column norms about 2^29 or below."""
+    largest = math.sqrt(float(np.einsum("ij,ij->j", real, real).max()))
+    return _COLUMN_BITS - math.ceil(math.log2(largest))
+
+
+def _rint(real: Floats) -> Integers:
+    rounded = np.rint(real)
+    if not np.abs(rounded).max() < 2.0**52:  # beyond, float64 holds no fractions and the cast may overflow
+        raise WorkloadError(f"a rounded strategy entry is {np.abs(rounded).max():.3g}, the limit is 2^52")
+    return rounded.astype(np.int64)
+
+
+def _check_rank(core: Integers, bits: int) -> None:
+    """WorkloadError unless the core has full row rank with a margin far above float error."""
+    values = np.linalg.svd(core.astype(float), compute_uv=False)
+    if not values[-1] > values[0] * 1e-12:
+        raise WorkloadError(
+            f"the strategy rounded to {bits} bits loses rank: singular values from "
+            f"{values[-1]:.3g} to {values[0]:.3g}",
+            hint="the queries differ too much in size for 64-bit integers; scale the large ones down",
+        )
+
+
+def _least_squares(queries: Floats, core: Integers) -> tuple[Floats, float]:
+    """Reconstruction of least bias through a core that is not exactly the workload's row space."""
+    q, r = np.linalg.qr(core.T.astype(float))
+    reconstruction = np.asarray(np.linalg.solve(r, q.T @ queries.T).T, dtype=np.float64)
+    return reconstruction, _check_bias(queries, reconstruction @ core)
+
+
+def _check_bias(wanted: Floats, reached: Floats) -> float:
+    """Largest difference over the largest wanted entry; WorkloadError above BIAS_LIMIT."""
+    bias = float(np.abs(wanted - reached).max() / np.abs(wanted).max())
+    if not bias <= BIAS_LIMIT:
+        raise WorkloadError(
+            f"rounding the strategy to integers biases a query by {bias:.3g} of its largest entry per row of "
+            f"data, the limit is {BIAS_LIMIT:g}",
+            hint="write the queries with integers (multiply them by a common denominator)",
+        )
+    return bias

@@ -1,0 +1,7 @@
+"""Solve, certify, compare: everything between a workload and a solution."""
+
+from mmopt.pipeline.compare import Outcome, compare
+from mmopt.pipeline.convex import Progress
+from mmopt.pipeline.solve import default_program, solve
+
+__all__ = ["Outcome", "Progress", "compare", "default_program", "solve"]

@@ -1,0 +1,194 @@
+"""Solve a convex program: choose a solver, run it, certify each of its points, keep the best."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+
+import numpy as np
+
+from mmopt.compiler import Instance, Scaling, cones, lower, scale, variables
+from mmopt.errors import SolverError
+from mmopt.pipeline.assemble import assemble
+from mmopt.pipeline.certify import Array, Candidate, bound_of, candidate
+from mmopt.results import Solution, Status, gap_between
+from mmopt.solvers import (
+    SOLVERS,
+    Clock,
+    Options,
+    Point,
+    SolverRow,
+    choose,
+    missing_cones,
+    refuse_too_large,
+    run,
+    solver_named,
+)
+
+__all__ = ["Progress", "Report", "pick_solver", "solve_convex"]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a solve has so far; passed to the caller's ``progress`` after each point."""
+
+    program: str
+    solver: str
+    seconds: float
+    iterations: int
+    objective: float
+    bound: float | None
+
+    @property
+    def gap(self) -> float | None:
+        return gap_between(self.objective, self.bound)
+
+
+Report = Callable[[Progress], None]
+
+
+def pick_solver(instance: Instance, name: str | None) -> SolverRow:
+    """The solver named, if it has the cones; else the first suitable one of the table.
+
+    Raises
+    ------
+    OptionError, SolverError : unknown, not installed, or it lacks a cone (named).
+    TooLargeError : the forecast does not fit into memory.
+    """
+    needed = cones(instance.checked, instance.sizes())
+    unknowns = variables(instance.checked, instance.sizes())
+    if name is not None:
+        row = solver_named(name)
+        missing = missing_cones(row, needed)
+        if missing:
+            able = [r.name for r in SOLVERS if not missing_cones(r, needed)]
+            raise SolverError(
+                f"'{instance.program.name}' does not work with {row.name}: "
+                f"it must have the {' and the '.join(missing)} cone",
+                hint=f"these have it: {', '.join(able)}",
+            )
+    else:
+        rows = [r for r in SOLVERS if r.is_installed and not missing_cones(r, needed)]
+        if not rows:
+            raise SolverError(f"no installed solver has all the cones that '{instance.program.name}' needs")
+        row = choose(rows, needed, unknowns)
+    refuse_too_large(instance.program.name, row, needed, unknowns)
+    return row
+
+
+@dataclass
+class _Best:
+    """The best repaired point and the best bound so far; they may come from different points."""
+
+    point: Candidate | None = None
+    bound: float | None = None
+    multipliers: Mapping[str, Array] | None = None
+    before: float = np.inf
+
+    def offer(self, instance: Instance, point: Point, scaling: Scaling) -> None:
+        values = {n: v * scaling.variables[n] for n, v in point.variables.items()}
+        multipliers = {n: v * scaling.multipliers[n] for n, v in point.multipliers.items()}
+        if len(values) < len(instance.program.choose):
+            return
+        try:
+            found = candidate(instance, values)
+        except np.linalg.LinAlgError:  # a point so far off that no repair exists; the next is better
+            return
+        better = self.point is None or found.objective < self.point.objective
+        if better and (found.is_feasible or self.point is None or not self.point.is_feasible):
+            self.point = found
+        bound = bound_of(instance, multipliers)
+        if bound is not None and (self.bound is None or bound > self.bound):
+            self.bound, self.multipliers = bound, multipliers
+        if self.multipliers is None:
+            self.multipliers = multipliers
+
+    @property
+    def gap(self) -> float:
+        if self.point is None or not self.point.is_feasible:
+            return float("inf")
+        gap = gap_between(self.point.objective, self.bound)
+        return float("inf") if gap is None else gap
+
+
+def solve_convex(
+    instance: Instance, solver: str | None, options: Options | None, overrides: Mapping[str, object], report: Report | None
+) -> Solution:
+    """Solve one convex program. ``options`` None means: the solver's own tolerance, with ``overrides``."""
+    started = time.monotonic()
+    program = instance.program
+    row = pick_solver(instance, solver)
+    chosen = options or Options(**{"tolerance": row.tolerance, **overrides})  # type: ignore[arg-type]
+    scaled, scaling = scale(instance)
+    lowered = lower(scaled)
+    compiled = time.monotonic()
+    best = _Best()
+    last: Point | None = None
+    with Clock(chosen.time_limit) as clock, closing(run(row, lowered, chosen, clock)) as points:  # type: ignore[type-var]
+        for last in points:
+            best.offer(instance, last, scaling)
+            if report is not None and best.point is not None:
+                report(Progress(program.name, row.name, clock.elapsed, last.iterations, best.point.objective, best.bound))
+            if best.gap <= chosen.tolerance or clock.is_over:
+                break
+        interrupted = clock.interrupted
+    solved = time.monotonic()
+    assert last is not None
+    point = best.point
+    if point is None or not point.is_feasible:
+        raise _no_point(program.name, row.name, last, point, interrupted)
+    stop = _stop(best.gap, chosen, interrupted, last, program.certificate is not None)
+    status = Status(stop, True, point.before, best.bound is not None and best.bound > 0, last.raw)
+    seconds = {"compile": compiled - started, "solve": solved - compiled}
+    warnings = () if scaling.scales else ("the lines of the program agree on no units, so it was not scaled",)
+    solution = assemble(
+        instance,
+        point.env,
+        objective=point.objective,
+        bound=best.bound,
+        status=status,
+        solver=(row.name, row.version),
+        options=chosen,
+        iterations=last.iterations,
+        seconds={**seconds, "total": 0.0},
+        multipliers=best.multipliers or {},
+        scaling=scaling.scales,
+        warnings=warnings,
+    )
+    return with_total(solution, time.monotonic() - started)
+
+
+def with_total(solution: Solution, total: float) -> Solution:
+    """The same solution with its total time."""
+    from dataclasses import replace
+
+    return replace(solution, seconds={**solution.seconds, "total": total})
+
+
+def _stop(gap: float, options: Options, interrupted: bool, last: Point, has_certificate: bool) -> str:
+    if gap <= options.tolerance:
+        return "gap reached"
+    if interrupted:
+        return "interrupted"
+    if last.stop == "stopped":
+        return "time limit"
+    if last.stop == "iteration limit":
+        return "iteration limit"
+    return "gap not reached" if has_certificate else "solver finished"
+
+
+def _no_point(program: str, solver: str, last: Point, point: Candidate | None, interrupted: bool) -> SolverError:
+    if last.stop in ("infeasible", "unbounded"):
+        return SolverError(
+            f"'{program}' is {last.stop}, says {solver} ({last.raw})",
+            hint="check the constraints and the givens; on a badly scaled program try another solver",
+        )
+    if interrupted:
+        return SolverError(f"'{program}' was interrupted before {solver} had a point that could be repaired")
+    detail = "no point" if point is None else f"a point that misses a constraint by {point.after:.1e} after its repair"
+    return SolverError(
+        f"{solver} returned {detail} for '{program}' ({last.raw})",
+        hint="allow more time or iterations, try another solver, or give the program a 'repair'",
+    )

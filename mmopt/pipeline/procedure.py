@@ -1,0 +1,62 @@
+"""Procedures: steps that solve other programs and combine their strategies."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from mmopt.compiler import Instance, bind
+from mmopt.language import Program, evaluate
+from mmopt.language.tree import SubProgram
+from mmopt.pipeline.assemble import assemble
+from mmopt.pipeline.certify import upper_value
+from mmopt.pipeline.convex import Report, solve_convex, with_total
+from mmopt.results import Solution, Status
+from mmopt.solvers import Options
+
+__all__ = ["solve_procedure"]
+
+
+def solve_procedure(
+    instance: Instance, solver: str | None, overrides: Mapping[str, object], report: Report | None
+) -> Solution:
+    """Run the steps in order; each convex step is certified, the result gets the program's own bound."""
+    started = time.monotonic()
+    program = instance.program
+    env: dict[str, Any] = dict(instance.env)
+    steps: dict[str, Solution] = {}
+    for step in program.steps:
+        if isinstance(step, SubProgram):
+            givens = {name: evaluate(expr, env) for name, expr in step.arguments}
+            inner = bind(Program.load(step.program), instance.workload, givens)
+            solved = solve_convex(inner, solver, None, overrides, report)
+            steps[step.name] = solved
+            env[f"{step.name}.strategy"] = solved.strategy.matrix
+            env[f"{step.name}.objective"] = solved.objective
+        else:
+            with np.errstate(all="ignore"):
+                env[step.name] = evaluate(step.expr, env)
+    objective = upper_value(program.objective, env) if program.objective is not None else float("nan")
+    last = list(steps.values())[-1]
+    stops = [s.status.stop for s in steps.values()]
+    stop = next((s for s in stops if s != "gap reached"), "gap reached")
+    seconds = {name: sum(s.seconds[name] for s in steps.values()) for name in ("compile", "solve")}
+    solution = assemble(
+        instance,
+        env,
+        objective=objective,
+        bound=None,
+        status=Status(f"{stop} in every step" if stop == "gap reached" else stop, True, last.status.violation, False, last.status.raw),
+        solver=(last.solver, last.solver_version),
+        options=Options(**last.options),  # type: ignore[arg-type]
+        iterations=sum(s.iterations for s in steps.values()),
+        seconds={**seconds, "total": 0.0},
+        multipliers=last.multipliers,
+        scaling=last.scaling,
+        warnings=tuple(w for s in steps.values() for w in s.warnings),
+        steps=steps,
+    )
+    return with_total(solution, time.monotonic() - started)

@@ -1,0 +1,73 @@
+"""``mmopt.solve``: a workload and a program in, a certified solution out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mmopt.compiler import bind
+from mmopt.language import Program
+from mmopt.pipeline.convex import Report, solve_convex
+from mmopt.pipeline.procedure import solve_procedure
+from mmopt.queries import Workload
+from mmopt.results import Solution
+from mmopt.solvers import Options
+
+__all__ = ["default_program", "solve"]
+
+
+def default_program(workload: Workload) -> tuple[str, str]:
+    """The program used when none is named, and why."""
+    if workload.has_all_targets:
+        return "fitness_for_use", "every query has a target (max_variance)"
+    return "l2_strategy", "not every query has a target, so total error is what can be least"
+
+
+def solve(
+    workload: Workload,
+    program: str | Path | Program | None = None,
+    *,
+    solver: str | None = None,
+    tolerance: float | None = None,
+    time_limit: float | None = None,
+    max_iterations: int | None = None,
+    threads: int | None = None,
+    verbose: bool = False,
+    givens: Mapping[str, Any] | None = None,
+    progress: Report | None = None,
+) -> Solution:
+    """Solve a program for a workload and certify the result.
+
+    Parameters
+    ----------
+    workload : the queries.
+    program : a shipped name, a path, or a parsed Program; by default ``fitness_for_use`` when every
+        query has a target, else ``l2_strategy``.
+    solver : by default chosen from the forecast: interior point when it takes less than a minute.
+    tolerance : the certified gap asked for; by default 1e-6 (interior point) or 1e-4 (first order).
+        When it is not reached the status says so; the gap printed is always the proved one.
+    time_limit : seconds for the solver. max_iterations, threads, verbose : passed on.
+    givens : arrays by name, for givens of the program without a source or in place of one.
+    progress : called with a ``Progress`` after every certified point.
+
+    Raises
+    ------
+    mmopt.Error : a subclass says what is wrong with the program, the workload, an option or the solver.
+    """
+    if program is None:
+        program = default_program(workload)[0]
+    parsed = program if isinstance(program, Program) else Program.load(program)
+    given_options: dict[str, object] = {
+        "tolerance": tolerance,
+        "time_limit": time_limit,
+        "max_iterations": max_iterations,
+        "threads": threads,
+    }
+    overrides = {name: value for name, value in given_options.items() if value is not None}
+    overrides["verbose"] = verbose
+    Options(**overrides)  # type: ignore[arg-type]  # a bad option is refused before any work
+    instance = bind(parsed, workload, givens)
+    if parsed.klass == "procedure":
+        return solve_procedure(instance, solver, overrides, progress)
+    return solve_convex(instance, solver, None, overrides, progress)

@@ -1,0 +1,20 @@
+"""What is asked and what is measured: domain, implicit query matrices, Workload, Strategy."""
+
+from mmopt.queries.domain import Attribute, Bins, Categories, Domain, Values
+from mmopt.queries.factor import Factor
+from mmopt.queries.product import Product
+from mmopt.queries.strategy import Strategy, normalise
+from mmopt.queries.workload import Workload
+
+__all__ = [
+    "Attribute",
+    "Bins",
+    "Categories",
+    "Domain",
+    "Factor",
+    "Product",
+    "Strategy",
+    "Values",
+    "Workload",
+    "normalise",
+]

@@ -1,0 +1,267 @@
+"""The domain: attributes, their cells, and the one place that defines the order of cells.
+
+A domain is the cross product of its attributes. Cells are numbered in **row-major** order: the last
+attribute varies fastest, as in ``numpy.ravel`` with order "C". Every Kronecker product of this package
+lists its factors in the order of the attributes, so that it agrees with this numbering.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from mmopt.errors import WorkloadError, suggest
+
+__all__ = ["Attribute", "Bins", "Categories", "Domain", "Values"]
+
+Scalar = str | int | float | bool
+
+
+@dataclass(frozen=True)
+class Values:
+    """Cell i holds the table value ``values[i]``."""
+
+    values: tuple[Scalar, ...]
+
+    def __post_init__(self) -> None:
+        _refuse_repeated(self.values)
+
+    @property
+    def size(self) -> int:
+        """Number of cells."""
+        return len(self.values)
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Cell i holds the half-open interval ``[edges[i], edges[i + 1])``."""
+
+    edges: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.edges) < 2:
+            raise WorkloadError(f"bins need at least two edges, found {len(self.edges)}")
+        if not all(math.isfinite(edge) for edge in self.edges):
+            raise WorkloadError(f"bin edges must be finite numbers, found {list(self.edges)}")
+        for low, high in zip(self.edges, self.edges[1:], strict=False):
+            if not low < high:
+                raise WorkloadError(f"bin edges must increase, found {low:.12g} before {high:.12g}")
+
+    @property
+    def size(self) -> int:
+        """Number of cells, one less than there are edges."""
+        return len(self.edges) - 1
+
+    def labels(self) -> tuple[str, ...]:
+        """The intervals as text, ``[0, 18)`` and so on."""
+        return tuple(
+            f"[{low:.12g}, {high:.12g})" for low, high in zip(self.edges, self.edges[1:], strict=False)
+        )
+
+
+@dataclass(frozen=True)
+class Categories:
+    """Cell i holds any of the table values ``members[i]``."""
+
+    members: tuple[tuple[Scalar, ...], ...]
+
+    def __post_init__(self) -> None:
+        for cell in self.members:
+            if not cell:
+                raise WorkloadError("a category has no values, expected at least one")
+        _refuse_repeated([value for cell in self.members for value in cell])
+
+    @property
+    def size(self) -> int:
+        """Number of cells."""
+        return len(self.members)
+
+
+def _refuse_repeated(values: Sequence[Scalar]) -> None:
+    seen: set[Scalar] = set()
+    for value in values:
+        if value in seen:
+            raise WorkloadError(f"the value {value!r} stands twice, expected in one cell only")
+        seen.add(value)
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One attribute of the domain.
+
+    Parameters
+    ----------
+    name : the name that queries use.
+    labels : one text per cell, in the order of the cells.
+    column : the column of the table that is read; the attribute's name if empty.
+    encoding : how a table value becomes a cell; ``Values(labels)`` if absent or empty.
+    groups : named groups of cells, for queries.
+    outside : what to do with a table value in no cell: ``"refuse"``, ``"drop"``, or the label of the cell
+        that takes it. The two words win over labels of the same spelling.
+    missing : the same for NULL and NaN.
+
+    Raises
+    ------
+    WorkloadError : no cell, a repeated label, an encoding of another size, a group with a cell that does
+        not exist, or ``outside`` or ``missing`` naming no cell.
+    """
+
+    name: str
+    labels: tuple[str, ...]
+    column: str = ""
+    encoding: Values | Bins | Categories = Values(())
+    groups: Mapping[str, tuple[int, ...]] = field(default_factory=dict, hash=False)
+    outside: str = "refuse"
+    missing: str = "refuse"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "column", self.column or self.name)
+        object.__setattr__(self, "groups", {name: tuple(cells) for name, cells in self.groups.items()})
+        self._check_cells()
+        self._check_groups()
+        for key in ("outside", "missing"):
+            choice = getattr(self, key)
+            if choice not in ("refuse", "drop", *self.labels):
+                raise WorkloadError(
+                    f"attribute '{self.name}': {key} is '{choice}', "
+                    "expected refuse, drop or one of its labels",
+                    hint=suggest(choice, ["refuse", "drop", *self.labels]),
+                )
+
+    def _check_cells(self) -> None:
+        if not self.name:
+            raise WorkloadError("an attribute has an empty name")
+        if not self.labels:
+            raise WorkloadError(f"attribute '{self.name}' has no cells")
+        seen: set[str] = set()
+        for label in self.labels:
+            if label in seen:
+                raise WorkloadError(f"attribute '{self.name}' has the label '{label}' twice")
+            seen.add(label)
+        if not self.encoding.size:
+            object.__setattr__(self, "encoding", Values(self.labels))
+        if self.encoding.size != self.size:
+            raise WorkloadError(
+                f"attribute '{self.name}' has {self.size} labels, "
+                f"but its encoding has {self.encoding.size} cells"
+            )
+
+    def _check_groups(self) -> None:
+        for name, cells in self.groups.items():
+            if not cells:
+                raise WorkloadError(f"attribute '{self.name}': group '{name}' is empty")
+            for cell in cells:
+                if not 0 <= cell < self.size:
+                    raise WorkloadError(
+                        f"attribute '{self.name}': group '{name}' has cell {cell}, "
+                        f"expected 0 to {self.size - 1}"
+                    )
+
+    @property
+    def size(self) -> int:
+        """Number of cells of this attribute."""
+        return len(self.labels)
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The cross product of attributes; n = ``size`` cells.
+
+    Raises
+    ------
+    WorkloadError : no attribute, or two of the same name.
+    """
+
+    attributes: tuple[Attribute, ...]
+
+    def __post_init__(self) -> None:
+        if not self.attributes:
+            raise WorkloadError("a domain needs at least one attribute, found none")
+        seen: set[str] = set()
+        for name in self.names:
+            if name in seen:
+                raise WorkloadError(f"the domain has the attribute '{name}' twice")
+            seen.add(name)
+
+    @staticmethod
+    def anonymous(n: int) -> Domain:
+        """A domain of one attribute "cell" with the labels "0" to "n-1", for plain matrices."""
+        if n < 1:
+            raise WorkloadError(f"a domain needs at least one cell, found {n}")
+        return Domain((Attribute("cell", tuple(map(str, range(n))), encoding=Values(tuple(range(n)))),))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The attributes' names, in order."""
+        return tuple(attribute.name for attribute in self.attributes)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The attributes' sizes, in order."""
+        return tuple(attribute.size for attribute in self.attributes)
+
+    @property
+    def size(self) -> int:
+        """Number of cells, n."""
+        return math.prod(self.shape)
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Cells between neighbours along each attribute: a cell's number is the sum of code × stride."""
+        strides = [1]
+        for size in reversed(self.shape[1:]):
+            strides.append(strides[-1] * size)
+        return tuple(reversed(strides))
+
+    def axis(self, name: str) -> int:
+        """Position of an attribute; WorkloadError with a suggestion if there is none of that name."""
+        try:
+            return self.names.index(name)
+        except ValueError:
+            raise WorkloadError(
+                f"the domain has no attribute '{name}'", hint=suggest(name, self.names)
+            ) from None
+
+    def attribute(self, name: str) -> Attribute:
+        """The attribute of that name; WorkloadError with a suggestion if there is none."""
+        return self.attributes[self.axis(name)]
+
+    def cell(self, i: int) -> tuple[str, ...]:
+        """The labels of cell i, one per attribute."""
+        if not 0 <= i < self.size:
+            raise WorkloadError(f"there is no cell {i}, expected 0 to {self.size - 1}")
+        codes = np.unravel_index(i, self.shape)
+        return tuple(a.labels[int(code)] for a, code in zip(self.attributes, codes, strict=True))
+
+    def index(self, labels: Sequence[str]) -> int:
+        """The number of the cell with these labels, one per attribute."""
+        if len(labels) != len(self.attributes):
+            raise WorkloadError(f"a cell has {len(self.attributes)} labels, found {len(labels)}")
+        i = 0
+        for attribute, label, stride in zip(self.attributes, labels, self.strides, strict=True):
+            if label not in attribute.labels:
+                raise WorkloadError(
+                    f"attribute '{attribute.name}' has no cell '{label}'",
+                    hint=suggest(label, attribute.labels),
+                )
+            i += attribute.labels.index(label) * stride
+        return i
+
+    def ravel(self, codes: Sequence[npt.ArrayLike]) -> npt.NDArray[np.int64]:
+        """Cell numbers of rows of data, from one array of codes (positions of cells) per attribute."""
+        if len(codes) != len(self.attributes):
+            raise WorkloadError(f"expected codes for {len(self.attributes)} attributes, found {len(codes)}")
+        total = np.zeros((), dtype=np.int64)
+        for attribute, code, stride in zip(self.attributes, codes, self.strides, strict=True):
+            array = np.asarray(code, dtype=np.int64)
+            if array.size and not (array.min() >= 0 and array.max() < attribute.size):
+                raise WorkloadError(
+                    f"attribute '{attribute.name}' has codes 0 to {attribute.size - 1}, "
+                    f"found {array.min()} to {array.max()}"
+                )
+            total = total + array * stride
+        return total

@@ -1,0 +1,145 @@
+"""A block of queries given as a matrix, dense or sparse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+
+from mmopt.errors import WorkloadError
+from mmopt.queries.arrays import Array, Ints, frozen, require_memory
+from mmopt.queries.check import check_sizes, per_query, query_matrix
+from mmopt.queries.classes import column_classes, ordered
+from mmopt.queries.describe import describe_array
+from mmopt.queries.domain import Domain
+
+__all__ = ["Explicit"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explicit:
+    """Queries as rows of a matrix (m, n) with a weight and a target each; build it with ``read``."""
+
+    values: Array | scipy.sparse.csr_array
+    weights: Array
+    targets: Array
+    name: str | None = None
+
+    @staticmethod
+    def read(
+        matrix: npt.ArrayLike | scipy.sparse.sparray | scipy.sparse.spmatrix,
+        targets: npt.ArrayLike | None = None,
+        weights: npt.ArrayLike | None = None,
+    ) -> Explicit:
+        """Check and copy a matrix; WorkloadError as in ``Workload.from_matrix``."""
+        values = _sparse(matrix) if scipy.sparse.issparse(matrix) else query_matrix(matrix)
+        m = values.shape[0]
+        return Explicit(
+            values,
+            weights=per_query(weights, m, "weight", 1.0),
+            targets=per_query(targets, m, "target", np.inf),
+        )
+
+    @property
+    def m(self) -> int:
+        """Number of queries."""
+        return int(self.values.shape[0])
+
+    @property
+    def n(self) -> int:
+        """Number of cells."""
+        return int(self.values.shape[1])
+
+    @property
+    def full_rank(self) -> bool:
+        """Whether the columns are known to be independent without computing: never."""
+        return False
+
+    def rows(self, start: int, stop: int) -> Array:
+        """Queries start to stop - 1, dense (stop - start, n)."""
+        if isinstance(self.values, np.ndarray):
+            return self.values[start:stop]
+        return np.asarray(self.values[start:stop].toarray())
+
+    def weighted_gram(self) -> Array:
+        """Gram matrix (n, n) of the queries scaled by the square roots of their weights."""
+        require_memory((self.n, self.n), "Gram matrix")
+        if isinstance(self.values, np.ndarray):
+            scaled = np.sqrt(self.weights)[:, None] * self.values
+            return np.asarray(scaled.T @ scaled)
+        weighted = scipy.sparse.diags_array(self.weights) @ self.values
+        return np.asarray((self.values.T @ weighted).toarray())
+
+    def apply(self, x: Array) -> Array:
+        """The answers for x (n,) or each column of x (n, c)."""
+        return np.asarray(self.values @ np.asarray(x, dtype=np.float64))
+
+    def squared_norms(self) -> Array:
+        """Squared L2 norm of each query, (m,)."""
+        square = self.values * self.values if isinstance(self.values, np.ndarray) else self.values.power(2)
+        return np.asarray(square.sum(axis=1)).ravel()
+
+    def classes(self) -> Ints:
+        """(n,) class of each cell: equal columns share a number; -1: a column of zeros."""
+        if isinstance(self.values, np.ndarray):
+            return column_classes(self.values)
+        columns = self.values.tocsc()
+        known: dict[bytes, int] = {}
+        result = np.full(self.n, -1, dtype=np.int64)
+        for j in range(self.n):
+            span = slice(columns.indptr[j], columns.indptr[j + 1])
+            if span.stop > span.start:
+                key = columns.indices[span].tobytes() + columns.data[span].tobytes()
+                result[j] = known.setdefault(key, len(known))
+        return ordered(result)
+
+    def blocks(self, size: int) -> Iterator[tuple[int, Array]]:
+        """Dense blocks of at most ``size`` rows, each with the number of its first row."""
+        for start in range(0, self.m, size):
+            yield start, self.rows(start, min(start + size, self.m))
+
+    def labels(self, domain: Domain) -> list[str]:
+        """One text per query: "query 0", "query 1" and so on."""
+        return [f"query {i}" for i in range(self.m)]
+
+    def title(self, domain: Domain) -> str:
+        """The group's name."""
+        return self.name or "queries"
+
+    def describe(self) -> list[object]:
+        """Plain data that determines queries, weights and targets; the same for dense and sparse input."""
+        sparse = scipy.sparse.csr_array(self.values)  # rows sorted, no stored zeros
+        arrays = (sparse.indptr, sparse.indices, sparse.data, self.weights, self.targets)
+        return ["matrix", [self.m, self.n], *(describe_array(array) for array in arrays)]
+
+    def __repr__(self) -> str:
+        return f"Explicit({self.m} × {self.n})"
+
+
+def _sparse(matrix: object) -> scipy.sparse.csr_array:
+    """A checked copy in CSR form, without stored zeros."""
+    raw = scipy.sparse.csr_array(matrix, copy=True)
+    if raw.ndim != 2 or 0 in raw.shape:
+        raise WorkloadError(
+            f"the query matrix has the shape {raw.shape}, expected at least one query and one cell"
+        )
+    if raw.dtype.kind not in "biuf":
+        raise WorkloadError(f"the query matrix holds {raw.dtype.name} values, expected real numbers")
+    values = raw.astype(np.float64)
+    values.sum_duplicates()
+    values.eliminate_zeros()
+    wrong = ~np.isfinite(values.data)
+    if wrong.any():
+        entry = int(np.argmax(wrong))
+        row = int(np.searchsorted(values.indptr, entry, side="right")) - 1
+        raise WorkloadError(
+            f"query {row} has the entry {values.data[entry]:g} at cell {values.indices[entry]}, "
+            "expected finite numbers"
+        )
+    check_sizes(abs(values).max(axis=1).toarray().ravel())
+    for array in (values.data, values.indices, values.indptr):
+        frozen(array)
+    return values

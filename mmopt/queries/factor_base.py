@@ -1,0 +1,95 @@
+"""What every block of queries on one attribute can do."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import numpy as np
+
+from mmopt.errors import WorkloadError
+from mmopt.queries.arrays import Array, Ints, require_memory
+from mmopt.queries.domain import Attribute
+
+__all__ = ["Factor"]
+
+
+class Factor(ABC):
+    """A block of queries on one attribute; stands for a matrix (rows, size). Immutable.
+
+    Parameters
+    ----------
+    size : number of cells of the attribute.
+    """
+
+    kind: ClassVar[str]
+
+    def __init__(self, size: int) -> None:
+        if size < 1:
+            raise WorkloadError(f"a query block needs at least one cell, found {size}")
+        self._size = int(size)
+
+    @property
+    def size(self) -> int:
+        """Number of columns: cells of the attribute."""
+        return self._size
+
+    @property
+    @abstractmethod
+    def rows(self) -> int:
+        """Number of queries."""
+
+    @property
+    def full_rank(self) -> bool:
+        """Whether the kind alone says that the columns are independent (False: not known)."""
+        return self.size == 1
+
+    @abstractmethod
+    def take(self, index: Ints) -> Array:
+        """The dense rows of these numbers, (len(index), size)."""
+
+    def matrix(self) -> Array:
+        """All rows, dense (rows, size); TooLargeError beyond the memory limit."""
+        require_memory((self.rows, self.size), f"matrix of {self!r}")
+        return self.take(np.arange(self.rows))
+
+    @abstractmethod
+    def gram(self) -> Array:
+        """Gram matrix MᵀM, (size, size)."""
+
+    @abstractmethod
+    def root(self) -> Array:
+        """R (r, size) with RᵀR = ``gram()`` and r <= min(rows, size), not computed from the Gram matrix."""
+
+    @abstractmethod
+    def apply(self, x: Array) -> Array:
+        """M x along the last axis: (…, size) to (…, rows)."""
+
+    @abstractmethod
+    def squared_norms(self) -> Array:
+        """Squared L2 norm of each row, (rows,)."""
+
+    @abstractmethod
+    def classes(self) -> Ints:
+        """(size,) class of each column: equal columns share a number >= 0; an all-zero column has -1."""
+
+    def spanning(self) -> Factor:
+        """A factor with the same row space; it has at most ``size`` rows where the kind knows how."""
+        return self
+
+    @abstractmethod
+    def labels(self, attribute: Attribute) -> list[str]:
+        """One text per query; empty for the total."""
+
+    def describe(self) -> list[object]:
+        """Plain data that determines the matrix, for hashes and comparison."""
+        return [self.kind, self.size]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Factor) and self.describe() == other.describe()
+
+    def __hash__(self) -> int:
+        return hash(repr(self.describe()))
+
+    def __repr__(self) -> str:
+        return f"{self.kind}({self.size})"

@@ -1,0 +1,196 @@
+"""A Kronecker product of factors, one per attribute: the queries that a workload file calls a product."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mmopt.errors import WorkloadError
+from mmopt.queries.arrays import Array, Ints, require_memory
+from mmopt.queries.check import positive
+from mmopt.queries.classes import ordered
+from mmopt.queries.describe import describe_number
+from mmopt.queries.domain import Domain
+from mmopt.queries.factor_base import Factor
+from mmopt.queries.labels import join
+
+__all__ = ["Product", "check_products"]
+
+
+@dataclass(frozen=True)
+class Product:
+    """Queries that are products of one query per attribute; the last factor varies fastest.
+
+    The matrices below (``matrix``, ``rows``, ``gram``, ``root``) are those of the queries themselves; the
+    weight is applied by ``Workload``.
+
+    Parameters
+    ----------
+    factors : one per attribute of the domain, in its order.
+    name : the group's name, or None.
+    weight : multiplies the squared error of these queries; positive.
+    target : largest variance allowed for each of these queries, in squared counts; infinity for none.
+    """
+
+    factors: tuple[Factor, ...]
+    name: str | None = None
+    weight: float = 1.0
+    target: float = math.inf
+
+    def __post_init__(self) -> None:
+        if not self.factors:
+            raise WorkloadError("a product needs at least one factor, found none")
+        object.__setattr__(self, "factors", tuple(self.factors))
+        object.__setattr__(self, "weight", positive(self.weight, "the weight"))
+        object.__setattr__(self, "target", positive(self.target, "the target variance", infinite=True))
+
+    @property
+    def m(self) -> int:
+        """Number of queries."""
+        return math.prod(factor.rows for factor in self.factors)
+
+    @property
+    def n(self) -> int:
+        """Number of cells."""
+        return math.prod(factor.size for factor in self.factors)
+
+    @property
+    def weights(self) -> Array:
+        """The weight of each query, (m,)."""
+        return np.full(self.m, self.weight)
+
+    @property
+    def targets(self) -> Array:
+        """The target of each query, (m,)."""
+        return np.full(self.m, self.target)
+
+    @property
+    def full_rank(self) -> bool:
+        """Whether the factors' kinds alone say that the columns are independent (False: not known)."""
+        return all(factor.full_rank for factor in self.factors)
+
+    def rows(self, start: int, stop: int) -> Array:
+        """Queries start to stop - 1, dense (stop - start, n)."""
+        numbers = np.unravel_index(np.arange(start, stop), [factor.rows for factor in self.factors])
+        result = np.ones((stop - start, 1))
+        for factor, index in zip(self.factors, numbers, strict=True):
+            rows = factor.take(index.astype(np.int64))
+            result = (result[:, :, None] * rows[:, None, :]).reshape(len(rows), result.shape[1] * factor.size)
+        return result
+
+    def matrix(self) -> Array:
+        """All queries, dense (m, n); TooLargeError beyond the memory limit."""
+        require_memory((self.m, self.n), "query matrix of this product")
+        return self.rows(0, self.m)
+
+    def gram(self) -> Array:
+        """Gram matrix (n, n): the Kronecker product of the factors' Gram matrices."""
+        require_memory((self.n, self.n), "Gram matrix")
+        return _kron([factor.gram() for factor in self.factors])
+
+    def weighted_gram(self) -> Array:
+        """The Gram matrix times the weight, (n, n)."""
+        return self.weight * self.gram()
+
+    def root(self, cells: Ints | None = None) -> Array:
+        """R (r, n) with RᵀR = ``gram()``, the Kronecker product of the factors' roots; r <= min(m, n).
+
+        With ``cells`` (c,) only these columns, (r, c).
+        """
+        roots = [factor.root() for factor in self.factors]
+        columns = self.n if cells is None else len(cells)
+        require_memory((math.prod(root.shape[0] for root in roots), columns), "root of the Gram matrix")
+        if cells is None:
+            return _kron(roots)
+        codes = np.unravel_index(cells, [factor.size for factor in self.factors])
+        result = np.ones((1, columns))
+        for root, code in zip(roots, codes, strict=True):
+            result = (result[:, None, :] * root[:, code][None, :, :]).reshape(-1, columns)
+        return result
+
+    def apply(self, x: Array) -> Array:
+        """The answers for x (n,), or for each column of x (n, c): (m,) or (m, c)."""
+        tensor = np.asarray(x, dtype=np.float64).T.reshape(-1, *(factor.size for factor in self.factors))
+        for axis, factor in enumerate(self.factors, start=1):
+            tensor = np.moveaxis(factor.apply(np.moveaxis(tensor, axis, -1)), -1, axis)
+        return tensor.reshape((*x.shape[1:], self.m)).T
+
+    def squared_norms(self) -> Array:
+        """Squared L2 norm of each query, (m,)."""
+        return _kron([factor.squared_norms() for factor in self.factors])
+
+    def classes(self) -> Ints:
+        """(n,) class of each cell: cells of one class are told apart by no query here; -1: untouched.
+
+        Taken factor by factor, so two cells may be in different classes although their columns are equal
+        (only where a predicate has weights other than 0 and 1).
+        """
+        result = np.zeros(1, dtype=np.int64)
+        for factor in self.factors:
+            classes = factor.classes()
+            pair = result[:, None] * (int(classes.max()) + 1) + classes[None, :]
+            result = np.where((result[:, None] < 0) | (classes[None, :] < 0), -1, pair).ravel()
+        return ordered(result)
+
+    def spanning(self) -> Product:
+        """A product with the same row space and few rows."""
+        return Product(tuple(factor.spanning() for factor in self.factors))
+
+    def labels(self, domain: Domain) -> list[str]:
+        """One text per query, m of them; attributes that are summed over are left out."""
+        texts = [f.labels(a) for f, a in zip(self.factors, domain.attributes, strict=True)]
+        return [join(parts) for parts in itertools.product(*texts)]
+
+    def title(self, domain: Domain) -> str:
+        """The name, or one made of the factors: "sex, age prefix"; "total" when all are totals."""
+        if self.name is not None:
+            return self.name
+        words = [
+            attribute.name if factor.kind == "identity" else f"{attribute.name} {factor.kind}"
+            for factor, attribute in zip(self.factors, domain.attributes, strict=True)
+            if factor.kind != "total"
+        ]
+        return ", ".join(words) or "total"
+
+    def describe(self) -> list[object]:
+        """Plain data that determines queries, weight and target; the name does not matter."""
+        factors = [factor.describe() for factor in self.factors]
+        return ["product", factors, describe_number(self.weight), describe_number(self.target)]
+
+    def __repr__(self) -> str:
+        return f"Product({' ⊗ '.join(map(repr, self.factors))}, {self.m} × {self.n})"
+
+
+def check_products(domain: Domain, products: Sequence[Product]) -> None:
+    """WorkloadError unless there is a product, each fits the domain, and no name stands twice."""
+    if not products:
+        raise WorkloadError("the workload has no queries, expected at least one product")
+    names: set[str] = set()
+    for i, product in enumerate(products):
+        where = f"product {i}" if product.name is None else f"product '{product.name}'"
+        if len(product.factors) != len(domain.attributes):
+            raise WorkloadError(
+                f"{where} has {len(product.factors)} factors, "
+                f"the domain has {len(domain.attributes)} attributes"
+            )
+        for attribute, factor in zip(domain.attributes, product.factors, strict=True):
+            if factor.size != attribute.size:
+                raise WorkloadError(
+                    f"{where}: the factor of attribute '{attribute.name}' has {factor.size} cells, "
+                    f"the attribute has {attribute.size}"
+                )
+        if product.name in names:
+            raise WorkloadError(f"two products have the name '{product.name}'")
+        if product.name is not None:
+            names.add(product.name)
+
+
+def _kron(arrays: list[Array]) -> Array:
+    result = arrays[0]
+    for array in arrays[1:]:
+        result = np.asarray(np.kron(result, array), dtype=np.float64)
+    return result

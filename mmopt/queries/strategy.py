@@ -1,0 +1,208 @@
+"""The strategy: the queries that are measured with noise, their sensitivity and their error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import scipy.linalg
+
+from mmopt.errors import OptionError
+from mmopt.queries.arrays import Array, frozen, svd
+from mmopt.queries.outward import column_norms, largest_difference
+from mmopt.queries.workload import Workload
+
+__all__ = ["SUPPORT_TOLERANCE", "Strategy", "normalise"]
+
+SUPPORT_TOLERANCE = 1e-9
+"""Largest ‖w - w A⁺A‖ / ‖w‖ for which a query w counts as supported by A."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Strategy:
+    """A (p, n), measured as A x + noise: Laplace for norm 1, Gaussian for norm 2. Immutable.
+
+    Parameters
+    ----------
+    matrix : A, one measured query a row; copied.
+    norm : 1 or 2, the norm of columns that the privacy of the noise depends on.
+
+    Raises
+    ------
+    OptionError : not a finite 2-D matrix with a row and a column, or another norm.
+    """
+
+    matrix: Array
+    norm: int = 2
+
+    def __post_init__(self) -> None:
+        if self.norm not in (1, 2):
+            raise OptionError(f"the strategy's norm is {self.norm!r}, expected 1 (Laplace) or 2 (Gaussian)")
+        raw = np.asarray(self.matrix)
+        if raw.dtype.kind not in "biuf" or raw.ndim != 2 or 0 in raw.shape:
+            raise OptionError(
+                f"the strategy is an array of shape {raw.shape} and type {raw.dtype.name}, "
+                "expected a real matrix with at least one row and one column"
+            )
+        if not np.isfinite(raw).all():
+            raise OptionError("the strategy has NaN or infinite entries, expected finite numbers")
+        object.__setattr__(self, "matrix", frozen(np.array(raw, dtype=np.float64)))
+
+    @staticmethod
+    def from_covariance(covariance: npt.ArrayLike, basis: npt.ArrayLike, norm: int = 2) -> Strategy:
+        """A = Σ^(-1/2) B, the symmetric root: unit noise on A x tells B x with covariance Σ.
+
+        Parameters
+        ----------
+        covariance : Σ (k, k), symmetric positive definite; its symmetric part is used.
+        basis : B (k, n).
+
+        Raises
+        ------
+        OptionError : shapes that do not fit, or Σ not positive definite.
+        """
+        sigma = np.asarray(covariance, dtype=np.float64)
+        rows = np.asarray(basis, dtype=np.float64)
+        if rows.ndim != 2 or sigma.shape != (rows.shape[0], rows.shape[0]):
+            raise OptionError(
+                f"the covariance has shape {sigma.shape} and the basis {rows.shape}, "
+                "expected (k, k) and (k, n)"
+            )
+        if not np.isfinite(sigma).all():
+            raise OptionError("the covariance has NaN or infinite entries, expected finite numbers")
+        values, vectors = scipy.linalg.eigh((sigma + sigma.T) / 2)
+        if not values[0] > 0:
+            raise OptionError(
+                f"the covariance is not positive definite: its smallest eigenvalue is {values[0]:.3g}"
+            )
+        return Strategy((vectors / np.sqrt(values)) @ vectors.T @ rows, norm)
+
+    @property
+    def p(self) -> int:
+        """Number of measured queries."""
+        return int(self.matrix.shape[0])
+
+    @property
+    def n(self) -> int:
+        """Number of cells."""
+        return int(self.matrix.shape[1])
+
+    # -- sensitivity ---------------------------------------------------------------------------------
+
+    @cached_property
+    def sensitivity(self) -> float:
+        """Largest column norm, rounded upwards: at least the exact value (a row added or removed)."""
+        return float(column_norms(self.matrix, self.norm).max())
+
+    @cached_property
+    def sensitivity_replace_one(self) -> float:
+        """Largest norm of a difference of two columns, rounded upwards (a row replaced)."""
+        return largest_difference(self.matrix, self.norm)
+
+    # -- error ---------------------------------------------------------------------------------------
+
+    @cached_property
+    def _directions(self) -> tuple[Array, Array]:
+        """V/s (n, k) with A⁺ = (V/s) Uᵀ, and an orthonormal basis (n, n - k) of the null space of A.
+
+        Singular values below 8 max(p, n) ε times the largest count as zero.
+        """
+        values, rows = svd(self.matrix, full=True)
+        cut = 8 * max(self.matrix.shape) * np.finfo(np.float64).eps * values[0]
+        k = int((values > cut).sum())
+        return frozen((rows[:k] / values[:k, None]).T), frozen(rows[k:].T)
+
+    def total_error(self, workload: Workload) -> float:
+        """‖A‖² ‖W A⁺‖²_F with the weighted W, in units of the noise's variance at sensitivity 1.
+
+        Infinity when W A⁺A differs from W by more than ``SUPPORT_TOLERANCE``. The sensitivity is the
+        upward-rounded one. W is replaced by its root (same Frobenius norm), A⁺ comes from the singular value
+        decomposition of A; no Gram matrix is formed.
+        """
+        if not self.supports(workload):
+            return float("inf")
+        inverse, _ = self._directions
+        return float(self.sensitivity**2 * np.square(workload.root @ inverse).sum())
+
+    def supports(self, workload: Workload) -> bool:
+        """Whether A determines every query: W A⁺A = W, relative to W scaled to at most unit queries."""
+        self._fits(workload.n)
+        root = workload.unit_root
+        return _within(root, self._directions[1])
+
+    def variances(self, workload: Workload) -> Array:
+        """Variance of each unweighted query's estimate at unit noise on A x (no sensitivity), (m,).
+
+        Infinity for a query that A does not support. W is applied, never formed.
+        """
+        self._fits(workload.n)
+        inverse, null = self._directions
+        norms = workload.squared_norms()
+        outside = _sum_of_squares(workload, null)
+        return np.where(
+            outside <= SUPPORT_TOLERANCE**2 * norms, _sum_of_squares(workload, inverse), float("inf")
+        )
+
+    def covariance(self, basis: npt.ArrayLike) -> Array:
+        """Covariance B (AᵀA)⁺ Bᵀ (k, k) of the estimates of B x at unit noise on A x.
+
+        Raises
+        ------
+        OptionError : a basis of another number of cells, or one that A does not support.
+        """
+        rows = np.asarray(basis, dtype=np.float64)
+        self._fits(rows.shape[-1])
+        inverse, null = self._directions
+        if not _within(rows, null):
+            raise OptionError("the strategy does not support this basis: B A⁺A differs from B")
+        part = rows @ inverse
+        return np.asarray(part @ part.T)
+
+    def _fits(self, n: int) -> None:
+        if n != self.n:
+            raise OptionError(f"the strategy has {self.n} cells, the queries have {n}")
+
+    def __repr__(self) -> str:
+        return f"Strategy({self.p} × {self.n}, norm {self.norm}, sensitivity {self.sensitivity:.6g})"
+
+
+def _within(rows: Array, null: Array) -> bool:
+    """Whether the part of the rows in the null space is relatively below the tolerance."""
+    return bool(np.linalg.norm(rows @ null) <= SUPPORT_TOLERANCE * np.linalg.norm(rows))
+
+
+def _sum_of_squares(workload: Workload, directions: Array) -> Array:
+    """Row sums of (queries @ directions)², (m,), a block of directions at a time."""
+    total = np.zeros(workload.m)
+    for part in _blocks(directions, max(1, 2**24 // workload.m)):
+        total += np.square(workload.answers(part)).sum(axis=1)
+    return total
+
+
+def _blocks(directions: Array, width: int) -> Iterator[Array]:
+    for start in range(0, directions.shape[1], width):
+        yield directions[:, start : start + width]
+
+
+def normalise(strategy: Strategy) -> Strategy:
+    """The strategy scaled so that its upward-rounded sensitivity is at most 1 (as close as rounding allows).
+
+    Raises
+    ------
+    OptionError : a strategy of zeros, or one whose sensitivity overflows.
+    """
+    if not 0 < strategy.sensitivity < np.inf:
+        raise OptionError(
+            f"a strategy of sensitivity {strategy.sensitivity:g} cannot be scaled to sensitivity 1"
+        )
+    scaled = strategy if strategy.sensitivity == 1.0 else _scaled(strategy, strategy.sensitivity)
+    while scaled.sensitivity > 1.0:
+        scaled = _scaled(scaled, float(np.nextafter(scaled.sensitivity, np.inf)))
+    return scaled
+
+
+def _scaled(strategy: Strategy, sensitivity: float) -> Strategy:
+    return Strategy(strategy.matrix / sensitivity, strategy.norm)

@@ -1,0 +1,170 @@
+"""The blocks with closed forms: identity, total, prefix sums, all ranges."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mmopt.queries.arrays import Array, Ints
+from mmopt.queries.domain import Attribute
+from mmopt.queries.factor_base import Factor
+from mmopt.queries.labels import cell_label, range_labels
+
+__all__ = ["AllRange", "Identity", "Prefix", "Total"]
+
+
+class Identity(Factor):
+    kind = "identity"
+
+    @property
+    def rows(self) -> int:
+        return self.size
+
+    @property
+    def full_rank(self) -> bool:
+        return True
+
+    def take(self, index: Ints) -> Array:
+        return np.asarray(index[:, None] == np.arange(self.size), dtype=np.float64)
+
+    def gram(self) -> Array:
+        return np.eye(self.size)
+
+    root = gram
+
+    def apply(self, x: Array) -> Array:
+        return x
+
+    def squared_norms(self) -> Array:
+        return np.ones(self.size)
+
+    def classes(self) -> Ints:
+        return np.arange(self.size)
+
+    def labels(self, attribute: Attribute) -> list[str]:
+        return [cell_label(attribute, i) for i in range(self.size)]
+
+
+class Total(Factor):
+    kind = "total"
+
+    @property
+    def rows(self) -> int:
+        return 1
+
+    def take(self, index: Ints) -> Array:
+        return np.ones((len(index), self.size))
+
+    def gram(self) -> Array:
+        return np.ones((self.size, self.size))
+
+    def root(self) -> Array:
+        return np.ones((1, self.size))
+
+    def apply(self, x: Array) -> Array:
+        return np.asarray(x.sum(axis=-1, keepdims=True))
+
+    def squared_norms(self) -> Array:
+        return np.array([float(self.size)])
+
+    def classes(self) -> Ints:
+        return np.zeros(self.size, dtype=np.int64)
+
+    def labels(self, attribute: Attribute) -> list[str]:
+        return [""]
+
+
+class Prefix(Factor):
+    kind = "prefix"
+
+    @property
+    def rows(self) -> int:
+        return self.size
+
+    @property
+    def full_rank(self) -> bool:
+        return True
+
+    def take(self, index: Ints) -> Array:
+        return (index[:, None] >= np.arange(self.size)).astype(np.float64)
+
+    def gram(self) -> Array:
+        # Cells i and j are both counted by the prefixes that end at max(i, j) or later.
+        cells = np.arange(self.size)
+        return (self.size - np.maximum.outer(cells, cells)).astype(np.float64)
+
+    def root(self) -> Array:
+        return self.matrix()
+
+    def apply(self, x: Array) -> Array:
+        return np.cumsum(x, axis=-1)
+
+    def squared_norms(self) -> Array:
+        return np.arange(1.0, self.size + 1)
+
+    def classes(self) -> Ints:
+        return np.arange(self.size)
+
+    def spanning(self) -> Factor:
+        return Identity(self.size)
+
+    def labels(self, attribute: Attribute) -> list[str]:
+        return range_labels(attribute, [(None, i) for i in range(self.size)])
+
+
+class AllRange(Factor):
+    """Rows in the order (0..0), (0..1), …, (0..size-1), (1..1), …: first cell, then last cell."""
+
+    kind = "all_range"
+
+    @property
+    def rows(self) -> int:
+        return self.size * (self.size + 1) // 2
+
+    @property
+    def full_rank(self) -> bool:
+        return True
+
+    def ends(self, index: Ints) -> tuple[Ints, Ints]:
+        """First and last cell of the ranges of these numbers."""
+        first = np.arange(self.size)
+        start = first * self.size - first * (first - 1) // 2  # number of the range (first..first)
+        low = np.searchsorted(start, index, side="right") - 1
+        return low, low + index - start[low]
+
+    def take(self, index: Ints) -> Array:
+        low, high = self.ends(index)
+        cells = np.arange(self.size)
+        return ((low[:, None] <= cells) & (cells <= high[:, None])).astype(np.float64)
+
+    def gram(self) -> Array:
+        # Ranges that hold cells i <= j: i + 1 first cells, size - j last cells.
+        cells = np.arange(self.size)
+        return np.asarray(
+            (np.minimum.outer(cells, cells) + 1.0) * (self.size - np.maximum.outer(cells, cells))
+        )
+
+    def root(self) -> Array:
+        # The Gram matrix is (n + 1) T⁻¹ with T tridiagonal (-1, 2, -1) = L Lᵀ; this is √(n + 1) L⁻¹:
+        # entries j √((n + 1) / (i (i + 1))) for j <= i, counted from 1; exact up to rounding of each entry.
+        i = np.arange(1.0, self.size + 1)
+        return np.tril(np.outer(np.sqrt((self.size + 1) / (i * (i + 1))), i))
+
+    def apply(self, x: Array) -> Array:
+        sums = np.concatenate([np.zeros((*x.shape[:-1], 1)), np.cumsum(x, axis=-1)], axis=-1)
+        low, high = self.ends(np.arange(self.rows))
+        difference: Array = sums[..., high + 1] - sums[..., low]
+        return difference
+
+    def squared_norms(self) -> Array:
+        low, high = self.ends(np.arange(self.rows))
+        return (high - low + 1).astype(np.float64)
+
+    def classes(self) -> Ints:
+        return np.arange(self.size)
+
+    def spanning(self) -> Factor:
+        return Identity(self.size)
+
+    def labels(self, attribute: Attribute) -> list[str]:
+        low, high = self.ends(np.arange(self.rows))
+        return range_labels(attribute, zip(low.tolist(), high.tolist(), strict=True))

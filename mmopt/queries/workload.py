@@ -1,0 +1,286 @@
+"""The workload: the queries asked, their weights and targets. Never privacy.
+
+All derived arrays are computed once, when first asked for, and are read-only.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+
+from mmopt.errors import WorkloadError
+from mmopt.queries import reduce
+from mmopt.queries.arrays import Array, Ints, frozen, require_memory, svd
+from mmopt.queries.describe import describe_domain, digest
+from mmopt.queries.domain import Domain
+from mmopt.queries.explicit import Explicit
+from mmopt.queries.product import Product, check_products
+from mmopt.queries.reduce import IMPLICIT, Block, Merged
+
+__all__ = ["Workload"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Workload:
+    """m linear counting queries over n cells. Build it with ``from_matrix``, ``from_products`` or ``load``.
+
+    W below is the *weighted* matrix: row j is √weightⱼ times query j.
+    """
+
+    domain: Domain
+    blocks: tuple[Block, ...]
+
+    @staticmethod
+    def from_matrix(
+        matrix: npt.ArrayLike | scipy.sparse.sparray | scipy.sparse.spmatrix,
+        targets: npt.ArrayLike | None = None,
+        weights: npt.ArrayLike | None = None,
+    ) -> Workload:
+        """A workload from a matrix (m, n), an array or scipy sparse: one query a row.
+
+        Parameters
+        ----------
+        matrix : the queries, unweighted.
+        targets : largest variance allowed per query, in squared counts; (m,), one number, or None for no
+            target; infinity for a query without one.
+        weights : factor of each query's squared error; (m,), one number, or None for 1.
+
+        Raises
+        ------
+        WorkloadError : not 2-D, empty, NaN or infinite entries, a query of zeros, a target or weight that is
+            not positive, or of the wrong length. Columns of zeros are fine.
+        """
+        block = Explicit.read(matrix, targets, weights)
+        return Workload(Domain.anonymous(block.n), (block,))
+
+    @staticmethod
+    def from_products(domain: Domain, products: Sequence[Product]) -> Workload:
+        """A workload from Kronecker products, each with one factor per attribute of the domain.
+
+        Raises
+        ------
+        WorkloadError : no product, a product that does not fit the domain, or a name used twice.
+        """
+        check_products(domain, products)
+        return Workload(domain, tuple(products))
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Workload:
+        """The workload of a workload file; errors name the place in the file."""
+        from mmopt.spec import load_request
+
+        workload: Workload = load_request(path).workload
+        return workload
+
+    # -- sizes ---------------------------------------------------------------------------------------
+
+    @property
+    def products(self) -> tuple[Product, ...] | None:
+        """The products, or None for a workload from a matrix."""
+        products = tuple(block for block in self.blocks if isinstance(block, Product))
+        return products if len(products) == len(self.blocks) else None
+
+    @property
+    def m(self) -> int:
+        """Number of queries."""
+        return sum(block.m for block in self.blocks)
+
+    @property
+    def n(self) -> int:
+        """Number of cells."""
+        return self.domain.size
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(m, n)."""
+        return self.m, self.n
+
+    # -- queries -------------------------------------------------------------------------------------
+
+    @cached_property
+    def queries(self) -> Array:
+        """The unweighted queries, dense (m, n); TooLargeError beyond the memory limit."""
+        require_memory(self.shape, "query matrix", IMPLICIT)
+        return frozen(np.vstack([block.rows(0, block.m) for block in self.blocks]))
+
+    @cached_property
+    def matrix(self) -> Array:
+        """W (m, n): queries scaled by the square roots of their weights; TooLargeError beyond the limit."""
+        return frozen(np.sqrt(self.weights)[:, None] * self.queries)
+
+    @cached_property
+    def weights(self) -> Array:
+        """Weight of each query, (m,)."""
+        return frozen(np.concatenate([block.weights for block in self.blocks]))
+
+    @cached_property
+    def targets(self) -> Array:
+        """Largest variance allowed for each query, (m,), in squared counts; infinity where there is none."""
+        return frozen(np.concatenate([block.targets for block in self.blocks]))
+
+    @property
+    def has_all_targets(self) -> bool:
+        """Whether every query has a finite target."""
+        return bool(np.isfinite(self.targets).all())
+
+    def iter_rows(self, block: int = 4096) -> Iterator[tuple[int, Array]]:
+        """The unweighted queries in dense blocks (at most ``block`` rows, n), each with its first number."""
+        first = 0
+        for part in self.blocks:
+            for start in range(0, part.m, block):
+                yield first + start, part.rows(start, min(start + block, part.m))
+            first += part.m
+
+    def answers(self, x: npt.ArrayLike) -> Array:
+        """The true answers (m,) for a data vector x (n,), or (m, c) for columns (n, c), without W."""
+        array = np.asarray(x, dtype=np.float64)
+        if array.ndim not in (1, 2) or array.shape[0] != self.n:
+            raise WorkloadError(f"the workload has {self.n} cells, found data of shape {array.shape}")
+        return np.concatenate([block.apply(array) for block in self.blocks])
+
+    def squared_norms(self) -> Array:
+        """Squared L2 norm of each unweighted query, (m,)."""
+        return np.concatenate([block.squared_norms() for block in self.blocks])
+
+    def labels(self) -> list[str]:
+        """One readable text per query, m of them, in the order of the rows."""
+        return [label for block in self.blocks for label in block.labels(self.domain)]
+
+    def groups(self) -> list[tuple[str, slice]]:
+        """Name and rows of each product; a product without a name is named by its attributes."""
+        result = []
+        start = 0
+        for block in self.blocks:
+            result.append((block.title(self.domain), slice(start, start + block.m)))
+            start += block.m
+        return result
+
+    # -- what error depends on -----------------------------------------------------------------------
+
+    @cached_property
+    def gram(self) -> Array:
+        """G = WᵀW (n, n), weighted, from the factors; TooLargeError beyond the memory limit."""
+        require_memory((self.n, self.n), "Gram matrix", IMPLICIT)
+        total = np.zeros((self.n, self.n))
+        for block in self.blocks:
+            total += block.weighted_gram()
+        return frozen(total)
+
+    @cached_property
+    def _merged(self) -> Merged:
+        return reduce.merged(self.blocks)
+
+    @property
+    def cell_classes(self) -> Ints:
+        """(n,) class of each cell, numbered by first cell; no query tells the cells of a class apart.
+
+        -1 for a cell that no query touches. Two classes may still have equal columns when a predicate has
+        weights other than 0 and 1 (see ``Product.classes``).
+        """
+        return frozen(self._merged.classes)
+
+    @cached_property
+    def root(self) -> Array:
+        """R (r, n) with RᵀR = ``gram`` and r <= min(m, n), by QR of the queries or of factor roots.
+
+        The Gram matrix is never formed, so singular values are right to machine precision times the largest
+        one, where those of the Gram matrix would be right to its square root.
+        """
+        return frozen(self._merged.expand(reduce.root(self.blocks, self._merged, weighted=True)))
+
+    @cached_property
+    def unit_root(self) -> Array:
+        """(r, n) with the row space of the workload, of queries scaled to at most unit norm, unweighted."""
+        return frozen(self._merged.expand(reduce.root(self.blocks, self._merged, weighted=False)))
+
+    @cached_property
+    def basis(self) -> Array:
+        """B (k, n): the identity when k = n, else orthonormal rows that span the queries.
+
+        When all classes of ``cell_classes`` are independent these are the scaled indicators 1_C/√|C|, else
+        right singular vectors of the queries scaled to at most unit norm, with the sign of ``fix_signs``.
+        """
+        if any(block.full_rank for block in self.blocks):
+            require_memory((self.n, self.n), "basis", IMPLICIT)
+            return frozen(np.eye(self.n))
+        cells = self._merged
+        rows = reduce.span(reduce.root(self.blocks, cells, weighted=False), cells)
+        return frozen(cells.expand(rows / np.sqrt(cells.sizes)))
+
+    @property
+    def rank(self) -> int:
+        """k, the rank of the queries (weights do not matter)."""
+        return self.n if any(block.full_rank for block in self.blocks) else self.basis.shape[0]
+
+    @cached_property
+    def representation(self) -> Array:
+        """L (m, k): queries = representation @ basis, unweighted."""
+        if self.rank == self.n:
+            return self.queries
+        require_memory((self.m, self.rank), "representation", IMPLICIT)
+        return frozen(self.answers(self.basis.T))
+
+    @cached_property
+    def integer_basis(self) -> Ints | None:
+        """(k, n) integer rows that span the queries, or None.
+
+        The indicators of ``cell_classes`` when there are k classes. Otherwise, if the queries are integers,
+        k independent ones (for the structured factors: of the identity, which spans the same), chosen by QR
+        with pivoting and only if that finds the same rank. A query that is a number times -1, 0, 1 counts.
+        """
+        cells = self._merged
+        if cells.count == self.rank:
+            require_memory((cells.count, self.n), "integer basis", IMPLICIT)
+            return frozen(cells.expand(np.eye(cells.count, dtype=np.int64)))
+        rows = reduce.integer_candidates(self.blocks, cells)
+        chosen = None if rows is None else reduce.independent_rows(rows, self.rank)
+        return None if chosen is None else frozen(cells.expand(chosen))
+
+    @cached_property
+    def _spectrum(self) -> tuple[Array, Array]:
+        # In coordinates of the basis, so that every vector lies in the row space even when a weight is tiny.
+        coordinates = self.root if self.rank == self.n else self.root @ self.basis.T
+        values, rows = svd(coordinates)
+        vectors = rows if self.rank == self.n else rows @ self.basis
+        kept = values > 0
+        return frozen(np.square(values[kept])), frozen(reduce.fix_signs(vectors[kept]))
+
+    @property
+    def eigenvalues(self) -> Array:
+        """(r,) eigenvalues of the weighted Gram matrix, descending, those of its null space left out."""
+        return self._spectrum[0]
+
+    @property
+    def eigenqueries(self) -> Array:
+        """(r, n) orthonormal eigenvectors, a row each; the entry largest in magnitude is positive."""
+        return self._spectrum[1]
+
+    # -- identity ------------------------------------------------------------------------------------
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256, hexadecimal, of the domain, queries, weights and targets as described.
+
+        Names of queries and of groups do not matter. Equal matrices described differently (a prefix product
+        and the same rows as a matrix) differ.
+        """
+        return digest([describe_domain(self.domain), [block.describe() for block in self.blocks]])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Workload) and self.hash == other.hash
+
+    def __hash__(self) -> int:
+        return int(self.hash[:15], 16)
+
+    def __repr__(self) -> str:
+        count = len(self.blocks)
+        kind = "matrix" if self.products is None else f"{count} product{'' if count == 1 else 's'}"
+        targets = int(np.isfinite(self.targets).sum())
+        with_targets = f", {targets:,} with a target" if targets else ""
+        return f"Workload({self.m:,} queries over {self.n:,} cells, {kind}{with_targets})"

@@ -1,0 +1,35 @@
+"""Where the program files are: package data in a wheel, the checkout's folder otherwise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mmopt.errors import Error
+
+__all__ = ["programs_folder"]
+
+
+def programs_folder() -> Path:
+    """The folder of the program files shipped with mmopt.
+
+    A wheel carries them as ``mmopt/programs``; in a checkout, and so in an editable install, they are
+    the sibling ``programs`` of the package.
+
+    Raises
+    ------
+    Error : neither folder holds a ``.program`` file.
+    """
+    return _programs_of(Path(__file__).resolve().parent)
+
+
+def _programs_of(package: Path) -> Path:
+    candidates = (package / "programs", package.parent / "programs")
+    for folder in candidates:
+        # A folder counts by what it holds: in site-packages the sibling may be anybody's `programs`.
+        if any(folder.glob("*.program")):
+            return folder
+    places = " or ".join(f"'{folder}'" for folder in candidates)
+    raise Error(
+        f"the program files of mmopt were not found: expected *.program in {places}",
+        hint="reinstall mmopt, or keep 'programs/' beside 'mmopt/' in a checkout",
+    )

@@ -1,0 +1,191 @@
+"""The solution of a program for a workload: a strategy with a proof of how good it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmopt.queries import Strategy
+from mmopt.results.status import Status
+from mmopt.results.table import as_html, as_text
+
+__all__ = ["Solution", "gap_between"]
+
+Array = NDArray[np.float64]
+
+
+def gap_between(upper: float, lower: float | None) -> float | None:
+    """upper / lower - 1; infinity for a bound that says nothing, None without a bound."""
+    if lower is None:
+        return None
+    return upper / lower - 1.0 if lower > 0 else float("inf")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Solution:
+    """Frozen data; nothing in it needs a solver, and ``save``/``load`` give it back equal.
+
+    program, title, cite : which program, and its source.
+    objective, bound, gap : of the program as stated (for its given design set, say). The objective is
+        recomputed from the repaired point and rounded up, the bound from the multipliers and rounded
+        down; gap = objective / bound - 1. Without a certificate bound and gap are None.
+    error, error_bound, error_gap : total error of the strategy (‖A‖² ‖W A⁺‖²_F, weighted), and a bound
+        over *all* strategies, from ``l2_strategy``'s certificate at ``error_multipliers``.
+    strategy : A, scaled to sensitivity at most 1 for a strategy program; for a covariance program the
+        A = Σ^(-1/2) B whose unit noise has exactly the covariance Σ.
+    covariance, basis : Σ (k, k) and B (k, n), for covariance programs.
+    multipliers : by the names of the constraints. variables : the repaired point.
+    sensitivity : of the strategy, rounded up. rmse : √(total unweighted squared error / m), noise of
+        unit variance per unit of sensitivity.
+    steps : the solutions of the convex steps of a procedure, each with its own bound.
+    """
+
+    program: str
+    title: str
+    cite: str
+    solver: str
+    solver_version: str
+    status: Status
+    objective: float
+    bound: float | None
+    error: float
+    error_bound: float
+    sensitivity: float
+    rmse: float
+    strategy: Strategy
+    variables: Mapping[str, Array]
+    multipliers: Mapping[str, Array]
+    error_multipliers: Array
+    value: float
+    iterations: int
+    seconds: Mapping[str, float]
+    options: Mapping[str, float | int | bool | None]
+    scaling: Mapping[str, float]
+    workload_hash: str
+    program_text: str
+    covariance: Array | None = None
+    basis: Array | None = None
+    givens: Mapping[str, Array] = field(default_factory=dict)
+    reductions: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    steps: Mapping[str, Solution] = field(default_factory=dict)
+
+    @property
+    def gap(self) -> float | None:
+        """objective / bound - 1, or None without a bound."""
+        return gap_between(self.objective, self.bound)
+
+    @property
+    def error_gap(self) -> float:
+        """error / error_bound - 1."""
+        gap = gap_between(self.error, self.error_bound)
+        assert gap is not None
+        return gap
+
+    @property
+    def privacy_cost(self) -> float:
+        """Δ of the strategy with unit noise: √α for a covariance program, at most 1 otherwise."""
+        return self.sensitivity
+
+    def rows(self) -> list[tuple[str, str]]:
+        """What a reader wants to see first, as (name, text)."""
+        if self.bound is None:
+            bound = "no bound"
+        else:
+            bound = f"{self.bound:.10g}   (proved: no feasible point is below it)"
+        rows = [
+            ("program", f"{self.program}: {self.title}"),
+            ("solver", f"{self.solver} {self.solver_version}, {self.iterations} iterations"),
+            ("status", str(self.status)),
+            ("objective", f"{self.objective:.10g}"),
+            ("bound", bound),
+            ("gap", "none" if self.gap is None else f"{self.gap:.2e}"),
+            ("total error", f"{self.error:.10g}   (at unit noise and sensitivity 1)"),
+            ("error bound", f"{self.error_bound:.10g}   (over all strategies)"),
+            ("error gap", f"{self.error_gap:.2e}"),
+            ("rmse", f"{self.rmse:.6g}   (per query, unweighted)"),
+            ("sensitivity", f"{self.sensitivity:.10g}   (rounded up)"),
+            ("seconds", ", ".join(f"{name} {s:.2f}" for name, s in self.seconds.items())),
+        ]
+        if self.covariance is not None:
+            rows.insert(6, ("privacy cost", f"Δ = {self.privacy_cost:.6g}, ρ = Δ²/2 = {self.privacy_cost**2 / 2:.6g}"))
+        for name, step in self.steps.items():
+            bound = "no bound" if step.bound is None else f"bound {step.bound:.10g}, gap {step.gap:.1e}"
+            rows.append((f"step {name}", f"{step.program}: objective {step.objective:.10g}, {bound}"))
+        rows += [("warning", text) for text in self.warnings]
+        return rows
+
+    def summary(self) -> dict[str, Any]:
+        """The figures as one JSON object."""
+        return {
+            "program": self.program,
+            "solver": self.solver,
+            "solver_version": self.solver_version,
+            "status": {
+                "stop": self.status.stop,
+                "feasible": self.status.feasible,
+                "violation": self.status.violation,
+                "bound_valid": self.status.bound_valid,
+                "raw": self.status.raw,
+            },
+            "objective": self.objective,
+            "bound": self.bound,
+            "gap": _finite(self.gap),
+            "value": self.value,
+            "error": self.error,
+            "error_bound": self.error_bound,
+            "error_gap": _finite(self.error_gap),
+            "sensitivity": self.sensitivity,
+            "privacy_cost": self.privacy_cost if self.covariance is not None else None,
+            "rmse": self.rmse,
+            "iterations": self.iterations,
+            "seconds": dict(self.seconds),
+            "options": {k: _finite(v) for k, v in self.options.items()},
+            "warnings": list(self.warnings),
+            "workload": self.workload_hash,
+            "steps": {name: step.summary() for name, step in self.steps.items()},
+        }
+
+    def save(self, path: str | Path) -> Path:
+        """Write plain arrays and JSON into one .npz file (no pickle), atomically; returns the path."""
+        from mmopt.results.store import save
+
+        return save(self, Path(path))
+
+    @staticmethod
+    def load(path: str | Path) -> Solution:
+        """Read a saved solution; :class:`~mmopt.errors.ResultError` when it cannot be read."""
+        from mmopt.results.store import load
+
+        return load(Path(path))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Solution):
+            return NotImplemented
+        from mmopt.results.store import pack
+
+        (mine, my_arrays), (theirs, their_arrays) = pack(self), pack(other)
+        same = mine == theirs and my_arrays.keys() == their_arrays.keys()
+        return same and all(np.array_equal(my_arrays[k], their_arrays[k]) for k in my_arrays)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        gap = "no bound" if self.gap is None else f"gap {self.gap:.1e}"
+        return f"Solution({self.program} by {self.solver}: objective {self.objective:.8g}, {gap}, {self.status.stop})"
+
+    def __str__(self) -> str:
+        return as_text(self.rows())
+
+    def _repr_html_(self) -> str:
+        return as_html(self.rows())
+
+
+def _finite(number: float | int | bool | None) -> float | int | bool | None:
+    """JSON has no infinity."""
+    return None if number is None or not np.isfinite(number) else number

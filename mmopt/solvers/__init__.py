@@ -1,0 +1,22 @@
+"""Who solves it: open conic solvers through cvxpy. Their results are points, never answers."""
+
+from mmopt.solvers.forecast import Forecast, choose, forecast, memory_limit, refuse_too_large
+from mmopt.solvers.options import Clock, Options, Point
+from mmopt.solvers.run import run
+from mmopt.solvers.table import SOLVERS, SolverRow, missing_cones, solver_named
+
+__all__ = [
+    "SOLVERS",
+    "Clock",
+    "Forecast",
+    "Options",
+    "Point",
+    "SolverRow",
+    "choose",
+    "forecast",
+    "memory_limit",
+    "missing_cones",
+    "refuse_too_large",
+    "run",
+    "solver_named",
+]

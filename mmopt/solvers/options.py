@@ -1,0 +1,100 @@
+"""One vocabulary of options for all solvers, and what a solver hands back."""
+
+from __future__ import annotations
+
+import math
+import signal
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import FrameType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmopt.errors import OptionError
+
+__all__ = ["Clock", "Options", "Point"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of a solve.
+
+    tolerance : certified gap asked for (objective / bound - 1).
+    time_limit : seconds for the solver, compiling not counted.
+    max_iterations : iterations of the solver in all.
+    threads : threads of the solver where it has a setting for them.
+    verbose : print what the solver prints.
+    """
+
+    tolerance: float = 1e-6
+    time_limit: float = math.inf
+    max_iterations: int | None = None
+    threads: int | None = None
+    verbose: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 < self.tolerance < 1:
+            raise OptionError(f"a tolerance lies between 0 and 1, not {self.tolerance}")
+        if not self.time_limit > 0:
+            raise OptionError(f"a time limit is a positive number of seconds, not {self.time_limit}")
+        for name in ("max_iterations", "threads"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise OptionError(f"'{name}' is at least 1, not {value}")
+
+
+@dataclass(frozen=True)
+class Point:
+    """What a solver offers after some work: never trusted, always repaired and certified.
+
+    ``variables`` and ``multipliers`` are by the program's names, in the scale in which the problem was handed
+    over. ``raw`` is the solver's own word. ``final`` says that the solver has nothing more to give.
+    """
+
+    variables: Mapping[str, Array]
+    multipliers: Mapping[str, Array]
+    iterations: int
+    raw: str
+    final: bool
+    stop: str = ""  # why it stopped, when it is final: "solved", "infeasible", "unbounded", "stopped", …
+
+
+@dataclass
+class Clock:
+    """Time left, and whether someone pressed Ctrl-C: the best certified point so far is then kept."""
+
+    limit: float
+    started: float = field(default_factory=time.monotonic)
+    interrupted: bool = False
+    _before: object = None
+
+    def __enter__(self) -> Clock:
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGINT, self._pressed)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, self._before)  # type: ignore[arg-type]
+
+    def _pressed(self, number: int, frame: FrameType | None) -> None:
+        if self.interrupted:  # a second Ctrl-C means it
+            raise KeyboardInterrupt
+        self.interrupted = True
+
+    @property
+    def elapsed(self) -> float:
+        return time.monotonic() - self.started
+
+    @property
+    def left(self) -> float:
+        return max(0.0, self.limit - self.elapsed)
+
+    @property
+    def is_over(self) -> bool:
+        return self.interrupted or self.left <= 0

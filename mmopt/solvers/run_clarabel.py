@@ -1,0 +1,64 @@
+"""Clarabel, an interior-point method: rounds with ever tighter tolerances.
+
+Reference: Goulart & Chen, Clarabel: an interior-point solver for conic programs with quadratic
+objectives, 2024.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+
+import numpy as np
+import scipy.sparse as sp
+
+from mmopt.compiler import Lowered
+from mmopt.solvers.handover import hand_over
+from mmopt.solvers.options import Clock, Options, Point
+
+__all__ = ["points"]
+
+ROUNDS = (1e-2, 1e-4, 1e-6)  # of the gap asked for
+INFEASIBLE = {"PrimalInfeasible": "infeasible", "DualInfeasible": "unbounded"}
+
+
+def points(lowered: Lowered, options: Options, clock: Clock) -> Iterator[Point]:
+    """Points of increasing accuracy; the consumer stops when its certified gap is reached."""
+    import clarabel
+    from cvxpy.reductions.solvers.conic_solvers.clarabel_conif import dims_to_solver_cones
+
+    handed = hand_over(lowered, "CLARABEL")
+    q = handed.data["c"]
+    p = sp.csc_array((q.size, q.size))
+    cones = dims_to_solver_cones(handed.cones)
+    used = 0
+    for number, factor in enumerate(ROUNDS):
+        settings = clarabel.DefaultSettings()
+        settings.verbose = options.verbose
+        tolerance = max(options.tolerance * factor, 1e-13)
+        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
+        settings.max_threads = options.threads or 0
+        if options.max_iterations is not None:
+            settings.max_iter = max(1, options.max_iterations - used)
+        solver = clarabel.DefaultSolver(p, q, handed.data["A"], handed.data["b"], cones, settings)
+        # A callback instead of the solver's own limit: it also sees Ctrl-C.
+        solver.set_termination_callback(lambda info: clock.is_over)
+        raw = solver.solve()
+        word = str(raw.status)
+        used += int(raw.iterations)
+        stopped = clock.is_over or word.startswith("CallbackTerminated")
+        spent = options.max_iterations is not None and used >= options.max_iterations
+        if word in INFEASIBLE:
+            yield Point({}, {}, used, word, True, INFEASIBLE[word])
+            return
+        final = number == len(ROUNDS) - 1 or stopped or spent
+        stop = "stopped" if stopped else "iteration limit" if spent else "solved"
+        # An iterate is worth certifying whatever the solver calls it, if it is made of numbers.
+        if np.isfinite(raw.x).all() and np.isfinite(raw.z).all():
+            known = SimpleNamespace(
+                x=np.array(raw.x), z=np.array(raw.z), status="AlmostSolved", obj_val=0.0, solve_time=0.0, iterations=used
+            )
+            variables, multipliers = handed.named(known)
+            yield Point(variables, multipliers, used, word, final, stop)
+        if final:
+            return

@@ -1,0 +1,73 @@
+"""SCS, a first-order method: run in stretches, each point certified, stopped on the certified gap.
+
+Reference: O'Donoghue, Chu, Parikh & Boyd, Conic optimization via operator splitting and homogeneous
+self-dual embedding, JOTA 2016.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from mmopt.compiler import Lowered
+from mmopt.solvers.handover import hand_over
+from mmopt.solvers.options import Clock, Options, Point
+
+__all__ = ["points"]
+
+FIRST = 100  # iterations of the first stretch; each further one is half as long again
+GROWTH = 1.5
+LIMIT = 200_000
+SIGINT = -5
+FAILED = {-1: "unbounded", -6: "unbounded", -2: "infeasible", -7: "infeasible", -4: "failed", -3: "failed"}
+
+
+def points(lowered: Lowered, options: Options, clock: Clock) -> Iterator[Point]:
+    """Points of increasing accuracy; the consumer stops when its certified gap is reached."""
+    import scs
+    from cvxpy.reductions.solvers.conic_solvers.scs_conif import dims_to_solver_dict
+
+    handed = hand_over(lowered, "SCS")
+    data = {"A": handed.data["A"], "b": handed.data["b"], "c": handed.data["c"]}
+    cones = dims_to_solver_dict(handed.cones)
+    limit = options.max_iterations or LIMIT
+    start: dict[str, Any] = {}
+    used, length = 0, FIRST
+    # Far below what is asked: the stretch, not the solver's own test, ends a run.
+    tight = max(options.tolerance * 1e-5, 1e-12)
+    while True:
+        stretch = int(min(length, limit - used))
+        seconds = min(clock.left, 1e9)
+        solver = scs.SCS(
+            data,
+            cones,
+            verbose=options.verbose,
+            eps_abs=tight,
+            eps_rel=tight,
+            max_iters=stretch,
+            time_limit_secs=seconds,
+        )
+        raw = solver.solve(warm_start=bool(start), **start)
+        info = raw["info"]
+        code, word = info["status_val"], info["status"]
+        if code == SIGINT:
+            clock.interrupted = True
+        used += int(info["iter"])
+        if code in FAILED:
+            yield Point({}, {}, used, word, True, FAILED[code])
+            return
+        if code == SIGINT or not np.isfinite(raw["x"]).all():
+            yield Point({}, {}, used, word, True, "stopped" if clock.interrupted else "failed")
+            return
+        start = {"x": raw["x"], "y": raw["y"], "s": raw["s"]}
+        spent = used >= limit
+        final = code == 1 or spent or clock.is_over
+        stop = "stopped" if clock.is_over else "iteration limit" if spent and code != 1 else "solved"
+        raw["info"]["status_val"] = 2
+        variables, multipliers = handed.named(raw)
+        yield Point(variables, multipliers, used, word, final, stop)
+        if final:
+            return
+        length *= GROWTH

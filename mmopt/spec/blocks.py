@@ -1,0 +1,147 @@
+"""Blocks of queries on one attribute: the values of ``product`` and of ``predicates``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mmopt.errors import suggest
+from mmopt.queries import Domain, Factor
+from mmopt.queries.factor import predicates, union
+from mmopt.spec.cells import Cells
+from mmopt.spec.domain import check_name, read_members
+from mmopt.spec.fields import items, mapping, one_of, record
+from mmopt.spec.nodes import ListNode, Map, Node, Scalar, describe, fail, too_large
+from mmopt.spec.words import BLOCK_WORDS
+
+__all__ = ["MAX_ENTRIES", "Budget", "Vocabulary", "read_block", "read_vocabularies"]
+
+MAX_ENTRIES = 2**26
+"""Most entries of explicit predicates (predicates × cells of their attribute) in one file: half a GiB."""
+
+_FORMS = ("predicates", "union", "each")
+
+
+@dataclass
+class Budget:
+    """Entries of explicit predicates still allowed."""
+
+    left: int = MAX_ENTRIES
+
+    def take(self, node: Node, rows: int, size: int) -> None:
+        """Charge a matrix of predicates before it is formed."""
+        if rows * size > self.left:
+            too_large(
+                node,
+                f"explicit predicates take more than {MAX_ENTRIES:,} entries in this file, "
+                f"with {rows:,} × {size:,} here",
+                "identity, prefix and all_range take none",
+            )
+        self.left -= rows * size
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The words for blocks of queries on one attribute."""
+
+    cells: Cells
+    groups: dict[str, tuple[int, ...]]
+    budget: Budget
+    named: dict[str, Factor] = field(default_factory=dict)
+
+
+def read_vocabularies(node: Node | None, domain: Domain, cells: dict[str, Cells]) -> dict[str, Vocabulary]:
+    """The key ``predicates``: named blocks per attribute, each of which may use those above it."""
+    budget = Budget()
+    result = {a.name: Vocabulary(cells[a.name], dict(a.groups), budget) for a in domain.attributes}
+    if node is not None:
+        for key, blocks in mapping(node, "predicates").entries:
+            words = find_attribute(key, result)
+            for name, block in mapping(blocks, f"predicates of attribute '{key.text}'").entries:
+                check_name(name, "list of predicates", words.cells, tuple(words.groups))
+                words.named[name.text] = read_block(block, words)
+    return result
+
+
+def find_attribute(node: Scalar, vocabularies: dict[str, Vocabulary]) -> Vocabulary:
+    """The vocabulary of an attribute that the file names."""
+    if node.text not in vocabularies:
+        fail(node, f"the domain has no attribute '{node.text}'", suggest(node.text, vocabularies))
+    return vocabularies[node.text]
+
+
+def read_block(node: Node, words: Vocabulary) -> Factor:
+    """One block: a word, a group or value, a list of predicates, or one of the mappings of ``_FORMS``."""
+    what = f"the block of attribute '{words.cells.name}'"
+    if isinstance(node, Scalar):
+        if isinstance(node.value, str) and node.value in BLOCK_WORDS:
+            return BLOCK_WORDS[node.value](words.cells.size)
+        if node.text in words.named:
+            return words.named[node.text]
+        if node.value is None:
+            fail(node, f"{what} is missing", f"write one of {', '.join(BLOCK_WORDS)}, a group or a list")
+        return _explicit(node, (node,), words, (*BLOCK_WORDS, *words.named))
+    if isinstance(node, ListNode):
+        return _explicit(node, items(node, what), words)
+    assert isinstance(node, Map)
+    form = one_of(record(node, what, _FORMS), what, _FORMS)
+    value = node.by_key[form]
+    if form == "union":
+        return union(*(read_block(part, words) for part in items(value, f"union in {what}")))
+    if form == "each":
+        return _each(value, words)
+    return _explicit(value, items(value, f"predicates in {what}"), words)
+
+
+def _explicit(node: Node, nodes: tuple[Node, ...], words: Vocabulary, others: tuple[str, ...] = ()) -> Factor:
+    """One predicate per node; ``others`` are words that could have stood in its place."""
+    words.budget.take(node, len(nodes), words.cells.size)
+    chosen = [_predicate(item, words, others) for item in nodes]
+    return _factor([cells for cells, _ in chosen], [label for _, label in chosen], words)
+
+
+def _each(node: Node, words: Vocabulary) -> Factor:
+    """One predicate per cell."""
+    nodes = items(node, "each") if isinstance(node, ListNode) else (node,)
+    cells = read_members(node, nodes, words.cells, words.groups, "each")
+    words.budget.take(node, len(cells), words.cells.size)
+    return _factor([(cell,) for cell in cells], [words.cells.labels[cell] for cell in cells], words)
+
+
+def _factor(rows: list[tuple[int, ...]], labels: list[str], words: Vocabulary) -> Factor:
+    matrix = np.zeros((len(rows), words.cells.size))
+    for row, cells in zip(matrix, rows, strict=True):
+        row[list(cells)] = 1.0
+    return predicates(matrix, labels)
+
+
+def _predicate(node: Node, words: Vocabulary, others: tuple[str, ...]) -> tuple[tuple[int, ...], str]:
+    """The cells that a predicate counts, and its label."""
+    if isinstance(node, Map):
+        fail(
+            node,
+            f"a predicate of attribute '{words.cells.name}' must be a value, a group or a list of them, "
+            f"found {describe(node)}",
+            "combine blocks with {union: [block, block]}",
+        )
+    nodes = node.items if isinstance(node, ListNode) else (node,)
+    for item in nodes:
+        _refuse_block(item, words)
+    cells = read_members(node, nodes, words.cells, words.groups, "a predicate", others)
+    return cells, _label([item.text for item in nodes if isinstance(item, Scalar)])
+
+
+def _refuse_block(node: Node, words: Vocabulary) -> None:
+    if isinstance(node, Scalar) and (node.text in BLOCK_WORDS or node.text in words.named):
+        fail(
+            node,
+            f"'{node.text}' is a block of queries, expected a predicate: a value, a group or a list of them",
+            f"combine blocks with {{union: [{node.text}, …]}}",
+        )
+
+
+def _label(names: list[str]) -> str:
+    if len(names) <= 4:
+        return " or ".join(names)
+    return f"{' or '.join(names[:3])} or {len(names) - 3} more"

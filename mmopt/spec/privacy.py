@@ -1,0 +1,75 @@
+"""The privacy parameters that an analyst asks for; calibration lives in ``mmopt.mechanism``."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from mmopt.errors import PrivacyError
+
+__all__ = ["Privacy", "PrivacyFault", "privacy_fault"]
+
+_BOTH = "give either epsilon with delta, or rho"
+_PURE = (
+    "pure epsilon (no delta) needs a strategy with bounded L1 sensitivity; "
+    "this version offers epsilon with delta, and rho"
+)
+
+
+@dataclass(frozen=True)
+class PrivacyFault:
+    """What is wrong with a set of parameters, and at which of them (``""``: at all of them)."""
+
+    field: str
+    message: str
+    hint: str = ""
+
+
+def privacy_fault(epsilon: float | None, delta: float | None, rho: float | None) -> PrivacyFault | None:
+    """The first rule that the parameters break, or None. One place for code and workload files."""
+    if rho is not None and (epsilon is not None or delta is not None):
+        other = "epsilon" if epsilon is not None else "delta"
+        value = epsilon if epsilon is not None else delta
+        return PrivacyFault("rho", f"both rho ({rho!r}) and {other} ({value!r}) are given", _BOTH)
+    if rho is None and epsilon is None and delta is None:
+        return PrivacyFault("", "no privacy parameter is given", _BOTH)
+    if rho is None and epsilon is None:
+        return PrivacyFault("delta", f"delta ({delta!r}) is given without epsilon", _BOTH)
+    if epsilon is not None and not _positive(epsilon):
+        return PrivacyFault("epsilon", f"epsilon must be a finite number > 0, not {epsilon!r}")
+    if rho is not None and not _positive(rho):
+        return PrivacyFault("rho", f"rho must be a finite number > 0, not {rho!r}")
+    if epsilon is not None and delta is None:
+        return PrivacyFault("epsilon", f"epsilon ({epsilon!r}) is given without delta", _PURE)
+    if delta is not None and not (math.isfinite(delta) and 0.0 < delta < 1.0):
+        hint = _PURE if delta == 0.0 else "a usual delta is well below 1 / (number of rows), such as 1.0e-6"
+        return PrivacyFault("delta", f"delta must lie strictly between 0 and 1, not be {delta!r}", hint)
+    return None
+
+
+@dataclass(frozen=True)
+class Privacy:
+    """Either ``(epsilon, delta)`` differential privacy or ``rho`` zero-concentrated (zCDP).
+
+    Raises
+    ------
+    PrivacyError : both kinds or neither, epsilon without delta, epsilon <= 0, rho <= 0, delta
+        outside (0, 1), NaN or infinite.
+    """
+
+    epsilon: float | None = None
+    delta: float | None = None
+    rho: float | None = None
+
+    def __post_init__(self) -> None:
+        if fault := privacy_fault(self.epsilon, self.delta, self.rho):
+            raise PrivacyError(fault.message, hint=fault.hint)
+
+    def __str__(self) -> str:
+        if self.rho is not None:
+            return f"rho = {self.rho:g} (zCDP)"
+        return f"epsilon = {self.epsilon:g}, delta = {self.delta:g}"
+
+
+def _positive(value: float) -> bool:
+    return math.isfinite(value) and value > 0.0

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import csv
+import json
+import math
+import os
+from datetime import datetime
+
+import numpy as np
+import pytest
+
+from mmopt.errors import OptionError
+from mmopt.mechanism import build_manifest, measure, plan, write_release
+from mmopt.queries import Strategy, Workload
+from mmopt.spec import Privacy
+
+TRI = Workload.from_matrix(np.tri(4))
+PLAN = plan(TRI, Strategy(np.eye(4)), Privacy(epsilon=1.0, delta=1e-6))
+ANSWERS = measure(PLAN, np.array([1234567, 0, 3, 4]), simulate_seed=2)
+
+
+def test_answers_and_manifest_are_written(tmp_path):
+    folder = tmp_path / "release"
+    assert write_release(ANSWERS, build_manifest(PLAN, ANSWERS, program="l2_strategy"), folder) == folder
+    assert sorted(os.listdir(tmp_path)) == ["release"]
+    assert sorted(os.listdir(folder)) == ["answers.csv", "manifest.json"]
+    with open(folder / "answers.csv", newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["query", "label", "estimate", "standard_error", "low", "high"]
+    assert [float(row["estimate"]) for row in rows] == list(ANSWERS.estimates)
+    assert [row["label"] for row in rows] == TRI.labels()
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest["program"] == "l2_strategy"
+    assert manifest["private"] is False
+    assert manifest["workload"] == {"hash": TRI.hash, "queries": 4, "cells": 4}
+    assert manifest["strategy"]["hash"] == PLAN.integer.hash
+    assert manifest["strategy"]["bits"] == PLAN.integer.bits
+    assert manifest["privacy"] == {
+        "neighbours": "add-remove",
+        "rho": PLAN.rho,
+        "epsilon": PLAN.epsilon,
+        "delta": 1e-6,
+        "theorem": PLAN.theorem,
+        "set_by": "privacy parameters",
+    }
+    assert manifest["noise"] == {
+        "kind": "simulated, not private",
+        "sampler": "numpy",
+        "scale": PLAN.scale,
+        "scale_at_unit_strategy": PLAN.noise,
+    }
+    assert set(manifest["versions"]) == {"mmopt", "opendp", "numpy", "python"}
+    assert datetime.fromisoformat(manifest["time"]).utcoffset().total_seconds() == 0
+
+
+def test_no_exact_fact_of_the_data_reaches_the_folder(tmp_path):
+    """Only estimates and intervals may differ between two data sets."""
+    other = measure(PLAN, np.array([5, 5, 5, 5]), simulate_seed=2)
+    ours, theirs = build_manifest(PLAN, ANSWERS), build_manifest(PLAN, other)
+    ours.pop("time")
+    theirs.pop("time")
+    assert ours == theirs
+    text = json.dumps(ours)
+    assert "1234567" not in text and "1234574" not in text
+    assert (ANSWERS.standard_errors == other.standard_errors).all()
+
+
+def test_private_answers_say_so():
+    answers = measure(PLAN, np.arange(4))
+    manifest = build_manifest(PLAN, answers)
+    assert manifest["private"] is True
+    assert manifest["noise"]["kind"] == "discrete Gaussian"
+
+
+@pytest.mark.parametrize("kind", ["folder", "empty folder", "file", "dangling link"])
+def test_an_existing_target_is_refused_and_untouched(tmp_path, kind):
+    target = tmp_path / "release"
+    if kind == "file":
+        target.write_text("mine")
+    elif kind == "dangling link":
+        target.symlink_to(tmp_path / "nowhere")
+    else:
+        target.mkdir()
+        if kind == "folder":
+            (target / "mine").write_text("mine")
+    with pytest.raises(OptionError) as caught:
+        write_release(ANSWERS, build_manifest(PLAN, ANSWERS), target)
+    assert str(caught.value) == (
+        f"'{target}' exists already; a release is written to a new folder\n  name another folder"
+    )
+    assert os.listdir(tmp_path) == ["release"]
+    if kind == "folder":
+        assert os.listdir(target) == ["mine"]
+
+
+def test_a_missing_parent_is_refused(tmp_path):
+    target = tmp_path / "no" / "release"
+    with pytest.raises(OptionError) as caught:
+        write_release(ANSWERS, build_manifest(PLAN, ANSWERS), target)
+    assert str(caught.value) == (
+        f"cannot create '{target}': No such file or directory\n"
+        "  its parent must be a folder that you may write to"
+    )
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("failure", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_an_interrupted_write_leaves_nothing(tmp_path, monkeypatch, failure):
+    def fail(*_):
+        raise failure
+
+    monkeypatch.setattr(os, "rename", fail)
+    target = tmp_path / "release"
+    with pytest.raises(OptionError if isinstance(failure, OSError) else KeyboardInterrupt) as caught:
+        write_release(ANSWERS, build_manifest(PLAN, ANSWERS), target)
+    if isinstance(failure, OSError):
+        assert str(caught.value) == f"cannot write '{target}': No space left on device"
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_manifest_that_is_not_json_writes_nothing(tmp_path):
+    with pytest.raises(ValueError, match="JSON"):
+        write_release(ANSWERS, {"rho": math.nan}, tmp_path / "release")
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_manifest_key_cannot_be_replaced():
+    with pytest.raises(OptionError) as caught:
+        build_manifest(PLAN, ANSWERS, privacy="none")
+    assert str(caught.value) == "the manifest already has a 'privacy'\n  choose another key"

@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from mmopt.errors import PrivacyError, WorkloadError
+from mmopt.mechanism import allowed_rho, plan, zcdp_epsilon
+from mmopt.queries import Strategy, Workload
+from mmopt.spec import Privacy
+
+TRI = Workload.from_matrix(np.tri(8))
+TARGETS = Workload.from_matrix(np.tri(8), targets=np.arange(1, 9))  # met exactly by the identity
+IDENTITY = Strategy(np.eye(8))
+
+
+def workload_of(targets):
+    return Workload.from_matrix(np.tri(8), targets=targets)
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("privacy", [Privacy(epsilon=1.0, delta=1e-6), Privacy(rho=0.3), Privacy(rho=1e-9)])
+def test_the_cost_never_exceeds_what_is_allowed(privacy, neighbours):
+    found = plan(TRI, Strategy(np.tri(8) + 0.1 * np.eye(8)), privacy, neighbours)
+    # Against the claim: the exact cost of the integers at this scale.
+    cost = Fraction(found.integer.squared_sensitivity) / (2 * Fraction(found.scale) ** 2)
+    assert cost <= Fraction(found.rho) <= Fraction(found.allowed)
+    assert found.rho == pytest.approx(found.allowed, rel=1e-13)
+    assert found.allowed == allowed_rho(privacy)
+    assert found.privacy_cost == pytest.approx(math.sqrt(2 * found.rho))
+    if privacy.epsilon is None:
+        assert found.epsilon is None and "Theorem 14" in found.theorem and "Corollary" not in found.theorem
+    else:
+        assert found.epsilon <= privacy.epsilon
+        assert found.epsilon == zcdp_epsilon(found.rho, found.delta)
+        assert "Corollary 13" in found.theorem
+
+
+def test_predicted_errors_are_the_strategy_s_at_the_calibrated_noise():
+    strategy = Strategy(np.tri(8))
+    found = plan(TRI, strategy, Privacy(rho=0.5))  # rho 1/2: noise scale = sensitivity
+    expected = strategy.sensitivity * np.sqrt(strategy.variances(TRI))
+    np.testing.assert_allclose(found.standard_errors, expected, rtol=1e-6)
+    assert found.rmse == pytest.approx(math.sqrt(strategy.total_error(TRI) / 8), rel=1e-6)
+    assert found.noise == pytest.approx(strategy.sensitivity, rel=1e-6)
+    assert "8 queries, rho 0.5, add-remove" in repr(found)
+
+
+def test_replace_one_calibrates_to_differences():
+    add, replace = (plan(TRI, IDENTITY, Privacy(rho=0.5), n).noise for n in ("add-remove", "replace-one"))
+    assert replace == pytest.approx(math.sqrt(2) * add)
+
+
+def test_targets_set_the_noise_and_the_cost():
+    found = plan(TARGETS, IDENTITY, None, absolute=True)
+    assert (found.standard_errors**2 <= TARGETS.targets).all()
+    np.testing.assert_allclose(found.standard_errors**2, TARGETS.targets, rtol=1e-7)
+    assert found.rho == pytest.approx(0.5, rel=1e-7)
+    assert found.privacy_cost == pytest.approx(1.0, rel=1e-7)
+    assert found.epsilon is found.delta is found.allowed is None
+    # A privacy that allows more is not used up.
+    roomy = plan(TARGETS, IDENTITY, Privacy(epsilon=10.0, delta=1e-6), absolute=True)
+    assert roomy.rho == found.rho and roomy.epsilon == zcdp_epsilon(found.rho, 1e-6) < 10
+
+
+def test_rounding_is_charged_to_the_cost_not_to_the_targets():
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        strategy = Strategy(np.linalg.qr(rng.normal(size=(8, 8)))[0] * rng.uniform(0.5, 2, 8))
+        targets = strategy.variances(TRI)
+        targets[5] = math.inf
+        workload = workload_of(targets)
+        found = plan(workload, strategy, None, absolute=True)
+        assert (found.standard_errors**2 <= targets).all()
+        assert found.noise <= 1
+        assert found.rho == pytest.approx(strategy.sensitivity**2 / 2, rel=1e-6)
+
+
+def test_without_targets_absolute_is_unit_noise():
+    found = plan(TRI, Strategy(np.tri(8)), None, absolute=True)
+    np.testing.assert_allclose(found.standard_errors, 1.0, rtol=1e-6)
+
+
+def test_targets_beyond_the_budget_are_refused_with_the_factor_that_suffices():
+    privacy = Privacy(epsilon=0.5, delta=1e-4)
+    with pytest.raises(PrivacyError) as caught:
+        plan(TARGETS, IDENTITY, privacy, absolute=True)
+    assert str(caught.value) == (
+        "the targets cost epsilon 4.17587 at delta 0.0001 (rho 0.5), "
+        "privacy allows epsilon 0.5 (rho 0.0116801)\n"
+        "  multiply every max_variance by 42.81, or allow a larger privacy cost"
+    )
+    grown = Strategy(np.eye(8) / math.sqrt(42.81))
+    assert plan(workload_of(42.81 * np.arange(1, 9)), grown, privacy, absolute=True).epsilon <= 0.5
+    with pytest.raises(PrivacyError) as caught:
+        plan(TARGETS, IDENTITY, Privacy(rho=0.1), absolute=True)
+    assert str(caught.value) == (
+        "the targets cost rho 0.5, privacy allows rho 0.1\n"
+        "  multiply every max_variance by 5.001, or allow a larger privacy cost"
+    )
+
+
+def test_a_strategy_that_misses_its_targets_is_refused():
+    with pytest.raises(WorkloadError) as caught:
+        plan(workload_of(2.0), IDENTITY, None, absolute=True)
+    label = TRI.labels()[7]
+    assert str(caught.value) == (
+        f"query '{label}' has variance 8 at unit noise on this strategy, its max_variance is 2\n"
+        "  solve the strategy with fitness_for_use for these targets"
+    )
+
+
+def test_no_privacy_is_refused():
+    with pytest.raises(PrivacyError) as caught:
+        plan(TRI, IDENTITY, None)
+    assert str(caught.value) == (
+        "no privacy parameters, and the noise is not set by targets\n"
+        "  add a line such as 'privacy: {epsilon: 1.0, delta: 1.0e-6}' to the workload file"
+    )
+
+
+def test_a_total_under_replace_one_has_nothing_to_calibrate():
+    total = Workload.from_matrix(np.ones((1, 4)), targets=1.0)
+    with pytest.raises(PrivacyError) as caught:
+        plan(total, Strategy(np.ones((1, 4))), Privacy(rho=0.1), "replace-one")
+    assert str(caught.value) == (
+        "the sensitivity is 0 under replace-one: the queries are the same on all neighbouring tables, "
+        "no noise can be calibrated\n"
+        "  use 'neighbours: add-remove', or give every query a max_variance"
+    )
+    found = plan(total, Strategy(np.ones((1, 4))), None, "replace-one", absolute=True)
+    assert found.rho == 0.0 and found.noise == pytest.approx(1.0)
+
+
+def test_a_vanishing_budget_is_refused():
+    with pytest.raises(PrivacyError, match="may exceed 2\\^62"):
+        plan(TRI, IDENTITY, Privacy(rho=1e-18))

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from mmopt.errors import DataError, OptionError, PrivacyError
+from mmopt.mechanism import measure, plan
+from mmopt.mechanism.reconstruct import estimate, half_width
+from mmopt.mechanism.rounding import MAX_ROWS
+from mmopt.queries import Strategy, Workload
+from mmopt.spec import Privacy
+
+TRI = Workload.from_matrix(np.tri(6))
+DATA = np.array([3, 0, 7, 1, 0, 12])
+PLAN = plan(TRI, Strategy(np.eye(6)), Privacy(rho=0.5))
+
+
+def workloads() -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(11)
+    return {
+        "prefix": np.tri(6),
+        "duplicated columns": np.repeat(np.tri(3), 2, axis=1),
+        "zero column": np.hstack([np.zeros((4, 2)), np.tri(4)]),
+        "rank 2, signed": rng.integers(-3, 4, (7, 2)) @ rng.integers(-2, 3, (2, 6)),
+        "marginals": np.vstack([np.kron(np.eye(2), np.ones(3)), np.kron(np.ones(2), np.eye(3))]),
+        "real": rng.normal(size=(5, 6)),
+    }
+
+
+@pytest.mark.parametrize("name", workloads())
+def test_without_noise_the_answers_are_exact(name):
+    queries = workloads()[name]
+    workload = Workload.from_matrix(queries)
+    for x in (DATA, DATA * 10**7):
+        found = plan(workload, Strategy(queries), Privacy(rho=0.5))
+        exact = estimate(found.integer, found.integer.matrix @ x)
+        limit = 1e-6 if name == "real" else 1e-12
+        np.testing.assert_allclose(exact, queries @ x, rtol=0, atol=limit * np.abs(queries).max() * x.sum())
+
+
+@pytest.mark.parametrize("name", workloads())
+def test_simulated_errors_have_the_predicted_spread(name):
+    queries = workloads()[name]
+    workload = Workload.from_matrix(queries)
+    found = plan(workload, Strategy(queries), Privacy(epsilon=1.0, delta=1e-6))
+    truth = queries @ DATA
+    runs = [measure(found, DATA, simulate_seed=seed) for seed in range(300)]
+    errors = np.array([run.estimates - truth for run in runs]) / found.standard_errors
+    # 300 seeded runs: a mean within 0.29 and a mean square within 0.41 of its own are at five deviations.
+    assert np.abs(errors.mean(axis=0)).max() < 5 / math.sqrt(300)
+    assert np.abs((errors**2).mean(axis=0) - 1).max() < 5 * math.sqrt(2 / 300)
+    covered = np.mean([(run.low <= truth) & (truth <= run.high) for run in runs])
+    assert 0.9 < covered < 0.99
+    assert not any(run.private for run in runs)
+
+
+def test_opendp_noise_end_to_end():
+    answers = measure(PLAN, DATA)
+    assert answers.private
+    assert (np.abs(answers.estimates - TRI.queries @ DATA) < 8 * answers.standard_errors).all()
+    assert (measure(PLAN, DATA).estimates != answers.estimates).any()
+
+
+def test_estimates_are_consistent():
+    """Prefix sums and their differences come from one estimate of the cells."""
+    queries = np.vstack([np.tri(6), np.eye(6)])
+    workload = Workload.from_matrix(queries)
+    answers = measure(plan(workload, Strategy(np.eye(6)), Privacy(rho=0.01)), DATA, simulate_seed=1)
+    np.testing.assert_allclose(np.cumsum(answers.estimates[6:]), answers.estimates[:6], atol=1e-9)
+
+
+def test_intervals_and_names():
+    answers = measure(PLAN, DATA, simulate_seed=1, confidence=0.5)
+    assert half_width(0.95) == pytest.approx(1.959964, abs=1e-6)
+    np.testing.assert_allclose(answers.high - answers.low, 2 * 0.6744898 * answers.standard_errors, rtol=1e-6)
+    assert answers.labels == tuple(TRI.labels())
+    assert len(answers.groups) == 6
+
+
+@pytest.mark.parametrize(
+    ("x", "message"),
+    [
+        (np.zeros(5, dtype=int), "the data vector has shape (5,), the workload's domain has 6 cells"),
+        (
+            np.array([0, 1, 2, 3, 4, math.nan]),
+            "the data vector has type float64, expected integer counts\n"
+            "  counts of rows are integers: convert with .astype('int64') after checking for NaN",
+        ),
+        (np.array([0, 0, -1, 0, 0, 0]), "cell 2 of the data vector is -1, expected 0 or above"),
+        (np.full(6, MAX_ROWS), f"the data vector counts {6 * MAX_ROWS} rows, the limit is {MAX_ROWS}"),
+        (np.full(6, 2**62), f"the data vector counts {6 * 2**62} rows, the limit is {MAX_ROWS}"),
+    ],
+)
+def test_bad_data_vectors(x, message):
+    with pytest.raises(DataError) as caught:
+        measure(PLAN, x, simulate_seed=0)
+    assert str(caught.value) == message
+
+
+def test_as_many_rows_as_the_limit_still_fit():
+    x = np.zeros(6, dtype=np.int64)
+    x[0] = MAX_ROWS
+    answers = measure(PLAN, x, simulate_seed=0)
+    np.testing.assert_allclose(answers.estimates, MAX_ROWS, atol=30)
+
+
+def test_bad_confidence():
+    for confidence in (0.0, 1.0, math.nan):
+        with pytest.raises(OptionError) as caught:
+            measure(PLAN, DATA, simulate_seed=0, confidence=confidence)
+        assert str(caught.value) == f"confidence is {confidence!r}, expected a number above 0 and below 1"
+
+
+def test_a_plan_that_claims_too_little_is_refused():
+    boastful = dataclasses.replace(PLAN, rho=0.4)
+    with pytest.raises(PrivacyError, match=r"the release claims 0\.4"):
+        measure(boastful, DATA)

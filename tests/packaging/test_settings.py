@@ -1,0 +1,172 @@
+"""The settings of pytest, mypy, ruff and import-linter are as strict as they look."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPTS = Path(sysconfig.get_path("scripts"))
+
+
+def outcome(tmp_path: Path, source: str, *options: str) -> tuple[int, str]:
+    """Exit status and output of pytest on a one-file suite with this repository's settings."""
+    suite = tmp_path / "test_it.py"
+    suite.write_text(f"import warnings, pytest\n{source}\n", encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-c", ROOT / "pyproject.toml"]
+    command += [f"--rootdir={tmp_path}", *options, suite]
+    # Without the options and the worker number of the outer run.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment)
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("@pytest.mark.slwo\ndef test(): pass", "'slwo' not found in `markers` configuration option"),
+        ("@pytest.mark.xfail\ndef test(): pass", "[XPASS(strict)]"),
+        ("def test(): warnings.warn('anything')", "UserWarning: anything"),
+        ("@pytest.mark.parametrize('x', [1, 1])\ndef test(x): pass", "Duplicate parametrization IDs"),
+    ],
+    ids=["unknown marker", "xfail that passes", "warning", "repeated parameter"],
+)
+def test_pytest_refuses(tmp_path: Path, source: str, expected: str) -> None:
+    status, output = outcome(tmp_path, source)
+    assert status in (1, 2), output
+    assert expected in output
+
+
+def test_pytest_accepts_a_sound_suite_and_leaves_slow_tests_out(tmp_path: Path) -> None:
+    source = "@pytest.mark.slow\ndef test_slow(): pass\n\ndef test_fast(): pass"
+    assert "1 passed, 1 deselected" in outcome(tmp_path, source)[1]
+    assert "1 passed, 1 deselected" in outcome(tmp_path, source, "-m", "slow")[1]
+    assert "2 passed" in outcome(tmp_path, source, "-m", "")[1]
+
+
+def test_each_warning_that_is_let_through_is_one_message() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    first, *ignored = settings["tool"]["pytest"]["filterwarnings"]
+    assert first == "error"
+    for line in ignored:
+        action, message, category = line.split(":")
+        assert action == "ignore"
+        assert len(message) > 10, line
+        assert category, line
+
+
+def test_mypy_is_strict_and_excuses_only_named_third_parties() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["mypy"]
+    assert settings["strict"] is True
+    assert "ignore_missing_imports" not in settings
+    for override in settings["overrides"]:
+        assert set(override) == {"module", "ignore_missing_imports"}
+        assert not [name for name in override["module"] if name.startswith(("*", "mmopt"))]
+
+
+def test_every_library_that_mmopt_imports_is_declared() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    lines = project["dependencies"] + extras["solvers"]
+    declared = {re.split(r"[<>=\[]", line)[0] for line in lines}
+    # Where the package is not called what the module is.
+    modules = {"ibis-framework": "ibis", "ruamel.yaml": "ruamel", "sdpa-python": "sdpap"}
+    known = {modules.get(name, name) for name in declared} | sys.stdlib_module_names | {"mmopt"}
+    for path in sorted((ROOT / "mmopt").rglob("*.py")):
+        unknown = imported_libraries(path.read_text(encoding="utf-8")) - known
+        assert not unknown, (
+            f"{path.relative_to(ROOT)} imports {sorted(unknown)}, which pyproject.toml does not declare"
+        )
+
+
+def imported_libraries(source: str) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module.split(".")[0])
+        elif isinstance(node, ast.Import):
+            found.update(alias.name.split(".")[0] for alias in node.names)
+    return found
+
+
+def ruff_codes(tmp_path: Path, source: str) -> list[str]:
+    file = tmp_path / "mmopt" / "it.py"
+    file.parent.mkdir()
+    file.write_text(source, encoding="utf-8")
+    command = [SCRIPTS / "ruff", "check", "--no-cache", "--config", ROOT / "pyproject.toml"]
+    done = subprocess.run([*command, "--output-format=concise", file], capture_output=True, text=True)
+    return [line.split(": ")[1].split()[0] for line in done.stdout.splitlines() if ".py:" in line]
+
+
+def test_ruff_wants_heavy_libraries_inside_functions(tmp_path: Path) -> None:
+    source = """from typing import TYPE_CHECKING
+
+import cvxpy
+
+if TYPE_CHECKING:
+    import ibis
+
+
+def use(table: "ibis.Table") -> None:
+    import duckdb
+
+    duckdb.sql(cvxpy.__name__)
+"""
+    assert ruff_codes(tmp_path, source) == ["TID253"]
+
+
+FOLDERS = ("queries", "language", "spec", "results", "compiler", "solvers", "pipeline", "mechanism", "data")
+
+
+@pytest.mark.parametrize(
+    ("importer", "imported", "contract"),
+    [
+        ("language", "mmopt.queries", "Imports run one way"),
+        ("queries", "mmopt.spec", "Imports run one way"),
+        ("pipeline", "mmopt.cli", "Imports run one way"),
+        ("spec", "mmopt.language", "spec and results know queries, not programs"),
+        ("solvers", "mmopt.results", "compiler and solvers know neither the workload file nor results"),
+        ("mechanism", "mmopt.solvers", "mechanism and data apply a strategy, however it was chosen"),
+    ],
+)
+def test_import_linter_refuses(tmp_path: Path, importer: str, imported: str, contract: str) -> None:
+    skeleton(tmp_path)
+    assert "0 broken" in lint_imports(tmp_path)
+    late = f"def use() -> None:\n    import {imported}\n"
+    (tmp_path / "mmopt" / importer / "late.py").write_text(late, encoding="utf-8")
+    assert f"{contract} BROKEN" in lint_imports(tmp_path)
+
+
+def test_import_linter_refuses_a_folder_without_a_place(tmp_path: Path) -> None:
+    skeleton(tmp_path)
+    (tmp_path / "mmopt" / "extra.py").touch()
+    assert "Imports run one way BROKEN" in lint_imports(tmp_path)
+
+
+def skeleton(folder: Path) -> None:
+    """The layout of mmopt with empty modules, under this repository's contracts."""
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    package = folder / "mmopt"
+    package.mkdir()
+    for name in ("__init__.py", "errors.py", "resources.py"):
+        shutil.copy(ROOT / "mmopt" / name, package)
+    (package / "cli.py").touch()
+    for name in FOLDERS:
+        (package / name).mkdir()
+        (package / name / "__init__.py").touch()
+    (package / "queries" / "workload.py").write_text("import mmopt.spec\n", encoding="utf-8")
+
+
+def lint_imports(folder: Path) -> str:
+    command = [SCRIPTS / "lint-imports", "--no-cache"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
+    return re.sub(r"\x1b\[[0-9;]*m", "", done.stdout + done.stderr)  # some releases always use colours

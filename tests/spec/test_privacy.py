@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from mmopt.errors import PrivacyError
+from mmopt.spec import Privacy
+
+
+def test_valid() -> None:
+    assert str(Privacy(epsilon=1.0, delta=1e-6)) == "epsilon = 1, delta = 1e-06"
+    assert str(Privacy(rho=0.5)) == "rho = 0.5 (zCDP)"
+
+
+PURE = (
+    "pure epsilon (no delta) needs a strategy with bounded L1 sensitivity; "
+    "this version offers epsilon with delta, and rho"
+)
+BOTH = "give either epsilon with delta, or rho"
+USUAL = "a usual delta is well below 1 / (number of rows), such as 1.0e-6"
+
+
+@pytest.mark.parametrize(
+    ("given", "message", "hint"),
+    [
+        ({}, "no privacy parameter is given", BOTH),
+        ({"epsilon": 1.0}, "epsilon (1.0) is given without delta", PURE),
+        ({"delta": 1e-6}, "delta (1e-06) is given without epsilon", BOTH),
+        ({"epsilon": 1.0, "rho": 0.5}, "both rho (0.5) and epsilon (1.0) are given", BOTH),
+        ({"delta": 0.1, "rho": 0.5}, "both rho (0.5) and delta (0.1) are given", BOTH),
+        ({"epsilon": 0.0, "delta": 0.1}, "epsilon must be a finite number > 0, not 0.0", ""),
+        ({"epsilon": -1.0, "delta": 0.1}, "epsilon must be a finite number > 0, not -1.0", ""),
+        ({"epsilon": math.nan, "delta": 0.1}, "epsilon must be a finite number > 0, not nan", ""),
+        ({"epsilon": math.inf, "delta": 0.1}, "epsilon must be a finite number > 0, not inf", ""),
+        ({"rho": 0.0}, "rho must be a finite number > 0, not 0.0", ""),
+        ({"rho": math.inf}, "rho must be a finite number > 0, not inf", ""),
+        ({"epsilon": 1.0, "delta": 0.0}, "delta must lie strictly between 0 and 1, not be 0.0", PURE),
+        ({"epsilon": 1.0, "delta": 1.0}, "delta must lie strictly between 0 and 1, not be 1.0", USUAL),
+        ({"epsilon": 1.0, "delta": -0.5}, "delta must lie strictly between 0 and 1, not be -0.5", USUAL),
+        ({"epsilon": 1.0, "delta": math.nan}, "delta must lie strictly between 0 and 1, not be nan", USUAL),
+    ],
+)
+def test_refused(given: dict[str, float], message: str, hint: str) -> None:
+    with pytest.raises(PrivacyError) as caught:
+        Privacy(**given)
+    assert caught.value.message == message
+    assert caught.value.hint == hint

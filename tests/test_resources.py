@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import mmopt
+from mmopt.resources import _programs_of, programs_folder
+
+
+def put(folder: Path, name: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text("", encoding="utf-8")
+    return folder
+
+
+def test_the_folder_of_this_install_holds_the_default_programs() -> None:
+    names = {path.stem for path in programs_folder().glob("*.program")}
+    assert {"fitness_for_use", "l2_strategy"} <= names
+
+
+def test_package_data_come_before_the_sibling(tmp_path: Path) -> None:
+    package = tmp_path / "mmopt"
+    sibling = put(tmp_path / "programs", "a.program")
+    assert _programs_of(package) == sibling
+    packaged = put(package / "programs", "a.program")
+    assert _programs_of(package) == packaged
+
+
+def test_a_sibling_without_programs_is_not_ours(tmp_path: Path) -> None:
+    put(tmp_path / "programs", "__init__.py")
+    with pytest.raises(mmopt.Error) as error:
+        _programs_of(tmp_path / "mmopt")
+    assert str(error.value) == (
+        "the program files of mmopt were not found: expected *.program in "
+        f"'{tmp_path / 'mmopt' / 'programs'}' or '{tmp_path / 'programs'}'\n"
+        "  reinstall mmopt, or keep 'programs/' beside 'mmopt/' in a checkout"
+    )
