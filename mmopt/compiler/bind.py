@@ -126,7 +126,9 @@ def with_lets(checked: Checked, env: Mapping[str, Any]) -> dict[str, Any]:
     return out
 
 
-def _given(program: Program, d: Declaration, workload: Workload, passed: Mapping[str, Any], env: dict[str, Any]) -> Any:
+def _given(
+    program: Program, d: Declaration, workload: Workload, passed: Mapping[str, Any], env: dict[str, Any]
+) -> Any:
     if d.name in passed:
         value = passed[d.name]
     elif d.source:
@@ -154,13 +156,17 @@ def _fitted(program: Program, d: Declaration, array: Array, env: dict[str, Any])
         if free and len(dim.terms) == 1 and len(dim.symbols) == 1:
             env[next(iter(free))] = int(size)
         elif dim.value(env) != size:
-            message = f"the given '{d.name}' has shape {array.shape}; {dim} is {dim.value(env)} here, not {size}"
+            message = (
+                f"the given '{d.name}' has shape {array.shape}; {dim} is {dim.value(env)} here, not {size}"
+            )
             raise OptionError(message, where=where)
     if not np.isfinite(array).all():
         raise OptionError(f"the given '{d.name}' has entries that are NaN or infinite", where=where)
     if d.sign and (array.min(initial=1.0) < 0 or (d.sign == ">" and array.min(initial=1.0) <= 0)):
         smallest = array.min()
-        raise OptionError(f"the given '{d.name}' is declared {d.sign} 0, its smallest entry is {smallest:g}", where=where)
+        raise OptionError(
+            f"the given '{d.name}' is declared {d.sign} 0, its smallest entry is {smallest:g}", where=where
+        )
     if d.kind == "psd":
         values = np.linalg.eigvalsh((array + array.T) / 2)
         if not np.allclose(array, array.T) or values[0] < -1e-9 * max(values[-1], 0.0):
@@ -177,5 +183,3 @@ def _parameter(parameter: Assignment, passed: Mapping[str, Any], env: Mapping[st
     if whole and (number != int(number) or number < 1):
         raise OptionError(f"the parameter '{parameter.name}' is a dimension, not {number:g}")
     return int(number) if whole else number
-
-

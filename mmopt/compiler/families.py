@@ -77,5 +77,3 @@ def two_by_two(expr: Expr) -> tuple[Expr, Expr, Expr] | None:
         if b == again:
             return a, b, c
     return None
-
-

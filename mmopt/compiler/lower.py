@@ -63,7 +63,10 @@ class _Lowering:
         assert isinstance(e, Apply)
         form = ATOMS[e.atom].cvxpy
         assert form is not None, e.atom
-        args = [self.cp.Constant(a) if isinstance(a, int | float | np.ndarray) else a for a in (self.expr(a, scope, env) for a in e.args)]
+        args = [
+            self.cp.Constant(a) if isinstance(a, int | float | np.ndarray) else a
+            for a in (self.expr(a, scope, env) for a in e.args)
+        ]
         return form(self.cp, *args, **dict(e.options))
 
     def product(self, factors: list[Expr], scope: Scope, env: Mapping[str, Any]) -> Any:
@@ -88,7 +91,9 @@ class _Lowering:
                 shape = tuple(d.value(self.sizes(env)) for d in kind.block_shape)
                 value = self.expr(entry, scope, env)
                 constant = isinstance(value, int | float | np.ndarray)
-                entries.append(np.reshape(value, shape) if constant else self.cp.reshape(value, shape, order="C"))
+                entries.append(
+                    np.reshape(value, shape) if constant else self.cp.reshape(value, shape, order="C")
+                )
             rows.append(entries)
         return self.cp.bmat(rows)
 
@@ -103,13 +108,11 @@ class _Lowering:
         side = infer(inner, scope).dims[0].value(self.sizes(env))
         r = self.product(right, scope, env) if right else np.eye(side)
         lt = self.product(left, scope, env) if left else np.eye(side)
-        if np.shape(r) == np.shape(lt.T) and np.array_equal(r, lt.T):
-            m = r
-        else:
-            m = factor(r @ lt).T
+        is_gram = np.array_equal(r, lt.T)
+        m = r if is_gram else factor(r @ lt).T
         # More columns than rows say no more than a square root of M Mᵀ does.
         if m.shape[1] > m.shape[0]:
-            m = np.linalg.qr(m.T, mode="r").T
+            m = np.asarray(np.linalg.qr(m.T, mode="r")).T
         return self.cp.matrix_frac(m, f)
 
     def epigraph(self, e: Expr, inner: Expr, scope: Scope, env: Mapping[str, Any]) -> Any:
@@ -151,7 +154,9 @@ class _Lowering:
                 out.append(self.relation(decided.relation, scope, env))
         return out
 
-    def second_order(self, pair: tuple[Expr, Expr, Expr], scope: Scope, family: Any, env: Mapping[str, Any]) -> Any:
+    def second_order(
+        self, pair: tuple[Expr, Expr, Expr], scope: Scope, family: Any, env: Mapping[str, Any]
+    ) -> Any:
         """[[a, b], [b, c]] psd is ‖(2b, a - c)‖ <= a + c."""
         size = family.dim.value(self.sizes(env)) if family else 1
         a, b, c = (self.expr(e, scope, env) for e in pair)

@@ -59,7 +59,9 @@ def scale(instance: Instance) -> tuple[Instance, Scaling]:
         if d.name not in instance.own:
             env[d.name] = env[d.name] / units.factor(SOURCE_UNITS.get(d.source, {}), scales)
     kept = {name: env[name] for name in env if name not in {let.name for let in program.lets}}
-    scaled = Instance(instance.checked, instance.workload, MappingProxyType(with_lets(instance.checked, kept)), instance.own)
+    scaled = Instance(
+        instance.checked, instance.workload, MappingProxyType(with_lets(instance.checked, kept)), instance.own
+    )
     return scaled, _scaling(units, scales)
 
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from mmopt.compiler.families import two_by_two, vectorised
 from mmopt.language import Checked
 from mmopt.language.infer import Scope, infer
-from mmopt.language.program import Program
 from mmopt.language.tree import Apply, Block, Constraint, Expr, Name, Relation, chain
 from mmopt.language.types import SCALAR, Type
 
@@ -42,7 +41,9 @@ class Line:
 def scope_of(checked: Checked, index: str = "") -> Scope:
     """The names of the program with their types, and a family's index."""
     dims = {n for d in checked.program.givens for dim in d.dims for n in dim.symbols}
-    dims |= {n for let in checked.program.lets if let.declared for dim in let.declared.dims for n in dim.symbols}
+    dims |= {
+        n for let in checked.program.lets if let.declared for dim in let.declared.dims for n in dim.symbols
+    }
     dims |= {p.name for p in checked.program.parameters if p.declared and p.declared.kind == "dim"}
     types: dict[str, Type] = dict(checked.types)
     if index:
@@ -99,7 +100,12 @@ def curved_nodes(expr: Expr, scope: Scope) -> tuple[list[tuple[Expr, list[Expr],
             traces.append(found)
             visit(found[0])
             return
-        if isinstance(e, Apply) and e.atom in ("inv", "root") and not infer(e, scope).is_constant and e not in nodes:
+        if (
+            isinstance(e, Apply)
+            and e.atom in ("inv", "root")
+            and not infer(e, scope).is_constant
+            and e not in nodes
+        ):
             nodes.append(e)
         if isinstance(e, Apply):
             for a in e.args if e.atom not in ("eye", "ones") else ():
@@ -132,7 +138,9 @@ def implied_psd(checked: Checked) -> set[str]:
     for c in checked.program.constraints:
         if c.relation.op == ">>" and isinstance(c.relation.left, Block):
             rows = c.relation.left.rows
-            names |= {e.id for i, r in enumerate(rows) for j, e in enumerate(r) if i == j and isinstance(e, Name)}
+            names |= {
+                e.id for i, r in enumerate(rows) for j, e in enumerate(r) if i == j and isinstance(e, Name)
+            }
     return names
 
 
@@ -190,7 +198,9 @@ def variables(checked: Checked, sizes: Mapping[str, int]) -> int:
     total = 0
     for d in checked.program.choose:
         side = d.dims[0].value(sizes) if d.dims else 1
-        total += side * (side + 1) // 2 if d.kind in ("psd", "symmetric") else _rows(checked.types[d.name], sizes)
+        total += (
+            side * (side + 1) // 2 if d.kind in ("psd", "symmetric") else _rows(checked.types[d.name], sizes)
+        )
     for expr, _, index in _expressions(checked):
         scope = scope_of(checked, index)
         traces, nodes = curved_nodes(expr, scope)
@@ -198,5 +208,3 @@ def variables(checked: Checked, sizes: Mapping[str, int]) -> int:
         sides += [infer(n, scope).dims[0].value(sizes) for n in nodes]
         total += sum(s * (s + 1) // 2 for s in sides)
     return total
-
-

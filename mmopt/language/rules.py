@@ -26,6 +26,7 @@ __all__ = [
     "transpose",
 ]
 
+TWO_CHOSEN = "a product of two expressions that both depend on what is chosen"
 Options = dict[str, float]
 Rule = Callable[[Sequence[Type], Options], Type]
 
@@ -99,7 +100,7 @@ def mul(args: Sequence[Type], options: Options) -> Type:
         return _scaled(out, a, b)
     if b.is_constant:
         return _scaled(out, b, a)
-    return out.broken("a product of two expressions that both depend on what is chosen")
+    return out.broken(a.why or b.why or TWO_CHOSEN)
 
 
 def div(args: Sequence[Type], options: Options) -> Type:
@@ -112,7 +113,7 @@ def div(args: Sequence[Type], options: Options) -> Type:
     if b.is_constant:
         return _scaled(out, b, a)
     if not a.is_constant:
-        return out.broken("a quotient of two expressions that both depend on what is chosen")
+        return out.broken(a.why or b.why or TWO_CHOSEN.replace("product", "quotient"))
     if a.sign <= 0 or not b.curvature.is_concave or b.loewner or b.sign <= 0:
         return out.broken(b.why or "a quotient that is not (a constant >= 0) / (something concave and >= 0)")
     return replace(out, curvature=Curvature.CONVEX)
@@ -139,7 +140,7 @@ def matmul(args: Sequence[Type], options: Options) -> Type:
     else:
         out = replace(SCALAR, sign=sign)
     if not a.is_constant and not b.is_constant:
-        return out.broken("a product of two expressions that both depend on what is chosen")
+        return out.broken(a.why or b.why or TWO_CHOSEN)
     factor, curved = (a, b) if a.is_constant else (b, a)
     if curved.curvature.is_affine:
         return replace(out, curvature=curved.curvature)

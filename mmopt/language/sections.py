@@ -110,7 +110,7 @@ def _section_name(source: Source, number: int, line: str) -> str:
     hint = suggest(" ".join(line.split()[:2]).rstrip(":"), SECTIONS)
     if "did you mean" not in hint:
         hint = suggest(word, SECTIONS)
-    if not hint.startswith("did") and re.match(r"\w+\s*[:=]", line):
+    if not hint.startswith("did") and re.match(r"\w+\s*[:=]|\W", line):
         hint = "a statement inside a section is indented"
     source.fail(Span(number, 1, len(word)), f"there is no section '{word}'", hint)
 
@@ -134,7 +134,7 @@ def _statements(source: Source, head: Text, body: Sequence[tuple[int, str]]) -> 
         margin = line[: len(line) - len(bare)]
         indent = margin if indent is None else indent
         deeper = margin.startswith(indent) and len(margin) > len(indent)
-        if not margin.startswith(indent) and not indent.startswith(margin):
+        if depth <= 0 and not margin.startswith(indent) and not indent.startswith(margin):
             source.fail(
                 Span(number, 1, len(margin)), "this line mixes tabs and spaces", "indent with spaces only"
             )

@@ -95,7 +95,9 @@ def _worst(instance: Instance, env: Mapping[str, Any]) -> float:
             eigenvalues = np.linalg.eigvalsh((value + value.T) / 2)
             worst = max(worst, -float(eigenvalues[0]) / max(float(np.abs(eigenvalues).max()), 1e-300))
         elif d.sign:
-            worst = max(worst, -float(value.min(initial=0.0)) / max(float(np.abs(value).max(initial=0.0)), 1e-300))
+            worst = max(
+                worst, -float(value.min(initial=0.0)) / max(float(np.abs(value).max(initial=0.0)), 1e-300)
+            )
     return worst
 
 

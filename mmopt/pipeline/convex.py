@@ -114,7 +114,11 @@ class _Best:
 
 
 def solve_convex(
-    instance: Instance, solver: str | None, options: Options | None, overrides: Mapping[str, object], report: Report | None
+    instance: Instance,
+    solver: str | None,
+    options: Options | None,
+    overrides: Mapping[str, object],
+    report: Report | None,
 ) -> Solution:
     """Solve one convex program. ``options`` None means: the solver's own tolerance, with ``overrides``."""
     started = time.monotonic()
@@ -130,7 +134,16 @@ def solve_convex(
         for last in points:
             best.offer(instance, last, scaling)
             if report is not None and best.point is not None:
-                report(Progress(program.name, row.name, clock.elapsed, last.iterations, best.point.objective, best.bound))
+                report(
+                    Progress(
+                        program.name,
+                        row.name,
+                        clock.elapsed,
+                        last.iterations,
+                        best.point.objective,
+                        best.bound,
+                    )
+                )
             if best.gap <= chosen.tolerance or clock.is_over:
                 break
         interrupted = clock.interrupted
@@ -179,7 +192,9 @@ def _stop(gap: float, options: Options, interrupted: bool, last: Point, has_cert
     return "gap not reached" if has_certificate else "solver finished"
 
 
-def _no_point(program: str, solver: str, last: Point, point: Candidate | None, interrupted: bool) -> SolverError:
+def _no_point(
+    program: str, solver: str, last: Point, point: Candidate | None, interrupted: bool
+) -> SolverError:
     if last.stop in ("infeasible", "unbounded"):
         return SolverError(
             f"'{program}' is {last.stop}, says {solver} ({last.raw})",
@@ -187,7 +202,11 @@ def _no_point(program: str, solver: str, last: Point, point: Candidate | None, i
         )
     if interrupted:
         return SolverError(f"'{program}' was interrupted before {solver} had a point that could be repaired")
-    detail = "no point" if point is None else f"a point that misses a constraint by {point.after:.1e} after its repair"
+    detail = (
+        "no point"
+        if point is None
+        else f"a point that misses a constraint by {point.after:.1e} after its repair"
+    )
     return SolverError(
         f"{solver} returned {detail} for '{program}' ({last.raw})",
         hint="allow more time or iterations, try another solver, or give the program a 'repair'",

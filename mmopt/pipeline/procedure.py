@@ -49,7 +49,13 @@ def solve_procedure(
         env,
         objective=objective,
         bound=None,
-        status=Status(f"{stop} in every step" if stop == "gap reached" else stop, True, last.status.violation, False, last.status.raw),
+        status=Status(
+            f"{stop} in every step" if stop == "gap reached" else stop,
+            True,
+            last.status.violation,
+            False,
+            last.status.raw,
+        ),
         solver=(last.solver, last.solver_version),
         options=Options(**last.options),  # type: ignore[arg-type]
         iterations=sum(s.iterations for s in steps.values()),

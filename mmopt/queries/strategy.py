@@ -130,8 +130,8 @@ class Strategy:
     def supports(self, workload: Workload) -> bool:
         """Whether A determines every query: W A⁺A = W, relative to W scaled to at most unit queries."""
         self._fits(workload.n)
-        root = workload.unit_root
-        return _within(root, self._directions[1])
+        _, null = self._directions
+        return null.shape[1] == 0 or _within(workload.unit_root, null)
 
     def variances(self, workload: Workload) -> Array:
         """Variance of each unweighted query's estimate at unit noise on A x (no sensitivity), (m,).

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mmopt.errors import ResultError
 from mmopt.queries import Strategy
+from mmopt.results import store
+from mmopt.results.pack import pack, unpack
 from mmopt.results.status import Status
 from mmopt.results.table import as_html, as_text
 
@@ -113,7 +117,9 @@ class Solution:
             ("seconds", ", ".join(f"{name} {s:.2f}" for name, s in self.seconds.items())),
         ]
         if self.covariance is not None:
-            rows.insert(6, ("privacy cost", f"Δ = {self.privacy_cost:.6g}, ρ = Δ²/2 = {self.privacy_cost**2 / 2:.6g}"))
+            rows.insert(
+                6, ("privacy cost", f"Δ = {self.privacy_cost:.6g}, ρ = Δ²/2 = {self.privacy_cost**2 / 2:.6g}")
+            )
         for name, step in self.steps.items():
             bound = "no bound" if step.bound is None else f"bound {step.bound:.10g}, gap {step.gap:.1e}"
             rows.append((f"step {name}", f"{step.program}: objective {step.objective:.10g}, {bound}"))
@@ -151,25 +157,43 @@ class Solution:
             "steps": {name: step.summary() for name, step in self.steps.items()},
         }
 
+    def fields(self) -> dict[str, Any]:
+        """Every field as plain numbers, texts, arrays and mappings of those."""
+        plain = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        plain["status"] = dataclasses.asdict(self.status)
+        plain["strategy"] = {"matrix": self.strategy.matrix, "norm": self.strategy.norm}
+        plain["steps"] = {name: step.fields() for name, step in self.steps.items()}
+        return plain
+
+    @staticmethod
+    def from_fields(fields: Mapping[str, Any]) -> Solution:
+        """The solution whose ``fields`` these are."""
+        known = dict(fields)
+        known["status"] = Status(**known["status"])
+        known["strategy"] = Strategy(**known["strategy"])
+        known["steps"] = {name: Solution.from_fields(step) for name, step in known["steps"].items()}
+        for name in ("reductions", "warnings"):
+            known[name] = tuple(known[name])
+        return Solution(**known)
+
     def save(self, path: str | Path) -> Path:
         """Write plain arrays and JSON into one .npz file (no pickle), atomically; returns the path."""
-        from mmopt.results.store import save
-
-        return save(self, Path(path))
+        return store.write(*pack(self.fields()), Path(path))
 
     @staticmethod
     def load(path: str | Path) -> Solution:
         """Read a saved solution; :class:`~mmopt.errors.ResultError` when it cannot be read."""
-        from mmopt.results.store import load
-
-        return load(Path(path))
+        record, arrays = store.read(Path(path))
+        try:
+            return Solution.from_fields(unpack(record, arrays))
+        except (TypeError, KeyError, AttributeError):
+            hint = "save one with --out or Solution.save"
+            raise ResultError(f"'{path}' is not a saved solution", hint=hint) from None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Solution):
             return NotImplemented
-        from mmopt.results.store import pack
-
-        (mine, my_arrays), (theirs, their_arrays) = pack(self), pack(other)
+        (mine, my_arrays), (theirs, their_arrays) = pack(self.fields()), pack(other.fields())
         same = mine == theirs and my_arrays.keys() == their_arrays.keys()
         return same and all(np.array_equal(my_arrays[k], their_arrays[k]) for k in my_arrays)
 
@@ -177,7 +201,8 @@ class Solution:
 
     def __repr__(self) -> str:
         gap = "no bound" if self.gap is None else f"gap {self.gap:.1e}"
-        return f"Solution({self.program} by {self.solver}: objective {self.objective:.8g}, {gap}, {self.status.stop})"
+        figures = f"objective {self.objective:.8g}, {gap}, {self.status.stop}"
+        return f"Solution({self.program} by {self.solver}: {figures})"
 
     def __str__(self) -> str:
         return as_text(self.rows())

@@ -1,7 +1,8 @@
 """What a solve will take, before it starts: memory and time from the cones alone.
 
-Fitted to runs on two shared cores (one block of size 32, 64, 128 with Clarabel: 0.14, 3.2, 134 s and
-2.4 GB at the largest; 16 blocks of size 17: 1 s, 89 of size 21: 67 s; SCS: 1 to 30 s at 128 to 512). A guide to a factor of about three in time.
+Fitted to runs on two shared cores: one block of size 32, 64, 128 with Clarabel 0.14, 3.2, 134 s and
+2.4 GB at the largest; 16 blocks of size 17 one second, 89 of size 21 a minute; SCS 1 to 30 s at 128 to
+512. A guide to a factor of about three in time.
 """
 
 from __future__ import annotations

@@ -36,7 +36,9 @@ class Handover:
 
 def current(lowered: Lowered) -> tuple[dict[str, Array], dict[str, Array]]:
     """The values that the cvxpy problem holds now."""
-    variables = {n: np.array(v.value, dtype=float) for n, v in lowered.variables.items() if v.value is not None}
+    variables = {
+        n: np.array(v.value, dtype=float) for n, v in lowered.variables.items() if v.value is not None
+    }
     multipliers: dict[str, Array] = {}
     for name, group in lowered.constraints.items():
         duals = [c.dual_value for c in group]

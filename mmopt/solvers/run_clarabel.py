@@ -30,7 +30,7 @@ def points(lowered: Lowered, options: Options, clock: Clock) -> Iterator[Point]:
     handed = hand_over(lowered, "CLARABEL")
     q = handed.data["c"]
     p = sp.csc_array((q.size, q.size))
-    cones = dims_to_solver_cones(handed.cones)
+    cones = dims_to_solver_cones(handed.cones)  # type: ignore[no-untyped-call]
     used = 0
     for number, factor in enumerate(ROUNDS):
         settings = clarabel.DefaultSettings()
@@ -56,7 +56,12 @@ def points(lowered: Lowered, options: Options, clock: Clock) -> Iterator[Point]:
         # An iterate is worth certifying whatever the solver calls it, if it is made of numbers.
         if np.isfinite(raw.x).all() and np.isfinite(raw.z).all():
             known = SimpleNamespace(
-                x=np.array(raw.x), z=np.array(raw.z), status="AlmostSolved", obj_val=0.0, solve_time=0.0, iterations=used
+                x=np.array(raw.x),
+                z=np.array(raw.z),
+                status="AlmostSolved",
+                obj_val=0.0,
+                solve_time=0.0,
+                iterations=used,
             )
             variables, multipliers = handed.named(known)
             yield Point(variables, multipliers, used, word, final, stop)

@@ -31,10 +31,10 @@ def points(lowered: Lowered, options: Options, clock: Clock) -> Iterator[Point]:
 
     handed = hand_over(lowered, "SCS")
     data = {"A": handed.data["A"], "b": handed.data["b"], "c": handed.data["c"]}
-    cones = dims_to_solver_dict(handed.cones)
+    cones = dims_to_solver_dict(handed.cones)  # type: ignore[no-untyped-call]
     limit = options.max_iterations or LIMIT
     start: dict[str, Any] = {}
-    used, length = 0, FIRST
+    used, length = 0, float(FIRST)
     # Far below what is asked: the stretch, not the solver's own test, ends a run.
     tight = max(options.tolerance * 1e-5, 1e-12)
     while True:

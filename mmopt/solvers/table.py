@@ -53,7 +53,9 @@ def solver_named(name: str) -> SolverRow:
     """The row of a solver; OptionError for an unknown name, SolverError when it is not installed."""
     row = next((r for r in SOLVERS if r.name == name.lower()), None)
     if row is None:
-        raise OptionError(f"there is no solver '{name}'", hint=suggest(name.lower(), [r.name for r in SOLVERS]))
+        raise OptionError(
+            f"there is no solver '{name}'", hint=suggest(name.lower(), [r.name for r in SOLVERS])
+        )
     if not row.is_installed:
         raise SolverError(f"the solver '{row.name}' is not installed", hint=f"pip install {row.package}")
     return row

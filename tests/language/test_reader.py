@@ -35,7 +35,7 @@ WAYS: dict[str, Callable[[str], str]] = {
     "comment lines": lambda t: "# first\n    # second\n" + t.replace("\n    ", "\n# between ) ]\n      # more\n    "),
     "colons": lambda t: t.replace("given\n", "given:\n").replace("program trial", "program: trial"),
     "on one line": lambda t: t.replace("minimize\n    trace", "minimize trace"),
-    "open bracket": lambda t: t.replace("trace(W @", "trace(\n\n  W  # the queries\n@\n"),
+    "open bracket": lambda t: t.replace("trace(W @", "trace(\n\n  W  # the queries\n @\n"),
     "odd indentation in a bracket": lambda t: t.replace("(W @ inv(X)", "(\n            W @\n    inv(X)"),
     "deeper lines in a constraint": lambda t: t.replace("diag(X) <= 1", "diag(\n  X)\n        <= 1"),
     "colon at the end of a line": lambda t: t.replace("s: diag(X) <= 1", "s:\n        diag(X)\n      <= 1"),
@@ -105,6 +105,7 @@ def test_positions_are_counted_in_characters_over_lines(program: Build, refused:
         ),
         ("program trial", "program «l2-x»", "'program' takes one word, not 'l2-x'", "letters, digits and _"),
         ("program trial", "«y» = 3", "there is no section 'y'", "a statement inside a section is indented"),
+        ("minimize\n", "«)»\nminimize\n", "there is no section ')'", "a statement inside a section is indented"),
         ("program trial", "«    y = 3»", "an indented line before any section", ""),
         (
             "program trial",

@@ -336,3 +336,22 @@ def test_the_hash_does_not_change_between_releases():
         Workload.from_matrix(np.tri(3)).hash
         == "fbd910c96f3741214ab21799230bae7bd8959e7f9f97b41cd502d62383371663"
     )
+
+
+def test_load_reads_a_workload_file(tmp_path):
+    path = tmp_path / "workload.yaml"
+    path.write_text(
+        "domain:\n"
+        "  sex: {values: [Female, Male]}\n"
+        "  age: {bins: [0, 18, 25, 115]}\n"
+        "workload:\n"
+        "  - marginal: [sex]\n"
+        "  - product: {age: prefix}\n"
+        "    weight: 2.0\n"
+        "    max_variance: 50.0\n"
+    )
+    w = Workload.load(path)
+    assert w.labels() == ["sex=Female", "sex=Male", "age < 18", "age < 25", "age < 115"]
+    np.testing.assert_array_equal(w.weights, [1, 1, 2, 2, 2])
+    np.testing.assert_array_equal(w.targets, [np.inf, np.inf, 50, 50, 50])
+    np.testing.assert_array_equal(w.queries[2], [1, 0, 0, 1, 0, 0])

@@ -1,0 +1,44 @@
+"""A dataclass of numbers, texts, arrays and mappings as a JSON record and plain arrays, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["pack", "unpack"]
+
+Array = NDArray[np.float64]
+
+
+def pack(fields: Mapping[str, Any], prefix: str = "") -> tuple[dict[str, Any], dict[str, Array]]:
+    """Split a mapping of fields: arrays (also inside mappings) by their path, the rest as JSON values."""
+    record: dict[str, Any] = {}
+    arrays: dict[str, Array] = {}
+    for name, value in fields.items():
+        path = f"{prefix}{name}"
+        if isinstance(value, np.ndarray):
+            arrays[path] = value
+            record[name] = {"array": path}
+        elif isinstance(value, Mapping):
+            inner, inner_arrays = pack(value, path + "/")
+            record[name] = {"mapping": inner}
+            arrays |= inner_arrays
+        else:
+            record[name] = list(value) if isinstance(value, tuple) else value
+    return record, arrays
+
+
+def unpack(record: Mapping[str, Any], arrays: Mapping[str, Array]) -> dict[str, Any]:
+    """The fields that ``pack`` took apart; lists stay lists."""
+    fields: dict[str, Any] = {}
+    for name, value in record.items():
+        if isinstance(value, Mapping) and set(value) == {"array"}:
+            fields[name] = arrays[value["array"]]
+        elif isinstance(value, Mapping) and set(value) == {"mapping"}:
+            fields[name] = unpack(value["mapping"], arrays)
+        else:
+            fields[name] = value
+    return fields

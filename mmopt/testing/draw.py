@@ -1,0 +1,96 @@
+"""Random workloads, givens, points and multipliers of declared types, from one generator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmopt.language import Program
+from mmopt.language.tree import Declaration
+from mmopt.queries import Workload
+
+__all__ = ["draw_givens", "draw_multiplier", "draw_value", "draw_workload", "needs_targets"]
+
+Array = NDArray[np.float64]
+
+
+def needs_targets(program: Program) -> bool:
+    """Whether a given of the program comes from the queries' targets."""
+    return any(d.source in ("workload.targets", "workload.representation") for d in program.givens)
+
+
+def draw_workload(rng: np.random.Generator, with_targets: bool) -> Workload:
+    """A few queries over 4 to 6 cells: ranges, signed counts or real numbers, sometimes of low rank or weighted.
+
+    Sometimes a cell is not touched by any query.
+    """
+    n, m = int(rng.integers(4, 7)), int(rng.integers(2, 8))
+    kind = rng.integers(4)
+    if kind == 0:
+        low, high = np.sort(rng.integers(0, n, size=(m, 2)), axis=1).T
+        cells = np.arange(n)
+        rows = ((low[:, None] <= cells) & (cells <= high[:, None])).astype(float)
+    elif kind == 1:
+        rows = rng.integers(-1, 2, size=(m, n)).astype(float)
+    elif kind == 2:
+        rows = rng.normal(size=(m, n))
+    else:
+        rows = rng.integers(-2, 3, size=(m, 2)) @ rng.integers(0, 2, size=(2, n)).astype(float)
+    if rng.random() < 0.25:
+        rows[:, rng.integers(n)] = 0.0
+    rows[~rows.any(axis=1), 0] = 1.0
+    targets = rng.uniform(0.2, 5.0, size=m) if with_targets else None
+    weights = rng.uniform(0.2, 5.0, size=m) if rng.random() < 0.25 else None
+    return Workload.from_matrix(rows, targets, weights)
+
+
+def draw_givens(
+    rng: np.random.Generator, program: Program, workload: Workload, square: bool
+) -> dict[str, Array]:
+    """Values for the givens without a source.
+
+    A dimension that nothing else fixes is at most the number of cells; with ``square`` it is that number.
+    """
+    sizes: dict[str, int] = {}
+    for d in program.givens:
+        if d.source:
+            shape = np.shape(getattr(workload, d.source.removeprefix("workload.")))
+            sizes |= {
+                str(dim): size for dim, size in zip(d.dims, shape, strict=True) if len(dim.symbols) == 1
+            }
+    out = {}
+    for d in program.givens:
+        if d.source:
+            continue
+        for name in sorted({s for dim in d.dims for s in dim.symbols} - sizes.keys()):
+            sizes[name] = workload.n if square else int(rng.integers(1, workload.n + 1))
+        out[d.name] = draw_value(rng, d, sizes)
+    return out
+
+
+def draw_value(rng: np.random.Generator, d: Declaration, sizes: Mapping[str, int]) -> Array:
+    """A value of a declared kind and sign, of a size between 0.01 and 100."""
+    shape = tuple(dim.value(sizes) for dim in d.dims)
+    size = 10.0 ** rng.uniform(-2.0, 2.0)
+    if d.kind == "psd":
+        side = shape[0]
+        if rng.random() < 0.3:
+            return np.diag(size * rng.uniform(0.01, 1.0, size=side))
+        rows = rng.normal(size=(side + int(rng.integers(3)), side))
+        return np.asarray(size * rows.T @ rows / side)
+    value = np.asarray(size * rng.normal(size=shape))
+    if d.kind == "symmetric":
+        return (value + value.T) / 2
+    return np.abs(value) if d.sign else value
+
+
+def draw_multiplier(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    """Nonnegative numbers of very different sizes; in one draw of two most of them are zero."""
+    value = np.asarray(10.0 ** rng.uniform(-3.0, 3.0, size=shape))
+    if not shape or rng.random() < 0.5:
+        return value
+    kept = rng.random(shape) < 0.3
+    kept.flat[rng.integers(kept.size)] = True
+    return np.where(kept, value, 0.0)

@@ -1,0 +1,250 @@
+"""Whether a program's certificate is a lower bound: random multipliers against random feasible points.
+
+A certificate is its author's claim that for any multipliers >= 0 its value is at most the objective at
+any feasible point (weak duality). A test cannot prove that; it finds most mistakes, because the multipliers
+and the point of a solve leave no room: there the two numbers agree to many digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from mmopt.compiler import Instance, bind
+from mmopt.errors import OptionError, SolverError
+from mmopt.language import Program, check
+from mmopt.pipeline import solve
+from mmopt.pipeline.certify import Array, Candidate, bound_of, candidate
+from mmopt.queries import Workload
+from mmopt.testing.draw import draw_givens, draw_multiplier, draw_value, draw_workload, needs_targets
+
+__all__ = ["Finding", "WeakDualityReport", "check_program"]
+
+POINTS = 6  # random points of each instance; as many more near the solver's
+MULTIPLIERS = 12
+ATTEMPTS = 20  # to draw givens that keep the program's requirements
+# Feasible points may miss a constraint by 1e-11 of its size (certify.FEASIBLE), which can move the optimum by a few
+# times that.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A feasible point whose objective is below the certificate at some multipliers.
+
+    ``queries`` is the workload's weighted matrix (m, n). ``variables`` and ``multipliers`` are by their names in the program.
+    """
+
+    instance: int
+    objective: float
+    bound: float
+    queries: Array
+    targets: Array
+    givens: Mapping[str, Array]
+    variables: Mapping[str, Array]
+    multipliers: Mapping[str, Array]
+
+    def __str__(self) -> str:
+        m, n = self.queries.shape
+        return (
+            f"instance {self.instance} ({m} queries over {n} cells): a feasible point has objective "
+            f"{self.objective:.10g}, the certificate claims at least {self.bound:.10g}"
+        )
+
+
+@dataclass(frozen=True)
+class WeakDualityReport:
+    """What a check of a certificate saw. ``seed`` repeats it.
+
+    instances : random workloads on which pairs of a point and multipliers were compared.
+    pairs : how many pairs.
+    smallest_slack : least (objective - bound) / objective over all pairs; negative when violated, infinity
+        without pairs.
+    findings : the worst violated pair of each instance.
+    notes : instances that could not be used in full, and why.
+    """
+
+    program: str
+    seed: int
+    has_certificate: bool
+    instances: int = 0
+    pairs: int = 0
+    smallest_slack: float = float("inf")
+    findings: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing contradicts the certificate (true without one)."""
+        return not self.findings
+
+    def __str__(self) -> str:
+        if not self.has_certificate:
+            return f"'{self.program}' has no certificate of its own"
+        if not self.pairs:
+            head = f"weak duality of '{self.program}' could not be tested"
+        elif self.holds:
+            head = f"weak duality of '{self.program}' holds"
+        else:
+            head = f"the certificate of '{self.program}' is not a lower bound"
+        tested = f"{self.pairs} pairs on {self.instances} random workloads"
+        slack = f", smallest slack {self.smallest_slack:.1e}" if self.pairs else ""
+        lines = [f"{head} ({tested}{slack}; seed {self.seed})"]
+        return "\n".join(lines + [f"  {line}" for line in (*map(str, self.findings), *self.notes)])
+
+
+def check_program(
+    program: str | Path | Program, seed: int | None = None, instances: int = 5
+) -> WeakDualityReport:
+    """Test the certificate of a program on small random workloads.
+
+    Every instance is solved once (over 4 to 6 cells, so in a fraction of a second); the solver's multipliers and
+    point are compared with each other and with random ones.
+
+    Parameters
+    ----------
+    program : a shipped name, a path, or a parsed Program.
+    seed : of the random numbers; by default fresh, and told in the report.
+    instances : number of random workloads.
+
+    Raises
+    ------
+    ProgramError : the program does not check.
+    OptionError : an unknown program, or fewer than one instance.
+    """
+    if instances < 1:
+        raise OptionError(f"'instances' is at least 1, not {instances}")
+    parsed = program if isinstance(program, Program) else Program.load(program)
+    check(parsed)
+    if seed is None:
+        seed = int(np.random.SeedSequence().generate_state(1)[0])
+    report = WeakDualityReport(parsed.name, seed, parsed.certificate is not None)
+    if parsed.certificate is None:
+        return report
+    for number in range(instances):
+        report = _instance(parsed, np.random.default_rng([seed, number]), number, report)
+    return report
+
+
+def _instance(
+    program: Program, rng: np.random.Generator, number: int, report: WeakDualityReport
+) -> WeakDualityReport:
+    """One random workload: draw, solve, compare, and add to the report."""
+    drawn = _bound_instance(program, rng)
+    if isinstance(drawn, OptionError):
+        note = f"instance {number}: no random workload and givens were found that the program takes ({drawn.message})"
+        return replace(report, notes=(*report.notes, note))
+    instance, workload, givens = drawn
+    values = [_random_point(rng, instance) for _ in range(POINTS)]
+    multipliers = [_random_multipliers(rng, instance) for _ in range(MULTIPLIERS)]
+    notes = report.notes
+    try:
+        solution = solve(workload, program, givens=givens)
+    except SolverError as error:
+        notes = (*notes, f"instance {number}: not solved, only random points ({error.message})")
+    else:
+        values += _near_point(rng, solution.variables)
+        multipliers += _near_multipliers(rng, instance, solution.multipliers)
+    points = [p for p in (_repaired(instance, v) for v in values) if p is not None]
+    if not points:
+        notes = (*notes, f"instance {number}: none of {len(values)} points is feasible after the repair")
+        return replace(report, notes=notes)
+    bounds = [bound_of(_by_name(instance), m) or 0.0 for m in multipliers]
+    lowest, highest = min(points, key=lambda p: p.objective), int(np.argmax(bounds))
+    slack = (lowest.objective - bounds[highest]) / max(abs(lowest.objective), 1e-300)
+    findings = report.findings
+    if slack < -ROUNDING:
+        worst = Finding(
+            number,
+            lowest.objective,
+            bounds[highest],
+            workload.matrix,
+            workload.targets,
+            givens,
+            lowest.variables,
+            multipliers[highest],
+        )
+        findings = (*findings, worst)
+    return replace(
+        report,
+        instances=report.instances + 1,
+        pairs=report.pairs + len(points) * len(bounds),
+        smallest_slack=min(report.smallest_slack, slack),
+        findings=findings,
+        notes=notes,
+    )
+
+
+def _bound_instance(
+    program: Program, rng: np.random.Generator
+) -> tuple[Instance, Workload, dict[str, Array]] | OptionError:
+    """A random instance, or the refusal of the last one when none keeps the program's requirements."""
+    refusal = OptionError("none drawn")
+    for attempt in range(ATTEMPTS):
+        workload = draw_workload(rng, needs_targets(program))
+        givens = draw_givens(rng, program, workload, square=attempt % 2 == 1)
+        try:
+            return bind(program, workload, givens), workload, givens
+        except OptionError as error:
+            refusal = error
+    return refusal
+
+
+def _random_point(rng: np.random.Generator, instance: Instance) -> dict[str, Array]:
+    sizes = instance.sizes()
+    return {d.name: draw_value(rng, d, sizes) for d in instance.program.choose}
+
+
+def _near_point(rng: np.random.Generator, solved: Mapping[str, Array]) -> list[dict[str, Array]]:
+    """The solver's point, and points around it."""
+    points = [dict(solved)]
+    for spread in 10.0 ** rng.uniform(-6.0, -1.0, size=POINTS - 1):
+        points.append({n: v * (1.0 + spread * rng.normal(size=v.shape)) for n, v in solved.items()})
+    return points
+
+
+def _random_multipliers(rng: np.random.Generator, instance: Instance) -> dict[str, Array]:
+    certificate = instance.program.certificate
+    assert certificate is not None
+    sizes = instance.sizes()
+    shapes = {
+        m.declaration.name: tuple(d.value(sizes) for d in m.declaration.dims) for m in certificate.multipliers
+    }
+    return {name: draw_multiplier(rng, shape) for name, shape in shapes.items()}
+
+
+def _near_multipliers(
+    rng: np.random.Generator, instance: Instance, duals: Mapping[str, Array]
+) -> list[dict[str, Array]]:
+    """The solver's multipliers by the certificate's names, and some around them; random ones where it has none."""
+    certificate = instance.program.certificate
+    assert certificate is not None
+    out = []
+    for spread in (0.0, *10.0 ** rng.uniform(-4.0, 0.0, size=MULTIPLIERS // 2)):
+        drawn = _random_multipliers(rng, instance)
+        for m in certificate.multipliers:
+            if m.dual_of in duals:
+                dual = np.maximum(duals[m.dual_of], 0.0)
+                drawn[m.declaration.name] = dual * np.exp(spread * rng.normal(size=dual.shape))
+        out.append(drawn)
+    return out
+
+
+def _repaired(instance: Instance, values: Mapping[str, Array]) -> Candidate | None:
+    try:
+        found = candidate(instance, values)
+    except np.linalg.LinAlgError:  # too far off for the repair's arithmetic
+        return None
+    return found if found.is_feasible else None
+
+
+def _by_name(instance: Instance) -> Instance:
+    """The same instance with multipliers looked up by their own names, also those that come from no dual."""
+    program = instance.program
+    assert program.certificate is not None
+    named = tuple(replace(m, dual_of=m.declaration.name) for m in program.certificate.multipliers)
+    changed = replace(program, certificate=replace(program.certificate, multipliers=named))
+    return replace(instance, checked=replace(instance.checked, program=changed))

@@ -1,0 +1,76 @@
+"""Programs by name and by path, and files that cannot be read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mmopt.errors import Error, OptionError, ProgramError
+from mmopt.language import Program, check, load_program, program_names
+
+
+def error(name: str | Path, kind: type[Error] = ProgramError) -> str:
+    with pytest.raises(kind) as caught:
+        load_program(name)
+    return str(caught.value)
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("name", program_names())
+def test_shipped_program(name: str) -> None:
+    program = load_program(name)
+    assert program.name == name
+    assert program.title and program.cite and program.about and program.proof
+    assert program.certificate or program.bound
+    check(program)
+
+
+def test_by_path(tmp_path: Path) -> None:
+    text = load_program("l2_strategy").text
+    Path("own.program").write_text(text, encoding="utf-8")
+    Path("other.txt").write_bytes(text.replace("\n", "\r\n").encode("utf-8-sig"))
+    read = load_program("own.program")
+    assert read == load_program("l2_strategy") == load_program("./own.program") == load_program(Path("other.txt"))
+    assert read.source.file == "own.program"
+    assert Program.load("own.program") == read
+
+
+def test_unknown_name() -> None:
+    own = "(a program of your own is given by its path, ending in .program)"
+    assert error("l2_stratgy", OptionError) == (
+        f"there is no program 'l2_stratgy'\n  did you mean 'l2_strategy'? {own}"
+    )
+    names = ", ".join(program_names())
+    assert error("zzz", OptionError) == f"there is no program 'zzz'\n  known: {names} {own}"
+    assert error("no/such", OptionError) == f"there is no program file 'no/such'\n  known by name: {names}"
+    assert error("x.program", OptionError) == f"there is no program file 'x.program'\n  known by name: {names}"
+
+
+def test_a_large_file() -> None:
+    Path("large.program").write_bytes(b"#" * 10_000_000)
+    assert error("large.program") == (
+        "large.program:1:1: a program file of 10000000 bytes; at most 200000 are read\n"
+        "  a program file holds formulas; data are given with --given NAME=FILE"
+    )
+
+
+def test_not_utf8() -> None:
+    Path("latin.program").write_bytes('program p\ntitle "Größe '.encode() + "Maß".encode("latin-1") + b'"\n')
+    assert error("latin.program") == "latin.program:2:16: the byte 0xdf is not UTF-8\n  save the file as UTF-8"
+    Path("wide.program").write_bytes("program p".encode("utf-16"))
+    assert error("wide.program") == "wide.program:1:1: the byte 0xff is not UTF-8\n  save the file as UTF-8"
+
+
+def test_errors_speak_of_the_file() -> None:
+    Path("bad.program").write_text("program bad\nminimize\n    1 +\n", encoding="utf-8")
+    assert error("./bad.program") == (
+        "bad.program:3:7: nothing stands after '+'\n"
+        "        1 +\n"
+        "          ^\n"
+        "  the operators are + - * / ** @ [ ] ( ) and .T"
+    )

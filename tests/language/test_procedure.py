@@ -1,0 +1,98 @@
+"""Steps of a procedure: other programs with their givens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from mmopt.language import check, load_program
+
+TEXT = """program two_steps
+class procedure
+given
+    W: matrix[r, n] = workload.root
+    P: matrix[h, n] = workload.eigenqueries
+steps
+    weighting = solve(query_weighting, P=P)
+    A = weighting.strategy
+    A = stack(A, diag(sqrt(abs(1 - sum(A * A, axis=0)))))
+minimize
+    trace(W @ inv(A.T @ A) @ W.T)
+strategy
+    A norm 2
+"""
+
+
+def test_types_of_steps() -> None:
+    checked = check(load_program("eigen_design"))
+    types = checked.scope.types
+    assert str(types["weighting.strategy"].dims[1]) == str(types["A"].dims[1]) == "n"
+    assert types["A"].dims[0] != types["weighting.strategy"].dims[0]
+    assert types["weighting.objective"].is_scalar
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message", "hint"),
+    [
+        (
+            "query_weighting",
+            "«query_weihting»",
+            "there is no program 'query_weihting'",
+            "did you mean 'query_weighting'?",
+        ),
+        ("query_weighting", "«two_steps»", "'two_steps' would solve itself", ""),
+        ("P=P", "Q=«P»", "'query_weighting' has no given 'Q'", "known: P, W"),
+        ("P=P", "P=«1»", "the given 'P' of 'query_weighting' is a matrix, this is a number", ""),
+        ("P=P", "P=«R»", "'R' is not defined", "known: P, W, h, n, r"),
+        (
+            "solve(query_weighting, P=P)",
+            "«solve(query_weighting, P)»",
+            "a step that solves names one program, then its givens",
+            "write: solve(program, Q=…)",
+        ),
+        (
+            "solve(query_weighting, P=P)",
+            "«solve(P=P)»",
+            "a step that solves names one program, then its givens",
+            "write: solve(program, Q=…)",
+        ),
+        (
+            "weighting.strategy",
+            "«weighting.strateg»",
+            "'weighting.strateg' is not defined",
+            "did you mean 'weighting.strategy'?",
+        ),
+        ("    A = weighting", "    «W» = weighting", "'W' is given; a step cannot change it", "use another name"),
+        ("    weighting =", "    «P» =", "'P' is given; a step cannot change it", "use another name"),
+        ("    weighting =", "    «n» =", "'n' is a dimension already", "give it another name"),
+        (
+            "\nstrategy\n    A",
+            "\nstrategy\n    «W.T»",
+            "a strategy has a column per cell (n), this is a matrix (n, r)",
+            "",
+        ),
+        (
+            "trace(W @ inv(A.T @ A) @ W.T)",
+            "«W @ inv(A.T @ A) @ W.T»",
+            "an objective is a number, this is a matrix (r, r)",
+            "",
+        ),
+        (
+            "\nstrategy\n    A",
+            "\n«choose»\n    X: psd[n, n]\nstrategy\n    A",
+            "section 'choose' has no place in a program of class 'procedure'",
+            "a procedure chooses in its steps: name = solve(program, …)",
+        ),
+        (
+            "\nstrategy\n    A",
+            "\n«certificate»\n    1\nstrategy\n    A",
+            "section 'certificate' has no place in a program of class 'procedure'",
+            "say with 'bound' which program's lower bound holds",
+        ),
+    ],
+)
+def test_mistake_in_a_step(
+    old: str, new: str, message: str, hint: str, refused: Callable[[str, str, str], None]
+) -> None:
+    refused(TEXT.replace(old, new, 1), message, hint)

@@ -1,0 +1,37 @@
+"""The README's first workload and its Python lines do what stands beside them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmopt.pipeline import default_program
+from mmopt.spec import parse_request
+
+README = (Path(__file__).resolve().parents[1] / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.+?)^```$", README, re.MULTILINE | re.DOTALL)
+
+
+def test_first_workload_is_read() -> None:
+    (text,) = blocks("yaml")
+    request = parse_request(text, "ages.yaml")
+    assert request.workload.shape == (14 + 7 + 2, 14)
+    assert default_program(request.workload)[0] == "l2_strategy"
+
+
+def test_python_lines_run() -> None:
+    names: dict[str, Any] = {}
+    first, second = blocks("python")
+    exec(first, names)
+    solution = names["s"]
+    assert solution.objective == pytest.approx(45.665357, abs=1e-6)
+    assert solution.bound == pytest.approx(45.665357, abs=1e-6)
+    assert solution.gap < 1e-6
+    exec(second.replace("mmopt.solve(w, p)", "own = mmopt.solve(w, p)"), names)
+    assert names["own"].objective == pytest.approx(solution.objective, rel=1e-6)
