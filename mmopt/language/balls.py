@@ -40,11 +40,11 @@ class Ball:
 
     @property
     def upper(self) -> Array:
-        return np.nextafter(self.mid + self.rad, np.inf)
+        return np.where(np.isinf(self.rad), np.inf, np.nextafter(self.mid + self.rad, np.inf))
 
     @property
     def lower(self) -> Array:
-        return np.nextafter(self.mid - self.rad, -np.inf)
+        return np.where(np.isinf(self.rad), -np.inf, np.nextafter(self.mid - self.rad, -np.inf))
 
 
 def exact(value: Array | float) -> Ball:
@@ -56,7 +56,9 @@ def exact(value: Array | float) -> Ball:
 def _ball(mid: Array | float, rad: Array | float) -> Ball:
     """A rounded result: its own rounding error is added."""
     mid = np.asarray(mid, dtype=float)
-    return Ball(mid, np.asarray(rad, dtype=float) * GROW + U * np.abs(mid) + TINY)
+    rad = np.asarray(rad, dtype=float) * GROW + U * np.abs(mid) + TINY
+    # An infinite radius times zero, or a value that overflowed: nothing is known.
+    return Ball(mid, np.where(np.isfinite(mid) & np.isfinite(rad), rad, np.inf))
 
 
 def _unknown(mid: Array | float) -> Ball:

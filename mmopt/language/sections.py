@@ -41,8 +41,9 @@ SECTIONS = (
 LONGER = "a longer statement goes on in open brackets, or in lines indented deeper"
 PROSE = ("about", "proof")
 
-# A string, a comment, or a bracket; an open quote is left for the tokens to complain about.
-_PIECE = re.compile(r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|#.*|[()\[\]{}]""")
+# A string, a comment, or a bracket. A quote that is not closed takes the rest of its line along, and
+# the tokens complain about it.
+_PIECE = re.compile(r""""(?:[^"\\]|\\.)*(?:"|\\?$)|'(?:[^'\\]|\\.)*(?:'|\\?$)|#.*|[()\[\]{}]""")
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ def _write(expr: Expr) -> tuple[str, int]:
             return name, CALL
         case Index(base=base, items=items):
             inside = ", ".join(":" if i is None else to_source(i) for i in items)
-            return f"{_held(base, lambda b: b >= POSTFIX)}[{inside}]", POSTFIX
+            return f"{_held(base, lambda b: b >= NUMBER)}[{inside}]", POSTFIX
         case Block(rows=rows):
             inside = ", ".join("[" + ", ".join(map(to_source, r)) + "]" for r in rows)
             return f"[{inside}]", CALL

@@ -22,9 +22,9 @@ def needs_targets(program: Program) -> bool:
 
 
 def draw_workload(rng: np.random.Generator, with_targets: bool) -> Workload:
-    """A few queries over 4 to 6 cells: ranges, signed counts or real numbers, sometimes of low rank or weighted.
+    """A few queries over 4 to 6 cells: ranges, signed counts, real numbers, or counts of rank two.
 
-    Sometimes a cell is not touched by any query.
+    Sometimes they are weighted, and sometimes no query touches one of the cells.
     """
     n, m = int(rng.integers(4, 7)), int(rng.integers(2, 8))
     kind = rng.integers(4)
@@ -82,7 +82,7 @@ def draw_value(rng: np.random.Generator, d: Declaration, sizes: Mapping[str, int
         return np.asarray(size * rows.T @ rows / side)
     value = np.asarray(size * rng.normal(size=shape))
     if d.kind == "symmetric":
-        return (value + value.T) / 2
+        return np.asarray((value + value.T) / 2)
     return np.abs(value) if d.sign else value
 
 

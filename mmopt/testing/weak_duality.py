@@ -26,8 +26,8 @@ __all__ = ["Finding", "WeakDualityReport", "check_program"]
 POINTS = 6  # random points of each instance; as many more near the solver's
 MULTIPLIERS = 12
 ATTEMPTS = 20  # to draw givens that keep the program's requirements
-# Feasible points may miss a constraint by 1e-11 of its size (certify.FEASIBLE), which can move the optimum by a few
-# times that.
+# Feasible points may miss a constraint by 1e-11 of its size (certify.FEASIBLE), which can move the optimum by
+# a few times that.
 ROUNDING = 1e-9
 
 
@@ -35,7 +35,8 @@ ROUNDING = 1e-9
 class Finding:
     """A feasible point whose objective is below the certificate at some multipliers.
 
-    ``queries`` is the workload's weighted matrix (m, n). ``variables`` and ``multipliers`` are by their names in the program.
+    ``queries`` is the weighted W (m, n); ``variables`` and ``multipliers`` go by their names in
+    the program.
     """
 
     instance: int
@@ -101,8 +102,8 @@ def check_program(
 ) -> WeakDualityReport:
     """Test the certificate of a program on small random workloads.
 
-    Every instance is solved once (over 4 to 6 cells, so in a fraction of a second); the solver's multipliers and
-    point are compared with each other and with random ones.
+    Every instance is solved once (over 4 to 6 cells, so in a fraction of a second); the solver's multipliers
+    and point are compared with each other and with random ones.
 
     Parameters
     ----------
@@ -135,7 +136,7 @@ def _instance(
     """One random workload: draw, solve, compare, and add to the report."""
     drawn = _bound_instance(program, rng)
     if isinstance(drawn, OptionError):
-        note = f"instance {number}: no random workload and givens were found that the program takes ({drawn.message})"
+        note = f"instance {number}: the program took none of {ATTEMPTS} random workloads ({drawn.message})"
         return replace(report, notes=(*report.notes, note))
     instance, workload, givens = drawn
     values = [_random_point(rng, instance) for _ in range(POINTS)]
@@ -219,7 +220,7 @@ def _random_multipliers(rng: np.random.Generator, instance: Instance) -> dict[st
 def _near_multipliers(
     rng: np.random.Generator, instance: Instance, duals: Mapping[str, Array]
 ) -> list[dict[str, Array]]:
-    """The solver's multipliers by the certificate's names, and some around them; random ones where it has none."""
+    """The solver's multipliers by the certificate's names (random where it has none), and some around."""
     certificate = instance.program.certificate
     assert certificate is not None
     out = []

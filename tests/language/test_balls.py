@@ -97,7 +97,11 @@ def test_roots_and_broken_powers(seed: int) -> None:
     rng = np.random.default_rng(seed)
     a = random_ball(rng, 6, positive=True)
     x = within(rng, a)
-    for ball, order in ((balls.sqrt(a), 2), (balls.power(a, exact(0.5)), 2), (balls.power(a, exact(1 / 4)), 4)):
+    for ball, order in (
+        (balls.sqrt(a), 2),
+        (balls.power(a, exact(0.5)), 2),
+        (balls.power(a, exact(1 / 4)), 4),
+    ):
         low = np.clip(fractions(ball.mid) - fractions(ball.rad), 0, None)
         high = fractions(ball.mid) + fractions(ball.rad)
         assert (low**order <= x).all() and (x <= high**order).all()
@@ -127,7 +131,7 @@ def test_products_too_small_for_a_float() -> None:
 
 
 def orthogonal(rng: np.random.Generator, n: int) -> np.ndarray:
-    """An orthogonal matrix with entries that are whole multiples of a power of two: I - 2 v vᵀ / n, v = ±1."""
+    """An orthogonal matrix of multiples of a power of two: I - 2 v vᵀ / n, v = ±1."""
     out = np.eye(n)
     for _ in range(2):
         v = rng.choice([-1.0, 1.0], size=n)
@@ -196,7 +200,10 @@ def test_sandwich(condition: float, seed: int) -> None:
     limit = 1e-12 if condition <= 1e9 else 1e-8
     assert balls.trace(ball).rad <= limit * float(truth.trace())
     other = rng.normal(size=n)
-    assert_inside(fractions(w).dot(solve(x, other.reshape(-1, 1)))[:, 0], balls.sandwich(exact(w), exact(x), exact(other)))
+    assert_inside(
+        fractions(w).dot(solve(x, other.reshape(-1, 1)))[:, 0],
+        balls.sandwich(exact(w), exact(x), exact(other)),
+    )
     number = fractions(other).dot(solve(x, other.reshape(-1, 1)))[0]
     assert_inside(number, balls.sandwich(exact(other), exact(x), exact(other)))
 

@@ -1,7 +1,5 @@
 """Every mistake in the sections around the optimisation: place (between « and ») and full text."""
 
-# ruff: noqa: E501 - a message stands on one line, as it is printed
-
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -78,7 +78,10 @@ REJECTED = [
     ("trace(inv(inv(X)))", "the inverse of a matrix that is not both psd and affine (or concave)"),
     ("trace(inv(X - Y))", "the inverse of a matrix that is not both psd and affine (or concave)"),
     ("trace(inv(X) - inv(Y))", "a sum of a convex and a concave part"),
-    ("trace(W @ inv(X) @ G @ W.T)", "the trace of a convex matrix against one not known to be psd (write W.T @ W)"),
+    (
+        "trace(W @ inv(X) @ G @ W.T)",
+        "the trace of a convex matrix against one not known to be psd (write W.T @ W)",
+    ),
     ("sum(v**3)", "the power 3 of an expression of this sign and curvature"),
     ("sum(v**2 * g)", "a convex expression times a factor of unknown sign"),
     ("sum(u * u)", "a product with itself (a square is written x**2)"),

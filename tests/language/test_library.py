@@ -35,7 +35,12 @@ def test_by_path(tmp_path: Path) -> None:
     Path("own.program").write_text(text, encoding="utf-8")
     Path("other.txt").write_bytes(text.replace("\n", "\r\n").encode("utf-8-sig"))
     read = load_program("own.program")
-    assert read == load_program("l2_strategy") == load_program("./own.program") == load_program(Path("other.txt"))
+    assert (
+        read
+        == load_program("l2_strategy")
+        == load_program("./own.program")
+        == load_program(Path("other.txt"))
+    )
     assert read.source.file == "own.program"
     assert Program.load("own.program") == read
 
@@ -48,7 +53,9 @@ def test_unknown_name() -> None:
     names = ", ".join(program_names())
     assert error("zzz", OptionError) == f"there is no program 'zzz'\n  known: {names} {own}"
     assert error("no/such", OptionError) == f"there is no program file 'no/such'\n  known by name: {names}"
-    assert error("x.program", OptionError) == f"there is no program file 'x.program'\n  known by name: {names}"
+    assert (
+        error("x.program", OptionError) == f"there is no program file 'x.program'\n  known by name: {names}"
+    )
 
 
 def test_a_large_file() -> None:
@@ -61,7 +68,9 @@ def test_a_large_file() -> None:
 
 def test_not_utf8() -> None:
     Path("latin.program").write_bytes('program p\ntitle "Größe '.encode() + "Maß".encode("latin-1") + b'"\n')
-    assert error("latin.program") == "latin.program:2:16: the byte 0xdf is not UTF-8\n  save the file as UTF-8"
+    assert (
+        error("latin.program") == "latin.program:2:16: the byte 0xdf is not UTF-8\n  save the file as UTF-8"
+    )
     Path("wide.program").write_bytes("program p".encode("utf-16"))
     assert error("wide.program") == "wide.program:1:1: the byte 0xff is not UTF-8\n  save the file as UTF-8"
 

@@ -63,7 +63,12 @@ def test_types_of_steps() -> None:
             "'weighting.strateg' is not defined",
             "did you mean 'weighting.strategy'?",
         ),
-        ("    A = weighting", "    «W» = weighting", "'W' is given; a step cannot change it", "use another name"),
+        (
+            "    A = weighting",
+            "    «W» = weighting",
+            "'W' is given; a step cannot change it",
+            "use another name",
+        ),
         ("    weighting =", "    «P» =", "'P' is given; a step cannot change it", "use another name"),
         ("    weighting =", "    «n» =", "'n' is a dimension already", "give it another name"),
         (

@@ -32,14 +32,18 @@ WAYS: dict[str, Callable[[str], str]] = {
     "trailing spaces": lambda t: t.replace("\n", "   \n"),
     "blank lines": lambda t: t.replace("\n", "\n\n"),
     "trailing comments": lambda t: t.replace("\n", "  # it's a comment with 'quotes\" and ( [\n"),
-    "comment lines": lambda t: "# first\n    # second\n" + t.replace("\n    ", "\n# between ) ]\n      # more\n    "),
+    "comment lines": lambda t: (
+        "# first\n    # second\n" + t.replace("\n    ", "\n# between ) ]\n      # more\n    ")
+    ),
     "colons": lambda t: t.replace("given\n", "given:\n").replace("program trial", "program: trial"),
     "on one line": lambda t: t.replace("minimize\n    trace", "minimize trace"),
     "open bracket": lambda t: t.replace("trace(W @", "trace(\n\n  W  # the queries\n @\n"),
     "odd indentation in a bracket": lambda t: t.replace("(W @ inv(X)", "(\n            W @\n    inv(X)"),
     "deeper lines in a constraint": lambda t: t.replace("diag(X) <= 1", "diag(\n  X)\n        <= 1"),
     "colon at the end of a line": lambda t: t.replace("s: diag(X) <= 1", "s:\n        diag(X)\n      <= 1"),
-    "needless brackets": lambda t: t.replace("trace(W @ inv(X) @ W.T)", "(((trace(((W) @ inv((X)) @ (W).T)))))"),
+    "needless brackets": lambda t: t.replace(
+        "trace(W @ inv(X) @ W.T)", "(((trace(((W) @ inv((X)) @ (W).T)))))"
+    ),
     "spaces in brackets": lambda t: t.replace("inv(X)", "inv( X )").replace("W.T", "W . T"),
 }
 
@@ -52,7 +56,9 @@ def test_another_way_to_write_the_same(change: Callable[[str], str], program: Bu
 
 
 def test_words_do_not_change_a_program(program: Build) -> None:
-    words = 'title "Größe ≤ 1 # no comment"\nabout\n    Any (words: "here\n\n    # not read\nproof\n    x ^ 2\n'
+    words = (
+        'title "Größe ≤ 1 # no comment"\nabout\n    Any (words: "here\n\n    # not read\nproof\n    x ^ 2\n'
+    )
     read = Program.parse(program(words))
     assert read.title == "Größe ≤ 1 # no comment"
     assert read.about == 'Any (words: "here'
@@ -105,7 +111,12 @@ def test_positions_are_counted_in_characters_over_lines(program: Build, refused:
         ),
         ("program trial", "program «l2-x»", "'program' takes one word, not 'l2-x'", "letters, digits and _"),
         ("program trial", "«y» = 3", "there is no section 'y'", "a statement inside a section is indented"),
-        ("minimize\n", "«)»\nminimize\n", "there is no section ')'", "a statement inside a section is indented"),
+        (
+            "minimize\n",
+            "«)»\nminimize\n",
+            "there is no section ')'",
+            "a statement inside a section is indented",
+        ),
         ("program trial", "«    y = 3»", "an indented line before any section", ""),
         (
             "program trial",
@@ -226,3 +237,8 @@ def test_the_deepest_expressions_are_checked(expression: str, program: Build) ->
     assert checked.objective is not None and checked.objective.is_scalar
     assert checked.program.objective is not None
     assert Program.parse(program(objective=to_source(checked.program.objective))) == checked.program
+
+
+@pytest.mark.parametrize("line", ['title "' + '\\"' * 90_000, "title '" * 20_000], ids=range(2))
+def test_many_open_quotes_are_refused_at_once(line: str) -> None:
+    assert error(f"program p\n{line}").startswith("t.program:2:")

@@ -1,7 +1,5 @@
 """Every mistake in a declaration, with its place (between « and ») and the full text of its error."""
 
-# ruff: noqa: E501 - a message stands on one line, as it is printed
-
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -33,7 +33,7 @@ let
 FORMS = [
     ("W @ W.T", "W Wᵀ", r"W\,W^{\mathsf T}"),
     ("c @ c", "cᵀ c", r"c^{\mathsf T}\,c"),
-    ("c @ W.T", "cᵀ Wᵀ", r"c^{\mathsf T}\,W^{\mathsf T}"),
+    ("(c @ W.T).T", "(cᵀ Wᵀ)ᵀ", r"\left(c^{\mathsf T}\,W^{\mathsf T}\right)^{\mathsf T}"),
     ("W[0, :] @ c", "W[0, :] c", r"W_{0,:}\,c"),
     ("W @ W[0, :]", "W W[0, :]ᵀ", r"W\,W_{0,:}^{\mathsf T}"),
     ("W * W", "W ∘ W", r"W \circ W"),
@@ -55,10 +55,14 @@ FORMS = [
     ("k**0.5 * k**0.25", "k^½ k^(0.25)", r"k^{0.5}\,k^{0.25}"),
     ("inv(W.T @ W)", "(Wᵀ W)⁻¹", r"\left(W^{\mathsf T}\,W\right)^{-1}"),
     ("inv(W.T @ W).T", "((Wᵀ W)⁻¹)ᵀ", r"\left(\left(W^{\mathsf T}\,W\right)^{-1}\right)^{\mathsf T}"),
-    ("pinv(W) @ root(W.T @ W)", None, None),
+    ("root(W.T @ W) @ pinv(W)", "(Wᵀ W)^½ W⁺", r"\left(W^{\mathsf T}\,W\right)^{1/2}\,W^{+}"),
     ("nuclear(W @ diag(sqrt(c)))", "‖W diag(√c)‖∗", None),
     ("abs(W)", "|W|", r"\left|W\right|"),
-    ("sum(abs(W), axis=0)", "column-sum(|W|)", r"\operatorname{sum}_{\text{column}}\left(\left|W\right|\right)"),
+    (
+        "sum(abs(W), axis=0)",
+        "column-sum(|W|)",
+        r"\operatorname{sum}_{\text{column}}\left(\left|W\right|\right)",
+    ),
     ("max(W, axis=1)", "row-max(W)", r"\max_{\text{row}}\left(W\right)"),
     ("[[eye(m), W], [W.T, diag(c)]]", "[I(m), W; Wᵀ, diag(c)]", None),
     ("stack(W, W)", "[W; W]", r"\begin{bmatrix}W\\W\end{bmatrix}"),
@@ -84,10 +88,11 @@ def well_formed(latex: str) -> bool:
         depth += (char == "{") - (char == "}")
         if depth < 0:
             return False
-    pairs = [(r"\left", r"\right"), (r"\begin{aligned}", r"\end{aligned}"), (r"\begin{bmatrix}", r"\end{bmatrix}")]
-    return depth == 0 and all(len(re.findall(re.escape(a) + r"(?![a-z])", bare)) == bare.count(b) for a, b in pairs[:1]) and all(
-        latex.count(a) == latex.count(b) for a, b in pairs[1:]
+    brackets = len(re.findall(r"\\left(?![a-z])", bare)) == bare.count(r"\right")
+    blocks = all(
+        latex.count(f"\\begin{{{e}}}") == latex.count(f"\\end{{{e}}}") for e in ("aligned", "bmatrix")
     )
+    return depth == 0 and brackets and blocks
 
 
 def test_a_program_in_plain_text() -> None:

@@ -1,0 +1,82 @@
+"""A planned release and its answers as tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mmopt.mechanism import Answers, Plan
+from mmopt.report.style import cell, counted, figure, new_table
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+__all__ = ["answers_table", "predicted_table", "privacy_rows"]
+
+
+def privacy_rows(plan: Plan) -> list[tuple[str, str]]:
+    """What a release costs, under which theorem, and its noise, as (name, text)."""
+    cost = f"rho = {plan.rho:.6g}"
+    if plan.epsilon is not None:
+        cost += f", epsilon = {plan.epsilon:.6g} at delta = {plan.delta:g}"
+    limit = "set by the targets (max_variance)"
+    if plan.privacy is not None:
+        limit = f"{plan.privacy}" + (f", rho = {plan.allowed:.6g}" if plan.privacy.rho is None else "")
+        limit += "; less is used, as the targets ask" if plan.absolute else ""
+    change = {"add-remove": "one row added or removed", "replace-one": "one row replaced"}
+    return [
+        ("privacy cost", cost),
+        ("allowed", limit),
+        ("neighbours", f"{plan.neighbours}: tables that differ by {change[plan.neighbours]}"),
+        ("theorem", plan.theorem),
+        ("noise", f"discrete Gaussian of scale {plan.noise:.6g} on the strategy's queries"),
+        ("rmse", f"{plan.rmse:.6g} predicted, per query"),
+    ]
+
+
+def predicted_table(plan: Plan) -> Table:
+    """The predicted standard errors of each group of queries, in counts."""
+    numbers = ("queries", "least", "root mean square", "largest")
+    table = new_table("standard error of", *numbers, right=numbers)
+    for name, rows in plan.workload.groups():
+        errors = plan.standard_errors[rows]
+        values = (errors.min(), np.sqrt(np.mean(errors**2)), errors.max())
+        table.add_row(cell(name), f"{len(errors):,}", *(figure(float(v), 4) for v in values))
+    return table
+
+
+def answers_table(
+    answers: Answers, groups: Sequence[tuple[str, slice]], first: int = 3, most_groups: int = 12
+) -> Table:
+    """The first few answers of each group, with standard error and interval.
+
+    ``groups`` are those of the workload: names and rows.
+    """
+    interval = f"{100 * answers.confidence:g}% interval"
+    table = new_table("query", "answer", "± error", interval, right=("answer", "± error", interval))
+    for name, rows in groups[:most_groups]:
+        table.add_row(cell(name, "bold"), "", "", "")
+        for i in range(rows.start, min(rows.stop, rows.start + first)):
+            places = _places(float(answers.standard_errors[i]))
+            low, high = (f"{float(v):,.{places}f}" for v in (answers.low[i], answers.high[i]))
+            table.add_row(
+                cell(f"  {answers.labels[i]}"),
+                f"{float(answers.estimates[i]):,.{places}f}",
+                f"{float(answers.standard_errors[i]):,.{places}f}",
+                f"[{low}, {high}]",
+            )
+        if rows.stop - rows.start > first:
+            table.add_row(cell(f"  … {rows.stop - rows.start - first:,} more", "dim"), "", "", "")
+    if len(groups) > most_groups:
+        table.add_row(cell(f"… {counted(len(groups) - most_groups, 'group')} more", "dim"), "", "", "")
+    return table
+
+
+def _places(error: float) -> int:
+    """Decimals that show two digits of a standard error, at most six."""
+    if not error > 0:
+        return 0
+    return max(0, min(6, 1 - math.floor(math.log10(error))))

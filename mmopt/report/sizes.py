@@ -1,0 +1,121 @@
+"""What a solve will take, before it starts: dimensions, cones, and a forecast for each solver."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mmopt.compiler import Cone, Instance, bind, cones, variables
+from mmopt.errors import Error
+from mmopt.language import Program, evaluate
+from mmopt.language.tree import Name, SubProgram, walk
+from mmopt.pipeline.convex import pick_solver
+from mmopt.queries import Workload
+from mmopt.solvers import SOLVERS, forecast, memory_limit, missing_cones
+
+__all__ = ["Sizes", "SolverSize", "sizes_of"]
+
+
+@dataclass(frozen=True)
+class SolverSize:
+    """One solver on one problem: the cones that it lacks, or what it is predicted to need."""
+
+    name: str
+    installed: bool
+    missing: tuple[str, ...]
+    memory: float  # bytes
+    seconds: float
+
+    def summary(self) -> dict[str, Any]:
+        """One JSON object; nothing is predicted for a solver that cannot take the problem."""
+        able = not self.missing
+        return {
+            "name": self.name,
+            "installed": self.installed,
+            "missing_cones": list(self.missing),
+            "memory": self.memory if able else None,
+            "seconds": self.seconds if able else None,
+        }
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """A convex program, or a convex step of a procedure, at a workload's sizes.
+
+    ``chosen`` is the solver that would run; ``refusal`` says why none would. ``step`` names the step.
+    """
+
+    program: str
+    step: str
+    dims: Mapping[str, int]
+    variables: int
+    cones: tuple[Cone, ...]
+    solvers: tuple[SolverSize, ...]
+    chosen: str | None
+    refusal: Error | None
+    memory_limit: float
+
+    def summary(self) -> dict[str, Any]:
+        """One JSON object; memory in bytes."""
+        return {
+            "program": self.program,
+            "step": self.step or None,
+            "dims": dict(self.dims),
+            "variables": self.variables,
+            "cones": [
+                {"kind": c.kind, "size": c.size, "count": c.count, "origin": c.origin} for c in self.cones
+            ],
+            "solver": self.chosen,
+            "solvers": [s.summary() for s in self.solvers],
+            "memory_limit": self.memory_limit,
+            "refusal": None if self.refusal is None else str(self.refusal),
+        }
+
+
+def sizes_of(
+    program: Program,
+    workload: Workload,
+    givens: Mapping[str, Any] | None = None,
+    solver: str | None = None,
+) -> list[Sizes]:
+    """The sizes of a convex program, or of the steps of a procedure that depend on no earlier step.
+
+    Raises
+    ------
+    mmopt.Error : the program does not fit the workload or the givens. A problem that no solver takes is
+        no error here; ``Sizes.refusal`` holds it.
+    """
+    instance = bind(program, workload, givens)
+    if program.klass != "procedure":
+        return [_sizes(instance, solver, "")]
+    out = []
+    for step in program.steps:
+        if not isinstance(step, SubProgram):
+            continue
+        names = {e.id for _, expr in step.arguments for e in walk(expr) if isinstance(e, Name)}
+        if names <= set(instance.env):
+            arguments = {name: evaluate(expr, instance.env) for name, expr in step.arguments}
+            inner = bind(Program.load(step.program), workload, arguments)
+            out.append(_sizes(inner, solver, step.name))
+    return out
+
+
+def _sizes(instance: Instance, solver: str | None, step: str) -> Sizes:
+    sizes = instance.sizes()
+    needed = cones(instance.checked, sizes)
+    unknowns = variables(instance.checked, sizes)
+    rows = []
+    for row in SOLVERS:
+        predicted = forecast(row, needed, unknowns)
+        missing = tuple(missing_cones(row, needed))
+        rows.append(SolverSize(row.name, row.is_installed, missing, predicted.memory, predicted.seconds))
+    refusal: Error | None = None
+    chosen = None
+    try:
+        chosen = pick_solver(instance, solver).name
+    except Error as error:
+        refusal = error
+    return Sizes(
+        instance.program.name, step, sizes, unknowns, tuple(needed), tuple(rows), chosen, refusal, memory_limit()
+    )

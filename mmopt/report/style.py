@@ -1,0 +1,95 @@
+"""How numbers and tables look. Tables fit 80 columns, and stay readable without colours."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from rich.text import Text
+
+__all__ = ["cell", "counted", "duration", "figure", "gap", "memory", "new_table", "pairs_table", "shortened"]
+
+
+def cell(value: object, style: str = "") -> Text:
+    """A table cell that is taken literally: no markup in names and file texts."""
+    from rich.text import Text
+
+    return Text(str(value), style=style, overflow="fold")
+
+
+def new_table(*columns: str, right: Iterable[str] = (), title: str = "") -> Table:
+    """An empty table with a ruled header; the columns of ``right`` hold numbers."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        title=cell(title, "bold") if title else None,
+        title_justify="left",
+    )
+    numbers = set(right)
+    for column in columns:
+        is_number = column in numbers
+        # A number is never cut or split: what gives way is the text beside it.
+        table.add_column(
+            cell(column), justify="right" if is_number else "left", no_wrap=is_number, overflow="fold"
+        )
+    return table
+
+
+def pairs_table(rows: Sequence[tuple[str, str]]) -> Table:
+    """Names and texts in two columns, without a header."""
+    from rich.table import Table
+
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, text in rows:
+        table.add_row(cell(name, "bold"), cell(text))
+    return table
+
+
+def figure(value: float | None, digits: int = 6) -> str:
+    """A number to so many significant digits; ``-`` for None."""
+    return "-" if value is None else f"{value:.{digits}g}"
+
+
+def gap(value: float | None) -> str:
+    """A relative gap; ``-`` for None."""
+    return "-" if value is None else f"{value:.1e}"
+
+
+def duration(seconds: float) -> str:
+    """Seconds in words: ``0.4 s``, ``12 s``, ``3 min``, ``5 h``, ``80 days``."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    for limit, size, unit in ((120, 1, "s"), (7200, 60, "min"), (172_800, 3600, "h")):
+        if seconds < limit:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{figure(seconds / 86_400, 3)} days"
+
+
+def memory(size: float) -> str:
+    """Bytes in words: ``160 MiB``, ``2.4 GiB``, ``3.1e+06 GiB``."""
+    if size < 2**30:
+        return f"{math.ceil(size / 2**20)} MiB"
+    return f"{figure(size / 2**30, 2 if size < 2**40 else 3)} GiB"
+
+
+def counted(number: int, noun: str) -> str:
+    """``1 query``, ``2 queries``, ``1,000 cells``."""
+    if number == 1:
+        return f"1 {noun}"
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{number:,} {plural}"
+
+
+def shortened(labels: Sequence[str], first: int = 3) -> str:
+    """The first few labels, and how many there are."""
+    shown = ", ".join(labels[:first])
+    return shown if len(labels) <= first else f"{shown}, … ({len(labels):,} in all)"

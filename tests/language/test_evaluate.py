@@ -1,0 +1,154 @@
+"""Values against numpy, the closed extension of the inverse, violations, and balls around values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mmopt.errors import ProgramError
+from mmopt.language import check, evaluate, evaluate_ball, load_program, program_names, violation
+from mmopt.language.atoms import FUNCTIONS
+from mmopt.language.expression import parse_expr
+from mmopt.language.program import Program
+from mmopt.language.source import Source, Text
+from mmopt.language.tree import Constraint, Expr
+
+Env = dict[str, Any]
+
+
+def parse(text: str) -> Expr:
+    return parse_expr(Text(Source("t", (text,)), text, 1, 1), FUNCTIONS)
+
+
+def constraint(text: str) -> Constraint:
+    givens = "given\n    W: matrix[m, n]\n    u: vector[m]\n    X: symmetric[n, n]\n    c: scalar\n"
+    return Program.parse(f"program p\n{givens}require\n    {text}").requires[0]
+
+
+@pytest.fixture
+def env() -> Env:
+    rng = np.random.default_rng(7)
+    a = rng.normal(size=(3, 3))
+    made = {"W": rng.normal(size=(4, 3)), "X": a @ a.T + np.eye(3), "A": a, "u": rng.gamma(1.0, size=4)}
+    return {**made, "v": rng.normal(size=3), "c": 2.5, "m": 4, "n": 3, "j": 2}
+
+
+VALUES: list[tuple[str, Callable[[Env], Any]]] = [
+    ("W @ inv(X) @ W.T", lambda e: e["W"] @ np.linalg.inv(e["X"]) @ e["W"].T),
+    ("inv(X) @ v", lambda e: np.linalg.inv(e["X"]) @ e["v"]),
+    ("v @ inv(X)", lambda e: np.linalg.inv(e["X"]) @ e["v"]),
+    ("v @ inv(A)", lambda e: e["v"] @ np.linalg.inv(e["A"])),
+    ("W @ inv(A)", lambda e: e["W"] @ np.linalg.inv(e["A"])),
+    ("inv(A) @ W.T", lambda e: np.linalg.inv(e["A"]) @ e["W"].T),
+    ("inv(X) @ inv(A)", lambda e: np.linalg.inv(e["A"] @ e["X"])),
+    ("(W @ inv(X)) @ (W.T @ u)", lambda e: e["W"] @ np.linalg.inv(e["X"]) @ e["W"].T @ e["u"]),
+    ("W[j, :] @ v - W[0, 1]", lambda e: e["W"][2] @ e["v"] - e["W"][0, 1]),
+    ("sum(W, axis=0) / n", lambda e: e["W"].sum(axis=0) / 3),
+    ("max(abs(W), axis=1) ** -2", lambda e: np.abs(e["W"]).max(axis=1) ** -2.0),
+    ("diag(diag(X)) + eye(n) * c", lambda e: np.diag(np.diag(e["X"])) + 2.5 * np.eye(3)),
+    ("root(X) @ root(X)", lambda e: e["X"]),
+    ("factor(X).T @ factor(X)", lambda e: e["X"]),
+    ("nuclear(W)", lambda e: np.linalg.norm(e["W"], "nuc")),
+    ("rank(W) + rank(W @ inv(X) @ W.T)", lambda e: 6),
+    ("pinv(W)", lambda e: np.linalg.pinv(e["W"])),
+    ("stack(W, 0 * W)", lambda e: e["W"]),
+    ("used_rows(W, u - max(u) + (u + max(u)) * 0)", lambda e: e["W"][:0]),
+    ("used_rows(W, u)", lambda e: e["W"]),
+    ("ones(n) @ v * 2**-1", lambda e: e["v"].sum() / 2),
+    ("[[X, v], [v.T, c]]", lambda e: np.block([[e["X"], e["v"][:, None]], [e["v"][None], 2.5]])),
+    ("[[X, W[j, :].T], [W[j, :], 1]]", lambda e: np.block([[e["X"], e["W"][2:3].T], [e["W"][2:3], 1]])),
+    ("[[X, W.T[:, j]], [W.T[:, j].T, 1]]", lambda e: np.block([[e["X"], e["W"][2:3].T], [e["W"][2:3], 1]])),
+    (
+        "[[sqrt(abs(W[j, :]))], [-W[0, :] ** 2]]",
+        lambda e: np.vstack([np.sqrt(np.abs(e["W"][2])), -(e["W"][0] ** 2)]),
+    ),
+    ("[[v.T[:] + v.T, 1], [v @ X, c]]", lambda e: np.block([[2 * e["v"], 1], [e["v"] @ e["X"], 2.5]])),
+    ("[[X @ v, v]]", lambda e: np.stack([e["X"] @ e["v"], e["v"]], axis=1)),
+]
+
+
+@pytest.mark.parametrize(("text", "truth"), VALUES, ids=[text for text, _ in VALUES])
+def test_values(text: str, truth: Callable[[Env], Any], env: Env) -> None:
+    np.testing.assert_allclose(evaluate(parse(text), env), truth(env), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize(("text", "truth"), VALUES, ids=[text for text, _ in VALUES])
+def test_balls_hold_the_values(text: str, truth: Callable[[Env], Any], env: Env) -> None:
+    if any(f"{atom}(" in text for atom in ("pinv", "rank", "factor", "stack", "used_rows")):
+        with pytest.raises(ProgramError, match=r"has no error bound\n  move it into 'let'"):
+            evaluate_ball(parse(text), env)
+    elif "inv(A)" not in text:  # A is not symmetric: nothing is proved of its inverse
+        ball = evaluate_ball(parse(text), env)
+        assert ball.mid.shape == np.shape(truth(env))
+        assert (np.abs(ball.mid - truth(env)) <= ball.rad + 1e-12 * np.abs(ball.mid)).all()
+        assert ball.rad.max() <= 1e-11
+    else:
+        assert np.isinf(evaluate_ball(parse(text), env).rad).all()
+
+
+def test_inverse_is_the_closed_extension() -> None:
+    x = np.diag([1.0, 4.0, 0.0])
+    inside, outside = np.array([[1.0, 2.0, 0.0]]), np.array([[1.0, 2.0, 1e-3]])
+    text = parse("trace(W @ inv(X) @ W.T)")
+    assert evaluate(text, {"X": x, "W": inside}) == pytest.approx(2.0, rel=1e-14)
+    assert evaluate(text, {"X": x, "W": outside}) == np.inf
+    assert evaluate(parse("trace(inv(X) @ (W.T @ W))"), {"X": x, "W": inside}) == pytest.approx(2.0)
+    assert evaluate(parse("inv(X) @ W.T"), {"X": x, "W": outside}).tolist() == [[np.inf]] * 3
+    assert evaluate(parse("trace(inv(X))"), {"X": x}) == np.inf
+    assert evaluate(text, {"X": -x, "W": inside}) == np.inf
+    assert evaluate(text, {"X": x * np.nan, "W": inside}) == np.inf
+    assert evaluate(text, {"X": np.triu(np.ones((3, 3)), 1), "W": inside}) == np.inf
+    tiny = np.diag([1.0, 4.0, 1e-12])  # small eigenvalues are not dropped
+    assert evaluate(text, {"X": tiny, "W": outside}) == pytest.approx(2.0 + 1e6, rel=1e-9)
+
+
+def test_no_warnings_from_values_that_do_not_exist() -> None:
+    assert evaluate(parse("1 / x"), {"x": np.array([0.0, 2.0])}).tolist() == [np.inf, 0.5]
+    assert np.isnan(evaluate(parse("sqrt(x)"), {"x": -1.0}))
+    assert np.isinf(evaluate_ball(parse("1 / x"), {"x": np.array([0.0])}).rad).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "amount"),
+    [
+        ("u <= 4", 0.0),
+        ("u <= 3", 0.25),
+        ("u >= 2", 0.25),
+        ("u[j] <= c for j in m", 0.375),
+        ("u == u", 0.0),
+        ("u == 2 * u", 0.5),
+        ("X >> 0", 0.5),
+        ("X << eye(n)", 0.5),
+        ("0 << X", 0.5),
+        ("X + 2 * eye(n) >> 0", 0.0),
+        ("W <= 1", np.inf),
+        ("W[j, :] @ diag(X) <= W[0, :] @ diag(X) for j in m", np.inf),
+    ],
+)
+def test_violation(text: str, amount: float) -> None:
+    w = np.full((4, 2), np.nan)
+    env = {"u": np.array([1.0, 2.0, 3.0, 4.0]), "c": 2.5, "X": np.diag([2.0, -1.0]), "W": w, "m": 4, "n": 2}
+    assert violation(constraint(text), env) == pytest.approx(amount, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", program_names())
+def test_bounds_can_be_evaluated_with_their_error(name: str) -> None:
+    """Objective, value and certificate of shipped programs have balls, and small ones."""
+    checked = check(load_program(name))
+    program = checked.program
+    rng = np.random.default_rng(3)
+    sizes = dict.fromkeys(checked.scope.dims, 3)
+    env: Env = dict(sizes)
+    for key, known in checked.scope.types.items():
+        shape = tuple(3 for _ in known.dims)
+        made = rng.gamma(1.0, size=shape)
+        env[key] = made @ made.T + np.eye(3) if known.psd else np.array(made)
+    exprs = [program.objective, program.value, program.certificate and program.certificate.expr]
+    for expr in exprs:
+        if expr is not None:
+            ball = evaluate_ball(expr, env)
+            assert float(ball.mid) == pytest.approx(float(evaluate(expr, env)), rel=1e-12)
+            assert ball.rad <= 1e-9 * abs(ball.mid)

@@ -1,0 +1,39 @@
+"""The one table of tolerances: what is compared, and to how many digits, for all tests.
+
+All are relative unless said otherwise.
+"""
+
+from __future__ import annotations
+
+# -- what a solve promises
+
+GAP = 1e-4
+"""Certified gap of every convex program with every solver whose cones suffice."""
+
+GAP_INTERIOR = 1e-6
+"""Certified gap of an interior-point method where a figure is reproduced."""
+
+RECOMPUTED = 1e-9
+"""An objective against the same formula in numpy, from the returned matrix."""
+
+SHAPE = 1e-9
+"""Entries of a matrix that the result must reproduce (W A⁺ A = W, W = L B)."""
+
+# -- known numbers
+
+PUBLISHED = 1e-6
+"""An optimum known to eight digits, when both sides of the certified gap are at hand."""
+
+FITNESS = 1e-5
+"""Optimal privacy costs, printed to six digits."""
+
+PRINTED = 5e-6
+"""A number printed with five or six digits in the design's list."""
+
+PAPER_RMSE = 2e-3
+"""An RMSE printed by a paper to four digits from a strategy printed to two."""
+
+# -- arithmetic that only rounds
+
+ROUNDING = 1e-12
+"""The same sum in another order."""
