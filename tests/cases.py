@@ -58,7 +58,7 @@ NAMED: dict[str, Callable[[], np.ndarray]] = {
     "zero columns": _zero_columns,
     "single total": lambda: np.ones((1, 12)),
     "identity and total": lambda: np.vstack([np.eye(6), np.ones((1, 6))]),
-    "large and small": lambda: np.diag(10.0 ** np.linspace(-3, 3, 5)) @ np.tri(5),
+    "large and small": lambda: np.diag(10.0 ** np.linspace(-1, 1, 5)) @ np.tri(5),
 }
 
 

@@ -83,8 +83,8 @@ from mmopt.language.atoms import ATOMS, Atom
 from mmopt.language.check import SOURCES, Checked, check
 from mmopt.language.evaluate import evaluate, evaluate_ball, violation
 from mmopt.language.layout import typeset_latex, typeset_text
-from mmopt.language.library import load_program, program_names
-from mmopt.language.program import Meaning, Program
+from mmopt.language.library import program_names
+from mmopt.language.program import Program
 from mmopt.language.written import to_source
 
 __all__ = [
@@ -97,7 +97,6 @@ __all__ = [
     "check",
     "evaluate",
     "evaluate_ball",
-    "load_program",
     "program_names",
     "to_source",
     "typeset_latex",

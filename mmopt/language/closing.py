@@ -7,7 +7,7 @@ from dataclasses import replace
 from mmopt.errors import suggest
 from mmopt.language.dims import Dim
 from mmopt.language.infer import Scope, infer
-from mmopt.language.library import load_program, program_names
+from mmopt.language.library import program_names
 from mmopt.language.names import Names, declared_type
 from mmopt.language.program import Program
 from mmopt.language.sources import AXES
@@ -81,7 +81,7 @@ def _solve(step: SubProgram, program: Program, names: Names) -> None:
     if step.program not in program_names():
         hint = suggest(step.program, program_names())
         program.source.fail(step.program_span, f"there is no program '{step.program}'", hint)
-    solved = load_program(step.program)
+    solved = Program.load(step.program)
     givens = {d.name: d for d in solved.givens}
     for name, argument in step.arguments:
         known = names.infer(argument)

@@ -1,15 +1,14 @@
-"""The programs that are shipped, and programs in files of one's own."""
+"""The texts of the programs that are shipped, and of programs in files of one's own."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from mmopt.errors import Location, OptionError, ProgramError, suggest
-from mmopt.language.program import Program
 from mmopt.language.source import MAX_BYTES
 from mmopt.resources import programs_folder
 
-__all__ = ["load_program", "program_names"]
+__all__ = ["program_names", "program_text"]
 
 SUFFIX = ".program"
 
@@ -19,8 +18,8 @@ def program_names() -> list[str]:
     return sorted(path.stem for path in programs_folder().glob(f"*{SUFFIX}"))
 
 
-def load_program(name: str | Path) -> Program:
-    """A shipped program by name, or any by its path (one that ends in .program or has a slash)."""
+def program_text(name: str | Path) -> tuple[str, str]:
+    """Text and file of a shipped program by name, or of any by its path (ends in .program or has a slash)."""
     text = str(name)
     if text.endswith(SUFFIX) or "/" in text or isinstance(name, Path):
         return _read(Path(text))
@@ -31,7 +30,7 @@ def load_program(name: str | Path) -> Program:
     return _read(programs_folder() / f"{text}{SUFFIX}")
 
 
-def _read(path: Path) -> Program:
+def _read(path: Path) -> tuple[str, str]:
     if not path.is_file():
         message = f"there is no program file '{path}'"
         raise OptionError(message, hint=f"known by name: {', '.join(program_names())}")
@@ -53,4 +52,4 @@ def _read(path: Path) -> Program:
             where=Location(str(path), before.count("\n") + 1, len(before) - before.rfind("\n")),
             hint="save the file as UTF-8",
         ) from None
-    return Program.parse(text, str(path))
+    return text, str(path)

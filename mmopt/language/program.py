@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from mmopt.language.library import program_text
+from mmopt.language.reader import read_fields
 from mmopt.language.source import Source
 from mmopt.language.tree import (
     Assignment,
@@ -12,24 +14,12 @@ from mmopt.language.tree import (
     Constraint,
     Declaration,
     Expr,
-    Relation,
+    Meaning,
     Span,
     SubProgram,
 )
 
-__all__ = ["CLASSES", "Meaning", "Program"]
-
-CLASSES = ("convex", "procedure")
-
-
-@dataclass(frozen=True)
-class Meaning:
-    """What the solution stands for: a strategy with its norm, or a covariance on a basis."""
-
-    kind: str  # "strategy" or "covariance"
-    expr: Expr
-    norm: int = 2
-    basis: str = ""
+__all__ = ["Program"]
 
 
 @dataclass(frozen=True)
@@ -71,9 +61,7 @@ class Program:
     @staticmethod
     def parse(text: str, file: str = "<program>") -> Program:
         """Read a program; :class:`~mmopt.errors.ProgramError` names line and column."""
-        from mmopt.language.reader import read_program
-
-        return read_program(text, file)
+        return Program(**read_fields(text, file))
 
     @staticmethod
     def load(name: str | Path) -> Program:
@@ -82,10 +70,4 @@ class Program:
         Raises :class:`~mmopt.errors.OptionError` for an unknown name,
         :class:`~mmopt.errors.ProgramError` for a file that cannot be read.
         """
-        from mmopt.language.library import load_program
-
-        return load_program(name)
-
-    def relation_of(self, constraint: str) -> Relation | None:
-        """The relation of a named constraint."""
-        return next((c.relation for c in self.constraints if c.name == constraint), None)
+        return Program.parse(*program_text(name))

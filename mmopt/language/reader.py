@@ -1,16 +1,15 @@
-"""From the text of a program to a :class:`Program`: sections, then the statements in them."""
+"""From the text of a program to what it says: sections, then the statements in them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from mmopt.errors import Location, ProgramError
 from mmopt.language.atoms import FUNCTIONS
 from mmopt.language.expression import parse_call, parse_expr
-from mmopt.language.program import CLASSES, Meaning, Program
 from mmopt.language.sections import Section, split_sections
 from mmopt.language.source import MAX_BYTES, Source, Text
 from mmopt.language.statements import (
@@ -23,17 +22,22 @@ from mmopt.language.statements import (
     split_at,
     string_value,
 )
-from mmopt.language.tree import Assignment, Certificate, Expr, Multiplier, Span, SubProgram
+from mmopt.language.tree import Assignment, Certificate, Expr, Meaning, Multiplier, Span, SubProgram
 
-__all__ = ["read_program"]
+__all__ = ["CLASSES", "read_fields"]
+
+CLASSES = ("convex", "procedure")
 
 # Tabs and line ends apart. Shown on a terminal they could do anything.
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 T = TypeVar("T")
 
 
-def read_program(text: str, file: str) -> Program:
-    """Read a whole program; the first mistake is raised as a :class:`~mmopt.errors.ProgramError`."""
+def read_fields(text: str, file: str) -> dict[str, Any]:
+    """What a program says, by the names of :class:`~mmopt.language.program.Program`'s fields.
+
+    The first mistake is raised as a :class:`~mmopt.errors.ProgramError`.
+    """
     if len(text) > MAX_BYTES:
         raise ProgramError(
             f"a program of {len(text)} characters; at most {MAX_BYTES} are read",
@@ -54,7 +58,7 @@ def read_program(text: str, file: str) -> Program:
     return _assemble(source, sections)
 
 
-def _assemble(source: Source, sections: Mapping[str, Section]) -> Program:
+def _assemble(source: Source, sections: Mapping[str, Section]) -> dict[str, Any]:
     def each(name: str, read: Callable[[Text], T]) -> tuple[T, ...]:
         return tuple(read(s) for s in sections[name].statements) if name in sections else ()
 
@@ -85,36 +89,34 @@ def _assemble(source: Source, sections: Mapping[str, Section]) -> Program:
     if "minimize" in sections and "maximize" in sections:
         source.fail(sections["maximize"].span, "a program has one objective; this is a second")
     sense = "maximize" if "maximize" in sections else "minimize"
-    program = Program(
-        name=word("program"),
-        source=source,
-        title=quoted("title"),
-        cite=quoted("source"),
-        klass=klass,
-        formulation_of=word("formulation of"),
-        about=prose("about"),
-        proof=prose("proof"),
-        givens=each("given", declaration),
-        parameters=each("parameter", assignment),
-        requires=each("require", constraint),
-        lets=each("let", assignment),
-        choose=each("choose", declaration),
-        sense=sense,
-        objective=expression(sense),
-        constraints=each("subject to", constraint),
-        steps=each("steps", _step),
-        repair=each("repair", assignment),
-        value=expression("value"),
-        meaning=_meaning(source, sections),
-        certificate=_certificate(sections["certificate"]) if "certificate" in sections else None,
-        bound=word("bound"),
-        spans=tuple((name, section.span) for name, section in sections.items()),
-    )
     # Every constraint gets a name, so that multipliers and messages can speak of it.
-    named = (
-        c if c.name else replace(c, name=f"constraint_{i}") for i, c in enumerate(program.constraints, 1)
-    )
-    return replace(program, constraints=tuple(named))
+    constraints = enumerate(each("subject to", constraint), 1)
+    named = tuple(c if c.name else replace(c, name=f"constraint_{i}") for i, c in constraints)
+    return {
+        "name": word("program"),
+        "source": source,
+        "title": quoted("title"),
+        "cite": quoted("source"),
+        "klass": klass,
+        "formulation_of": word("formulation of"),
+        "about": prose("about"),
+        "proof": prose("proof"),
+        "givens": each("given", declaration),
+        "parameters": each("parameter", assignment),
+        "requires": each("require", constraint),
+        "lets": each("let", assignment),
+        "choose": each("choose", declaration),
+        "sense": sense,
+        "objective": expression(sense),
+        "constraints": named,
+        "steps": each("steps", _step),
+        "repair": each("repair", assignment),
+        "value": expression("value"),
+        "meaning": _meaning(source, sections),
+        "certificate": _certificate(sections["certificate"]) if "certificate" in sections else None,
+        "bound": word("bound"),
+        "spans": tuple((name, section.span) for name, section in sections.items()),
+    }
 
 
 def _known(words: tuple[str, ...]) -> str:

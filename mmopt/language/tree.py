@@ -20,6 +20,7 @@ __all__ = [
     "Expr",
     "Family",
     "Index",
+    "Meaning",
     "Multiplier",
     "Name",
     "Number",
@@ -167,6 +168,16 @@ class Certificate:
 
     multipliers: tuple[Multiplier, ...]
     expr: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What the solution stands for: a strategy with its norm, or a covariance on a basis."""
+
+    kind: str  # "strategy" or "covariance"
+    expr: Expr
+    norm: int = 2
+    basis: str = ""
 
 
 def children(expr: Expr) -> tuple[Expr, ...]:

@@ -34,11 +34,15 @@ def comparison_report(outcomes: Sequence[Outcome], formulations: dict[str, str] 
         head = (cell(outcome.program), cell(outcome.solver or "-"))
         solution = outcome.solution
         if solution is None:
-            notes.append(f"{outcome.program}{f' with {outcome.solver}' * bool(outcome.solver)}: {outcome.problem}")
+            notes.append(
+                f"{outcome.program}{f' with {outcome.solver}' * bool(outcome.solver)}: {outcome.problem}"
+            )
             proofs.add_row(*head, "-", "-", "-", cell(f"not solved ({len(notes)})"))
             continue
         bound = "no bound" if solution.bound is None else figure(solution.bound)
-        proofs.add_row(*head, figure(solution.objective), bound, gap(solution.gap), cell(solution.status.stop))
+        proofs.add_row(
+            *head, figure(solution.objective), bound, gap(solution.gap), cell(solution.status.stop)
+        )
         costs.add_row(
             *head,
             figure(solution.error),
@@ -48,7 +52,9 @@ def comparison_report(outcomes: Sequence[Outcome], formulations: dict[str, str] 
             *(f"{solution.seconds[name]:.2f} s" for name in ("compile", "solve")),
         )
         if solution.value != solution.objective:
-            notes.append(f"{outcome.program}: on the common scale of its formulations {figure(solution.value)}")
+            notes.append(
+                f"{outcome.program}: on the common scale of its formulations {figure(solution.value)}"
+            )
         notes += [f"{outcome.program}: {warning}" for warning in solution.warnings]
     parts = [proofs, *([cell(""), costs] if costs.row_count else [])]
     pairs = [f"{name} is another formulation of {of}" for name, of in base.items() if of]

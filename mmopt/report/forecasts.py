@@ -26,7 +26,9 @@ def solvers_table(sizes: Sizes) -> Table:
     table = new_table("solver", "memory", "time", "remark", right=("memory", "time"))
     for solver in sizes.solvers:
         if solver.missing:
-            table.add_row(cell(solver.name), "-", "-", cell(f"lacks the {' and the '.join(solver.missing)} cone"))
+            table.add_row(
+                cell(solver.name), "-", "-", cell(f"lacks the {' and the '.join(solver.missing)} cone")
+            )
             continue
         remarks = []
         if solver.name == sizes.chosen:
@@ -36,6 +38,9 @@ def solvers_table(sizes: Sizes) -> Table:
         if solver.memory > sizes.memory_limit:
             remarks.append(f"over the limit of {memory(sizes.memory_limit)}")
         table.add_row(
-            cell(solver.name), memory(solver.memory), f"≈ {duration(solver.seconds)}", cell(", ".join(remarks))
+            cell(solver.name),
+            memory(solver.memory),
+            f"≈ {duration(solver.seconds)}",
+            cell(", ".join(remarks)),
         )
     return table

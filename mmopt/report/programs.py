@@ -62,7 +62,9 @@ def givens_table(program: Program) -> Table:
         dims = f"[{', '.join(map(str, d.dims))}]" if d.dims else ""
         kind = f"{d.kind}{dims}{f' {d.sign} 0' if d.sign else ''}"
         origin = d.source or f"you: --given {d.name}=…"
-        table.add_row(cell(d.name, "bold"), cell(kind), cell(origin), cell(d.doc or SOURCES.get(d.source, "")))
+        table.add_row(
+            cell(d.name, "bold"), cell(kind), cell(origin), cell(d.doc or SOURCES.get(d.source, ""))
+        )
     return table
 
 

@@ -117,5 +117,13 @@ def _sizes(instance: Instance, solver: str | None, step: str) -> Sizes:
     except Error as error:
         refusal = error
     return Sizes(
-        instance.program.name, step, sizes, unknowns, tuple(needed), tuple(rows), chosen, refusal, memory_limit()
+        instance.program.name,
+        step,
+        sizes,
+        unknowns,
+        tuple(needed),
+        tuple(rows),
+        chosen,
+        refusal,
+        memory_limit(),
     )

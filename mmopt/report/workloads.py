@@ -20,12 +20,19 @@ MOST_LABELS = 200_000
 
 def domain_table(domain: Domain) -> Table:
     """Each attribute: the column that it reads, its cells in order, where other values go."""
-    table = new_table("attribute", "column", "cells", "form", "first cells", "outside, missing", right=("cells",))
+    table = new_table(
+        "attribute", "column", "cells", "form", "first cells", "outside, missing", right=("cells",)
+    )
     for a in domain.attributes:
         form = {Bins: "bins", Categories: "categories"}.get(type(a.encoding), "values")
         rules = a.outside if a.outside == a.missing else f"{a.outside}, {a.missing}"
         table.add_row(
-            cell(a.name, "bold"), cell(a.column), f"{a.size:,}", cell(form), cell(shortened(a.labels)), cell(rules)
+            cell(a.name, "bold"),
+            cell(a.column),
+            f"{a.size:,}",
+            cell(form),
+            cell(shortened(a.labels)),
+            cell(rules),
         )
     return table
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mmopt.language
-from mmopt.language import Checked, Program, check, load_program, program_names
+from mmopt.language import Checked, Program, check, program_names
 from mmopt.language.atoms import FUNCTIONS
 from mmopt.language.sections import SECTIONS
 from mmopt.language.sources import AXES, SOURCES
@@ -87,7 +87,7 @@ def summary(checked: Checked, new: dict[str, str]) -> object:
 @pytest.mark.parametrize("name", program_names())
 @pytest.mark.parametrize("seed", range(3))
 def test_names_mean_nothing(name: str, seed: int) -> None:
-    program = load_program(name)
+    program = Program.load(name)
     text, new = renamed(program, seed)
     assert text != program.text
     other = check(Program.parse(text, "renamed.program"))
@@ -96,7 +96,7 @@ def test_names_mean_nothing(name: str, seed: int) -> None:
 
 @pytest.mark.parametrize("name", program_names())
 def test_order_of_sections_means_nothing(name: str) -> None:
-    program = load_program(name)
+    program = Program.load(name)
     starts = [i for i, line in enumerate(program.text.split("\n")) if line and line[0] not in " #"]
     lines = program.text.split("\n")
     parts = ["\n".join(lines[a:b]) for a, b in zip(starts, [*starts[1:], len(lines)], strict=True)]
@@ -139,13 +139,13 @@ def test_order_of_constraints_and_givens_means_nothing() -> None:
     ],
 )
 def test_objectives_of_shipped_programs(name: str, curvature: Curvature, sign: int) -> None:
-    objective = check(load_program(name)).objective
+    objective = check(Program.load(name)).objective
     assert objective is not None
     assert (objective.curvature, objective.sign, objective.dims) == (curvature, sign, ())
 
 
 def test_types_after_a_check() -> None:
-    checked = check(load_program("fitness_for_use"))
+    checked = check(Program.load("fitness_for_use"))
     assert set(checked.types) == {"B", "L", "c", "alpha", "Sigma"}
     assert set(checked.scope.types) == {*checked.types, "p", "q", "objective"}
     assert checked.scope.dims == {"k", "m", "n"}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mmopt.errors import ProgramError
-from mmopt.language import check, evaluate, evaluate_ball, load_program, program_names, violation
+from mmopt.language import check, evaluate, evaluate_ball, program_names, violation
 from mmopt.language.atoms import FUNCTIONS
 from mmopt.language.expression import parse_expr
 from mmopt.language.program import Program
@@ -137,7 +137,7 @@ def test_violation(text: str, amount: float) -> None:
 @pytest.mark.parametrize("name", program_names())
 def test_bounds_can_be_evaluated_with_their_error(name: str) -> None:
     """Objective, value and certificate of shipped programs have balls, and small ones."""
-    checked = check(load_program(name))
+    checked = check(Program.load(name))
     program = checked.program
     rng = np.random.default_rng(3)
     sizes = dict.fromkeys(checked.scope.dims, 3)

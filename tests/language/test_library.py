@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from mmopt.errors import Error, OptionError, ProgramError
-from mmopt.language import Program, check, load_program, program_names
+from mmopt.language import Program, check, program_names
 
 
 def error(name: str | Path, kind: type[Error] = ProgramError) -> str:
     with pytest.raises(kind) as caught:
-        load_program(name)
+        Program.load(name)
     return str(caught.value)
 
 
@@ -23,7 +23,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("name", program_names())
 def test_shipped_program(name: str) -> None:
-    program = load_program(name)
+    program = Program.load(name)
     assert program.name == name
     assert program.title and program.cite and program.about and program.proof
     assert program.certificate or program.bound
@@ -31,15 +31,15 @@ def test_shipped_program(name: str) -> None:
 
 
 def test_by_path(tmp_path: Path) -> None:
-    text = load_program("l2_strategy").text
+    text = Program.load("l2_strategy").text
     Path("own.program").write_text(text, encoding="utf-8")
     Path("other.txt").write_bytes(text.replace("\n", "\r\n").encode("utf-8-sig"))
-    read = load_program("own.program")
+    read = Program.load("own.program")
     assert (
         read
-        == load_program("l2_strategy")
-        == load_program("./own.program")
-        == load_program(Path("other.txt"))
+        == Program.load("l2_strategy")
+        == Program.load("./own.program")
+        == Program.load(Path("other.txt"))
     )
     assert read.source.file == "own.program"
     assert Program.load("own.program") == read

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from mmopt.language import check, load_program
+from mmopt.language import Program, check
 
 TEXT = """program two_steps
 class procedure
@@ -25,7 +25,7 @@ strategy
 
 
 def test_types_of_steps() -> None:
-    checked = check(load_program("eigen_design"))
+    checked = check(Program.load("eigen_design"))
     types = checked.scope.types
     assert str(types["weighting.strategy"].dims[1]) == str(types["A"].dims[1]) == "n"
     assert types["A"].dims[0] != types["weighting.strategy"].dims[0]

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from mmopt.errors import ProgramError
-from mmopt.language import Program, check, load_program, program_names, typeset_latex, typeset_text
+from mmopt.language import Program, check, program_names, typeset_latex, typeset_text
 from mmopt.language.letters import latex_name, plain_name
 from mmopt.language.typeset import print_expr
 
@@ -96,7 +96,7 @@ def well_formed(latex: str) -> bool:
 
 
 def test_a_program_in_plain_text() -> None:
-    program = Program.parse(load_program("l2_strategy").text.replace("about", "about\n    x"))
+    program = Program.parse(Program.load("l2_strategy").text.replace("about", "about\n    x"))
     assert typeset_text(program) == "\n".join(
         [
             "given       W, a matrix r × n       the queries up to rotation: only W.T @ W matters",
@@ -132,7 +132,7 @@ def test_a_program_in_latex() -> None:
 
 @pytest.mark.parametrize("name", program_names())
 def test_shipped_programs_print(name: str) -> None:
-    program = load_program(name)
+    program = Program.load(name)
     latex, plain = typeset_latex(program), typeset_text(check(program))
     assert well_formed(latex)
     for constraint in program.constraints:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mmopt.errors import ProgramError
-from mmopt.language import Program, load_program, program_names, to_source
+from mmopt.language import Program, program_names, to_source
 from mmopt.language.atoms import ATOMS, FUNCTIONS
 from mmopt.language.expression import parse_expr
 from mmopt.language.source import Source, Text
@@ -35,7 +35,7 @@ def expressions(program: Program) -> list[Expr]:
 
 @pytest.mark.parametrize("name", program_names())
 def test_expressions_of_shipped_programs(name: str) -> None:
-    for expr in expressions(load_program(name)):
+    for expr in expressions(Program.load(name)):
         assert parse(to_source(expr)) == expr
 
 

@@ -1,0 +1,5 @@
+"""``python -m mmopt.cli``."""
+
+from mmopt.cli import main
+
+main()

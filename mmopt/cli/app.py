@@ -1,0 +1,67 @@
+"""The application: its commands in the order in which help lists them."""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import Annotated
+
+import typer
+
+from mmopt.cli.check import check
+from mmopt.cli.compare import compare
+from mmopt.cli.guard import guarded
+from mmopt.cli.programs import programs
+from mmopt.cli.release import release
+from mmopt.cli.show import show
+from mmopt.cli.solve import solve
+
+__all__ = ["build", "main"]
+
+EPILOG = (
+    "Results go to standard output, everything else to standard error. Exit status: 0 done; 2 a mistake in "
+    "the input, named with its place; 70 a bug in mmopt; 130 interrupted, nothing written."
+)
+
+
+def build() -> typer.Typer:
+    """A new application."""
+    app = typer.Typer(
+        name="mmopt",
+        help="Choose, prove and release differentially private answers to linear counting queries.",
+        epilog=EPILOG,
+        no_args_is_help=True,
+        add_completion=False,
+        # Plain help and usage errors: nothing is wrapped in boxes, and help loads no more than it needs.
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(_options)
+    for command in (programs, show, check, solve, compare, release):
+        app.command()(guarded(command))
+    return app
+
+
+def main() -> None:
+    """Run the command in ``sys.argv`` and exit with its status."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal without Unicode gets escapes instead of a traceback.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    build()(prog_name="mmopt")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from mmopt import __version__
+
+        typer.echo(f"mmopt {__version__}")
+        raise typer.Exit
+
+
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Options of the application itself."""

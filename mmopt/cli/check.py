@@ -1,0 +1,124 @@
+"""``mmopt check``: a workload file or a program, before anything is solved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mmopt.cli.output import show
+from mmopt.errors import OptionError, ProgramError, suggest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mmopt.queries import Domain
+
+__all__ = ["check"]
+
+
+def check(
+    target: Annotated[
+        str,
+        typer.Argument(metavar="WORKLOAD|PROGRAM", help="Workload file, shipped program, or .program file."),
+    ],
+    cells: Annotated[
+        bool,
+        typer.Option("--cells", help="Print the cells of the data vector in their order, and nothing else."),
+    ] = False,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, metavar="N", help="Seed of a program's weak duality test. Default: fresh."),
+    ] = None,
+    instances: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Random workloads of a program's weak duality test.")
+    ] = 5,
+) -> None:
+    """Check a workload file (domain, queries, privacy) or a program (shapes, curvature, weak duality)."""
+    from mmopt.language import program_names
+
+    names = program_names()
+    if target in names or target.endswith(".program"):
+        if cells:
+            raise OptionError(f"--cells lists the cells of a workload file, and '{target}' is a program")
+        _check_program(target, seed, instances)
+        return
+    if not Path(target).exists() and Path(target).suffix not in (".yaml", ".yml"):
+        raise OptionError(f"there is no workload file and no program '{target}'", hint=suggest(target, names))
+    _check_workload(target, cells)
+
+
+def _check_workload(path: str, cells: bool) -> None:
+    from mmopt.pipeline import default_program
+    from mmopt.report import domain_table, pairs_table, queries_table
+    from mmopt.report.style import counted
+    from mmopt.spec import load_request
+
+    request = load_request(path)
+    workload, domain = request.workload, request.workload.domain
+    if cells:
+        for line in _cell_lines(domain):
+            typer.echo(line)
+        return
+    name, why = default_program(workload)
+    show(
+        f"{path}: {counted(workload.m, 'query')} over {counted(workload.n, 'cell')}",
+        "",
+        domain_table(domain),
+        "",
+        pairs_table(
+            [
+                ("cells", f"{' x '.join(map(str, domain.shape))} = {workload.n:,}"),
+                ("order", f"row-major, last attribute fastest: {_order(domain)}"),
+            ]
+        ),
+        "",
+        queries_table(workload),
+        "",
+        pairs_table(
+            [
+                ("privacy", str(request.privacy) if request.privacy is not None else "not given"),
+                ("neighbours", request.neighbours),
+                ("default program", f"{name}: {why}"),
+                ("hash", workload.hash),
+            ]
+        ),
+    )
+
+
+def _order(domain: Domain) -> str:
+    """The first two cells and the last."""
+    shown = sorted({0, min(1, domain.size - 1), domain.size - 1})
+    texts = [f"cell {i} is ({', '.join(domain.cell(i))})" for i in shown]
+    return ", ".join(texts)
+
+
+def _cell_lines(domain: Domain) -> Iterator[str]:
+    """A header, then one line per cell: its number and labels, separated by tabs."""
+    yield "# cells in row-major order: the last attribute varies fastest"
+    yield "\t".join(("cell", *domain.names))
+    for i in range(domain.size):
+        yield "\t".join((str(i), *domain.cell(i)))
+
+
+def _check_program(name: str, seed: int | None, instances: int) -> None:
+    from mmopt.language import Program
+    from mmopt.language import check as check_types
+    from mmopt.report import givens_table, lines_table, pairs_table
+    from mmopt.testing import check_program
+
+    program = Program.load(name)
+    checked = check_types(program)
+    kinds = [(d.name, f"{checked.types[d.name].shape}: {d.doc or d.kind}") for d in program.choose]
+    show(f"{program.name}: {program.title}", "", givens_table(program))
+    if kinds:
+        show("", "Chosen", "", pairs_table(kinds))
+    show("", "Shapes and curvature", "", lines_table(checked), "")
+    report = check_program(program, seed=seed, instances=instances)
+    show(str(report))
+    if not report.holds:
+        raise ProgramError(
+            f"the certificate of '{program.name}' is not a lower bound: {report.findings[0]}",
+            hint=f"repeat this test with --seed {report.seed} --instances {instances}",
+        )

@@ -1,0 +1,125 @@
+"""Programs, givens and output paths as they come from the command line."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mmopt.cli.output import note
+from mmopt.errors import OptionError, suggest
+
+if TYPE_CHECKING:
+    from mmopt.language import Program
+    from mmopt.queries import Workload
+    from mmopt.spec import Request
+
+__all__ = ["check_out", "note_neighbours", "read_givens", "read_program"]
+
+
+def read_program(name: str | None, workload: Workload) -> Program:
+    """The program named, or the default one; stderr says which and why."""
+    from mmopt.language import Program
+    from mmopt.pipeline import default_program
+
+    if name is None:
+        name, why = default_program(workload)
+        note(f"program: {name}, by default: {why} (choose another with --program)")
+    return Program.load(name)
+
+
+def note_neighbours(request: Request) -> None:
+    """Say what a solve for a replace-one workload refers to."""
+    if request.neighbours == "replace-one":
+        note(
+            "neighbours: objective, bound and sensitivity are for add-remove neighbours; "
+            "a release is calibrated for replace-one, as the workload file says"
+        )
+
+
+def check_out(path: Path) -> None:
+    """Refuse an output file that could not be written, before any work is done."""
+    if path.is_dir():
+        raise OptionError(
+            f"'{path}' is a folder, --out names a file", hint=f"for example {path / 'solution.npz'}"
+        )
+    parent = path.parent
+    if not parent.is_dir():
+        raise OptionError(
+            f"cannot write '{path}': there is no folder '{parent}'", hint="make the folder first"
+        )
+    if not os.access(parent, os.W_OK):
+        raise OptionError(f"cannot write '{path}': the folder '{parent}' is not writable")
+
+
+def read_givens(texts: Sequence[str] | None, program: Program, workload: Workload) -> dict[str, Any]:
+    """The values of ``--given NAME=VALUE``: a number, a construction's name, or a file.
+
+    Raises
+    ------
+    OptionError : not of that form, a name that the program does not have or that stands twice, or a value
+        that is neither.
+    """
+    names = [d.name for d in program.givens] + [p.name for p in program.parameters]
+    found: dict[str, Any] = {}
+    for text in texts or ():
+        name, equals, value = text.partition("=")
+        name, value = name.strip(), value.strip()
+        if not (equals and name and value):
+            raise OptionError(f"--given is '{text}', expected NAME=VALUE", hint="for example --given Q=haar")
+        if name not in names:
+            raise OptionError(f"'{program.name}' has no given '{name}'", hint=suggest(name, names))
+        if name in found:
+            raise OptionError(f"the given '{name}' is passed twice", hint="keep one of them")
+        dims = next((len(d.dims) for d in program.givens if d.name == name), 0)
+        found[name] = _fitted(_value(name, value, workload.n), dims)
+    return found
+
+
+def _value(name: str, text: str, n: int) -> Any:
+    from mmopt.queries.constructions import CONSTRUCTIONS
+
+    if text in CONSTRUCTIONS:
+        return CONSTRUCTIONS[text](n)
+    path = Path(text)
+    if path.suffix.lower() in (".npy", ".csv"):
+        return _array(name, path)
+    try:
+        return float(text)
+    except ValueError:
+        known = ", ".join(sorted(CONSTRUCTIONS))
+        raise OptionError(
+            f"the value '{text}' of the given '{name}' is no number, no construction ({known}), "
+            "and no .npy or .csv file",
+            hint=suggest(text, CONSTRUCTIONS),
+        ) from None
+
+
+def _array(name: str, path: Path) -> Any:
+    import numpy as np
+
+    if not path.is_file():
+        raise OptionError(f"there is no file '{path}' for the given '{name}'")
+    try:
+        if path.suffix.lower() == ".npy":
+            return np.load(path, allow_pickle=False)
+        if not path.read_text(encoding="utf-8").strip():
+            raise OptionError(f"the file '{path}' for the given '{name}' is empty")
+        return np.loadtxt(path, delimiter=",", ndmin=2, encoding="utf-8")
+    except (OSError, ValueError, EOFError) as error:
+        kind = "a NumPy array" if path.suffix.lower() == ".npy" else "a table of numbers, separated by commas"
+        reason = str(error).split("\n", maxsplit=1)[0]
+        raise OptionError(f"the file '{path}' for the given '{name}' is not {kind}: {reason}") from None
+
+
+def _fitted(value: Any, dims: int) -> Any:
+    """A file with one row or one column where a vector is declared, or one entry for a number."""
+    import numpy as np
+
+    array = np.asarray(value)
+    if dims == 1 and array.ndim == 2 and 1 in array.shape:
+        return array.ravel()
+    if dims == 0 and array.size == 1:
+        return array.ravel()[0]
+    return value

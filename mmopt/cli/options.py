@@ -1,0 +1,81 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+__all__ = [
+    "Given",
+    "Iterations",
+    "Json",
+    "ProgramName",
+    "SolverName",
+    "Threads",
+    "TimeLimit",
+    "Tolerance",
+    "Verbose",
+    "WorkloadFile",
+    "options_for",
+]
+
+WorkloadFile = Annotated[Path, typer.Argument(metavar="WORKLOAD", help="Workload file (YAML).")]
+ProgramName = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME|FILE",
+        help="Shipped program, or a path ending in .program. Default: fitness_for_use when every query has a "
+        "target (max_variance), else l2_strategy.",
+    ),
+]
+Given = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=VALUE",
+        help="A given of the program: a number, a construction (haar, identity), or a .npy or .csv file. "
+        "May be repeated.",
+    ),
+]
+SolverName = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Solver. Default: chosen by the forecast of its time.")
+]
+Tolerance = Annotated[
+    float | None,
+    typer.Option(
+        metavar="GAP", help="Proved gap asked for. Default: 1e-6, or 1e-4 for a first-order solver."
+    ),
+]
+TimeLimit = Annotated[
+    float | None,
+    typer.Option(metavar="SECONDS", help="Stop the solver then, and keep the best point so far."),
+]
+Iterations = Annotated[int | None, typer.Option(metavar="N", help="Stop the solver after N iterations.")]
+Threads = Annotated[
+    int | None, typer.Option(metavar="N", help="Threads of the solver, where it has a setting.")
+]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Show what the solver prints, on stderr.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout instead of tables.")]
+
+
+def options_for(
+    tolerance: float | None,
+    time_limit: float | None,
+    max_iterations: int | None,
+    threads: int | None,
+    verbose: bool,
+) -> dict[str, Any]:
+    """Keywords for ``mmopt.solve``: those that were given. OptionError when one is out of range."""
+    from mmopt.solvers import Options
+
+    values: dict[str, Any] = {
+        "tolerance": tolerance,
+        "time_limit": time_limit,
+        "max_iterations": max_iterations,
+        "threads": threads,
+    }
+    chosen = {name: value for name, value in values.items() if value is not None}
+    chosen["verbose"] = verbose
+    Options(**chosen)
+    return chosen

@@ -1,0 +1,77 @@
+"""A live line on stderr while a solve takes longer than a second. Nothing when stderr is no terminal."""
+
+from __future__ import annotations
+
+import threading
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from mmopt.pipeline import Progress
+
+__all__ = ["Display"]
+
+DELAY = 1.0  # seconds before it appears
+EVERY = 0.25  # seconds between refreshes
+
+
+class Display:
+    """A context manager, to be passed as ``progress`` to ``mmopt.solve``.
+
+    The line is drawn by a thread of its own: a solver returns to Python between its points only.
+    """
+
+    def __init__(self, program: str, console: Console, wanted: bool = True, delay: float = DELAY) -> None:
+        self._program = program
+        self._console = console
+        self._delay = delay
+        self._wanted = wanted and console.is_terminal
+        self._started = time.monotonic()
+        self._last: Progress | None = None
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def __call__(self, progress: Progress) -> None:
+        """Take note of a certified point."""
+        self._last = progress
+
+    def __enter__(self) -> Display:
+        if self._wanted:
+            self._thread = threading.Thread(target=self._run, daemon=True)
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def line(self) -> str:
+        """What is shown now."""
+        seconds = time.monotonic() - self._started
+        p = self._last
+        if p is None:
+            return f"{self._program}: {seconds:.0f} s, no certified point yet"
+        bound = "no bound" if p.bound is None else f"bound {p.bound:.6g}"
+        gap = "" if p.gap is None else f", gap {p.gap:.1e}"
+        return (
+            f"{p.program} with {p.solver}: {seconds:.0f} s, {p.iterations} iterations, "
+            f"objective {p.objective:.6g}, {bound}{gap} (Ctrl-C keeps this)"
+        )
+
+    def _run(self) -> None:
+        from rich.live import Live
+        from rich.text import Text
+
+        if self._stop.wait(self._delay):
+            return
+        with Live(console=self._console, auto_refresh=False, transient=True) as live:
+            while True:
+                live.update(Text(self.line(), no_wrap=True, overflow="ellipsis"), refresh=True)
+                if self._stop.wait(EVERY):
+                    return

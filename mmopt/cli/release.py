@@ -1,0 +1,275 @@
+"""``mmopt release WORKLOAD DATA``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mmopt.cli.guard import INTERRUPTED
+from mmopt.cli.options import (
+    Given,
+    Iterations,
+    Json,
+    ProgramName,
+    SolverName,
+    Threads,
+    TimeLimit,
+    Tolerance,
+    Verbose,
+    WorkloadFile,
+    options_for,
+)
+from mmopt.cli.output import note, show, show_json
+from mmopt.errors import OptionError, PrivacyError
+
+if TYPE_CHECKING:
+    from mmopt.mechanism import Answers, Plan
+    from mmopt.results import Solution
+    from mmopt.spec import Request
+
+__all__ = ["release"]
+
+# What the table of a solution shows before a release; 'mmopt solve' shows all of it.
+CERTIFICATE = ("program", "solver", "status", "objective", "bound", "gap")
+
+
+def release(
+    workload: WorkloadFile,
+    data: Annotated[
+        Path, typer.Argument(metavar="DATA", help="Table: .csv, .csv.gz, .tsv, .tsv.gz or .parquet.")
+    ],
+    program: ProgramName = None,
+    given: Given = None,
+    strategy: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.npz", help="Use this solution, saved by 'mmopt solve --out', instead of solving."
+        ),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="New folder for answers.csv and manifest.json.")
+    ] = Path("release"),
+    solver: SolverName = None,
+    tolerance: Tolerance = None,
+    time_limit: TimeLimit = None,
+    max_iterations: Iterations = None,
+    threads: Threads = None,
+    simulate: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            metavar="SEED",
+            help="Repeatable noise for trying things out. NOT private: never publish it.",
+        ),
+    ] = None,
+    confidence: Annotated[float, typer.Option(metavar="P", help="Confidence of the intervals.")] = 0.95,
+    as_json: Json = False,
+    verbose: Verbose = False,
+) -> None:
+    """Answer a workload on a table with differential privacy, and write the answers with error bars.
+
+    Everything that can be refused is refused before the rows of the table are read.
+    """
+    from mmopt.cli.inputs import note_neighbours
+    from mmopt.mechanism import plan
+    from mmopt.report import pairs_table, predicted_table, privacy_rows
+    from mmopt.spec import load_request
+
+    given_options = {
+        "--program": program,
+        "--given": given,
+        "--solver": solver,
+        "--tolerance": tolerance,
+        "--time-limit": time_limit,
+        "--max-iterations": max_iterations,
+        "--threads": threads,
+    }
+    options = options_for(tolerance, time_limit, max_iterations, threads, verbose)
+    _check_folder(out)
+    _check_confidence(confidence)
+    request = load_request(workload)
+    if strategy is not None:
+        _refuse_with_strategy(given_options)
+        solution = _saved(strategy, request)
+        _check_privacy(request, solution.program, solution.covariance is not None)
+        _check_table(data, request)
+    else:
+        solution = _solved(request, data, program, given, solver, options)
+    note_neighbours(request)
+    planned = plan(
+        request.workload,
+        solution.strategy,
+        request.privacy,
+        request.neighbours,
+        absolute=solution.covariance is not None,
+    )
+    if not as_json:
+        certificate = [row for row in solution.rows() if row[0] in CERTIFICATE]
+        show(
+            pairs_table(certificate), "", pairs_table(privacy_rows(planned)), "", predicted_table(planned), ""
+        )
+    _measure_and_write(request, data, solution, planned, out, simulate, confidence, as_json)
+
+
+def _solved(
+    request: Request,
+    data: Path,
+    name: str | None,
+    given: list[str] | None,
+    solver: str | None,
+    options: dict[str, Any],
+) -> Solution:
+    """Solve, after refusing what can be refused without it."""
+    from mmopt.cli.inputs import read_givens, read_program
+    from mmopt.cli.solve import run_solve
+
+    program = read_program(name, request.workload)
+    _check_privacy(
+        request, program.name, program.meaning is not None and program.meaning.kind == "covariance"
+    )
+    givens = read_givens(given, program, request.workload)
+    _check_table(data, request)
+    solution = run_solve(request.workload, program, solver, givens, options)
+    if solution.status.stop == "interrupted":
+        # Data was not touched; somebody who stops a release does not want half of one.
+        note(
+            "interrupted, nothing written\n  to release the best strategy found in a given time: "
+            "mmopt release … --time-limit SECONDS"
+        )
+        raise typer.Exit(INTERRUPTED)
+    return solution
+
+
+def _saved(path: Path, request: Request) -> Solution:
+    from mmopt.errors import ResultError
+    from mmopt.results import Solution
+
+    solution = Solution.load(path)
+    if solution.workload_hash != request.workload.hash:
+        raise ResultError(
+            f"'{path}' was solved for another workload: its hash is {solution.workload_hash[:16]}…, that of "
+            f"'{request.path}' is {request.workload.hash[:16]}…",
+            hint=f"solve this one: mmopt solve {request.path} --out FILE.npz",
+        )
+    note(f"strategy: from '{path}' ({solution.program}, {solution.status.stop})")
+    return solution
+
+
+def _refuse_with_strategy(options: dict[str, Any]) -> None:
+    for name, value in options.items():
+        if value is not None and value != []:
+            raise OptionError(
+                f"{name} has no effect with --strategy, which brings a solution",
+                hint=f"leave out {name} or --strategy",
+            )
+
+
+def _check_folder(out: Path) -> None:
+    import os
+
+    if os.path.lexists(out):
+        raise OptionError(
+            f"'{out}' exists already; a release is written to a new folder",
+            hint="name another folder with --out",
+        )
+    if not out.parent.is_dir():
+        raise OptionError(
+            f"cannot create '{out}': there is no folder '{out.parent}'", hint="make the folder first"
+        )
+    if not os.access(out.parent, os.W_OK):
+        raise OptionError(f"cannot create '{out}': the folder '{out.parent}' is not writable")
+
+
+def _check_confidence(confidence: float) -> None:
+    if not 0 < confidence < 1:
+        raise OptionError(f"a confidence lies between 0 and 1, not {confidence:g}", hint="for example 0.95")
+
+
+def _check_privacy(request: Request, program: str, by_targets: bool) -> None:
+    if request.privacy is not None or by_targets:
+        return
+    targets = "every query has a target, but" if request.workload.has_all_targets else "no targets decide it:"
+    raise PrivacyError(
+        f"'{request.path}' has no privacy parameters, and {targets} '{program}' leaves the size of the noise open",
+        hint="add a line such as 'privacy: {epsilon: 1.0, delta: 1.0e-6}' to the workload file",
+    )
+
+
+def _check_table(data: Path, request: Request) -> None:
+    """Refuse a table that is missing or lacks a column, by its header alone."""
+    from mmopt.data.header import table_file
+    from mmopt.data.table import open_columns, reading
+
+    file = table_file(data)
+    with reading(file) as connection:
+        open_columns(connection, file, {a.name: a.column for a in request.workload.domain.attributes})
+
+
+def _measure_and_write(
+    request: Request,
+    data: Path,
+    solution: Solution,
+    planned: Plan,
+    out: Path,
+    simulate: int | None,
+    confidence: float,
+    as_json: bool,
+) -> None:
+    from mmopt.data import data_vector
+    from mmopt.mechanism import build_manifest, measure, write_release
+
+    vector = data_vector(data, request.workload.domain)
+    answers = measure(planned, vector.counts, simulate, confidence)
+    manifest = build_manifest(planned, answers, **_extra(request, solution, simulate))
+    folder = write_release(answers, manifest, out)
+    try:
+        dropped = ", ".join(f"{count:,} by '{name}'" for name, count in vector.dropped.items() if count)
+        note(
+            f"not private, for you alone: {vector.rows:,} rows in the table, "
+            f"{f'dropped {dropped}' if dropped else 'none dropped'}"
+        )
+        _report(answers, manifest, planned, folder, as_json)
+    except KeyboardInterrupt:
+        note(f"interrupted; the release is complete in '{folder}'")
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def _report(answers: Answers, manifest: dict[str, Any], planned: Plan, folder: Path, as_json: bool) -> None:
+    from mmopt.mechanism.folder import ANSWERS_FILE, MANIFEST_FILE
+    from mmopt.report import answers_table
+
+    warning = "SIMULATED NOISE: these answers are not private and must not be published"
+    if as_json:
+        if not answers.private:
+            note(warning)
+        files = {"answers": str(folder / ANSWERS_FILE), "manifest": str(folder / MANIFEST_FILE)}
+        show_json({"out": str(folder), "files": files, **manifest})
+        return
+    show(answers_table(answers, planned.workload.groups()), "")
+    if not answers.private:
+        show(warning)
+    show(
+        f"{len(answers.estimates):,} answers: {folder / ANSWERS_FILE}",
+        f"what was done:  {folder / MANIFEST_FILE}",
+    )
+
+
+def _extra(request: Request, solution: Solution, simulate: int | None) -> dict[str, Any]:
+    """Where the strategy comes from; nothing of it depends on the data."""
+    import hashlib
+
+    extra: dict[str, Any] = {
+        "workload_file": {"name": Path(request.path).name, "sha256": request.text_hash},
+        "program": {
+            "name": solution.program,
+            "title": solution.title,
+            "source": solution.cite,
+            "sha256": hashlib.sha256(solution.program_text.encode()).hexdigest(),
+        },
+        "solution": solution.summary(),
+    }
+    if simulate is not None:
+        extra["simulation_seed"] = simulate
+    return extra

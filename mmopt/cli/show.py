@@ -1,0 +1,94 @@
+"""``mmopt show PROGRAM``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mmopt.cli.options import Given
+from mmopt.cli.output import console, note
+from mmopt.cli.output import show as put
+
+if TYPE_CHECKING:
+    from mmopt.language import Program
+    from mmopt.report import Sizes
+
+__all__ = ["put_sizes", "show"]
+
+
+def show(
+    program: Annotated[
+        str, typer.Argument(metavar="PROGRAM", help="Shipped program, or a path ending in .program.")
+    ],
+    workload: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Workload file: show the sizes, cones and forecasts too."),
+    ] = None,
+    given: Given = None,
+    latex: Annotated[
+        bool, typer.Option("--latex", help="Print the typeset form in LaTeX, and nothing else.")
+    ] = False,
+) -> None:
+    """Explain a program: words, formulas, text, what is given; with a workload its size."""
+    from mmopt.cli.inputs import read_givens
+    from mmopt.language import Program, typeset_latex
+    from mmopt.spec import load_request
+
+    parsed = Program.load(program)
+    if latex:
+        put(typeset_latex(parsed))
+        return
+    sizes = None
+    if workload is not None:
+        from mmopt.report import sizes_of
+
+        queries = load_request(workload).workload
+        sizes = sizes_of(parsed, queries, read_givens(given, parsed, queries))
+    elif given:
+        note("note: --given has no effect without --workload")
+    _put_program(parsed)
+    if sizes is not None:
+        put("", f"Size for {workload}")
+        put_sizes(sizes)
+
+
+def _put_program(program: Program) -> None:
+    from mmopt.language import check, typeset_text
+    from mmopt.report import givens_table, highlighted, pairs_table
+
+    checked = check(program)
+    rows = [
+        ("program", program.name),
+        ("title", program.title),
+        ("source", program.cite),
+        ("class", program.klass),
+    ]
+    if program.formulation_of:
+        rows.append(("formulation of", program.formulation_of))
+    put(pairs_table([row for row in rows if row[1]]))
+    if program.about:
+        put("", program.about)
+    put("", "In formulas", "", typeset_text(checked))
+    put("", "What is given", "", givens_table(program))
+    put("", "The program", "")
+    # Program text is never wrapped or cut: it may be copied into a file.
+    console().print(highlighted(program), soft_wrap=True)
+
+
+def put_sizes(sizes: list[Sizes]) -> None:
+    """Print dimensions, cones and solvers of each problem."""
+    from mmopt.report import cones_table, pairs_table, solvers_table
+
+    for problem in sizes:
+        name = f"{problem.program} (step '{problem.step}')" if problem.step else problem.program
+        rows = [
+            ("problem", name),
+            ("dimensions", ", ".join(f"{dim} = {size:,}" for dim, size in problem.dims.items())),
+            ("unknowns", f"{problem.variables:,}"),
+            ("solver", problem.chosen or "none can take it"),
+        ]
+        put("", pairs_table(rows), "", cones_table(problem), "", solvers_table(problem))
+        if problem.refusal is not None:
+            put("", f"refused: {problem.refusal}")

@@ -1,0 +1,121 @@
+"""``mmopt solve WORKLOAD``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mmopt.cli.options import (
+    Given,
+    Iterations,
+    Json,
+    ProgramName,
+    SolverName,
+    Threads,
+    TimeLimit,
+    Tolerance,
+    Verbose,
+    WorkloadFile,
+    options_for,
+)
+from mmopt.cli.output import console, note, show, show_json, stdout_to_stderr
+from mmopt.errors import OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mmopt.language import Program
+    from mmopt.queries import Workload
+    from mmopt.results import Solution
+
+__all__ = ["run_solve", "solve"]
+
+
+def solve(
+    workload: WorkloadFile,
+    program: ProgramName = None,
+    given: Given = None,
+    solver: SolverName = None,
+    tolerance: Tolerance = None,
+    time_limit: TimeLimit = None,
+    max_iterations: Iterations = None,
+    threads: Threads = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show sizes, cones, solvers and forecasts; solve nothing.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE.npz", help="Save the solution; an existing file is replaced.")
+    ] = None,
+    as_json: Json = False,
+    verbose: Verbose = False,
+) -> None:
+    """Choose the best strategy for a workload, with a proof of how good it is.
+
+    Ctrl-C ends the solve and gives the best certified point so far.
+    """
+    from mmopt.cli.inputs import check_out, note_neighbours, read_givens, read_program
+    from mmopt.report import solution_table
+    from mmopt.spec import load_request
+
+    if out is not None:
+        if dry_run:
+            raise OptionError("--dry-run solves nothing, so there is nothing to write with --out")
+        check_out(out)
+    options = options_for(tolerance, time_limit, max_iterations, threads, verbose)
+    request = load_request(workload)
+    parsed = read_program(program, request.workload)
+    givens = read_givens(given, parsed, request.workload)
+    if dry_run:
+        _dry_run(parsed, request.workload, givens, solver, as_json)
+        return
+    solution = run_solve(request.workload, parsed, solver, givens, options)
+    note_neighbours(request)
+    if solution.status.stop == "interrupted":
+        note("interrupted: this is the best certified point so far")
+    if as_json:
+        show_json(solution.summary())
+    else:
+        show(solution_table(solution))
+    if out is not None:
+        note(f"saved: {solution.save(out)}")
+
+
+def run_solve(
+    workload: Workload,
+    program: Program,
+    solver: str | None,
+    givens: Mapping[str, Any] | None,
+    options: Mapping[str, Any],
+) -> Solution:
+    """Solve with a live display; what the solver prints goes to stderr."""
+    from mmopt.cli.progress import Display
+    from mmopt.pipeline import solve as solve_program
+
+    verbose = bool(options.get("verbose"))
+    with stdout_to_stderr(verbose), Display(program.name, console(stderr=True), not verbose) as display:
+        return solve_program(workload, program, solver=solver, givens=givens, progress=display, **options)
+
+
+def _dry_run(
+    program: Program, workload: Workload, givens: Mapping[str, Any], solver: str | None, as_json: bool
+) -> None:
+    from mmopt.cli.show import put_sizes
+    from mmopt.report import sizes_of
+
+    sizes = sizes_of(program, workload, givens, solver)
+    if as_json:
+        show_json(
+            {
+                "program": program.name,
+                "workload": {"queries": workload.m, "cells": workload.n, "hash": workload.hash},
+                "problems": [problem.summary() for problem in sizes],
+            }
+        )
+    else:
+        show(f"{workload.m:,} queries over {workload.n:,} cells; nothing is solved")
+        put_sizes(sizes)
+    for problem in sizes:
+        if problem.refusal is not None:
+            raise problem.refusal
