@@ -81,7 +81,7 @@ def _check_workload(path: str, cells: bool) -> None:
                 ("privacy", str(request.privacy) if request.privacy is not None else "not given"),
                 ("neighbours", request.neighbours),
                 ("default program", f"{name}: {why}"),
-                ("hash", workload.hash),
+                ("hash", f"{workload.hash[:16]}…"),
             ]
         ),
     )
@@ -105,7 +105,7 @@ def _cell_lines(domain: Domain) -> Iterator[str]:
 def _check_program(name: str, seed: int | None, instances: int) -> None:
     from mmopt.language import Program
     from mmopt.language import check as check_types
-    from mmopt.report import givens_table, lines_table, pairs_table
+    from mmopt.report import givens_table, lines_table, pairs_table, paragraphs
     from mmopt.testing import check_program
 
     program = Program.load(name)
@@ -114,9 +114,10 @@ def _check_program(name: str, seed: int | None, instances: int) -> None:
     show(f"{program.name}: {program.title}", "", givens_table(program))
     if kinds:
         show("", "Chosen", "", pairs_table(kinds))
-    show("", "Shapes and curvature", "", lines_table(checked), "")
+    if program.constraints:
+        show("", "Shapes and curvature", "", lines_table(checked))
     report = check_program(program, seed=seed, instances=instances)
-    show(str(report))
+    show("", paragraphs(str(report)))
     if not report.holds:
         raise ProgramError(
             f"the certificate of '{program.name}' is not a lower bound: {report.findings[0]}",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from mmopt.queries import Workload
     from mmopt.spec import Request
 
-__all__ = ["check_out", "note_neighbours", "read_givens", "read_program"]
+__all__ = ["note_neighbours", "read_givens", "read_program"]
 
 
 def read_program(name: str | None, workload: Workload) -> Program:
@@ -36,21 +35,6 @@ def note_neighbours(request: Request) -> None:
             "neighbours: objective, bound and sensitivity are for add-remove neighbours; "
             "a release is calibrated for replace-one, as the workload file says"
         )
-
-
-def check_out(path: Path) -> None:
-    """Refuse an output file that could not be written, before any work is done."""
-    if path.is_dir():
-        raise OptionError(
-            f"'{path}' is a folder, --out names a file", hint=f"for example {path / 'solution.npz'}"
-        )
-    parent = path.parent
-    if not parent.is_dir():
-        raise OptionError(
-            f"cannot write '{path}': there is no folder '{parent}'", hint="make the folder first"
-        )
-    if not os.access(parent, os.W_OK):
-        raise OptionError(f"cannot write '{path}': the folder '{parent}' is not writable")
 
 
 def read_givens(texts: Sequence[str] | None, program: Program, workload: Workload) -> dict[str, Any]:

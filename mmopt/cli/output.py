@@ -25,10 +25,17 @@ def console(stderr: bool = False) -> Console:
 
 
 def show(*parts: object) -> None:
-    """Print tables and texts on stdout; texts are not wrapped, so that they can be copied."""
+    """Print tables and texts on stdout.
+
+    Strings, and texts that say ``no_wrap``, are neither wrapped nor cut, so that they can be copied.
+    """
     out = console()
-    for part in parts:
-        out.print(part, soft_wrap=isinstance(part, str))
+    with out.capture() as captured:
+        for part in parts:
+            whole = isinstance(part, str) or getattr(part, "no_wrap", False)
+            out.print(part, soft_wrap=bool(whole))
+    # Tables are padded to their width, which is noise in a file.
+    typer.echo("\n".join(line.rstrip(" ") for line in captured.get().removesuffix("\n").split("\n")))
 
 
 def show_json(value: Any) -> None:

@@ -57,11 +57,10 @@ class Display:
         p = self._last
         if p is None:
             return f"{self._program}: {seconds:.0f} s, no certified point yet"
-        bound = "no bound" if p.bound is None else f"bound {p.bound:.6g}"
-        gap = "" if p.gap is None else f", gap {p.gap:.1e}"
+        gap = "no bound" if p.gap is None else f"gap {p.gap:.1e}"
         return (
-            f"{p.program} with {p.solver}: {seconds:.0f} s, {p.iterations} iterations, "
-            f"objective {p.objective:.6g}, {bound}{gap} (Ctrl-C keeps this)"
+            f"{p.program}, {p.solver}: {seconds:.0f} s, {p.iterations} iterations, {gap}, "
+            f"objective {p.objective:.6g} (Ctrl-C keeps it)"
         )
 
     def _run(self) -> None:

@@ -22,7 +22,14 @@ from mmopt.cli.options import (
     options_for,
 )
 from mmopt.cli.output import note, show, show_json
-from mmopt.errors import OptionError, PrivacyError
+from mmopt.cli.refusals import (
+    check_confidence,
+    check_folder,
+    check_privacy,
+    check_table,
+    refuse_with_strategy,
+)
+from mmopt.errors import ResultError
 
 if TYPE_CHECKING:
     from mmopt.mechanism import Answers, Plan
@@ -87,14 +94,14 @@ def release(
         "--threads": threads,
     }
     options = options_for(tolerance, time_limit, max_iterations, threads, verbose)
-    _check_folder(out)
-    _check_confidence(confidence)
+    check_folder(out)
+    check_confidence(confidence)
     request = load_request(workload)
     if strategy is not None:
-        _refuse_with_strategy(given_options)
+        refuse_with_strategy(given_options)
         solution = _saved(strategy, request)
-        _check_privacy(request, solution.program, solution.covariance is not None)
-        _check_table(data, request)
+        check_privacy(request, solution.program, solution.covariance is not None)
+        check_table(data, request)
     else:
         solution = _solved(request, data, program, given, solver, options)
     note_neighbours(request)
@@ -126,11 +133,9 @@ def _solved(
     from mmopt.cli.solve import run_solve
 
     program = read_program(name, request.workload)
-    _check_privacy(
-        request, program.name, program.meaning is not None and program.meaning.kind == "covariance"
-    )
+    check_privacy(request, program.name, program.meaning is not None and program.meaning.kind == "covariance")
     givens = read_givens(given, program, request.workload)
-    _check_table(data, request)
+    check_table(data, request)
     solution = run_solve(request.workload, program, solver, givens, options)
     if solution.status.stop == "interrupted":
         # Data was not touched; somebody who stops a release does not want half of one.
@@ -143,7 +148,6 @@ def _solved(
 
 
 def _saved(path: Path, request: Request) -> Solution:
-    from mmopt.errors import ResultError
     from mmopt.results import Solution
 
     solution = Solution.load(path)
@@ -155,56 +159,6 @@ def _saved(path: Path, request: Request) -> Solution:
         )
     note(f"strategy: from '{path}' ({solution.program}, {solution.status.stop})")
     return solution
-
-
-def _refuse_with_strategy(options: dict[str, Any]) -> None:
-    for name, value in options.items():
-        if value is not None and value != []:
-            raise OptionError(
-                f"{name} has no effect with --strategy, which brings a solution",
-                hint=f"leave out {name} or --strategy",
-            )
-
-
-def _check_folder(out: Path) -> None:
-    import os
-
-    if os.path.lexists(out):
-        raise OptionError(
-            f"'{out}' exists already; a release is written to a new folder",
-            hint="name another folder with --out",
-        )
-    if not out.parent.is_dir():
-        raise OptionError(
-            f"cannot create '{out}': there is no folder '{out.parent}'", hint="make the folder first"
-        )
-    if not os.access(out.parent, os.W_OK):
-        raise OptionError(f"cannot create '{out}': the folder '{out.parent}' is not writable")
-
-
-def _check_confidence(confidence: float) -> None:
-    if not 0 < confidence < 1:
-        raise OptionError(f"a confidence lies between 0 and 1, not {confidence:g}", hint="for example 0.95")
-
-
-def _check_privacy(request: Request, program: str, by_targets: bool) -> None:
-    if request.privacy is not None or by_targets:
-        return
-    targets = "every query has a target, but" if request.workload.has_all_targets else "no targets decide it:"
-    raise PrivacyError(
-        f"'{request.path}' has no privacy parameters, and {targets} '{program}' leaves the size of the noise open",
-        hint="add a line such as 'privacy: {epsilon: 1.0, delta: 1.0e-6}' to the workload file",
-    )
-
-
-def _check_table(data: Path, request: Request) -> None:
-    """Refuse a table that is missing or lacks a column, by its header alone."""
-    from mmopt.data.header import table_file
-    from mmopt.data.table import open_columns, reading
-
-    file = table_file(data)
-    with reading(file) as connection:
-        open_columns(connection, file, {a.name: a.column for a in request.workload.domain.attributes})
 
 
 def _measure_and_write(

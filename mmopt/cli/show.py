@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mmopt.cli.options import Given
-from mmopt.cli.output import console, note
+from mmopt.cli.output import note
 from mmopt.cli.output import show as put
 
 if TYPE_CHECKING:
@@ -52,11 +52,14 @@ def show(
     if sizes is not None:
         put("", f"Size for {workload}")
         put_sizes(sizes)
+        for problem in sizes:
+            if problem.refusal is not None:
+                put("", f"'mmopt solve' would refuse it: {problem.refusal}")
 
 
 def _put_program(program: Program) -> None:
     from mmopt.language import check, typeset_text
-    from mmopt.report import givens_table, highlighted, pairs_table
+    from mmopt.report import givens_table, highlighted, pairs_table, paragraphs
 
     checked = check(program)
     rows = [
@@ -69,12 +72,10 @@ def _put_program(program: Program) -> None:
         rows.append(("formulation of", program.formulation_of))
     put(pairs_table([row for row in rows if row[1]]))
     if program.about:
-        put("", program.about)
+        put("", paragraphs(program.about))
     put("", "In formulas", "", typeset_text(checked))
     put("", "What is given", "", givens_table(program))
-    put("", "The program", "")
-    # Program text is never wrapped or cut: it may be copied into a file.
-    console().print(highlighted(program), soft_wrap=True)
+    put("", "The program", "", highlighted(program))
 
 
 def put_sizes(sizes: list[Sizes]) -> None:
@@ -90,5 +91,3 @@ def put_sizes(sizes: list[Sizes]) -> None:
             ("solver", problem.chosen or "none can take it"),
         ]
         put("", pairs_table(rows), "", cones_table(problem), "", solvers_table(problem))
-        if problem.refusal is not None:
-            put("", f"refused: {problem.refusal}")

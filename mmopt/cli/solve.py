@@ -21,6 +21,7 @@ from mmopt.cli.options import (
     options_for,
 )
 from mmopt.cli.output import console, note, show, show_json, stdout_to_stderr
+from mmopt.cli.refusals import check_out
 from mmopt.errors import OptionError
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def solve(
 
     Ctrl-C ends the solve and gives the best certified point so far.
     """
-    from mmopt.cli.inputs import check_out, note_neighbours, read_givens, read_program
+    from mmopt.cli.inputs import note_neighbours, read_givens, read_program
     from mmopt.report import solution_table
     from mmopt.spec import load_request
 

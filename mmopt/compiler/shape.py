@@ -40,15 +40,8 @@ class Line:
 
 def scope_of(checked: Checked, index: str = "") -> Scope:
     """The names of the program with their types, and a family's index."""
-    dims = {n for d in checked.program.givens for dim in d.dims for n in dim.symbols}
-    dims |= {
-        n for let in checked.program.lets if let.declared for dim in let.declared.dims for n in dim.symbols
-    }
-    dims |= {p.name for p in checked.program.parameters if p.declared and p.declared.kind == "dim"}
-    types: dict[str, Type] = dict(checked.types)
-    if index:
-        types[index] = SCALAR
-    return Scope(checked.program.source, types, frozenset(dims))
+    types = {**checked.types, index: SCALAR} if index else checked.types
+    return Scope(checked.program.source, types, checked.scope.dims)
 
 
 def line(checked: Checked, constraint: Constraint) -> Line:

@@ -108,6 +108,11 @@ def _sections(program: Program) -> None:
             )
         if not program.choose:
             _fail(program, "program", "a convex program needs 'choose'", "for example: choose X: psd[n, n]")
+        if program.sense == "maximize":
+            for section in ("certificate", "bound"):
+                if section in dict(program.spans):
+                    message = f"section '{section}' states a lower bound, and this program maximizes"
+                    _fail(program, section, message, "minimize the negative, or leave the section out")
     elif not program.steps:
         _fail(
             program, "program", "a procedure needs 'steps'", "for example: weighting = solve(query_weighting)"

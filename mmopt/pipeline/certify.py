@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from mmopt.compiler import Instance
 from mmopt.language import evaluate, evaluate_ball, violation
 from mmopt.language.numeric import FLOOR, psd_floor
-from mmopt.language.tree import Declaration, Expr
+from mmopt.language.tree import Apply, Declaration, Expr
 
 __all__ = ["FEASIBLE", "Candidate", "bound_of", "candidate", "upper_value"]
 
@@ -30,7 +30,10 @@ CHARGE = 1e-10
 
 @dataclass(frozen=True)
 class Candidate:
-    """A repaired point with its objective (rounded up) and what was wrong before and after."""
+    """A repaired point with its objective and what was wrong before and after.
+
+    The objective is rounded to its worse side: up when it is minimized, down when it is maximized.
+    """
 
     variables: Mapping[str, Array]
     env: Mapping[str, Any]
@@ -73,9 +76,11 @@ def candidate(instance: Instance, values: Mapping[str, Array]) -> Candidate:
         variables = {name: np.asarray(env[name], dtype=float) for name in names}
         finite = all(np.isfinite(v).all() for v in variables.values())
         after = _worst(instance, env) if finite else np.inf
-        objective = np.inf
+        minimized = program.sense == "minimize"
+        objective = np.inf if minimized else -np.inf
         if finite and program.objective is not None:
-            objective = upper_value(program.objective, env)
+            e = program.objective
+            objective = upper_value(e, env) if minimized else -upper_value(Apply("neg", (e,), e.span), env)
     return Candidate(variables, env, objective, before, after)
 
 

@@ -78,6 +78,15 @@ def pick_solver(instance: Instance, name: str | None) -> SolverRow:
     return row
 
 
+def _is_better(found: Candidate, known: Candidate, sense: str) -> bool:
+    """Feasible before infeasible, then by the objective."""
+    if found.is_feasible != known.is_feasible:
+        return found.is_feasible
+    if sense == "minimize":
+        return found.objective < known.objective
+    return found.objective > known.objective
+
+
 @dataclass
 class _Best:
     """The best repaired point and the best bound so far; they may come from different points."""
@@ -96,8 +105,7 @@ class _Best:
             found = candidate(instance, values)
         except np.linalg.LinAlgError:  # a point so far off that no repair exists; the next is better
             return
-        better = self.point is None or found.objective < self.point.objective
-        if better and (found.is_feasible or self.point is None or not self.point.is_feasible):
+        if self.point is None or _is_better(found, self.point, instance.program.sense):
             self.point = found
         bound = bound_of(instance, multipliers)
         if bound is not None and (self.bound is None or bound > self.bound):

@@ -6,7 +6,7 @@ from mmopt.report.forecasts import cones_table, solvers_table
 from mmopt.report.programs import givens_table, highlighted, lines_table, programs_table
 from mmopt.report.sizes import Sizes, SolverSize, sizes_of
 from mmopt.report.solutions import solution_table
-from mmopt.report.style import pairs_table
+from mmopt.report.style import pairs_table, paragraphs
 from mmopt.report.workloads import domain_table, queries_table
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "highlighted",
     "lines_table",
     "pairs_table",
+    "paragraphs",
     "predicted_table",
     "privacy_rows",
     "programs_table",

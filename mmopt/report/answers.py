@@ -76,7 +76,8 @@ def answers_table(
 
 
 def _places(error: float) -> int:
-    """Decimals that show two digits of a standard error, at most six."""
+    """Decimals that show three digits of a standard error, at most six."""
     if not error > 0:
         return 0
-    return max(0, min(6, 1 - math.floor(math.log10(error))))
+    # Rounded first: 9.9999 is shown as 10.0, not as 10.00.
+    return max(0, min(6, 2 - math.floor(math.log10(float(f"{error:.3g}")))))

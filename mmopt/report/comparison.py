@@ -27,7 +27,7 @@ def comparison_report(outcomes: Sequence[Outcome], formulations: dict[str, str] 
     proofs = new_table(
         "program", "solver", "objective", "bound", "gap", "status", right=("objective", "bound", "gap")
     )
-    columns = ("error", "error bound", "rmse", "steps", "compile", "solve")
+    columns = ("error", "error bound", "rmse", "iter.", "compile", "solve")
     costs = new_table("program", "solver", *columns, right=columns)
     notes = []
     for outcome in ordered:
@@ -56,12 +56,12 @@ def comparison_report(outcomes: Sequence[Outcome], formulations: dict[str, str] 
                 f"{outcome.program}: on the common scale of its formulations {figure(solution.value)}"
             )
         notes += [f"{outcome.program}: {warning}" for warning in solution.warnings]
-    parts = [proofs, *([cell(""), costs] if costs.row_count else [])]
-    pairs = [f"{name} is another formulation of {of}" for name, of in base.items() if of]
-    footer = [*(f"({i}) {note}" for i, note in enumerate(notes, 1)), *pairs]
+    footer = [f"({i}) {note}" for i, note in enumerate(notes, 1)]
+    footer += [f"{name} is another formulation of {of}" for name, of in base.items() if of]
     if costs.row_count:
         footer.append(
             "error: total squared error at unit noise and sensitivity 1; error bound: over all strategies; "
             "rmse: per query, unweighted"
         )
-    return Group(*parts, *([cell("")] if footer else []), *map(cell, footer))
+    below = [cell(text) for text in ("", *footer)]
+    return Group(proofs, cell(""), costs, *below) if costs.row_count else Group(proofs, *below)

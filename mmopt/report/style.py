@@ -10,7 +10,18 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-__all__ = ["cell", "counted", "duration", "figure", "gap", "memory", "new_table", "pairs_table", "shortened"]
+__all__ = [
+    "cell",
+    "counted",
+    "duration",
+    "figure",
+    "gap",
+    "memory",
+    "new_table",
+    "pairs_table",
+    "paragraphs",
+    "shortened",
+]
 
 
 def cell(value: object, style: str = "") -> Text:
@@ -29,6 +40,7 @@ def new_table(*columns: str, right: Iterable[str] = (), title: str = "") -> Tabl
         box=box.SIMPLE_HEAD,
         show_edge=False,
         pad_edge=False,
+        collapse_padding=True,
         title=cell(title, "bold") if title else None,
         title_justify="left",
     )
@@ -54,6 +66,20 @@ def pairs_table(rows: Sequence[tuple[str, str]]) -> Table:
     return table
 
 
+def paragraphs(text: str) -> Text:
+    """Prose, to be wrapped to the width of the screen; indented lines stay as they are."""
+    lines: list[str] = []
+    open_line = False
+    for line in text.split("\n"):
+        is_prose = bool(line) and not line[0].isspace()
+        if is_prose and open_line:
+            lines[-1] += f" {line}"
+        else:
+            lines.append(line)
+        open_line = is_prose
+    return cell("\n".join(lines))
+
+
 def figure(value: float | None, digits: int = 6) -> str:
     """A number to so many significant digits; ``-`` for None."""
     return "-" if value is None else f"{value:.{digits}g}"
@@ -71,14 +97,14 @@ def duration(seconds: float) -> str:
     for limit, size, unit in ((120, 1, "s"), (7200, 60, "min"), (172_800, 3600, "h")):
         if seconds < limit:
             return f"{seconds / size:.0f} {unit}"
-    return f"{figure(seconds / 86_400, 3)} days"
+    return f"{seconds / 86_400:,.0f} days"
 
 
 def memory(size: float) -> str:
-    """Bytes in words: ``160 MiB``, ``2.4 GiB``, ``3.1e+06 GiB``."""
+    """Bytes in words: ``160 MiB``, ``2.4 GiB``, ``3,100 GiB``."""
     if size < 2**30:
         return f"{math.ceil(size / 2**20)} MiB"
-    return f"{figure(size / 2**30, 2 if size < 2**40 else 3)} GiB"
+    return f"{size / 2**30:.1f} GiB" if size < 10 * 2**30 else f"{size / 2**30:,.0f} GiB"
 
 
 def counted(number: int, noun: str) -> str:
@@ -90,6 +116,5 @@ def counted(number: int, noun: str) -> str:
 
 
 def shortened(labels: Sequence[str], first: int = 3) -> str:
-    """The first few labels, and how many there are."""
-    shown = ", ".join(labels[:first])
-    return shown if len(labels) <= first else f"{shown}, … ({len(labels):,} in all)"
+    """The first few labels; dots when there are more."""
+    return "; ".join([*labels[:first], *(["…"] if len(labels) > first else [])])

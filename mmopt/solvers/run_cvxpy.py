@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
 from mmopt.compiler import Lowered
 from mmopt.solvers.handover import current
 from mmopt.solvers.options import Clock, Options, Point
+from mmopt.solvers.quiet import quiet_output
 
 __all__ = ["OPTIONS", "points"]
 
@@ -49,9 +52,13 @@ def points(solver: str, lowered: Lowered, options: Options, clock: Clock) -> Ite
 
     used = 0
     for number, factor in enumerate(ROUNDS):
-        chosen = OPTIONS[solver](max(options.tolerance * factor, 1e-12), options)
+        left = options.max_iterations - used if options.max_iterations else None
+        tolerance = max(options.tolerance * factor, 1e-12)
+        chosen = OPTIONS[solver](tolerance, replace(options, max_iterations=left))
         try:
-            with warnings.catch_warnings():
+            # SDPA prints remarks on standard output, whatever it is told.
+            silent = quiet_output() if solver == "SDPA" and not options.verbose else nullcontext()
+            with warnings.catch_warnings(), silent:
                 warnings.simplefilter("ignore")  # "may be inaccurate": every point is certified anyway
                 lowered.problem.solve(solver=solver, verbose=options.verbose, **chosen)
         except (cvxpy.SolverError, ValueError, ArithmeticError) as error:
@@ -64,7 +71,9 @@ def points(solver: str, lowered: Lowered, options: Options, clock: Clock) -> Ite
             yield Point({}, {}, used, word, True, word.split("_")[0])
             return
         variables, multipliers = current(lowered)
-        final = number == len(ROUNDS) - 1 or clock.is_over
-        yield Point(variables, multipliers, used, word, final, "stopped" if clock.is_over else "solved")
+        spent = options.max_iterations is not None and used >= options.max_iterations
+        final = number == len(ROUNDS) - 1 or clock.is_over or spent
+        stop = "stopped" if clock.is_over else "iteration limit" if spent else "solved"
+        yield Point(variables, multipliers, used, word, final, stop)
         if final:
             return

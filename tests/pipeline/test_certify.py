@@ -1,0 +1,157 @@
+"""Scoring a point: repair, feasibility, the objective rounded up, the certificate rounded down."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from cases import random_workload
+from tolerances import ROUNDING
+
+from mmopt import Program, Workload
+from mmopt.compiler import Instance, bind, scale
+from mmopt.pipeline.certify import FEASIBLE, Candidate, bound_of, candidate
+from mmopt.pipeline.convex import _Best
+from mmopt.solvers import Point
+
+
+def instance(rows: np.ndarray, program: str = "l2_strategy") -> Instance:
+    return bind(Program.load(program), Workload.from_matrix(rows, targets=np.ones(len(rows))))
+
+
+def test_a_feasible_point_stays_where_it_is() -> None:
+    found = candidate(instance(np.tri(4)), {"X": np.eye(4)})
+    assert found.variables["X"] == pytest.approx(np.eye(4), abs=0)
+    assert found.before == found.after == 0.0
+    assert found.is_feasible
+    assert 10.0 <= found.objective <= 10.0 * (1 + ROUNDING)
+
+
+@pytest.mark.parametrize("size", [1e-6, 0.7, 3.0, 1e6])
+def test_the_repair_scales_and_fills_the_diagonal(size: float, rng: np.random.Generator) -> None:
+    rows = rng.normal(size=(6, 4))
+    found = candidate(instance(np.tri(4)), {"X": size * rows.T @ rows})
+    assert found.is_feasible
+    assert np.diag(found.variables["X"]) == pytest.approx(np.ones(4), abs=ROUNDING)
+
+
+def test_a_tiny_negative_eigenvalue_is_lifted_and_charged() -> None:
+    vectors = np.linalg.qr(np.random.default_rng(1).normal(size=(4, 4)))[0]
+    x = (vectors * [1.0, 0.5, 0.2, -1e-9]) @ vectors.T
+    found = candidate(instance(np.tri(4)), {"X": x})
+    assert found.before == pytest.approx(1e-9, rel=1e-3)
+    assert found.is_feasible and np.isfinite(found.objective)
+    assert np.linalg.eigvalsh(found.variables["X"])[0] > 0
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_point_that_is_no_number_is_never_feasible(bad: float) -> None:
+    x = np.eye(3)
+    x[1, 1] = bad
+    try:
+        found = candidate(instance(np.tri(3)), {"X": x})
+    except np.linalg.LinAlgError:
+        return
+    assert not found.is_feasible
+
+
+def test_the_objective_is_rounded_up_and_the_bound_down() -> None:
+    """Against exact rational arithmetic: the trace of W X⁻¹ Wᵀ for a diagonal X, and W = identity."""
+    n = 6
+    x = np.diag(np.random.default_rng(2).uniform(0.1, 1.0, size=n))
+    x[0, 0] = 1.0
+    for program in ("l2_strategy", "l2_strategy_lmi"):
+        inst = instance(np.eye(n), program)
+        found = candidate(inst, {"X": x, "u": np.ones(n)})
+        kept = found.variables["X"]
+        assert np.array_equal(kept, np.diag(np.diag(kept)))
+        exact = sum(1 / Fraction(float(v)) for v in np.diag(kept))
+        assert Fraction(found.objective) >= exact
+        assert found.objective <= float(exact) * (1 + 1e-11)
+        # For W = I the certificate is (Σ √d)² / Σ d, which is n at uniform multipliers.
+        bound = bound_of(inst, {"sensitivity": np.full(n, 0.3)})
+        assert bound is not None and n * (1 - 1e-11) <= bound <= n
+
+
+def test_bounds_at_multipliers_that_say_nothing() -> None:
+    inst = instance(np.tri(4))
+    for multipliers in (
+        {},
+        {"sensitivity": np.zeros(4)},
+        {"sensitivity": -np.ones(4)},
+        {"sensitivity": np.ones(3)},
+        {"sensitivity": np.array([1.0, np.nan, 1.0, 1.0])},
+        {"sensitivity": np.array([1.0, np.inf, 1.0, 1.0])},
+        {"sensitivty": np.ones(4)},
+    ):
+        assert bound_of(inst, multipliers) == 0.0
+
+
+def test_negative_multipliers_are_clipped(rng: np.random.Generator) -> None:
+    inst = instance(np.tri(4))
+    d = rng.normal(size=4)
+    d[0] = 1.0
+    assert bound_of(inst, {"sensitivity": d}) == bound_of(inst, {"sensitivity": np.maximum(d, 0.0)})
+
+
+def test_the_length_of_the_multipliers_does_not_matter(rng: np.random.Generator) -> None:
+    w = random_workload(rng)
+    inst = bind(Program.load("fitness_for_use"), w)
+    p, q = rng.uniform(size=w.n), rng.uniform(size=w.m)
+    one = bound_of(inst, {"privacy": p, "accuracy": q})
+    other = bound_of(inst, {"privacy": 1e3 * p, "accuracy": 1e-4 * q})
+    assert one == pytest.approx(other, rel=1e-9)
+
+
+def test_uniform_multipliers_give_the_singular_value_bound(rng: np.random.Generator) -> None:
+    w = random_workload(rng)
+    bound = bound_of(bind(Program.load("l2_strategy"), w), {"sensitivity": np.ones(w.n)})
+    assert bound == pytest.approx(np.linalg.svd(w.matrix, compute_uv=False).sum() ** 2 / w.n, rel=1e-9)
+
+
+def test_a_program_without_a_certificate_has_no_bound() -> None:
+    text = Program.load("l2_strategy").text
+    program = Program.parse(text[: text.index("certificate")])
+    assert bound_of(bind(program, Workload.from_matrix(np.tri(3))), {"sensitivity": np.ones(3)}) is None
+
+
+NO_REPAIR = Program.parse(
+    """\
+program own
+title "own"
+source "none"
+class convex
+given
+    W: matrix[r, n] = workload.root
+choose
+    X: psd[n, n]
+minimize
+    trace(W @ inv(X) @ W.T)
+subject to
+    sensitivity: diag(X) <= 1
+strategy
+    factor(X) norm 2
+"""
+)
+
+
+def test_a_feasible_point_replaces_an_infeasible_one_with_a_lower_objective() -> None:
+    inst = bind(NO_REPAIR, Workload.from_matrix(np.eye(3)))
+    _, scaling = scale(inst)
+    best = _Best()
+    for size in (1.5, 0.5, 0.25, 2.0):
+        best.offer(inst, Point({"X": size * np.eye(3)}, {}, 1, "", False), scaling)
+    assert best.point is not None and best.point.is_feasible
+    assert best.point.objective == pytest.approx(6.0)
+
+
+def test_a_constraint_may_be_missed_by_rounding_only() -> None:
+    inst = bind(NO_REPAIR, Workload.from_matrix(np.eye(3)))
+    for size, holds in ((1 + FEASIBLE / 2, True), (1 + 2 * FEASIBLE, False)):
+        assert candidate(inst, {"X": size * np.eye(3)}).is_feasible is holds
+
+
+def test_infeasible_by_an_infinite_objective() -> None:
+    assert not Candidate({}, {}, np.inf, 0.0, 0.0).is_feasible
+    assert not Candidate({}, {}, -np.inf, 0.0, 0.0).is_feasible
