@@ -139,11 +139,17 @@ def _given(
             where=program.source.locate(d.span),
             hint=f"pass it: givens={{'{d.name}': …}} or --given {d.name}=FILE",
         )
+    return _fitted(program, d, _numbers(f"the given '{d.name}'", value), env)
+
+
+def _numbers(what: str, value: Any) -> Array:
     try:
-        array = np.array(value, dtype=float)
-    except (TypeError, ValueError):
-        raise OptionError(f"the given '{d.name}' is not an array of numbers") from None
-    return _fitted(program, d, array, env)
+        array = np.array(value)
+        if array.dtype.kind in "biuf":
+            return array.astype(float)
+    except (TypeError, ValueError):  # rows of unequal length
+        pass
+    raise OptionError(f"{what} is neither a number nor an array of numbers")
 
 
 def _fitted(program: Program, d: Declaration, array: Array, env: dict[str, Any]) -> Any:
@@ -178,7 +184,10 @@ def _parameter(parameter: Assignment, passed: Mapping[str, Any], env: Mapping[st
     value = passed.get(parameter.name, None)
     if value is None:
         value = evaluate(parameter.expr, env)
-    number = float(np.asarray(value, dtype=float))
+    array = _numbers(f"the parameter '{parameter.name}'", value)
+    if array.ndim or not np.isfinite(array):
+        raise OptionError(f"the parameter '{parameter.name}' is one finite number, not {value}")
+    number = float(array)
     whole = parameter.declared is not None and parameter.declared.kind == "dim"
     if whole and (number != int(number) or number < 1):
         raise OptionError(f"the parameter '{parameter.name}' is a dimension, not {number:g}")

@@ -151,11 +151,8 @@ def cones(checked: Checked, sizes: Mapping[str, int]) -> list[Cone]:
     for expr, origin, index in _expressions(checked):
         scope = scope_of(checked, index)
         traces, nodes = curved_nodes(expr, scope)
-        for inner, left, right in traces:
-            side = infer(inner, scope).dims[0].value(sizes)
-            ends = infer((right or left)[-1], scope).dims if (right or left) else ()
-            width = min(ends[-1].value(sizes), side) if ends else side
-            out.append(Cone("psd", side + width, 1, origin))
+        for found in traces:
+            out.append(Cone("psd", sum(_trace_block(found, scope, sizes)), 1, origin))
         for node in nodes:
             if node not in seen:
                 seen.append(node)
@@ -194,10 +191,24 @@ def variables(checked: Checked, sizes: Mapping[str, int]) -> int:
         total += (
             side * (side + 1) // 2 if d.kind in ("psd", "symmetric") else _rows(checked.types[d.name], sizes)
         )
+    seen: list[Apply] = []
     for expr, _, index in _expressions(checked):
         scope = scope_of(checked, index)
         traces, nodes = curved_nodes(expr, scope)
-        sides = [infer((r or lft)[-1], scope).dims[-1].value(sizes) for _, lft, r in traces if (r or lft)]
-        sides += [infer(n, scope).dims[0].value(sizes) for n in nodes]
-        total += sum(s * (s + 1) // 2 for s in sides)
+        widths = [_trace_block(found, scope, sizes)[1] for found in traces]
+        for node in nodes:
+            if node not in seen:
+                seen.append(node)
+                widths.append(infer(node, scope).dims[0].value(sizes))
+        total += sum(w * (w + 1) // 2 for w in widths)
     return total
+
+
+def _trace_block(
+    found: tuple[Expr, list[Expr], list[Expr]], scope: Scope, sizes: Mapping[str, int]
+) -> tuple[int, int]:
+    """Sides of F and of T in the block [[F, M], [Mᵀ, T]] of ``trace(L @ inv(F) @ R)``."""
+    inner, left, right = found
+    side = infer(inner, scope).dims[0].value(sizes)
+    ends = infer((right or left)[-1], scope).dims if (right or left) else ()
+    return side, min(ends[-1].value(sizes), side) if ends else side

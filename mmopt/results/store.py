@@ -85,7 +85,8 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
     if not path.is_file():
         raise ResultError(f"there is no saved solution '{path}'")
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        # Opened here: np.load leaves a file open that it cannot read.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         saved = json.loads(bytes(arrays.pop(RECORD)).decode())
         version, record = saved["format"], _decode(saved["record"])

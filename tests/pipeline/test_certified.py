@@ -1,4 +1,4 @@
-"""Every shipped program with every solver that has its cones: what is claimed holds, on cases that are hard."""
+"""Every shipped program with every solver that has its cones: what is claimed holds, on hard cases too."""
 
 from __future__ import annotations
 

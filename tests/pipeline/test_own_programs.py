@@ -41,7 +41,8 @@ def own(*changes: tuple[str, str]) -> Program:
 NO_REPAIR = ("repair\n    X = X / max(diag(X))\n", "")
 CERTIFICATE = (
     "norm 2\n",
-    "norm 2\ncertificate d: vector[n] >= 0 from dual(sensitivity)\n    nuclear(W @ diag(sqrt(d)))**2 / sum(d)\n",
+    "norm 2\ncertificate d: vector[n] >= 0 from dual(sensitivity)\n"
+    "    nuclear(W @ diag(sqrt(d)))**2 / sum(d)\n",
 )
 BOUND = ("norm 2\n", "norm 2\nbound\n    l2_strategy\n")
 

@@ -1,0 +1,86 @@
+"""Tiny workloads and tables, and a way to run the command line on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from mmopt.cli.app import build
+
+DOMAIN = """\
+domain:
+  sex: {values: [F, M]}
+  age: {bins: [0, 18, 65, 115]}
+"""
+TOTAL_ERROR = f"""{DOMAIN}workload:
+  - name: by sex
+    marginal: [sex]
+  - name: up to an age
+    product: {{age: prefix}}
+    weight: 2.0
+privacy: {{epsilon: 1.0, delta: 1.0e-6}}
+"""
+TARGETS = f"""{DOMAIN}workload:
+  - {{name: by sex, marginal: [sex], max_variance: 100.0}}
+  - {{name: cells, marginal: [sex, age], max_variance: 200.0}}
+"""
+PEOPLE = "sex,age\n" + "F,30\n" * 500 + "M,12\n" * 300 + "M,70\n" * 7
+
+
+@dataclass(frozen=True)
+class Done:
+    status: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Done]
+
+
+def invoke(*arguments: object) -> Done:
+    result = CliRunner().invoke(build(), [str(a) for a in arguments], catch_exceptions=False)
+    assert "Traceback" not in result.output
+    return Done(result.exit_code, result.stdout, result.stderr)
+
+
+@pytest.fixture(scope="session")
+def run() -> Run:
+    return invoke
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder, the current one, with two workloads and a table."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "total.yaml").write_text(TOTAL_ERROR, encoding="utf-8")
+    (tmp_path / "targets.yaml").write_text(TARGETS, encoding="utf-8")
+    (tmp_path / "people.csv").write_text(PEOPLE, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def refused(files: Path, run: Run) -> Callable[..., str]:
+    """Run a command that must be refused with status 2, print no result and write nothing; its message."""
+
+    def check(*arguments: object) -> str:
+        before = sorted(path.name for path in files.iterdir())
+        done = run(*arguments)
+        assert (done.status, done.out) == (2, ""), done
+        assert sorted(path.name for path in files.iterdir()) == before
+        return "\n".join(line for line in done.err.splitlines() if not line.startswith("program: "))
+
+    return check
+
+
+@pytest.fixture(scope="session")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The solution of total.yaml, saved by ``mmopt solve --out``."""
+    folder = tmp_path_factory.mktemp("saved")
+    (folder / "total.yaml").write_text(TOTAL_ERROR, encoding="utf-8")
+    done = invoke("solve", folder / "total.yaml", "--out", folder / "total.npz")
+    assert done.status == 0, done
+    return folder / "total.npz"

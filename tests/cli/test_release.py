@@ -1,0 +1,242 @@
+"""``mmopt release`` from end to end, and everything that it refuses."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmopt.mechanism.folder import ANSWERS_FILE, MANIFEST_FILE
+
+TRUTH = {"sex=F": 500, "sex=M": 307, "age < 18": 300, "age < 65": 800}
+FACTS = "not private, for you alone: 807 rows in the table, none dropped\n"
+
+
+def answers(folder: Path) -> dict[str, dict[str, float]]:
+    with (folder / ANSWERS_FILE).open(encoding="utf-8", newline="") as lines:
+        return {
+            r["label"]: {k: float(v) for k, v in r.items() if k not in ("query", "label")}
+            for r in csv.DictReader(lines)
+        }
+
+
+def leaves(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return [leaf for item in value.values() for leaf in leaves(item)]
+    return [leaf for item in value for leaf in leaves(item)] if isinstance(value, list) else [value]
+
+
+def test_release_with_real_noise(run: Any, files: Path) -> None:
+    done = run("release", "total.yaml", "people.csv", "--out", "out")
+    assert done.status == 0, done
+    assert max(map(len, done.out.splitlines())) <= 80
+    assert done.err.endswith(FACTS) and "in the table" not in done.out, (
+        "facts about the data go to stderr alone"
+    )
+    found = answers(files / "out")
+    # Six standard errors of discrete Gaussian noise: missed once in 10^8 runs.
+    for label, count in TRUTH.items():
+        assert abs(found[label]["estimate"] - count) < 6 * found[label]["standard_error"]
+    manifest = json.loads((files / "out" / MANIFEST_FILE).read_text(encoding="utf-8"))
+    assert manifest["private"] is True and manifest["program"]["name"] == "l2_strategy"
+    assert manifest["solution"]["bound"] <= manifest["solution"]["objective"]
+    assert manifest["workload_file"]["name"] == "total.yaml"
+    assert 807 not in leaves(manifest), "no exact fact about the data is published"
+    shown = " ".join(done.out.split())
+    for words in (
+        "epsilon = 1 at delta = 1e-06",
+        "neighbours add-remove: tables that differ by one row added or removed",
+        "theorem discrete Gaussian is rho-zCDP",
+        "standard error of queries least root mean square largest",
+        "query answer ± error 95% interval",
+        "5 answers: out/answers.csv",
+    ):
+        assert words in shown, words
+
+
+def test_simulated_release_repeats_and_is_marked(run: Any, files: Path, saved: Path) -> None:
+    arguments = (
+        "release",
+        "total.yaml",
+        "people.csv",
+        "--strategy",
+        saved,
+        "--simulate",
+        7,
+        "--confidence",
+        "0.5",
+    )
+    first, second = run(*arguments, "--out", "a"), run(*arguments, "--out", "b")
+    assert first.status == second.status == 0
+    assert first.err == f"strategy: from '{saved}' (l2_strategy, gap reached)\n{FACTS}"
+    assert "SIMULATED NOISE: these answers are not private and must not be published" in first.out
+    assert "50% interval" in first.out
+    assert (files / "a" / ANSWERS_FILE).read_bytes() == (files / "b" / ANSWERS_FILE).read_bytes()
+    manifest = json.loads((files / "a" / MANIFEST_FILE).read_text(encoding="utf-8"))
+    assert (manifest["private"], manifest["simulation_seed"]) == (False, 7)
+
+
+def test_release_as_json(run: Any, files: Path, saved: Path) -> None:
+    done = run("release", "total.yaml", "people.csv", "--strategy", saved, "--simulate", 7, "--json")
+    found = json.loads(done.out)
+    assert found["out"] == "release" and Path(found["files"]["answers"]).is_file()
+    assert found.keys() >= {"private", "privacy", "noise", "accuracy", "program", "solution"}
+    assert done.err.endswith("SIMULATED NOISE: these answers are not private and must not be published\n")
+
+
+def test_targets_set_the_noise_without_privacy_parameters(run: Any, files: Path) -> None:
+    done = run("release", "targets.yaml", "people.csv", "--out", "out")
+    assert done.status == 0, done
+    assert "set by the targets (max_variance)" in done.out
+    found = answers(files / "out")
+    assert found["sex=F"]["standard_error"] <= 10.0
+    assert all(row["standard_error"] <= 200.0**0.5 for row in found.values())
+
+
+def test_targets_that_cost_too_much_are_refused_before_data_is_read(run: Any, files: Path) -> None:
+    text = (files / "targets.yaml").read_text(encoding="utf-8")
+    (files / "targets.yaml").write_text(f"{text}privacy: {{rho: 0.001}}\n", encoding="utf-8")
+    # A row without a cell would be refused too, were it read.
+    (files / "people.csv").write_text("sex,age\nX,-1\n", encoding="utf-8")
+    done = run("release", "targets.yaml", "people.csv", "--out", "out")
+    assert (done.status, done.out) == (2, "")
+    error = done.err.split("\n", 1)[1]
+    assert error.startswith("error: the targets cost rho 0.0")
+    assert ", privacy allows rho 0.001\n  multiply every max_variance by " in error
+    assert not (files / "out").exists()
+
+
+def test_dropped_rows_are_told_to_the_owner_only(run: Any, files: Path, saved: Path) -> None:
+    text = (files / "total.yaml").read_text(encoding="utf-8")
+    (files / "total.yaml").write_text(
+        text.replace("values: [F, M]", "values: [F, M], outside: drop"), encoding="utf-8"
+    )
+    (files / "people.csv").write_text("sex,age\nF,30\nX,30\nX,20\n", encoding="utf-8")
+    done = run("release", "total.yaml", "people.csv", "--simulate", 1, "--out", "out")
+    assert done.status == 0, done
+    assert done.err.endswith("not private, for you alone: 3 rows in the table, dropped 2 by 'sex'\n")
+    assert "dropped" not in (files / "out" / MANIFEST_FILE).read_text(encoding="utf-8")
+
+
+def test_rows_without_a_cell_are_refused(files: Path, run: Any, saved: Path) -> None:
+    (files / "people.csv").write_text("sex,age\nF,30\nX,30\n", encoding="utf-8")
+    done = run("release", "total.yaml", "people.csv", "--strategy", saved, "--out", "out")
+    assert done.status == 2 and not (files / "out").exists()
+    assert "error: people.csv: rows without a cell, of 2:" in done.err
+
+
+def test_a_strategy_of_another_workload_is_refused(refused: Any, saved: Path) -> None:
+    message = refused("release", "targets.yaml", "people.csv", "--strategy", saved)
+    assert message.startswith(f"error: '{saved}' was solved for another workload: its hash is ")
+    assert message.endswith("…\n  solve this one: mmopt solve targets.yaml --out FILE.npz")
+
+
+def test_release_refuses_before_any_work(refused: Any, files: Path, saved: Path) -> None:
+    no_privacy = (files / "total.yaml").read_text(encoding="utf-8").split("privacy:")[0]
+    (files / "open.yaml").write_text(no_privacy, encoding="utf-8")
+    (files / "broken.npz").write_bytes(b"no archive")
+    (files / "short.csv").write_text("sex,height\nF,1\n", encoding="utf-8")
+    (files / "people.txt").write_text("sex,age\n", encoding="utf-8")
+    (files / "there").mkdir()
+    table = "people.csv"
+    cases: list[tuple[list[object], str]] = [
+        (
+            ["open.yaml", table],
+            "error: 'open.yaml' has no privacy parameters, and 'l2_strategy' does not set the noise by targets\n"
+            "  add a line such as 'privacy: {epsilon: 1.0, delta: 1.0e-6}' to the workload file",
+        ),
+        (
+            ["targets.yaml", table, "--program", "l2_strategy"],
+            "error: 'targets.yaml' has no privacy parameters, and 'l2_strategy' does not set the noise by "
+            "targets\n  add a line such as 'privacy: {epsilon: 1.0, delta: 1.0e-6}' to the workload file",
+        ),
+        (["total.yaml", "peple.csv"], "error: peple.csv: no such file\n  did you mean 'people.csv'?"),
+        (
+            ["total.yaml", "short.csv"],
+            "error: short.csv: no column 'age' (attribute 'age')\n  the table has: sex, height",
+        ),
+        (
+            ["total.yaml", "people.txt"],
+            "error: people.txt: unknown extension '.txt'\n  known: .csv, .csv.gz, .tsv, .tsv.gz, .parquet",
+        ),
+        (
+            ["total.yaml", table, "--out", "there"],
+            "error: 'there' exists already; a release is written to a new folder\n"
+            "  name another folder with --out",
+        ),
+        (
+            ["total.yaml", table, "--out", "no/out"],
+            "error: cannot write 'no/out': there is no folder 'no'\n  make the folder first",
+        ),
+        (
+            ["total.yaml", table, "--confidence", "95"],
+            "error: a confidence lies between 0 and 1, not 95\n  for example 0.95",
+        ),
+        (
+            ["total.yaml", table, "--strategy", saved, "--solver", "scs"],
+            "error: --solver has no effect with --strategy, which brings a solution\n"
+            "  leave out --solver or --strategy",
+        ),
+        (["total.yaml", table, "--strategy", "no.npz"], "error: there is no saved solution 'no.npz'"),
+        (
+            ["total.yaml", table, "--strategy", "broken.npz"],
+            "error: 'broken.npz' is not a saved solution\n  save one with --out or Solution.save",
+        ),
+    ]
+    for arguments, message in cases:
+        assert refused("release", *arguments) == message
+
+
+@pytest.mark.parametrize("command", ["check", "solve", "compare", "release"])
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"domain: {a: {values: [\xff]}}", "error: bad.yaml:1:23: byte 0xFF is not valid UTF-8\n"),
+        (b"", "error: bad.yaml:1:1: the workload file is empty"),
+        (b"domain: {a: {values: [x, y]}}\nworkload: [{marginal: [b]}]\n", "error: bad.yaml:2:24: "),
+        (b"domain: {a: {values: [x, y]}}\nworkload: []\n", "error: bad.yaml:2:11: "),
+        (
+            b"domain: {a: {values: [x, y]}}\nworkload: [{marginal: [a], max_variance: 0}]\n",
+            "error: bad.yaml:2:42: ",
+        ),
+        (b"[" * 100_000, "error: bad.yaml:1:"),
+        (
+            b"domain: {a: {values: [x, y]}}\nworkload: [{marginal: [a]}]\n"
+            b"privacy: {epsilon: 0, delta: 0.1}\n",
+            "error: bad.yaml:3:20: ",
+        ),
+        (b"#" * 10_000_000, "error: the workload file 'bad.yaml' is longer than 2 MiB\n"),
+    ],
+    ids=["latin-1", "empty", "no attribute", "no query", "zero target", "deep", "no epsilon", "long"],
+)
+def test_bad_workload_files(refused: Any, files: Path, command: str, content: bytes, message: str) -> None:
+    (files / "bad.yaml").write_bytes(content)
+    table = ["people.csv"] if command == "release" else []
+    assert refused(command, "bad.yaml", *table).startswith(message)
+
+
+@pytest.mark.parametrize("command", ["check", "show", "solve"])
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"program p\xff", "error: bad.program:1:10: the byte 0xff is not UTF-8\n"),
+        (b"", "error: bad.program:1:1: "),
+        (b"program p\nminimise\n    1\n", "error: bad.program:2:1: "),
+        (
+            b"program p\nchoose\n    x: scalar\nminimize\n    " + b"(" * 100 + b"x" + b")" * 100,
+            "error: bad.program:5:",
+        ),
+        (
+            b"#" * 10_000_000,
+            "error: bad.program:1:1: a program file of 10000000 bytes; at most 200000 are read\n",
+        ),
+    ],
+    ids=["latin-1", "empty", "no section", "deep", "long"],
+)
+def test_bad_program_files(refused: Any, files: Path, command: str, content: bytes, message: str) -> None:
+    (files / "bad.program").write_bytes(content)
+    arguments = ["total.yaml", "--program", "bad.program"] if command == "solve" else ["bad.program"]
+    assert refused(command, *arguments).startswith(message)

@@ -1,0 +1,107 @@
+"""``mmopt show`` and ``mmopt check``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmopt.language import Program, program_names
+
+
+@pytest.mark.parametrize("name", program_names())
+def test_show_every_shipped_program(run: Any, name: str) -> None:
+    done = run("show", name)
+    program = Program.load(name)
+    assert (done.status, done.err) == (0, "")
+    assert program.text.rstrip() in done.out, "the text can be copied into a file"
+    assert all(d.source in done.out for d in program.givens)
+    assert run("show", name, "--latex").out.startswith("\\begin{aligned}\n")
+
+
+@pytest.mark.parametrize("name", program_names())
+def test_show_with_a_workload(run: Any, files: Path, name: str) -> None:
+    done = run("show", name, "--workload", files / "targets.yaml")
+    assert (done.status, done.err) == (0, "")
+    assert "Size for" in done.out and "n = 6" in done.out
+    step = "query_weighting (step 'weighting')" if name == "eigen_design" else name
+    assert f"problem     {step}\n" in done.out
+    psd = name not in ("eigen_design", "query_weighting")
+    assert ("lacks the psd cone" in done.out) == psd and ("lacks the second-order cone" in done.out) != psd
+
+
+def test_show_reports_what_would_be_refused(run: Any, files: Path) -> None:
+    (files / "large.yaml").write_text(
+        "domain: {a: {range: [0, 1024], width: 1}}\nworkload: [{product: {a: prefix}}]\n", encoding="utf-8"
+    )
+    done = run("show", "l2_strategy_lmi", "--workload", "large.yaml")
+    assert done.status == 0
+    assert "'mmopt solve' would refuse it: 'l2_strategy_lmi' with " in done.out
+
+
+def test_check_a_workload(run: Any, files: Path) -> None:
+    done = run("check", "total.yaml")
+    assert (done.status, done.err) == (0, "")
+    assert max(map(len, done.out.splitlines())) <= 80
+    lines = [" ".join(line.split()) for line in done.out.splitlines()]
+    assert lines[0] == "total.yaml: 5 queries over 6 cells"
+    for line in (
+        "sex sex 2 values F; M refuse",
+        "cells 2 x 3 = 6",
+        "by sex 2 1 none sex=F; sex=M",
+        "up to an age 3 2 none age < 18; age < 65; …",
+        "privacy epsilon = 1, delta = 1e-06",
+        "neighbours add-remove",
+        "default program l2_strategy: not every query has a target, so total error is",
+    ):
+        assert line in lines, line
+    assert "order row-major, last attribute fastest: cell 0 is (F, [0, 18))" in " ".join(lines)
+
+
+def test_check_says_why_the_default_program_is_what_it_is(run: Any, files: Path) -> None:
+    text = " ".join(run("check", "targets.yaml").out.split())
+    assert "default program fitness_for_use: every query has a target (max_variance)" in text
+    assert "privacy not given" in text
+
+
+def test_check_prints_the_order_of_cells(run: Any, files: Path) -> None:
+    assert run("check", "total.yaml", "--cells").out == (
+        "# cells in row-major order: the last attribute varies fastest\n"
+        "cell\tsex\tage\n"
+        "0\tF\t[0, 18)\n1\tF\t[18, 65)\n2\tF\t[65, 115)\n3\tM\t[0, 18)\n4\tM\t[18, 65)\n5\tM\t[65, 115)\n"
+    )
+
+
+@pytest.mark.parametrize("name", program_names())
+def test_check_every_shipped_program(run: Any, name: str) -> None:
+    done = run("check", name, "--instances", "1")
+    assert (done.status, done.err) == (0, ""), done
+    if Program.load(name).certificate is None:
+        assert f"'{name}' has no certificate of its own" in done.out
+    else:
+        assert f"weak duality of '{name}' holds" in done.out and "seed" in done.out
+        assert "sensitivity" in done.out or "privacy" in done.out
+
+
+def test_check_finds_a_wrong_certificate(run: Any, files: Path) -> None:
+    text = Program.load("l2_strategy").text
+    assert text.count("**2 / sum(d)") == 1
+    (files / "own.program").write_text(text.replace("**2 / sum(d)", "**2 / sum(d) * 2"), encoding="utf-8")
+    done = run("check", "own.program", "--seed", "1", "--instances", "1")
+    assert done.status == 2
+    assert "the certificate of 'l2_strategy' is not a lower bound" in done.out
+    assert done.err.startswith("error: the certificate of 'l2_strategy' is not a lower bound: instance 0 (")
+    assert done.err.endswith("\n  repeat this test with --seed 1 --instances 1\n")
+
+
+def test_check_refuses(refused: Any) -> None:
+    assert refused("check", "l2_strat") == (
+        "error: there is no workload file and no program 'l2_strat'\n  did you mean 'l2_strategy'?"
+    )
+    assert refused("check", "totl.yaml") == (
+        "error: there is no workload file 'totl.yaml'\n  did you mean 'total.yaml'?"
+    )
+    assert refused("check", "l2_strategy", "--cells") == (
+        "error: --cells lists the cells of a workload file, and 'l2_strategy' is a program"
+    )

@@ -1,0 +1,215 @@
+"""``mmopt solve`` and ``mmopt compare``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mmopt.language import Program, program_names
+from mmopt.queries import Workload
+from mmopt.results import Solution
+
+KEYS = {
+    "program", "solver", "status", "objective", "bound", "gap", "error", "error_bound", "error_gap",
+    "sensitivity", "rmse", "seconds",
+}  # fmt: skip
+
+
+def test_solve_says_which_program_and_why(run: Any, files: Path) -> None:
+    done = run("solve", "targets.yaml")
+    assert done.status == 0
+    assert done.err == (
+        "program: fitness_for_use, by default: every query has a target (max_variance) "
+        "(choose another with --program)\n"
+    )
+    assert max(map(len, done.out.splitlines())) <= 80
+    names = [line.split("  ")[0] for line in done.out.splitlines()]
+    assert {"program", "status", "objective", "bound", "gap", "privacy cost", "rmse"} <= set(names)
+
+
+def test_json_is_one_object_with_the_figures(run: Any, files: Path) -> None:
+    done = run("solve", "total.yaml", "--program", "query_weighting", "--json", "--verbose", "--threads", "1")
+    found = json.loads(done.out)
+    assert (done.status, done.err.startswith("program: ")) == (0, False)
+    assert found.keys() >= KEYS and found["seconds"].keys() == {"compile", "solve", "total"}
+    assert found["bound"] <= found["objective"] and found["error_bound"] <= found["error"]
+
+
+def test_saved_solution_is_the_printed_one(saved: Path) -> None:
+    solution = Solution.load(saved)
+    assert solution.program == "l2_strategy" and solution.gap is not None and solution.gap < 1e-6
+    assert solution.workload_hash == Workload.load(saved.with_name("total.yaml")).hash
+
+
+@pytest.mark.parametrize("name", program_names())
+def test_dry_run_solves_nothing(run: Any, files: Path, name: str) -> None:
+    done = run("solve", "targets.yaml", "--program", name, "--dry-run")
+    assert (done.status, done.err) == (0, "")
+    assert done.out.startswith("8 queries over 6 cells; nothing is solved\n")
+    found = json.loads(run("solve", "targets.yaml", "--program", name, "--dry-run", "--json").out)
+    (problem,) = found["problems"]
+    assert found["program"] == name and problem["refusal"] is None and problem["dims"]["n"] == 6
+    assert {s["name"] for s in problem["solvers"]} >= {"clarabel", "scs", problem["solver"]}
+    assert all(c["size"] > 0 and c["count"] > 0 for c in problem["cones"])
+
+
+def test_dry_run_refuses_what_is_too_large(run: Any, files: Path) -> None:
+    workload = "domain: {a: {range: [0, 1024], width: 1}}\nworkload: [{product: {a: prefix}}]\n"
+    (files / "large.yaml").write_text(workload, encoding="utf-8")
+    done = run("solve", "large.yaml", "--program", "l2_strategy_lmi", "--dry-run", "--json")
+    assert done.status == 2
+    (problem,) = json.loads(done.out)["problems"]
+    assert done.err == f"error: {problem['refusal']}\n"
+    assert problem["solver"] is None and "GiB of memory; the limit here is" in problem["refusal"]
+
+
+def test_givens(run: Any, files: Path, refused: Any) -> None:
+    def objective(value: str) -> float:
+        arguments = ("--program", "query_weighting", "--given", value, "--json")
+        done = run("solve", "total.yaml", *arguments)
+        assert done.status == 0, done
+        return float(json.loads(done.out)["objective"])
+
+    # The design queries: the given of query_weighting that is not the workload's root.
+    (name,) = (d.name for d in Program.load("query_weighting").givens if d.source != "workload.root")
+    np.save(files / "eye.npy", np.eye(6))
+    np.savetxt(files / "eye.csv", np.eye(6), delimiter=",")
+    values = [objective(f"{name}={value}") for value in ("identity", "eye.npy", "eye.csv")]
+    assert values[0] == values[1] == values[2]
+
+    def message(*givens: str) -> str:
+        given = [text for value in givens for text in ("--given", value)]
+        return str(refused("solve", "total.yaml", "--program", "query_weighting", *given))
+
+    (files / "text.csv").write_text("a,b\n1,2\n", encoding="utf-8")
+    (files / "empty.csv").write_text("\n", encoding="utf-8")
+    (files / "text.npy").write_text("no array", encoding="utf-8")
+    assert message(name) == f"error: --given is '{name}', expected NAME=VALUE\n  for example --given Q=haar"
+    assert message("Z=haar").startswith("error: 'query_weighting' has no given 'Z'\n  known: ")
+    assert message(f"{name}=haar", f"{name}=haar").startswith("error: the Haar wavelet needs a power of two")
+    assert message(f"{name}=identity", f"{name}=identity") == (
+        f"error: the given '{name}' is passed twice\n  keep one of them"
+    )
+    assert message(f"{name}=har") == (
+        f"error: the value 'har' of the given '{name}' is no number, no construction (haar, identity), "
+        "and no .npy or .csv file\n  did you mean 'haar'?"
+    )
+    assert message(f"{name}=no.csv") == f"error: there is no file 'no.csv' for the given '{name}'"
+    assert message(f"{name}=empty.csv") == f"error: the file 'empty.csv' for the given '{name}' is empty"
+    for file, kind in (
+        ("text.csv", "a table of numbers, separated by commas"),
+        ("text.npy", "a NumPy array"),
+    ):
+        assert message(f"{name}={file}").startswith(
+            f"error: the file '{file}' for the given '{name}' is not {kind}: "
+        )
+    assert f"the given '{name}' has shape ()" in message(f"{name}=3")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--tolerance", "0"], "error: a tolerance lies between 0 and 1, not 0.0"),
+        (["--tolerance", "nan"], "error: a tolerance lies between 0 and 1, not nan"),
+        (["--time-limit", "-1"], "error: a time limit is a positive number of seconds, not -1.0"),
+        (["--max-iterations", "0"], "error: 'max_iterations' is at least 1, not 0"),
+        (["--threads", "0"], "error: 'threads' is at least 1, not 0"),
+        (["--solver", "clarabell"], "error: there is no solver 'clarabell'\n  did you mean 'clarabel'?"),
+        (
+            ["--solver", "qoco", "--program", "l2_strategy"],
+            "error: 'l2_strategy' does not work with qoco: it must have the psd cone\n"
+            "  these have it: clarabel, scs, cvxopt, sdpa",
+        ),
+        (["--out", "."], "error: '.' is a folder, --out names a file\n  for example solution.npz"),
+        (
+            ["--out", "no/s.npz"],
+            "error: cannot write 'no/s.npz': there is no folder 'no'\n  make the folder first",
+        ),
+        (
+            ["--out", "s.npz", "--dry-run"],
+            "error: --dry-run solves nothing, so there is nothing to write with --out",
+        ),
+        (
+            ["--program", "l2"],
+            f"error: there is no program 'l2'\n  known: {', '.join(program_names())} "
+            "(a program of your own is given by its path, ending in .program)",
+        ),
+        (
+            ["--program", "fitness_for_use"],
+            "error: the program asks for accuracy targets and no query of the workload has one\n"
+            "  write max_variance beside the queries, or pass targets= to Workload.from_matrix",
+        ),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_solve_refuses(refused: Any, options: list[str], message: str) -> None:
+    if "qoco" in options:
+        pytest.importorskip("qoco")
+    assert refused("solve", "total.yaml", *options) == message
+
+
+def test_replace_one_is_said(run: Any, files: Path) -> None:
+    text = (files / "total.yaml").read_text(encoding="utf-8")
+    (files / "total.yaml").write_text(f"{text}neighbours: replace-one\n", encoding="utf-8")
+    done = run("solve", "total.yaml", "--json")
+    assert done.err.endswith(
+        "neighbours: objective, bound and sensitivity are for add-remove neighbours; "
+        "a release is calibrated for replace-one, as the workload file says\n"
+    )
+
+
+def test_compare(run: Any, files: Path) -> None:
+    done = run("compare", "total.yaml")
+    assert (done.status, done.err) == (0, "")
+    assert max(map(len, done.out.splitlines())) <= 80
+    rows = [line.split()[0] for line in done.out.splitlines() if line.split("  ")[0] in program_names()]
+    assert rows == [*program_names(), *(n for n in program_names() if n != "fitness_for_use")]
+    text = " ".join(done.out.split())
+    assert "not solved (1)" in text
+    assert "(1) fitness_for_use: the program asks for accuracy targets and no query" in text
+    assert "l2_strategy_lmi is another formulation of l2_strategy" in text
+
+
+def test_compare_as_json(run: Any, files: Path) -> None:
+    done = run(
+        "compare",
+        "targets.yaml",
+        "--programs",
+        "l2_strategy_lmi, l2_strategy",
+        "--solvers",
+        "scs,clarabel",
+        "--json",
+    )
+    found = json.loads(done.out)
+    assert [(o["program"], o["solver"]) for o in found] == [
+        (p, s) for p in ("l2_strategy_lmi", "l2_strategy") for s in ("scs", "clarabel")
+    ]
+    assert all(o.keys() >= KEYS for o in found)
+    objectives = [o["objective"] for o in found]
+    assert max(objectives) <= min(objectives) * (1 + 2e-4)
+
+
+def test_compare_where_nothing_can_be_solved(run: Any, files: Path) -> None:
+    done = run("compare", "total.yaml", "--programs", "fitness_for_use", "--json")
+    assert done.status == 2
+    assert done.err == "error: nothing could be solved\n  the reason stands beside each program\n"
+    (found,) = json.loads(done.out)
+    assert found["status"] is None and found["problem"].startswith("the program asks for accuracy targets")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--programs", "a,,b"], "error: --programs is 'a,,b', expected names separated by commas"),
+        (["--solvers", "scs,scs"], "error: --solvers names 'scs' 2 times"),
+        (["--solvers", "sdp"], "error: there is no solver 'sdp'\n  did you mean 'sdpa'?"),
+        (["--tolerance", "2"], "error: a tolerance lies between 0 and 1, not 2.0"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_compare_refuses(refused: Any, options: list[str], message: str) -> None:
+    assert refused("compare", "total.yaml", *options) == message

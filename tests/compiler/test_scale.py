@@ -1,0 +1,131 @@
+"""Scaling is exact: the scaled problem's solution, scaled back, is the original's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from cases import random_workload
+from tolerances import ROUNDING
+
+from mmopt import Program, Workload
+from mmopt.compiler import bind, lower, scale
+from mmopt.compiler.units import SOURCE_UNITS, infer_units
+from mmopt.language import SOURCES, evaluate, program_names, violation
+
+CONVEX = [name for name in program_names() if Program.load(name).klass == "convex"]
+
+
+@pytest.mark.parametrize("name", CONVEX)
+def test_there_and_back(name: str, rng: np.random.Generator) -> None:
+    """At any point, objective and violations of the scaled program times the factors are the original's."""
+    w = random_workload(rng)
+    instance = bind(Program.load(name), w)
+    scaled, scaling = scale(instance)
+    values = {}
+    for d in instance.program.choose:
+        shape = tuple(dim.value(instance.sizes()) for dim in d.dims)
+        if d.kind == "psd":
+            rows = rng.normal(size=shape)
+            values[d.name] = rows.T @ rows + np.eye(len(rows))
+        else:
+            values[d.name] = rng.uniform(0.5, 1.5, size=shape) if shape else 1.3
+    original = {n: v * scaling.variables[n] for n, v in values.items()}
+    objective = instance.program.objective
+    assert objective is not None
+    small, large = (
+        evaluate(objective, {**scaled.env, **values}),
+        evaluate(objective, {**instance.env, **original}),
+    )
+    assert large == pytest.approx(scaling.objective * small, rel=1e-9)
+    for c in instance.program.constraints:
+        if c.relation.op in ("<=", ">="):
+            before = violation(c, {**instance.env, **original})
+            assert before == pytest.approx(violation(c, {**scaled.env, **values}), rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
+@pytest.mark.parametrize("name", CONVEX)
+def test_multipliers_come_back(name: str, rng: np.random.Generator) -> None:
+    """Multipliers times constraint is objective: those of the unscaled problem, solved as it is."""
+    w = Workload.from_matrix(rng.normal(size=(8, 6)), targets=rng.uniform(0.5, 2.0, size=8))
+    instance = bind(Program.load(name), w)
+    scaled, scaling = scale(instance)
+    found = []
+    for one in (instance, scaled):
+        lowered = lower(one)
+        lowered.problem.solve(solver="CLARABEL", tol_gap_rel=1e-9, tol_gap_abs=1e-9, tol_feas=1e-9)
+        found.append(
+            {n: g[0].dual_value for n, g in lowered.constraints.items() if n in ("sensitivity", "privacy")}
+        )
+    for constraint, plain in found[0].items():
+        back = found[1][constraint] * scaling.multipliers[constraint]
+        assert back == pytest.approx(plain, rel=1e-3, abs=1e-4 * np.abs(plain).max())
+
+
+@pytest.mark.parametrize("factor", [1e-6, 1.0, 1e6])
+def test_the_scaled_program_does_not_see_the_scale(factor: float, rng: np.random.Generator) -> None:
+    w = random_workload(rng)
+    for name in CONVEX:
+        one, _ = scale(bind(Program.load(name), w))
+        other, _ = scale(
+            bind(Program.load(name), Workload.from_matrix(factor * w.queries, targets=w.targets * factor))
+        )
+        for d in one.program.givens:
+            assert np.abs(other.env[d.name]) == pytest.approx(np.abs(one.env[d.name]), rel=1e-6, abs=1e-9)
+
+
+def test_givens_of_the_caller_are_not_scaled() -> None:
+    w = Workload.from_matrix(100.0 * np.tri(4))
+    instance = bind(Program.load("query_weighting"), w, {"P": 7.0 * np.eye(4)})
+    scaled, _ = scale(instance)
+    assert np.array_equal(scaled.env["P"], instance.env["P"])
+
+
+def test_a_program_whose_units_disagree_is_left_alone() -> None:
+    text = Program.load("l2_strategy").text.replace("diag(X) <= 1", "X + W.T @ W << eye(n)")
+    instance = bind(Program.parse(text[: text.index("certificate")]), Workload.from_matrix(np.tri(3)))
+    scaled, scaling = scale(instance)
+    assert infer_units(instance.program) is None
+    assert scaled is instance
+    assert scaling.scales == {} and scaling.objective == 1.0
+    assert set(scaling.variables.values()) == set(scaling.multipliers.values()) == {1.0}
+
+
+@pytest.mark.parametrize("name", CONVEX)
+def test_units_predict_the_objective(name: str, rng: np.random.Generator) -> None:
+    """The factor of the objective when queries and targets are scaled, against two scaled instances."""
+    program = Program.load(name)
+    units = infer_units(program)
+    assert units is not None
+    w = random_workload(rng)
+    for s, t in ((3.0, 1.0), (1.0, 0.2), (0.01, 40.0)):
+        expected = units.factor(units.objective, {"queries": s, "targets": t})
+        by_hand = s**2 / t if name == "fitness_for_use" else s**2
+        assert expected == pytest.approx(by_hand, rel=ROUNDING)
+        other = Workload.from_matrix(s * w.queries, targets=t * w.targets)
+        one, two = scale(bind(program, w))[1], scale(bind(program, other))[1]
+        assert two.objective / one.objective == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "variables", "constraints"),
+    [
+        ("l2_strategy", {"X": {}}, {"sensitivity": {}}),
+        ("l2_strategy_lmi", {"X": {}, "u": {"queries": 2}}, {"sensitivity": {}}),
+        ("query_weighting", {"u": {}, "v": {}}, {"sensitivity": {}}),
+        (
+            "fitness_for_use",
+            {"alpha": {"queries": 2, "targets": -1}, "Sigma": {"queries": -2, "targets": 1}},
+            {"privacy": {"queries": 2, "targets": -1}, "accuracy": {"targets": 1}},
+        ),
+    ],
+)
+def test_units_of_the_shipped_programs(name, variables, constraints) -> None:  # type: ignore[no-untyped-def]
+    units = infer_units(Program.load(name))
+    assert units is not None
+    assert units.variables == variables
+    assert {k: units.constraints[k] for k in constraints} == constraints
+
+
+def test_every_source_has_units() -> None:
+    assert set(SOURCE_UNITS) == set(SOURCES)

@@ -1,0 +1,141 @@
+"""Tables from plain data: what stands in them, at 80 columns and without colours."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from mmopt.errors import TooLargeError
+from mmopt.language import Program, check, program_names
+from mmopt.mechanism import Answers
+from mmopt.pipeline import Outcome, solve
+from mmopt.queries import Workload
+from mmopt.report import (
+    answers_table,
+    comparison_report,
+    cones_table,
+    givens_table,
+    highlighted,
+    lines_table,
+    programs_table,
+    queries_table,
+    sizes_of,
+    solution_table,
+    solvers_table,
+)
+from mmopt.results import Solution
+
+
+def printed(part: object) -> str:
+    console = Console(file=io.StringIO(), width=80)
+    console.print(part)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def words(part: object) -> str:
+    return " ".join(printed(part).split())
+
+
+@pytest.fixture(scope="module")
+def workload() -> Workload:
+    return Workload.from_matrix(np.tri(4), targets=np.ones(4))
+
+
+@pytest.fixture(scope="module")
+def solution(workload: Workload) -> Solution:
+    return solve(workload, "query_weighting")
+
+
+def test_a_solution_is_shown_in_full(solution: Solution) -> None:
+    text = words(solution_table(solution))
+    for name, value in solution.rows():
+        assert " ".join(f"{name} {value}".split()) in text
+
+
+def test_formulations_stand_together_and_problems_below(solution: Solution) -> None:
+    outcomes = [
+        Outcome("z_form", "scs", replace(solution, program="z_form", value=3.0)),
+        Outcome("base", "", None, "too [large]"),
+        Outcome("an_other", "scs", replace(solution, bound=None, warnings=("careful",))),
+        Outcome("base", "scs", solution),
+    ]
+    text = printed(comparison_report(outcomes, {"z_form": "base", "base": "", "an_other": ""}))
+    first = text.split("error bound")[0]
+    places = [first.index(name) for name in ("an_other", "base ", "z_form")]
+    assert places == sorted(places)
+    joined = " ".join(text.split())
+    assert "no bound - gap reached" in joined and "not solved (2)" in joined
+    for note in (
+        "(1) an_other: careful",
+        "(2) base: too [large]",
+        "(3) z_form: on the common scale of its formulations 3",
+        "z_form is another formulation of base",
+    ):
+        assert note in joined, note
+    assert max(map(len, text.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("name", program_names())
+def test_program_tables(name: str) -> None:
+    program = Program.load(name)
+    assert highlighted(program).plain == program.text
+    text = words(givens_table(program))
+    assert all(f"{d.name} {d.kind}" in text for d in program.givens)
+    lines = words(lines_table(check(program)))
+    assert all(c.name in lines for c in program.constraints)
+    assert name in words(programs_table([program]))
+
+
+def test_a_given_without_source_says_who_passes_it() -> None:
+    text = Program.load("query_weighting").text.replace(" = workload.eigenqueries", "")
+    assert "you: --given" in words(givens_table(Program.parse(text)))
+
+
+def test_sizes_of_a_program_and_of_a_procedure(workload: Workload) -> None:
+    (sizes,) = sizes_of(Program.load("l2_strategy"), workload)
+    assert sizes.dims["n"] == 4 and sizes.step == "" and sizes.refusal is None
+    assert {s.name: s.missing for s in sizes.solvers}["qoco"] == ("psd",)
+    assert "lacks the psd cone" in words(solvers_table(sizes)) and "chosen" in words(solvers_table(sizes))
+    assert "nonnegative 1 4 sensitivity" in words(cones_table(sizes))
+    (step,) = sizes_of(Program.load("eigen_design"), workload)
+    assert (step.program, step.step) == ("query_weighting", "weighting")
+    assert {s.name: s.missing for s in step.solvers}["sdpa"] == ("second-order",)
+
+
+def test_sizes_hold_the_refusal_of_what_is_too_large() -> None:
+    (sizes,) = sizes_of(Program.load("l2_strategy_lmi"), Workload.from_matrix(np.tri(600)))
+    assert isinstance(sizes.refusal, TooLargeError) and sizes.chosen is None
+    assert sizes.summary()["refusal"] == str(sizes.refusal)
+    assert "over the limit of" in words(solvers_table(sizes))
+
+
+def test_queries_with_and_without_targets() -> None:
+    workload = Workload.from_matrix(np.eye(3), targets=[1.0, 2.0, np.inf], weights=[1.0, 1.0, 4.0])
+    assert "queries 3 1 to 4 1 to none" in words(queries_table(workload))
+
+
+def test_answers_of_many_groups() -> None:
+    m = 15
+    errors = np.full(m, 2.5)
+    estimates = np.linspace(1000.0, 2000.0, m)
+    answers = Answers(
+        groups=("g",) * m,
+        labels=tuple(f"[q{i}]" for i in range(m)),
+        estimates=estimates,
+        standard_errors=errors,
+        low=estimates - 5,
+        high=estimates + 5,
+        confidence=0.9,
+        private=True,
+    )
+    text = words(answers_table(answers, [("all", slice(0, m))]))
+    assert "90% interval" in text and "[q2]" in text and "[q3]" not in text and "… 12 more" in text
+    assert "[q0] 1,000.00 2.50 [995.00, 1,005.00]" in text
+    groups = [(f"group {i}", slice(i, i + 1)) for i in range(m)]
+    text = words(answers_table(answers, groups))
+    assert "group 11" in text and "group 12" not in text and "… 3 groups more" in text
