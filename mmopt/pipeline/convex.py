@@ -193,7 +193,8 @@ def _stop(gap: float, options: Options, interrupted: bool, last: Point, has_cert
         return "gap reached"
     if interrupted:
         return "interrupted"
-    if last.stop == "stopped":
+    # A point that is not the solver's last was the last all the same: the time was over after it.
+    if last.stop == "stopped" or not last.final:
         return "time limit"
     if last.stop == "iteration limit":
         return "iteration limit"

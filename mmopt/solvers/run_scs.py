@@ -39,7 +39,7 @@ def points(lowered: Lowered, options: Options, clock: Clock) -> Iterator[Point]:
     tight = max(options.tolerance * 1e-5, 1e-12)
     while True:
         stretch = int(min(length, limit - used))
-        seconds = min(clock.left, 1e9)
+        seconds = min(max(clock.left, 1e-3), 1e9)  # 0 means no limit
         solver = scs.SCS(
             data,
             cones,

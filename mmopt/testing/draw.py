@@ -24,7 +24,7 @@ def needs_targets(program: Program) -> bool:
 def draw_workload(rng: np.random.Generator, with_targets: bool) -> Workload:
     """A few queries over 4 to 6 cells: ranges, signed counts, real numbers, or counts of rank two.
 
-    Sometimes they are weighted, and sometimes no query touches one of the cells.
+    Sometimes they are weighted or of another size, and sometimes no query touches one of the cells.
     """
     n, m = int(rng.integers(4, 7)), int(rng.integers(2, 8))
     kind = rng.integers(4)
@@ -41,6 +41,8 @@ def draw_workload(rng: np.random.Generator, with_targets: bool) -> Workload:
     if rng.random() < 0.25:
         rows[:, rng.integers(n)] = 0.0
     rows[~rows.any(axis=1), 0] = 1.0
+    if rng.random() < 0.5:
+        rows = rows * 10.0 ** rng.uniform(-1.5, 1.5)
     targets = rng.uniform(0.2, 5.0, size=m) if with_targets else None
     weights = rng.uniform(0.2, 5.0, size=m) if rng.random() < 0.25 else None
     return Workload.from_matrix(rows, targets, weights)
@@ -87,8 +89,11 @@ def draw_value(rng: np.random.Generator, d: Declaration, sizes: Mapping[str, int
 
 
 def draw_multiplier(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
-    """Nonnegative numbers of very different sizes; in one draw of two most of them are zero."""
-    value = np.asarray(10.0 ** rng.uniform(-3.0, 3.0, size=shape))
+    """Nonnegative numbers of very different sizes; in one draw of two most of them are zero.
+
+    Their common size differs from draw to draw too: a certificate may be wrong for small ones only.
+    """
+    value = np.asarray(10.0 ** (rng.uniform(-4.0, 4.0) + rng.uniform(-2.0, 2.0, size=shape)))
     if not shape or rng.random() < 0.5:
         return value
     kept = rng.random(shape) < 0.3

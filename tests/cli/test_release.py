@@ -145,7 +145,8 @@ def test_release_refuses_before_any_work(refused: Any, files: Path, saved: Path)
     cases: list[tuple[list[object], str]] = [
         (
             ["open.yaml", table],
-            "error: 'open.yaml' has no privacy parameters, and 'l2_strategy' does not set the noise by targets\n"
+            "error: 'open.yaml' has no privacy parameters, and 'l2_strategy' does not set the noise by "
+            "targets\n"
             "  add a line such as 'privacy: {epsilon: 1.0, delta: 1.0e-6}' to the workload file",
         ),
         (

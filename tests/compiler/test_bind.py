@@ -195,10 +195,10 @@ def test_only_queries_with_a_target_are_constrained() -> None:
 
 def test_a_requirement_that_is_broken_is_shown() -> None:
     with pytest.raises(OptionError) as refused:
-        bind(Program.load("query_weighting"), W, {"P": np.eye(3)[:2]})
+        bind(Program.load("query_weighting"), W, {"Q": np.eye(3)[:2]})
     first, line, caret, hint = str(refused.value).splitlines()
     assert ": 'query_weighting' requires 'supports' of what is given, and it is off by 1.0e+00" in first
-    assert line.strip() == "supports:    W @ pinv(Q) @ Q == W"
+    assert line.strip() == "supports:    W @ pinv(D) @ D == W"
     assert caret.strip() == "^" * len(caret.strip())
     assert hint == "  give other design queries: independent rows from which every query can be derived"
 
@@ -216,15 +216,15 @@ def test_shipped_programs_bind_on_any_workload(program: str, rng: np.random.Gene
 def test_unused_design_queries_are_dropped() -> None:
     """Cells 3 and 4 are not asked, so their rows of the identity get no weight."""
     w = Workload.from_matrix(np.hstack([np.tri(2), np.zeros((2, 2))]))
-    instance = bind(Program.load("query_weighting"), w, {"P": np.eye(4)})
-    assert instance.env["Q"] == pytest.approx(np.eye(4)[:2])
+    instance = bind(Program.load("query_weighting"), w, {"Q": np.eye(4)})
+    assert instance.env["D"] == pytest.approx(np.eye(4)[:2])
     assert instance.env["c"] == pytest.approx([2.0, 1.0])
     assert instance.sizes()["k"] == 2 and instance.sizes()["h"] == 4
 
 
 def test_lets_are_computed_from_the_numbers_at_hand() -> None:
     instance = bind(Program.load("query_weighting"), W)
-    kept = {n: v for n, v in instance.env.items() if n not in ("a", "Q", "c")}
+    kept = {n: v for n, v in instance.env.items() if n not in ("a", "D", "c")}
     again = with_lets(instance.checked, {**kept, "W": 2 * instance.env["W"]})
     assert again["c"] == pytest.approx(4 * instance.env["c"])
 

@@ -76,9 +76,9 @@ def test_the_scaled_program_does_not_see_the_scale(factor: float, rng: np.random
 
 def test_givens_of_the_caller_are_not_scaled() -> None:
     w = Workload.from_matrix(100.0 * np.tri(4))
-    instance = bind(Program.load("query_weighting"), w, {"P": 7.0 * np.eye(4)})
+    instance = bind(Program.load("query_weighting"), w, {"Q": 7.0 * np.eye(4)})
     scaled, _ = scale(instance)
-    assert np.array_equal(scaled.env["P"], instance.env["P"])
+    assert np.array_equal(scaled.env["Q"], instance.env["Q"])
 
 
 def test_a_program_whose_units_disagree_is_left_alone() -> None:

@@ -60,7 +60,7 @@ def renamed(program: Program, seed: int) -> tuple[str, dict[str, str]]:
     for line, own_names in bodies(program.text):
         changed = TOKEN.sub(change, line) if own_names else line
         # The givens of a program that a step calls keep their names.
-        lines.append(re.sub(r"(solve\(\w+, )\S+?=", lambda m: m.group(1) + "P=", changed))
+        lines.append(re.sub(r"(solve\(\w+, )\S+?=", lambda m: m.group(1) + "Q=", changed))
     return "\n".join(lines), new
 
 

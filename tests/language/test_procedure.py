@@ -12,9 +12,9 @@ TEXT = """program two_steps
 class procedure
 given
     W: matrix[r, n] = workload.root
-    P: matrix[h, n] = workload.eigenqueries
+    Q: matrix[h, n] = workload.eigenqueries
 steps
-    weighting = solve(query_weighting, P=P)
+    weighting = solve(query_weighting, Q=Q)
     A = weighting.strategy
     A = stack(A, diag(sqrt(abs(1 - sum(A * A, axis=0)))))
 minimize
@@ -42,18 +42,18 @@ def test_types_of_steps() -> None:
             "did you mean 'query_weighting'?",
         ),
         ("query_weighting", "«two_steps»", "'two_steps' would solve itself", ""),
-        ("P=P", "Q=«P»", "'query_weighting' has no given 'Q'", "known: P, W"),
-        ("P=P", "P=«1»", "the given 'P' of 'query_weighting' is a matrix, this is a number", ""),
-        ("P=P", "P=«R»", "'R' is not defined", "known: P, W, h, n, r"),
+        ("Q=Q", "P=«Q»", "'query_weighting' has no given 'P'", "known: Q, W"),
+        ("Q=Q", "Q=«1»", "the given 'Q' of 'query_weighting' is a matrix, this is a number", ""),
+        ("Q=Q", "Q=«R»", "'R' is not defined", "known: Q, W, h, n, r"),
         (
-            "solve(query_weighting, P=P)",
-            "«solve(query_weighting, P)»",
+            "solve(query_weighting, Q=Q)",
+            "«solve(query_weighting, Q)»",
             "a step that solves names one program, then its givens",
             "write: solve(program, Q=…)",
         ),
         (
-            "solve(query_weighting, P=P)",
-            "«solve(P=P)»",
+            "solve(query_weighting, Q=Q)",
+            "«solve(Q=Q)»",
             "a step that solves names one program, then its givens",
             "write: solve(program, Q=…)",
         ),
@@ -69,7 +69,7 @@ def test_types_of_steps() -> None:
             "'W' is given; a step cannot change it",
             "use another name",
         ),
-        ("    weighting =", "    «P» =", "'P' is given; a step cannot change it", "use another name"),
+        ("    weighting =", "    «Q» =", "'Q' is given; a step cannot change it", "use another name"),
         ("    weighting =", "    «n» =", "'n' is a dimension already", "give it another name"),
         (
             "\nstrategy\n    A",

@@ -17,6 +17,6 @@ def test_eigen_design_depends_on_the_eigenvectors_of_a_repeated_eigenvalue() -> 
     rotated = workload.eigenqueries.copy()
     rotated[1:] = np.linalg.qr(rng.normal(size=(5, 5)))[0] @ rotated[1:]
     assert np.allclose(rotated.T @ np.diag(workload.eigenvalues) @ rotated, workload.gram)
-    other = mmopt.solve(workload, "eigen_design", givens={"P": rotated}).objective
+    other = mmopt.solve(workload, "eigen_design", givens={"Q": rotated}).objective
     assert ours == pytest.approx(25 / 3, rel=1e-6)
     assert other > 1.001 * ours

@@ -167,12 +167,12 @@ def test_design_queries_of_the_caller() -> None:
 
     w = Workload.from_matrix(np.tri(8))
     rows = haar(8)
-    s = solve(w, "query_weighting", givens={"P": rows})
+    s = solve(w, "query_weighting", givens={"Q": rows})
     assert s.gap is not None and s.gap <= GAP_INTERIOR
-    own_length = solve(w, "query_weighting", givens={"P": 3.0 * rows})
+    own_length = solve(w, "query_weighting", givens={"Q": 3.0 * rows})
     assert own_length.objective == pytest.approx(s.objective, rel=PUBLISHED)
     assert s.objective < 8 * 9 / 2  # the identity's
-    identity = solve(w, "query_weighting", givens={"P": np.eye(8)})
+    identity = solve(w, "query_weighting", givens={"Q": np.eye(8)})
     assert identity.objective == pytest.approx(8 * 9 / 2, rel=PUBLISHED)
 
 
@@ -183,7 +183,7 @@ def test_design_queries_of_the_caller() -> None:
 )
 def test_design_queries_that_do_not_do(given: np.ndarray, constraint: str) -> None:
     with pytest.raises(OptionError) as refused:
-        solve(PREFIX, "query_weighting", givens={"P": given})
+        solve(PREFIX, "query_weighting", givens={"Q": given})
     text = str(refused.value)
     assert f"'query_weighting' requires '{constraint}' of what is given, and it is off by " in text
     assert text.endswith("give other design queries: independent rows from which every query can be derived")

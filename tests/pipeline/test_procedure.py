@@ -19,7 +19,7 @@ def test_the_step_is_the_weighting_of_the_eigenqueries(rng: np.random.Generator)
     alone = solve(w, "query_weighting")
     assert step.program == "query_weighting"
     assert step.objective == pytest.approx(alone.objective, rel=GAP_INTERIOR)
-    assert step.givens["P"] == pytest.approx(w.eigenqueries)
+    assert step.givens["Q"] == pytest.approx(w.eigenqueries)
     assert s.status.stop == "gap reached in every step"
     assert s.seconds["total"] >= step.seconds["total"] > 0
 
@@ -59,7 +59,7 @@ class procedure
 given
     W: matrix[r, n] = workload.root
 steps
-    first = solve(query_weighting, P=eye(n))
+    first = solve(query_weighting, Q=eye(n))
     A = first.strategy
     A = stack(A, diag(sqrt(abs(1 - sum(A * A, axis=0)))))
 minimize

@@ -57,6 +57,21 @@ def test_time_limit() -> None:
     still_certified(s)
 
 
+def test_time_that_runs_out_while_a_point_is_certified() -> None:
+    """The first point is not the solver's last word, and the report after it takes all the time."""
+    w = Workload.from_matrix(np.tri(6))
+    late = solve(
+        w,
+        "l2_strategy",
+        solver="scs",
+        tolerance=1e-15,
+        time_limit=0.2,
+        progress=lambda progress: time.sleep(0.25),
+    )
+    assert late.status.stop == "time limit"
+    still_certified(late)
+
+
 def test_time_limit_in_the_middle_of_an_interior_point_run() -> None:
     w = Workload.from_matrix(np.tri(28))
     try:
