@@ -13,7 +13,7 @@ from mmopt.compiler.bind import Instance
 from mmopt.compiler.shape import Line, implied_psd, line, scope_of, trace_inverse
 from mmopt.language import ATOMS, evaluate
 from mmopt.language.infer import Scope, infer
-from mmopt.language.numeric import factor
+from mmopt.language.numeric import Array, factor
 from mmopt.language.tree import Apply, Block, Expr, Index, Name, Number, Relation, chain
 
 __all__ = ["Lowered", "lower"]
@@ -21,11 +21,16 @@ __all__ = ["Lowered", "lower"]
 
 @dataclass(frozen=True)
 class Lowered:
-    """A cvxpy problem and, by the program's names, its variables and constraints."""
+    """A cvxpy problem and, by the program's names, its variables and constraints.
+
+    ``rows`` has, for constraints whose rows were scaled, the factor of each row: a multiplier of the
+    program is the solver's times this.
+    """
 
     problem: Any
     variables: Mapping[str, Any]
     constraints: Mapping[str, list[Any]]
+    rows: Mapping[str, Array]
 
 
 @dataclass
@@ -35,6 +40,7 @@ class _Lowering:
     variables: dict[str, Any]
     extra: list[Any] = field(default_factory=list)
     blocks: list[tuple[Expr, Any]] = field(default_factory=list)
+    rows: dict[str, Array] = field(default_factory=dict)
 
     def expr(self, e: Expr, scope: Scope, env: Mapping[str, Any]) -> Any:
         """A cvxpy expression, or a numpy value when nothing chosen occurs."""
@@ -142,7 +148,7 @@ class _Lowering:
             scope = scope_of(self.instance.checked, index)
             if decided.pair:
                 return [self.second_order(decided.pair, scope, family, self.instance.env)]
-            return [self.relation(decided.relation, scope, self.instance.env)]
+            return [self.scaled_rows(decided, scope)]
         assert family is not None
         scope = scope_of(self.instance.checked, family.index)
         out = []
@@ -162,6 +168,17 @@ class _Lowering:
         a, b, c = (self.expr(e, scope, env) for e in pair)
         wide = [self.cp.reshape(e + np.zeros(size), (size,), order="C") for e in (a + c, 2 * b, a - c)]
         return self.cp.SOC(wide[0], self.cp.vstack(wide[1:]), axis=0)
+
+    def scaled_rows(self, decided: Line, scope: Scope) -> Any:
+        """``left <= c`` with a vector c > 0 as ``left / c <= 1``: exact, and targets may differ widely."""
+        r, env = decided.relation, self.instance.env
+        if r.op != "<=" or not infer(r.right, scope).is_constant or not infer(r.left, scope).is_vector:
+            return self.relation(r, scope, env)
+        limits = np.asarray(self.expr(r.right, scope, env), dtype=float)
+        if limits.ndim == 0 or not (limits > 0).all():
+            return self.relation(r, scope, env)
+        self.rows[decided.constraint.name] = 1.0 / limits
+        return self.cp.multiply(1.0 / limits, self.expr(r.left, scope, env)) <= 1.0
 
     def relation(self, r: Relation, scope: Scope, env: Mapping[str, Any]) -> Any:
         left, right = self.expr(r.left, scope, env), self.expr(r.right, scope, env)
@@ -200,4 +217,4 @@ def lower(instance: Instance) -> Lowered:
     constraints = {c.name: lowering.line(line(instance.checked, c)) for c in program.constraints}
     sense = cvxpy.Minimize if program.sense == "minimize" else cvxpy.Maximize
     everything = [*psd, *lowering.extra, *(c for group in constraints.values() for c in group)]
-    return Lowered(cvxpy.Problem(sense(objective), everything), variables, constraints)
+    return Lowered(cvxpy.Problem(sense(objective), everything), variables, constraints, lowering.rows)

@@ -22,8 +22,9 @@ __all__ = ["FEASIBLE", "Candidate", "bound_of", "candidate", "upper_value"]
 
 Array = NDArray[np.float64]
 
-# A repaired point may miss a constraint by this much, relatively: the rounding of its evaluation.
-FEASIBLE = 1e-11
+# A repaired point may miss a constraint by this much, relatively: the rounding of its evaluation. What
+# it misses is charged to the objective.
+FEASIBLE = 1e-10
 # Added to an objective where the error bound of its evaluation does not apply (a singular strategy).
 CHARGE = 1e-10
 
@@ -80,7 +81,9 @@ def candidate(instance: Instance, values: Mapping[str, Array]) -> Candidate:
         objective = np.inf if minimized else -np.inf
         if finite and program.objective is not None:
             e = program.objective
-            objective = upper_value(e, env) if minimized else -upper_value(Apply("neg", (e,), e.span), env)
+            loss = upper_value(e if minimized else Apply("neg", (e,), e.span), env)
+            loss += after * abs(loss)
+            objective = loss if minimized else -loss
     return Candidate(variables, env, objective, before, after)
 
 

@@ -46,7 +46,8 @@ def current(lowered: Lowered) -> tuple[dict[str, Array], dict[str, Array]]:
         if any(d is None or isinstance(d, list) for d in duals):
             continue
         values = [np.asarray(d, dtype=float) for d in duals]
-        multipliers[name] = values[0] if len(values) == 1 else np.array(values)
+        together = values[0] if len(values) == 1 else np.array(values)
+        multipliers[name] = together * lowered.rows.get(name, 1.0)
     return variables, multipliers
 
 

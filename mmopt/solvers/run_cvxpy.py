@@ -16,7 +16,7 @@ from mmopt.solvers.quiet import quiet_output
 
 __all__ = ["OPTIONS", "points"]
 
-ROUNDS = (1e-2, 1e-4)
+ROUNDS = (1.0, 1e-2, 1e-4)  # of the gap asked for
 
 
 def _cvxopt(tolerance: float, options: Options) -> dict[str, Any]:

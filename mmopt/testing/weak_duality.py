@@ -26,7 +26,7 @@ __all__ = ["Finding", "WeakDualityReport", "check_program"]
 POINTS = 6  # random points of each instance; as many more near the solver's
 MULTIPLIERS = 12
 ATTEMPTS = 20  # to draw givens that keep the program's requirements
-# Feasible points may miss a constraint by 1e-11 of its size (certify.FEASIBLE), which can move the optimum by
+# Feasible points may miss a constraint by 1e-10 of its size (certify.FEASIBLE), which can move the optimum by
 # a few times that.
 ROUNDING = 1e-9
 
