@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from mmopt.language import ATOMS
 from mmopt.language.program import Program
 from mmopt.language.tree import Apply, Block, Expr, Index, Name, Number
 
@@ -37,7 +38,10 @@ SOURCE_UNITS: Mapping[str, Degree] = {
 
 @dataclass(frozen=True)
 class Units:
-    """Powers of each unit for every chosen variable, constraint and the objective."""
+    """Powers of each unit for every chosen variable, the objective, and the constraints that have one.
+
+    A psd block has none: its ends scale differently.
+    """
 
     variables: Mapping[str, Degree]
     constraints: Mapping[str, Degree]
@@ -73,10 +77,6 @@ def _times(a: Degree, factor: float) -> Degree:
     return {k: p * factor for k, p in a.items()}
 
 
-_POWERS: Mapping[str, float] = {"inv": -1.0, "pinv": -1.0, "sqrt": 0.5, "root": 0.5, "factor": 0.5}
-_SAME = ("neg", "transpose", "sum", "max", "min", "abs", "trace", "diag", "nuclear")
-
-
 def _degree(expr: Expr, eq: _Equations) -> Degree:
     match expr:
         case Number(value=value):
@@ -86,32 +86,35 @@ def _degree(expr: Expr, eq: _Equations) -> Degree:
         case Index(base=base):
             return _degree(base, eq)
         case Block(rows=rows):
-            ends = [eq.unknown() for _ in range(max(len(rows), len(rows[0])))]
-            for i, line in enumerate(rows):
-                for j, entry in enumerate(line):
-                    eq.equal(_degree(entry, eq), _plus(ends[i], ends[j]))
-            # As a whole it has one degree only where all its ends agree; a psd constraint, which
-            # congruence by a diagonal matrix does not change, asks only for its ends.
-            return eq.unknown()
-        case Apply(atom="matmul" | "mul", args=(a, b)):
-            return _plus(_degree(a, eq), _degree(b, eq))
-        case Apply(atom="div", args=(a, b)):
-            return _plus(_degree(a, eq), _degree(b, eq), -1.0)
+            entries = [_degree(entry, eq) for line in rows for entry in line]
+            whole = eq.unknown()
+            for entry in entries:
+                eq.equal(entry, whole)
+            return whole
         case Apply(atom="pow", args=(a, Number(value=power))):
             return _times(_degree(a, eq), power)
-        case Apply(atom="add" | "sub" | "stack", args=(a, b)):
-            first = _degree(a, eq)
-            eq.equal(first, _degree(b, eq))
+        case Apply(atom=atom, args=args) if ATOMS[atom].alike:
+            first = _degree(args[0], eq)
+            for other in args[1:]:
+                eq.equal(first, _degree(other, eq))
             return first
-        case Apply(atom="used_rows", args=(a, _)):
-            return _degree(a, eq)
-        case Apply(atom="eye" | "ones" | "rank"):
-            return {}
-        case Apply(atom=atom, args=(a,)) if atom in _POWERS:
-            return _times(_degree(a, eq), _POWERS[atom])
-        case Apply(atom=atom, args=(a,)) if atom in _SAME:
-            return _degree(a, eq)
+        case Apply(atom=atom, args=args):
+            powers = ATOMS[atom].degrees
+            if powers is not None:
+                out: Degree = {}
+                for a, power in zip(args, powers, strict=True):
+                    # A degree of 0 is not looked at: a dimension, or what only picks rows.
+                    out = _plus(out, _degree(a, eq), power) if power else out
+                return out
     raise LookupError(expr)
+
+
+def _psd_block(block: Block, eq: _Equations) -> None:
+    """A block that has to be psd: a diagonal congruence keeps that, so each end scales by itself."""
+    ends = [eq.unknown() for _ in block.rows]
+    for i, line in enumerate(block.rows):
+        for j, entry in enumerate(line):
+            eq.equal(_degree(entry, eq), _plus(ends[i], ends[j]))
 
 
 def infer_units(program: Program, sources: Mapping[str, Degree] | None = None) -> Units | None:
@@ -129,10 +132,12 @@ def infer_units(program: Program, sources: Mapping[str, Degree] | None = None) -
         objective = _degree(program.objective, eq) if program.objective is not None else {}
         constraints: dict[str, Degree] = {}
         for c in program.constraints:
-            left = _degree(c.relation.left, eq)
-            if not isinstance(c.relation.left, Block):
-                eq.equal(left, _degree(c.relation.right, eq))
-            constraints[c.name] = left
+            left, right = c.relation.left, c.relation.right
+            if isinstance(left, Block) and c.relation.op == ">>" and isinstance(right, Number):
+                _psd_block(left, eq)
+                continue
+            constraints[c.name] = _degree(left, eq)
+            eq.equal(constraints[c.name], _degree(right, eq))
     except LookupError:
         return None
     solved = _solve(eq.rows)

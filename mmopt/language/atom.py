@@ -32,6 +32,10 @@ class Atom:
     ``numpy`` and ``ball`` take the arguments and an optional ``axis``; ``cvxpy`` takes the cvxpy module
     first. ``text`` is the form in the language itself and ``binds`` its strength in Python's grammar (a
     sum 1, a product 2, a minus 3, a power 5, ``.T`` 8, a call 9).
+
+    ``degrees`` says how the value scales: by which power of each argument's scale (the inverse -1, a
+    product 1 and 1). ``alike`` says instead that the arguments have to scale alike, and the value as they
+    do (a sum). A program with an atom that says neither is solved as given, unscaled.
     """
 
     name: str
@@ -45,5 +49,7 @@ class Atom:
     binds: int = 9
     ball: Callable[..., Ball] | None = None
     cvxpy: Callable[..., Any] | None = None
+    degrees: tuple[float, ...] | None = None
+    alike: bool = False
     takes_dim: bool = False
     axis: bool = False

@@ -26,6 +26,7 @@ _FUNCTIONS = (
     Atom(
         name="sum",
         arity=1,
+        degrees=(1,),
         rule=rules.reduction(None),
         numpy=np.sum,
         about="Sum of all entries, or along an axis (axis=0: one per column).",
@@ -39,6 +40,7 @@ _FUNCTIONS = (
     Atom(
         name="max",
         arity=1,
+        degrees=(1,),
         rule=rules.reduction(CONVEX),
         numpy=np.max,
         about="Largest entry, or largest along an axis.",
@@ -52,6 +54,7 @@ _FUNCTIONS = (
     Atom(
         name="min",
         arity=1,
+        degrees=(1,),
         rule=rules.reduction(CONCAVE),
         numpy=np.min,
         about="Smallest entry, or smallest along an axis.",
@@ -65,6 +68,7 @@ _FUNCTIONS = (
     Atom(
         name="abs",
         arity=1,
+        degrees=(1,),
         rule=rules.elementwise(CONVEX, increasing=None, sign=1, even=True),
         numpy=np.abs,
         about="Absolute value, entry by entry.",
@@ -77,6 +81,7 @@ _FUNCTIONS = (
     Atom(
         name="sqrt",
         arity=1,
+        degrees=(0.5,),
         rule=rules.elementwise(CONCAVE, increasing=True, sign=1),
         numpy=np.sqrt,
         about="Square root, entry by entry.",
@@ -89,6 +94,7 @@ _FUNCTIONS = (
     Atom(
         name="trace",
         arity=1,
+        degrees=(1,),
         rule=matrix_rules.trace,
         numpy=np.trace,
         about="Sum of the diagonal.",
@@ -101,6 +107,7 @@ _FUNCTIONS = (
     Atom(
         name="diag",
         arity=1,
+        degrees=(1,),
         rule=matrix_rules.diag,
         numpy=numeric.diag,
         about="The diagonal of a matrix; a diagonal matrix of a vector.",
@@ -113,6 +120,7 @@ _FUNCTIONS = (
     Atom(
         name="inv",
         arity=1,
+        degrees=(-1,),
         rule=matrix_rules.inv,
         numpy=numeric.inv,
         about="Matrix inverse; of a psd matrix, matrix convex and decreasing.",
@@ -124,6 +132,7 @@ _FUNCTIONS = (
     Atom(
         name="nuclear",
         arity=1,
+        degrees=(1,),
         rule=matrix_rules.nuclear,
         numpy=numeric.nuclear,
         about="Nuclear norm: the sum of the singular values.",
@@ -136,6 +145,7 @@ _FUNCTIONS = (
     Atom(
         name="root",
         arity=1,
+        degrees=(0.5,),
         rule=matrix_rules.root,
         numpy=numeric.root,
         about="Square root of a psd matrix; matrix concave and increasing.",
@@ -147,6 +157,7 @@ _FUNCTIONS = (
     Atom(
         name="pinv",
         arity=1,
+        degrees=(-1,),
         rule=matrix_rules.pinv,
         numpy=np.linalg.pinv,
         about="Pseudo-inverse of a given matrix.",
@@ -157,6 +168,7 @@ _FUNCTIONS = (
     Atom(
         name="factor",
         arity=1,
+        degrees=(0.5,),
         rule=matrix_rules.factor,
         numpy=numeric.factor,
         about="Any F with F.T @ F equal to the matrix, zero eigenvalues dropped.",
@@ -167,6 +179,7 @@ _FUNCTIONS = (
     Atom(
         name="rank",
         arity=1,
+        degrees=(0,),
         rule=matrix_rules.rank,
         numpy=np.linalg.matrix_rank,
         about="Rank of a given matrix.",
@@ -177,6 +190,7 @@ _FUNCTIONS = (
     Atom(
         name="stack",
         arity=2,
+        alike=True,
         rule=matrix_rules.stack,
         numpy=numeric.stack,
         about="One matrix on the other, rows of zeros left out.",
@@ -187,6 +201,7 @@ _FUNCTIONS = (
     Atom(
         name="used_rows",
         arity=2,
+        degrees=(1, 0),
         rule=matrix_rules.used_rows,
         numpy=numeric.used_rows,
         about="The rows of a matrix whose amount is positive: used_rows(Q, amount).",
@@ -197,6 +212,7 @@ _FUNCTIONS = (
     Atom(
         name="eye",
         arity=1,
+        degrees=(0,),
         rule=matrix_rules.fixed("eye"),
         numpy=lambda n: np.eye(int(n)),
         about="Identity matrix of the size given.",
@@ -210,6 +226,7 @@ _FUNCTIONS = (
     Atom(
         name="ones",
         arity=1,
+        degrees=(0,),
         rule=matrix_rules.fixed("ones"),
         numpy=lambda n: np.ones(int(n)),
         about="Vector of ones of the length given.",

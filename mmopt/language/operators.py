@@ -13,6 +13,7 @@ OPERATORS = (
     Atom(
         name="add",
         arity=2,
+        alike=True,
         rule=rules.add,
         numpy=np.add,
         about="Sum, entry by entry; a number is added to every entry.",
@@ -26,6 +27,7 @@ OPERATORS = (
     Atom(
         name="sub",
         arity=2,
+        alike=True,
         rule=rules.sub,
         numpy=np.subtract,
         about="Difference, entry by entry.",
@@ -39,6 +41,7 @@ OPERATORS = (
     Atom(
         name="neg",
         arity=1,
+        degrees=(1,),
         rule=rules.neg,
         numpy=np.negative,
         about="Minus.",
@@ -52,6 +55,7 @@ OPERATORS = (
     Atom(
         name="mul",
         arity=2,
+        degrees=(1, 1),
         rule=rules.mul,
         numpy=np.multiply,
         about="Product entry by entry (the circle of Hadamard), or with a number.",
@@ -65,6 +69,7 @@ OPERATORS = (
     Atom(
         name="div",
         arity=2,
+        degrees=(1, -1),
         rule=rules.div,
         numpy=np.divide,
         about="Quotient, entry by entry.",
@@ -91,6 +96,7 @@ OPERATORS = (
     Atom(
         name="matmul",
         arity=2,
+        degrees=(1, 1),
         rule=rules.matmul,
         numpy=np.matmul,
         about="Matrix product.",
@@ -104,6 +110,7 @@ OPERATORS = (
     Atom(
         name="transpose",
         arity=1,
+        degrees=(1,),
         rule=rules.transpose,
         numpy=np.transpose,
         about="Transpose; a column vector becomes a row.",

@@ -98,7 +98,8 @@ class _Best:
 
     def offer(self, instance: Instance, point: Point, scaling: Scaling) -> None:
         values = {n: v * scaling.variables[n] for n, v in point.variables.items()}
-        multipliers = {n: v * scaling.multipliers[n] for n, v in point.multipliers.items()}
+        known = scaling.multipliers
+        multipliers = {n: v * known[n] for n, v in point.multipliers.items() if n in known}
         if len(values) < len(instance.program.choose):
             return
         try:

@@ -43,7 +43,8 @@ class Solution:
     strategy : A, scaled to sensitivity at most 1 for a strategy program; for a covariance program the
         A = Σ^(-1/2) B whose unit noise has exactly the covariance Σ.
     covariance, basis : Σ (k, k) and B (k, n), for covariance programs.
-    multipliers : by the names of the constraints. variables : the repaired point.
+    multipliers : by the names of the constraints (not of psd blocks, whose parts scale differently).
+    variables : the repaired point.
     sensitivity : of the strategy, rounded up. rmse : √(total unweighted squared error / m), noise of
         unit variance per unit of sensitivity.
     steps : the solutions of the convex steps of a procedure, each with its own bound.

@@ -52,7 +52,7 @@ def test_iteration_limit_of_a_solver_that_then_gives_nothing() -> None:
 
 def test_time_limit() -> None:
     """A gap that no arithmetic reaches, so that only the clock can stop it."""
-    s = solve(Workload.from_matrix(np.tri(80)), "l2_strategy", solver="scs", tolerance=1e-15, time_limit=1.5)
+    s = solve(Workload.from_matrix(np.tri(120)), "l2_strategy", solver="scs", tolerance=1e-15, time_limit=0.8)
     assert s.status.stop == "time limit"
     still_certified(s)
 
