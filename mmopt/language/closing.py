@@ -16,6 +16,9 @@ from mmopt.language.types import SCALAR, Curvature, matrix
 
 __all__ = ["check_closing"]
 
+# Programs whose lower bound is computed beside every solution, for whatever strategy.
+BOUNDS = ("l2_strategy",)
+
 
 def check_closing(program: Program, names: Names) -> Scope:
     """Check the sections after the constraints; every name of the program with its type comes back."""
@@ -43,9 +46,9 @@ def check_closing(program: Program, names: Names) -> Scope:
         d.name: "a bound holds whatever is chosen, so it uses what is given" for d in program.choose
     }
     _certificate(program, names)
-    if program.bound and program.bound not in program_names():
+    if program.bound and program.bound not in BOUNDS:
         span = dict(program.spans)["bound"]
-        hint = suggest(program.bound, program_names())
+        hint = suggest(program.bound, BOUNDS)
         program.source.fail(span, f"there is no program '{program.bound}' whose bound could hold", hint)
     names.hints = {d.name: "the value uses 'objective' and what is given" for d in program.choose}
     names.types["objective"] = SCALAR

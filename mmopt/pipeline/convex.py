@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -125,15 +125,14 @@ class _Best:
 def solve_convex(
     instance: Instance,
     solver: str | None,
-    options: Options | None,
     overrides: Mapping[str, object],
     report: Report | None,
 ) -> Solution:
-    """Solve one convex program. ``options`` None means: the solver's own tolerance, with ``overrides``."""
+    """Solve one convex program, with the tolerance of the solver's row unless ``overrides`` has one."""
     started = time.monotonic()
     program = instance.program
     row = pick_solver(instance, solver)
-    chosen = options or Options(**{"tolerance": row.tolerance, **overrides})  # type: ignore[arg-type]
+    chosen = Options(**{"tolerance": row.tolerance, **overrides})  # type: ignore[arg-type]
     scaled, scaling = scale(instance)
     lowered = lower(scaled)
     compiled = time.monotonic()
@@ -143,16 +142,8 @@ def solve_convex(
         for last in points:
             best.offer(instance, last, scaling)
             if report is not None and best.point is not None:
-                report(
-                    Progress(
-                        program.name,
-                        row.name,
-                        clock.elapsed,
-                        last.iterations,
-                        best.point.objective,
-                        best.bound,
-                    )
-                )
+                objective, bound = best.point.objective, best.bound
+                report(Progress(program.name, row.name, clock.elapsed, last.iterations, objective, bound))
             if best.gap <= chosen.tolerance or clock.is_over:
                 break
         interrupted = clock.interrupted
@@ -184,8 +175,6 @@ def solve_convex(
 
 def with_total(solution: Solution, total: float) -> Solution:
     """The same solution with its total time."""
-    from dataclasses import replace
-
     return replace(solution, seconds={**solution.seconds, "total": total})
 
 

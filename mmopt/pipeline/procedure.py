@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,8 @@ def solve_procedure(
         if isinstance(step, SubProgram):
             givens = {name: evaluate(expr, env) for name, expr in step.arguments}
             inner = bind(Program.load(step.program), instance.workload, givens)
-            solved = solve_convex(inner, solver, None, overrides, report)
+            solve = solve_procedure if inner.program.klass == "procedure" else solve_convex
+            solved = solve(inner, solver, overrides, report)
             steps[step.name] = solved
             env[f"{step.name}.strategy"] = solved.strategy.matrix
             env[f"{step.name}.objective"] = solved.objective
@@ -41,21 +42,13 @@ def solve_procedure(
                 env[step.name] = evaluate(step.expr, env)
     objective = upper_value(program.objective, env) if program.objective is not None else float("nan")
     last = list(steps.values())[-1]
-    stops = [s.status.stop for s in steps.values()]
-    stop = next((s for s in stops if s != "gap reached"), "gap reached")
     seconds = {name: sum(s.seconds[name] for s in steps.values()) for name in ("compile", "solve")}
     solution = assemble(
         instance,
         env,
         objective=objective,
         bound=None,
-        status=Status(
-            f"{stop} in every step" if stop == "gap reached" else stop,
-            True,
-            last.status.violation,
-            False,
-            last.status.raw,
-        ),
+        status=_status(list(steps.values())),
         solver=(last.solver, last.solver_version),
         options=Options(**last.options),  # type: ignore[arg-type]
         iterations=sum(s.iterations for s in steps.values()),
@@ -66,3 +59,15 @@ def solve_procedure(
         steps=steps,
     )
     return with_total(solution, time.monotonic() - started)
+
+
+def _status(steps: Sequence[Solution]) -> Status:
+    """The status of the whole: the first step that did not end well speaks for all."""
+    stop = next((s.status.stop for s in steps if not s.status.stop.startswith("gap reached")), "")
+    return Status(
+        stop or "gap reached in every step",
+        all(s.status.feasible for s in steps),
+        max(s.status.violation for s in steps),
+        False,
+        steps[-1].status.raw,
+    )

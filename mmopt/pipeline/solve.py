@@ -70,4 +70,4 @@ def solve(
     instance = bind(parsed, workload, givens)
     if parsed.klass == "procedure":
         return solve_procedure(instance, solver, overrides, progress)
-    return solve_convex(instance, solver, None, overrides, progress)
+    return solve_convex(instance, solver, overrides, progress)

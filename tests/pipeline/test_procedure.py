@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cases import random_workload
+from cases import named, random_workload
 from tolerances import GAP_INTERIOR, RECOMPUTED, SHAPE
 
 from mmopt import Program, Solution, Workload, solve
@@ -81,3 +81,29 @@ def test_a_repeated_solve_is_the_same(program: str) -> None:
     assert isinstance(one, Solution)
     assert np.array_equal(one.strategy.matrix, other.strategy.matrix)
     assert (one.objective, one.bound, one.error_bound) == (other.objective, other.bound, other.error_bound)
+
+
+NESTED = """
+program nested
+class procedure
+given
+    W: matrix[r, n] = workload.root
+steps
+    inner = solve(eigen_design)
+    A = inner.strategy
+minimize
+    trace(W @ inv(A.T @ A) @ W.T)
+strategy
+    A norm 2
+bound
+    l2_strategy
+"""
+
+
+def test_a_step_may_be_a_procedure_itself() -> None:
+    w = named("prefix")
+    whole, alone = solve(w, Program.parse(NESTED)), solve(w, "eigen_design")
+    assert whole.objective == pytest.approx(alone.objective, rel=1e-9)
+    assert whole.steps["inner"].steps["weighting"].program == "query_weighting"
+    assert whole.status.stop == "gap reached in every step"
+    assert whole.bound is not None and whole.bound == whole.error_bound
