@@ -57,6 +57,8 @@ NAMED: dict[str, Callable[[], np.ndarray]] = {
     "signed": _signed,
     "zero columns": _zero_columns,
     "single total": lambda: np.ones((1, 12)),
+    "single cell": lambda: np.array([[3.0]]),
+    "two queries of one cell": lambda: np.array([[1.0], [2.0]]),
     "identity and total": lambda: np.vstack([np.eye(6), np.ones((1, 6))]),
     "large and small": lambda: np.diag(10.0 ** np.linspace(-1, 1, 5)) @ np.tri(5),
 }

@@ -132,9 +132,10 @@ def bound_of(instance: Instance, multipliers: Mapping[str, Array]) -> float | No
     for m in certificate.multipliers:
         shape = tuple(dim.value(sizes) for dim in m.declaration.dims)
         value = np.asarray(multipliers.get(m.dual_of, np.zeros(shape)), dtype=float)
-        if value.shape != shape or not np.isfinite(value).all():
+        # One cell: a solver's multiplier is then a number or a 1 x 1 matrix.
+        if value.size != int(np.prod(shape)) or not np.isfinite(value).all():
             return 0.0
-        value = np.maximum(value, 0.0)
+        value = np.maximum(value.reshape(shape), 0.0)
         if not value.any():
             return 0.0
         env[m.declaration.name] = value if value.ndim else float(value)

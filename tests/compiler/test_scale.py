@@ -64,7 +64,8 @@ def test_multipliers_come_back(name: str, rng: np.random.Generator) -> None:
 
 @pytest.mark.parametrize("factor", [1e-6, 1.0, 1e6])
 def test_the_scaled_program_does_not_see_the_scale(factor: float, rng: np.random.Generator) -> None:
-    w = random_workload(rng)
+    # Simple spectra: eigenvectors of a repeated eigenvalue are whatever rounding makes of them.
+    w = Workload.from_matrix(rng.normal(size=(9, 6)), targets=rng.uniform(0.5, 5.0, size=9))
     for name in CONVEX:
         one, _ = scale(bind(Program.load(name), w))
         other, _ = scale(
