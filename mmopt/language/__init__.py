@@ -45,7 +45,7 @@ repair                      assignments that make a solver's point feasible, in 
 value                       the objective on a common scale: ``objective**2 / 4``
 strategy, covariance        what the solution means: ``factor(X) norm 2``; ``Sigma on B``
 certificate                 multipliers ``d: vector[n] >= 0 from dual(name)``, then a bound for any
-bound                       the program whose lower bound holds
+bound                       ``l2_strategy``: its lower bound on total error, over all strategies
 
 Kinds
 -----

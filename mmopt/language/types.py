@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import Any
 
 from mmopt.language.dims import Dim
 
@@ -112,16 +113,16 @@ SCALAR = Type()
 UNKNOWN = Dim.of("?rows")
 
 
-def column(dim: Dim, **known: object) -> Type:
+def column(dim: Dim, **known: Any) -> Type:
     """A column vector."""
-    return Type(dims=(dim,), **known)  # type: ignore[arg-type]
+    return Type(dims=(dim,), **known)
 
 
-def row(dim: Dim, **known: object) -> Type:
+def row(dim: Dim, **known: Any) -> Type:
     """A row vector."""
-    return Type(dims=(dim,), is_row=True, **known)  # type: ignore[arg-type]
+    return Type(dims=(dim,), is_row=True, **known)
 
 
-def matrix(rows: Dim, columns: Dim, **known: object) -> Type:
+def matrix(rows: Dim, columns: Dim, **known: Any) -> Type:
     """A matrix."""
-    return Type(dims=(rows, columns), **known)  # type: ignore[arg-type]
+    return Type(dims=(rows, columns), **known)

@@ -14,7 +14,6 @@ from mmopt.pipeline.bounds import error_bound
 from mmopt.pipeline.certify import Array
 from mmopt.queries import Strategy, normalise
 from mmopt.results import Solution, Status
-from mmopt.solvers import Options
 
 __all__ = ["assemble", "meaning"]
 
@@ -41,7 +40,7 @@ def assemble(
     bound: float | None,
     status: Status,
     solver: tuple[str, str],
-    options: Options,
+    options: Mapping[str, float | int | bool | None],
     iterations: int,
     seconds: Mapping[str, float],
     multipliers: Mapping[str, Array],
@@ -88,13 +87,7 @@ def assemble(
         value=value,
         iterations=iterations,
         seconds=dict(seconds),
-        options={
-            "tolerance": options.tolerance,
-            "time_limit": options.time_limit,
-            "max_iterations": options.max_iterations,
-            "threads": options.threads,
-            "verbose": options.verbose,
-        },
+        options=dict(options),
         scaling=dict(scaling),
         workload_hash=workload.hash,
         program_text=program.text,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -125,20 +126,20 @@ class _Best:
 def solve_convex(
     instance: Instance,
     solver: str | None,
-    overrides: Mapping[str, object],
+    overrides: Mapping[str, Any],
     report: Report | None,
 ) -> Solution:
     """Solve one convex program, with the tolerance of the solver's row unless ``overrides`` has one."""
     started = time.monotonic()
     program = instance.program
     row = pick_solver(instance, solver)
-    chosen = Options(**{"tolerance": row.tolerance, **overrides})  # type: ignore[arg-type]
+    chosen = Options(**{"tolerance": row.tolerance, **overrides})
     scaled, scaling = scale(instance)
     lowered = lower(scaled)
     compiled = time.monotonic()
     best = _Best()
     last: Point | None = None
-    with Clock(chosen.time_limit) as clock, closing(run(row, lowered, chosen, clock)) as points:  # type: ignore[type-var]
+    with Clock(chosen.time_limit) as clock, closing(run(row, lowered, chosen, clock)) as points:
         for last in points:
             best.offer(instance, last, scaling)
             if report is not None and best.point is not None:
@@ -163,7 +164,7 @@ def solve_convex(
         bound=best.bound,
         status=status,
         solver=(row.name, row.version),
-        options=chosen,
+        options=asdict(chosen),
         iterations=last.iterations,
         seconds={**seconds, "total": 0.0},
         multipliers=best.multipliers or {},

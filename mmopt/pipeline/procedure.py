@@ -15,13 +15,12 @@ from mmopt.pipeline.assemble import assemble
 from mmopt.pipeline.certify import upper_value
 from mmopt.pipeline.convex import Report, solve_convex, with_total
 from mmopt.results import Solution, Status
-from mmopt.solvers import Options
 
 __all__ = ["solve_procedure"]
 
 
 def solve_procedure(
-    instance: Instance, solver: str | None, overrides: Mapping[str, object], report: Report | None
+    instance: Instance, solver: str | None, overrides: Mapping[str, Any], report: Report | None
 ) -> Solution:
     """Run the steps in order; each convex step is certified, the result gets the program's own bound."""
     started = time.monotonic()
@@ -50,7 +49,7 @@ def solve_procedure(
         bound=None,
         status=_status(list(steps.values())),
         solver=(last.solver, last.solver_version),
-        options=Options(**last.options),  # type: ignore[arg-type]
+        options=last.options,
         iterations=sum(s.iterations for s in steps.values()),
         seconds={**seconds, "total": 0.0},
         multipliers=last.multipliers,

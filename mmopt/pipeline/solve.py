@@ -58,7 +58,7 @@ def solve(
     if program is None:
         program = default_program(workload)[0]
     parsed = program if isinstance(program, Program) else Program.load(program)
-    given_options: dict[str, object] = {
+    given_options: dict[str, Any] = {
         "tolerance": tolerance,
         "time_limit": time_limit,
         "max_iterations": max_iterations,
@@ -66,7 +66,7 @@ def solve(
     }
     overrides = {name: value for name, value in given_options.items() if value is not None}
     overrides["verbose"] = verbose
-    Options(**overrides)  # type: ignore[arg-type]  # a bad option is refused before any work
+    Options(**overrides)  # a bad option is refused before any work
     instance = bind(parsed, workload, givens)
     if parsed.klass == "procedure":
         return solve_procedure(instance, solver, overrides, progress)

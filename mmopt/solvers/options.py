@@ -9,6 +9,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import FrameType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,7 +72,7 @@ class Clock:
     limit: float
     started: float = field(default_factory=time.monotonic)
     interrupted: bool = False
-    _before: object = None
+    _before: Any = None
 
     def __enter__(self) -> Clock:
         if threading.current_thread() is threading.main_thread():
@@ -80,7 +81,7 @@ class Clock:
 
     def __exit__(self, *_: object) -> None:
         if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, self._before)  # type: ignore[arg-type]
+            signal.signal(signal.SIGINT, self._before)
 
     def _pressed(self, number: int, frame: FrameType | None) -> None:
         if self.interrupted:  # a second Ctrl-C means it

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 
 from mmopt.compiler import Lowered
 from mmopt.solvers import run_clarabel, run_cvxpy, run_scs
@@ -12,7 +12,7 @@ from mmopt.solvers.table import SolverRow
 __all__ = ["run"]
 
 
-def run(row: SolverRow, lowered: Lowered, options: Options, clock: Clock) -> Iterator[Point]:
+def run(row: SolverRow, lowered: Lowered, options: Options, clock: Clock) -> Generator[Point, None, None]:
     """Points of a lowered problem from one solver, until its last."""
     if row.name == "clarabel":
         return run_clarabel.points(lowered, options, clock)

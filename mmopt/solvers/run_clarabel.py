@@ -6,7 +6,7 @@ objectives, 2024.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from types import SimpleNamespace
 
 import numpy as np
@@ -22,7 +22,7 @@ ROUNDS = (1e-2, 1e-4, 1e-6)  # of the gap asked for
 INFEASIBLE = {"PrimalInfeasible": "infeasible", "DualInfeasible": "unbounded"}
 
 
-def points(lowered: Lowered, options: Options, clock: Clock) -> Iterator[Point]:
+def points(lowered: Lowered, options: Options, clock: Clock) -> Generator[Point, None, None]:
     """Points of increasing accuracy; the consumer stops when its certified gap is reached."""
     import clarabel
     from cvxpy.reductions.solvers.conic_solvers.clarabel_conif import dims_to_solver_cones

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from types import MappingProxyType
@@ -46,7 +46,7 @@ OPTIONS: Mapping[str, Callable[[float, Options], dict[str, Any]]] = MappingProxy
 )
 
 
-def points(solver: str, lowered: Lowered, options: Options, clock: Clock) -> Iterator[Point]:
+def points(solver: str, lowered: Lowered, options: Options, clock: Clock) -> Generator[Point, None, None]:
     """Points of increasing accuracy. These solvers cannot be stopped between: limits hold between rounds."""
     import cvxpy
 

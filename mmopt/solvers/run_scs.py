@@ -6,7 +6,7 @@ self-dual embedding, JOTA 2016.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ SIGINT = -5
 FAILED = {-1: "unbounded", -6: "unbounded", -2: "infeasible", -7: "infeasible", -4: "failed", -3: "failed"}
 
 
-def points(lowered: Lowered, options: Options, clock: Clock) -> Iterator[Point]:
+def points(lowered: Lowered, options: Options, clock: Clock) -> Generator[Point, None, None]:
     """Points of increasing accuracy; the consumer stops when its certified gap is reached."""
     import scs
     from cvxpy.reductions.solvers.conic_solvers.scs_conif import dims_to_solver_dict
