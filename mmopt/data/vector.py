@@ -125,7 +125,3 @@ def _refuse(
             hint=f"say where they go in the workload file: {example} leaves them out, "
             "the label of a cell in place of 'drop' counts them there",
         )
-
-
-def _column(attribute: Attribute) -> str:
-    return f"column '{attribute.column}' (attribute '{attribute.name}')"

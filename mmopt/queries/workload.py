@@ -6,7 +6,7 @@ All derived arrays are computed once, when first asked for, and are read-only.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -128,14 +128,6 @@ class Workload:
     def has_all_targets(self) -> bool:
         """Whether every query has a finite target."""
         return bool(np.isfinite(self.targets).all())
-
-    def iter_rows(self, block: int = 4096) -> Iterator[tuple[int, Array]]:
-        """The unweighted queries in dense blocks (at most ``block`` rows, n), each with its first number."""
-        first = 0
-        for part in self.blocks:
-            for start in range(0, part.m, block):
-                yield first + start, part.rows(start, min(start + block, part.m))
-            first += part.m
 
     def answers(self, x: npt.ArrayLike) -> Array:
         """The true answers (m,) for a data vector x (n,), or (m, c) for columns (n, c), without W."""

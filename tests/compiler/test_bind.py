@@ -162,8 +162,9 @@ def test_a_given_that_is_missing() -> None:
 
 
 def test_a_psd_given_may_be_singular() -> None:
-    given(K=np.zeros((2, 2)))
-    given(K=np.ones((2, 2)))
+    for singular in (np.zeros((2, 2)), np.ones((2, 2))):
+        bound = given(K=singular)
+        assert np.array_equal(bound.env["K"], singular)
 
 
 def test_targets_are_needed() -> None:

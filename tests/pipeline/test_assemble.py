@@ -1,0 +1,38 @@
+"""What is added to total error for rounding covers the rounding, against rational arithmetic."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from mmopt.pipeline.assemble import ROUNDING
+from mmopt.queries import Strategy, Workload
+
+
+def total_error_of_cells(a: np.ndarray) -> Fraction:
+    """‖A‖² tr (AᵀA)⁻¹ of the floats in A, exactly."""
+    n = a.shape[1]
+    rows = [[Fraction(float(v)) for v in row] for row in a]
+    gram = [[sum(row[i] * row[j] for row in rows) for j in range(n)] for i in range(n)]
+    largest = max(gram[i][i] for i in range(n))
+    both = [[*gram[i], *(Fraction(int(i == j)) for j in range(n))] for i in range(n)]
+    for c in range(n):
+        pivot = next(r for r in range(c, n) if both[r][c] != 0)
+        both[c], both[pivot] = both[pivot], both[c]
+        both[c] = [v / both[c][c] for v in both[c]]
+        for r in range(n):
+            if r != c:
+                both[r] = [x - both[r][c] * y for x, y in zip(both[r], both[c], strict=True)]
+    return largest * sum((both[i][n + i] for i in range(n)), Fraction(0))
+
+
+@pytest.mark.parametrize("condition", [1e1, 1e3, 1e5, 1e6])
+def test_rounding_of_total_error_is_covered(condition: float, rng: np.random.Generator) -> None:
+    for _ in range(5):
+        left, right = (np.linalg.qr(rng.normal(size=(5, 5)))[0] for _ in range(2))
+        strategy = Strategy(left @ np.diag(np.geomspace(1.0, 1.0 / condition, 5)) @ right)
+        found = Fraction(strategy.total_error(Workload.from_matrix(np.eye(5))))
+        true = total_error_of_cells(strategy.matrix)
+        assert abs(found - true) <= Fraction(ROUNDING) * true
