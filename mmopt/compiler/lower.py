@@ -14,6 +14,7 @@ from mmopt.compiler.shape import Line, implied_psd, line, scope_of, trace_invers
 from mmopt.language import ATOMS, evaluate
 from mmopt.language.infer import Scope, infer
 from mmopt.language.numeric import Array, factor
+from mmopt.language.rank import is_rank
 from mmopt.language.tree import Apply, Block, Expr, Index, Name, Number, Relation, chain
 
 __all__ = ["Lowered", "lower"]
@@ -214,7 +215,8 @@ def lower(instance: Instance) -> Lowered:
     scope = scope_of(instance.checked)
     assert program.objective is not None
     objective = lowering.expr(program.objective, scope, instance.env)
-    constraints = {c.name: lowering.line(line(instance.checked, c)) for c in program.constraints}
+    lines = [line(instance.checked, c) for c in program.constraints if not is_rank(c)]
+    constraints = {decided.constraint.name: lowering.line(decided) for decided in lines}
     sense = cvxpy.Minimize if program.sense == "minimize" else cvxpy.Maximize
     everything = [*psd, *lowering.extra, *(c for group in constraints.values() for c in group)]
     return Lowered(cvxpy.Problem(sense(objective), everything), variables, constraints, lowering.rows)

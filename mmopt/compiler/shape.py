@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from mmopt.compiler.families import two_by_two, vectorised
 from mmopt.language import Checked
 from mmopt.language.infer import Scope, infer
+from mmopt.language.rank import is_rank
 from mmopt.language.tree import Apply, Block, Constraint, Expr, Name, Relation, chain
 from mmopt.language.types import SCALAR, Type
 
@@ -158,7 +159,8 @@ def cones(checked: Checked, sizes: Mapping[str, int]) -> list[Cone]:
                 seen.append(node)
                 out.append(Cone("psd", 2 * infer(node, scope).dims[0].value(sizes), 1, origin))
     for c in checked.program.constraints:
-        out += _constraint_cones(checked, c, sizes)
+        if not is_rank(c):
+            out += _constraint_cones(checked, c, sizes)
     implied = implied_psd(checked)
     for d in checked.program.choose:
         size = d.dims[0].value(sizes) if d.dims else 1

@@ -16,6 +16,7 @@ import numpy as np
 
 from mmopt.language import ATOMS
 from mmopt.language.program import Program
+from mmopt.language.rank import is_rank
 from mmopt.language.tree import Apply, Block, Expr, Index, Name, Number
 
 __all__ = ["SOURCE_UNITS", "Units", "infer_units"]
@@ -93,6 +94,8 @@ def _degree(expr: Expr, eq: _Equations) -> Degree:
             return whole
         case Apply(atom="pow", args=(a, Number(value=power))):
             return _times(_degree(a, eq), power)
+        case Apply(atom="pow", args=(a, Apply(atom="neg", args=(Number(value=power),)))):
+            return _times(_degree(a, eq), -power)
         case Apply(atom=atom, args=args) if ATOMS[atom].alike:
             first = _degree(args[0], eq)
             for other in args[1:]:
@@ -133,6 +136,8 @@ def infer_units(program: Program, sources: Mapping[str, Degree] | None = None) -
         constraints: dict[str, Degree] = {}
         for c in program.constraints:
             left, right = c.relation.left, c.relation.right
+            if is_rank(c):  # the same in every scale
+                continue
             if isinstance(left, Block) and c.relation.op == ">>" and isinstance(right, Number):
                 _psd_block(left, eq)
                 continue

@@ -36,6 +36,9 @@ class Atom:
     ``degrees`` says how the value scales: by which power of each argument's scale (the inverse -1, a
     product 1 and 1). ``alike`` says instead that the arguments have to scale alike, and the value as they
     do (a sum). A program with an atom that says neither is solved as given, unscaled.
+
+    ``gradient`` takes the arguments, the value and the derivative of a number by the value, and gives
+    that number's derivative by each argument (of its shape); absent for atoms that have none.
     """
 
     name: str
@@ -49,6 +52,7 @@ class Atom:
     binds: int = 9
     ball: Callable[..., Ball] | None = None
     cvxpy: Callable[..., Any] | None = None
+    gradient: Callable[..., tuple[Any, ...]] | None = None
     degrees: tuple[float, ...] | None = None
     alike: bool = False
     takes_dim: bool = False

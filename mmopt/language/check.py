@@ -4,43 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NoReturn
 
 from mmopt.errors import suggest
+from mmopt.language.classes import check_sections
 from mmopt.language.closing import check_closing
 from mmopt.language.dims import Dim
+from mmopt.language.expand import expand, split_lets
 from mmopt.language.infer import Scope, dimension
 from mmopt.language.names import Names, declared_type
 from mmopt.language.program import Program
+from mmopt.language.rank import check_rank, is_rank
 from mmopt.language.relations import check_relation, check_shapes, refuse_curvature
+from mmopt.language.smooth import check_smooth, check_smooth_line
 from mmopt.language.sources import AXES, PSD, SOURCES
 from mmopt.language.tree import Assignment, Constraint, Declaration, Span
 from mmopt.language.types import Curvature, Type
 
 __all__ = ["SOURCES", "Checked", "check", "declared_type"]
 
-# Sections that a class has no use for, with what to do.
-FOREIGN = {
-    "convex": {"steps": "steps belong to 'class procedure'"},
-    "procedure": {
-        "choose": "a procedure chooses in its steps: name = solve(program, …)",
-        "subject to": "a procedure has its constraints in the programs of its steps",
-        "repair": "the programs of the steps repair what they choose; a step may change the result",
-        "certificate": "say with 'bound' which program's lower bound holds",
-        "maximize": "a procedure reports its error under 'minimize'",
-    },
-}
-
 
 @dataclass(frozen=True)
 class Checked:
     """A program whose shapes and curvature hold, with the types found.
 
-    ``types`` has the givens, parameters, lets and what is chosen; ``constraints`` the types of both
-    sides by name; ``scope`` every name of the program, those of steps and multipliers too.
+    ``program`` is the one that is compiled and evaluated: with every ``let`` of what is chosen put into
+    the lines that use it; ``written`` is the one of the file. ``types`` has the givens, parameters, lets
+    and what is chosen; ``constraints`` the types of both sides by name; ``scope`` every name of the
+    program, those of steps and multipliers too.
     """
 
     program: Program
+    written: Program
     types: Mapping[str, Type]
     objective: Type | None
     constraints: Mapping[str, tuple[Type, Type]]
@@ -50,78 +44,51 @@ class Checked:
 def check(program: Program) -> Checked:
     """Check a program; the first mistake is raised as a :class:`~mmopt.errors.ProgramError`."""
     names = Names(program.source)
-    _sections(program)
+    check_sections(program)
     _givens(program, names)
     for parameter in program.parameters:
         _parameter(parameter, names)
-    names.hints = {
-        d.name: "'let' and 'require' use what is given, not what is chosen" for d in program.choose
-    }
-    for let in program.lets:
+    given, derived = split_lets(program)
+    for let in given:
         names.new(let.name, let.span)
         names.define(let.name, let.span, names.assign(let))
+    names.hints = {d.name: "'require' uses what is given, not what is chosen" for d in program.choose}
     for requirement in program.requires:
         check_shapes(requirement, _inside(requirement, names))
     names.hints = {}
     for d in program.choose:
-        if d.kind == "dim":
-            program.source.fail(
-                d.span, f"the dimension '{d.name}' is not chosen", "declare it under 'parameter'"
-            )
-        if d.source and d.source_span:
-            program.source.fail(d.source_span, f"'{d.name}' is chosen and has no source", "a given has one")
-        names.declare(d, Curvature.AFFINE)
+        _chosen(program, d, names)
+    for let in derived:
+        names.new(let.name, let.span)
+        names.define(let.name, let.span, names.assign(let))
+    written, program = program, expand(program)
     objective = _objective(program, names)
     constraints: dict[str, tuple[Type, Type]] = {}
+    check_rank(program, names.scope())
     for c in program.constraints:
         if c.name in constraints:
             program.source.fail(
                 c.span, f"two constraints are called '{c.name}'", "multipliers go by these names"
             )
-        constraints[c.name] = check_relation(c, _inside(c, names))
+        scope = _inside(c, names)
+        if program.klass == "smooth" or is_rank(c):
+            constraints[c.name] = check_shapes(c, scope)
+        else:
+            constraints[c.name] = check_relation(c, scope)
+        if program.klass == "smooth":
+            check_smooth_line(c, scope)
     types = dict(names.types)
-    return Checked(program, types, objective, constraints, check_closing(program, names))
+    scope = check_closing(program, names, derived=frozenset(let.name for let in derived))
+    return Checked(program, written, types, objective, constraints, scope)
 
 
-def _fail(program: Program, section: str, message: str, hint: str = "") -> NoReturn:
-    """Raise at the line of a section."""
-    program.source.fail(dict(program.spans).get(section, Span(1, 1)), message, hint)
-
-
-def _sections(program: Program) -> None:
-    """Whether the sections are those of the program's class."""
-    for section, hint in FOREIGN[program.klass].items():
-        if section in dict(program.spans):
-            _fail(
-                program,
-                section,
-                f"section '{section}' has no place in a program of class '{program.klass}'",
-                hint,
-            )
-    if program.klass == "convex":
-        if program.objective is None:
-            _fail(
-                program,
-                "program",
-                "a convex program needs 'minimize' or 'maximize'",
-                "for example: minimize alpha",
-            )
-        if not program.choose:
-            _fail(program, "program", "a convex program needs 'choose'", "for example: choose X: psd[n, n]")
-        if program.sense == "maximize":
-            for section in ("certificate", "bound"):
-                if section in dict(program.spans):
-                    message = f"section '{section}' states a lower bound, and this program maximizes"
-                    _fail(program, section, message, "minimize the negative, or leave the section out")
-    elif not program.steps:
-        _fail(
-            program, "program", "a procedure needs 'steps'", "for example: weighting = solve(query_weighting)"
-        )
-    elif program.objective is None:
-        _fail(program, "program", "a procedure needs 'minimize'", "the error that its result is judged by")
-    if program.meaning is None:
-        hint = "write 'strategy' (factor(X) norm 2) or 'covariance' (Sigma on B)"
-        _fail(program, "program", "a program says what its solution means", hint)
+def _chosen(program: Program, d: Declaration, names: Names) -> None:
+    if d.kind == "dim":
+        message = f"the dimension '{d.name}' is not chosen"
+        program.source.fail(d.span, message, "declare it under 'parameter'")
+    if d.source and d.source_span:
+        program.source.fail(d.source_span, f"'{d.name}' is chosen and has no source", "a given has one")
+    names.declare(d, Curvature.AFFINE)
 
 
 def _givens(program: Program, names: Names) -> None:
@@ -182,6 +149,9 @@ def _objective(program: Program, names: Names) -> Type | None:
     if not known.is_scalar:
         hint = "take a sum, trace or max"
         program.source.fail(program.objective.span, f"an objective is a number, this is {known.shape}", hint)
+    if program.klass == "smooth":
+        check_smooth(program.objective, names.scope())
+        return known
     wanted, fits = "convex", known.curvature.is_convex
     if program.sense == "maximize":
         wanted, fits = "concave", known.curvature.is_concave

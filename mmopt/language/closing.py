@@ -1,4 +1,4 @@
-"""Checks of what is evaluated with the numbers of a solution: steps, repair, value, meaning, certificate."""
+"""Checks of what is evaluated with the numbers of a solution: starts, repair, value, meaning, certificate."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from dataclasses import replace
 from mmopt.errors import suggest
 from mmopt.language.dims import Dim
 from mmopt.language.infer import Scope, infer
-from mmopt.language.library import program_names
 from mmopt.language.names import Names, declared_type
+from mmopt.language.procedures import cells, check_steps
 from mmopt.language.program import Program
-from mmopt.language.sources import AXES
-from mmopt.language.tree import Assignment, Constraint, Expr, Multiplier, SubProgram
-from mmopt.language.types import SCALAR, Curvature, matrix
+from mmopt.language.tree import Assignment, Constraint, Expr, Multiplier, names_in
+from mmopt.language.types import SCALAR, Curvature, Type
 
 __all__ = ["check_closing"]
 
@@ -20,40 +19,31 @@ __all__ = ["check_closing"]
 BOUNDS = ("l2_strategy",)
 
 
-def check_closing(program: Program, names: Names) -> Scope:
-    """Check the sections after the constraints; every name of the program with its type comes back."""
+def check_closing(program: Program, names: Names, derived: frozenset[str] = frozenset()) -> Scope:
+    """Check the sections after the constraints; every name of the program with its type comes back.
+
+    ``derived`` are the lets of what is chosen.
+    """
     for name, known in names.types.items():
         names.types[name] = replace(known, curvature=Curvature.CONSTANT, loewner=False, why="")
-    given = set(names.types)
-    for step in program.steps:
-        if step.name in given:
-            program.source.fail(
-                step.span, f"'{step.name}' is given; a step cannot change it", "use another name"
-            )
-        if isinstance(step, Assignment):
-            names.types[step.name] = names.assign(step)
-        else:
-            _solve(step, program, names)
-    if program.klass == "procedure" and program.objective is not None:
+    check_steps(program, names)
+    if program.klass in ("procedure", "closed form") and program.objective is not None:
         _number(program.objective, "an objective is a number", names)
+    _starts(program, names)
     for a in program.repair:
-        _repair(a, program, names)
+        _set(program, a, names, "repair")
+    _adoption(program, names)
     _meaning(program, names)
+    if program.value is not None:
+        names.types["objective"] = SCALAR
+        _number(program.value, "the value of a program is a number", names)
+        del names.types["objective"]
     all_types = dict(names.types)
-    for d in program.choose:
-        del names.types[d.name]
-    names.hints = {
-        d.name: "a bound holds whatever is chosen, so it uses what is given" for d in program.choose
-    }
-    _certificate(program, names)
+    _certificate(program, names, derived)
     if program.bound and program.bound not in BOUNDS:
         span = dict(program.spans)["bound"]
         hint = suggest(program.bound, BOUNDS)
         program.source.fail(span, f"there is no program '{program.bound}' whose bound could hold", hint)
-    names.hints = {d.name: "the value uses 'objective' and what is given" for d in program.choose}
-    names.types["objective"] = SCALAR
-    if program.value is not None:
-        _number(program.value, "the value of a program is a number", names)
     names.types |= all_types
     return names.scope()
 
@@ -64,56 +54,57 @@ def _number(expr: Expr, what: str, names: Names) -> None:
         names.source.fail(expr.span, f"{what}, this is {known.shape}")
 
 
-def _repair(a: Assignment, program: Program, names: Names) -> None:
+def _set(program: Program, a: Assignment, names: Names, section: str) -> None:
+    """An assignment to what is chosen, of its shape."""
     chosen = [d.name for d in program.choose]
     if a.name not in chosen:
         hint = suggest(a.name, chosen)
-        program.source.fail(a.span, f"'{a.name}' is not chosen; a repair changes what is chosen", hint)
+        message = f"'{a.name}' is not chosen; a {section} changes what is chosen"
+        program.source.fail(a.span, message, hint)
     if a.declared:
         program.source.fail(a.span, f"'{a.name}' is declared a second time", f"write: {a.name} = expression")
     before, after = names.types[a.name], names.assign(a)
     if before.dims != after.dims:
-        program.source.fail(a.expr.span, f"'{a.name}' is {before.shape}; the repair makes it {after.shape}")
+        program.source.fail(
+            a.expr.span, f"'{a.name}' is {before.shape}; the {section} makes it {after.shape}"
+        )
 
 
-def _solve(step: SubProgram, program: Program, names: Names) -> None:
-    """``name = solve(program, Q=…)``: the program exists and has these givens, of these shapes."""
-    names.new(step.name, step.span)
-    if step.program == program.name:
-        program.source.fail(step.program_span, f"'{step.program}' would solve itself")
-    if step.program not in program_names():
-        hint = suggest(step.program, program_names())
-        program.source.fail(step.program_span, f"there is no program '{step.program}'", hint)
-    solved = Program.load(step.program)
-    givens = {d.name: d for d in solved.givens}
-    for name, argument in step.arguments:
-        known = names.infer(argument)
-        if name not in givens:
-            message = f"'{step.program}' has no given '{name}'"
-            program.source.fail(argument.span, message, suggest(name, givens))
-        if len(known.dims) != len(givens[name].dims):
-            message = (
-                f"the given '{name}' of '{step.program}' is a {givens[name].kind}, this is {known.shape}"
+def _starts(program: Program, names: Names) -> None:
+    """Starts use what is given."""
+    types = dict(names.types)
+    chosen = {d.name for d in program.choose}
+    for position, start in enumerate(program.starts):
+        if start.name in {other.name for other in program.starts[:position]}:
+            program.source.fail(
+                start.span, f"two starts are called '{start.name}'", "results go by these names"
             )
-            program.source.fail(argument.span, message)
-    passed = {name for name, _ in step.arguments}
-    for d in solved.givens:
-        if not d.source and d.name not in passed:
-            message = f"'{step.program}' needs the given '{d.name}'"
-            program.source.fail(step.program_span, message, f"write: solve({step.program}, {d.name}=…)")
-    # Its strategy has as many rows as the program needs, and a column per cell.
-    rows = Dim.of(f"?rows({step.name}.strategy)")
-    names.types[f"{step.name}.strategy"] = matrix(rows, _cells(program) or Dim.of("?cells"))
-    names.types[f"{step.name}.objective"] = SCALAR
+        for a in start.values:
+            outside = sorted(names_in(a.expr) & chosen)
+            if outside:
+                message = f"a start uses what is given, and '{outside[0]}' is chosen"
+                program.source.fail(a.expr.span, message, "write it with what is given")
+            _set(program, a, names, "start")
+    names.types = types
 
 
-def _cells(program: Program) -> Dim | None:
-    """The dimension that counts cells, from the first given whose source says so."""
-    for d in program.givens:
-        for axis, dim in zip(AXES.get(d.source, ()), d.dims, strict=False):
-            if axis == "cell":
-                return dim
-    return None
+def _adoption(program: Program, names: Names) -> None:
+    """What is chosen, from a strategy with a column per cell; later assignments may use earlier ones."""
+    if program.adoption is None:
+        return
+    d = program.adoption.strategy
+    types, dims = dict(names.types), set(names.dims)
+    if d.kind != "matrix" or d.sign or d.source:
+        program.source.fail(d.span, "a strategy is a plain matrix", f"write: {d.name}: matrix[p, n]")
+    names.dims |= d.dims[0].symbols  # its number of rows is a new name, or one that is known
+    names.declare(d, Curvature.CONSTANT)
+    columns = cells(program)
+    if columns is not None and d.dims[1] != columns:
+        message = f"a strategy has a column per cell ({columns}), '{d.name}' has {d.dims[1]}"
+        program.source.fail(d.dim_spans[1], message)
+    for a in program.adoption.values:
+        _set(program, a, names, "point from a strategy")
+    names.types, names.dims = types, dims
 
 
 def _meaning(program: Program, names: Names) -> None:
@@ -122,10 +113,10 @@ def _meaning(program: Program, names: Names) -> None:
     known = names.infer(m.expr)
     if not known.is_matrix:
         program.source.fail(m.expr.span, f"a {m.kind} is a matrix, this is {known.shape}")
-    cells = _cells(program)
+    columns = cells(program)
     if m.kind == "strategy":
-        if cells is not None and known.dims[1] != cells:
-            message = f"a strategy has a column per cell ({cells}), this is {known.shape}"
+        if columns is not None and known.dims[1] != columns:
+            message = f"a strategy has a column per cell ({columns}), this is {known.shape}"
             program.source.fail(m.expr.span, message)
         return
     if m.basis not in names.types:
@@ -137,16 +128,19 @@ def _meaning(program: Program, names: Names) -> None:
         program.source.fail(m.expr.span, message + f"'{m.basis}' is {basis.shape}")
 
 
-def _certificate(program: Program, names: Names) -> None:
+def _certificate(program: Program, names: Names, derived: frozenset[str]) -> None:
+    """Multipliers, each with its start; then the bound, which uses them and what is given."""
     if program.certificate is None:
         return
     constraints = {c.name: c for c in program.constraints}
+    chosen = {d.name for d in program.choose}
+    all_types = dict(names.types)
     for m in program.certificate.multipliers:
         d = m.declaration
-        if d.sign != ">=" or d.kind not in ("vector", "scalar"):
+        if m.start is None and (d.sign != ">=" or d.kind not in ("vector", "scalar")):
             example = f"{d.name}: vector[n] >= 0"
             program.source.fail(d.span, "a multiplier is a vector or a number, and >= 0", f"write {example}")
-        if d.name in {x.name for x in program.choose}:
+        if d.name in chosen | derived or (m.start is not None and d.name in constraints):
             names.source.fail(d.span, f"'{d.name}' is defined twice", "give one of them another name")
         names.declare(d, Curvature.CONSTANT)
         if m.dual_of:
@@ -154,7 +148,24 @@ def _certificate(program: Program, names: Names) -> None:
                 hint = suggest(m.dual_of, constraints)
                 program.source.fail(m.span or d.span, f"there is no constraint '{m.dual_of}'", hint)
             _multiplier_fits(m, constraints[m.dual_of], program, names)
+        if m.start is not None:
+            _start_fits(m, m.start, all_types, names)
+    for name in chosen | derived:
+        names.types.pop(name, None)
+    names.hints = dict.fromkeys(
+        chosen | derived, "a bound holds whatever is chosen, so it uses what is given"
+    )
     _number(program.certificate.expr, "a bound is a number", names)
+    names.hints = {}
+
+
+def _start_fits(m: Multiplier, start: Expr, all_types: dict[str, Type], names: Names) -> None:
+    d = m.declaration
+    known = infer(start, replace(names.scope(), types=all_types, found={}))
+    stated = declared_type(d, Curvature.CONSTANT)
+    if known.dims != stated.dims:
+        message = f"'{d.name}' is declared {stated.shape}, its start is {known.shape}"
+        names.source.fail(start.span, message)
 
 
 def _multiplier_fits(m: Multiplier, c: Constraint, program: Program, names: Names) -> None:

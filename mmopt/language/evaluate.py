@@ -11,6 +11,7 @@ from mmopt.errors import ProgramError
 from mmopt.language import balls, numeric
 from mmopt.language.atoms import ATOMS
 from mmopt.language.balls import Ball
+from mmopt.language.rank import is_rank, rank_residual
 from mmopt.language.tree import Apply, Block, Constraint, Expr, Index, Name, Number, chain
 
 __all__ = ["Env", "evaluate", "evaluate_ball", "violation"]
@@ -157,9 +158,15 @@ def _sandwich(factors: list[Expr], at: int, env: Env) -> Ball:
 def violation(constraint: Constraint, env: Env) -> float:
     """By how much a constraint is violated, relative to the size of its sides; 0 when it holds.
 
-    For ``>>`` it is the most negative eigenvalue of the difference.
+    For ``>>`` it is the most negative eigenvalue of the difference, for a rank the first singular value
+    beyond it.
     """
     relation = constraint.relation
+    if is_rank(constraint):
+        assert isinstance(relation.left, Apply)
+        matrix = np.asarray(evaluate(relation.left.args[0], env), dtype=float)
+        rank = int(evaluate(relation.right, env))
+        return rank_residual(matrix, rank) if np.isfinite(matrix).all() else float("inf")
     worst = 0.0
     sizes = range(constraint.family.dim.value(env)) if constraint.family else (None,)
     for index in sizes:

@@ -188,13 +188,12 @@ def _congruence(expr: Apply, plain: Type, scope: Scope) -> Type:
         known = replace(known, sign=1 if psd else plain.sign)
     found = _curved(factors, scope)
     if found is None:
-        constant = all(infer(f, scope).is_constant for f in factors)
-        return known if constant else plain
+        return known  # constant, or of no known curvature: symmetric (and psd) by its form all the same
     at, curved = found
     if curved.curvature.is_affine:
         return replace(known, curvature=curved.curvature)
     if at * 2 + 1 != len(factors) or not curved.loewner:
-        return plain
+        return known
     return replace(known, curvature=curved.curvature, loewner=known.is_matrix, why="")
 
 

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mmopt.language.check import Checked, check
 from mmopt.language.infer import Scope
 from mmopt.language.letters import latex_name, latex_text, plain_name
 from mmopt.language.program import Program
-from mmopt.language.tree import Assignment, Certificate, Constraint, Declaration, SubProgram
+from mmopt.language.tree import (
+    Assignment,
+    Certificate,
+    Constraint,
+    Declaration,
+    Repeat,
+    Start,
+    Step,
+    SubProgram,
+)
 from mmopt.language.typeset import Style, print_expr, print_relation
 
 __all__ = ["typeset_latex", "typeset_text"]
@@ -55,7 +64,7 @@ def typeset_text(program: Program | Checked) -> str:
 def _lines(program: Program | Checked, style: Style) -> Iterator[_Line]:
     checked = program if isinstance(program, Checked) else check(program)
     writer = _Writer(checked.scope, style)
-    for label, lines in writer.sections(checked.program):
+    for label, lines in writer.sections(checked.written):
         for position, line in enumerate(lines):
             yield _Line("" if position else label, line.formula, line.words)
 
@@ -78,11 +87,11 @@ class _Writer:
         yield "let", [self.assignment(a, "=") for a in p.lets]
         yield "require", [self.constraint(c) for c in p.requires]
         yield "choose", [self.declaration(d) for d in p.choose]
-        steps = [self.assignment(s, "←") if isinstance(s, Assignment) else self.solve(s) for s in p.steps]
-        yield "steps", steps
+        yield "steps", [line for s in p.steps for line in self.step(s)]
         if p.objective is not None:
             yield p.sense, [_Line("", print_expr(p.objective, self.scope, self.style))]
         yield "subject to", [self.constraint(c) for c in p.constraints]
+        yield "start", [line for s in p.starts for line in self.start(s)]
         yield "repair", [self.assignment(a, "←") for a in p.repair]
         if p.value is not None:
             yield "value", [_Line("", print_expr(p.value, self.scope, self.style))]
@@ -93,6 +102,9 @@ class _Writer:
                 else f"of the noise on {p.meaning.basis} x"
             )
             yield p.meaning.kind, [_Line("", print_expr(p.meaning.expr, self.scope, self.style), on)]
+        if p.adoption is not None:
+            name = self.name(p.adoption.strategy.name)
+            yield f"from strategy {name}", [self.assignment(a, "=") for a in p.adoption.values]
         if p.certificate is not None:
             yield "bound", [self.certificate(p.certificate)]
         elif p.bound:
@@ -118,6 +130,29 @@ class _Writer:
         arrow = r"\leftarrow" if sign == "←" and self.style == "latex" else sign
         return _Line("", f"{self.name(a.name)} {arrow} {print_expr(a.expr, self.scope, self.style)}")
 
+    def step(self, s: Step, depth: int = 0) -> Iterator[_Line]:
+        """One line, or those of a block, indented."""
+        if not isinstance(s, Repeat):
+            line = self.assignment(s, "←") if isinstance(s, Assignment) else self.solve(s)
+            indent = (r"\quad " if self.style == "latex" else "    ") * depth
+            yield _Line("", indent + line.formula, line.words)
+            return
+        indent = (r"\quad " if self.style == "latex" else "    ") * depth
+        times = print_expr(s.times, self.scope, self.style)
+        word, space = "alternate" if s.settles else "repeat", r"\ " if self.style == "latex" else " "
+        head = f"{indent}{self.words(word)}{space}{times}{space}{self.words('times')}"
+        if s.until is not None:
+            head += f"{space}{self.words('or until')}{space}{print_relation(s.until, self.scope, self.style)}"
+        yield _Line("", head)
+        for inner in s.steps:
+            yield from self.step(inner, depth + 1)
+
+    def start(self, s: Start) -> Iterator[_Line]:
+        if not s.values:
+            yield _Line("", self.words("entries drawn at random"), s.name)
+        for a in s.values:
+            yield replace(self.assignment(a, "="), words=s.name)
+
     def solve(self, s: SubProgram) -> _Line:
         arguments = [f"{self.name(n)} = {print_expr(e, self.scope, self.style)}" for n, e in s.arguments]
         arrow = r"\leftarrow" if self.style == "latex" else "←"
@@ -137,9 +172,11 @@ class _Writer:
 
     def certificate(self, c: Certificate) -> _Line:
         bound = print_expr(c.expr, self.scope, self.style)
-        names = ", ".join(self.name(m.declaration.name) for m in c.multipliers)
-        if not names:
+        latex = self.style == "latex"
+        signed = {True: r" \ge 0" if latex else " ≥ 0", False: ""}
+        every = ", ".join(
+            self.name(m.declaration.name) + signed[bool(m.declaration.sign)] for m in c.multipliers
+        )
+        if not every:
             return _Line("", bound)
-        if self.style == "latex":
-            return _Line("", rf"{bound} \quad \forall {names} \ge 0")
-        return _Line("", f"{bound}   ∀ {names} ≥ 0")
+        return _Line("", bound + (rf" \quad \forall {every}" if latex else f"   ∀ {every}"))

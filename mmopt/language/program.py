@@ -9,6 +9,7 @@ from mmopt.language.library import program_text
 from mmopt.language.reader import read_fields
 from mmopt.language.source import Source
 from mmopt.language.tree import (
+    Adoption,
     Assignment,
     Certificate,
     Constraint,
@@ -16,7 +17,8 @@ from mmopt.language.tree import (
     Expr,
     Meaning,
     Span,
-    SubProgram,
+    Start,
+    Step,
 )
 
 __all__ = ["Program"]
@@ -45,10 +47,12 @@ class Program:
     sense: str = "minimize"
     objective: Expr | None = None
     constraints: tuple[Constraint, ...] = ()
-    steps: tuple[Assignment | SubProgram, ...] = ()
+    steps: tuple[Step, ...] = ()
+    starts: tuple[Start, ...] = ()
     repair: tuple[Assignment, ...] = ()
     value: Expr | None = None
     meaning: Meaning | None = None
+    adoption: Adoption | None = None
     certificate: Certificate | None = None
     bound: str = ""
     spans: tuple[tuple[str, Span], ...] = field(default=(), compare=False, repr=False)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from mmopt.errors import Location, ProgramError
 from mmopt.language.atoms import FUNCTIONS
-from mmopt.language.expression import parse_call, parse_expr
+from mmopt.language.expression import parse_expr
 from mmopt.language.sections import Section, split_sections
 from mmopt.language.source import MAX_BYTES, Source, Text
 from mmopt.language.statements import (
@@ -20,13 +20,15 @@ from mmopt.language.statements import (
     multipliers,
     name_of,
     split_at,
+    start,
     string_value,
 )
-from mmopt.language.tree import Assignment, Certificate, Expr, Meaning, Multiplier, Span, SubProgram
+from mmopt.language.steps import step
+from mmopt.language.tree import Adoption, Certificate, Expr, Meaning, Multiplier, Span
 
 __all__ = ["CLASSES", "read_fields"]
 
-CLASSES = ("convex", "procedure")
+CLASSES = ("convex", "rank", "smooth", "closed form", "procedure")
 
 # Tabs and line ends apart. Shown on a terminal they could do anything.
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
@@ -79,7 +81,7 @@ def _assemble(source: Source, sections: Mapping[str, Section]) -> dict[str, Any]
     def expression(name: str) -> Expr | None:
         return parse_expr(sections[name].single(), FUNCTIONS) if name in sections else None
 
-    klass = word("class", "convex")
+    klass = "closed form" if _says(sections, "class", "closed form") else word("class", "convex")
     if klass not in CLASSES:
         text = sections["class"].single()
         text.fail(f"class '{klass}' is not one of those that this version solves", hint=_known(CLASSES))
@@ -109,10 +111,12 @@ def _assemble(source: Source, sections: Mapping[str, Section]) -> dict[str, Any]
         "sense": sense,
         "objective": expression(sense),
         "constraints": named,
-        "steps": each("steps", _step),
+        "steps": each("steps", step),
+        "starts": each("start", start),
         "repair": each("repair", assignment),
         "value": expression("value"),
         "meaning": _meaning(source, sections),
+        "adoption": _adoption(sections["from strategy"]) if "from strategy" in sections else None,
         "certificate": _certificate(sections["certificate"]) if "certificate" in sections else None,
         "bound": word("bound"),
         "spans": tuple((name, section.span) for name, section in sections.items()),
@@ -123,13 +127,19 @@ def _known(words: tuple[str, ...]) -> str:
     return f"known: {', '.join(words)}"
 
 
-def _step(text: Text) -> Assignment | SubProgram:
-    name, right = split_at(text, "=")
-    words = [token.text for token in right.tokens()[:2]] if right else []
-    if right and words == ["solve", "("]:
-        program, span, arguments = parse_call(right, FUNCTIONS)
-        return SubProgram(name_of(name), program, arguments, text.span(0, len(name.text)), span)
-    return assignment(text)
+def _says(sections: Mapping[str, Section], name: str, words: str) -> bool:
+    return name in sections and sections[name].single().text.split() == words.split()
+
+
+def _adoption(section: Section) -> Adoption:
+    if not section.statements or not is_declaration(section.statements[0]):
+        hint = "write: from strategy A: matrix[p, n]"
+        section.source.fail(section.span, "'from strategy' begins with the strategy's name", hint)
+    if len(section.statements) == 1:
+        hint = "for example X = A.T @ A, below it"
+        section.source.fail(section.span, "'from strategy' says what the chosen variables are", hint)
+    first, *rest = section.statements
+    return Adoption(declaration(first), tuple(assignment(text) for text in rest))
 
 
 def _meaning(source: Source, sections: Mapping[str, Section]) -> Meaning | None:

@@ -10,7 +10,7 @@ from mmopt.errors import suggest
 from mmopt.language.source import Source, Text
 from mmopt.language.tree import Span
 
-__all__ = ["SECTIONS", "Section", "split_sections"]
+__all__ = ["SECTIONS", "Section", "split_sections", "statements_below"]
 
 # In the order in which a program is best read; a section may stand only once.
 SECTIONS = (
@@ -30,10 +30,12 @@ SECTIONS = (
     "maximize",
     "subject to",
     "steps",
+    "start",
     "repair",
     "value",
     "strategy",
     "covariance",
+    "from strategy",
     "certificate",
     "bound",
     "proof",
@@ -119,6 +121,15 @@ def _section_name(source: Source, number: int, line: str) -> str:
 def _prose(source: Source, head: Text, body: Sequence[tuple[int, str]]) -> tuple[Text, ...]:
     text = "\n".join([head.text, *(line.strip() for _, line in body)]).strip()
     return (Text(source, text, head.line, head.column),) if text else ()
+
+
+def statements_below(text: Text, start: int) -> tuple[Text, ...]:
+    """The statements of a block inside a statement: what follows ``text[start]``, line by line."""
+    first, *rest = text.text[start:].split("\n")
+    span = text.span(start)
+    body = [(span.line + i, line) for i, line in enumerate(rest, 1)]
+    column = span.column + len(first) - len(first.lstrip())
+    return _statements(text.source, Text(text.source, first.strip(), span.line, column), body)
 
 
 def _statements(source: Source, head: Text, body: Sequence[tuple[int, str]]) -> tuple[Text, ...]:

@@ -11,7 +11,7 @@ from mmopt.language.dims import Dim
 from mmopt.language.expression import parse_dim, parse_expr, parse_relation
 from mmopt.language.grammar import WORDS
 from mmopt.language.source import Text, Token, plain
-from mmopt.language.tree import Assignment, Constraint, Declaration, Family, Multiplier, Span
+from mmopt.language.tree import Assignment, Constraint, Declaration, Family, Multiplier, Span, Start
 
 __all__ = [
     "KINDS",
@@ -22,6 +22,7 @@ __all__ = [
     "multipliers",
     "name_of",
     "split_at",
+    "start",
     "string_value",
 ]
 
@@ -35,7 +36,20 @@ EXAMPLES = {
     "psd": "X: psd[n, n]",
     "symmetric": "M: symmetric[n, n]",
 }
-RESERVED = {"for", "in", "norm", "on", "dual", "solve", "objective", "inf"}
+RESERVED = {
+    "alternate",
+    "dual",
+    "for",
+    "in",
+    "inf",
+    "norm",
+    "objective",
+    "on",
+    "repeat",
+    "solve",
+    "start",
+    "until",
+}
 
 
 def split_at(text: Text, word: str) -> tuple[Text, Text | None]:
@@ -81,26 +95,43 @@ def is_declaration(text: Text) -> bool:
     return len(tokens) > 1 and tokens[0].kind == "name" and tokens[1].text == ":"
 
 
-def multipliers(text: Text) -> list[Multiplier]:
-    """Declarations with ``from dual(name)``, separated by commas."""
+def _parts(text: Text) -> list[Text]:
+    """What stands between the commas outside brackets."""
     cuts = [token.start for token in text.tokens() if token.depth == 0 and token.text == ","]
+    pieces = [
+        text.cut(a, b) for a, b in zip([0, *(c + 1 for c in cuts)], [*cuts, len(text.text)], strict=True)
+    ]
+    return [piece for piece in pieces if piece.text]
+
+
+def multipliers(text: Text) -> list[Multiplier]:
+    """Declarations with ``from dual(name)`` or ``from expression``, separated by commas."""
     found = []
-    start = 0
-    for cut in [*cuts, len(text.text)]:
-        part = text.cut(start, cut)
-        start = cut + 1
-        if not part.text:
-            continue
+    for part in _parts(text):
         left, right = split_at(part, "from")
-        dual, span = "", None
-        if right is not None:
-            tokens = right.tokens()
-            words = [token.text for token in tokens]
-            if len(words) != 4 or words[:2] != ["dual", "("] or tokens[2].kind != "name":
-                right.fail("a multiplier starts from a constraint", hint="write: from dual(name)")
-            dual, span = plain(words[2]), right.span(tokens[2].start, tokens[2].end)
-        found.append(Multiplier(declaration(left), dual, span))
+        declared = declaration(left)
+        tokens = right.tokens() if right is not None else []
+        words = [token.text for token in tokens]
+        if right is None:
+            found.append(Multiplier(declared))
+        elif words[:2] != ["dual", "("]:
+            found.append(Multiplier(declared, start=parse_expr(right, FUNCTIONS)))
+        elif len(words) == 4 and tokens[2].kind == "name":
+            span = right.span(tokens[2].start, tokens[2].end)
+            found.append(Multiplier(declared, plain(words[2]), span))
+        else:
+            right.fail("a multiplier starts from a constraint", hint="write: from dual(name)")
     return found
+
+
+def start(text: Text) -> Start:
+    """``name: X = expression, Y = expression``, or ``random`` alone."""
+    head, rest = split_at(text, ":")
+    if rest is None and head.text != "random":
+        text.fail("a start has a name and values", hint="write: flat: X = eye(n), or random")
+    name = name_of(head)
+    values = tuple(assignment(part) for part in _parts(rest)) if rest is not None else ()
+    return Start(name, values, text.span(0, len(head.text)))
 
 
 def declaration(text: Text) -> Declaration:

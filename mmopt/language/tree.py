@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from mmopt.language.dims import Dim
 
 __all__ = [
+    "Adoption",
     "Apply",
     "Assignment",
     "Block",
@@ -25,11 +26,15 @@ __all__ = [
     "Name",
     "Number",
     "Relation",
+    "Repeat",
     "Span",
+    "Start",
+    "Step",
     "SubProgram",
     "chain",
     "children",
     "mentions",
+    "names_in",
     "rewrite",
     "transpose",
     "walk",
@@ -154,12 +159,53 @@ class SubProgram:
 
 
 @dataclass(frozen=True, slots=True)
+class Repeat:
+    """Steps done again and again.
+
+    ``repeat`` at most so many times, or until a relation holds; ``alternate`` (``settles``) until the
+    objective of the last step that solves falls no more.
+    """
+
+    times: Expr
+    steps: tuple[Assignment | SubProgram | Repeat, ...]
+    span: Span = field(compare=False, repr=False)
+    until: Relation | None = None
+    settles: bool = False
+
+
+Step = Assignment | SubProgram | Repeat
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where the search of a smooth program starts: values by name; what has none is drawn at random."""
+
+    name: str
+    values: tuple[Assignment, ...]
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Adoption:
+    """How a strategy that came from elsewhere becomes a point of the program."""
+
+    strategy: Declaration
+    values: tuple[Assignment, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Multiplier:
-    """A nonnegative multiplier of a certificate, started from a constraint's dual."""
+    """A multiplier of a certificate, started from a constraint's dual or from an expression of the point."""
 
     declaration: Declaration
-    dual_of: str
+    dual_of: str = ""
     span: Span | None = field(default=None, compare=False, repr=False)  # of the constraint's name
+    start: Expr | None = None
+
+    @property
+    def key(self) -> str:
+        """Under which name a solution keeps its value."""
+        return self.dual_of or self.declaration.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +249,11 @@ def walk(expr: Expr) -> Iterator[Expr]:
 def mentions(expr: Expr, name: str) -> bool:
     """Whether the name occurs in the expression."""
     return any(isinstance(node, Name) and node.id == name for node in walk(expr))
+
+
+def names_in(expr: Expr) -> set[str]:
+    """The names that occur in the expression."""
+    return {node.id for node in walk(expr) if isinstance(node, Name)}
 
 
 def rewrite(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:

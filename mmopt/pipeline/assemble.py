@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -48,6 +48,7 @@ def assemble(
     scaling: Mapping[str, float],
     warnings: tuple[str, ...] = (),
     steps: Mapping[str, Solution] | None = None,
+    history: Sequence[Mapping[str, float]] = (),
 ) -> Solution:
     """Put a solution together; total error and its bound are computed here, for every program."""
     program, workload = instance.program, instance.workload
@@ -96,5 +97,7 @@ def assemble(
         basis=basis,
         givens={name: np.asarray(instance.env[name], dtype=float) for name in sorted(instance.own)},
         warnings=warnings,
+        sense=program.sense,
+        history=tuple(history),
         steps=steps or {},
     )

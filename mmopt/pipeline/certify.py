@@ -18,7 +18,7 @@ from mmopt.language import evaluate, evaluate_ball, violation
 from mmopt.language.numeric import FLOOR, psd_floor
 from mmopt.language.tree import Apply, Declaration, Expr
 
-__all__ = ["FEASIBLE", "Candidate", "bound_of", "candidate", "upper_value"]
+__all__ = ["FEASIBLE", "Candidate", "bound_of", "candidate", "starts_from", "upper_value"]
 
 Array = NDArray[np.float64]
 
@@ -119,26 +119,55 @@ def upper_value(expr: Expr, env: Mapping[str, Any]) -> float:
     return value + CHARGE * abs(value)
 
 
-def bound_of(instance: Instance, multipliers: Mapping[str, Array]) -> float | None:
-    """The certificate at the multipliers (negative entries clipped), rounded down; None without one.
-
-    All multipliers zero, or one that is missing, gives 0.
-    """
+def starts_from(instance: Instance, env: Mapping[str, Any]) -> dict[str, Array]:
+    """Multipliers that the certificate starts from the point itself, by their names."""
     certificate = instance.program.certificate
-    if certificate is None:
+    found: dict[str, Array] = {}
+    with np.errstate(all="ignore"):
+        for m in certificate.multipliers if certificate else ():
+            if m.start is not None:
+                found[m.key] = np.asarray(evaluate(m.start, env), dtype=float)
+    return found
+
+
+def bound_of(instance: Instance, multipliers: Mapping[str, Array]) -> float | None:
+    """The certificate at the multipliers (negative entries clipped where a sign is declared).
+
+    A lower bound on what is minimized, rounded down; an upper bound on what is maximized, rounded up.
+    None without a certificate, and where the multipliers prove nothing (missing, all zero, not finite),
+    unless the objective is nonnegative by its form: then 0.
+    """
+    program = instance.program
+    if program.certificate is None:
         return None
+    minimized = program.sense == "minimize"
+    objective = instance.checked.objective
+    nothing = 0.0 if minimized and objective is not None and objective.sign > 0 else None
     env: dict[str, Any] = dict(instance.env)
     sizes = instance.sizes()
-    for m in certificate.multipliers:
+    for m in program.certificate.multipliers:
         shape = tuple(dim.value(sizes) for dim in m.declaration.dims)
-        value = np.asarray(multipliers.get(m.dual_of, np.zeros(shape)), dtype=float)
+        value = np.asarray(multipliers.get(m.key, np.zeros(shape)), dtype=float)
         # One cell: a solver's multiplier is then a number or a 1 x 1 matrix.
         if value.size != int(np.prod(shape)) or not np.isfinite(value).all():
-            return 0.0
-        value = np.maximum(value.reshape(shape), 0.0)
+            return nothing
+        value = _promised(m.declaration, value.reshape(shape))
         if not value.any():
-            return 0.0
+            return nothing
         env[m.declaration.name] = value if value.ndim else float(value)
     with np.errstate(all="ignore"):
-        lower = float(evaluate_ball(certificate.expr, env).lower)
-    return max(lower, 0.0) if np.isfinite(lower) else 0.0
+        ball = evaluate_ball(program.certificate.expr, env)
+    bound = float(ball.lower if minimized else ball.upper)
+    if not np.isfinite(bound):
+        return nothing
+    return bound if nothing is None else max(bound, nothing)
+
+
+def _promised(d: Declaration, value: Array) -> Array:
+    """A multiplier as declared: signs clipped, psd matrices projected."""
+    if d.kind in ("psd", "symmetric"):
+        value = (value + value.T) / 2
+    if d.kind == "psd":
+        values, vectors = np.linalg.eigh(value)
+        value = (vectors * np.clip(values, 0.0, None)) @ vectors.T
+    return np.maximum(value, 0.0) if d.sign else value

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.compiler import Instance, Scaling, cones, lower, scale, variables
+from mmopt.compiler import Instance, cones, lower, scale, variables
 from mmopt.errors import SolverError
 from mmopt.pipeline.assemble import assemble
-from mmopt.pipeline.certify import Array, Candidate, bound_of, candidate
+from mmopt.pipeline.certify import Array, Candidate, bound_of, candidate, starts_from
 from mmopt.results import Solution, Status, gap_between
 from mmopt.solvers import (
     SOLVERS,
@@ -28,7 +28,7 @@ from mmopt.solvers import (
     solver_named,
 )
 
-__all__ = ["Progress", "Report", "pick_solver", "solve_convex"]
+__all__ = ["Best", "Progress", "Report", "pick_solver", "solve_convex", "stop_of", "with_total"]
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,11 @@ class Progress:
     iterations: int
     objective: float
     bound: float | None
+    sense: str = "minimize"
 
     @property
     def gap(self) -> float | None:
-        return gap_between(self.objective, self.bound)
+        return gap_between(self.objective, self.bound, self.sense)
 
 
 Report = Callable[[Progress], None]
@@ -89,37 +90,38 @@ def _is_better(found: Candidate, known: Candidate, sense: str) -> bool:
 
 
 @dataclass
-class _Best:
+class Best:
     """The best repaired point and the best bound so far; they may come from different points."""
 
+    instance: Instance
     point: Candidate | None = None
     bound: float | None = None
     multipliers: Mapping[str, Array] | None = None
-    before: float = np.inf
 
-    def offer(self, instance: Instance, point: Point, scaling: Scaling) -> None:
-        values = {n: v * scaling.variables[n] for n, v in point.variables.items()}
-        known = scaling.multipliers
-        multipliers = {n: v * known[n] for n, v in point.multipliers.items() if n in known}
-        if len(values) < len(instance.program.choose):
-            return
+    def offer(self, values: Mapping[str, Array], multipliers: Mapping[str, Array]) -> Candidate | None:
+        """Repair and score a point (in the program's own scale); None when no repair exists."""
+        sense = self.instance.program.sense
         try:
-            found = candidate(instance, values)
+            found = candidate(self.instance, values)
         except np.linalg.LinAlgError:  # a point so far off that no repair exists; the next is better
-            return
-        if self.point is None or _is_better(found, self.point, instance.program.sense):
+            return None
+        if self.point is None or _is_better(found, self.point, sense):
             self.point = found
-        bound = bound_of(instance, multipliers)
-        if bound is not None and (self.bound is None or bound > self.bound):
+        multipliers = {**multipliers, **starts_from(self.instance, found.env)}
+        bound = bound_of(self.instance, multipliers)
+        if bound is not None and (
+            self.bound is None or (bound > self.bound if sense == "minimize" else bound < self.bound)
+        ):
             self.bound, self.multipliers = bound, multipliers
         if self.multipliers is None:
             self.multipliers = multipliers
+        return found
 
     @property
     def gap(self) -> float:
         if self.point is None or not self.point.is_feasible:
             return float("inf")
-        gap = gap_between(self.point.objective, self.bound)
+        gap = gap_between(self.point.objective, self.bound, self.instance.program.sense)
         return float("inf") if gap is None else gap
 
 
@@ -137,14 +139,17 @@ def solve_convex(
     scaled, scaling = scale(instance)
     lowered = lower(scaled)
     compiled = time.monotonic()
-    best = _Best()
+    best = Best(instance)
     last: Point | None = None
     with Clock(chosen.time_limit) as clock, closing(run(row, lowered, chosen, clock)) as points:
         for last in points:
-            best.offer(instance, last, scaling)
+            values = {n: v * scaling.variables[n] for n, v in last.variables.items()}
+            known = scaling.multipliers
+            if len(values) == len(program.choose):
+                best.offer(values, {n: v * known[n] for n, v in last.multipliers.items() if n in known})
             if report is not None and best.point is not None:
-                objective, bound = best.point.objective, best.bound
-                report(Progress(program.name, row.name, clock.elapsed, last.iterations, objective, bound))
+                shown = (best.point.objective, best.bound, program.sense)
+                report(Progress(program.name, row.name, clock.elapsed, last.iterations, *shown))
             if best.gap <= chosen.tolerance or clock.is_over:
                 break
         interrupted = clock.interrupted
@@ -153,8 +158,8 @@ def solve_convex(
     point = best.point
     if point is None or not point.is_feasible:
         raise _no_point(program.name, row.name, last, point, interrupted)
-    stop = _stop(best.gap, chosen, interrupted, last, program.certificate is not None)
-    status = Status(stop, True, point.before, best.bound is not None and best.bound > 0, last.raw)
+    stop = stop_of(best.gap, chosen, interrupted, last, program.certificate is not None)
+    status = Status(stop, True, point.before, best.bound is not None, last.raw)
     seconds = {"compile": compiled - started, "solve": solved - compiled}
     warnings = () if scaling.scales else ("the lines of the program agree on no units, so it was not scaled",)
     solution = assemble(
@@ -179,7 +184,8 @@ def with_total(solution: Solution, total: float) -> Solution:
     return replace(solution, seconds={**solution.seconds, "total": total})
 
 
-def _stop(gap: float, options: Options, interrupted: bool, last: Point, has_certificate: bool) -> str:
+def stop_of(gap: float, options: Options, interrupted: bool, last: Point, has_certificate: bool) -> str:
+    """Why a solve ended, in the vocabulary of :class:`~mmopt.results.Status`."""
     if gap <= options.tolerance:
         return "gap reached"
     if interrupted:

@@ -1,68 +1,163 @@
-"""Procedures: steps that solve other programs and combine their strategies."""
+"""Procedures: steps that solve other programs and combine their results."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from mmopt.compiler import Instance, bind
+from mmopt.errors import OptionError, SolverError
 from mmopt.language import Program, evaluate
-from mmopt.language.tree import SubProgram
+from mmopt.language.procedures import START
+from mmopt.language.tree import Expr, Name, Relation, Repeat, Step, SubProgram
 from mmopt.pipeline.assemble import assemble
 from mmopt.pipeline.certify import upper_value
-from mmopt.pipeline.convex import Report, solve_convex, with_total
+from mmopt.pipeline.convex import Report, with_total
 from mmopt.results import Solution, Status
 
 __all__ = ["solve_procedure"]
 
+Solve = Callable[..., Solution]
+
+# 'alternate' ends when an objective falls by less than this, relatively.
+SETTLED = 1e-8
+COMPARE: Mapping[str, Callable[[float, float], bool]] = {
+    "<=": lambda a, b: a <= b,
+    ">=": lambda a, b: a >= b,
+    "==": lambda a, b: a == b,
+}
+
+
+@dataclass
+class _Run:
+    """The state of the steps: names with their values, the last solution of each step, all in order."""
+
+    instance: Instance
+    solver: str | None
+    overrides: Mapping[str, Any]
+    report: Report | None
+    solve: Solve
+    env: dict[str, Any]
+    solved: dict[str, Solution] = field(default_factory=dict)
+    everything: list[tuple[str, Solution]] = field(default_factory=list)
+
+    def each(self, steps: Sequence[Step]) -> None:
+        for step in steps:
+            if isinstance(step, Repeat):
+                self.repeat(step)
+            elif isinstance(step, SubProgram):
+                self.sub(step)
+            else:
+                self.env[step.name] = self.value(step.expr)
+
+    def value(self, expr: Expr) -> Any:
+        with np.errstate(all="ignore"):
+            return evaluate(expr, self.env)
+
+    def repeat(self, loop: Repeat) -> None:
+        times = self.value(loop.times)
+        if not times >= 1 or times != int(times):
+            where = self.instance.program.source.locate(loop.times.span)
+            raise OptionError(f"a block is repeated a whole number of times, not {times:g}", where=where)
+        best = np.inf
+        for _ in range(int(times)):
+            self.each(loop.steps)
+            if loop.until is not None and self.holds(loop.until):
+                return
+            if loop.settles:
+                objective = self.everything[-1][1].objective
+                if objective >= best - SETTLED * abs(objective):
+                    return
+                best = objective
+
+    def holds(self, relation: Relation) -> bool:
+        return COMPARE[relation.op](float(self.value(relation.left)), float(self.value(relation.right)))
+
+    def sub(self, step: SubProgram) -> None:
+        givens: dict[str, Any] = {}
+        start = None
+        for name, expr in step.arguments:
+            if name == START and isinstance(expr, Name):
+                start = self.solved[expr.id].variables
+            else:
+                givens[name] = self.value(expr)
+        inner = bind(Program.load(step.program), self.instance.workload, givens)
+        options = {k: v for k, v in self.overrides.items() if _has(inner.program, k)}
+        solver = self.solver if inner.program.klass in ("convex", "rank", "procedure") else None
+        solved = self.solve(inner, solver, options, self.report, start)
+        self.solved[step.name] = solved
+        self.everything.append((step.name, solved))
+        known = {**solved.multipliers, **solved.variables}
+        found = {f"{step.name}.{name}": value for name, value in known.items()}
+        found |= {f"{step.name}.strategy": solved.strategy.matrix, f"{step.name}.objective": solved.objective}
+        self.env |= {name: v if np.ndim(v) else float(v) for name, v in found.items()}
+
+
+def _has(program: Program, option: str) -> bool:
+    """Whether a step takes an option that was given to the whole procedure."""
+    if option in ("starts", "seed"):
+        return program.klass in ("rank", "smooth", "procedure")
+    return option != "penalty" or program.klass in ("rank", "procedure")
+
 
 def solve_procedure(
-    instance: Instance, solver: str | None, overrides: Mapping[str, Any], report: Report | None
+    instance: Instance,
+    solver: str | None,
+    overrides: Mapping[str, Any],
+    report: Report | None,
+    solve: Solve,
 ) -> Solution:
-    """Run the steps in order; each convex step is certified, the result gets the program's own bound."""
+    """Run the steps in order; each convex step is certified, the result gets the program's own bound.
+
+    ``solve`` solves an instance of any class.
+    """
     started = time.monotonic()
     program = instance.program
-    env: dict[str, Any] = dict(instance.env)
-    steps: dict[str, Solution] = {}
-    for step in program.steps:
-        if isinstance(step, SubProgram):
-            givens = {name: evaluate(expr, env) for name, expr in step.arguments}
-            inner = bind(Program.load(step.program), instance.workload, givens)
-            solve = solve_procedure if inner.program.klass == "procedure" else solve_convex
-            solved = solve(inner, solver, overrides, report)
-            steps[step.name] = solved
-            env[f"{step.name}.strategy"] = solved.strategy.matrix
-            env[f"{step.name}.objective"] = solved.objective
-        else:
-            with np.errstate(all="ignore"):
-                env[step.name] = evaluate(step.expr, env)
-    objective = upper_value(program.objective, env) if program.objective is not None else float("nan")
-    last = list(steps.values())[-1]
-    seconds = {name: sum(s.seconds[name] for s in steps.values()) for name in ("compile", "solve")}
+    run = _Run(instance, solver, overrides, report, solve, dict(instance.env))
+    run.each(program.steps)
+    if not run.everything:
+        raise SolverError(f"'{program.name}' solved nothing in its steps")
+    assert program.objective is not None  # the check of the sections has seen to it
+    objective = upper_value(program.objective, run.env)
+    all_solved = [s for _, s in run.everything]
+    last = all_solved[-1]
+    seconds = {name: sum(s.seconds[name] for s in all_solved) for name in ("compile", "solve")}
     solution = assemble(
         instance,
-        env,
+        run.env,
         objective=objective,
         bound=None,
-        status=_status(list(steps.values())),
+        status=_status(all_solved),
         solver=(last.solver, last.solver_version),
         options=last.options,
-        iterations=sum(s.iterations for s in steps.values()),
+        iterations=sum(s.iterations for s in all_solved),
         seconds={**seconds, "total": 0.0},
         multipliers=last.multipliers,
         scaling=last.scaling,
-        warnings=tuple(w for s in steps.values() for w in s.warnings),
-        steps=steps,
+        warnings=tuple(dict.fromkeys(w for s in all_solved for w in s.warnings)),
+        steps=dict(_numbered(run.everything)),
     )
     return with_total(solution, time.monotonic() - started)
 
 
+def _numbered(solved: Sequence[tuple[str, Solution]]) -> list[tuple[str, Solution]]:
+    """Steps by their names; one that was repeated as name 1, name 2, …"""
+    names = [name for name, _ in solved]
+    out, seen = [], dict.fromkeys(names, 0)
+    for name, solution in solved:
+        seen[name] += 1
+        out.append((f"{name} {seen[name]}" if names.count(name) > 1 else name, solution))
+    return out
+
+
 def _status(steps: Sequence[Solution]) -> Status:
     """The status of the whole: the first step that did not end well speaks for all."""
-    stop = next((s.status.stop for s in steps if not s.status.stop.startswith("gap reached")), "")
+    well = ("gap reached", "closed form", "local optimum")
+    stop = next((s.status.stop for s in steps if not s.status.stop.startswith(well)), "")
     return Status(
         stop or "gap reached in every step",
         all(s.status.feasible for s in steps),

@@ -8,8 +8,8 @@ from typing import Any
 
 from mmopt.compiler import bind
 from mmopt.language import Program
-from mmopt.pipeline.convex import Report, solve_convex
-from mmopt.pipeline.procedure import solve_procedure
+from mmopt.pipeline.convex import Report
+from mmopt.pipeline.dispatch import solve_instance
 from mmopt.queries import Workload
 from mmopt.results import Solution
 from mmopt.solvers import Options
@@ -34,6 +34,9 @@ def solve(
     max_iterations: int | None = None,
     threads: int | None = None,
     verbose: bool = False,
+    starts: int | None = None,
+    seed: int | None = None,
+    penalty: float | None = None,
     givens: Mapping[str, Any] | None = None,
     progress: Report | None = None,
 ) -> Solution:
@@ -48,6 +51,8 @@ def solve(
     tolerance : the certified gap asked for; by default 1e-6 (interior point) or 1e-4 (first order).
         When it is not reached the status says so; the gap printed is always the proved one.
     time_limit : seconds for the solver. max_iterations, threads, verbose : passed on.
+    starts, seed : of the search of a program of class rank or smooth.
+    penalty : weight of the rank in the search of a program of class rank.
     givens : arrays by name, for givens of the program without a source or in place of one.
     progress : called with a ``Progress`` after every certified point.
 
@@ -63,11 +68,12 @@ def solve(
         "time_limit": time_limit,
         "max_iterations": max_iterations,
         "threads": threads,
+        "starts": starts,
+        "seed": seed,
+        "penalty": penalty,
     }
     overrides = {name: value for name, value in given_options.items() if value is not None}
     overrides["verbose"] = verbose
     Options(**overrides)  # a bad option is refused before any work
     instance = bind(parsed, workload, givens)
-    if parsed.klass == "procedure":
-        return solve_procedure(instance, solver, overrides, progress)
-    return solve_convex(instance, solver, overrides, progress)
+    return solve_instance(instance, solver, overrides, progress)

@@ -23,11 +23,20 @@ __all__ = ["Solution", "gap_between"]
 Array = NDArray[np.float64]
 
 
-def gap_between(upper: float, lower: float | None) -> float | None:
-    """upper / lower - 1; infinity for a bound that says nothing, None without a bound."""
-    if lower is None:
+def gap_between(objective: float, bound: float | None, sense: str = "minimize") -> float | None:
+    """objective / bound - 1 (bound / objective - 1 when maximized); None without a bound.
+
+    For numbers that are not both positive, their distance relative to the lower one; infinity when that
+    is zero and the other is not.
+    """
+    if bound is None:
         return None
-    return upper / lower - 1.0 if lower > 0 else float("inf")
+    upper, lower = (objective, bound) if sense == "minimize" else (bound, objective)
+    if lower > 0:
+        return upper / lower - 1.0
+    if upper == lower:
+        return 0.0
+    return (upper - lower) / abs(lower) if lower < 0 else float("inf")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,6 +57,9 @@ class Solution:
     sensitivity : of the strategy, rounded up. rmse : √(total unweighted squared error / m), noise of
         unit variance per unit of sensitivity.
     steps : the solutions of the convex steps of a procedure, each with its own bound.
+    sense : of the program; when it maximizes, the bound is an upper one.
+    history : one row per round of a search (classes rank and smooth): start, round, objective, and what
+        the class reports besides.
     """
 
     program: str
@@ -76,6 +88,8 @@ class Solution:
     covariance: Array | None = None
     basis: Array | None = None
     givens: Mapping[str, Array] = field(default_factory=dict)
+    sense: str = "minimize"
+    history: tuple[Mapping[str, float], ...] = ()
     reductions: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     steps: Mapping[str, Solution] = field(default_factory=dict)
@@ -83,7 +97,7 @@ class Solution:
     @property
     def gap(self) -> float | None:
         """objective / bound - 1, or None without a bound."""
-        return gap_between(self.objective, self.bound)
+        return gap_between(self.objective, self.bound, self.sense)
 
     @property
     def error_gap(self) -> float:
@@ -102,7 +116,8 @@ class Solution:
         if self.bound is None:
             bound = "no bound"
         else:
-            bound = f"{self.bound:.10g}   (proved: no feasible point is below it)"
+            side = "below" if self.sense == "minimize" else "above"
+            bound = f"{self.bound:.10g}   (proved: no feasible point is {side} it)"
         rows = [
             ("program", f"{self.program}: {self.title}"),
             ("solver", f"{self.solver} {self.solver_version}, {self.iterations} iterations"),
@@ -143,6 +158,7 @@ class Solution:
             "objective": self.objective,
             "bound": self.bound,
             "gap": _finite(self.gap),
+            "sense": self.sense,
             "value": self.value,
             "error": self.error,
             "error_bound": self.error_bound,
@@ -154,6 +170,7 @@ class Solution:
             "seconds": dict(self.seconds),
             "options": {k: _finite(v) for k, v in self.options.items()},
             "warnings": list(self.warnings),
+            "history": [dict(row) for row in self.history],
             "workload": self.workload_hash,
             "steps": {name: step.summary() for name, step in self.steps.items()},
         }
@@ -173,7 +190,7 @@ class Solution:
         known["status"] = Status(**known["status"])
         known["strategy"] = Strategy(**known["strategy"])
         known["steps"] = {name: Solution.from_fields(step) for name, step in known["steps"].items()}
-        for name in ("reductions", "warnings"):
+        for name in ("history", "reductions", "warnings"):
             known[name] = tuple(known[name])
         return Solution(**known)
 

@@ -30,6 +30,9 @@ class Options:
     max_iterations : iterations of the solver in all.
     threads : threads of the solver where it has a setting for them.
     verbose : print what the solver prints.
+    starts : how many starts a search makes (classes rank and smooth).
+    seed : of the random numbers of such a search.
+    penalty : weight of the rank in the trace heuristic (class rank), relative to the objective.
     """
 
     tolerance: float = 1e-6
@@ -37,13 +40,20 @@ class Options:
     max_iterations: int | None = None
     threads: int | None = None
     verbose: bool = False
+    starts: int | None = None
+    seed: int | None = None
+    penalty: float | None = None
 
     def __post_init__(self) -> None:
         if not 0 < self.tolerance < 1:
             raise OptionError(f"a tolerance lies between 0 and 1, not {self.tolerance}")
         if not self.time_limit > 0:
             raise OptionError(f"a time limit is a positive number of seconds, not {self.time_limit}")
-        for name in ("max_iterations", "threads"):
+        if self.penalty is not None and not 0 < self.penalty < math.inf:
+            raise OptionError(f"a penalty is a positive number, not {self.penalty}")
+        if self.seed is not None and self.seed < 0:
+            raise OptionError(f"a seed is at least 0, not {self.seed}")
+        for name in ("max_iterations", "threads", "starts"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise OptionError(f"'{name}' is at least 1, not {value}")

@@ -16,6 +16,7 @@ import numpy as np
 from mmopt.compiler import Instance, bind
 from mmopt.errors import OptionError, SolverError
 from mmopt.language import Program, check
+from mmopt.language.tree import Declaration
 from mmopt.pipeline import solve
 from mmopt.pipeline.certify import Array, Candidate, bound_of, candidate
 from mmopt.queries import Workload
@@ -33,7 +34,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Finding:
-    """A feasible point whose objective is below the certificate at some multipliers.
+    """A feasible point whose objective is below the certificate at some multipliers (above, when maximized).
 
     ``queries`` is the weighted W (m, n); ``variables`` and ``multipliers`` go by their names in
     the program.
@@ -52,7 +53,7 @@ class Finding:
         m, n = self.queries.shape
         return (
             f"instance {self.instance} ({m} queries over {n} cells): a feasible point has objective "
-            f"{self.objective:.10g}, the certificate claims at least {self.bound:.10g}"
+            f"{self.objective:.10g}, the certificate claims a bound of {self.bound:.10g}"
         )
 
 
@@ -153,15 +154,18 @@ def _instance(
     if not points:
         notes = (*notes, f"instance {number}: none of {len(values)} points is feasible after the repair")
         return replace(report, notes=notes)
-    bounds = [bound_of(_by_name(instance), m) or 0.0 for m in multipliers]
-    lowest, highest = min(points, key=lambda p: p.objective), int(np.argmax(bounds))
-    slack = (lowest.objective - bounds[highest]) / max(abs(lowest.objective), 1e-300)
+    # When the program maximizes, everything is turned round: the certificate bounds from above.
+    sign = 1.0 if program.sense == "minimize" else -1.0
+    found = [bound_of(_by_name(instance), m) for m in multipliers]
+    bounds = [-np.inf if bound is None else sign * bound for bound in found]
+    lowest, highest = min(points, key=lambda p: sign * p.objective), int(np.argmax(bounds))
+    slack = (sign * lowest.objective - bounds[highest]) / max(abs(lowest.objective), 1e-300)
     findings = report.findings
     if slack < -ROUNDING:
         worst = Finding(
             number,
             lowest.objective,
-            bounds[highest],
+            sign * bounds[highest],
             workload.matrix,
             workload.targets,
             givens,
@@ -211,10 +215,15 @@ def _random_multipliers(rng: np.random.Generator, instance: Instance) -> dict[st
     certificate = instance.program.certificate
     assert certificate is not None
     sizes = instance.sizes()
-    shapes = {
-        m.declaration.name: tuple(d.value(sizes) for d in m.declaration.dims) for m in certificate.multipliers
+    return {
+        m.declaration.name: _random_multiplier(rng, m.declaration, sizes) for m in certificate.multipliers
     }
-    return {name: draw_multiplier(rng, shape) for name, shape in shapes.items()}
+
+
+def _random_multiplier(rng: np.random.Generator, d: Declaration, sizes: Mapping[str, int]) -> Array:
+    if d.sign:
+        return draw_multiplier(rng, tuple(dim.value(sizes) for dim in d.dims))
+    return draw_value(rng, d, sizes)
 
 
 def _near_multipliers(
@@ -227,8 +236,8 @@ def _near_multipliers(
     for spread in (0.0, *10.0 ** rng.uniform(-4.0, 0.0, size=MULTIPLIERS // 2)):
         drawn = _random_multipliers(rng, instance)
         for m in certificate.multipliers:
-            if m.dual_of in duals:
-                dual = np.maximum(duals[m.dual_of], 0.0)
+            if m.key in duals:
+                dual = np.maximum(duals[m.key], 0.0) if m.declaration.sign else duals[m.key]
                 drawn[m.declaration.name] = dual * np.exp(spread * rng.normal(size=dual.shape))
         out.append(drawn)
     return out

@@ -1,0 +1,51 @@
+"""Which solve belongs to which class of programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mmopt.compiler import Instance
+from mmopt.errors import OptionError
+from mmopt.pipeline.closed import solve_closed
+from mmopt.pipeline.convex import Report, solve_convex
+from mmopt.pipeline.procedure import solve_procedure
+from mmopt.pipeline.rank import solve_rank
+from mmopt.pipeline.smooth import solve_smooth
+from mmopt.results import Solution
+
+__all__ = ["solve_instance"]
+
+# Options that only a search has, with the classes that search.
+SEARCH = {"starts": ("rank", "smooth"), "seed": ("rank", "smooth"), "penalty": ("rank",)}
+
+
+def solve_instance(
+    instance: Instance,
+    solver: str | None,
+    overrides: Mapping[str, Any],
+    report: Report | None,
+    start: Mapping[str, Any] | None = None,
+) -> Solution:
+    """Solve a bound program of any class.
+
+    ``start`` holds values of the chosen variables from which a smooth program starts.
+
+    Raises
+    ------
+    OptionError : an option that the program's class does not have.
+    """
+    program = instance.program
+    if program.klass == "procedure":
+        return solve_procedure(instance, solver, overrides, report, solve_instance)
+    for name, classes in SEARCH.items():
+        if name in overrides and program.klass not in classes:
+            message = f"'{program.name}' is of class '{program.klass}', which has no option '{name}'"
+            raise OptionError(message, hint=f"it belongs to class {' and '.join(classes)}")
+    if program.klass == "rank":
+        return solve_rank(instance, solver, overrides, report)
+    if program.klass == "smooth":
+        return solve_smooth(instance, solver, overrides, report, start)
+    if program.klass == "closed form":
+        return solve_closed(instance, solver)
+    return solve_convex(instance, solver, overrides, report)
