@@ -40,7 +40,10 @@ def split_lets(program: Program) -> tuple[tuple[Assignment, ...], tuple[Assignme
 
 
 def expand(program: Program) -> Program:
-    """The program without lets of what is chosen; a :class:`~mmopt.errors.ProgramError` when it grows too large."""
+    """The program without lets of what is chosen.
+
+    Raises :class:`~mmopt.errors.ProgramError` when an expression grows too large.
+    """
     given, derived = split_lets(program)
     if not derived:
         return program

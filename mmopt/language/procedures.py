@@ -30,7 +30,7 @@ def cells(program: Program) -> Dim | None:
 
 
 def check_steps(program: Program, names: Names) -> None:
-    """Define every name that the steps bring, in order; a mistake is a :class:`~mmopt.errors.ProgramError`."""
+    """Define every name that the steps bring; mistakes are :class:`~mmopt.errors.ProgramError`."""
     _Steps(program, names, frozenset(names.types)).each(program.steps)
 
 

@@ -1,4 +1,4 @@
-"""The rank constraint ``rank(Z) == p`` of class rank: what it may look like, and how far a point is from it."""
+"""The rank constraint ``rank(Z) == p``: what it may look like, and how far a point is from it."""
 
 from __future__ import annotations
 

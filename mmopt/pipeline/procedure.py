@@ -92,9 +92,8 @@ class _Run:
         self.solved[step.name] = solved
         self.everything.append((step.name, solved))
         known = {**solved.multipliers, **solved.variables}
-        found = {f"{step.name}.{name}": value for name, value in known.items()}
-        found |= {f"{step.name}.strategy": solved.strategy.matrix, f"{step.name}.objective": solved.objective}
-        self.env |= {name: v if np.ndim(v) else float(v) for name, v in found.items()}
+        known |= {"strategy": solved.strategy.matrix, "objective": np.asarray(solved.objective)}
+        self.env |= {f"{step.name}.{name}": v if np.ndim(v) else float(v) for name, v in known.items()}
 
 
 def _has(program: Program, option: str) -> bool:

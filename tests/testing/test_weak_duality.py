@@ -88,7 +88,7 @@ def test_a_finding_can_be_recomputed(rng: np.random.Generator) -> None:
         m, n = finding.queries.shape
         assert str(finding) == (
             f"instance {finding.instance} ({m} queries over {n} cells): a feasible point has objective "
-            f"{finding.objective:.10g}, the certificate claims at least {finding.bound:.10g}"
+            f"{finding.objective:.10g}, the certificate claims a bound of {finding.bound:.10g}"
         )
         assert f"  {finding}" in str(report).splitlines()
 
