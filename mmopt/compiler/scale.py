@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler.bind import Instance, with_lets
-from mmopt.compiler.units import SOURCE_UNITS, Units, infer_units
+from mmopt.compiler.units import Units, infer_units
 from mmopt.language.numeric import nuclear
 
 __all__ = ["Scaling", "scale"]
@@ -49,15 +49,17 @@ def _scales(instance: Instance) -> dict[str, float]:
 def scale(instance: Instance) -> tuple[Instance, Scaling]:
     """The scaled instance and the way back; factors of one when the units of the program disagree."""
     program = instance.program
-    units = infer_units(program, {name: {} for name in instance.own})
+    parameters = {p.name: float(instance.env[p.name]) for p in program.parameters}
+    units = infer_units(program, {name: {} for name in instance.own}, parameters)
+    if units is None:  # what the caller passed may have units of its own: limits of a cost, say
+        units = infer_units(program, {name: {f"@{name}": 1.0} for name in instance.own}, parameters)
     if units is None:
         one = {d.name: 1.0 for d in program.choose}
         return instance, Scaling(one, {c.name: 1.0 for c in program.constraints}, 1.0, {})
     scales = _scales(instance)
     env: dict[str, Any] = dict(instance.env)
     for d in program.givens:
-        if d.name not in instance.own:
-            env[d.name] = env[d.name] / units.factor(SOURCE_UNITS.get(d.source, {}), scales)
+        env[d.name] = env[d.name] / units.factor(units.givens[d.name], scales)
     kept = {name: env[name] for name in env if name not in {let.name for let in program.lets}}
     scaled = Instance(
         instance.checked, instance.workload, MappingProxyType(with_lets(instance.checked, kept)), instance.own

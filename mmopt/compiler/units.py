@@ -17,7 +17,7 @@ import numpy as np
 from mmopt.language import ATOMS
 from mmopt.language.program import Program
 from mmopt.language.rank import is_rank
-from mmopt.language.tree import Apply, Block, Expr, Index, Name, Number
+from mmopt.language.tree import Apply, Block, Expr, Index, Name, Number, constant, rewrite
 
 __all__ = ["SOURCE_UNITS", "Units", "infer_units"]
 
@@ -39,11 +39,12 @@ SOURCE_UNITS: Mapping[str, Degree] = {
 
 @dataclass(frozen=True)
 class Units:
-    """Powers of each unit for every chosen variable, the objective, and the constraints that have one.
+    """Powers of each unit for every given, chosen variable and constraint that has one, and the objective.
 
-    A psd block has none: its ends scale differently.
+    A psd block has none: its ends scale differently. Its diagonal blocks do, as ``name[i, i]``.
     """
 
+    givens: Mapping[str, Degree]
     variables: Mapping[str, Degree]
     constraints: Mapping[str, Degree]
     objective: Degree
@@ -56,8 +57,14 @@ class Units:
 @dataclass
 class _Equations:
     names: dict[str, Degree]
+    values: Mapping[str, float] = field(default_factory=dict)  # of parameters, for exponents
     rows: list[Degree] = field(default_factory=list)
     fresh: int = 0
+
+    def number(self, expr: Expr) -> Expr | None:
+        """The value of a parameter, in an exponent."""
+        known = self.values.get(expr.id) if isinstance(expr, Name) else None
+        return None if known is None else Number(known, expr.span)
 
     def unknown(self) -> Degree:
         self.fresh += 1
@@ -92,10 +99,11 @@ def _degree(expr: Expr, eq: _Equations) -> Degree:
             for entry in entries:
                 eq.equal(entry, whole)
             return whole
-        case Apply(atom="pow", args=(a, Number(value=power))):
+        case Apply(atom="pow", args=(a, exponent)):
+            power = constant(rewrite(exponent, eq.number))
+            if power is None:
+                raise LookupError(expr)
             return _times(_degree(a, eq), power)
-        case Apply(atom="pow", args=(a, Apply(atom="neg", args=(Number(value=power),)))):
-            return _times(_degree(a, eq), -power)
         case Apply(atom=atom, args=args) if ATOMS[atom].alike:
             first = _degree(args[0], eq)
             for other in args[1:]:
@@ -112,20 +120,28 @@ def _degree(expr: Expr, eq: _Equations) -> Degree:
     raise LookupError(expr)
 
 
-def _psd_block(block: Block, eq: _Equations) -> None:
+def _psd_block(block: Block, eq: _Equations) -> list[Degree]:
     """A block that has to be psd: a diagonal congruence keeps that, so each end scales by itself."""
     ends = [eq.unknown() for _ in block.rows]
     for i, line in enumerate(block.rows):
         for j, entry in enumerate(line):
             eq.equal(_degree(entry, eq), _plus(ends[i], ends[j]))
+    return ends
 
 
-def infer_units(program: Program, sources: Mapping[str, Degree] | None = None) -> Units | None:
+def infer_units(
+    program: Program,
+    sources: Mapping[str, Degree] | None = None,
+    parameters: Mapping[str, float] | None = None,
+) -> Units | None:
     """The powers, or None when the lines of the program do not agree on any.
 
-    ``sources`` gives the degree of givens by name where the caller passed them.
+    ``sources`` gives the degree of givens by name where the caller passed them, ``parameters`` their
+    values, which may stand as exponents.
     """
-    eq = _Equations({d.name: dict(SOURCE_UNITS.get(d.source, {})) for d in program.givens})
+    eq = _Equations(
+        {d.name: dict(SOURCE_UNITS.get(d.source, {})) for d in program.givens}, dict(parameters or {})
+    )
     eq.names.update(sources or {})
     own = {d.name: {f"@{d.name}": 1.0} for d in program.choose}
     try:
@@ -139,7 +155,9 @@ def infer_units(program: Program, sources: Mapping[str, Degree] | None = None) -
             if is_rank(c):  # the same in every scale
                 continue
             if isinstance(left, Block) and c.relation.op == ">>" and isinstance(right, Number):
-                _psd_block(left, eq)
+                # A multiplier of block (i, i) is one of an inequality between entries of that block.
+                for i, end in enumerate(_psd_block(left, eq)):
+                    constraints[f"{c.name}[{i}, {i}]"] = _times(end, 2.0)
                 continue
             constraints[c.name] = _degree(left, eq)
             eq.equal(constraints[c.name], _degree(right, eq))
@@ -156,6 +174,7 @@ def infer_units(program: Program, sources: Mapping[str, Degree] | None = None) -
         return out
 
     return Units(
+        {d.name: filled(eq.names[d.name]) for d in program.givens},
         {name: filled(degree) for name, degree in own.items()},
         {name: filled(degree) for name, degree in constraints.items()},
         filled(objective),

@@ -8,9 +8,9 @@ from mmopt.errors import suggest
 from mmopt.language.dims import Dim
 from mmopt.language.infer import Scope, infer
 from mmopt.language.names import Names, declared_type
-from mmopt.language.procedures import cells, check_steps
+from mmopt.language.procedures import cells, check_steps, solved_programs
 from mmopt.language.program import Program
-from mmopt.language.tree import Assignment, Constraint, Expr, Multiplier, names_in
+from mmopt.language.tree import Assignment, Block, Constraint, Expr, Multiplier, names_in
 from mmopt.language.types import SCALAR, Curvature, Type
 
 __all__ = ["check_closing"]
@@ -40,9 +40,10 @@ def check_closing(program: Program, names: Names, derived: frozenset[str] = froz
         del names.types["objective"]
     all_types = dict(names.types)
     _certificate(program, names, derived)
-    if program.bound and program.bound not in BOUNDS:
+    solved = sorted(solved_programs(program.steps))
+    if program.bound and program.bound not in (*BOUNDS, *solved):
         span = dict(program.spans)["bound"]
-        hint = suggest(program.bound, BOUNDS)
+        hint = suggest(program.bound, (*BOUNDS, *solved))
         program.source.fail(span, f"there is no program '{program.bound}' whose bound could hold", hint)
     names.types |= all_types
     return names.scope()
@@ -137,7 +138,7 @@ def _certificate(program: Program, names: Names, derived: frozenset[str]) -> Non
     all_types = dict(names.types)
     for m in program.certificate.multipliers:
         d = m.declaration
-        if m.start is None and (d.sign != ">=" or d.kind not in ("vector", "scalar")):
+        if m.start is None and (d.sign != ">=" or d.kind not in ("vector", "scalar", "matrix")):
             example = f"{d.name}: vector[n] >= 0"
             program.source.fail(d.span, "a multiplier is a vector or a number, and >= 0", f"write {example}")
         if d.name in chosen | derived or (m.start is not None and d.name in constraints):
@@ -168,8 +169,31 @@ def _start_fits(m: Multiplier, start: Expr, all_types: dict[str, Type], names: N
         names.source.fail(start.span, message)
 
 
+def _block_fits(m: Multiplier, i: int, c: Constraint, program: Program, names: Names) -> None:
+    """``dual(name)[i, i]``: a psd block constraint whose diagonal block i is one number."""
+    d, block = m.declaration, c.relation.left
+    span = m.span or d.span
+    if not isinstance(block, Block) or c.relation.op != ">>":
+        message = f"'{c.name}' has no blocks"
+        program.source.fail(span, message, "write dual(name) without [ ]")
+    if i >= len(block.rows):
+        program.source.fail(span, f"'{c.name}' has {len(block.rows)} diagonal blocks, counted from 0")
+    scope = names.scope().with_types(**{x.name: declared_type(x, Curvature.CONSTANT) for x in program.choose})
+    dims: tuple[Dim, ...] = ()
+    if c.family:
+        scope, dims = scope.with_index(c.family.index, c.family.dim), (c.family.dim,)
+    known = infer(block.rows[i][i], scope)
+    if not known.is_scalar or dims != d.dims:
+        message = f"block ({i}, {i}) of '{c.name}' is {known.shape}"
+        hint = f"a number each has {' by '.join(map(str, dims)) or 'one'} multipliers"
+        program.source.fail(span, message, hint)
+
+
 def _multiplier_fits(m: Multiplier, c: Constraint, program: Program, names: Names) -> None:
     d, span = m.declaration, m.span or m.declaration.span
+    if m.block is not None:
+        _block_fits(m, m.block, c, program, names)
+        return
     if c.relation.op in (">>", "<<"):
         message = f"'{c.name}' compares matrices; '{d.name}' would have to be a matrix"
         program.source.fail(span, message, "start from another constraint, or leave out 'from'")

@@ -11,15 +11,18 @@ from numpy.typing import NDArray
 __all__ = [
     "Array",
     "block",
+    "consecutive",
     "diag",
     "eigh",
     "factor",
     "inv",
+    "leading",
     "nuclear",
     "psd_floor",
     "root",
     "solve",
     "stack",
+    "support",
     "used_rows",
 ]
 
@@ -28,6 +31,8 @@ EPS = float(np.finfo(float).eps)
 # An eigenvalue of a psd variable is raised to this part of the largest before anything is
 # evaluated: the inverse then exists, and the change is charged to the objective.
 FLOOR = 1e-10
+# A multiplier of an interior-point method that is really zero is far below this part of the largest.
+CLEARLY = 1e-3
 
 
 def eigh(matrix: Array) -> tuple[Array, Array]:
@@ -115,6 +120,23 @@ def stack(top: Array, bottom: Array) -> Array:
 def used_rows(matrix: Array, amount: Array) -> Array:
     """The rows whose amount is not zero (in floats, next to the largest)."""
     return np.asarray(matrix[amount > len(amount) * EPS * amount.max(initial=0.0)])
+
+
+def consecutive(entries: Array, size: float) -> Array:
+    """Membership (groups, entries) of groups of ``size`` consecutive entries; the last may be smaller."""
+    group = np.arange(len(entries)) // int(size)
+    return np.asarray(group == np.arange(group.max(initial=0) + 1)[:, None], dtype=float)
+
+
+def leading(entries: Array, count: float) -> Array:
+    """Membership of the first ``count`` entries, each alone, and of the others together."""
+    group = np.minimum(np.arange(len(entries)), int(count))
+    return np.asarray(group == np.arange(group.max(initial=0) + 1)[:, None], dtype=float)
+
+
+def support(entries: Array) -> Array:
+    """1 where an entry is above ``CLEARLY`` times the largest; none when no entry is positive."""
+    return np.asarray(entries > CLEARLY * max(float(entries.max(initial=0.0)), 0.0), dtype=float)
 
 
 def block(rows: Sequence[Sequence[tuple[Array, bool]]]) -> Array:

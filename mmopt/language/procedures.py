@@ -14,7 +14,7 @@ from mmopt.language.sources import AXES
 from mmopt.language.tree import Declaration, Expr, Name, Repeat, Step, SubProgram
 from mmopt.language.types import SCALAR, Curvature, Type, matrix
 
-__all__ = ["START", "cells", "check_steps"]
+__all__ = ["START", "cells", "check_steps", "solved_programs"]
 
 # The argument of a step that names an earlier step, from whose point a smooth program starts.
 START = "start"
@@ -27,6 +27,17 @@ def cells(program: Program) -> Dim | None:
             if axis == "cell":
                 return dim
     return None
+
+
+def solved_programs(steps: Sequence[Step]) -> list[str]:
+    """The programs that the steps solve, in order, those inside blocks too."""
+    found: list[str] = []
+    for step in steps:
+        if isinstance(step, SubProgram):
+            found.append(step.program)
+        elif isinstance(step, Repeat):
+            found += solved_programs(step.steps)
+    return found
 
 
 def check_steps(program: Program, names: Names) -> None:
@@ -64,15 +75,15 @@ class _Steps:
         times = self.names.infer(loop.times)
         if not times.is_scalar:
             source.fail(loop.times.span, f"a number of times is a number, this is {times.shape}")
-        self.each(loop.steps)
-        if loop.settles and not any(isinstance(step, SubProgram) for step in loop.steps):
-            message = "'alternate' ends by the objective of its last step that solves, and none does"
-            source.fail(loop.span, message, "write 'repeat'")
-        if loop.until is not None:
+        if loop.until is not None:  # looked at before each round, so its names are known before the block
             for side in (loop.until.left, loop.until.right):
                 known = self.names.infer(side)
                 if not known.is_scalar:
                     source.fail(side.span, f"'until' compares two numbers, this is {known.shape}")
+        self.each(loop.steps)
+        if loop.settles and not any(isinstance(step, SubProgram) for step in loop.steps):
+            message = "'alternate' ends by the objective of its last step that solves, and none does"
+            source.fail(loop.span, message, "write 'repeat'")
 
     def solve(self, step: SubProgram) -> None:
         """``name = solve(program, Q=…)``: the program exists and has these givens, of these shapes."""

@@ -48,11 +48,18 @@ def current(lowered: Lowered) -> tuple[dict[str, Array], dict[str, Array]]:
         values = [np.asarray(d, dtype=float) for d in duals]
         together = values[0] if len(values) == 1 else np.array(values)
         multipliers[name] = together * lowered.rows.get(name, 1.0)
+    for key, (name, row) in lowered.corners.items():
+        duals = [c.dual_value for c in lowered.constraints[name]]
+        if all(isinstance(d, np.ndarray) and d.ndim == 2 for d in duals):
+            corner = np.array([d[row, row] for d in duals])
+            multipliers[key] = corner if len(corner) > 1 else corner[0]
     return variables, multipliers
 
 
 def hand_over(lowered: Lowered, solver: str) -> Handover:
     """Let cvxpy reduce the problem to the standard form of the solver."""
-    # solver_opts has to be passed: without it cvxpy 1.9.3 leaves out what invert needs.
-    data, chain, inverse = lowered.problem.get_problem_data(solver, solver_opts={})
+    # solver_opts has to be passed: without it cvxpy 1.9.3 leaves out what invert needs. The objective is
+    # handed over as linear (a quadratic one in a cone): it has one form for all solvers.
+    options = {"use_quad_obj": False}
+    data, chain, inverse = lowered.problem.get_problem_data(solver, solver_opts=options)
     return Handover(lowered, data, chain, inverse)
