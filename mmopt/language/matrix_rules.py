@@ -22,6 +22,7 @@ __all__ = [
     "inv",
     "nuclear",
     "pinv",
+    "polar",
     "rank",
     "root",
     "stack",
@@ -105,6 +106,14 @@ def nuclear(args: Sequence[Type], options: Options) -> Type:
     if a.curvature.is_affine:
         return replace(out, curvature=Curvature.CONVEX)
     return out.broken(a.why or "a norm of a curved expression")
+
+
+def polar(args: Sequence[Type], options: Options) -> Type:
+    (a,) = args
+    n = _square(a, "polar")
+    # The polar factor of a psd matrix is psd where that is invertible; otherwise it need not be.
+    out = matrix(n, n)
+    return out if a.is_constant else out.broken("the polar factor of what is chosen")
 
 
 def rank(args: Sequence[Type], options: Options) -> Type:

@@ -128,7 +128,11 @@ def multipliers(text: Text) -> list[Multiplier]:
 def _diagonal_block(text: Text, tokens: list[Token]) -> int:
     """The number i of ``[i, i]``."""
     first, second = tokens[1], tokens[3]
-    if [t.text for t in tokens[::2]] != ["[", ",", "]"] or first.text != second.text or not first.text.isdigit():
+    if (
+        [t.text for t in tokens[::2]] != ["[", ",", "]"]
+        or first.text != second.text
+        or not first.text.isdigit()
+    ):
         text.fail("a multiplier of a psd block is one of a diagonal block", hint="write: dual(name)[1, 1]")
     return int(first.text)
 

@@ -198,7 +198,7 @@ class Adoption:
 class Multiplier:
     """A multiplier of a certificate, started from a constraint's dual or from an expression of the point.
 
-    ``block`` is i for ``dual(name)[i, i]``: the diagonal block i of a psd block constraint, a number.
+    ``block`` is i for ``dual(name)[i, i]``: the diagonal block i of a psd block constraint.
     """
 
     declaration: Declaration

@@ -11,7 +11,7 @@ from mmopt.compiler import Instance
 from mmopt.errors import SolverError
 from mmopt.language import evaluate
 from mmopt.pipeline.bounds import error_bound
-from mmopt.pipeline.certify import Array
+from mmopt.pipeline.certify import Array, named_multipliers
 from mmopt.queries import Strategy, normalise
 from mmopt.results import Solution, Status
 
@@ -23,7 +23,10 @@ ROUNDING = 1e-10
 
 
 def meaning(instance: Instance, env: Mapping[str, Any]) -> tuple[Strategy, Array | None, Array | None]:
-    """The strategy that a point stands for, and covariance and basis where it says those."""
+    """The strategy that a point stands for, and covariance and basis where it says those.
+
+    ``env`` has the chosen variables by name, and the multipliers where the strategy is made of them.
+    """
     m = instance.program.meaning
     assert m is not None
     matrix = np.asarray(evaluate(m.expr, env), dtype=float)
@@ -52,7 +55,7 @@ def assemble(
 ) -> Solution:
     """Put a solution together; total error and its bound are computed here, for every program."""
     program, workload = instance.program, instance.workload
-    strategy, covariance, basis = meaning(instance, env)
+    strategy, covariance, basis = meaning(instance, {**env, **named_multipliers(instance, multipliers)})
     error = strategy.total_error(workload)
     if not np.isfinite(error):
         raise SolverError(

@@ -18,7 +18,15 @@ from mmopt.language import evaluate, evaluate_ball, violation
 from mmopt.language.numeric import FLOOR, psd_floor
 from mmopt.language.tree import Apply, Declaration, Expr
 
-__all__ = ["FEASIBLE", "Candidate", "bound_of", "candidate", "starts_from", "upper_value"]
+__all__ = [
+    "FEASIBLE",
+    "Candidate",
+    "bound_of",
+    "candidate",
+    "named_multipliers",
+    "starts_from",
+    "upper_value",
+]
 
 Array = NDArray[np.float64]
 
@@ -143,24 +151,33 @@ def bound_of(instance: Instance, multipliers: Mapping[str, Array]) -> float | No
     minimized = program.sense == "minimize"
     objective = instance.checked.objective
     nothing = 0.0 if minimized and objective is not None and objective.sign > 0 else None
-    env: dict[str, Any] = dict(instance.env)
-    sizes = instance.sizes()
-    for m in program.certificate.multipliers:
-        shape = tuple(dim.value(sizes) for dim in m.declaration.dims)
-        value = np.asarray(multipliers.get(m.key, np.zeros(shape)), dtype=float)
-        # One cell: a solver's multiplier is then a number or a 1 x 1 matrix.
-        if value.size != int(np.prod(shape)) or not np.isfinite(value).all():
-            return nothing
-        value = _promised(m.declaration, value.reshape(shape))
-        if not value.any():
-            return nothing
-        env[m.declaration.name] = value if value.ndim else float(value)
+    named = named_multipliers(instance, multipliers)
+    if len(named) < len(program.certificate.multipliers):
+        return nothing
+    env = {**instance.env, **named}
     with np.errstate(all="ignore"):
         ball = evaluate_ball(program.certificate.expr, env)
     bound = float(ball.lower if minimized else ball.upper)
     if not np.isfinite(bound):
         return nothing
     return bound if nothing is None else max(bound, nothing)
+
+
+def named_multipliers(instance: Instance, multipliers: Mapping[str, Array]) -> dict[str, Any]:
+    """The multipliers by the certificate's names, as declared; those that prove something are in it."""
+    certificate = instance.program.certificate
+    sizes = instance.sizes()
+    named: dict[str, Any] = {}
+    for m in certificate.multipliers if certificate else ():
+        shape = tuple(dim.value(sizes) for dim in m.declaration.dims)
+        value = np.asarray(multipliers.get(m.key, np.zeros(shape)), dtype=float)
+        # One cell: a solver's multiplier is then a number or a 1 x 1 matrix.
+        if value.size != int(np.prod(shape)) or not np.isfinite(value).all():
+            continue
+        value = _promised(m.declaration, value.reshape(shape))
+        if value.any():
+            named[m.declaration.name] = value if value.ndim else float(value)
+    return named
 
 
 def _promised(d: Declaration, value: Array) -> Array:

@@ -48,11 +48,11 @@ def current(lowered: Lowered) -> tuple[dict[str, Array], dict[str, Array]]:
         values = [np.asarray(d, dtype=float) for d in duals]
         together = values[0] if len(values) == 1 else np.array(values)
         multipliers[name] = together * lowered.rows.get(name, 1.0)
-    for key, (name, row) in lowered.corners.items():
+    for key, (name, first, end) in lowered.corners.items():
         duals = [c.dual_value for c in lowered.constraints[name]]
         if all(isinstance(d, np.ndarray) and d.ndim == 2 for d in duals):
-            corner = np.array([d[row, row] for d in duals])
-            multipliers[key] = corner if len(corner) > 1 else corner[0]
+            blocks = np.array([d[first:end, first:end] for d in duals])
+            multipliers[key] = blocks[0] if len(duals) == 1 else blocks[:, 0, 0]
     return variables, multipliers
 
 
