@@ -16,6 +16,7 @@ import numpy as np
 from mmopt.compiler.bind import Instance, with_lets
 from mmopt.compiler.units import Units, infer_units
 from mmopt.language.numeric import nuclear
+from mmopt.language.tree import Assignment
 
 __all__ = ["Scaling", "scale"]
 
@@ -46,20 +47,27 @@ def _scales(instance: Instance) -> dict[str, float]:
     return {"queries": queries, "targets": queries**2 / cost}
 
 
+def _is_number(parameter: Assignment) -> bool:
+    return parameter.declared is None or not parameter.declared.dims
+
+
 def scale(instance: Instance) -> tuple[Instance, Scaling]:
     """The scaled instance and the way back; factors of one when the units of the program disagree."""
     program = instance.program
-    parameters = {p.name: float(instance.env[p.name]) for p in program.parameters}
-    units = infer_units(program, {name: {} for name in instance.own}, parameters)
-    if units is None:  # what the caller passed may have units of its own: limits of a cost, say
-        units = infer_units(program, {name: {f"@{name}": 1.0} for name in instance.own}, parameters)
+    parameters = {p.name: float(instance.env[p.name]) for p in program.parameters if _is_number(p)}
+    # What has no source: numbers as they are, or (limits of a cost, say) with units of their own.
+    own = instance.own | {p.name for p in program.parameters if not _is_number(p)}
+    units = infer_units(program, {name: {} for name in own}, parameters)
+    if units is None:
+        units = infer_units(program, {name: {f"@{name}": 1.0} for name in own}, parameters)
     if units is None:
         one = {d.name: 1.0 for d in program.choose}
         return instance, Scaling(one, {c.name: 1.0 for c in program.constraints}, 1.0, {})
     scales = _scales(instance)
     env: dict[str, Any] = dict(instance.env)
-    for d in program.givens:
-        env[d.name] = env[d.name] / units.factor(units.givens[d.name], scales)
+    for name, degree in units.givens.items():
+        if degree:
+            env[name] = env[name] / units.factor(degree, scales)
     kept = {name: env[name] for name in env if name not in {let.name for let in program.lets}}
     scaled = Instance(
         instance.checked, instance.workload, MappingProxyType(with_lets(instance.checked, kept)), instance.own

@@ -39,7 +39,7 @@ SOURCE_UNITS: Mapping[str, Degree] = {
 
 @dataclass(frozen=True)
 class Units:
-    """Powers of each unit for every given, chosen variable and constraint that has one, and the objective.
+    """Powers of each unit for every given (array parameters among them), chosen variable and constraint that has one, and the objective.
 
     A psd block has none: its ends scale differently. Its diagonal blocks do, as ``name[i, i]``.
     """
@@ -143,6 +143,7 @@ def infer_units(
         {d.name: dict(SOURCE_UNITS.get(d.source, {})) for d in program.givens}, dict(parameters or {})
     )
     eq.names.update(sources or {})
+    given = dict(eq.names)
     own = {d.name: {f"@{d.name}": 1.0} for d in program.choose}
     try:
         for let in program.lets:
@@ -174,7 +175,7 @@ def infer_units(
         return out
 
     return Units(
-        {d.name: filled(eq.names[d.name]) for d in program.givens},
+        {name: filled(degree) for name, degree in given.items()},
         {name: filled(degree) for name, degree in own.items()},
         {name: filled(degree) for name, degree in constraints.items()},
         filled(objective),

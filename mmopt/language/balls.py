@@ -40,11 +40,13 @@ class Ball:
 
     @property
     def upper(self) -> Array:
-        return np.where(np.isinf(self.rad), np.inf, np.nextafter(self.mid + self.rad, np.inf))
+        with np.errstate(invalid="ignore"):  # -inf + inf, which the condition leaves out
+            return np.where(np.isinf(self.rad), np.inf, np.nextafter(self.mid + self.rad, np.inf))
 
     @property
     def lower(self) -> Array:
-        return np.where(np.isinf(self.rad), -np.inf, np.nextafter(self.mid - self.rad, -np.inf))
+        with np.errstate(invalid="ignore"):
+            return np.where(np.isinf(self.rad), -np.inf, np.nextafter(self.mid - self.rad, -np.inf))
 
 
 def exact(value: Array | float) -> Ball:

@@ -126,9 +126,12 @@ def _parameter(p: Assignment, names: Names) -> None:
         names.dims.add(p.name)
         return
     known = names.assign(p)
-    if not known.is_scalar:
-        names.source.fail(p.span, f"a parameter is a number, this is {known.shape}", "arrays are given")
-    names.define(p.name, p.span, known)
+    if not known.is_scalar and p.declared is None:
+        hint = f"write its kind: {p.name}: {'vector[n]' if known.is_vector else 'matrix[m, n]'} = …"
+        names.source.fail(p.span, f"a parameter is a number unless declared, this is {known.shape}", hint)
+    # Its default may have signs and forms that another value, which the caller passes, has not.
+    stated = declared_type(p.declared, known.curvature) if p.declared else known
+    names.define(p.name, p.span, stated)
 
 
 def _inside(c: Constraint, names: Names) -> Scope:

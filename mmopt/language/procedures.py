@@ -106,8 +106,8 @@ class _Steps:
 
     def arguments(self, step: SubProgram, solved: Program) -> dict[str, Type]:
         source = self.program.source
-        dims = {d.name: d.dims for d in solved.givens} | {p.name: () for p in solved.parameters}
-        kinds = {d.name: d.kind for d in solved.givens}
+        known_as = {d.name: d for d in _inputs(solved)}
+        dims = {p.name: () for p in solved.parameters} | {d.name: d.dims for d in known_as.values()}
         found: dict[str, Type] = {}
         for name, argument in step.arguments:
             if name == START:
@@ -118,7 +118,7 @@ class _Steps:
                 message = f"'{step.program}' has no given '{name}'"
                 source.fail(argument.span, message, suggest(name, dims))
             if len(known.dims) != len(dims[name]):
-                kind = kinds.get(name, "scalar")
+                kind = known_as[name].kind if name in known_as else "scalar"
                 message = f"the given '{name}' of '{step.program}' is a {kind}, this is {known.shape}"
                 source.fail(argument.span, message)
             found[name] = known
@@ -157,12 +157,17 @@ class _Steps:
         """The dimensions of the solved program in those of this one, as far as they are known."""
         sources = {d.source: d.dims for d in self.program.givens if d.source}
         out: dict[str, Dim] = {}
-        for d in solved.givens:
+        for d in _inputs(solved):
             dims = arguments[d.name].dims if d.name in arguments else sources.get(d.source, ())
             for inner, outer in zip(d.dims, dims, strict=False):
                 if len(inner.symbols) == 1 and inner == Dim.of(next(iter(inner.symbols))):
                     out.setdefault(next(iter(inner.symbols)), outer)
         return out
+
+
+def _inputs(program: Program) -> list[Declaration]:
+    """What can be passed to a program and has a declared shape."""
+    return [*program.givens, *(p.declared for p in program.parameters if p.declared is not None)]
 
 
 def _translate(dim: Dim, sizes: Mapping[str, Dim], unknown: str) -> Dim:

@@ -269,8 +269,8 @@ def constant(expr: Expr) -> float | None:
         case Number(value=value):
             return value
         case Apply(atom="neg", args=(inner,)):
-            value = constant(inner)
-            return None if value is None else -value
+            negated = constant(inner)
+            return None if negated is None else -negated
         case Apply(atom="add" | "sub" | "mul" | "div" as atom, args=(left, right)):
             a, b = constant(left), constant(right)
             if a is None or b is None or (atom == "div" and b == 0):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +31,10 @@ class Handover:
     def named(self, raw: Any) -> tuple[dict[str, Array], dict[str, Array]]:
         """Variables and multipliers by the program's names, from a solver's raw solution."""
         solution = self.chain.invert(raw, self.inverse)
-        self.lowered.problem.unpack(solution)
+        # It stores the values, then evaluates its objective, which may not exist there; ours is evaluated
+        # elsewhere.
+        with suppress(np.linalg.LinAlgError):
+            self.lowered.problem.unpack(solution)
         return current(self.lowered)
 
 
