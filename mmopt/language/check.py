@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NoReturn
 
-from mmopt.errors import suggest
+from mmopt.errors import ProgramError, suggest
 from mmopt.language.closing import check_closing
 from mmopt.language.dims import Dim
 from mmopt.language.infer import Scope, dimension
@@ -47,8 +48,12 @@ class Checked:
     scope: Scope
 
 
-def check(program: Program) -> Checked:
-    """Check a program; the first mistake is raised as a :class:`~mmopt.errors.ProgramError`."""
+def check(program: Program, faults: dict[str, ProgramError] | None = None) -> Checked:
+    """Check a program; the first mistake is raised as a :class:`~mmopt.errors.ProgramError`.
+
+    With ``faults``, a line of the wrong curvature is noted there by its name (the objective by "") and
+    the check goes on; names and shapes have to fit all the same.
+    """
     names = Names(program.source)
     _sections(program)
     _givens(program, names)
@@ -71,14 +76,16 @@ def check(program: Program) -> Checked:
         if d.source and d.source_span:
             program.source.fail(d.source_span, f"'{d.name}' is chosen and has no source", "a given has one")
         names.declare(d, Curvature.AFFINE)
-    objective = _objective(program, names)
+    objective = _objective(program, names, faults)
     constraints: dict[str, tuple[Type, Type]] = {}
     for c in program.constraints:
         if c.name in constraints:
             program.source.fail(
                 c.span, f"two constraints are called '{c.name}'", "multipliers go by these names"
             )
-        constraints[c.name] = check_relation(c, _inside(c, names))
+        constraints[c.name] = check_shapes(c, _inside(c, names))
+        with _noted(faults, c.name):
+            check_relation(c, _inside(c, names))
     types = dict(names.types)
     return Checked(program, types, objective, constraints, check_closing(program, names))
 
@@ -175,7 +182,18 @@ def _inside(c: Constraint, names: Names) -> Scope:
     return names.scope().with_index(c.family.index, c.family.dim)
 
 
-def _objective(program: Program, names: Names) -> Type | None:
+@contextmanager
+def _noted(faults: dict[str, ProgramError] | None, line: str) -> Iterator[None]:
+    """Put an error of the curvature into ``faults`` under the name of its line, if there are any."""
+    try:
+        yield
+    except ProgramError as error:
+        if faults is None:
+            raise
+        faults[line] = error
+
+
+def _objective(program: Program, names: Names, faults: dict[str, ProgramError] | None) -> Type | None:
     if program.objective is None or program.klass == "procedure":
         return None  # a procedure's is known after its steps
     known = names.infer(program.objective)
@@ -187,5 +205,6 @@ def _objective(program: Program, names: Names) -> Type | None:
         wanted, fits = "concave", known.curvature.is_concave
     if not fits:
         what = f"the objective of '{program.sense}' has to be {wanted}"
-        refuse_curvature(program.objective, known, what, names.scope())
+        with _noted(faults, ""):
+            refuse_curvature(program.objective, known, what, names.scope())
     return known
