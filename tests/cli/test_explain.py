@@ -82,7 +82,7 @@ def test_a_program_that_is_not_convex(run: Any, files: Path) -> None:
     done = run("explain", "own.program", "total.yaml")
     assert (done.status, done.err) == (0, "")
     assert "    sensitivity: diag(X)**2 >= 1" in done.out and " ^^^^^^^^^^\n" in done.out
-    assert "not compiled: 'sensitivity' cannot be handed to a convex solver" in done.out
+    assert "Not compiled: 'sensitivity' cannot be handed to a convex solver" in done.out
 
 
 def test_refusals(refused: Callable[..., str]) -> None:

@@ -37,9 +37,9 @@ def compiled_facts(surveyed: Survey, instance: Instance, reductions: tuple[str, 
     sizes, matrix, scaled = None, None, None
     words = choice = refusal = ""
     if not surveyed.checked.program.choose:
-        refusal = "nothing is chosen here, so nothing goes to a solver"
+        refusal = "Nothing is chosen here, so nothing goes to a solver"
     elif bad:
-        refusal = f"not compiled: {', '.join(repr(name) for name in bad)} cannot be handed to a convex solver"
+        refusal = f"Not compiled: {', '.join(repr(name) for name in bad)} cannot be handed to a convex solver"
     else:
         handed = handed_over(surveyed.checked, instance.sizes())
         sizes = sizes_at(instance)

@@ -10,7 +10,18 @@ from mmopt.report.explain.gather import Explanation
 from mmopt.report.sizes import Sizes, SolverSize
 from mmopt.report.style import counted, duration, figure, memory
 
-__all__ = ["Block", "Excerpt", "Listing", "Paragraph", "Prose", "Section", "Table", "Tree", "arranged"]
+__all__ = [
+    "WHOLE",
+    "Block",
+    "Excerpt",
+    "Listing",
+    "Paragraph",
+    "Prose",
+    "Section",
+    "Table",
+    "Tree",
+    "arranged",
+]
 
 
 @dataclass(frozen=True)
@@ -70,6 +81,8 @@ class Section:
     level: int = 1
 
 
+# Columns of names and sizes: never broken, what is long gives way.
+WHOLE = ("line", "given", "from", "shape", "constraint", "solver", "cone", "quantity")
 LEGEND = (
     "Each node has its shape, what is known of its sign, its curvature in what is chosen, and the rule that "
     "gives it. 'convex ⪯' is curved in the order of psd matrices; without the mark a matrix is curved entry "

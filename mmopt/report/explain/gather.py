@@ -13,7 +13,7 @@ from mmopt.compiler import Instance, bind
 from mmopt.errors import ResultError
 from mmopt.language import Program, evaluate
 from mmopt.language.survey import Survey, survey
-from mmopt.language.tree import Name, SubProgram, walk
+from mmopt.language.tree import Assignment, Expr, Name, SubProgram, walk
 from mmopt.queries import Workload
 from mmopt.report.explain.compiled import compiled_facts
 from mmopt.report.explain.facts import (
@@ -165,20 +165,29 @@ def _steps(program: Program, instance: Instance | None, solution: Solution | Non
     env: dict[str, Any] = dict(instance.env) if instance else {}
     out = []
     for step in program.steps:
-        if not isinstance(step, SubProgram):
-            names = {e.id for e in walk(step.expr) if isinstance(e, Name)}
-            if instance and names <= set(env):
+        if isinstance(step, Assignment):
+            if instance and _names(step.expr) <= set(env):
                 env[step.name] = evaluate(step.expr, env)
-            continue
-        found = solution.steps.get(step.name) if solution else None
-        inner = None
-        surveyed = survey(Program.load(step.program))
-        names = {e.id for _, expr in step.arguments for e in walk(expr) if isinstance(e, Name)}
-        if instance and names <= set(env):
-            arguments = {name: evaluate(expr, env) for name, expr in step.arguments}
-            inner = bind(surveyed.checked, instance.workload, arguments)
-        out.append(Step(step.name, _explained(surveyed, inner, found)))
-        if found is not None:
-            env[f"{step.name}.strategy"] = np.asarray(found.strategy.matrix)
-            env[f"{step.name}.objective"] = found.objective
+        elif isinstance(step, SubProgram):
+            found = solution.steps.get(step.name) if solution else None
+            out.append(Step(step.name, _step(step, instance, env, found)))
+            if found is not None:
+                env[f"{step.name}.strategy"] = np.asarray(found.strategy.matrix)
+                env[f"{step.name}.objective"] = found.objective
     return tuple(out)
+
+
+def _step(
+    step: SubProgram, instance: Instance | None, env: Mapping[str, Any], solution: Solution | None
+) -> Explanation:
+    """The program of a step, with numbers when those of its arguments are known."""
+    surveyed = survey(Program.load(step.program))
+    inner = None
+    if instance and all(_names(expr) <= set(env) for _, expr in step.arguments):
+        arguments = {name: evaluate(expr, env) for name, expr in step.arguments}
+        inner = bind(surveyed.checked, instance.workload, arguments)
+    return _explained(surveyed, inner, solution)
+
+
+def _names(expr: Expr) -> set[str]:
+    return {e.id for e in walk(expr) if isinstance(e, Name)}

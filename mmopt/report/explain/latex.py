@@ -111,7 +111,7 @@ def _block(block: Block) -> str:
             return _longtable(_widths(len(header)), tuple(map(text, header)), rows, right)
         case Tree(node):
             names = ("expression", "shape", "sign", "curvature", "rule")
-            return _longtable(("0.4", "0.1", "0.06", "0.12", "0.2"), names, _nodes(node, 0))
+            return _longtable(("0.4", "0.09", "0.06", "0.12", "0.24"), names, _nodes(node, 0))
 
 
 def _widths(columns: int) -> tuple[str, ...]:
@@ -120,7 +120,7 @@ def _widths(columns: int) -> tuple[str, ...]:
         2: ("0.14", "0.8"),
         3: ("0.12", "0.33", "0.47"),
         4: ("0.2", "0.15", "0.15", "0.4"),
-        5: ("0.12", "0.18", "0.1", "0.22", "0.3"),
+        5: ("0.1", "0.17", "0.1", "0.2", "0.34"),
     }[columns]
 
 

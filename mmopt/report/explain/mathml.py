@@ -31,7 +31,7 @@ SPACES = {",": "0.17em", "quad": "1em"}
 LETTERS = {"mathbb": {"R": "ℝ", "S": "𝕊"}, "mathbf": {"1": "𝟏"}}
 UPRIGHT = ("operatorname", "mathrm")
 UPRIGHT_MARK = ' mathvariant="normal"'
-FENCE = '<mo fence="true" stretchy="true" lspace="0" rspace="0">'
+FENCE = '<mo fence="true" stretchy="true" lspace="0em" rspace="0em">'
 ESCAPED = {"textbackslash": "\\", "textasciicircum": "^", "textasciitilde": "~"}
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\d+(?:\.\d+)?(?:e[+-]?\d+)?|\s+|.", re.DOTALL)
 
@@ -138,8 +138,8 @@ class _Reader:
         return f"<mrow>{left}{inner}{right}</mrow>"
 
     def delimiter(self) -> str:
-        token = self.take().removeprefix("\\")
-        text = SYMBOLS.get(token, token)
+        token = self.take()
+        text = SYMBOLS.get(token[1:], token[1:]) if token.startswith("\\") else token
         return "" if text == "." else f"{FENCE}{html.escape(text)}</mo>"
 
     def letters(self) -> str:
@@ -182,5 +182,5 @@ class _Reader:
 
 def _operator(text: str) -> str:
     # Brackets that the source does not stretch are not to be stretched either; a colon is no relation here.
-    mark = ' stretchy="false" lspace="0" rspace="0"' if text in "()[]|‖{}:" else ""
+    mark = ' stretchy="false" lspace="0em" rspace="0em"' if text in "()[]|‖{}:" else ""
     return f"<mo{mark}>{html.escape(text)}</mo>"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from html import escape
 
 from mmopt.report.explain.document import (
+    WHOLE,
     Block,
     Excerpt,
     Listing,
@@ -98,7 +99,9 @@ def _table(block: Table) -> str:
 
 
 def _side(position: int, block: Table) -> str:
-    return ' class="number"' if position in block.right else ""
+    if position in block.right:
+        return ' class="number"'
+    return ' class="whole"' if block.header[position] in WHOLE else ""
 
 
 def _node(node: NodeFacts) -> str:

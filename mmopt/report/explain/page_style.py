@@ -24,6 +24,7 @@ body:has(> .mmopt-explain) { margin: 0; }
 .mmopt-explain .program th { color: var(--faint); font-weight: normal; white-space: nowrap; }
 .mmopt-explain .program td + td { color: var(--faint); }
 .mmopt-explain .number { text-align: right; white-space: nowrap; }
+.mmopt-explain .whole { white-space: nowrap; }
 .mmopt-explain pre { overflow-x: auto; color: inherit; background: none; }
 .mmopt-explain .strong { font-weight: 600; margin-bottom: .2em; }
 .mmopt-explain .loud { color: var(--bad); font-weight: 600; }

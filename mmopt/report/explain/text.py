@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mmopt.report.explain.document import (
+    WHOLE,
     Block,
     Excerpt,
     Listing,
@@ -34,7 +35,6 @@ COLOURS = {
     "concave": "magenta",
 }
 NARROWEST = 60
-WHOLE = ("line", "given", "from", "shape", "constraint", "solver", "cone", "quantity")
 
 
 def as_text(e: Explanation, width: int) -> str:

@@ -180,7 +180,7 @@ def test_a_program_that_is_not_convex() -> None:
     assert "<-- HERE: a sum of a convex and a concave part" in text
     caret = "    " + "^" * len("trace(W @ inv(X) @ W.T) - sum(u**2)")
     assert f"\n        trace(W @ inv(X) @ W.T) - sum(u**2)\n    {caret}\n" in text
-    assert compiled(e).refusal == "not compiled: 'minimize' cannot be handed to a convex solver"
+    assert compiled(e).refusal == "Not compiled: 'minimize' cannot be handed to a convex solver"
     assert compiled(e).sizes is None and compiled(e).givens
     assert '<li class="blamed">' in e.html()
     read_latex(e.latex())
@@ -309,7 +309,7 @@ def test_steps_of_a_procedure(workload: Workload) -> None:
     (step,) = explain("eigen_design", workload).steps
     inner = compiled(step.explanation)
     assert inner.sizes is not None and inner.sizes.program == "query_weighting"
-    assert compiled(explain("eigen_design", workload)).refusal.startswith("nothing is chosen here")
+    assert compiled(explain("eigen_design", workload)).refusal.startswith("Nothing is chosen here")
 
 
 # -- what is said of a solution ----------------------------------------------------------------------
@@ -393,3 +393,38 @@ def test_reductions_are_shown_when_there_are_any(workload: Workload, solutions: 
 def test_an_unknown_given() -> None:
     with pytest.raises(OptionError, match="has no given 'Q'"):
         explain("l2_strategy", Workload.from_matrix(np.eye(2)), {"Q": np.eye(2)})
+
+
+TWO = """program two
+class procedure
+given
+    W: matrix[r, n] = workload.root
+steps
+    first = solve(l2_strategy)
+    A = first.strategy
+    second = solve(query_weighting, Q=A)
+minimize
+    trace(W @ inv(A.T @ A) @ W.T)
+strategy
+    A norm 2
+"""
+
+
+def test_a_step_that_needs_an_earlier_one() -> None:
+    workload, program = Workload.from_matrix(np.tri(3)), Program.parse(TWO)
+    before = explain(program, workload)
+    assert [step.explanation.compiled is not None for step in before.steps] == [True, False]
+    after = explain(program, workload, solution=mmopt.solve(workload, program))
+    second = compiled(after.steps[1].explanation)
+    assert second.sizes is not None
+    assert {g.name.plain: g.origin for g in second.givens}["Q"] == "passed by you"
+
+
+def test_givens_of_the_solution_are_used() -> None:
+    workload = Workload.from_matrix(np.tri(4))
+    solution = mmopt.solve(workload, "query_weighting", givens={"Q": np.eye(4)})
+    origins = {
+        g.name.plain: g.origin
+        for g in compiled(explain("query_weighting", workload, solution=solution)).givens
+    }
+    assert (origins["Q"], origins["W"]) == ("passed by you", "workload.root")

@@ -67,6 +67,7 @@ def test_structure(latex: str, elements: str) -> None:
         (r"\left\|X\right\|_*", "‖X‖∗"),
         (r"\alpha_{1} \le 1.5", "α1≤1.5"),
         (r"x - 1", "x−1"),
+        (r"\left|x\right|", "|x|"),
         (r"\mathrm{step\_one} < 2", "step_one<2"),
         (r"\text{a \& b \textbackslash{} 50\%}", r"a & b \ 50%"),
         (r"\log x", "logx"),
