@@ -101,9 +101,7 @@ def arranged(e: Explanation) -> Iterator[Section]:
 def _body(e: Explanation, level: int) -> Iterator[Section]:
     yield Section("The program", (Listing(e.statements),), level)
     if e.lines:
-        yield Section(
-            "Why it is convex" if not _bad(e.lines) else "Curvature", tuple(_curvature(e.lines)), level
-        )
+        yield Section(_curvature_title(e.lines), tuple(_curvature(e.lines)), level)
     if e.repair:
         yield Section("The repair", tuple(Paragraph(words) for words in e.repair), level)
     bound: list[Paragraph | Prose] = []
@@ -128,8 +126,9 @@ def _numbers(e: Explanation, level: int) -> Iterator[Section]:
         yield Section("At the solution", tuple(_solved(e.solved)), level)
 
 
-def _bad(lines: tuple[LineFacts, ...]) -> bool:
-    return any(line.blamed for line in lines)
+def _curvature_title(lines: tuple[LineFacts, ...]) -> str:
+    fit = all(_fits(n, w) for line in lines for n, w in zip(line.sides, line.wanted, strict=True))
+    return "Why it is convex" if fit and not any(line.blamed for line in lines) else "Curvature"
 
 
 def _curvature(lines: tuple[LineFacts, ...]) -> Iterator[Block]:
@@ -138,9 +137,9 @@ def _curvature(lines: tuple[LineFacts, ...]) -> Iterator[Block]:
         yield Paragraph((f"{line.name}: ", line.formula), "strong")
         sides = ("left side", "right side") if len(line.sides) > 1 else ("objective",)
         for where, node, wanted in zip(sides, line.sides, line.wanted, strict=True):
-            fits = _fits(node, wanted)
             shown: Sentence = () if node.parts else (node.formula, ", ")
-            yield Paragraph((f"{where}: ", *shown, _verdict(node, wanted)), "" if fits else "loud")
+            words, tone = _verdict(node, wanted, line)
+            yield Paragraph((f"{where}: ", *shown, words), tone)
             if node.parts:
                 yield Tree(node)
         if line.blamed:
@@ -150,12 +149,16 @@ def _curvature(lines: tuple[LineFacts, ...]) -> Iterator[Block]:
                 yield Excerpt(f"{line.blamed.where}\n{line.blamed.excerpt}")
 
 
-def _verdict(node: NodeFacts, wanted: str) -> str:
-    if node.curvature == wanted:
-        return f"{wanted}, as it has to be"
-    if _fits(node, wanted):
-        return f"{node.curvature}, so {wanted}, as it has to be"
-    return f"{node.curvature}; it has to be {wanted}"
+def _verdict(node: NodeFacts, wanted: str, line: LineFacts) -> tuple[str, str]:
+    """What a side is, against what it has to be; and the tone in which to say so."""
+    fits = _fits(node, wanted)
+    if fits and node.blamed:
+        order = "in the order of psd matrices" if node.order else "entry by entry"
+        return f"{node.curvature} {order}, which is not the order of the relation", "loud"
+    if not fits:  # what nobody is blamed for is a fact, not a mistake
+        return (f"{node.curvature}; it has to be {wanted}", "loud") if line.blamed else (node.curvature, "")
+    so = "" if node.curvature == wanted else f"so {wanted}, "
+    return f"{node.curvature}, {so}as it has to be", ""
 
 
 def _fits(node: NodeFacts, wanted: str) -> bool:

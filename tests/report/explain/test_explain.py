@@ -6,6 +6,7 @@ import json
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -184,6 +185,20 @@ def test_a_program_that_is_not_convex() -> None:
     assert compiled(e).sizes is None and compiled(e).givens
     assert '<li class="blamed">' in e.html()
     read_latex(e.latex())
+
+
+def test_convex_in_another_order() -> None:
+    text = BAD.replace(" - sum(u**2)", "").replace("diag(X) <= 1", "inv(X) <= 1")
+    words = " ".join(explain(Program.parse(text)).text().split())
+    assert "left side: convex in the order of psd matrices, which is not the order of the relation" in words
+    assert "it is convex as a whole, not entry by entry" in words and "Curvature" in words
+
+
+def test_what_nobody_is_blamed_for_is_no_mistake() -> None:
+    e = explain(Program.parse(BAD))
+    words = replace(e, lines=(replace(e.lines[0], blamed=None),)).text()
+    assert "\nobjective: neither convex nor concave\n" in words
+    assert "has to be" not in words and "Not convex" not in words and "Curvature\n" in words
 
 
 def test_names_and_shapes_are_refused() -> None:
@@ -382,8 +397,6 @@ def test_solutions_of_something_else(workload: Workload, solutions: dict[str, So
 
 
 def test_reductions_are_shown_when_there_are_any(workload: Workload, solutions: dict[str, Solution]) -> None:
-    from dataclasses import replace
-
     solution = solutions["fitness_for_use"]
     assert "Reductions" not in explain("fitness_for_use", workload, solution=solution).text()
     reduced = replace(solution, reductions=("8 cells merged to 4",))
