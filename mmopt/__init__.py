@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mmopt.mechanism import build_manifest, measure, plan, write_release
     from mmopt.pipeline import compare, solve
     from mmopt.queries import Attribute, Domain, Strategy, Workload
+    from mmopt.report import Explanation, explain
     from mmopt.results import Solution
     from mmopt.spec import Privacy, Request, load_request
 
@@ -38,6 +39,7 @@ __all__ = [
     "DataError",
     "Domain",
     "Error",
+    "Explanation",
     "Location",
     "OptionError",
     "Privacy",
@@ -56,6 +58,7 @@ __all__ = [
     "build_manifest",
     "compare",
     "data_vector",
+    "explain",
     "load_request",
     "measure",
     "plan",
@@ -81,6 +84,7 @@ _HOMES = {
     "mmopt.mechanism": ("build_manifest", "measure", "plan", "write_release"),
     "mmopt.pipeline": ("compare", "solve"),
     "mmopt.queries": ("Attribute", "Domain", "Strategy", "Workload"),
+    "mmopt.report": ("Explanation", "explain"),
     "mmopt.results": ("Solution",),
     "mmopt.spec": ("Privacy", "Request", "load_request"),
 }

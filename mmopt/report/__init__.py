@@ -2,7 +2,9 @@
 
 from mmopt.report.answers import answers_table, predicted_table, privacy_rows
 from mmopt.report.comparison import comparison_report
+from mmopt.report.explain import Explanation, explain
 from mmopt.report.forecasts import cones_table, solvers_table
+from mmopt.report.formulas import program_listing
 from mmopt.report.programs import givens_table, highlighted, lines_table, programs_table
 from mmopt.report.sizes import Sizes, SolverSize, sizes_of
 from mmopt.report.solutions import solution_table
@@ -10,12 +12,14 @@ from mmopt.report.style import pairs_table, paragraphs
 from mmopt.report.workloads import domain_table, queries_table
 
 __all__ = [
+    "Explanation",
     "Sizes",
     "SolverSize",
     "answers_table",
     "comparison_report",
     "cones_table",
     "domain_table",
+    "explain",
     "givens_table",
     "highlighted",
     "lines_table",
@@ -23,6 +27,7 @@ __all__ = [
     "paragraphs",
     "predicted_table",
     "privacy_rows",
+    "program_listing",
     "programs_table",
     "queries_table",
     "sizes_of",
