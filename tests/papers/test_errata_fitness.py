@@ -85,13 +85,11 @@ def hessian(sigma: Matrix, product: Callable[[Matrix, Matrix], Matrix], factor: 
     return total
 
 
-def test_equation_14_needs_outer_products_and_no_factor_before_the_second_derivatives(
-    rng: np.random.Generator,
-) -> None:
+def test_equation_14_needs_outer_products_and_no_factor_before_the_second_derivatives() -> None:
     def outer(a: Matrix, b: Matrix) -> Matrix:
         return np.outer(a.ravel(order="F"), b.ravel(order="F"))
 
-    sigma = some_sigma(np.random.default_rng(6))
+    rng, sigma = np.random.default_rng(6), np.diag([1.0, 2.0, 3.0])
     worst = dict.fromkeys(["holds", "printed", "kron only", "factor only"], 0.0)
     for _ in range(5):
         step = rng.normal(size=(3, 3))
@@ -108,8 +106,8 @@ def test_equation_14_needs_outer_products_and_no_factor_before_the_second_deriva
             d = step.ravel(order="F")
             found = d @ hessian(sigma, product, factor) @ d
             worst[name] = max(worst[name], abs(found / measured - 1))
-    assert worst.pop("holds") < 1e-3
-    assert min(worst.values()) > 0.02, worst
+    assert worst.pop("holds") < 1e-4
+    assert min(worst.values()) > 0.1, worst
 
 
 def test_newton_step_needs_the_inverse_of_the_hessian(rng: np.random.Generator) -> None:
@@ -130,7 +128,7 @@ def test_newton_step_needs_the_inverse_of_the_hessian(rng: np.random.Generator) 
 
 def test_start_covariance_is_on_the_basis_queries(rng: np.random.Generator) -> None:
     """Independent noise on Q x gives the basis queries B x the covariance σ² (B Q⁺)(B Q⁺)ᵀ."""
-    basis, representation = np.triu(np.ones((5, 5))), rng.normal(size=(7, 5))
+    basis, representation = np.triu(np.ones((5, 5))), np.vstack([np.eye(5), rng.normal(size=(4, 5))])
     Q = np.vstack([np.eye(5), np.ones(5)])
     inverse = np.linalg.pinv(Q)
     wanted = Strategy(Q).variances(Workload.from_matrix(representation @ basis))
@@ -139,7 +137,7 @@ def test_start_covariance_is_on_the_basis_queries(rng: np.random.Generator) -> N
         return np.einsum("jk,kl,jl->j", representation, sigma, representation)
 
     np.testing.assert_allclose(variances(basis @ inverse @ inverse.T @ basis.T), wanted, rtol=1e-9)
-    assert np.abs(variances(inverse @ inverse.T) / wanted - 1).max() > 0.5  # as printed
+    assert np.abs(variances(inverse @ inverse.T) / wanted - 1).max() > 0.4  # as printed
     # The printed form is the case B = I.
     assert np.allclose(np.eye(5) @ inverse @ inverse.T, inverse @ inverse.T)
 
