@@ -34,8 +34,8 @@ Given = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME=VALUE",
-        help="A given of the program: a number, a construction (haar, identity), or a .npy or .csv file. "
-        "May be repeated.",
+        help="A given of the program: a number, a construction (haar, hierarchy, identity), or a .npy or "
+        ".csv file. May be repeated.",
     ),
 ]
 SolverName = Annotated[

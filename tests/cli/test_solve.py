@@ -95,8 +95,8 @@ def test_givens(run: Any, files: Path, refused: Any) -> None:
         f"error: the given '{name}' is passed twice\n  keep one of them"
     )
     assert message(f"{name}=har") == (
-        f"error: the value 'har' of the given '{name}' is no number, no construction (haar, identity), "
-        "and no .npy or .csv file\n  did you mean 'haar'?"
+        f"error: the value 'har' of the given '{name}' is no number, no construction "
+        "(haar, hierarchy, identity), and no .npy or .csv file\n  did you mean 'haar'?"
     )
     assert message(f"{name}=no.csv") == f"error: there is no file 'no.csv' for the given '{name}'"
     assert message(f"{name}=empty.csv") == f"error: the file 'empty.csv' for the given '{name}' is empty"
