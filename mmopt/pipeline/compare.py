@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,11 +47,9 @@ def compare(
     formulations: bool = False,
     time_limit: float = TIME_LIMIT,
     memory_limit: float | None = None,
-    max_iterations: int | None = None,
-    threads: int | None = None,
-    verbose: bool = False,
     givens: Mapping[str, Any] | None = None,
     progress: Report | None = None,
+    **options: Any,
 ) -> list[Outcome]:
     """Solve every program with every solver at every tolerance, each in a process of its own.
 
@@ -69,10 +67,10 @@ def compare(
         fifth of that and two seconds later. Infinity for no limit.
     memory_limit : GiB that a combination may take above what its process has at the start (Linux only);
         by default three quarters of the machine's memory, and no limit on other systems.
-    max_iterations, threads, verbose : as for ``solve``.
     givens : arrays by name; each program takes those that it declares.
     progress : called in this process with each certified point; its ``seconds`` count from the start of
         the combination.
+    options : further ones of ``solve`` (max_iterations, threads, verbose).
 
     Returns
     -------
@@ -90,11 +88,9 @@ def compare(
             chosen,
             time_limit=time_limit,
             memory_limit=memory_limit,
-            max_iterations=max_iterations,
-            threads=threads,
-            verbose=verbose,
             givens=givens,
             progress=progress,
+            **options,
         )
     )
 
@@ -136,19 +132,18 @@ def outcomes(
     *,
     time_limit: float = TIME_LIMIT,
     memory_limit: float | None = None,
-    max_iterations: int | None = None,
-    threads: int | None = None,
-    verbose: bool = False,
     givens: Mapping[str, Any] | None = None,
     progress: Report | None = None,
-) -> Iterator[Outcome]:
+    **options: Any,
+) -> Generator[Outcome, None, None]:
     """The outcomes of ``compare`` one by one, as they come; arguments and errors as there.
 
     The arguments are checked at once. Close the iterator to end the process that runs.
     """
     check_memory_limit(memory_limit)
-    options = {"max_iterations": max_iterations, "threads": threads, "verbose": verbose}
-    Options(time_limit=time_limit, **options)  # type: ignore[arg-type]
+    given = {n: v for n, v in options.items() if v is not None}
+    checked: dict[str, Any] = {**given, "time_limit": time_limit}
+    verbose = Options(**checked).verbose
     passed = dict(givens or {})
     declared = {name for c in chosen for name in _declared(c.program)}
     for name in passed:
@@ -163,14 +158,14 @@ def outcomes(
             c.tolerance,
             time_limit,
             None if size is None else int(size),
-            {**options, "givens": {n: v for n, v in passed.items() if n in _declared(c.program)}},
+            {**given, "givens": {n: v for n, v in passed.items() if n in _declared(c.program)}},
         )
         for c in chosen
     ]
     return _each(tasks, verbose, progress)
 
 
-def _each(tasks: Sequence[Task], verbose: bool, progress: Report | None) -> Iterator[Outcome]:
+def _each(tasks: Sequence[Task], verbose: bool, progress: Report | None) -> Generator[Outcome, None, None]:
     with Isolated(verbose) as isolated:
         for task in tasks:
             if isolated.interrupted:

@@ -15,7 +15,14 @@ from mmopt.results import Solution
 __all__ = ["Run", "outcome_of"]
 
 # What C, C++, Rust and Python write when an allocation fails.
-OUT_OF_MEMORY = ("memory allocation of", "ailed to allocate", "bad_alloc", "MemoryError", "out of memory")
+OUT_OF_MEMORY = (
+    "memory allocation of",
+    "ailed to allocate",
+    "allocation error",
+    "bad_alloc",
+    "MemoryError",
+    "out of memory",
+)
 
 
 @dataclass
@@ -53,7 +60,7 @@ def outcome_of(run: Run, status: int, said: str) -> Outcome:
     if isinstance(run.answer, Done):
         solution = Solution.from_fields(run.answer.fields)
         stop = solution.status.stop
-    elif isinstance(run.answer, Failed) and run.answer.stop != "memory limit" and not _lacked_memory(said):
+    elif isinstance(run.answer, Failed) and not _lacked_memory(run, said):
         stop, reason, problem = run.killed or run.answer.stop, run.answer.reason, run.answer.problem
     else:
         stop, reason, hint = _death(run, status, said)
@@ -76,14 +83,14 @@ def outcome_of(run: Run, status: int, said: str) -> Outcome:
 def _death(run: Run, status: int, said: str) -> tuple[str, str, str]:
     """Stop, reason and hint of a process that left no answer, or ran out of memory."""
     if run.killed == "time limit":
-        seconds, limit = run.ended - run.started, run.task.time_limit
-        reason = f"stopped after {seconds:.0f} s by the time limit of {limit:g} s{_so_far(run)}"
+        after = f"stopped after {run.ended - run.started:.0f} s"
+        reason = f"{after} by the time limit of {run.task.time_limit:g} s{_so_far(run)}"
         return "time limit", reason, "allow more time, or try another solver or formulation"
     if run.killed:
         return "interrupted", f"interrupted{_so_far(run)}", ""
-    if isinstance(run.answer, Failed) or _lacked_memory(said):
+    if _lacked_memory(run, said):
         limit = run.task.memory_limit
-        size = "memory than there is" if limit is None else f"than {limit / 2**30:.3g} GiB"
+        size = "memory than there is" if limit is None else f"than {_gib(limit)}"
         hint = "allow more memory, or try another solver (a first-order one needs least) or formulation"
         return "memory limit", f"needed more {size}", hint
     if status == -getattr(signal, "SIGKILL", 9):
@@ -91,6 +98,8 @@ def _death(run: Run, status: int, said: str) -> tuple[str, str, str]:
         return "crashed", reason, "set a memory limit, or try another solver or formulation"
     words = said.strip().splitlines()
     last = f"it last wrote: {words[-1].strip()[:200]}" if words else ""
+    if run.task.memory_limit is not None and not last:
+        last = f"a solver may end so for want of memory; the limit was {_gib(run.task.memory_limit)}"
     if status < 0:
         return "crashed", f"the process ended with signal {-status}{_name(-status)}", last
     return "crashed", f"the process ended with status {status} and no result", last
@@ -104,8 +113,17 @@ def _so_far(run: Run) -> str:
     return f"; its last certified point, after {last.seconds:.1f} s, had {gap}"
 
 
-def _lacked_memory(said: str) -> bool:
+def _lacked_memory(run: Run, said: str) -> bool:
+    """Whether an allocation failed: by exception, or by what a library wrote."""
+    if isinstance(run.answer, Failed):
+        if run.answer.stop == "memory limit":
+            return True
+        said += run.answer.reason
     return any(words in said for words in OUT_OF_MEMORY)
+
+
+def _gib(size: int) -> str:
+    return f"{size / 2**30:.3g} GiB"
 
 
 def _name(number: int) -> str:

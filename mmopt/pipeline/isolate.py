@@ -84,9 +84,9 @@ class Isolated:
         while True:
             try:
                 message = self._next(deadline)
+                run.take(message)
                 if isinstance(message, Ended):
                     break
-                run.take(message)
                 if isinstance(message, Started):
                     deadline = run.started + hard_limit(task.time_limit)
                 if message is None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 from mmopt.language import Program
 from mmopt.queries import Workload
@@ -73,14 +73,14 @@ class Ended:
     whole: bool = False
 
 
-def send(file: BinaryIO, message: object) -> None:
+def send(file: IO[bytes], message: object) -> None:
     """Write one message and flush."""
     data = pickle.dumps(message)
     file.write(len(data).to_bytes(HEADER, "big") + data)
     file.flush()
 
 
-def receive(file: BinaryIO) -> Any:
+def receive(file: IO[bytes]) -> Any:
     """The next message; None at the end, also in the middle of a message."""
     header = file.read(HEADER)
     data = file.read(int.from_bytes(header, "big")) if len(header) == HEADER else b""

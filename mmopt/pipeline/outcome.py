@@ -52,7 +52,10 @@ class Outcome:
         )
 
     def summary(self) -> dict[str, Any]:
-        """One JSON object: that of the solution, if there is one, and what the comparison adds."""
+        """One JSON object: that of the solution, if there is one, and what the comparison adds.
+
+        ``points`` is the history.
+        """
         found: dict[str, Any] = {"program": self.program, "solver": self.solver, "status": None}
         if self.solution is not None:
             found = self.solution.summary()
@@ -64,7 +67,7 @@ class Outcome:
             "problem": self.problem,
             "elapsed": self.seconds,
             "memory": self.memory,
-            "history": [
+            "points": [
                 {
                     "program": point.program,
                     "seconds": point.seconds,
