@@ -48,8 +48,8 @@ def compare(
         float,
         typer.Option(
             metavar="SECONDS",
-            help="For the solver of each combination; one that does not stop is killed a fifth of that and two "
-            "seconds later.",
+            help="For the solver of each combination; one that does not stop is killed a fifth of that and "
+            "two seconds later.",
         ),
     ] = 60.0,
     memory_limit: Annotated[

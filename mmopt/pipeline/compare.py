@@ -110,7 +110,8 @@ def combinations(
     rows = [None if name is None else solver_named(name).name for name in solvers or (None,)]
     gaps = [tolerances] if isinstance(tolerances, int | float) else list(tolerances or (None,))
     for gap in gaps:
-        Options(**({} if gap is None else {"tolerance": gap}))
+        if gap is not None:
+            Options(tolerance=gap)
     return [Combination(p, solver, gap) for p in chosen for solver in rows for gap in gaps]
 
 

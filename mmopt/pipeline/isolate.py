@@ -120,7 +120,7 @@ class Isolated:
     def _started(self) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-P", "-m", "mmopt.pipeline.worker", *["--fork"] * self._forks]
         # The modules that this process would find, wherever it runs.
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
         try:
             return subprocess.Popen(
                 command,
