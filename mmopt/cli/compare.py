@@ -120,7 +120,9 @@ def compare(
         raise SolverError("nothing could be solved", hint="the reason stands beside each program")
     if chart is not None:
         w = request.workload
-        write_chart(found, chart, f"{request.path}: {counted(w.m, 'query')} over {counted(w.n, 'cell')}")
+        write_chart(
+            found, chart, f"{Path(request.path).name}: {counted(w.m, 'query')} over {counted(w.n, 'cell')}"
+        )
         note(f"chart: {chart}")
 
 

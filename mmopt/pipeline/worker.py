@@ -173,8 +173,8 @@ def _is_over(orders: BinaryIO, inlet: int | None = None) -> bool:
 
 
 def _end_with(orders: BinaryIO) -> None:
-    """End this process when its parent has gone."""
-    orders.read(1)
+    """End this process when its parent has gone. (A buffered read would keep the file from being closed.)"""
+    os.read(orders.fileno(), 1)
     os._exit(1)
 
 

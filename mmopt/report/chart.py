@@ -100,7 +100,7 @@ def draw(outcomes: Sequence[Outcome], title: str = "") -> Figure:
     _dress(axes, title)
     asked = sorted({_tolerance(outcome) for outcome, _ in drawn} - {0.0})
     for tolerance in asked:
-        axes.axhline(tolerance, zorder=0, **ASKED)
+        axes.axhline(tolerance, zorder=1, **ASKED)
     handles: list[Line2D] = [Line2D([], [], linestyle="none", label="program")]
     handles += [Line2D([], [], label=name, **_stroke(number)) for name, number in programs.items()]
     handles += [Line2D([], [], linestyle="none", label=" "), Line2D([], [], linestyle="none", label="solver")]
