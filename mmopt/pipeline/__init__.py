@@ -1,7 +1,18 @@
 """Solve, certify, compare: everything between a workload and a solution."""
 
-from mmopt.pipeline.compare import Outcome, compare
+from mmopt.pipeline.compare import Combination, combinations, compare, outcomes, with_formulations
 from mmopt.pipeline.convex import Progress
+from mmopt.pipeline.outcome import Outcome
 from mmopt.pipeline.solve import default_program, solve
 
-__all__ = ["Outcome", "Progress", "compare", "default_program", "solve"]
+__all__ = [
+    "Combination",
+    "Outcome",
+    "Progress",
+    "combinations",
+    "compare",
+    "default_program",
+    "outcomes",
+    "solve",
+    "with_formulations",
+]

@@ -160,6 +160,7 @@ def solve_convex(
         raise _no_point(program.name, row.name, last, point, interrupted)
     stop = stop_of(best.gap, chosen, interrupted, last, program.certificate is not None)
     status = Status(stop, True, point.before, best.bound is not None, last.raw)
+    compiled += clock.handed_over
     seconds = {"compile": compiled - started, "solve": solved - compiled}
     warnings = () if scaling.scales else ("the lines of the program agree on no units, so it was not scaled",)
     solution = assemble(

@@ -1,6 +1,7 @@
 """What a reader sees: plain data in, rich renderables out. Nothing here computes a result or prints."""
 
 from mmopt.report.answers import answers_table, predicted_table, privacy_rows
+from mmopt.report.chart import check_chart, write_chart
 from mmopt.report.comparison import comparison_report
 from mmopt.report.explain import Explanation, explain
 from mmopt.report.forecasts import cones_table, solvers_table
@@ -16,6 +17,7 @@ __all__ = [
     "Sizes",
     "SolverSize",
     "answers_table",
+    "check_chart",
     "comparison_report",
     "cones_table",
     "domain_table",
@@ -33,4 +35,5 @@ __all__ = [
     "sizes_of",
     "solution_table",
     "solvers_table",
+    "write_chart",
 ]

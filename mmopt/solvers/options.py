@@ -82,6 +82,7 @@ class Clock:
     limit: float
     started: float = field(default_factory=time.monotonic)
     interrupted: bool = False
+    handed_over: float = 0.0  # seconds until the solver had the problem: the rest of compiling
     _before: Any = None
 
     def __enter__(self) -> Clock:

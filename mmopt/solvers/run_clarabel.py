@@ -28,6 +28,7 @@ def points(lowered: Lowered, options: Options, clock: Clock) -> Generator[Point,
     from cvxpy.reductions.solvers.conic_solvers.clarabel_conif import dims_to_solver_cones
 
     handed = hand_over(lowered, "CLARABEL")
+    clock.handed_over = clock.elapsed
     q = handed.data["c"]
     p = sp.csc_array((q.size, q.size))
     cones = dims_to_solver_cones(handed.cones)  # type: ignore[no-untyped-call]

@@ -30,6 +30,7 @@ def points(lowered: Lowered, options: Options, clock: Clock) -> Generator[Point,
     from cvxpy.reductions.solvers.conic_solvers.scs_conif import dims_to_solver_dict
 
     handed = hand_over(lowered, "SCS")
+    clock.handed_over = clock.elapsed
     data = {"A": handed.data["A"], "b": handed.data["b"], "c": handed.data["c"]}
     cones = dims_to_solver_dict(handed.cones)  # type: ignore[no-untyped-call]
     limit = options.max_iterations or LIMIT
