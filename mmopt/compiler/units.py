@@ -39,7 +39,7 @@ SOURCE_UNITS: Mapping[str, Degree] = {
 
 @dataclass(frozen=True)
 class Units:
-    """Powers of each unit for every given (array parameters among them), chosen variable and constraint that has one, and the objective.
+    """Powers of each unit for what is given (array parameters too), what is chosen, and the lines.
 
     A psd block has none: its ends scale differently. Its diagonal blocks do, as ``name[i, i]``.
     """
