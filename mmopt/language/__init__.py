@@ -33,7 +33,7 @@ class                       convex (default), rank, smooth, closed form or proce
 language, formulation of    language 1; the program of which this is another form
 about, proof                plain words
 given                       ``name: kind = source "what it is"``; without a source the caller passes it
-parameter                   ``k: dim = 2*n``, ``t = 0.5`` or ``u: vector[n] = ones(n)``: the caller may pass another
+parameter                   ``k: dim = 2*n``, ``t = 0.5`` or ``u: vector[n] = ones(n)``: a default
 let                         ``name = expression`` of what is given, or (a way of writing) of what is chosen
 require                     relations that what is given has to satisfy
 choose                      ``name: kind``: what is optimised
@@ -41,13 +41,13 @@ minimize, maximize          one number, convex or concave
 subject to                  ``name: left <= right for j in m``; relations ``<= >= ==``, and ``>> <<`` in
                             the order of symmetric matrices (``X >> 0``: psd)
 steps                       (procedure) see Procedures
-start                       (smooth) where to search from: ``name: X = expression, Y = expression``, or ``random``
+start                       (smooth) where to search from: ``name: X = expression, …``, or ``random``
 repair                      assignments that make a solver's point feasible, in order
 value                       the objective on a common scale: ``objective**2 / 4``
 strategy, covariance        what the solution means: ``factor(X) norm 2``; ``Sigma on B``
 from strategy               ``A: matrix[p, n]``, then what is chosen in terms of it: how a strategy that came
                             from elsewhere becomes a point of the program
-certificate                 multipliers ``d: vector[n] >= 0 from dual(name)``, then a bound for any: a lower bound
+certificate                 multipliers ``d: vector[n] >= 0 from dual(name)``, then a bound for any: a lower one
                             on what is minimized, an upper one on what is maximized. A multiplier may start
                             from the point, ``Y: matrix[r, n] from W @ inv(X)``, or from a diagonal block of a
                             psd constraint, ``dual(name)[1, 1]``. The strategy may use multipliers
