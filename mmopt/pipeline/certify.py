@@ -142,8 +142,7 @@ def bound_of(instance: Instance, multipliers: Mapping[str, Array]) -> float | No
     """The certificate at the multipliers (negative entries clipped where a sign is declared).
 
     A lower bound on what is minimized, rounded down; an upper bound on what is maximized, rounded up.
-    None without a certificate, and where the multipliers prove nothing (missing, all zero, not finite),
-    unless the objective is nonnegative by its form: then 0.
+    None without a certificate, and where the multipliers prove nothing (missing, not finite), unless the objective is nonnegative by its form: then 0.
     """
     program = instance.program
     if program.certificate is None:
@@ -164,18 +163,18 @@ def bound_of(instance: Instance, multipliers: Mapping[str, Array]) -> float | No
 
 
 def named_multipliers(instance: Instance, multipliers: Mapping[str, Array]) -> dict[str, Any]:
-    """The multipliers by the certificate's names, as declared; those that prove something are in it."""
+    """The multipliers by the certificate's names, as declared; without what is missing or not finite."""
     certificate = instance.program.certificate
     sizes = instance.sizes()
     named: dict[str, Any] = {}
     for m in certificate.multipliers if certificate else ():
-        shape = tuple(dim.value(sizes) for dim in m.declaration.dims)
-        value = np.asarray(multipliers.get(m.key, np.zeros(shape)), dtype=float)
-        # One cell: a solver's multiplier is then a number or a 1 x 1 matrix.
-        if value.size != int(np.prod(shape)) or not np.isfinite(value).all():
+        if m.key not in multipliers:
             continue
-        value = _promised(m.declaration, value.reshape(shape))
-        if value.any():
+        shape = tuple(dim.value(sizes) for dim in m.declaration.dims)
+        value = np.asarray(multipliers[m.key], dtype=float)
+        # One cell: a solver's multiplier is then a number or a 1 x 1 matrix.
+        if value.size == int(np.prod(shape)) and np.isfinite(value).all():
+            value = _promised(m.declaration, value.reshape(shape))
             named[m.declaration.name] = value if value.ndim else float(value)
     return named
 
