@@ -57,7 +57,7 @@ def solve(
     Ctrl-C ends the solve and gives the best certified point so far.
     """
     from mmopt.cli.inputs import note_neighbours, read_givens, read_program
-    from mmopt.report import solution_table
+    from mmopt.report import slack_table, solution_table
     from mmopt.spec import load_request
 
     if out is not None:
@@ -79,6 +79,9 @@ def solve(
         show_json(solution.summary())
     else:
         show(solution_table(solution))
+        slack = slack_table(solution, request.workload) if solution.covariance is not None else None
+        if slack is not None:
+            show("", slack)
     if out is not None:
         note(f"saved: {solution.save(out)}")
 

@@ -142,7 +142,8 @@ def bound_of(instance: Instance, multipliers: Mapping[str, Array]) -> float | No
     """The certificate at the multipliers (negative entries clipped where a sign is declared).
 
     A lower bound on what is minimized, rounded down; an upper bound on what is maximized, rounded up.
-    None without a certificate, and where the multipliers prove nothing (missing, not finite), unless the objective is nonnegative by its form: then 0.
+    None without a certificate, and where the multipliers prove nothing (missing, not finite), unless the
+    objective is nonnegative by its form: then 0.
     """
     program = instance.program
     if program.certificate is None:

@@ -6,6 +6,7 @@ from mmopt.report.comparison import comparison_report
 from mmopt.report.explain import Explanation, explain
 from mmopt.report.forecasts import cones_table, solvers_table
 from mmopt.report.formulas import program_listing
+from mmopt.report.profile import slack_table
 from mmopt.report.programs import givens_table, highlighted, lines_table, programs_table
 from mmopt.report.sizes import Sizes, SolverSize, sizes_of
 from mmopt.report.solutions import solution_table
@@ -33,6 +34,7 @@ __all__ = [
     "programs_table",
     "queries_table",
     "sizes_of",
+    "slack_table",
     "solution_table",
     "solvers_table",
     "write_chart",
