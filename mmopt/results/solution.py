@@ -124,7 +124,7 @@ class Solution:
 
     @property
     def slack(self) -> Array:
-        """By how much each cell's cost in the profile is below the largest; 0 where only rounding tells (n,)."""
+        """By how much each cell's cost is below the largest (n,); 0 where only the solver's error tells."""
         profile = self.profile
         below = profile.max(initial=0.0) - profile
         return np.where(below > SLACK * profile.max(initial=0.0), below, 0.0)
