@@ -18,7 +18,7 @@ from mmopt.language import ATOMS
 from mmopt.language.program import Program
 from mmopt.language.tree import Apply, Block, Expr, Index, Name, Number
 
-__all__ = ["SOURCE_UNITS", "Units", "infer_units"]
+__all__ = ["SOURCE_UNITS", "Units", "first_disagreement", "infer_units"]
 
 Degree = dict[str, float]
 
@@ -56,6 +56,8 @@ class Units:
 class _Equations:
     names: dict[str, Degree]
     rows: list[Degree] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+    line: str = ""
     fresh: int = 0
 
     def unknown(self) -> Degree:
@@ -64,6 +66,7 @@ class _Equations:
 
     def equal(self, a: Degree, b: Degree) -> None:
         self.rows.append(_plus(a, b, -1.0))
+        self.lines.append(self.line)
 
 
 def _plus(a: Degree, b: Degree, factor: float = 1.0) -> Degree:
@@ -122,22 +125,9 @@ def infer_units(program: Program, sources: Mapping[str, Degree] | None = None) -
 
     ``sources`` gives the degree of givens by name where the caller passed them.
     """
-    eq = _Equations({d.name: dict(SOURCE_UNITS.get(d.source, {})) for d in program.givens})
-    eq.names.update(sources or {})
-    own = {d.name: {f"@{d.name}": 1.0} for d in program.choose}
+    eq = _Equations({})
     try:
-        for let in program.lets:
-            eq.names[let.name] = _degree(let.expr, eq)
-        eq.names.update(own)
-        objective = _degree(program.objective, eq) if program.objective is not None else {}
-        constraints: dict[str, Degree] = {}
-        for c in program.constraints:
-            left, right = c.relation.left, c.relation.right
-            if isinstance(left, Block) and c.relation.op == ">>" and isinstance(right, Number):
-                _psd_block(left, eq)
-                continue
-            constraints[c.name] = _degree(left, eq)
-            eq.equal(constraints[c.name], _degree(right, eq))
+        own, objective, constraints = _read(program, sources or {}, eq)
     except LookupError:
         return None
     solved = _solve(eq.rows)
@@ -155,6 +145,45 @@ def infer_units(program: Program, sources: Mapping[str, Degree] | None = None) -
         {name: filled(degree) for name, degree in constraints.items()},
         filled(objective),
     )
+
+
+def first_disagreement(program: Program, sources: Mapping[str, Degree] | None = None) -> str:
+    """The first line (a name, or "objective") that contradicts those before it; "" when all agree.
+
+    An atom whose scale is not known counts as a contradiction.
+    """
+    eq = _Equations({})
+    try:
+        _read(program, sources or {}, eq)
+    except LookupError:
+        return eq.line
+    agree = (k for k in range(len(eq.rows)) if _solve(eq.rows[: k + 1]) is None)
+    return next((eq.lines[k] for k in agree), "")
+
+
+def _read(
+    program: Program, sources: Mapping[str, Degree], eq: _Equations
+) -> tuple[dict[str, Degree], Degree, dict[str, Degree]]:
+    """Degrees of the variables, the objective and the constraints, with their equations in ``eq``."""
+    eq.names.update({d.name: dict(SOURCE_UNITS.get(d.source, {})) for d in program.givens})
+    eq.names.update(sources)
+    own = {d.name: {f"@{d.name}": 1.0} for d in program.choose}
+    for let in program.lets:
+        eq.line = let.name
+        eq.names[let.name] = _degree(let.expr, eq)
+    eq.names.update(own)
+    eq.line = "objective"
+    objective = _degree(program.objective, eq) if program.objective is not None else {}
+    constraints: dict[str, Degree] = {}
+    for c in program.constraints:
+        eq.line = c.name
+        left, right = c.relation.left, c.relation.right
+        if isinstance(left, Block) and c.relation.op == ">>" and isinstance(right, Number):
+            _psd_block(left, eq)
+            continue
+        constraints[c.name] = _degree(left, eq)
+        eq.equal(constraints[c.name], _degree(right, eq))
+    return own, objective, constraints
 
 
 def _solve(rows: list[Degree]) -> Callable[[str], Degree] | None:

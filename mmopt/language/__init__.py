@@ -81,7 +81,7 @@ whole (``inv``, ``root``, and sums of them) becomes an ordinary convex or concav
 
 from mmopt.language.atoms import ATOMS, Atom
 from mmopt.language.check import SOURCES, Checked, check
-from mmopt.language.evaluate import evaluate, evaluate_ball, violation
+from mmopt.language.evaluate import evaluate, evaluate_ball, violation, worst
 from mmopt.language.layout import typeset_latex, typeset_text
 from mmopt.language.library import program_names
 from mmopt.language.program import Program
@@ -102,4 +102,5 @@ __all__ = [
     "typeset_latex",
     "typeset_text",
     "violation",
+    "worst",
 ]

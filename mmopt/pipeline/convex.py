@@ -14,6 +14,8 @@ from mmopt.compiler import Instance, Scaling, cones, lower, scale, variables
 from mmopt.errors import SolverError
 from mmopt.pipeline.assemble import assemble
 from mmopt.pipeline.certify import Array, Candidate, bound_of, candidate
+from mmopt.pipeline.diagnose import explain_failure
+from mmopt.pipeline.early import stopped_early, unscaled
 from mmopt.results import Solution, Status, gap_between
 from mmopt.solvers import (
     SOLVERS,
@@ -95,7 +97,7 @@ class _Best:
     point: Candidate | None = None
     bound: float | None = None
     multipliers: Mapping[str, Array] | None = None
-    before: float = np.inf
+    values: Mapping[str, Array] | None = None  # of the point, before its repair
 
     def offer(self, instance: Instance, point: Point, scaling: Scaling) -> None:
         values = {n: v * scaling.variables[n] for n, v in point.variables.items()}
@@ -108,7 +110,7 @@ class _Best:
         except np.linalg.LinAlgError:  # a point so far off that no repair exists; the next is better
             return
         if self.point is None or _is_better(found, self.point, instance.program.sense):
-            self.point = found
+            self.point, self.values = found, values
         bound = bound_of(instance, multipliers)
         if bound is not None and (self.bound is None or bound > self.bound):
             self.bound, self.multipliers = bound, multipliers
@@ -152,11 +154,12 @@ def solve_convex(
     assert last is not None
     point = best.point
     if point is None or not point.is_feasible:
-        raise _no_point(program.name, row.name, last, point, interrupted)
+        raise explain_failure(instance, scaled, scaling, row.name, last, point, interrupted=interrupted)
     stop = _stop(best.gap, chosen, interrupted, last, program.certificate is not None)
     status = Status(stop, True, point.before, best.bound is not None and best.bound > 0, last.raw)
     seconds = {"compile": compiled - started, "solve": solved - compiled}
-    warnings = () if scaling.scales else ("the lines of the program agree on no units, so it was not scaled",)
+    early = stopped_early(instance, row, chosen, status, best.gap, best.values or {})
+    warnings = (*unscaled(instance, scaling), *early)
     solution = assemble(
         instance,
         point.env,
@@ -190,24 +193,3 @@ def _stop(gap: float, options: Options, interrupted: bool, last: Point, has_cert
     if last.stop == "iteration limit":
         return "iteration limit"
     return "gap not reached" if has_certificate else "solver finished"
-
-
-def _no_point(
-    program: str, solver: str, last: Point, point: Candidate | None, interrupted: bool
-) -> SolverError:
-    if last.stop in ("infeasible", "unbounded"):
-        return SolverError(
-            f"'{program}' is {last.stop}, says {solver} ({last.raw})",
-            hint="check the constraints and the givens; on a badly scaled program try another solver",
-        )
-    if interrupted:
-        return SolverError(f"'{program}' was interrupted before {solver} had a point that could be repaired")
-    detail = (
-        "no point"
-        if point is None
-        else f"a point that misses a constraint by {point.after:.1e} after its repair"
-    )
-    return SolverError(
-        f"{solver} returned {detail} for '{program}' ({last.raw})",
-        hint="allow more time or iterations, try another solver, or give the program a 'repair'",
-    )

@@ -19,6 +19,7 @@ class Handover:
     """Solver data of a lowered problem, as cvxpy's reductions give them."""
 
     lowered: Lowered
+    solver: str  # cvxpy's name
     data: Mapping[str, Any]
     chain: Any
     inverse: Any
@@ -55,4 +56,4 @@ def hand_over(lowered: Lowered, solver: str) -> Handover:
     """Let cvxpy reduce the problem to the standard form of the solver."""
     # solver_opts has to be passed: without it cvxpy 1.9.3 leaves out what invert needs.
     data, chain, inverse = lowered.problem.get_problem_data(solver, solver_opts={})
-    return Handover(lowered, data, chain, inverse)
+    return Handover(lowered, solver, data, chain, inverse)

@@ -13,7 +13,7 @@ import numpy as np
 
 from mmopt.compiler import Lowered
 from mmopt.solvers.handover import hand_over
-from mmopt.solvers.options import Clock, Options, Point
+from mmopt.solvers.options import Clock, Options, Point, Vectors
 
 __all__ = ["points"]
 
@@ -55,8 +55,9 @@ def points(lowered: Lowered, options: Options, clock: Clock) -> Generator[Point,
         if code == SIGINT:
             clock.interrupted = True
         used += int(info["iter"])
+        vectors = Vectors(handed, np.array(raw["x"]), np.array(raw["y"]))
         if code in FAILED:
-            yield Point({}, {}, used, word, True, FAILED[code])
+            yield Point({}, {}, used, word, True, FAILED[code], vectors)
             return
         if code == SIGINT or not np.isfinite(raw["x"]).all():
             yield Point({}, {}, used, word, True, "stopped" if clock.interrupted else "failed")
@@ -67,7 +68,7 @@ def points(lowered: Lowered, options: Options, clock: Clock) -> Generator[Point,
         stop = "stopped" if clock.is_over else "iteration limit" if spent and code != 1 else "solved"
         raw["info"]["status_val"] = 2
         variables, multipliers = handed.named(raw)
-        yield Point(variables, multipliers, used, word, final, stop)
+        yield Point(variables, multipliers, used, word, final, stop, vectors)
         if final:
             return
         length *= GROWTH

@@ -1,0 +1,104 @@
+"""Why a solve gave no point, in the names of the program, with what to change.
+
+A solver's word only says where to look. That there is no feasible point is proved by multipliers
+(``conflict``), that the objective has no end is shown on the program itself (``growth``); what was not
+shown is worded as not found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from mmopt.compiler import Instance, Scaling
+from mmopt.errors import ProgramError, SolverError
+from mmopt.pipeline import wording
+from mmopt.pipeline.certify import FEASIBLE, Array, Candidate, candidate
+from mmopt.pipeline.conflict import find_conflict
+from mmopt.pipeline.elastic import everything, probe
+from mmopt.pipeline.growth import find_growth
+from mmopt.pipeline.parts import Ground, ground
+from mmopt.pipeline.violations import worst_line
+from mmopt.solvers import Clock, Point, prove
+
+__all__ = ["explain_failure"]
+
+SECONDS = 20.0  # for a diagnosis
+HURRIED = 3.0  # for one after a time limit
+
+
+def explain_failure(
+    instance: Instance,
+    scaled: Instance,
+    scaling: Scaling,
+    solver: str,
+    last: Point,
+    point: Candidate | None,
+    *,
+    interrupted: bool = False,
+) -> SolverError:
+    """The error for a solve without a feasible point.
+
+    Parameters
+    ----------
+    scaled, scaling : the instance that was handed over, and the way back.
+    last : the solver's last point. point : the best repaired point, if there was any.
+    """
+    name = instance.program.name
+    if interrupted:
+        return SolverError(f"'{name}' was interrupted before {solver} had a point that could be repaired")
+    try:
+        lines = ground(scaled)
+    except ProgramError:  # taken apart line by line it does not check: what the solver says is all there is
+        lines = None
+    if lines is not None:
+        with Clock(HURRIED if last.stop == "stopped" else SECONDS) as clock:
+            found = _shown(instance, lines, scaling, solver, last, clock)
+        if found is not None:
+            return found
+    if last.stop == "infeasible":
+        proof = prove(last.vectors, ray=True) if last.vectors is not None else None
+        return wording.infeasible_by_word(name, solver, last.raw, proof)
+    if last.stop == "unbounded":
+        return wording.unbounded_by_word(name, solver, last.raw)
+    return _missed(instance, solver, last, point)
+
+
+def _shown(
+    instance: Instance, lines: Ground, scaling: Scaling, solver: str, last: Point, clock: Clock
+) -> SolverError | None:
+    """What can be shown without believing the solver."""
+    if last.stop == "unbounded":
+        growth = find_growth(lines, instance, scaling, clock)
+        if growth is not None:
+            return wording.unbounded(instance, growth)
+    conflict = find_conflict(lines, scaling, clock)
+    if conflict is not None:
+        return wording.infeasible(instance, lines, conflict)
+    if last.stop != "infeasible":
+        return None
+    found = probe(lines, everything(lines), clock)
+    if found is None:
+        return None
+    point = candidate(instance, _unscaled(found.point, scaling))
+    if point.after <= FEASIBLE:
+        return wording.feasible_all_the_same(instance, solver, last.raw, point)
+    slack = max(found.slack.values(), default=0.0)
+    return wording.undecided(instance, solver, last.raw, slack)
+
+
+def _unscaled(point: Mapping[str, Array], scaling: Scaling) -> dict[str, Array]:
+    return {name: value * scaling.variables[name] for name, value in point.items()}
+
+
+def _missed(instance: Instance, solver: str, last: Point, point: Candidate | None) -> SolverError:
+    if point is None:
+        return wording.no_point(instance.program.name, solver, last.raw)
+    if point.after <= FEASIBLE:
+        return wording.infinite_objective(instance.program.name, solver, last.raw)
+    values = {d.name: point.env[d.name] for d in instance.program.choose}
+    line = worst_line(instance, values)
+    if line is None or not np.isfinite(line.amount):
+        return wording.no_point(instance.program.name, solver, last.raw)
+    return wording.missed(instance, solver, last.raw, line)
