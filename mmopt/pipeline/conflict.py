@@ -22,13 +22,14 @@ ROOM = 2e-3
 MISSED = 1e-6  # a slack that counts as one
 STRONG = 1e10  # how far the final proof should reach
 PROBES = 60  # elastic programs solved to find the smallest set
+ROWS = 8  # of a line are looked at one by one, if they conflict by themselves
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Relaxation:
-    """What a line has to give: its limit times ``amount`` (``how`` "factor"), or to be missed by ``amount``."""
+    """What a line has to give: its limit times ``amount`` (``how`` "factor"), or a miss of ``amount``."""
 
     name: str
     kind: str
@@ -40,8 +41,8 @@ class Relaxation:
 class Conflict:
     """Lines that cannot hold together: by key the rows (None: the whole line), with the proof.
 
-    ``minimal`` says that any one left out lets the others hold, as far as was found. ``each`` has, per
-    line, what makes room when it alone gives way; ``all`` what all lines have to give when none alone does.
+    ``minimal`` says that, as far as was found, the lines hold when any one of them is left out. ``each``
+    has, per line, what makes room when it alone gives way; ``all`` what has to give when none alone does.
     """
 
     rows: Kept
@@ -95,15 +96,17 @@ class _Search:
         return smallest(list(self.ground.parts), lambda keys: self.fails(dict.fromkeys(keys)))
 
     def rows(self, key: str, others: Kept, weights: Array) -> tuple[int, ...] | None:
-        """The rows of a line that fail with the others: first the smallest number of the heaviest ones."""
+        """The fewest rows of a line that fail with the others, out of the ``ROWS`` heaviest; None: not found."""
 
         def fails(rows: Sequence[int]) -> bool:
             return self.fails({**others, key: tuple(sorted(rows))} if rows else others)
 
         order = [int(i) for i in np.argsort(-weights, kind="stable")]
         few = 1
-        while few < len(order) and not fails(order[:few]):
+        while not fails(order[:few]):
             few *= 2
+            if few > ROWS or few >= 2 * len(order) or self.is_over:
+                return None
         found = smallest(order[:few], fails)
         return tuple(sorted(found)) if len(found) < len(order) else None
 
@@ -116,18 +119,23 @@ def find_conflict(ground: Ground, scaling: Scaling, clock: Clock) -> Conflict | 
         return None
     search = _Search(ground, clock, first.size)
     rows: dict[str, tuple[int, ...] | None] = dict.fromkeys(search.keys())
-    for key in rows:
-        found = probe(ground, rows, clock, size=first.size)
-        if ground.parts[key].count > 1 and found is not None and found.proof is not None:
-            others = {k: r for k, r in rows.items() if k != key}
-            rows[key] = search.rows(key, others, found.weights[key])
-    last = probe(ground, rows, clock, size=first.size, reach=STRONG)
-    proof = last.proof if last is not None else None
-    if proof is None:
-        rows, proof = whole, first.proof
+    minimal = not search.is_over
     each = [r for key in rows for r in _relaxations(ground, scaling, clock, [key])]
     together = [] if each else _relaxations(ground, scaling, clock, list(whole))
-    return Conflict(rows, proof, not search.is_over, tuple(each), tuple(together))
+    proof: Proof | None = None
+    for key in list(rows):
+        found = probe(ground, rows, clock, size=first.size)
+        if found is not None and found.proof is not None:
+            proof = found.proof
+            if ground.parts[key].count > 1:
+                others = {k: r for k, r in rows.items() if k != key}
+                rows[key] = search.rows(key, others, found.weights[key])
+    last = probe(ground, rows, clock, size=first.size, reach=STRONG)
+    if last is not None and last.proof is not None:
+        proof = last.proof
+    elif proof is None:  # no time was left to prove it for fewer
+        rows, proof = whole, first.proof
+    return Conflict(rows, proof, minimal, tuple(each), tuple(together))
 
 
 def _relaxations(ground: Ground, scaling: Scaling, clock: Clock, loose: list[str]) -> list[Relaxation]:

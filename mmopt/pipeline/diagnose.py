@@ -16,7 +16,7 @@ from mmopt.errors import ProgramError, SolverError
 from mmopt.pipeline import wording
 from mmopt.pipeline.certify import FEASIBLE, Array, Candidate, candidate
 from mmopt.pipeline.conflict import find_conflict
-from mmopt.pipeline.elastic import everything, probe
+from mmopt.pipeline.elastic import REACH, Probe, everything, probe
 from mmopt.pipeline.growth import find_growth
 from mmopt.pipeline.parts import Ground, ground
 from mmopt.pipeline.violations import worst_line
@@ -52,21 +52,23 @@ def explain_failure(
         lines = ground(scaled)
     except ProgramError:  # taken apart line by line it does not check: what the solver says is all there is
         lines = None
+    nearest: Probe | None = None
     if lines is not None:
         with Clock(HURRIED if last.stop == "stopped" else SECONDS) as clock:
-            found = _shown(instance, lines, scaling, solver, last, clock)
+            found = _shown(instance, lines, scaling, last, clock)
+            if found is None and last.stop == "infeasible":
+                nearest = probe(lines, everything(lines), clock)
         if found is not None:
             return found
     if last.stop == "infeasible":
-        proof = prove(last.vectors, ray=True) if last.vectors is not None else None
-        return wording.infeasible_by_word(name, solver, last.raw, proof)
+        return _doubted(instance, scaling, solver, last, nearest)
     if last.stop == "unbounded":
         return wording.unbounded_by_word(name, solver, last.raw)
     return _missed(instance, solver, last, point)
 
 
 def _shown(
-    instance: Instance, lines: Ground, scaling: Scaling, solver: str, last: Point, clock: Clock
+    instance: Instance, lines: Ground, scaling: Scaling, last: Point, clock: Clock
 ) -> SolverError | None:
     """What can be shown without believing the solver."""
     if last.stop == "unbounded":
@@ -74,18 +76,22 @@ def _shown(
         if growth is not None:
             return wording.unbounded(instance, growth)
     conflict = find_conflict(lines, scaling, clock)
-    if conflict is not None:
-        return wording.infeasible(instance, lines, conflict)
-    if last.stop != "infeasible":
-        return None
-    found = probe(lines, everything(lines), clock)
-    if found is None:
-        return None
-    point = candidate(instance, _unscaled(found.point, scaling))
-    if point.after <= FEASIBLE:
-        return wording.feasible_all_the_same(instance, solver, last.raw, point)
-    slack = max(found.slack.values(), default=0.0)
-    return wording.undecided(instance, solver, last.raw, slack)
+    return wording.infeasible(instance, lines, conflict) if conflict is not None else None
+
+
+def _doubted(
+    instance: Instance, scaling: Scaling, solver: str, last: Point, nearest: Probe | None
+) -> SolverError:
+    """The solver says infeasible, and the elastic program does not prove it."""
+    if nearest is not None:
+        found = candidate(instance, _unscaled(nearest.point, scaling))
+        if found.after <= FEASIBLE:
+            return wording.feasible_all_the_same(instance, solver, last.raw, found)
+    proof = prove(last.vectors, ray=True) if last.vectors is not None else None
+    if proof is not None and proof.reach >= REACH:
+        return wording.infeasible_by_certificate(instance.program.name, solver, last.raw, proof)
+    slack = max(nearest.slack.values(), default=0.0) if nearest is not None else None
+    return wording.undecided(instance.program.name, solver, last.raw, slack)
 
 
 def _unscaled(point: Mapping[str, Array], scaling: Scaling) -> dict[str, Array]:

@@ -48,10 +48,9 @@ def stopped_early(
     reached = f"the gap is {gap:.1e}, {asked}" if np.isfinite(gap) else f"no gap was proved, {asked}"
     less = f", or ask for a tolerance of {_above(gap):.0e}" if gap < 0.5 else ""
     if status.stop == "time limit":
-        text = f"stopped after the {options.time_limit:g} seconds allowed: {reached}; allow more time{less}"
+        text = f"stopped at the time limit of {options.time_limit:g} s: {reached}; allow more time{less}"
     elif status.stop == "iteration limit":
-        limit = options.max_iterations
-        text = f"stopped after the {limit} iterations allowed: {reached}; allow more iterations{less}"
+        text = f"stopped at the iteration limit of {options.max_iterations}: {reached}; allow more iterations{less}"
     elif status.stop == "interrupted":
         text = f"interrupted: {reached}; let it run longer{less}"
     elif status.stop == "gap not reached":

@@ -18,9 +18,21 @@ from mmopt.language import check
 from mmopt.language.numeric import Array
 from mmopt.language.tree import Apply, Constraint, Declaration, Expr, Name, Number, Relation
 from mmopt.pipeline.parts import HERE, Ground, Part, array_given, demoted
-from mmopt.solvers import SOLVERS, Clock, Options, Point, Proof, choose, missing_cones, prove, run
+from mmopt.solvers import (
+    SOLVERS,
+    Clock,
+    Options,
+    Point,
+    Proof,
+    choose,
+    forecast,
+    memory_limit,
+    missing_cones,
+    prove,
+    run,
+)
 
-__all__ = ["Kept", "Probe", "build", "everything", "points", "probe"]
+__all__ = ["REACH", "Kept", "Probe", "build", "everything", "points", "probe"]
 
 # The lines that are kept by key, with the rows of each (None: all).
 Kept = Mapping[str, tuple[int, ...] | None]
@@ -173,12 +185,13 @@ def build(
 
 
 def points(instance: Instance, clock: Clock) -> Iterator[Point]:
-    """Points of an elastic program, from the solver that is predicted to be quickest."""
+    """Points of an elastic program, from the solver that is predicted to do; none when it is too large."""
     sizes = instance.sizes()
     needed, unknowns = cones(instance.checked, sizes), variables(instance.checked, sizes)
-    rows = [r for r in SOLVERS if r.is_installed and not missing_cones(r, needed)]
-    if rows and not clock.is_over:
-        row = choose(rows, needed, unknowns)
+    able = [r for r in SOLVERS if r.is_installed and not missing_cones(r, needed)]
+    fit = [r for r in able if forecast(r, needed, unknowns).memory <= memory_limit()]
+    if fit and not clock.is_over:
+        row = choose(fit, needed, unknowns)
         yield from run(row, lower(instance), Options(tolerance=TOLERANCE), clock)
 
 
@@ -206,15 +219,20 @@ def probe(
         values = {d.name: _value(point, d) for d in ground.base.choose}
         proof = prove(point.vectors) if point.vectors is not None and one else None
         best = found.proof if found is not None else None
-        if proof is None or proof.radius < max(REACH * size, best.radius if best is not None else 0.0):
+        if proof is None or _reach(proof, size) < max(REACH, _reach(best, size)):
             proof = best
         weights = {key: _weights(point, ground.parts[key]) for key in kept if ground.parts[key].count}
         found = Probe(amounts, values, proof, weights)
         if one and max(amounts.values()) <= SETTLED:
             break
-        if proof is not None and proof.radius >= reach * size:
+        if _reach(proof, size) >= reach:
             break
     return found
+
+
+def _reach(proof: Proof | None, size: float) -> float:
+    """Up to how many times the sizes that its coefficients speak of, and ``size``, a proof holds."""
+    return min(proof.reach, proof.radius / size) if proof is not None else 0.0
 
 
 def _weights(point: Point, part: Part) -> Array:

@@ -12,12 +12,14 @@ from mmopt.pipeline.violations import Violation
 
 __all__ = ["repair_for"]
 
+USUAL = "X = X / max(diag(X)), which restores diag(X) <= 1"
+
 
 def repair_for(instance: Instance, line: Violation) -> str:
     """ ", for example: X = X / max(diag(X))"; nothing for a line whose form is another."""
     c = next((c for c in instance.program.constraints if c.name == line.name), None)
     shown = _sketch(instance, c) if c is not None and line.kind == "constraint" else ""
-    return f", for example: {shown}" if shown else ""
+    return f", for example: {shown}" if shown else f" (assignments such as {USUAL})"
 
 
 def _sketch(instance: Instance, c: Constraint) -> str:

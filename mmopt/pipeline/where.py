@@ -1,4 +1,4 @@
-"""Where in a constraint something happens, in the words of the workload: queries and cells by their labels."""
+"""Where in a constraint something happens, in the words of the workload: labels of queries and cells."""
 
 from __future__ import annotations
 
@@ -68,17 +68,12 @@ def named_rows(instance: Instance, name: str, rows: Sequence[int] | None) -> str
 
 
 def place(instance: Instance, c: Constraint, entry: tuple[int, ...]) -> str:
-    """One entry of a constraint, " for j = 3 (query 'total')" or " at entry 3 (cell 3)"; nothing for a number."""
+    """One entry: " for j = 3 (query 'total')", " (cell 3)", " at entry 3, 1"; nothing for a number."""
     if not entry:
         return ""
-    if c.family is not None:
-        text = f" for {c.family.index} = {entry[0]}"
-        if len(entry) > 1:
-            text += f" at entry {', '.join(map(str, entry[1:]))}"
-    else:
-        text = f" at entry {', '.join(map(str, entry))}"
-    rows = _rows_of(instance, c)
-    if rows is None:
-        return text
-    noun, label = _label(instance, _axis(instance, rows), entry[0])
-    return text if noun == "entry" else f"{text} ({noun} {label})"
+    dim = _rows_of(instance, c)
+    noun, label = _label(instance, _axis(instance, dim) if dim is not None else "", entry[0])
+    known = f" ({noun} {label})" if noun != "entry" else ""
+    inner = entry[1:] if c.family is not None or known else entry
+    text = f" for {c.family.index} = {entry[0]}" if c.family is not None else ""
+    return text + (f" at entry {', '.join(map(str, inner))}" if inner else "") + known

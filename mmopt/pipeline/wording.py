@@ -20,7 +20,7 @@ from mmopt.solvers import Proof
 __all__ = [
     "feasible_all_the_same",
     "infeasible",
-    "infeasible_by_word",
+    "infeasible_by_certificate",
     "infinite_objective",
     "missed",
     "no_point",
@@ -30,6 +30,7 @@ __all__ = [
 ]
 
 MORE = "allow more time or iterations, or try another solver"
+CLOSE = 1e-3  # a slack from which more room is a way out
 FAR = 1e12  # a proof that reaches so far is stated without the limit
 
 
@@ -78,17 +79,12 @@ def _relaxed(r: Relaxation) -> str:
     return f"let '{r.name}' be missed by at least {r.amount:.3g}"
 
 
-def infeasible_by_word(program: str, solver: str, raw: str, proof: Proof | None) -> SolverError:
-    """The solver's word, and its certificate where it proves something."""
-    if proof is not None:
-        return SolverError(
-            f"'{program}' has no feasible point with entries up to {proof.radius:.0e}, "
-            f"by the certificate of {solver} ({raw}), checked",
-            hint="leave out one constraint after another to see which cannot hold together",
-        )
+def infeasible_by_certificate(program: str, solver: str, raw: str, proof: Proof) -> SolverError:
+    """The solver's certificate, which proves it."""
     return SolverError(
-        f"no feasible point of '{program}' was found; {solver} says that there is none ({raw})",
-        hint="check the constraints and the givens; on a badly scaled program try another solver",
+        f"'{program}' has no feasible point with entries up to {proof.radius:.0e}: the certificate of "
+        f"{solver} ({raw}) was checked",
+        hint="leave out one constraint after another to see which cannot hold together",
     )
 
 
@@ -109,12 +105,19 @@ def feasible_all_the_same(instance: Instance, solver: str, raw: str, point: Cand
     )
 
 
-def undecided(instance: Instance, solver: str, raw: str, slack: float) -> SolverError:
-    """Neither a proof nor a point."""
+def undecided(program: str, solver: str, raw: str, slack: float | None) -> SolverError:
+    """Neither a proof nor a point; ``slack`` is how close one came."""
+    hint = "check the constraints and the givens, or try another solver"
+    close = ""
+    if slack is not None and slack <= CLOSE:
+        close = f"; all constraints hold within {max(slack, 0.0):.1e} of their limits"
+        hint = "give the constraints a little more room, or try another solver"
+    elif slack is not None:
+        hint = "write the constraints in units in which the numbers are near 1, or try another solver"
     return SolverError(
-        f"no feasible point of '{instance.program.name}' was found; {solver} says that there is none ({raw}), "
-        f"which could not be proved: all constraints hold within {max(slack, 0.0):.1e} of their limits",
-        hint="give every constraint a little more room, or try another solver",
+        f"no feasible point of '{program}' was found; that there is none, as {solver} says ({raw}), was not "
+        f"proved{close}",
+        hint=hint,
     )
 
 
@@ -129,7 +132,8 @@ def unbounded(instance: Instance, growth: Growth) -> SolverError:
     shown = _together([_cap(instance, name, way) for name, way in ways.items()], "or")
     return SolverError(
         f"'{instance.program.name}' is unbounded: nothing keeps {names} from {verb}{together}; every "
-        f"constraint holds on the way while the objective {falls} from {growth.first:.3g} to {growth.last:.3g}",
+        f"constraint holds on the way, while the objective {falls} from {growth.first:.3g} to "
+        f"{growth.last:.3g}",
         hint=f"add a constraint such as {shown}, or check the sign of the objective",
     )
 
@@ -166,7 +170,8 @@ def no_point(program: str, solver: str, raw: str) -> SolverError:
 def infinite_objective(program: str, solver: str, raw: str) -> SolverError:
     """A point that keeps the constraints and is worth nothing."""
     return SolverError(
-        f"the point of {solver} for '{program}' keeps every constraint, but its objective is infinite ({raw})",
+        f"the point of {solver} for '{program}' keeps every constraint, but its objective is infinite "
+        f"({raw})",
         hint="a matrix under inv(…) is singular where the objective needs it, so the strategy would not "
         f"support the workload: {MORE}",
     )
@@ -183,4 +188,4 @@ def missed(instance: Instance, solver: str, raw: str, line: Violation) -> Solver
         hint = (
             f"give the program a 'repair' that restores '{line.name}'{repair_for(instance, line)}, or {MORE}"
         )
-    return SolverError(f"{first} {line.text(instance)} by {line.amount:.1e} ({raw})", hint=hint)
+    return SolverError(f"{first} {line.text(instance)} by {line.amount:.1e}, relatively ({raw})", hint=hint)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mmopt.solvers.options import Array, Vectors
+from mmopt.solvers.sizes import natural_sizes
 
 __all__ = ["Proof", "prove"]
 
@@ -23,13 +24,15 @@ EPS = float(np.finfo(float).eps)
 
 @dataclass(frozen=True)
 class Proof:
-    """No point below ``value`` while its entries, and those that the cones add, are below ``radius``.
+    """No feasible point while its entries, and those that the cones add, are below ``radius``.
 
     value : -b @ y, rounded down. residual : |c + A.T @ y|_1 / value, rounded up. radius : 1 / residual.
+    reach : up to how many times the natural sizes of the unknowns it holds (``sizes``).
     """
 
     value: float
     residual: float
+    reach: float
 
     @property
     def radius(self) -> float:
@@ -51,9 +54,12 @@ def prove(vectors: Vectors, *, ray: bool = False) -> Proof | None:
     size = np.abs(y)
     terms = 4.0 + float(np.diff(a.tocsc().indptr).max(initial=0))
     # The last terms bound the rounding of these sums, and of the entries of A and b themselves.
-    residual = float(np.abs(cost + a.T @ y).sum() + terms * EPS * (np.abs(a).T @ size + np.abs(cost)).sum())
+    off = np.abs(cost + a.T @ y) + terms * EPS * (np.abs(a).T @ size + np.abs(cost))
     value = float(-b @ y - (4.0 + len(b)) * EPS * (np.abs(b) @ size))
-    return Proof(value, residual / value) if value > 0 else None
+    if not value > 0:
+        return None
+    weighted = float(off @ natural_sizes(a, b, cost != 0))
+    return Proof(value, float(off.sum()) / value, value / weighted if weighted > 0 else np.inf)
 
 
 def _inside(vectors: Vectors) -> Array | None:

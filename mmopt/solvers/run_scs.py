@@ -22,6 +22,7 @@ GROWTH = 1.5
 LIMIT = 200_000
 SIGINT = -5
 FAILED = {-1: "unbounded", -6: "unbounded", -2: "infeasible", -7: "infeasible", -4: "failed", -3: "failed"}
+INACCURATE = (-6, -7)
 
 
 def points(lowered: Lowered, options: Options, clock: Clock) -> Generator[Point, None, None]:
@@ -57,7 +58,9 @@ def points(lowered: Lowered, options: Options, clock: Clock) -> Generator[Point,
         used += int(info["iter"])
         vectors = Vectors(handed, np.array(raw["x"]), np.array(raw["y"]))
         if code in FAILED:
-            yield Point({}, {}, used, word, True, FAILED[code], vectors)
+            # What it calls infeasible or unbounded only because its time is over is not looked into.
+            stop = "stopped" if clock.is_over and code in INACCURATE else FAILED[code]
+            yield Point({}, {}, used, word, True, stop, vectors)
             return
         if code == SIGINT or not np.isfinite(raw["x"]).all():
             yield Point({}, {}, used, word, True, "stopped" if clock.interrupted else "failed")
