@@ -96,12 +96,14 @@ class _Search:
         return smallest(list(self.ground.parts), lambda keys: self.fails(dict.fromkeys(keys)))
 
     def rows(self, key: str, others: Kept, weights: Array) -> tuple[int, ...] | None:
-        """The fewest rows of a line that fail with the others, out of the ``ROWS`` heaviest; None: not found."""
+        """The fewest rows of a line that fail with the others, of the ``ROWS`` heaviest; None: not found."""
 
         def fails(rows: Sequence[int]) -> bool:
             return self.fails({**others, key: tuple(sorted(rows))} if rows else others)
 
-        order = [int(i) for i in np.argsort(-weights, kind="stable")]
+        # Rows that weigh the same to three digits are taken in their order.
+        heavy = np.round(weights / max(float(weights.max(initial=0.0)), 1e-300), 3)
+        order = [int(i) for i in np.argsort(-heavy, kind="stable")]
         few = 1
         while not fails(order[:few]):
             few *= 2
@@ -139,9 +141,9 @@ def find_conflict(ground: Ground, scaling: Scaling, clock: Clock) -> Conflict | 
 
 
 def _relaxations(ground: Ground, scaling: Scaling, clock: Clock, loose: list[str]) -> list[Relaxation]:
-    """What the lines have to give while all others hold; nothing when they do not hold then."""
+    """What the lines have to give while all others hold; nothing when they do not, or it was not found."""
     found = probe(ground, everything(ground), clock, loose)
-    if found is None:
+    if found is None or not found.is_least:
         return []
     return [
         _relaxation(ground.parts[key], amount, scaling)

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-
 from mmopt.compiler import Instance, Scaling
 from mmopt.errors import ProgramError, SolverError
 from mmopt.pipeline import wording
@@ -25,7 +23,7 @@ from mmopt.solvers import Clock, Point, prove
 __all__ = ["explain_failure"]
 
 SECONDS = 20.0  # for a diagnosis
-HURRIED = 3.0  # for one after a time limit
+HURRIED = 3.0  # for one when a limit of time or iterations was set and reached
 
 
 def explain_failure(
@@ -54,7 +52,7 @@ def explain_failure(
         lines = None
     nearest: Probe | None = None
     if lines is not None:
-        with Clock(HURRIED if last.stop == "stopped" else SECONDS) as clock:
+        with Clock(HURRIED if last.stop in ("stopped", "iteration limit") else SECONDS) as clock:
             found = _shown(instance, lines, scaling, last, clock)
             if found is None and last.stop == "infeasible":
                 nearest = probe(lines, everything(lines), clock)
@@ -99,12 +97,15 @@ def _unscaled(point: Mapping[str, Array], scaling: Scaling) -> dict[str, Array]:
 
 
 def _missed(instance: Instance, solver: str, last: Point, point: Candidate | None) -> SolverError:
+    program = instance.program
     if point is None:
-        return wording.no_point(instance.program.name, solver, last.raw)
+        unused = [d.name for d in program.choose if last.variables and d.name not in last.variables]
+        if unused:
+            return wording.unused(instance, unused[0])
+        return wording.no_point(program.name, solver, last.raw)
     if point.after <= FEASIBLE:
-        return wording.infinite_objective(instance.program.name, solver, last.raw)
-    values = {d.name: point.env[d.name] for d in instance.program.choose}
-    line = worst_line(instance, values)
-    if line is None or not np.isfinite(line.amount):
-        return wording.no_point(instance.program.name, solver, last.raw)
+        return wording.infinite_objective(program.name, solver, last.raw)
+    line = worst_line(instance, {d.name: point.env[d.name] for d in program.choose})
+    if line is None:
+        return wording.no_point(program.name, solver, last.raw)
     return wording.missed(instance, solver, last.raw, line)

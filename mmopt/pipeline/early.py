@@ -50,7 +50,7 @@ def stopped_early(
     if status.stop == "time limit":
         text = f"stopped at the time limit of {options.time_limit:g} s: {reached}; allow more time{less}"
     elif status.stop == "iteration limit":
-        text = f"stopped at the iteration limit of {options.max_iterations}: {reached}; allow more iterations{less}"
+        text = f"stopped at the iteration limit of {options.max_iterations}: {reached}; allow more{less}"
     elif status.stop == "interrupted":
         text = f"interrupted: {reached}; let it run longer{less}"
     elif status.stop == "gap not reached":

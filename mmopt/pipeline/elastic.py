@@ -41,7 +41,7 @@ Kept = Mapping[str, tuple[int, ...] | None]
 REACH = 1e6
 # How far, relatively, all lines may be tightened: a point inside them keeps them in floats too.
 MARGIN = 0.1
-TOLERANCE = 1e-6  # handed over as the gap; interior-point methods start at a hundredth of it
+TOLERANCE = 1e-8  # handed over as the gap; an interior-point method starts at a hundredth of it
 SETTLED = 1e-9  # a slack below this is none
 
 
@@ -57,6 +57,11 @@ class Probe:
     point: Mapping[str, Array]
     proof: Proof | None
     weights: Mapping[str, Array]
+
+    @property
+    def is_least(self) -> bool:
+        """Whether the sum of the slacks, each one's own, is proved to be the least, to three digits."""
+        return self.proof is not None and self.proof.value >= 0.999 * sum(self.slack.values())
 
     @property
     def size(self) -> float:
@@ -209,7 +214,6 @@ def probe(
     All lines share one slack, or (``loose``) only those named have one, each its own. The first proof that
     holds for points up to ``reach`` times ``size`` ends it; else the best that holds up to ``REACH`` counts.
     """
-    one = loose is None
     slack = dict.fromkeys(kept, "slack") if loose is None else {key: f"slack {key}" for key in loose}
     found: Probe | None = None
     for point in points(build(ground, kept, slack), clock):
@@ -217,15 +221,15 @@ def probe(
             continue
         amounts = {key: float(point.variables[name]) for key, name in slack.items()}
         values = {d.name: _value(point, d) for d in ground.base.choose}
-        proof = prove(point.vectors) if point.vectors is not None and one else None
+        proof = prove(point.vectors) if point.vectors is not None else None
         best = found.proof if found is not None else None
         if proof is None or _reach(proof, size) < max(REACH, _reach(best, size)):
             proof = best
         weights = {key: _weights(point, ground.parts[key]) for key in kept if ground.parts[key].count}
         found = Probe(amounts, values, proof, weights)
-        if one and max(amounts.values()) <= SETTLED:
+        if loose is None and (max(amounts.values()) <= SETTLED or _reach(proof, size) >= reach):
             break
-        if _reach(proof, size) >= reach:
+        if loose is not None and found.is_least:
             break
     return found
 

@@ -27,6 +27,7 @@ __all__ = [
     "unbounded",
     "unbounded_by_word",
     "undecided",
+    "unused",
 ]
 
 MORE = "allow more time or iterations, or try another solver"
@@ -162,6 +163,16 @@ def unbounded_by_word(program: str, solver: str, raw: str) -> SolverError:
     )
 
 
+def unused(instance: Instance, name: str) -> SolverError:
+    """A variable that the solver never saw."""
+    d = next(d for d in instance.program.choose if d.name == name)
+    return SolverError(
+        f"'{name}' is chosen, and neither the objective nor a constraint mentions it",
+        where=instance.program.source.locate(d.span),
+        hint=f"leave '{name}' out of 'choose', or add a constraint on it",
+    )
+
+
 def no_point(program: str, solver: str, raw: str) -> SolverError:
     """Nothing to repair."""
     return SolverError(f"{solver} returned no point for '{program}' ({raw})", hint=MORE)
@@ -180,12 +191,15 @@ def infinite_objective(program: str, solver: str, raw: str) -> SolverError:
 def missed(instance: Instance, solver: str, raw: str, line: Violation) -> SolverError:
     """The line that the point misses the most."""
     name = instance.program.name
+    misses = f"misses {line.text(instance)} by {line.amount:.1e}, relatively"
+    if not np.isfinite(line.amount):
+        misses = f"gives {line.text(instance)} no finite value"
     if instance.program.repair:
-        first = f"after the 'repair' of '{name}' the point of {solver} misses"
+        first = f"after the 'repair' of '{name}' the point of {solver} {misses}"
         hint = f"write the 'repair' so that it restores '{line.name}', or {MORE}"
     else:
-        first = f"the point of {solver} for '{name}' misses"
+        first = f"the point of {solver} for '{name}' {misses}"
         hint = (
             f"give the program a 'repair' that restores '{line.name}'{repair_for(instance, line)}, or {MORE}"
         )
-    return SolverError(f"{first} {line.text(instance)} by {line.amount:.1e}, relatively ({raw})", hint=hint)
+    return SolverError(f"{first} ({raw})", hint=hint)
