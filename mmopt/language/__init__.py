@@ -50,7 +50,7 @@ from strategy               ``A: matrix[p, n]``, then what is chosen in terms of
 certificate                 multipliers ``d: vector[n] >= 0 from dual(name)``, then a bound for any: a lower
                             one on what is minimized, an upper one on what is maximized. A multiplier may
                             start from the point, ``Y: matrix[r, n] from W @ inv(X)``, or from a diagonal block
-                            of a psd constraint, ``dual(name)[1, 1]``. The strategy may use multipliers
+                            of a psd line, ``dual(name)[1, 1]``. The strategy may use multipliers
 bound                       ``l2_strategy``: its lower bound on total error, over all strategies; in a
                             procedure also a program of one of its steps
 
@@ -108,7 +108,7 @@ whole (``inv``, ``root``, and sums of them) becomes an ordinary convex or concav
 
 from mmopt.language.atoms import ATOMS, Atom
 from mmopt.language.check import SOURCES, Checked, check
-from mmopt.language.evaluate import evaluate, evaluate_ball, violation
+from mmopt.language.evaluate import evaluate, evaluate_ball, violation, worst
 from mmopt.language.layout import typeset_latex, typeset_text
 from mmopt.language.library import program_names
 from mmopt.language.program import Program
@@ -129,4 +129,5 @@ __all__ = [
     "typeset_latex",
     "typeset_text",
     "violation",
+    "worst",
 ]

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmopt.compiler import Instance
-from mmopt.language import evaluate, evaluate_ball, violation
+from mmopt.language import evaluate, evaluate_ball
 from mmopt.language.numeric import FLOOR, psd_floor
 from mmopt.language.tree import Apply, Declaration, Expr
+from mmopt.pipeline.violations import violations
 
 __all__ = [
     "FEASIBLE",
@@ -100,21 +101,10 @@ def _plain(values: Mapping[str, Array]) -> dict[str, Any]:
 
 
 def _worst(instance: Instance, env: Mapping[str, Any]) -> float:
-    with np.errstate(all="ignore"):
-        try:
-            worst = max((violation(c, env) for c in instance.program.constraints), default=0.0)
-        except np.linalg.LinAlgError:
-            return float("inf")
-    for d in instance.program.choose:
-        value = np.asarray(env[d.name], dtype=float)
-        if d.kind == "psd" and np.isfinite(value).all():
-            eigenvalues = np.linalg.eigvalsh((value + value.T) / 2)
-            worst = max(worst, -float(eigenvalues[0]) / max(float(np.abs(eigenvalues).max()), 1e-300))
-        elif d.sign:
-            worst = max(
-                worst, -float(value.min(initial=0.0)) / max(float(np.abs(value).max(initial=0.0)), 1e-300)
-            )
-    return worst
+    try:
+        return max([0.0, *(v.amount for v in violations(instance, env))])
+    except np.linalg.LinAlgError:
+        return float("inf")
 
 
 def upper_value(expr: Expr, env: Mapping[str, Any]) -> float:

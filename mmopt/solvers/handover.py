@@ -20,6 +20,7 @@ class Handover:
     """Solver data of a lowered problem, as cvxpy's reductions give them."""
 
     lowered: Lowered
+    solver: str  # cvxpy's name
     data: Mapping[str, Any]
     chain: Any
     inverse: Any
@@ -66,4 +67,4 @@ def hand_over(lowered: Lowered, solver: str) -> Handover:
     # handed over as linear (a quadratic one in a cone): it has one form for all solvers.
     options = {"use_quad_obj": False}
     data, chain, inverse = lowered.problem.get_problem_data(solver, solver_opts=options)
-    return Handover(lowered, data, chain, inverse)
+    return Handover(lowered, solver, data, chain, inverse)

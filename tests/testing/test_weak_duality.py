@@ -176,8 +176,8 @@ def test_a_program_without_a_solution_is_noted() -> None:
     report = check_program(Program.parse(text), seed=4, instances=1)
     assert report.holds and report.pairs == 0
     assert report.notes == (
-        "instance 0: not solved, only random points ('l2_strategy' is infeasible, says clarabel "
-        "(PrimalInfeasible))",
+        "instance 0: not solved, only random points ('l2_strategy' has no feasible point: 'sensitivity' "
+        "(cell 0) and 'large' (cell 0) cannot hold together)",
         "instance 0: none of 6 points is feasible after the repair",
     )
 
