@@ -18,7 +18,7 @@ from mmopt.language import evaluate, evaluate_ball, violation
 from mmopt.language.numeric import FLOOR, psd_floor
 from mmopt.language.tree import Apply, Declaration, Expr
 
-__all__ = ["FEASIBLE", "Candidate", "bound_of", "candidate", "starts_from", "upper_value"]
+__all__ = ["FEASIBLE", "Candidate", "bound_of", "candidate", "scored", "starts_from", "upper_value"]
 
 Array = NDArray[np.float64]
 
@@ -73,8 +73,14 @@ def candidate(instance: Instance, values: Mapping[str, Array]) -> Candidate:
     with np.errstate(all="ignore"):
         for assignment in program.repair:
             env[assignment.name] = evaluate(assignment.expr, env)
-        names = [d.name for d in program.choose]
-        variables = {name: np.asarray(env[name], dtype=float) for name in names}
+    return scored(instance, {d.name: np.asarray(env[d.name], dtype=float) for d in program.choose}, before)
+
+
+def scored(instance: Instance, variables: Mapping[str, Array], before: float = 0.0) -> Candidate:
+    """Evaluate the program at a point as it is, nothing repaired."""
+    program = instance.program
+    env: dict[str, Any] = {**instance.env, **_plain(variables)}
+    with np.errstate(all="ignore"):
         finite = all(np.isfinite(v).all() for v in variables.values())
         after = _worst(instance, env) if finite else np.inf
         minimized = program.sense == "minimize"
