@@ -16,6 +16,7 @@ __all__ = [
     "factor",
     "inv",
     "nuclear",
+    "pinv",
     "psd_floor",
     "root",
     "solve",
@@ -74,6 +75,11 @@ def solve(matrix: Array, right: Array) -> Array:
 def inv(matrix: Array) -> Array:
     """The inverse; infinity everywhere when it does not exist."""
     return solve(matrix, np.eye(len(matrix)))
+
+
+def pinv(matrix: Array) -> Array:
+    """The pseudo-inverse; singular values count as zero as they do for strategies and workloads."""
+    return np.asarray(np.linalg.pinv(matrix, rcond=8 * max(matrix.shape) * EPS))
 
 
 def root(matrix: Array) -> Array:
