@@ -108,8 +108,9 @@ def kept(strategy: Strategy, instance: Instance, env: Mapping[str, Any]) -> tupl
     if one.shape != other.shape or not _aligned(other, one)[0] <= SAME:
         return None
     factor = float(abs(_aligned(other, one)[1]) ** (1.0 / power))
-    scaled = Strategy(factor * strategy.matrix, strategy.norm)
-    return (scaled if covariance is not None else normalise(scaled)), factor
+    if covariance is None:  # the meaning is scaled to sensitivity 1; so is this, with the same rounding
+        return normalise(strategy), factor
+    return Strategy(factor * strategy.matrix, strategy.norm), factor
 
 
 def _aligned(new: Array, old: Array) -> tuple[float, float]:

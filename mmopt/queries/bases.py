@@ -41,7 +41,8 @@ def with_bases(workload: Workload, bases: Mapping[str, Array]) -> Workload:
         if name not in BASES:
             raise WorkloadError(f"a workload has no rows '{name}' to replace", hint=suggest(name, BASES))
         known = workload.basis if name == "basis" else workload.eigenqueries
-        off = _off(workload, name, rows) if rows.shape == known.shape else float("inf")
+        fits = rows.shape == known.shape and bool(np.isfinite(rows).all())
+        off = _off(workload, name, rows) if fits else float("inf")
         if not off <= CLOSE:
             raise WorkloadError(
                 f"'{name}' of shape {rows.shape} is not {_KIND[name]} of the workload "

@@ -8,7 +8,7 @@ from typing import Any
 
 from mmopt.results.table import as_html, as_text
 
-__all__ = ["Check", "Figure", "Verification"]
+__all__ = ["Check", "Figure", "Verification", "shown"]
 
 Figure = float | str | None
 
