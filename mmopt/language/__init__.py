@@ -49,8 +49,8 @@ from strategy               ``A: matrix[p, n]``, then what is chosen in terms of
                             from elsewhere becomes a point of the program
 certificate                 multipliers ``d: vector[n] >= 0 from dual(name)``, then a bound for any: a lower
                             one on what is minimized, an upper one on what is maximized. A multiplier may
-                            start from the point, ``Y: matrix[r, n] from W @ inv(X)``, or from a diagonal block
-                            of a psd line, ``dual(name)[1, 1]``. The strategy may use multipliers
+                            start from the point (``Y: matrix[r, n] from W @ inv(X)``) or from a diagonal
+                            block of a psd line (``dual(name)[1, 1]``). The strategy may use multipliers
 bound                       ``l2_strategy``: its lower bound on total error, over all strategies; in a
                             procedure also a program of one of its steps
 

@@ -106,6 +106,11 @@ def _adoption(program: Program, names: Names) -> None:
         program.source.fail(d.dim_spans[1], message)
     for a in program.adoption.values:
         _set(program, a, names, "point from a strategy")
+    known = {a.name for a in (*program.adoption.values, *program.repair)}
+    for chosen in program.choose:
+        if chosen.name not in known:
+            message = f"'{chosen.name}' is left without a value by 'from strategy', and no repair sets it"
+            program.source.fail(dict(program.spans)["from strategy"], message)
     names.types, names.dims = types, dims
 
 

@@ -18,6 +18,7 @@ __all__ = [
     "inv",
     "leading",
     "nuclear",
+    "pinv",
     "polar",
     "psd_floor",
     "root",
@@ -80,6 +81,11 @@ def solve(matrix: Array, right: Array) -> Array:
 def inv(matrix: Array) -> Array:
     """The inverse; infinity everywhere when it does not exist."""
     return solve(matrix, np.eye(len(matrix)))
+
+
+def pinv(matrix: Array) -> Array:
+    """The pseudo-inverse; singular values count as zero as they do for strategies and workloads."""
+    return np.asarray(np.linalg.pinv(matrix, rcond=8 * max(matrix.shape) * EPS))
 
 
 def root(matrix: Array) -> Array:

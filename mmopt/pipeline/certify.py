@@ -25,6 +25,7 @@ __all__ = [
     "bound_of",
     "candidate",
     "named_multipliers",
+    "scored",
     "starts_from",
     "upper_value",
 ]
@@ -82,8 +83,14 @@ def candidate(instance: Instance, values: Mapping[str, Array]) -> Candidate:
     with np.errstate(all="ignore"):
         for assignment in program.repair:
             env[assignment.name] = evaluate(assignment.expr, env)
-        names = [d.name for d in program.choose]
-        variables = {name: np.asarray(env[name], dtype=float) for name in names}
+    return scored(instance, {d.name: np.asarray(env[d.name], dtype=float) for d in program.choose}, before)
+
+
+def scored(instance: Instance, variables: Mapping[str, Array], before: float = 0.0) -> Candidate:
+    """Evaluate the program at a point as it is, nothing repaired."""
+    program = instance.program
+    env: dict[str, Any] = {**instance.env, **_plain(variables)}
+    with np.errstate(all="ignore"):
         finite = all(np.isfinite(v).all() for v in variables.values())
         after = _worst(instance, env) if finite else np.inf
         minimized = program.sense == "minimize"

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mmopt.errors import ResultError
+from mmopt.errors import Error, ResultError
 from mmopt.queries import Strategy
 from mmopt.results import store
 from mmopt.results.pack import pack, unpack
 from mmopt.results.status import Status
 from mmopt.results.table import as_html, as_text
+from mmopt.results.typed import check_kinds
 
 __all__ = ["Solution", "gap_between"]
 
@@ -60,6 +61,9 @@ class Solution:
     sensitivity : of the strategy, rounded up. rmse : √(total unweighted squared error / m), noise of
         unit variance per unit of sensitivity.
     steps : the solutions of the convex steps of a procedure, each with its own bound.
+    givens : those that the caller passed.
+    bases : ``basis`` and ``eigenqueries`` of the workload as they were used, where the workload does not
+        determine them uniquely and another machine may find other ones.
     sense : of the program; when it maximizes, the bound is an upper one.
     history : one row per round of a search (classes rank and smooth): start, round, objective, and what
         the class reports besides.
@@ -91,6 +95,7 @@ class Solution:
     covariance: Array | None = None
     basis: Array | None = None
     givens: Mapping[str, Array] = field(default_factory=dict)
+    bases: Mapping[str, Array] = field(default_factory=dict)
     sense: str = "minimize"
     history: tuple[Mapping[str, float], ...] = ()
     reductions: tuple[str, ...] = ()
@@ -138,7 +143,7 @@ class Solution:
             bound = f"{self.bound:.10g}   (proved: no feasible point is {side} it)"
         rows = [
             ("program", f"{self.program}: {self.title}"),
-            ("solver", f"{self.solver} {self.solver_version}, {self.iterations} iterations"),
+            ("solver", _solver_words(self)),
             ("status", str(self.status)),
             ("objective", f"{self.objective:.10g}"),
             ("bound", bound),
@@ -209,7 +214,10 @@ class Solution:
 
     @staticmethod
     def from_fields(fields: Mapping[str, Any]) -> Solution:
-        """The solution whose ``fields`` these are."""
+        """The solution whose ``fields`` these are; ResultError when one is of another kind."""
+        check_kinds(fields, {f.name: str(f.type) for f in dataclasses.fields(Solution)})
+        check_kinds(fields["status"], {f.name: str(f.type) for f in dataclasses.fields(Status)})
+        check_kinds(fields["strategy"], {"matrix": "Array", "norm": "int"})
         known = dict(fields)
         known["status"] = Status(**known["status"])
         known["strategy"] = Strategy(**known["strategy"])
@@ -231,6 +239,8 @@ class Solution:
         except (TypeError, KeyError, AttributeError):
             hint = "save one with --out or Solution.save"
             raise ResultError(f"'{path}' is not a saved solution", hint=hint) from None
+        except Error as error:
+            raise ResultError(f"'{path}' is not a saved solution: {error.message}") from None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Solution):
@@ -251,6 +261,13 @@ class Solution:
 
     def _repr_html_(self) -> str:
         return as_html(self.rows())
+
+
+def _solver_words(solution: Solution) -> str:
+    """Name and version; a closed form or a given strategy has neither version nor iterations."""
+    if not solution.solver_version:
+        return solution.solver
+    return f"{solution.solver} {solution.solver_version}, {solution.iterations} iterations"
 
 
 def _finite(number: float | int | bool | None) -> float | int | bool | None:
