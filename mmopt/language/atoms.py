@@ -177,6 +177,17 @@ _FUNCTIONS = (
         text="factor({0})",
     ),
     Atom(
+        name="polar",
+        arity=1,
+        degrees=(0,),
+        rule=matrix_rules.polar,
+        numpy=numeric.polar,
+        about="The nearest orthogonal matrix: U @ V.T for a square U @ diag(s) @ V.T.",
+        latex=Form(r"\operatorname{{polar}}\left({0}\right)"),
+        plain=Form("polar({0})"),
+        text="polar({0})",
+    ),
+    Atom(
         name="rank",
         arity=1,
         degrees=(0,),

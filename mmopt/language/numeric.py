@@ -16,6 +16,7 @@ __all__ = [
     "factor",
     "inv",
     "nuclear",
+    "polar",
     "psd_floor",
     "root",
     "solve",
@@ -92,6 +93,17 @@ def factor(matrix: Array) -> Array:
 def nuclear(matrix: Array) -> float:
     """Sum of the singular values."""
     return float(np.linalg.svd(matrix, compute_uv=False).sum())
+
+
+def polar(matrix: Array) -> Array:
+    """The orthogonal matrix nearest to a square one: U Vᵀ of its singular value decomposition.
+
+    Not a number everywhere when the matrix has entries that are not finite.
+    """
+    if not np.isfinite(matrix).all():
+        return np.full(matrix.shape, np.nan)
+    u, _, vt = np.linalg.svd(matrix)
+    return np.asarray(u @ vt)
 
 
 def psd_floor(matrix: Array) -> Array:

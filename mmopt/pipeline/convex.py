@@ -28,7 +28,19 @@ from mmopt.solvers import (
     solver_named,
 )
 
-__all__ = ["Best", "Progress", "Report", "pick_solver", "solve_convex", "stop_of", "with_total"]
+__all__ = [
+    "NOT_SCALED",
+    "Best",
+    "Progress",
+    "Report",
+    "no_point",
+    "pick_solver",
+    "solve_convex",
+    "stop_of",
+    "with_total",
+]
+
+NOT_SCALED = "the lines of the program agree on no units, so it was not scaled"
 
 
 @dataclass(frozen=True)
@@ -157,11 +169,11 @@ def solve_convex(
     assert last is not None
     point = best.point
     if point is None or not point.is_feasible:
-        raise _no_point(program.name, row.name, last, point, interrupted)
+        raise no_point(program.name, row.name, last, point, interrupted)
     stop = stop_of(best.gap, chosen, interrupted, last, program.certificate is not None)
     status = Status(stop, True, point.before, best.bound is not None, last.raw)
     seconds = {"compile": compiled - started, "solve": solved - compiled}
-    warnings = () if scaling.scales else ("the lines of the program agree on no units, so it was not scaled",)
+    warnings = () if scaling.scales else (NOT_SCALED,)
     solution = assemble(
         instance,
         point.env,
@@ -198,9 +210,10 @@ def stop_of(gap: float, options: Options, interrupted: bool, last: Point, has_ce
     return "gap not reached" if has_certificate else "solver finished"
 
 
-def _no_point(
+def no_point(
     program: str, solver: str, last: Point, point: Candidate | None, interrupted: bool
 ) -> SolverError:
+    """Why a solve has nothing to give."""
     if last.stop in ("infeasible", "unbounded"):
         return SolverError(
             f"'{program}' is {last.stop}, says {solver} ({last.raw})",
