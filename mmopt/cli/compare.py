@@ -67,7 +67,7 @@ def compare(
         with stdout_to_stderr(verbose), Display(title, console(stderr=True), not verbose) as display:
             outcomes += compare_programs(request.workload, [program], [solver], progress=display, **options)
         solution = outcomes[-1].solution
-        if solution is not None and solution.status.stop == "interrupted":
+        if solution is not None and solution.status.stop.startswith("interrupted"):
             note(f"interrupted: {len(pairs) - len(outcomes)} of {len(pairs)} are left out")
             break
     note_neighbours(request)

@@ -155,7 +155,7 @@ def _numbered(solved: Sequence[tuple[str, Solution]]) -> list[tuple[str, Solutio
 
 def _status(steps: Sequence[Solution]) -> Status:
     """The status of the whole: the first step that did not end well speaks for all."""
-    well = ("gap reached", "closed form", "local optimum")
+    well = ("gap reached", "closed form", "local optimum", "rank reached")
     stop = next((s.status.stop for s in steps if not s.status.stop.startswith(well)), "")
     return Status(
         stop or "gap reached in every step",

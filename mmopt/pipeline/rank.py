@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.compiler import Instance, Lowered, Scaling, lower, scale
-from mmopt.errors import OptionError
+from mmopt.compiler import Instance, Lowered, Scaling, cones, lower, scale, variables
+from mmopt.errors import OptionError, TooLargeError
 from mmopt.language import evaluate
 from mmopt.language.infer import infer
 from mmopt.language.rank import rank_line, rank_residual
@@ -31,7 +31,7 @@ from mmopt.pipeline.assemble import assemble
 from mmopt.pipeline.certify import Array
 from mmopt.pipeline.convex import NOT_SCALED, Best, Progress, Report, no_point, pick_solver, with_total
 from mmopt.results import Solution, Status
-from mmopt.solvers import Clock, Options, Point, SolverRow, run
+from mmopt.solvers import Clock, Options, Point, SolverRow, forecast, run
 
 __all__ = ["ROUNDS", "STARTS", "solve_rank"]
 
@@ -43,10 +43,12 @@ ROUNDS = 40  # of one start
 PENALTY = 1.0
 LARGER = 3.0
 HALVED = 0.5  # where the residual does not fall below this part of the one before,
-RAISED = 2.0  # the weight is multiplied by this
+RAISED = 1.5  # the weight is multiplied by this
 REACHED = 1e-6  # a residual below this is the solver's rounding
 # What a solver is asked for in a round. SCS tests 1e-5 of it, Clarabel 1e-2, the others all of it.
 ACCURACY = {"interior point": 1e-7, "first order": 1e-2}
+# Predicted seconds beyond which a search is refused without a time limit.
+PATIENCE = 600.0
 DIRECTION = "?direction"
 
 
@@ -195,6 +197,17 @@ class _Search:
         return f"iteration limit, {rank}" if limited and not self.reached else rank
 
 
+def _refuse_too_long(instance: Instance, row: SolverRow, times: int) -> None:
+    sizes = instance.sizes()
+    once = forecast(row, cones(instance.checked, sizes), variables(instance.checked, sizes)).seconds
+    if once * times > PATIENCE:
+        message = (
+            f"'{instance.program.name}' would be solved up to {times} times with {row.name}, each about "
+            f"{once:.1f} s; without a time limit {PATIENCE / 60:.0f} min in all are allowed"
+        )
+        raise TooLargeError(message, hint="give a time limit, fewer starts or iterations, or fewer cells")
+
+
 def solve_rank(
     instance: Instance, solver: str | None, overrides: Mapping[str, Any], report: Report | None
 ) -> Solution:
@@ -208,6 +221,7 @@ def solve_rank(
     Raises
     ------
     OptionError : the rank is none that the matrix can have.
+    TooLargeError : it is predicted to take too long, and no time limit is given.
     SolverError : no round gave a point that could be made feasible.
     """
     started = time.monotonic()
@@ -216,6 +230,9 @@ def solve_rank(
     own = {"tolerance": row.tolerance, "starts": STARTS, "seed": 0, "penalty": PENALTY}
     chosen = Options(**{**own, **overrides})
     assert chosen.starts is not None and chosen.seed is not None and chosen.penalty is not None
+    rounds = chosen.max_iterations or ROUNDS
+    if "time_limit" not in overrides:
+        _refuse_too_long(instance, row, chosen.starts * rounds)
     problem = _problem(instance)
     compiled = time.monotonic()
     with Clock(chosen.time_limit) as clock:
@@ -228,7 +245,7 @@ def solve_rank(
                 break
             rng = np.random.default_rng([chosen.seed, number])
             weight = chosen.penalty * (LARGER if number % 2 else 1.0)
-            search.start(weight, problem.drawn(rng), chosen.max_iterations or ROUNDS)
+            search.start(weight, problem.drawn(rng), rounds)
     solved = time.monotonic()
     best, last = search.best, search.last
     point = best.point

@@ -3,6 +3,7 @@
 from mmopt.report.answers import answers_table, predicted_table, privacy_rows
 from mmopt.report.comparison import comparison_report
 from mmopt.report.forecasts import cones_table, solvers_table
+from mmopt.report.history import history_table
 from mmopt.report.programs import givens_table, highlighted, lines_table, programs_table
 from mmopt.report.sizes import Sizes, SolverSize, sizes_of
 from mmopt.report.solutions import solution_table
@@ -18,6 +19,7 @@ __all__ = [
     "domain_table",
     "givens_table",
     "highlighted",
+    "history_table",
     "lines_table",
     "pairs_table",
     "paragraphs",
