@@ -22,13 +22,16 @@ __all__ = ["assemble", "charged_error", "meaning", "rmse", "value_of"]
 ROUNDING = 1e-10
 
 
-def meaning(instance: Instance, env: Mapping[str, Any]) -> tuple[Strategy, Array | None, Array | None]:
+def meaning(
+    instance: Instance, env: Mapping[str, Any], multipliers: Mapping[str, Array] | None = None
+) -> tuple[Strategy, Array | None, Array | None]:
     """The strategy that a point stands for, and covariance and basis where it says those.
 
-    ``env`` has the chosen variables by name, and the multipliers where the strategy is made of them.
+    ``multipliers`` are needed where the strategy is made of them (a dual program).
     """
     m = instance.program.meaning
     assert m is not None
+    env = {**env, **named_multipliers(instance, multipliers or {})}
     matrix = np.asarray(evaluate(m.expr, env), dtype=float)
     if m.kind == "strategy":
         return normalise(Strategy(matrix, m.norm)), None, None
@@ -90,7 +93,7 @@ def assemble(
     place; ``starts`` are further multipliers (n,) for the bound on total error.
     """
     program, workload = instance.program, instance.workload
-    strategy, covariance, basis = meaning(instance, {**env, **named_multipliers(instance, multipliers)})
+    strategy, covariance, basis = meaning(instance, env, multipliers)
     strategy = measured or strategy
     error = charged_error(strategy, workload)
     if not np.isfinite(error):

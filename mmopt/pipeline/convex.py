@@ -30,7 +30,15 @@ from mmopt.solvers import (
     solver_named,
 )
 
-__all__ = ["Best", "Progress", "Report", "pick_solver", "solve_convex", "stop_of", "with_total"]
+__all__ = [
+    "Best",
+    "Progress",
+    "Report",
+    "pick_solver",
+    "solve_convex",
+    "stop_of",
+    "with_total",
+]
 
 
 @dataclass(frozen=True)

@@ -161,7 +161,7 @@ def _bound(program: Program, solved: Sequence[Solution]) -> float | None:
 
 def _status(steps: Sequence[Solution], bound: float | None) -> Status:
     """The status of the whole: the first step that did not end well speaks for all."""
-    well = ("gap reached", "closed form", "local optimum")
+    well = ("gap reached", "closed form", "local optimum", "rank reached")
     stop = next((s.status.stop for s in steps if not s.status.stop.startswith(well)), "")
     return Status(
         stop or "gap reached in every step",

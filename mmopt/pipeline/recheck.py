@@ -158,7 +158,7 @@ class Recheck:
         self.bound(objective, lambda: bound_of(instance, s.multipliers), instance)
         self.rows.figure("value", s.value, lambda: value_of(instance, point.env, point.objective))
         try:
-            strategy, covariance, basis = meaning(instance, point.env)
+            strategy, covariance, basis = meaning(instance, point.env, s.multipliers)
         except (Error, np.linalg.LinAlgError) as error:
             self.rows.add("strategy", "", f"the point means none: {error}", False)
             return

@@ -6,6 +6,7 @@ from mmopt.report.comparison import comparison_report
 from mmopt.report.explain import Explanation, explain
 from mmopt.report.forecasts import cones_table, solvers_table
 from mmopt.report.formulas import program_listing
+from mmopt.report.history import history_table
 from mmopt.report.profile import slack_table
 from mmopt.report.programs import givens_table, highlighted, lines_table, programs_table
 from mmopt.report.sizes import Sizes, SolverSize, sizes_of
@@ -26,6 +27,7 @@ __all__ = [
     "explain",
     "givens_table",
     "highlighted",
+    "history_table",
     "lines_table",
     "pairs_table",
     "paragraphs",

@@ -27,12 +27,12 @@ class Options:
 
     tolerance : certified gap asked for (objective / bound - 1).
     time_limit : seconds for the solver, compiling not counted.
-    max_iterations : iterations of the solver in all.
+    max_iterations : iterations of the solver in all; in the trace heuristic (class rank) rounds of a start.
     threads : threads of the solver where it has a setting for them.
     verbose : print what the solver prints.
     starts : how many starts a search makes (classes rank and smooth).
     seed : of the random numbers of such a search.
-    penalty : weight of the rank in the trace heuristic (class rank), relative to the objective.
+    penalty : first weight of the rank in the trace heuristic (class rank), relative to the scaled objective.
     """
 
     tolerance: float = 1e-6
