@@ -29,7 +29,7 @@ A section begins at the left margin; what is indented below belongs to it. A sta
 a bracket is open, or in lines indented deeper. ``#`` begins a comment.
 
 program, title, source      name of the program; title and paper in quotes
-class                       convex (default) or procedure
+class                       convex (default), rank, smooth, closed form or procedure
 language, formulation of    language 1; the program of which this is another form
 about, proof                plain words
 given                       ``name: kind = source "what it is"``; without a source the caller passes it
@@ -40,6 +40,7 @@ choose                      ``name: kind``: what is optimised
 minimize, maximize          one number, convex or concave
 subject to                  ``name: left <= right for j in m``; relations ``<= >= ==``, and ``>> <<`` in
                             the order of symmetric matrices (``X >> 0``: psd)
+start                       (smooth) where the search starts: ``flat: X = eye(n)``; ``random``: drawn
 steps                       (procedure) ``name = solve(program, Q=…)``, then ``name.strategy``; or assignments
 repair                      assignments that make a solver's point feasible, in order
 value                       the objective on a common scale: ``objective**2 / 4``
@@ -63,11 +64,14 @@ Atoms
 -----
 sum, max, min    of all entries; ``axis=0`` one per column, ``axis=1`` one per row. max is convex, min concave
 abs, sqrt        entry by entry; convex; concave
+exp, log         entry by entry; convex; concave
+logsumexp        log(sum(exp(x))), of all entries or along an axis: a soft maximum; convex
 trace, diag      diag of a vector is a diagonal matrix; both keep the curvature of a matrix
 inv              matrix inverse; of a psd matrix convex and decreasing in the order of psd matrices
 root             square root of a psd matrix; concave and increasing in that order
 nuclear          sum of the singular values; convex
 eye, ones        identity matrix eye(n), vector of ones ones(n)
+polar            orthogonal factor of a square matrix; for smooth programs
 factor           F with F.T @ F equal to a psd matrix; for what is evaluated, not optimised, as are
 pinv, rank       pseudo-inverse and rank,
 stack, used_rows ``stack(A, B)`` one on the other, ``used_rows(Q, a)`` the rows of Q with a positive amount
@@ -77,10 +81,14 @@ Curvature
 Entry by entry the rules are those of disciplined convex programming. A matrix that is curved as a
 whole (``inv``, ``root``, and sums of them) becomes an ordinary convex or concave expression by
 ``trace(F)``, ``diag(F)``, ``M.T @ F @ M``, or ``trace(P @ F)`` with P psd: declared so, or written W.T @ W.
+
+A program of class smooth has no curvature to keep. It is searched by gradients, so every atom on what is
+chosen has to have one: all but factor, pinv, rank, stack and used_rows.
 """
 
 from mmopt.language.atoms import ATOMS, Atom
 from mmopt.language.check import SOURCES, Checked, check
+from mmopt.language.differentiate import Tape, value_and_gradient
 from mmopt.language.evaluate import evaluate, evaluate_ball, violation
 from mmopt.language.layout import typeset_latex, typeset_text
 from mmopt.language.library import program_names
@@ -94,6 +102,7 @@ __all__ = [
     "Checked",
     "Meaning",
     "Program",
+    "Tape",
     "check",
     "evaluate",
     "evaluate_ball",
@@ -101,5 +110,6 @@ __all__ = [
     "to_source",
     "typeset_latex",
     "typeset_text",
+    "value_and_gradient",
     "violation",
 ]

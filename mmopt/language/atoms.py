@@ -8,12 +8,13 @@ printed, and one sentence. Adding an atom is adding a row, here or (an operator)
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from types import MappingProxyType
 
 import numpy as np
 
-from mmopt.language import balls, matrix_rules, numeric, rules
+from mmopt.language import balls, curved_balls, gradients, matrix_rules, numeric, powers, rules
 from mmopt.language.atom import Atom, Form
 from mmopt.language.operators import OPERATORS
 from mmopt.language.types import Curvature
@@ -36,6 +37,7 @@ _FUNCTIONS = (
         ball=balls.total,
         cvxpy=lambda cp, a, axis=None: cp.sum(a, axis=axis),
         axis=True,
+        gradient=gradients.total,
     ),
     Atom(
         name="max",
@@ -50,6 +52,9 @@ _FUNCTIONS = (
         ball=balls.extreme(np.max),
         cvxpy=lambda cp, a, axis=None: cp.max(a, axis=axis),
         axis=True,
+        gradient=gradients.extreme(1),
+        rounded=gradients.rounded_extreme(1),
+        cones=lambda shape, outputs, exponent: (("nonnegative", 1, math.prod(shape), outputs),),
     ),
     Atom(
         name="min",
@@ -64,6 +69,9 @@ _FUNCTIONS = (
         ball=balls.extreme(np.min),
         cvxpy=lambda cp, a, axis=None: cp.min(a, axis=axis),
         axis=True,
+        gradient=gradients.extreme(-1),
+        rounded=gradients.rounded_extreme(-1),
+        cones=lambda shape, outputs, exponent: (("nonnegative", 1, math.prod(shape), outputs),),
     ),
     Atom(
         name="abs",
@@ -77,6 +85,9 @@ _FUNCTIONS = (
         text="abs({0})",
         ball=balls.absolute,
         cvxpy=lambda cp, a: cp.abs(a),
+        gradient=gradients.absolute,
+        rounded=gradients.rounded_abs,
+        cones=lambda shape, outputs, exponent: (("nonnegative", 1, 2 * outputs, outputs),),
     ),
     Atom(
         name="sqrt",
@@ -90,6 +101,57 @@ _FUNCTIONS = (
         text="sqrt({0})",
         ball=balls.sqrt,
         cvxpy=lambda cp, a: cp.sqrt(a),
+        gradient=gradients.sqrt,
+        cones=lambda shape, outputs, exponent: powers.cones(shape, outputs, 0.5),
+    ),
+    Atom(
+        name="exp",
+        arity=1,
+        unitless=True,
+        rule=rules.elementwise(CONVEX, increasing=True, sign=1),
+        numpy=np.exp,
+        about="Exponential, entry by entry.",
+        latex=Form(r"\exp\left({0}\right)"),
+        plain=Form("exp({0})"),
+        text="exp({0})",
+        ball=curved_balls.exp,
+        cvxpy=lambda cp, a: cp.exp(a),
+        gradient=gradients.exp,
+        cones=lambda shape, outputs, exponent: (("exponential", 3, outputs, outputs),),
+    ),
+    Atom(
+        name="log",
+        arity=1,
+        unitless=True,
+        rule=rules.elementwise(CONCAVE, increasing=True),
+        numpy=np.log,
+        about="Natural logarithm, entry by entry.",
+        latex=Form(r"\log\left({0}\right)"),
+        plain=Form("log({0})"),
+        text="log({0})",
+        ball=curved_balls.log,
+        cvxpy=lambda cp, a: cp.log(a),
+        gradient=gradients.log,
+        cones=lambda shape, outputs, exponent: (("exponential", 3, outputs, outputs),),
+    ),
+    Atom(
+        name="logsumexp",
+        arity=1,
+        unitless=True,
+        rule=rules.soft_max,
+        numpy=numeric.logsumexp,
+        about="Logarithm of the sum of the exponentials of all entries, or along an axis: a soft maximum.",
+        latex=Form(r"\operatorname{{logsumexp}}\left({0}\right)"),
+        plain=Form("logsumexp({0})"),
+        text="logsumexp({0})",
+        ball=curved_balls.logsumexp,
+        cvxpy=lambda cp, a, axis=None: cp.log_sum_exp(a, axis=axis),
+        axis=True,
+        gradient=gradients.logsumexp,
+        cones=lambda shape, outputs, exponent: (
+            ("exponential", 3, math.prod(shape), math.prod(shape)),
+            ("nonnegative", 1, outputs, outputs),
+        ),
     ),
     Atom(
         name="trace",
@@ -103,6 +165,7 @@ _FUNCTIONS = (
         text="trace({0})",
         ball=balls.trace,
         cvxpy=lambda cp, a: cp.trace(a),
+        gradient=gradients.trace,
     ),
     Atom(
         name="diag",
@@ -116,6 +179,7 @@ _FUNCTIONS = (
         text="diag({0})",
         ball=balls.diag,
         cvxpy=lambda cp, a: cp.diag(a),
+        gradient=gradients.diag,
     ),
     Atom(
         name="inv",
@@ -128,6 +192,7 @@ _FUNCTIONS = (
         plain=Form("{0}⁻¹", 8),
         text="inv({0})",
         ball=lambda a: balls.sandwich(balls.exact(np.eye(len(a.mid))), a, balls.exact(np.eye(len(a.mid)))),
+        gradient=gradients.inv,
     ),
     Atom(
         name="nuclear",
@@ -141,6 +206,10 @@ _FUNCTIONS = (
         text="nuclear({0})",
         ball=balls.nuclear,
         cvxpy=lambda cp, a: cp.normNuc(a),
+        gradient=gradients.nuclear,
+        cones=lambda shape, outputs, exponent: (
+            ("psd", sum(shape), 1, sum(side * (side + 1) // 2 for side in shape)),
+        ),
     ),
     Atom(
         name="root",
@@ -153,6 +222,20 @@ _FUNCTIONS = (
         plain=Form("{0}^½", 8),
         text="root({0})",
         ball=balls.root,
+        gradient=gradients.root,
+    ),
+    Atom(
+        name="polar",
+        arity=1,
+        degrees=(0,),
+        rule=matrix_rules.polar,
+        numpy=numeric.polar,
+        about="The orthogonal factor U Vᵀ of a square matrix U S Vᵀ, the orthogonal matrix nearest to it.",
+        latex=Form(r"\operatorname{{polar}}\left({0}\right)"),
+        plain=Form("polar({0})"),
+        text="polar({0})",
+        ball=curved_balls.polar,
+        gradient=gradients.polar,
     ),
     Atom(
         name="pinv",

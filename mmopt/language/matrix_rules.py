@@ -14,7 +14,20 @@ from mmopt.language.dims import Dim
 from mmopt.language.rules import Options, Rule
 from mmopt.language.types import SCALAR, UNKNOWN, Curvature, RuleError, Type, column, matrix
 
-__all__ = ["diag", "factor", "fixed", "inv", "nuclear", "pinv", "rank", "root", "stack", "trace", "used_rows"]
+__all__ = [
+    "diag",
+    "factor",
+    "fixed",
+    "inv",
+    "nuclear",
+    "pinv",
+    "polar",
+    "rank",
+    "root",
+    "stack",
+    "trace",
+    "used_rows",
+]
 
 
 def _square(a: Type, what: str) -> Dim:
@@ -91,6 +104,13 @@ def nuclear(args: Sequence[Type], options: Options) -> Type:
     if a.curvature.is_affine:
         return replace(out, curvature=Curvature.CONVEX)
     return out.broken(a.why or "a norm of a curved expression")
+
+
+def polar(args: Sequence[Type], options: Options) -> Type:
+    (a,) = args
+    n = _square(a, "polar")
+    out = matrix(n, n)
+    return out if a.is_constant else out.broken("a polar factor of what is chosen")
 
 
 def rank(args: Sequence[Type], options: Options) -> Type:

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import scipy.linalg
+import scipy.special
 from numpy.typing import NDArray
 
 __all__ = [
     "Array",
+    "as_block",
     "block",
     "diag",
     "eigh",
     "factor",
     "inv",
+    "logsumexp",
     "nuclear",
+    "polar",
     "psd_floor",
     "root",
     "solve",
@@ -117,14 +122,26 @@ def used_rows(matrix: Array, amount: Array) -> Array:
     return np.asarray(matrix[amount > len(amount) * EPS * amount.max(initial=0.0)])
 
 
+def as_block(entry: Array, is_row: bool) -> Array:
+    """A number, vector or matrix as it stands in a block matrix."""
+    if entry.ndim == 0:
+        return entry.reshape(1, 1)
+    if entry.ndim == 1:
+        return entry.reshape(1, -1) if is_row else entry.reshape(-1, 1)
+    return entry
+
+
 def block(rows: Sequence[Sequence[tuple[Array, bool]]]) -> Array:
     """A block matrix; each entry comes with whether it is a row vector."""
+    return np.block([[as_block(np.asarray(e), r) for e, r in row] for row in rows])
 
-    def two_dimensional(entry: Array, is_row: bool) -> Array:
-        if entry.ndim == 0:
-            return entry.reshape(1, 1)
-        if entry.ndim == 1:
-            return entry.reshape(1, -1) if is_row else entry.reshape(-1, 1)
-        return entry
 
-    return np.block([[two_dimensional(np.asarray(e), r) for e, r in row] for row in rows])
+def logsumexp(a: Array, axis: int | None = None) -> Any:
+    """The logarithm of the sum of the exponentials, of all entries or along an axis."""
+    return scipy.special.logsumexp(a, axis=axis)
+
+
+def polar(matrix: Array) -> Array:
+    """The orthogonal factor U Vᵀ of a square matrix U S Vᵀ: the nearest orthogonal matrix."""
+    u, _, vt = np.linalg.svd(matrix)
+    return np.asarray(u @ vt)

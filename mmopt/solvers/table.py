@@ -15,6 +15,7 @@ __all__ = ["SOLVERS", "SolverRow", "missing_cones", "solver_named"]
 LINEAR = frozenset({"zero", "nonnegative"})
 SOC = LINEAR | {"second-order"}
 PSD = LINEAR | {"psd"}
+CURVED = frozenset({"exponential", "power"})
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,9 @@ class SolverRow:
 
 
 SOLVERS: tuple[SolverRow, ...] = (
-    SolverRow("clarabel", "CLARABEL", "clarabel", "clarabel", SOC | PSD, "interior point", 1e-6),
-    SolverRow("scs", "SCS", "scs", "scs", SOC | PSD, "first order", 1e-4),
+    SolverRow("clarabel", "CLARABEL", "clarabel", "clarabel", SOC | PSD | CURVED, "interior point", 1e-6),
+    SolverRow("scs", "SCS", "scs", "scs", SOC | PSD | CURVED, "first order", 1e-4),
+    # CVXOPT's cone solver, which cvxpy calls, takes neither exponential nor power cones.
     SolverRow("cvxopt", "CVXOPT", "cvxopt", "cvxopt", SOC | PSD, "interior point", 1e-6),
     # QOCO takes no psd cone: of the shipped programs only query_weighting and eigen_design fit.
     SolverRow("qoco", "QOCO", "qoco", "qoco", SOC, "interior point", 1e-6),
