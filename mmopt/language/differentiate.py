@@ -51,6 +51,7 @@ class Tape:
     leaves: dict[str, int] = field(default_factory=dict)
     sample: list[Any] = field(default_factory=list)  # the values at the point of recording
     known: dict[Expr, int] = field(default_factory=dict)
+    is_rough: bool = False  # whether an atom that is not smooth (abs, max, min) is on the tape
 
     def __post_init__(self) -> None:
         with np.errstate(all="ignore"):
@@ -126,6 +127,7 @@ class Tape:
         row = ATOMS[name]
         gradient, rounded = row.gradient, row.rounded
         assert gradient is not None, name  # the check of smooth programs has seen to it
+        self.is_rough = self.is_rough or rounded is not None
 
         def forward(args: Sequence[Any], rounding: float) -> Any:
             if rounding and rounded is not None:

@@ -3,9 +3,10 @@
 from mmopt.solvers.forecast import Forecast, choose, forecast, memory_limit, refuse_too_large
 from mmopt.solvers.options import Clock, Options, Point
 from mmopt.solvers.run import run
-from mmopt.solvers.table import SOLVERS, SolverRow, missing_cones, solver_named
+from mmopt.solvers.table import LBFGS, SOLVERS, SolverRow, missing_cones, solver_named
 
 __all__ = [
+    "LBFGS",
     "SOLVERS",
     "Clock",
     "Forecast",

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from mmopt.compiler import Cone
 from mmopt.errors import OptionError, SolverError, suggest
 
-__all__ = ["SOLVERS", "SolverRow", "missing_cones", "solver_named"]
+__all__ = ["LBFGS", "SOLVERS", "SolverRow", "missing_cones", "solver_named"]
 
 LINEAR = frozenset({"zero", "nonnegative"})
 SOC = LINEAR | {"second-order"}
@@ -50,9 +50,15 @@ SOLVERS: tuple[SolverRow, ...] = (
     SolverRow("sdpa", "SDPA", "sdpap", "sdpa-python", PSD, "interior point", 1e-6),
 )
 
+# Takes no cones: the search of programs of class smooth, by L-BFGS-B of scipy, with their gradients.
+LBFGS = SolverRow("lbfgs", "", "scipy", "scipy", frozenset(), "quasi-Newton", 1e-6)
+
 
 def solver_named(name: str) -> SolverRow:
-    """The row of a solver; OptionError for an unknown name, SolverError when it is not installed."""
+    """The row of a conic solver; OptionError for another name, SolverError when it is not installed."""
+    if name.lower() == LBFGS.name:
+        message = f"'{LBFGS.name}' searches programs of class smooth; it is no conic solver"
+        raise OptionError(message, hint=f"conic solvers: {', '.join(r.name for r in SOLVERS)}")
     row = next((r for r in SOLVERS if r.name == name.lower()), None)
     if row is None:
         raise OptionError(
