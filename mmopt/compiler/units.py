@@ -112,6 +112,10 @@ def _degree(expr: Expr, eq: _Equations) -> Degree:
             for other in args[1:]:
                 eq.equal(first, _degree(other, eq))
             return first
+        case Apply(atom=atom, args=args) if ATOMS[atom].unitless:
+            for a in args:
+                eq.equal(_degree(a, eq), {})
+            return {}
         case Apply(atom=atom, args=args):
             powers = ATOMS[atom].degrees
             if powers is not None:

@@ -86,6 +86,8 @@ Atoms
 -----
 sum, max, min    of all entries; ``axis=0`` one per column, ``axis=1`` one per row. max is convex, min concave
 abs, sqrt        entry by entry; convex; concave
+exp, log         entry by entry; convex; concave
+logsumexp        log(sum(exp(x))), of all entries or along an axis: a soft maximum; convex
 trace, diag      diag of a vector is a diagonal matrix; both keep the curvature of a matrix
 inv              matrix inverse; of a psd matrix convex and decreasing in the order of psd matrices
 root             square root of a psd matrix; concave and increasing in that order
@@ -93,7 +95,7 @@ nuclear          sum of the singular values; convex
 eye, ones        identity matrix eye(n), vector of ones ones(n)
 factor           F with F.T @ F equal to a psd matrix; for what is evaluated, not optimised, as are
 pinv, rank       pseudo-inverse and rank,
-polar            the orthogonal matrix nearest to a square one,
+polar            the orthogonal matrix nearest to a square one (in smooth programs also optimised),
 stack, used_rows ``stack(A, B)`` one on the other, ``used_rows(Q, a)`` the rows of Q with a positive amount,
 consecutive      ``consecutive(e, 8)`` groups of 8 consecutive entries, one a row of 0 and 1; with
 leading          ``leading(e, 4)`` the first 4 are groups of one and the others one group,
@@ -104,10 +106,14 @@ Curvature
 Entry by entry the rules are those of disciplined convex programming. A matrix that is curved as a
 whole (``inv``, ``root``, and sums of them) becomes an ordinary convex or concave expression by
 ``trace(F)``, ``diag(F)``, ``M.T @ F @ M``, or ``trace(P @ F)`` with P psd: declared so, or written W.T @ W.
+
+A program of class smooth has no curvature to keep. It is searched by gradients, so every atom on what is
+chosen has to have one: all but factor, pinv, rank, stack and used_rows.
 """
 
 from mmopt.language.atoms import ATOMS, Atom
 from mmopt.language.check import SOURCES, Checked, check
+from mmopt.language.differentiate import Tape, value_and_gradient
 from mmopt.language.evaluate import evaluate, evaluate_ball, violation, worst
 from mmopt.language.layout import typeset_latex, typeset_text
 from mmopt.language.library import program_names
@@ -121,6 +127,7 @@ __all__ = [
     "Checked",
     "Meaning",
     "Program",
+    "Tape",
     "check",
     "evaluate",
     "evaluate_ball",
@@ -128,6 +135,7 @@ __all__ = [
     "to_source",
     "typeset_latex",
     "typeset_text",
+    "value_and_gradient",
     "violation",
     "worst",
 ]

@@ -14,28 +14,28 @@ from mmopt.language.balls import Ball
 from mmopt.language.rank import is_rank, rank_residual
 from mmopt.language.tree import Apply, Block, Constraint, Expr, Index, Name, Number, chain
 
-__all__ = ["Env", "evaluate", "evaluate_ball", "violation", "worst"]
+__all__ = ["ENTRYWISE", "Env", "evaluate", "evaluate_ball", "is_row", "violation", "worst"]
 
 Env = Mapping[str, Any]
 
 
 # Entry by entry: the result lies as its arguments do.
-ENTRYWISE = frozenset({"add", "sub", "neg", "mul", "div", "pow", "abs", "sqrt"})
+ENTRYWISE = frozenset({"add", "sub", "neg", "mul", "div", "pow", "abs", "sqrt", "exp", "log"})
 
 
-def _is_row(expr: Expr, env: Env) -> bool:
+def is_row(expr: Expr, env: Env) -> bool:
     """Whether a vector expression lies: a slice ``W[j, :]``, the transpose of a column (as the rules say)."""
     match expr:
         case Index(base=base, items=(None,)):
-            return _is_row(base, env)
+            return is_row(base, env)
         case Index(items=(first, _)):
             return first is not None
         case Apply(atom="transpose", args=(inner,)):
-            return not _is_row(inner, env)
+            return not is_row(inner, env)
         case Apply(atom="matmul", args=(_, right)):
             return np.ndim(evaluate(right, env)) == 2
         case Apply(atom=atom, args=args) if atom in ENTRYWISE:
-            return any(_is_row(a, env) for a in args)
+            return any(is_row(a, env) for a in args)
         case _:
             return False
 
@@ -70,7 +70,7 @@ def _value(expr: Expr, env: Env) -> Any:
         case Index(base=base):
             return _index(evaluate(base, env), expr, env)
         case Block(rows=rows):
-            return numeric.block([[(evaluate(e, env), _is_row(e, env)) for e in row] for row in rows])
+            return numeric.block([[(evaluate(e, env), is_row(e, env)) for e in row] for row in rows])
         case Apply(atom="matmul"):
             factors = chain(expr)
             at = _inverse_at(factors)
@@ -123,7 +123,7 @@ def _ball(expr: Expr, env: Env) -> Ball:
             inner = evaluate_ball(base, env)
             return Ball(np.asarray(_index(inner.mid, expr, env)), np.asarray(_index(inner.rad, expr, env)))
         case Block(rows=rows):
-            read = [[(evaluate_ball(e, env), _is_row(e, env)) for e in row] for row in rows]
+            read = [[(evaluate_ball(e, env), is_row(e, env)) for e in row] for row in rows]
             return balls.block(read)
         case Apply(atom="matmul"):
             factors = chain(expr)

@@ -4,9 +4,10 @@ from mmopt.solvers.forecast import Forecast, choose, forecast, memory_limit, ref
 from mmopt.solvers.options import Clock, Options, Point, Vectors
 from mmopt.solvers.proof import Proof, prove
 from mmopt.solvers.run import run
-from mmopt.solvers.table import SOLVERS, SolverRow, missing_cones, solver_named
+from mmopt.solvers.table import LBFGS, SOLVERS, SolverRow, missing_cones, solver_named
 
 __all__ = [
+    "LBFGS",
     "SOLVERS",
     "Clock",
     "Forecast",
