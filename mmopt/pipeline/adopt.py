@@ -9,10 +9,10 @@ import numpy as np
 
 from mmopt.compiler import Instance
 from mmopt.errors import OptionError
-from mmopt.language import Program, evaluate, program_names, violation
+from mmopt.language import Program, evaluate, program_names
 from mmopt.language.dims import Dim
 from mmopt.pipeline.assemble import meaning
-from mmopt.pipeline.certify import FEASIBLE, Array, Candidate
+from mmopt.pipeline.certify import FEASIBLE, Array, Candidate, most_missed
 from mmopt.queries import Strategy, normalise
 
 __all__ = ["adopt", "adopters", "changes", "check_adopts", "check_feasible", "kept", "row_parameter"]
@@ -85,9 +85,7 @@ def check_feasible(instance: Instance, point: Candidate) -> None:
     name = instance.program.name
     if point.after <= FEASIBLE:
         raise OptionError(f"the strategy has no finite objective in '{name}'")
-    off = {c.name: violation(c, point.env) for c in instance.program.constraints}
-    worst = max(off, key=lambda n: off[n], default="")
-    line = f"constraint '{worst}'" if worst and off[worst] > FEASIBLE else "a declared sign"
+    line = most_missed(instance, point)
     raise OptionError(
         f"the strategy gives no feasible point of '{name}': after its repair it misses {line} "
         f"by {point.after:.1e}, relatively",

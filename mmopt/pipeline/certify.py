@@ -18,7 +18,16 @@ from mmopt.language import evaluate, evaluate_ball, violation
 from mmopt.language.numeric import FLOOR, psd_floor
 from mmopt.language.tree import Apply, Declaration, Expr
 
-__all__ = ["FEASIBLE", "Candidate", "bound_of", "candidate", "scored", "starts_from", "upper_value"]
+__all__ = [
+    "FEASIBLE",
+    "Candidate",
+    "bound_of",
+    "candidate",
+    "most_missed",
+    "scored",
+    "starts_from",
+    "upper_value",
+]
 
 Array = NDArray[np.float64]
 
@@ -113,6 +122,18 @@ def _worst(instance: Instance, env: Mapping[str, Any]) -> float:
                 worst, -float(value.min(initial=0.0)) / max(float(np.abs(value).max(initial=0.0)), 1e-300)
             )
     return worst
+
+
+def most_missed(instance: Instance, point: Candidate) -> str:
+    """The constraint that an infeasible point misses most, in words."""
+    off = {}
+    for c in instance.program.constraints:
+        try:
+            off[c.name] = violation(c, point.env)
+        except np.linalg.LinAlgError:
+            off[c.name] = float("inf")
+    worst = max(off, key=lambda name: off[name], default="")
+    return f"constraint '{worst}'" if worst and off[worst] > FEASIBLE else "a declared sign"
 
 
 def upper_value(expr: Expr, env: Mapping[str, Any]) -> float:

@@ -11,7 +11,8 @@ __all__ = ["Status"]
 class Status:
     """Why it stopped; whether the point is feasible; whether the bound is valid.
 
-    stop : "gap reached", "gap not reached", "time limit", "iteration limit", "interrupted".
+    stop : "gap reached", "gap not reached", "time limit", "iteration limit", "interrupted";
+        "certified" for a strategy that was given.
     feasible : whether every constraint holds after the repair (to rounding).
     violation : largest relative violation of the solver's point before the repair.
     bound_valid : whether a lower bound was proved.

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse
-from cases import NAMED, named
+from cases import named
 from tolerances import GAP_INTERIOR, PRINTED, RECOMPUTED
 
 from mmopt import OptionError, Program, ProgramError, SolverError, Strategy, Workload, certify, solve
@@ -81,7 +81,7 @@ def test_haar_is_kept_as_it_is_but_for_its_scale() -> None:
 
 
 @pytest.mark.parametrize("program", adopters(2))
-@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("name", ["prefix", "rank deficient", "zero columns", "single cell", "signed"])
 def test_the_certificate_of_a_solve_comes_back(name: str, program: str, rng: np.random.Generator) -> None:
     """Its own strategy, the same rotated and scaled, with permuted rows, sparse, and as a covariance."""
     w = named(name)
