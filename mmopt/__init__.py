@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mmopt.mechanism import build_manifest, measure, plan, write_release
     from mmopt.pipeline import certify, compare, solve, verify
     from mmopt.queries import Attribute, Domain, Strategy, Workload
+    from mmopt.report import Explanation, explain
     from mmopt.results import Solution, Verification
     from mmopt.spec import Privacy, Request, load_request
 
@@ -38,6 +39,7 @@ __all__ = [
     "DataError",
     "Domain",
     "Error",
+    "Explanation",
     "Location",
     "OptionError",
     "Privacy",
@@ -58,6 +60,7 @@ __all__ = [
     "certify",
     "compare",
     "data_vector",
+    "explain",
     "load_request",
     "measure",
     "plan",
@@ -84,6 +87,7 @@ _HOMES = {
     "mmopt.mechanism": ("build_manifest", "measure", "plan", "write_release"),
     "mmopt.pipeline": ("certify", "compare", "solve", "verify"),
     "mmopt.queries": ("Attribute", "Domain", "Strategy", "Workload"),
+    "mmopt.report": ("Explanation", "explain"),
     "mmopt.results": ("Solution", "Verification"),
     "mmopt.spec": ("Privacy", "Request", "load_request"),
 }

@@ -11,6 +11,7 @@ import typer
 from mmopt.cli.certify import certify
 from mmopt.cli.check import check
 from mmopt.cli.compare import compare
+from mmopt.cli.explain import explain
 from mmopt.cli.guard import guarded
 from mmopt.cli.programs import programs
 from mmopt.cli.release import release
@@ -40,7 +41,7 @@ def build() -> typer.Typer:
         pretty_exceptions_enable=False,
     )
     app.callback()(_options)
-    for command in (programs, show, check, solve, certify, verify, compare, release):
+    for command in (programs, show, explain, check, solve, certify, verify, compare, release):
         app.command()(guarded(command))
     return app
 

@@ -11,7 +11,7 @@ from mmopt.compiler import Instance
 from mmopt.errors import SolverError
 from mmopt.language import evaluate
 from mmopt.pipeline.bounds import error_bound
-from mmopt.pipeline.certify import Array
+from mmopt.pipeline.certify import Array, named_multipliers
 from mmopt.queries import Strategy, Workload, normalise
 from mmopt.results import Solution, Status
 
@@ -22,10 +22,16 @@ __all__ = ["assemble", "charged_error", "meaning", "rmse", "value_of"]
 ROUNDING = 1e-10
 
 
-def meaning(instance: Instance, env: Mapping[str, Any]) -> tuple[Strategy, Array | None, Array | None]:
-    """The strategy that a point stands for, and covariance and basis where it says those."""
+def meaning(
+    instance: Instance, env: Mapping[str, Any], multipliers: Mapping[str, Array] | None = None
+) -> tuple[Strategy, Array | None, Array | None]:
+    """The strategy that a point stands for, and covariance and basis where it says those.
+
+    ``multipliers`` are needed where the strategy is made of them (a dual program).
+    """
     m = instance.program.meaning
     assert m is not None
+    env = {**env, **named_multipliers(instance, multipliers or {})}
     matrix = np.asarray(evaluate(m.expr, env), dtype=float)
     if m.kind == "strategy":
         return normalise(Strategy(matrix, m.norm)), None, None
@@ -87,7 +93,7 @@ def assemble(
     place; ``starts`` are further multipliers (n,) for the bound on total error.
     """
     program, workload = instance.program, instance.workload
-    strategy, covariance, basis = meaning(instance, env)
+    strategy, covariance, basis = meaning(instance, env, multipliers)
     strategy = measured or strategy
     error = charged_error(strategy, workload)
     if not np.isfinite(error):

@@ -65,9 +65,9 @@ class _Run:
             raise OptionError(f"a block is repeated a whole number of times, not {times:g}", where=where)
         best = np.inf
         for _ in range(int(times)):
-            self.each(loop.steps)
             if loop.until is not None and self.holds(loop.until):
                 return
+            self.each(loop.steps)
             if loop.settles:
                 objective = self.everything[-1][1].objective
                 if objective >= best - SETTLED * abs(objective):
@@ -129,8 +129,8 @@ def solve_procedure(
         instance,
         run.env,
         objective=objective,
-        bound=None,
-        status=_status(all_solved),
+        bound=_bound(program, all_solved),
+        status=_status(all_solved, _bound(program, all_solved)),
         solver=(last.solver, last.solver_version),
         options=last.options,
         iterations=sum(s.iterations for s in all_solved),
@@ -153,14 +153,20 @@ def _numbered(solved: Sequence[tuple[str, Solution]]) -> list[tuple[str, Solutio
     return out
 
 
-def _status(steps: Sequence[Solution]) -> Status:
+def _bound(program: Program, solved: Sequence[Solution]) -> float | None:
+    """The best bound that a step has proved of the program named under 'bound'."""
+    found = [s.bound for s in solved if s.program == program.bound and s.bound is not None]
+    return max(found, default=None)
+
+
+def _status(steps: Sequence[Solution], bound: float | None) -> Status:
     """The status of the whole: the first step that did not end well speaks for all."""
-    well = ("gap reached", "closed form", "local optimum")
+    well = ("gap reached", "closed form", "local optimum", "rank reached")
     stop = next((s.status.stop for s in steps if not s.status.stop.startswith(well)), "")
     return Status(
         stop or "gap reached in every step",
         all(s.status.feasible for s in steps),
         max(s.status.violation for s in steps),
-        False,
+        bound is not None,
         steps[-1].status.raw,
     )

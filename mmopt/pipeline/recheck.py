@@ -16,7 +16,8 @@ from mmopt.compiler import Instance, bind
 from mmopt.errors import Error
 from mmopt.language import Checked, Program, check
 from mmopt.pipeline.assemble import charged_error, meaning, rmse, value_of
-from mmopt.pipeline.certify import FEASIBLE, Array, Candidate, bound_of, most_missed, scored
+from mmopt.pipeline.certify import FEASIBLE, Array, Candidate, bound_of, scored
+from mmopt.pipeline.violations import worst_line
 from mmopt.queries import Strategy, Workload, with_bases
 from mmopt.results import Check, Figure, Solution, gap_between
 
@@ -147,8 +148,8 @@ class Recheck:
         # Twice what a solve allows: another machine rounds otherwise.
         feasible = point.after <= 2 * FEASIBLE
         words = feasible_or_not(feasible) + (f"; off by {point.after:.1e}" if point.after > 0 else "")
-        if not feasible:
-            words += f" ({most_missed(instance, point)})"
+        if not feasible and (line := worst_line(instance, point.env)):
+            words += f" ({line.text(instance)})"
         holds = feasible if s.status.feasible else point.after > FEASIBLE
         self.rows.add("feasible", stated, words, holds)
         return point
@@ -160,7 +161,7 @@ class Recheck:
         self.bound(objective, lambda: bound_of(instance, s.multipliers), instance)
         self.rows.figure("value", s.value, lambda: value_of(instance, point.env, point.objective))
         try:
-            strategy, covariance, basis = meaning(instance, point.env)
+            strategy, covariance, basis = meaning(instance, point.env, s.multipliers)
         except (Error, np.linalg.LinAlgError) as error:
             self.rows.add("strategy", "", f"the point means none: {error}", False)
             return

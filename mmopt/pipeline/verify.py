@@ -130,7 +130,7 @@ def _replay(work: Recheck, waiting: list[tuple[str, Solution]]) -> Callable[...,
         if not waiting:
             raise ResultError(f"a step that solves '{inner.program.name}' is missing")
         name, step = waiting.pop(0)
-        checks = Rows(_checks(step, work.workload, inner.program, "the program that the step solves"))
+        checks = Rows(_checks(step, work.workload, inner.checked.written, "the program that the step solves"))
         asked = {n: np.asarray(inner.env[n], dtype=float) for n in inner.own}
         agree = _same_arrays(step.givens, asked)
         checks.same("givens", ", ".join(step.givens), agree, "those of the procedure")

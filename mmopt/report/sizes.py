@@ -14,7 +14,7 @@ from mmopt.pipeline.convex import pick_solver
 from mmopt.queries import Workload
 from mmopt.solvers import SOLVERS, forecast, memory_limit, missing_cones
 
-__all__ = ["Sizes", "SolverSize", "sizes_of"]
+__all__ = ["Sizes", "SolverSize", "sizes_at", "sizes_of"]
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def sizes_of(
     """
     instance = bind(program, workload, givens)
     if program.klass != "procedure":
-        return [_sizes(instance, solver, "")]
+        return [sizes_at(instance, solver)]
     out = []
     for step in program.steps:
         if not isinstance(step, SubProgram):
@@ -97,11 +97,12 @@ def sizes_of(
         if names <= set(instance.env):
             arguments = {name: evaluate(expr, instance.env) for name, expr in step.arguments}
             inner = bind(Program.load(step.program), workload, arguments)
-            out.append(_sizes(inner, solver, step.name))
+            out.append(sizes_at(inner, solver, step.name))
     return out
 
 
-def _sizes(instance: Instance, solver: str | None, step: str) -> Sizes:
+def sizes_at(instance: Instance, solver: str | None = None, step: str = "") -> Sizes:
+    """The sizes of a convex program with its numbers filled in."""
     sizes = instance.sizes()
     needed = cones(instance.checked, sizes)
     unknowns = variables(instance.checked, sizes)

@@ -23,6 +23,9 @@ __all__ = ["Solution", "gap_between"]
 
 Array = NDArray[np.float64]
 
+# A cell whose cost is below the largest by less than this part has no slack that could be relied on.
+SLACK = 1e-4
+
 
 def gap_between(objective: float, bound: float | None, sense: str = "minimize") -> float | None:
     """objective / bound - 1 (bound / objective - 1 when maximized); None without a bound.
@@ -116,6 +119,21 @@ class Solution:
         """Δ of the strategy with unit noise: √α for a covariance program, at most 1 otherwise."""
         return self.sensitivity
 
+    @property
+    def profile(self) -> Array:
+        """The privacy profile (n,): the squared length of each column of the strategy at unit noise.
+
+        For a covariance program that is bᵢᵀ Σ⁻¹ bᵢ, what a person in cell i pays (PVLDB 2021, section 4).
+        """
+        return np.asarray(np.sum(self.strategy.matrix**2, axis=0))
+
+    @property
+    def slack(self) -> Array:
+        """By how much each cell's cost is below the largest (n,); 0 where only the solver's error tells."""
+        profile = self.profile
+        below = profile.max(initial=0.0) - profile
+        return np.where(below > SLACK * profile.max(initial=0.0), below, 0.0)
+
     def rows(self) -> list[tuple[str, str]]:
         """What a reader wants to see first, as (name, text)."""
         if self.bound is None:
@@ -138,9 +156,14 @@ class Solution:
             ("seconds", ", ".join(f"{name} {s:.2f}" for name, s in self.seconds.items())),
         ]
         if self.covariance is not None:
-            rows.insert(
-                6, ("privacy cost", f"Δ = {self.privacy_cost:.6g}, ρ = Δ²/2 = {self.privacy_cost**2 / 2:.6g}")
-            )
+            cost, free = self.privacy_cost, int(np.count_nonzero(self.slack))
+            profile = f"Δ² at {self.profile.size - free} of {self.profile.size} cells"
+            if free:
+                profile += f", down to {self.profile.min() / cost**2:.4g} Δ² (cells with slack: {free})"
+            rows[6:6] = [
+                ("privacy cost", f"Δ = {cost:.6g}, ρ = Δ²/2 = {cost**2 / 2:.6g}"),
+                ("profile", profile),
+            ]
         for name, step in self.steps.items():
             bound = "no bound" if step.bound is None else f"bound {step.bound:.10g}, gap {step.gap:.1e}"
             rows.append((f"step {name}", f"{step.program}: objective {step.objective:.10g}, {bound}"))
@@ -170,6 +193,7 @@ class Solution:
             "error_gap": _finite(self.error_gap),
             "sensitivity": self.sensitivity,
             "privacy_cost": self.privacy_cost if self.covariance is not None else None,
+            "profile": self.profile.tolist() if self.covariance is not None else None,
             "rmse": self.rmse,
             "iterations": self.iterations,
             "seconds": dict(self.seconds),

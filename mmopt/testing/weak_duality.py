@@ -255,6 +255,6 @@ def _by_name(instance: Instance) -> Instance:
     """The same instance with multipliers looked up by their own names, also those that come from no dual."""
     program = instance.program
     assert program.certificate is not None
-    named = tuple(replace(m, dual_of=m.declaration.name) for m in program.certificate.multipliers)
+    named = tuple(replace(m, dual_of="", start=None, block=None) for m in program.certificate.multipliers)
     changed = replace(program, certificate=replace(program.certificate, multipliers=named))
     return replace(instance, checked=replace(instance.checked, program=changed))
