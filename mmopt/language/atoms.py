@@ -3,7 +3,8 @@
 A row says all there is to say of an atom: how many arguments, its rule (shape, sign, curvature), its
 numpy form, its form with error bounds (``ball``; absent for atoms that only prepare data), its cvxpy
 form (absent where the lowering treats the atom itself, or where it only prepares data), how it is
-printed, and one sentence. Adding an atom is adding a row, here or (an operator) in ``operators.py``.
+printed, and one sentence. Adding an atom is adding a row, here, in
+``curved_atoms.py`` or (an operator) in ``operators.py``.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from types import MappingProxyType
 
 import numpy as np
 
-from mmopt.language import balls, curved_balls, gradients, matrix_rules, numeric, powers, rules
+from mmopt.language import balls, gradients, matrix_rules, numeric, powers, rules
 from mmopt.language.atom import Atom, Form
+from mmopt.language.curved_atoms import CURVED
 from mmopt.language.operators import OPERATORS
 from mmopt.language.types import Curvature
 
@@ -105,55 +107,6 @@ _FUNCTIONS = (
         cones=lambda shape, outputs, exponent: powers.cones(shape, outputs, 0.5),
     ),
     Atom(
-        name="exp",
-        arity=1,
-        unitless=True,
-        rule=rules.elementwise(CONVEX, increasing=True, sign=1),
-        numpy=np.exp,
-        about="Exponential, entry by entry.",
-        latex=Form(r"\exp\left({0}\right)"),
-        plain=Form("exp({0})"),
-        text="exp({0})",
-        ball=curved_balls.exp,
-        cvxpy=lambda cp, a: cp.exp(a),
-        gradient=gradients.exp,
-        cones=lambda shape, outputs, exponent: (("exponential", 3, outputs, outputs),),
-    ),
-    Atom(
-        name="log",
-        arity=1,
-        unitless=True,
-        rule=rules.elementwise(CONCAVE, increasing=True),
-        numpy=np.log,
-        about="Natural logarithm, entry by entry.",
-        latex=Form(r"\log\left({0}\right)"),
-        plain=Form("log({0})"),
-        text="log({0})",
-        ball=curved_balls.log,
-        cvxpy=lambda cp, a: cp.log(a),
-        gradient=gradients.log,
-        cones=lambda shape, outputs, exponent: (("exponential", 3, outputs, outputs),),
-    ),
-    Atom(
-        name="logsumexp",
-        arity=1,
-        unitless=True,
-        rule=rules.soft_max,
-        numpy=numeric.logsumexp,
-        about="Logarithm of the sum of the exponentials of all entries, or along an axis: a soft maximum.",
-        latex=Form(r"\operatorname{{logsumexp}}\left({0}\right)"),
-        plain=Form("logsumexp({0})"),
-        text="logsumexp({0})",
-        ball=curved_balls.logsumexp,
-        cvxpy=lambda cp, a, axis=None: cp.log_sum_exp(a, axis=axis),
-        axis=True,
-        gradient=gradients.logsumexp,
-        cones=lambda shape, outputs, exponent: (
-            ("exponential", 3, math.prod(shape), math.prod(shape)),
-            ("nonnegative", 1, outputs, outputs),
-        ),
-    ),
-    Atom(
         name="trace",
         arity=1,
         degrees=(1,),
@@ -223,19 +176,6 @@ _FUNCTIONS = (
         text="root({0})",
         ball=balls.root,
         gradient=gradients.root,
-    ),
-    Atom(
-        name="polar",
-        arity=1,
-        degrees=(0,),
-        rule=matrix_rules.polar,
-        numpy=numeric.polar,
-        about="The orthogonal factor U Vᵀ of a square matrix U S Vᵀ, the orthogonal matrix nearest to it.",
-        latex=Form(r"\operatorname{{polar}}\left({0}\right)"),
-        plain=Form("polar({0})"),
-        text="polar({0})",
-        ball=curved_balls.polar,
-        gradient=gradients.polar,
     ),
     Atom(
         name="pinv",
@@ -322,7 +262,7 @@ _FUNCTIONS = (
     ),
 )
 
-ATOMS: Mapping[str, Atom] = MappingProxyType({atom.name: atom for atom in (*OPERATORS, *_FUNCTIONS)})
+ATOMS: Mapping[str, Atom] = MappingProxyType({atom.name: atom for atom in (*OPERATORS, *_FUNCTIONS, *CURVED)})
 
 # The names that can be called; the other atoms are written as operators.
-FUNCTIONS = tuple(atom.name for atom in _FUNCTIONS)
+FUNCTIONS = tuple(atom.name for atom in (*_FUNCTIONS, *CURVED))

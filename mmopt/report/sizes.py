@@ -11,8 +11,9 @@ from mmopt.errors import Error
 from mmopt.language import Program, evaluate
 from mmopt.language.tree import Name, SubProgram, walk
 from mmopt.pipeline.convex import pick_solver
+from mmopt.pipeline.coordinates import Coordinates
 from mmopt.queries import Workload
-from mmopt.solvers import SOLVERS, forecast, memory_limit, missing_cones
+from mmopt.solvers import LBFGS, SOLVERS, forecast, memory_limit, missing_cones
 
 __all__ = ["Sizes", "SolverSize", "sizes_of"]
 
@@ -41,7 +42,7 @@ class SolverSize:
 
 @dataclass(frozen=True)
 class Sizes:
-    """A convex program, or a convex step of a procedure, at a workload's sizes.
+    """A program, or a step of a procedure, at a workload's sizes. A smooth program has no cones.
 
     ``chosen`` is the solver that would run; ``refusal`` says why none would. ``step`` names the step.
     """
@@ -101,7 +102,17 @@ def sizes_of(
     return out
 
 
+def _searched(instance: Instance, step: str) -> Sizes:
+    """A smooth program: unknowns, and no cones."""
+    program, sizes = instance.program, instance.sizes()
+    coordinates = Coordinates(program.choose, sizes)
+    unknowns = sum(map(coordinates.length, program.choose))
+    return Sizes(program.name, step, sizes, unknowns, (), (), LBFGS.name, None, memory_limit())
+
+
 def _sizes(instance: Instance, solver: str | None, step: str) -> Sizes:
+    if instance.program.klass == "smooth":
+        return _searched(instance, step)
     sizes = instance.sizes()
     needed = cones(instance.checked, sizes)
     unknowns = variables(instance.checked, sizes)

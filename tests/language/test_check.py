@@ -60,8 +60,13 @@ def renamed(program: Program, seed: int) -> tuple[str, dict[str, str]]:
     for line, own_names in bodies(program.text):
         changed = TOKEN.sub(change, line) if own_names else line
         # The givens of a program that a step calls keep their names.
-        lines.append(re.sub(r"(solve\(\w+, )\S+?=", lambda m: m.group(1) + "Q=", changed))
+        lines.append(_with_givens_of(line, changed) if "solve(" in line else changed)
     return "\n".join(lines), new
+
+
+def _with_givens_of(line: str, changed: str) -> str:
+    kept = iter(re.findall(r"(\w+)=", line))
+    return re.sub(r"\w+=", lambda m: next(kept) + "=", changed)
 
 
 def shape_of(known: Type, new: dict[str, str]) -> tuple[object, ...]:
