@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     )
     from mmopt.language import Program
     from mmopt.mechanism import build_manifest, measure, plan, write_release
-    from mmopt.pipeline import compare, solve
+    from mmopt.pipeline import certify, compare, solve, verify
     from mmopt.queries import Attribute, Domain, Strategy, Workload
-    from mmopt.results import Solution
+    from mmopt.report import Explanation, explain
+    from mmopt.results import Solution, Verification
     from mmopt.spec import Privacy, Request, load_request
 
     __version__: str
@@ -38,6 +39,7 @@ __all__ = [
     "DataError",
     "Domain",
     "Error",
+    "Explanation",
     "Location",
     "OptionError",
     "Privacy",
@@ -50,16 +52,20 @@ __all__ = [
     "SolverError",
     "Strategy",
     "TooLargeError",
+    "Verification",
     "Workload",
     "WorkloadError",
     "__version__",
     "build_manifest",
+    "certify",
     "compare",
     "data_vector",
+    "explain",
     "load_request",
     "measure",
     "plan",
     "solve",
+    "verify",
     "write_release",
 ]
 
@@ -79,9 +85,10 @@ _HOMES = {
     ),
     "mmopt.language": ("Program",),
     "mmopt.mechanism": ("build_manifest", "measure", "plan", "write_release"),
-    "mmopt.pipeline": ("compare", "solve"),
+    "mmopt.pipeline": ("certify", "compare", "solve", "verify"),
     "mmopt.queries": ("Attribute", "Domain", "Strategy", "Workload"),
-    "mmopt.results": ("Solution",),
+    "mmopt.report": ("Explanation", "explain"),
+    "mmopt.results": ("Solution", "Verification"),
     "mmopt.spec": ("Privacy", "Request", "load_request"),
 }
 

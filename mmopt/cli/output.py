@@ -14,7 +14,7 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["console", "note", "show", "show_json", "stdout_to_stderr"]
+__all__ = ["console", "json_text", "note", "show", "show_json", "stdout_to_stderr"]
 
 
 def console(stderr: bool = False) -> Console:
@@ -38,9 +38,14 @@ def show(*parts: object) -> None:
     typer.echo("\n".join(line.rstrip(" ") for line in captured.get().removesuffix("\n").split("\n")))
 
 
+def json_text(value: Any) -> str:
+    """One JSON value as text."""
+    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+
+
 def show_json(value: Any) -> None:
     """Print one JSON value on stdout."""
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+    typer.echo(json_text(value))
 
 
 def note(message: str) -> None:

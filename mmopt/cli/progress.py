@@ -34,6 +34,10 @@ class Display:
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
+    def begin(self, program: str) -> None:
+        """Start anew with another program."""
+        self._program, self._started, self._last = program, time.monotonic(), None
+
     def __call__(self, progress: Progress) -> None:
         """Take note of a certified point."""
         self._last = progress

@@ -22,11 +22,11 @@ __all__ = [
 ]
 
 
-def check_out(path: Path) -> None:
+def check_out(path: Path, option: str = "--out", example: str = "solution.npz") -> None:
     """Refuse an output file that could not be written."""
     if path.is_dir():
         raise OptionError(
-            f"'{path}' is a folder, --out names a file", hint=f"for example {path / 'solution.npz'}"
+            f"'{path}' is a folder, {option} names a file", hint=f"for example {path / example}"
         )
     _check_parent(path)
 

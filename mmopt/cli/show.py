@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mmopt.cli.options import Given
-from mmopt.cli.output import note
+from mmopt.cli.output import console, note
 from mmopt.cli.output import show as put
 
 if TYPE_CHECKING:
@@ -58,8 +58,9 @@ def show(
 
 
 def _put_program(program: Program) -> None:
-    from mmopt.language import check, typeset_text
-    from mmopt.report import givens_table, highlighted, pairs_table, paragraphs
+    from mmopt.language import check
+    from mmopt.language.layout import program_lines
+    from mmopt.report import givens_table, highlighted, pairs_table, paragraphs, program_listing
 
     checked = check(program)
     rows = [
@@ -73,7 +74,7 @@ def _put_program(program: Program) -> None:
     put(pairs_table([row for row in rows if row[1]]))
     if program.about:
         put("", paragraphs(program.about))
-    put("", "In formulas", "", typeset_text(checked))
+    put("", "In formulas", "", program_listing(program_lines(checked, "plain"), console().width))
     put("", "What is given", "", givens_table(program))
     put("", "The program", "", highlighted(program))
 

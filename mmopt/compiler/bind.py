@@ -100,7 +100,7 @@ def bind(program: Program | Checked, workload: Workload, givens: Mapping[str, An
     for d in program.givens:
         env[d.name] = _given(program, d, workload, passed, env)
     for parameter in program.parameters:
-        env[parameter.name] = _parameter(parameter, passed, env)
+        env[parameter.name] = _parameter(program, parameter, passed, env)
     env = with_lets(checked, env)
     for constraint in program.requires:
         off = violation(constraint, env)
@@ -180,11 +180,16 @@ def _fitted(program: Program, d: Declaration, array: Array, env: dict[str, Any])
     return array if array.ndim else float(array)
 
 
-def _parameter(parameter: Assignment, passed: Mapping[str, Any], env: Mapping[str, Any]) -> float | int:
+def _parameter(
+    program: Program, parameter: Assignment, passed: Mapping[str, Any], env: dict[str, Any]
+) -> float | int | Array:
+    """What the caller passes, or the default."""
     value = passed.get(parameter.name, None)
     if value is None:
         value = evaluate(parameter.expr, env)
     array = _numbers(f"the parameter '{parameter.name}'", value)
+    if parameter.declared is not None and parameter.declared.dims:
+        return np.asarray(_fitted(program, parameter.declared, array, env))
     if array.ndim or not np.isfinite(array):
         raise OptionError(f"the parameter '{parameter.name}' is one finite number, not {value}")
     number = float(array)

@@ -25,13 +25,15 @@ class Lowered:
     """A cvxpy problem and, by the program's names, its variables and constraints.
 
     ``rows`` has, for constraints whose rows were scaled, the factor of each row: a multiplier of the
-    program is the solver's times this.
+    program is the solver's times this. ``corners`` has, for multipliers of diagonal blocks of psd
+    constraints, the constraint and its rows (first, last + 1).
     """
 
     problem: Any
     variables: Mapping[str, Any]
     constraints: Mapping[str, list[Any]]
     rows: Mapping[str, Array]
+    corners: Mapping[str, tuple[str, int, int]] = field(default_factory=dict)
 
 
 @dataclass
@@ -219,4 +221,23 @@ def lower(instance: Instance) -> Lowered:
     constraints = {decided.constraint.name: lowering.line(decided) for decided in lines}
     sense = cvxpy.Minimize if program.sense == "minimize" else cvxpy.Maximize
     everything = [*psd, *lowering.extra, *(c for group in constraints.values() for c in group)]
-    return Lowered(cvxpy.Problem(sense(objective), everything), variables, constraints, lowering.rows)
+    problem = cvxpy.Problem(sense(objective), everything)
+    return Lowered(problem, variables, constraints, lowering.rows, _corners(instance))
+
+
+def _corners(instance: Instance) -> dict[str, tuple[str, int, int]]:
+    """Where the diagonal blocks stand from whose duals the certificate starts."""
+    certificate, sizes = instance.program.certificate, instance.sizes()
+    blocks = {c.name: c for c in instance.program.constraints}
+    out: dict[str, tuple[str, int, int]] = {}
+    for m in certificate.multipliers if certificate else ():
+        if m.block is None:
+            continue
+        c = blocks[m.dual_of]
+        assert isinstance(c.relation.left, Block)  # the check has seen to it
+        scope = scope_of(instance.checked, c.family.index if c.family else "")
+        rows = c.relation.left.rows[: m.block + 1]
+        sides = [infer(row[i], scope).block_shape[0].value(sizes) for i, row in enumerate(rows)]
+        end = sum(sides)
+        out[m.key] = c.name, end - sides[-1], end
+    return out

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler.bind import Instance, with_lets
-from mmopt.compiler.units import SOURCE_UNITS, Units, infer_units
+from mmopt.compiler.units import Units, first_disagreement, infer_units
 from mmopt.language.numeric import nuclear
+from mmopt.language.tree import Assignment
 
-__all__ = ["Scaling", "scale"]
+__all__ = ["Scaling", "disagreement", "scale", "units_of"]
 
 
 @dataclass(frozen=True)
@@ -46,18 +47,49 @@ def _scales(instance: Instance) -> dict[str, float]:
     return {"queries": queries, "targets": queries**2 / cost}
 
 
+def _is_number(parameter: Assignment) -> bool:
+    return parameter.declared is None or not parameter.declared.dims
+
+
+def _open(instance: Instance) -> tuple[frozenset[str], dict[str, float]]:
+    """What has no source, by name; and the parameters that are numbers, with their values."""
+    numbers = {p.name: float(instance.env[p.name]) for p in instance.program.parameters if _is_number(p)}
+    arrays = {p.name for p in instance.program.parameters if not _is_number(p)}
+    return instance.own | arrays, numbers
+
+
+def units_of(instance: Instance) -> Units | None:
+    """The units of a program at an instance; None when its lines disagree.
+
+    What has no source is a number as it is, or else (limits of a cost, say) has units of its own.
+    """
+    own, numbers = _open(instance)
+    found = infer_units(instance.program, {name: {} for name in own}, numbers)
+    if found is None:
+        found = infer_units(instance.program, {name: {f"@{name}": 1.0} for name in own}, numbers)
+    return found
+
+
+def disagreement(instance: Instance) -> str:
+    """The line (its name, or "objective") that leaves a program without units; "" when all agree."""
+    if units_of(instance) is not None:
+        return ""
+    own, numbers = _open(instance)
+    return first_disagreement(instance.program, {name: {f"@{name}": 1.0} for name in own}, numbers)
+
+
 def scale(instance: Instance) -> tuple[Instance, Scaling]:
     """The scaled instance and the way back; factors of one when the units of the program disagree."""
     program = instance.program
-    units = infer_units(program, {name: {} for name in instance.own})
+    units = units_of(instance)
     if units is None:
         one = {d.name: 1.0 for d in program.choose}
         return instance, Scaling(one, {c.name: 1.0 for c in program.constraints}, 1.0, {})
     scales = _scales(instance)
     env: dict[str, Any] = dict(instance.env)
-    for d in program.givens:
-        if d.name not in instance.own:
-            env[d.name] = env[d.name] / units.factor(SOURCE_UNITS.get(d.source, {}), scales)
+    for name, degree in units.givens.items():
+        if degree:
+            env[name] = env[name] / units.factor(degree, scales)
     kept = {name: env[name] for name in env if name not in {let.name for let in program.lets}}
     scaled = Instance(
         instance.checked, instance.workload, MappingProxyType(with_lets(instance.checked, kept)), instance.own

@@ -14,7 +14,7 @@ from mmopt.compiler.families import two_by_two, vectorised
 from mmopt.language import Checked
 from mmopt.language.infer import Scope, infer
 from mmopt.language.rank import is_rank
-from mmopt.language.tree import Apply, Block, Constraint, Expr, Name, Relation, chain
+from mmopt.language.tree import Apply, Block, Constraint, Expr, Name, Number, Relation, chain
 from mmopt.language.types import SCALAR, Type
 
 __all__ = ["Cone", "Line", "cones", "implied_psd", "line", "scope_of", "trace_inverse", "variables"]
@@ -52,7 +52,7 @@ def line(checked: Checked, constraint: Constraint) -> Line:
     family = constraint.family
     scope = scope_of(checked, family.index if family else "")
     if relation.op in (">>", "<<"):
-        pair = two_by_two(relation.left) if relation.op == ">>" and isinstance(relation.left, Block) else None
+        pair = two_by_two(relation.left) if _is_psd_block(relation) else None
         if pair and all(infer(e, scope).is_scalar for e in pair):
             if family is None:
                 return Line(constraint, relation, False, pair)
@@ -68,6 +68,11 @@ def line(checked: Checked, constraint: Constraint) -> Line:
     if left is None or right is None:
         return Line(constraint, relation, True)
     return Line(constraint, Relation(left, relation.op, right, relation.span), False)
+
+
+def _is_psd_block(relation: Relation) -> bool:
+    """``[[…], […]] >> 0``."""
+    return relation.op == ">>" and isinstance(relation.left, Block) and isinstance(relation.right, Number)
 
 
 def trace_inverse(expr: Expr, scope: Scope) -> tuple[Expr, list[Expr], list[Expr]] | None:
@@ -131,7 +136,7 @@ def implied_psd(checked: Checked) -> set[str]:
         inner = [t[0] for t in traces] + [n.args[0] for n in nodes]
         names |= {e.id for e in inner if isinstance(e, Name)}
     for c in checked.program.constraints:
-        if c.relation.op == ">>" and isinstance(c.relation.left, Block):
+        if _is_psd_block(c.relation) and isinstance(c.relation.left, Block):
             rows = c.relation.left.rows
             names |= {
                 e.id for i, r in enumerate(rows) for j, e in enumerate(r) if i == j and isinstance(e, Name)

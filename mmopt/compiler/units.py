@@ -17,9 +17,9 @@ import numpy as np
 from mmopt.language import ATOMS
 from mmopt.language.program import Program
 from mmopt.language.rank import is_rank
-from mmopt.language.tree import Apply, Block, Expr, Index, Name, Number
+from mmopt.language.tree import Apply, Block, Expr, Index, Name, Number, constant, rewrite
 
-__all__ = ["SOURCE_UNITS", "Units", "infer_units"]
+__all__ = ["SOURCE_UNITS", "Units", "first_disagreement", "infer_units"]
 
 Degree = dict[str, float]
 
@@ -39,11 +39,12 @@ SOURCE_UNITS: Mapping[str, Degree] = {
 
 @dataclass(frozen=True)
 class Units:
-    """Powers of each unit for every chosen variable, the objective, and the constraints that have one.
+    """Powers of each unit for what is given (array parameters too), what is chosen, and the lines.
 
-    A psd block has none: its ends scale differently.
+    A psd block has none: its ends scale differently. Its diagonal blocks do, as ``name[i, i]``.
     """
 
+    givens: Mapping[str, Degree]
     variables: Mapping[str, Degree]
     constraints: Mapping[str, Degree]
     objective: Degree
@@ -56,8 +57,16 @@ class Units:
 @dataclass
 class _Equations:
     names: dict[str, Degree]
+    values: Mapping[str, float] = field(default_factory=dict)  # of parameters, for exponents
     rows: list[Degree] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+    line: str = ""
     fresh: int = 0
+
+    def number(self, expr: Expr) -> Expr | None:
+        """The value of a parameter, in an exponent."""
+        known = self.values.get(expr.id) if isinstance(expr, Name) else None
+        return None if known is None else Number(known, expr.span)
 
     def unknown(self) -> Degree:
         self.fresh += 1
@@ -65,6 +74,7 @@ class _Equations:
 
     def equal(self, a: Degree, b: Degree) -> None:
         self.rows.append(_plus(a, b, -1.0))
+        self.lines.append(self.line)
 
 
 def _plus(a: Degree, b: Degree, factor: float = 1.0) -> Degree:
@@ -92,10 +102,11 @@ def _degree(expr: Expr, eq: _Equations) -> Degree:
             for entry in entries:
                 eq.equal(entry, whole)
             return whole
-        case Apply(atom="pow", args=(a, Number(value=power))):
+        case Apply(atom="pow", args=(a, exponent)):
+            power = constant(rewrite(exponent, eq.number))
+            if power is None:
+                raise LookupError(expr)
             return _times(_degree(a, eq), power)
-        case Apply(atom="pow", args=(a, Apply(atom="neg", args=(Number(value=power),)))):
-            return _times(_degree(a, eq), -power)
         case Apply(atom=atom, args=args) if ATOMS[atom].alike:
             first = _degree(args[0], eq)
             for other in args[1:]:
@@ -116,37 +127,28 @@ def _degree(expr: Expr, eq: _Equations) -> Degree:
     raise LookupError(expr)
 
 
-def _psd_block(block: Block, eq: _Equations) -> None:
+def _psd_block(block: Block, eq: _Equations) -> list[Degree]:
     """A block that has to be psd: a diagonal congruence keeps that, so each end scales by itself."""
     ends = [eq.unknown() for _ in block.rows]
     for i, line in enumerate(block.rows):
         for j, entry in enumerate(line):
             eq.equal(_degree(entry, eq), _plus(ends[i], ends[j]))
+    return ends
 
 
-def infer_units(program: Program, sources: Mapping[str, Degree] | None = None) -> Units | None:
+def infer_units(
+    program: Program,
+    sources: Mapping[str, Degree] | None = None,
+    parameters: Mapping[str, float] | None = None,
+) -> Units | None:
     """The powers, or None when the lines of the program do not agree on any.
 
-    ``sources`` gives the degree of givens by name where the caller passed them.
+    ``sources`` gives the degree of givens by name where the caller passed them, ``parameters`` their
+    values, which may stand as exponents.
     """
-    eq = _Equations({d.name: dict(SOURCE_UNITS.get(d.source, {})) for d in program.givens})
-    eq.names.update(sources or {})
-    own = {d.name: {f"@{d.name}": 1.0} for d in program.choose}
+    eq = _Equations({}, dict(parameters or {}))
     try:
-        for let in program.lets:
-            eq.names[let.name] = _degree(let.expr, eq)
-        eq.names.update(own)
-        objective = _degree(program.objective, eq) if program.objective is not None else {}
-        constraints: dict[str, Degree] = {}
-        for c in program.constraints:
-            left, right = c.relation.left, c.relation.right
-            if is_rank(c):  # the same in every scale
-                continue
-            if isinstance(left, Block) and c.relation.op == ">>" and isinstance(right, Number):
-                _psd_block(left, eq)
-                continue
-            constraints[c.name] = _degree(left, eq)
-            eq.equal(constraints[c.name], _degree(right, eq))
+        given, own, objective, constraints = _read(program, sources or {}, eq)
     except LookupError:
         return None
     solved = _solve(eq.rows)
@@ -160,10 +162,59 @@ def infer_units(program: Program, sources: Mapping[str, Degree] | None = None) -
         return out
 
     return Units(
+        {name: filled(degree) for name, degree in given.items()},
         {name: filled(degree) for name, degree in own.items()},
         {name: filled(degree) for name, degree in constraints.items()},
         filled(objective),
     )
+
+
+def first_disagreement(
+    program: Program,
+    sources: Mapping[str, Degree] | None = None,
+    parameters: Mapping[str, float] | None = None,
+) -> str:
+    """The first line (a name, or "objective") that contradicts those before it; "" when all agree.
+
+    An atom whose scale is not known counts as a contradiction. The arguments are those of ``infer_units``.
+    """
+    eq = _Equations({}, dict(parameters or {}))
+    try:
+        _read(program, sources or {}, eq)
+    except LookupError:
+        return eq.line
+    agree = (k for k in range(len(eq.rows)) if _solve(eq.rows[: k + 1]) is None)
+    return next((eq.lines[k] for k in agree), "")
+
+
+def _read(
+    program: Program, sources: Mapping[str, Degree], eq: _Equations
+) -> tuple[dict[str, Degree], dict[str, Degree], Degree, dict[str, Degree]]:
+    """Degrees of givens, variables, objective and constraints, with their equations in ``eq``."""
+    eq.names.update({d.name: dict(SOURCE_UNITS.get(d.source, {})) for d in program.givens})
+    eq.names.update(sources)
+    given = dict(eq.names)
+    own = {d.name: {f"@{d.name}": 1.0} for d in program.choose}
+    for let in program.lets:
+        eq.line = let.name
+        eq.names[let.name] = _degree(let.expr, eq)
+    eq.names.update(own)
+    eq.line = "objective"
+    objective = _degree(program.objective, eq) if program.objective is not None else {}
+    constraints: dict[str, Degree] = {}
+    for c in program.constraints:
+        eq.line = c.name
+        left, right = c.relation.left, c.relation.right
+        if is_rank(c):  # the same in every scale
+            continue
+        if isinstance(left, Block) and c.relation.op == ">>" and isinstance(right, Number):
+            # A multiplier of block (i, i) is one of an inequality between entries of that block.
+            for i, end in enumerate(_psd_block(left, eq)):
+                constraints[f"{c.name}[{i}, {i}]"] = _times(end, 2.0)
+            continue
+        constraints[c.name] = _degree(left, eq)
+        eq.equal(constraints[c.name], _degree(right, eq))
+    return given, own, objective, constraints
 
 
 def _solve(rows: list[Degree]) -> Callable[[str], Degree] | None:

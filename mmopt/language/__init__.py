@@ -29,24 +29,46 @@ A section begins at the left margin; what is indented below belongs to it. A sta
 a bracket is open, or in lines indented deeper. ``#`` begins a comment.
 
 program, title, source      name of the program; title and paper in quotes
-class                       convex (default), rank, smooth, closed form or procedure
+class                       convex (default), rank, smooth, closed form or procedure (see Classes)
 language, formulation of    language 1; the program of which this is another form
 about, proof                plain words
 given                       ``name: kind = source "what it is"``; without a source the caller passes it
-parameter                   ``k: dim = 2*n`` or ``t = 0.5``
-let                         ``name = expression`` of what is given
+parameter                   ``k: dim = 2*n``, ``t = 0.5`` or ``u: vector[n] = ones(n)``: a default
+let                         ``name = expression`` of what is given, or (a way of writing) of what is chosen
 require                     relations that what is given has to satisfy
 choose                      ``name: kind``: what is optimised
 minimize, maximize          one number, convex or concave
 subject to                  ``name: left <= right for j in m``; relations ``<= >= ==``, and ``>> <<`` in
                             the order of symmetric matrices (``X >> 0``: psd)
-start                       (smooth) where the search starts: ``flat: X = eye(n)``; ``random``: drawn
-steps                       (procedure) ``name = solve(program, Q=…)``, then ``name.strategy``; or assignments
+steps                       (procedure) see Procedures
+start                       (smooth) where to search from: ``name: X = expression, …``, or ``random``
 repair                      assignments that make a solver's point feasible, in order
 value                       the objective on a common scale: ``objective**2 / 4``
 strategy, covariance        what the solution means: ``factor(X) norm 2``; ``Sigma on B``
-certificate                 multipliers ``d: vector[n] >= 0 from dual(name)``, then a bound for any
-bound                       ``l2_strategy``: its lower bound on total error, over all strategies
+from strategy               ``A: matrix[p, n]``, then what is chosen in terms of it: how a strategy that came
+                            from elsewhere becomes a point of the program
+certificate                 multipliers ``d: vector[n] >= 0 from dual(name)``, then a bound for any: a lower
+                            one on what is minimized, an upper one on what is maximized. A multiplier may
+                            start from the point (``Y: matrix[r, n] from W @ inv(X)``) or from a diagonal
+                            block of a psd line (``dual(name)[1, 1]``). The strategy may use multipliers
+bound                       ``l2_strategy``: its lower bound on total error, over all strategies; in a
+                            procedure also a program of one of its steps
+
+Classes
+-------
+convex        what is minimized and the constraints are convex; a conic solver finds the best point
+rank          convex, and one constraint ``rank(Z) == p``; a heuristic, whose status says if p was reached
+smooth        not convex, but every atom has a gradient; a local search from several starts
+closed form   nothing is chosen: ``let`` and ``strategy``
+procedure     ``steps`` that solve other programs
+
+Procedures
+----------
+A step is ``name = solve(program, Q=…)``, an assignment, or a block. After a solve ``name.strategy``,
+``name.objective``, every chosen ``name.X`` and the multipliers ``name.constraint`` are known. Blocks have
+their steps indented below them: ``repeat 10 until a <= b:`` (at most 10 times, the relation looked at before
+each), ``alternate 10:`` (until the objective of the last step falls no more). A smooth program starts
+from an earlier step with ``solve(program, start=name)``.
 
 Kinds
 -----
@@ -71,10 +93,13 @@ inv              matrix inverse; of a psd matrix convex and decreasing in the or
 root             square root of a psd matrix; concave and increasing in that order
 nuclear          sum of the singular values; convex
 eye, ones        identity matrix eye(n), vector of ones ones(n)
-polar            orthogonal factor of a square matrix; for smooth programs
 factor           F with F.T @ F equal to a psd matrix; for what is evaluated, not optimised, as are
 pinv, rank       pseudo-inverse and rank,
-stack, used_rows ``stack(A, B)`` one on the other, ``used_rows(Q, a)`` the rows of Q with a positive amount
+polar            the orthogonal matrix nearest to a square one (in smooth programs also optimised),
+stack, used_rows ``stack(A, B)`` one on the other, ``used_rows(Q, a)`` the rows of Q with a positive amount,
+consecutive      ``consecutive(e, 8)`` groups of 8 consecutive entries, one a row of 0 and 1; with
+leading          ``leading(e, 4)`` the first 4 are groups of one and the others one group,
+support          1 where an entry is clearly positive, else 0
 
 Curvature
 ---------
@@ -89,7 +114,7 @@ chosen has to have one: all but factor, pinv, rank, stack and used_rows.
 from mmopt.language.atoms import ATOMS, Atom
 from mmopt.language.check import SOURCES, Checked, check
 from mmopt.language.differentiate import Tape, value_and_gradient
-from mmopt.language.evaluate import evaluate, evaluate_ball, violation
+from mmopt.language.evaluate import evaluate, evaluate_ball, violation, worst
 from mmopt.language.layout import typeset_latex, typeset_text
 from mmopt.language.library import program_names
 from mmopt.language.program import Program
@@ -112,4 +137,5 @@ __all__ = [
     "typeset_text",
     "value_and_gradient",
     "violation",
+    "worst",
 ]

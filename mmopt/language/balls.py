@@ -40,11 +40,13 @@ class Ball:
 
     @property
     def upper(self) -> Array:
-        return np.where(np.isinf(self.rad), np.inf, np.nextafter(self.mid + self.rad, np.inf))
+        with np.errstate(invalid="ignore"):  # -inf + inf, which the condition leaves out
+            return np.where(np.isinf(self.rad), np.inf, np.nextafter(self.mid + self.rad, np.inf))
 
     @property
     def lower(self) -> Array:
-        return np.where(np.isinf(self.rad), -np.inf, np.nextafter(self.mid - self.rad, -np.inf))
+        with np.errstate(invalid="ignore"):
+            return np.where(np.isinf(self.rad), -np.inf, np.nextafter(self.mid - self.rad, -np.inf))
 
 
 def exact(value: Array | float) -> Ball:
@@ -107,7 +109,10 @@ def power(a: Ball, b: Ball) -> Ball:
     low, high = np.clip(a.mid - a.rad, 0.0, None), a.mid + a.rad
     mid = np.clip(a.mid, 0.0, None) ** exponent
     ends = low**exponent, np.clip(high, 0.0, None) ** exponent
-    spread = np.maximum(np.abs(ends[0] - mid), np.abs(ends[1] - mid)) + POWER * (mid + ends[1])
+    # An exponent that is itself rounded (1/3) moves the power by |log x| times its error.
+    logs = np.maximum(np.abs(np.log(np.maximum(low, TINY))), np.abs(np.log(np.maximum(high, TINY))))
+    wide = POWER + 2 * logs * float(b.rad)
+    spread = np.maximum(np.abs(ends[0] - mid), np.abs(ends[1] - mid)) + wide * (mid + ends[1])
     return rounded(mid, np.where(high >= 0, spread, np.inf))
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
-from mmopt.errors import suggest
+from mmopt.errors import ProgramError, suggest
 from mmopt.language.classes import check_sections
 from mmopt.language.closing import check_closing
 from mmopt.language.dims import Dim
@@ -41,8 +42,12 @@ class Checked:
     scope: Scope
 
 
-def check(program: Program) -> Checked:
-    """Check a program; the first mistake is raised as a :class:`~mmopt.errors.ProgramError`."""
+def check(program: Program, faults: dict[str, ProgramError] | None = None) -> Checked:
+    """Check a program; the first mistake is raised as a :class:`~mmopt.errors.ProgramError`.
+
+    With ``faults``, a line of the wrong curvature is noted there by its name (the objective by "") and
+    the check goes on; names and shapes have to fit all the same.
+    """
     names = Names(program.source)
     check_sections(program)
     _givens(program, names)
@@ -62,7 +67,7 @@ def check(program: Program) -> Checked:
         names.new(let.name, let.span)
         names.define(let.name, let.span, names.assign(let))
     written, program = program, expand(program)
-    objective = _objective(program, names)
+    objective = _objective(program, names, faults)
     constraints: dict[str, tuple[Type, Type]] = {}
     check_rank(program, names.scope())
     for c in program.constraints:
@@ -71,12 +76,12 @@ def check(program: Program) -> Checked:
                 c.span, f"two constraints are called '{c.name}'", "multipliers go by these names"
             )
         scope = _inside(c, names)
-        if program.klass == "smooth" or is_rank(c):
-            constraints[c.name] = check_shapes(c, scope)
-        else:
-            constraints[c.name] = check_relation(c, scope)
+        constraints[c.name] = check_shapes(c, scope)
         if program.klass == "smooth":
             check_smooth_line(c, scope)
+        elif not is_rank(c):
+            with _noted(faults, c.name):
+                check_relation(c, scope)
     types = dict(names.types)
     scope = check_closing(program, names, derived=frozenset(let.name for let in derived))
     return Checked(program, written, types, objective, constraints, scope)
@@ -126,9 +131,12 @@ def _parameter(p: Assignment, names: Names) -> None:
         names.dims.add(p.name)
         return
     known = names.assign(p)
-    if not known.is_scalar:
-        names.source.fail(p.span, f"a parameter is a number, this is {known.shape}", "arrays are given")
-    names.define(p.name, p.span, known)
+    if not known.is_scalar and p.declared is None:
+        hint = f"write its kind: {p.name}: {'vector[n]' if known.is_vector else 'matrix[m, n]'} = …"
+        names.source.fail(p.span, f"a parameter is a number unless declared, this is {known.shape}", hint)
+    # Its default may have signs and forms that another value, which the caller passes, has not.
+    stated = declared_type(p.declared, known.curvature) if p.declared else known
+    names.define(p.name, p.span, stated)
 
 
 def _inside(c: Constraint, names: Names) -> Scope:
@@ -142,7 +150,18 @@ def _inside(c: Constraint, names: Names) -> Scope:
     return names.scope().with_index(c.family.index, c.family.dim)
 
 
-def _objective(program: Program, names: Names) -> Type | None:
+@contextmanager
+def _noted(faults: dict[str, ProgramError] | None, line: str) -> Iterator[None]:
+    """Put an error of the curvature into ``faults`` under the name of its line, if there are any."""
+    try:
+        yield
+    except ProgramError as error:
+        if faults is None:
+            raise
+        faults[line] = error
+
+
+def _objective(program: Program, names: Names, faults: dict[str, ProgramError] | None) -> Type | None:
     if program.objective is None or program.klass == "procedure":
         return None  # a procedure's is known after its steps
     known = names.infer(program.objective)
@@ -157,5 +176,6 @@ def _objective(program: Program, names: Names) -> Type | None:
         wanted, fits = "concave", known.curvature.is_concave
     if not fits:
         what = f"the objective of '{program.sense}' has to be {wanted}"
-        refuse_curvature(program.objective, known, what, names.scope())
+        with _noted(faults, ""):
+            refuse_curvature(program.objective, known, what, names.scope())
     return known

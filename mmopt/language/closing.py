@@ -8,9 +8,9 @@ from mmopt.errors import suggest
 from mmopt.language.dims import Dim
 from mmopt.language.infer import Scope, infer
 from mmopt.language.names import Names, declared_type
-from mmopt.language.procedures import cells, check_steps
+from mmopt.language.procedures import cells, check_steps, solved_programs
 from mmopt.language.program import Program
-from mmopt.language.tree import Assignment, Constraint, Expr, Multiplier, names_in
+from mmopt.language.tree import Assignment, Block, Constraint, Expr, Multiplier, Name, names_in
 from mmopt.language.types import SCALAR, Curvature, Type
 
 __all__ = ["check_closing"]
@@ -35,18 +35,20 @@ def check_closing(program: Program, names: Names, derived: frozenset[str] = froz
     for a in program.repair:
         _set(program, a, names, "repair")
     _adoption(program, names)
-    _meaning(program, names)
+    all_types = {**names.types, "objective": SCALAR}
     if program.value is not None:
         names.types["objective"] = SCALAR
         _number(program.value, "the value of a program is a number", names)
         del names.types["objective"]
-    all_types = dict(names.types)
     _certificate(program, names, derived)
-    if program.bound and program.bound not in BOUNDS:
-        span = dict(program.spans)["bound"]
-        hint = suggest(program.bound, BOUNDS)
-        program.source.fail(span, f"there is no program '{program.bound}' whose bound could hold", hint)
+    # A dual program has its strategy in the multipliers.
     names.types |= all_types
+    _meaning(program, names)
+    solved = sorted(solved_programs(program.steps))
+    if program.bound and program.bound not in (*BOUNDS, *solved):
+        span = dict(program.spans)["bound"]
+        hint = suggest(program.bound, (*BOUNDS, *solved))
+        program.source.fail(span, f"there is no program '{program.bound}' whose bound could hold", hint)
     return names.scope()
 
 
@@ -106,6 +108,11 @@ def _adoption(program: Program, names: Names) -> None:
         program.source.fail(d.dim_spans[1], message)
     for a in program.adoption.values:
         _set(program, a, names, "point from a strategy")
+    known = {a.name for a in (*program.adoption.values, *program.repair)}
+    for chosen in program.choose:
+        if chosen.name not in known:
+            message = f"'{chosen.name}' is left without a value by 'from strategy', and no repair sets it"
+            program.source.fail(dict(program.spans)["from strategy"], message)
     names.types, names.dims = types, dims
 
 
@@ -142,9 +149,11 @@ def _certificate(program: Program, names: Names, derived: frozenset[str]) -> Non
         if m.start is None and program.klass == "procedure":
             hint = f"write: {d.name}: vector[n] >= 0 from fit.{d.name}"
             program.source.fail(d.span, "a multiplier of a procedure starts from a result of its steps", hint)
-        if m.start is None and (d.sign != ">=" or d.kind not in ("vector", "scalar")):
+        signed = d.sign == ">=" and d.kind in ("vector", "scalar", "matrix")
+        if m.start is None and not signed and not (m.block is not None and d.kind == "psd"):
             example = f"{d.name}: vector[n] >= 0"
-            program.source.fail(d.span, "a multiplier is a vector or a number, and >= 0", f"write {example}")
+            message = "a multiplier is a number, a vector or a matrix, and >= 0"
+            program.source.fail(d.span, message, f"write {example}")
         if d.name in chosen | derived or (m.start is not None and d.name in constraints):
             names.source.fail(d.span, f"'{d.name}' is defined twice", "give one of them another name")
         names.declare(d, Curvature.CONSTANT)
@@ -153,6 +162,9 @@ def _certificate(program: Program, names: Names, derived: frozenset[str]) -> Non
                 hint = suggest(m.dual_of, constraints)
                 program.source.fail(m.span or d.span, f"there is no constraint '{m.dual_of}'", hint)
             _multiplier_fits(m, constraints[m.dual_of], program, names)
+        if isinstance(m.start, Name) and m.start.id in constraints:
+            message = f"'{m.start.id}' is a constraint"
+            program.source.fail(m.start.span, message, f"write: from dual({m.start.id})")
         if m.start is not None:
             _start_fits(m, m.start, all_types, names)
     for name in chosen | derived:
@@ -173,8 +185,37 @@ def _start_fits(m: Multiplier, start: Expr, all_types: dict[str, Type], names: N
         names.source.fail(start.span, message)
 
 
+def _block_fits(m: Multiplier, i: int, c: Constraint, program: Program, names: Names) -> None:
+    """``dual(name)[i, i]``: diagonal block i of a psd block constraint; a number in those of a family."""
+    d, block = m.declaration, c.relation.left
+    span = m.span or d.span
+    if not isinstance(block, Block) or c.relation.op != ">>":
+        message = f"'{c.name}' has no blocks"
+        program.source.fail(span, message, "write dual(name) without [ ]")
+    if i >= len(block.rows):
+        program.source.fail(span, f"'{c.name}' has {len(block.rows)} diagonal blocks, counted from 0")
+    scope = names.scope().with_types(**{x.name: declared_type(x, Curvature.CONSTANT) for x in program.choose})
+    dims: tuple[Dim, ...] = ()
+    if c.family:
+        scope, dims = scope.with_index(c.family.index, c.family.dim), (c.family.dim,)
+    known = infer(block.rows[i][i], scope)
+    if known.is_matrix and c.family:
+        message = f"block ({i}, {i}) of '{c.name}' is {known.shape}, one for each '{c.family.index}'"
+        program.source.fail(span, message, "only blocks of one number have a multiplier in a family")
+    if dims + known.dims != d.dims:
+        sizes = " by ".join(map(str, dims + known.dims)) or "one"
+        stated = " by ".join(map(str, d.dims)) or "one"
+        message = (
+            f"block ({i}, {i}) of '{c.name}' has {sizes} multipliers, '{d.name}' is declared with {stated}"
+        )
+        program.source.fail(span, message)
+
+
 def _multiplier_fits(m: Multiplier, c: Constraint, program: Program, names: Names) -> None:
     d, span = m.declaration, m.span or m.declaration.span
+    if m.block is not None:
+        _block_fits(m, m.block, c, program, names)
+        return
     if c.relation.op in (">>", "<<"):
         message = f"'{c.name}' compares matrices; '{d.name}' would have to be a matrix"
         program.source.fail(span, message, "start from another constraint, or leave out 'from'")

@@ -14,7 +14,7 @@ from mmopt.language.balls import Ball
 from mmopt.language.rank import is_rank, rank_residual
 from mmopt.language.tree import Apply, Block, Constraint, Expr, Index, Name, Number, chain
 
-__all__ = ["ENTRYWISE", "Env", "evaluate", "evaluate_ball", "is_row", "violation"]
+__all__ = ["ENTRYWISE", "Env", "evaluate", "evaluate_ball", "is_row", "violation", "worst"]
 
 Env = Mapping[str, Any]
 
@@ -161,28 +161,42 @@ def violation(constraint: Constraint, env: Env) -> float:
     For ``>>`` it is the most negative eigenvalue of the difference, for a rank the first singular value
     beyond it.
     """
+    return max(worst(constraint, env)[0], 0.0)
+
+
+def worst(constraint: Constraint, env: Env) -> tuple[float, tuple[int, ...]]:
+    """The violation where it is largest, and where: the index of the family, then the entry.
+
+    A negative violation is what is to spare. Scalar and psd relations have no entry.
+    """
+    if constraint.family is None:
+        return _off(constraint, env)
+    found: tuple[float, tuple[int, ...]] = (-np.inf, ())
+    for index in range(constraint.family.dim.value(env)):
+        amount, entry = _off(constraint, {**env, constraint.family.index: index})
+        found = max(found, (amount, (index, *entry)), key=lambda pair: pair[0])
+    return found
+
+
+def _off(constraint: Constraint, env: Env) -> tuple[float, tuple[int, ...]]:
     relation = constraint.relation
     if is_rank(constraint):
         assert isinstance(relation.left, Apply)
         matrix = np.asarray(evaluate(relation.left.args[0], env), dtype=float)
         rank = int(evaluate(relation.right, env))
-        return rank_residual(matrix, rank) if np.isfinite(matrix).all() else float("inf")
-    worst = 0.0
-    sizes = range(constraint.family.dim.value(env)) if constraint.family else (None,)
-    for index in sizes:
-        inner = env if index is None or constraint.family is None else {**env, constraint.family.index: index}
-        left = np.asarray(evaluate(relation.left, inner), dtype=float)
-        right = np.asarray(evaluate(relation.right, inner), dtype=float)
-        if not (np.isfinite(left).all() and np.isfinite(right).all()):
-            return float("inf")
-        scale = max(float(np.abs(left).max(initial=0.0)), float(np.abs(right).max(initial=0.0)), 1e-300)
-        if relation.op in ("<<", ">>"):
-            gap = (left - right if relation.op == ">>" else right - left) * np.ones(left.shape)
-            amount = -float(numeric.eigh(gap)[0][0])
-        elif relation.op == "==":
-            amount = float(np.abs(left - right).max(initial=0.0))
-        else:
-            over = left - right if relation.op == "<=" else right - left
-            amount = float(np.max(over, initial=0.0))
-        worst = max(worst, amount / scale)
-    return worst
+        return (rank_residual(matrix, rank) if np.isfinite(matrix).all() else float("inf")), ()
+    left = np.asarray(evaluate(relation.left, env), dtype=float)
+    right = np.asarray(evaluate(relation.right, env), dtype=float)
+    if not (np.isfinite(left).all() and np.isfinite(right).all()):
+        return float("inf"), ()
+    scale = max(float(np.abs(left).max(initial=0.0)), float(np.abs(right).max(initial=0.0)), 1e-300)
+    if relation.op in ("<<", ">>"):
+        gap = (left - right if relation.op == ">>" else right - left) * np.ones(left.shape)
+        return -float(numeric.eigh(gap)[0][0]) / scale, ()
+    over = left - right if relation.op == "<=" else right - left
+    if relation.op == "==":
+        over = np.abs(over)
+    if over.size == 0:
+        return 0.0, ()
+    at = np.unravel_index(int(np.argmax(over)), over.shape)
+    return float(over[at]) / scale, tuple(int(i) for i in at)

@@ -14,7 +14,7 @@ from mmopt.language.atoms import ATOMS
 from mmopt.language.dims import Dim
 from mmopt.language.normal import normal, product
 from mmopt.language.source import Source
-from mmopt.language.tree import Apply, Block, Expr, Index, Name, Number, chain
+from mmopt.language.tree import Apply, Block, Expr, Index, Name, Number, chain, constant
 from mmopt.language.types import SCALAR, UNKNOWN, Curvature, RuleError, Type, column, matrix
 from mmopt.language.written import to_source
 
@@ -85,7 +85,7 @@ def _apply(expr: Apply, scope: Scope) -> Type:
         args = [column(dimension(expr.args[0], scope))]
     else:
         args = [infer(a, scope) for a in expr.args]
-    if expr.atom == "pow" and (exponent := _number(expr.args[1])) is not None:
+    if expr.atom == "pow" and (exponent := constant(expr.args[1])) is not None:
         options["exponent"] = exponent
     try:
         plain = atom.rule(args, options)
@@ -108,16 +108,6 @@ def _apply(expr: Apply, scope: Scope) -> Type:
         rows = Dim.of(f"?rows({to_source(expr)})")
         whole = replace(whole, dims=tuple(rows if d == UNKNOWN else d for d in whole.dims))
     return whole
-
-
-def _number(expr: Expr) -> float | None:
-    """The value of a number, perhaps with a minus before it."""
-    match expr:
-        case Number(value=value):
-            return value
-        case Apply(atom="neg", args=(Number(value=value),)):
-            return -value
-    return None
 
 
 def dimension(expr: Expr, scope: Scope) -> Dim:

@@ -21,7 +21,7 @@ from mmopt.language.tree import (
 )
 from mmopt.language.typeset import Style, print_expr, print_relation
 
-__all__ = ["typeset_latex", "typeset_text"]
+__all__ = ["program_lines", "typeset_latex", "typeset_text"]
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,14 @@ def typeset_text(program: Program | Checked) -> str:
         f"{line.label:<{left}}{line.formula:<{right if line.words else 0}}   {line.words}" for line in lines
     )
     return "\n".join(row.rstrip() for row in rows)
+
+
+def program_lines(program: Program | Checked, style: Style) -> list[tuple[str, str, str]]:
+    """Every line as (label of the first line of a section, formula, words beside it).
+
+    Raises :class:`~mmopt.errors.ProgramError` when the program does not check.
+    """
+    return [(line.label, line.formula, line.words) for line in _lines(program, style)]
 
 
 def _lines(program: Program | Checked, style: Style) -> Iterator[_Line]:

@@ -18,6 +18,7 @@ __all__ = [
     "diag",
     "factor",
     "fixed",
+    "groups",
     "inv",
     "nuclear",
     "pinv",
@@ -25,6 +26,7 @@ __all__ = [
     "rank",
     "root",
     "stack",
+    "support",
     "trace",
     "used_rows",
 ]
@@ -109,8 +111,9 @@ def nuclear(args: Sequence[Type], options: Options) -> Type:
 def polar(args: Sequence[Type], options: Options) -> Type:
     (a,) = args
     n = _square(a, "polar")
+    # The polar factor of a psd matrix is psd where that is invertible; otherwise it need not be.
     out = matrix(n, n)
-    return out if a.is_constant else out.broken("a polar factor of what is chosen")
+    return out if a.is_constant else out.broken("the polar factor of what is chosen")
 
 
 def rank(args: Sequence[Type], options: Options) -> Type:
@@ -135,6 +138,27 @@ def used_rows(args: Sequence[Type], options: Options) -> Type:
         raise RuleError(f"used_rows takes a matrix and a number per row, not {a.shape} and {b.shape}")
     out = matrix(UNKNOWN, a.dims[1])
     return out if a.is_constant and b.is_constant else out.broken("rows picked by what is chosen")
+
+
+def groups(kind: str) -> Rule:
+    """Rows of 0 and 1 that say which entries of a vector belong together."""
+
+    def rule(args: Sequence[Type], options: Options) -> Type:
+        a, b = args
+        if not a.is_vector or not b.is_scalar:
+            raise RuleError(f"{kind} takes a vector and a number, not {a.shape} and {b.shape}")
+        out = matrix(UNKNOWN, a.dims[0], sign=1)
+        return out if a.is_constant and b.is_constant else out.broken("groups of what is chosen")
+
+    return rule
+
+
+def support(args: Sequence[Type], options: Options) -> Type:
+    (a,) = args
+    if not a.is_vector:
+        raise RuleError(f"support needs a vector, this is {a.shape}")
+    out = column(a.dims[0], sign=1)
+    return out if a.is_constant else out.broken("a support of what is chosen")
 
 
 def fixed(kind: str) -> Rule:

@@ -14,17 +14,21 @@ __all__ = [
     "Array",
     "as_block",
     "block",
+    "consecutive",
     "diag",
     "eigh",
     "factor",
     "inv",
+    "leading",
     "logsumexp",
     "nuclear",
+    "pinv",
     "polar",
     "psd_floor",
     "root",
     "solve",
     "stack",
+    "support",
     "used_rows",
 ]
 
@@ -33,6 +37,8 @@ EPS = float(np.finfo(float).eps)
 # An eigenvalue of a psd variable is raised to this part of the largest before anything is
 # evaluated: the inverse then exists, and the change is charged to the objective.
 FLOOR = 1e-10
+# A multiplier of an interior-point method that is really zero is far below this part of the largest.
+CLEARLY = 1e-3
 
 
 def eigh(matrix: Array) -> tuple[Array, Array]:
@@ -81,6 +87,11 @@ def inv(matrix: Array) -> Array:
     return solve(matrix, np.eye(len(matrix)))
 
 
+def pinv(matrix: Array) -> Array:
+    """The pseudo-inverse; singular values count as zero as they do for strategies and workloads."""
+    return np.asarray(np.linalg.pinv(matrix, rcond=8 * max(matrix.shape) * EPS))
+
+
 def root(matrix: Array) -> Array:
     """The symmetric psd square root."""
     values, vectors = eigh(matrix)
@@ -97,6 +108,17 @@ def factor(matrix: Array) -> Array:
 def nuclear(matrix: Array) -> float:
     """Sum of the singular values."""
     return float(np.linalg.svd(matrix, compute_uv=False).sum())
+
+
+def polar(matrix: Array) -> Array:
+    """The orthogonal matrix nearest to a square one: U Vᵀ of its singular value decomposition.
+
+    Not a number everywhere when the matrix has entries that are not finite.
+    """
+    if not np.isfinite(matrix).all():
+        return np.full(matrix.shape, np.nan)
+    u, _, vt = np.linalg.svd(matrix)
+    return np.asarray(u @ vt)
 
 
 def psd_floor(matrix: Array) -> Array:
@@ -122,6 +144,23 @@ def used_rows(matrix: Array, amount: Array) -> Array:
     return np.asarray(matrix[amount > len(amount) * EPS * amount.max(initial=0.0)])
 
 
+def consecutive(entries: Array, size: float) -> Array:
+    """Membership (groups, entries) of groups of ``size`` consecutive entries; the last may be smaller."""
+    group = np.arange(len(entries)) // int(size)
+    return np.asarray(group == np.arange(group.max(initial=0) + 1)[:, None], dtype=float)
+
+
+def leading(entries: Array, count: float) -> Array:
+    """Membership of the first ``count`` entries, each alone, and of the others together."""
+    group = np.minimum(np.arange(len(entries)), int(count))
+    return np.asarray(group == np.arange(group.max(initial=0) + 1)[:, None], dtype=float)
+
+
+def support(entries: Array) -> Array:
+    """1 where an entry is above ``CLEARLY`` times the largest; none when no entry is positive."""
+    return np.asarray(entries > CLEARLY * max(float(entries.max(initial=0.0)), 0.0), dtype=float)
+
+
 def as_block(entry: Array, is_row: bool) -> Array:
     """A number, vector or matrix as it stands in a block matrix."""
     if entry.ndim == 0:
@@ -139,9 +178,3 @@ def block(rows: Sequence[Sequence[tuple[Array, bool]]]) -> Array:
 def logsumexp(a: Array, axis: int | None = None) -> Any:
     """The logarithm of the sum of the exponentials, of all entries or along an axis."""
     return scipy.special.logsumexp(a, axis=axis)
-
-
-def polar(matrix: Array) -> Array:
-    """The orthogonal factor U Vᵀ of a square matrix U S Vᵀ: the nearest orthogonal matrix."""
-    u, _, vt = np.linalg.svd(matrix)
-    return np.asarray(u @ vt)

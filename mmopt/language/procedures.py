@@ -14,7 +14,7 @@ from mmopt.language.sources import AXES
 from mmopt.language.tree import Declaration, Expr, Name, Repeat, Step, SubProgram
 from mmopt.language.types import SCALAR, Curvature, Type, matrix
 
-__all__ = ["START", "cells", "check_steps"]
+__all__ = ["START", "cells", "check_steps", "solved_programs"]
 
 # The argument of a step that names an earlier step, from whose point a smooth program starts.
 START = "start"
@@ -27,6 +27,17 @@ def cells(program: Program) -> Dim | None:
             if axis == "cell":
                 return dim
     return None
+
+
+def solved_programs(steps: Sequence[Step]) -> list[str]:
+    """The programs that the steps solve, in order, those inside blocks too."""
+    found: list[str] = []
+    for step in steps:
+        if isinstance(step, SubProgram):
+            found.append(step.program)
+        elif isinstance(step, Repeat):
+            found += solved_programs(step.steps)
+    return found
 
 
 def check_steps(program: Program, names: Names) -> None:
@@ -64,15 +75,15 @@ class _Steps:
         times = self.names.infer(loop.times)
         if not times.is_scalar:
             source.fail(loop.times.span, f"a number of times is a number, this is {times.shape}")
-        self.each(loop.steps)
-        if loop.settles and not any(isinstance(step, SubProgram) for step in loop.steps):
-            message = "'alternate' ends by the objective of its last step that solves, and none does"
-            source.fail(loop.span, message, "write 'repeat'")
-        if loop.until is not None:
+        if loop.until is not None:  # looked at before each round, so its names are known before the block
             for side in (loop.until.left, loop.until.right):
                 known = self.names.infer(side)
                 if not known.is_scalar:
                     source.fail(side.span, f"'until' compares two numbers, this is {known.shape}")
+        self.each(loop.steps)
+        if loop.settles and not any(isinstance(step, SubProgram) for step in loop.steps):
+            message = "'alternate' ends by the objective of its last step that solves, and none does"
+            source.fail(loop.span, message, "write 'repeat'")
 
     def solve(self, step: SubProgram) -> None:
         """``name = solve(program, Q=…)``: the program exists and has these givens, of these shapes."""
@@ -95,8 +106,8 @@ class _Steps:
 
     def arguments(self, step: SubProgram, solved: Program) -> dict[str, Type]:
         source = self.program.source
-        dims = {d.name: d.dims for d in solved.givens} | {p.name: () for p in solved.parameters}
-        kinds = {d.name: d.kind for d in solved.givens}
+        known_as = {d.name: d for d in _inputs(solved)}
+        dims = {p.name: () for p in solved.parameters} | {d.name: d.dims for d in known_as.values()}
         found: dict[str, Type] = {}
         for name, argument in step.arguments:
             if name == START:
@@ -107,7 +118,7 @@ class _Steps:
                 message = f"'{step.program}' has no given '{name}'"
                 source.fail(argument.span, message, suggest(name, dims))
             if len(known.dims) != len(dims[name]):
-                kind = kinds.get(name, "scalar")
+                kind = known_as[name].kind if name in known_as else "scalar"
                 message = f"the given '{name}' of '{step.program}' is a {kind}, this is {known.shape}"
                 source.fail(argument.span, message)
             found[name] = known
@@ -146,12 +157,17 @@ class _Steps:
         """The dimensions of the solved program in those of this one, as far as they are known."""
         sources = {d.source: d.dims for d in self.program.givens if d.source}
         out: dict[str, Dim] = {}
-        for d in solved.givens:
+        for d in _inputs(solved):
             dims = arguments[d.name].dims if d.name in arguments else sources.get(d.source, ())
             for inner, outer in zip(d.dims, dims, strict=False):
                 if len(inner.symbols) == 1 and inner == Dim.of(next(iter(inner.symbols))):
                     out.setdefault(next(iter(inner.symbols)), outer)
         return out
+
+
+def _inputs(program: Program) -> list[Declaration]:
+    """What can be passed to a program and has a declared shape."""
+    return [*program.givens, *(p.declared for p in program.parameters if p.declared is not None)]
 
 
 def _translate(dim: Dim, sizes: Mapping[str, Dim], unknown: str) -> Dim:

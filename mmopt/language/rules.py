@@ -162,6 +162,8 @@ def transpose(args: Sequence[Type], options: Options) -> Type:
 def power(args: Sequence[Type], options: Options) -> Type:
     """``a ** b`` with a constant exponent; the checker puts its value into ``options``."""
     a, b = args
+    if b.is_scalar and "exponent" not in options and a.is_constant and b.is_constant and not a.is_matrix:
+        return Type(a.dims, a.is_row, 1 if a.sign > 0 else 0)  # a parameter as exponent of what is given
     if not b.is_scalar or "exponent" not in options:
         raise RuleError("an exponent is a plain number", "for example x**2")
     exponent = options["exponent"]

@@ -116,12 +116,25 @@ def multipliers(text: Text) -> list[Multiplier]:
             found.append(Multiplier(declared))
         elif words[:2] != ["dual", "("]:
             found.append(Multiplier(declared, start=parse_expr(right, FUNCTIONS)))
-        elif len(words) == 4 and tokens[2].kind == "name":
+        elif len(words) in (4, 9) and tokens[2].kind == "name":
             span = right.span(tokens[2].start, tokens[2].end)
-            found.append(Multiplier(declared, plain(words[2]), span))
+            block = _diagonal_block(right, tokens[4:]) if len(words) == 9 else None
+            found.append(Multiplier(declared, plain(words[2]), span, block=block))
         else:
             right.fail("a multiplier starts from a constraint", hint="write: from dual(name)")
     return found
+
+
+def _diagonal_block(text: Text, tokens: list[Token]) -> int:
+    """The number i of ``[i, i]``."""
+    first, second = tokens[1], tokens[3]
+    if (
+        [t.text for t in tokens[::2]] != ["[", ",", "]"]
+        or first.text != second.text
+        or not first.text.isdigit()
+    ):
+        text.fail("a multiplier of a psd block is one of a diagonal block", hint="write: dual(name)[1, 1]")
+    return int(first.text)
 
 
 def start(text: Text) -> Start:

@@ -33,6 +33,7 @@ __all__ = [
     "SubProgram",
     "chain",
     "children",
+    "constant",
     "mentions",
     "names_in",
     "rewrite",
@@ -195,16 +196,22 @@ class Adoption:
 
 @dataclass(frozen=True, slots=True)
 class Multiplier:
-    """A multiplier of a certificate, started from a constraint's dual or from an expression of the point."""
+    """A multiplier of a certificate, started from a constraint's dual or from an expression of the point.
+
+    ``block`` is i for ``dual(name)[i, i]``: the diagonal block i of a psd block constraint.
+    """
 
     declaration: Declaration
     dual_of: str = ""
     span: Span | None = field(default=None, compare=False, repr=False)  # of the constraint's name
     start: Expr | None = None
+    block: int | None = None
 
     @property
     def key(self) -> str:
         """Under which name a solution keeps its value."""
+        if self.block is not None:
+            return f"{self.dual_of}[{self.block}, {self.block}]"
         return self.dual_of or self.declaration.name
 
 
@@ -254,6 +261,22 @@ def mentions(expr: Expr, name: str) -> bool:
 def names_in(expr: Expr) -> set[str]:
     """The names that occur in the expression."""
     return {node.id for node in walk(expr) if isinstance(node, Name)}
+
+
+def constant(expr: Expr) -> float | None:
+    """The value of an expression of numbers alone, such as ``-2`` or ``1/3``."""
+    match expr:
+        case Number(value=value):
+            return value
+        case Apply(atom="neg", args=(inner,)):
+            negated = constant(inner)
+            return None if negated is None else -negated
+        case Apply(atom="add" | "sub" | "mul" | "div" as atom, args=(left, right)):
+            a, b = constant(left), constant(right)
+            if a is None or b is None or (atom == "div" and b == 0):
+                return None
+            return {"add": a + b, "sub": a - b, "mul": a * b}[atom] if atom != "div" else a / b
+    return None
 
 
 def rewrite(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:

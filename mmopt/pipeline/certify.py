@@ -14,11 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmopt.compiler import Instance
-from mmopt.language import evaluate, evaluate_ball, violation
+from mmopt.language import evaluate, evaluate_ball
 from mmopt.language.numeric import FLOOR, psd_floor
 from mmopt.language.tree import Apply, Declaration, Expr
+from mmopt.pipeline.violations import violations
 
-__all__ = ["FEASIBLE", "Candidate", "bound_of", "candidate", "starts_from", "upper_value"]
+__all__ = [
+    "FEASIBLE",
+    "Candidate",
+    "bound_of",
+    "candidate",
+    "named_multipliers",
+    "scored",
+    "starts_from",
+    "upper_value",
+]
 
 Array = NDArray[np.float64]
 
@@ -73,8 +83,14 @@ def candidate(instance: Instance, values: Mapping[str, Array]) -> Candidate:
     with np.errstate(all="ignore"):
         for assignment in program.repair:
             env[assignment.name] = evaluate(assignment.expr, env)
-        names = [d.name for d in program.choose]
-        variables = {name: np.asarray(env[name], dtype=float) for name in names}
+    return scored(instance, {d.name: np.asarray(env[d.name], dtype=float) for d in program.choose}, before)
+
+
+def scored(instance: Instance, variables: Mapping[str, Array], before: float = 0.0) -> Candidate:
+    """Evaluate the program at a point as it is, nothing repaired."""
+    program = instance.program
+    env: dict[str, Any] = {**instance.env, **_plain(variables)}
+    with np.errstate(all="ignore"):
         finite = all(np.isfinite(v).all() for v in variables.values())
         after = _worst(instance, env) if finite else np.inf
         minimized = program.sense == "minimize"
@@ -92,21 +108,10 @@ def _plain(values: Mapping[str, Array]) -> dict[str, Any]:
 
 
 def _worst(instance: Instance, env: Mapping[str, Any]) -> float:
-    with np.errstate(all="ignore"):
-        try:
-            worst = max((violation(c, env) for c in instance.program.constraints), default=0.0)
-        except np.linalg.LinAlgError:
-            return float("inf")
-    for d in instance.program.choose:
-        value = np.asarray(env[d.name], dtype=float)
-        if d.kind == "psd" and np.isfinite(value).all():
-            eigenvalues = np.linalg.eigvalsh((value + value.T) / 2)
-            worst = max(worst, -float(eigenvalues[0]) / max(float(np.abs(eigenvalues).max()), 1e-300))
-        elif d.sign:
-            worst = max(
-                worst, -float(value.min(initial=0.0)) / max(float(np.abs(value).max(initial=0.0)), 1e-300)
-            )
-    return worst
+    try:
+        return max([0.0, *(v.amount for v in violations(instance, env))])
+    except np.linalg.LinAlgError:
+        return float("inf")
 
 
 def upper_value(expr: Expr, env: Mapping[str, Any]) -> float:
@@ -134,8 +139,8 @@ def bound_of(instance: Instance, multipliers: Mapping[str, Array]) -> float | No
     """The certificate at the multipliers (negative entries clipped where a sign is declared).
 
     A lower bound on what is minimized, rounded down; an upper bound on what is maximized, rounded up.
-    None without a certificate, and where the multipliers prove nothing (missing, all zero, not finite),
-    unless the objective is nonnegative by its form: then 0.
+    None without a certificate, and where the multipliers prove nothing (missing, not finite), unless the
+    objective is nonnegative by its form: then 0.
     """
     program = instance.program
     if program.certificate is None:
@@ -143,24 +148,33 @@ def bound_of(instance: Instance, multipliers: Mapping[str, Array]) -> float | No
     minimized = program.sense == "minimize"
     objective = instance.checked.objective
     nothing = 0.0 if minimized and objective is not None and objective.sign > 0 else None
-    env: dict[str, Any] = dict(instance.env)
-    sizes = instance.sizes()
-    for m in program.certificate.multipliers:
-        shape = tuple(dim.value(sizes) for dim in m.declaration.dims)
-        value = np.asarray(multipliers.get(m.key, np.zeros(shape)), dtype=float)
-        # One cell: a solver's multiplier is then a number or a 1 x 1 matrix.
-        if value.size != int(np.prod(shape)) or not np.isfinite(value).all():
-            return nothing
-        value = _promised(m.declaration, value.reshape(shape))
-        if not value.any():
-            return nothing
-        env[m.declaration.name] = value if value.ndim else float(value)
+    named = named_multipliers(instance, multipliers)
+    if len(named) < len(program.certificate.multipliers):
+        return nothing
+    env = {**instance.env, **named}
     with np.errstate(all="ignore"):
         ball = evaluate_ball(program.certificate.expr, env)
     bound = float(ball.lower if minimized else ball.upper)
     if not np.isfinite(bound):
         return nothing
     return bound if nothing is None else max(bound, nothing)
+
+
+def named_multipliers(instance: Instance, multipliers: Mapping[str, Array]) -> dict[str, Any]:
+    """The multipliers by the certificate's names, as declared; without what is missing or not finite."""
+    certificate = instance.program.certificate
+    sizes = instance.sizes()
+    named: dict[str, Any] = {}
+    for m in certificate.multipliers if certificate else ():
+        if m.key not in multipliers:
+            continue
+        shape = tuple(dim.value(sizes) for dim in m.declaration.dims)
+        value = np.asarray(multipliers[m.key], dtype=float)
+        # One cell: a solver's multiplier is then a number or a 1 x 1 matrix.
+        if value.size == int(np.prod(shape)) and np.isfinite(value).all():
+            value = _promised(m.declaration, value.reshape(shape))
+            named[m.declaration.name] = value if value.ndim else float(value)
+    return named
 
 
 def _promised(d: Declaration, value: Array) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -65,9 +65,9 @@ class _Run:
             raise OptionError(f"a block is repeated a whole number of times, not {times:g}", where=where)
         best = np.inf
         for _ in range(int(times)):
-            self.each(loop.steps)
             if loop.until is not None and self.holds(loop.until):
                 return
+            self.each(loop.steps)
             if loop.settles:
                 objective = self.everything[-1][1].objective
                 if objective >= best - SETTLED * abs(objective):
@@ -126,13 +126,13 @@ def solve_procedure(
     last = all_solved[-1]
     seconds = {name: sum(s.seconds[name] for s in all_solved) for name in ("compile", "solve")}
     starts = starts_from(instance, run.env)
-    bound = bound_of(instance, starts)
+    bound = bound_of(instance, starts) if program.certificate else _bound(program, all_solved)
     solution = assemble(
         instance,
         run.env,
         objective=objective,
         bound=bound,
-        status=replace(_status(all_solved), bound_valid=bound is not None),
+        status=_status(all_solved, bound),
         solver=(last.solver, last.solver_version),
         options=last.options,
         iterations=sum(s.iterations for s in all_solved),
@@ -155,14 +155,20 @@ def _numbered(solved: Sequence[tuple[str, Solution]]) -> list[tuple[str, Solutio
     return out
 
 
-def _status(steps: Sequence[Solution]) -> Status:
+def _bound(program: Program, solved: Sequence[Solution]) -> float | None:
+    """The best bound that a step has proved of the program named under 'bound'."""
+    found = [s.bound for s in solved if s.program == program.bound and s.bound is not None]
+    return max(found, default=None)
+
+
+def _status(steps: Sequence[Solution], bound: float | None) -> Status:
     """The status of the whole: the first step that did not end well speaks for all."""
-    well = ("gap reached", "closed form", "local optimum")
+    well = ("gap reached", "closed form", "local optimum", "rank reached")
     stop = next((s.status.stop for s in steps if not s.status.stop.startswith(well)), "")
     return Status(
         stop or "gap reached in every step",
         all(s.status.feasible for s in steps),
         max(s.status.violation for s in steps),
-        False,
+        bound is not None,
         steps[-1].status.raw,
     )

@@ -1,67 +1,173 @@
-"""Programs side by side: certificates, what the strategies cost, and why some were not solved."""
+"""Programs side by side: certificates, strategies, what they took, and why some were not solved."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from mmopt.pipeline import Outcome
-from mmopt.report.style import cell, figure, gap, new_table
+from mmopt.report.style import cell, figure, gap, memory, new_table
 
 if TYPE_CHECKING:
     from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
 
-__all__ = ["comparison_report"]
+__all__ = ["comparison_report", "in_groups"]
 
 
-def comparison_report(outcomes: Sequence[Outcome], formulations: dict[str, str] | None = None) -> Group:
-    """Two tables with a row per outcome, then footnotes.
+def comparison_report(outcomes: Sequence[Outcome]) -> Group:
+    """Three tables with a row for each outcome that was tried, then notes and what was left out.
 
-    ``formulations`` maps a program to the one that it is another formulation of; those stand together,
-    and must agree in objective and bound up to their gaps.
+    A program and its other formulations, which must agree in objective and bound up to their gaps, stand
+    together; so do the solvers and tolerances of one program.
     """
     from rich.console import Group
 
-    base = formulations or {}
-    ordered = sorted(outcomes, key=lambda o: (base.get(o.program) or o.program, bool(base.get(o.program))))
-    proofs = new_table(
-        "program", "solver", "objective", "bound", "gap", "status", right=("objective", "bound", "gap")
-    )
-    columns = ("error", "error bound", "rmse", "iter.", "compile", "solve")
-    costs = new_table("program", "solver", *columns, right=columns)
-    notes = []
-    for outcome in ordered:
-        head = (cell(outcome.program), cell(outcome.solver or "-"))
+    ordered = in_groups(outcomes)
+    tried = [o for o in ordered if o.was_tried]
+    notes: dict[str, list[str]] = {}
+    parts: list[object] = []
+    if tried:
+        parts = [_certificates(tried, outcomes, notes), "", _work(tried, outcomes)]
+    if any(o.solution for o in tried):
+        parts[1:1] = ["", _strategies(tried, outcomes)]
+    footer = [*_numbered(notes), *_left_out(ordered), *_legend(tried)]
+    lines = ["", *footer] if footer and tried else footer
+    return Group(*(cell(part) if isinstance(part, str) else part for part in [*parts, *lines]))  # type: ignore[arg-type]
+
+
+def in_groups(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """The outcomes of a program and its formulations together, in the order in which the first appears."""
+    bases = list(dict.fromkeys(o.formulation_of or o.program for o in outcomes))
+    names = list(dict.fromkeys(o.program for o in outcomes))
+
+    def place(o: Outcome) -> tuple[int, bool, int]:
+        return bases.index(o.formulation_of or o.program), bool(o.formulation_of), names.index(o.program)
+
+    return sorted(outcomes, key=place)
+
+
+def _certificates(
+    tried: Sequence[Outcome], outcomes: Sequence[Outcome], notes: dict[str, list[str]]
+) -> Table:
+    numbers = ("objective", "bound", "gap")
+    table = _new("Certificates", numbers, outcomes, "status")
+    for head, outcome in _heads(tried, outcomes):
         solution = outcome.solution
+        said = outcome.reason if solution is None else "; ".join(solution.warnings)
+        status = cell(outcome.stop)
+        if said:
+            notes.setdefault(said, []).append(_name(outcome, outcomes))
+            status.append(f" ({list(notes).index(said) + 1})")
         if solution is None:
-            notes.append(
-                f"{outcome.program}{f' with {outcome.solver}' * bool(outcome.solver)}: {outcome.problem}"
-            )
-            proofs.add_row(*head, "-", "-", "-", cell(f"not solved ({len(notes)})"))
+            table.add_row(*head, "-", "-", "-", status)
             continue
         bound = "no bound" if solution.bound is None else figure(solution.bound)
-        proofs.add_row(
-            *head, figure(solution.objective), bound, gap(solution.gap), cell(solution.status.stop)
-        )
-        costs.add_row(
-            *head,
-            figure(solution.error),
-            figure(solution.error_bound),
-            figure(solution.rmse, 4),
-            str(solution.iterations),
-            *(f"{solution.seconds[name]:.2f} s" for name in ("compile", "solve")),
-        )
-        if solution.value != solution.objective:
-            notes.append(
-                f"{outcome.program}: on the common scale of its formulations {figure(solution.value)}"
-            )
-        notes += [f"{outcome.program}: {warning}" for warning in solution.warnings]
-    footer = [f"({i}) {note}" for i, note in enumerate(notes, 1)]
-    footer += [f"{name} is another formulation of {of}" for name, of in base.items() if of]
-    if costs.row_count:
-        footer.append(
-            "error: total squared error at unit noise and sensitivity 1; error bound: over all strategies; "
-            "rmse: per query, unweighted"
-        )
-    below = [cell(text) for text in ("", *footer)]
-    return Group(proofs, cell(""), costs, *below) if costs.row_count else Group(proofs, *below)
+        table.add_row(*head, figure(solution.objective), bound, gap(solution.gap), status)
+    return table
+
+
+def _strategies(tried: Sequence[Outcome], outcomes: Sequence[Outcome]) -> Table:
+    scaled = _is_scaled(tried)
+    table = _new("Strategies", (*["value"] * scaled, "total error", "rmse"), outcomes)
+    for head, outcome in _heads([o for o in tried if o.solution], outcomes):
+        solution = outcome.solution
+        assert solution is not None
+        value = [figure(solution.value)] * scaled
+        table.add_row(*head, *value, figure(solution.error), figure(solution.rmse, 4))
+    return table
+
+
+def _work(tried: Sequence[Outcome], outcomes: Sequence[Outcome]) -> Table:
+    table = _new("Work", ("off by", "compile", "solve", "iter.", "memory"), outcomes)
+    for head, outcome in _heads(tried, outcomes):
+        solution = outcome.solution
+        size = "-" if outcome.memory is None else memory(outcome.memory)
+        if solution is None:
+            table.add_row(*head, "-", "-", "-", "-", size)
+            continue
+        seconds = [_seconds(solution.seconds[name]) for name in ("compile", "solve")]
+        table.add_row(*head, gap(solution.status.violation), *seconds, str(solution.iterations), size)
+    return table
+
+
+def _new(title: str, numbers: Sequence[str], outcomes: Sequence[Outcome], *words: str) -> Table:
+    table = new_table("program", "solver", *numbers, *words, right=numbers, title=title)
+    for column in table.columns[:2]:  # names are not cut either
+        column.no_wrap = True
+    return table
+
+
+def _heads(shown: Sequence[Outcome], outcomes: Sequence[Outcome]) -> list[tuple[list[Text], Outcome]]:
+    """The first two cells of each row: a program is named once, and stands below the one it restates."""
+    present = {o.program for o in shown}
+    rows: list[tuple[list[Text], Outcome]] = []
+    before = ""
+    for outcome in shown:
+        indent = "  " if outcome.formulation_of in present else ""
+        name = "" if outcome.program == before else f"{indent}{outcome.program}"
+        rows.append(([cell(name), cell(_solver(outcome, outcomes))], outcome))
+        before = outcome.program
+    return rows
+
+
+def _solver(outcome: Outcome, outcomes: Sequence[Outcome]) -> str:
+    """The solver, and the tolerance where several were asked for."""
+    several = len({o.tolerance for o in outcomes}) > 1
+    tolerance = "" if not several or outcome.tolerance is None else f" {_short(outcome.tolerance)}"
+    return (outcome.solver or "-") + tolerance
+
+
+def _short(tolerance: float) -> str:
+    text = f"{tolerance:.0e}"
+    return text if float(text) == tolerance else f"{tolerance:g}"
+
+
+def _name(outcome: Outcome, outcomes: Sequence[Outcome]) -> str:
+    solver = _solver(outcome, outcomes)
+    return outcome.program if solver == "-" else f"{outcome.program} with {solver}"
+
+
+def _numbered(notes: Mapping[str, Sequence[str]]) -> list[str]:
+    """A line for each remark, with those that it is about."""
+    return [f"({i}) {', '.join(names)}: {said}" for i, (said, names) in enumerate(notes.items(), 1)]
+
+
+def _left_out(ordered: Sequence[Outcome]) -> list[str]:
+    """A line for each reason, with the programs that have it."""
+    reasons: dict[str, dict[str, None]] = {}
+    for outcome in ordered:
+        if not outcome.was_tried:
+            reasons.setdefault(outcome.reason, {})[outcome.program] = None
+    lines = [f"{', '.join(names)}: {reason}" for reason, names in reasons.items()]
+    return [*(["Left out:"] if lines else []), *(f"  {line}" for line in lines)]
+
+
+def _legend(tried: Sequence[Outcome]) -> list[str]:
+    """What the words in the tables mean, as far as they occur."""
+    solutions = [o.solution for o in tried if o.solution is not None]
+    lines = []
+    present = {o.program for o in tried}
+    if any(o.formulation_of in present for o in tried):
+        lines.append("Indented: another formulation of the program above; both must agree up to their gaps.")
+    if solutions:
+        lowest = max(solution.error_bound for solution in solutions)
+        lines += [
+            "gap: objective / bound - 1, recomputed from the program file; solvers are not believed.",
+            "total error: squared, of all queries, at unit noise and sensitivity 1; no strategy of L2 "
+            f"sensitivity 1 has less than {figure(lowest)}. rmse: per query, unweighted.",
+            "off by: largest relative violation of a constraint by the solver's point, before its repair.",
+            "memory: the most that the process held above what it held at its start.",
+        ]
+    if _is_scaled(tried):
+        lines.insert(1, "value: the objective on the scale that all formulations of a program share.")
+    return ["", *lines] if lines else []
+
+
+def _is_scaled(tried: Sequence[Outcome]) -> bool:
+    return any(o.solution is not None and o.solution.value != o.solution.objective for o in tried)
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.2f} s" if seconds < 100 else f"{seconds:.0f} s"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,7 @@ class Handover:
     """Solver data of a lowered problem, as cvxpy's reductions give them."""
 
     lowered: Lowered
+    solver: str  # cvxpy's name
     data: Mapping[str, Any]
     chain: Any
     inverse: Any
@@ -30,7 +32,10 @@ class Handover:
     def named(self, raw: Any) -> tuple[dict[str, Array], dict[str, Array]]:
         """Variables and multipliers by the program's names, from a solver's raw solution."""
         solution = self.chain.invert(raw, self.inverse)
-        self.lowered.problem.unpack(solution)
+        # It stores the values, then evaluates its objective, which may not exist there; ours is evaluated
+        # elsewhere.
+        with suppress(np.linalg.LinAlgError):
+            self.lowered.problem.unpack(solution)
         return current(self.lowered)
 
 
@@ -48,6 +53,11 @@ def current(lowered: Lowered) -> tuple[dict[str, Array], dict[str, Array]]:
         values = [np.asarray(d, dtype=float) for d in duals]
         together = values[0] if len(values) == 1 else np.array(values)
         multipliers[name] = together * lowered.rows.get(name, 1.0)
+    for key, (name, first, end) in lowered.corners.items():
+        duals = [c.dual_value for c in lowered.constraints[name]]
+        if all(isinstance(d, np.ndarray) and d.ndim == 2 for d in duals):
+            blocks = np.array([d[first:end, first:end] for d in duals])
+            multipliers[key] = blocks[0] if len(duals) == 1 else blocks[:, 0, 0]
     return variables, multipliers
 
 
@@ -56,4 +66,4 @@ def hand_over(lowered: Lowered, solver: str) -> Handover:
     # solver_opts has to be passed: without it cvxpy 1.9.3 leaves out what invert needs. A quadratic
     # objective goes into cones like everything else; otherwise it would stand in data["P"].
     data, chain, inverse = lowered.problem.get_problem_data(solver, solver_opts={"use_quad_obj": False})
-    return Handover(lowered, data, chain, inverse)
+    return Handover(lowered, solver, data, chain, inverse)

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from mmopt.compiler import Lowered
-from mmopt.solvers.handover import current
+from mmopt.solvers.handover import current, hand_over
 from mmopt.solvers.options import Clock, Options, Point
 from mmopt.solvers.quiet import quiet_output
 
@@ -50,6 +50,8 @@ def points(solver: str, lowered: Lowered, options: Options, clock: Clock) -> Gen
     """Points of increasing accuracy. These solvers cannot be stopped between: limits hold between rounds."""
     import cvxpy
 
+    hand_over(lowered, solver)  # cvxpy keeps it for the runs below
+    clock.handed_over = clock.elapsed
     used = 0
     for number, factor in enumerate(ROUNDS):
         left = options.max_iterations - used if options.max_iterations else None

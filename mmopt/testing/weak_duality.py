@@ -140,7 +140,7 @@ def _instance(
         note = f"instance {number}: the program took none of {ATTEMPTS} random workloads ({drawn.message})"
         return replace(report, notes=(*report.notes, note))
     instance, workload, givens = drawn
-    chooses = bool(program.choose)  # a procedure has the points of its steps, and one result
+    chooses = program.klass != "procedure"  # its points are those of its steps, and it has one result
     values = [_random_point(rng, instance) for _ in range(POINTS if chooses else 0)]
     results: list[Candidate] = []
     multipliers = [_random_multipliers(rng, instance) for _ in range(MULTIPLIERS)]
@@ -260,6 +260,6 @@ def _by_name(instance: Instance) -> Instance:
     """The same instance with multipliers looked up by their own names, also those that come from no dual."""
     program = instance.program
     assert program.certificate is not None
-    named = tuple(replace(m, dual_of=m.declaration.name) for m in program.certificate.multipliers)
+    named = tuple(replace(m, dual_of="", start=None, block=None) for m in program.certificate.multipliers)
     changed = replace(program, certificate=replace(program.certificate, multipliers=named))
     return replace(instance, checked=replace(instance.checked, program=changed))

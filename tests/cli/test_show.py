@@ -105,3 +105,12 @@ def test_check_refuses(refused: Any) -> None:
     assert refused("check", "l2_strategy", "--cells") == (
         "error: --cells lists the cells of a workload file, and 'l2_strategy' is a program"
     )
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_show_wraps_long_formulas(run: Any, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    for name in program_names():
+        out = run("show", name).out
+        formulas = out[out.index("In formulas") : out.index("What is given")]
+        assert max(map(len, formulas.splitlines())) <= width

@@ -95,8 +95,8 @@ def test_givens(run: Any, files: Path, refused: Any) -> None:
         f"error: the given '{name}' is passed twice\n  keep one of them"
     )
     assert message(f"{name}=har") == (
-        f"error: the value 'har' of the given '{name}' is no number, no construction (haar, identity), "
-        "and no .npy or .csv file\n  did you mean 'haar'?"
+        f"error: the value 'har' of the given '{name}' is no number, no construction "
+        "(haar, hierarchy, identity), and no .npy or .csv file\n  did you mean 'haar'?"
     )
     assert message(f"{name}=no.csv") == f"error: there is no file 'no.csv' for the given '{name}'"
     assert message(f"{name}=empty.csv") == f"error: the file 'empty.csv' for the given '{name}' is empty"
@@ -213,3 +213,51 @@ def test_compare_where_nothing_can_be_solved(run: Any, files: Path) -> None:
 )
 def test_compare_refuses(refused: Any, options: list[str], message: str) -> None:
     assert refused("compare", "total.yaml", *options) == message
+
+
+OWN = """\
+program own
+title "Mine"
+source "A notebook"
+class convex
+given
+    W: matrix[r, n] = workload.root
+choose
+    X: psd[n, n]
+minimize
+    {objective}
+subject to
+    {line}
+strategy
+    factor(X) norm 2
+"""
+
+
+@pytest.mark.parametrize(
+    ("objective", "line", "message"),
+    [
+        (
+            "trace(W @ inv(X) @ W.T)",
+            "low: diag(X) >= 2\n    high: diag(X) <= 1",
+            "error: 'own' has no feasible point: 'low' (cell 'sex=F, age in [0, 18)') and 'high' "
+            "(cell 'sex=F, age in [0, 18)') cannot hold together\n  relax 'low' to at most 0.498 times ",
+        ),
+        (
+            "-trace(X)",
+            "low: diag(X) >= 1",
+            "error: 'own' is unbounded: nothing keeps 'X' from growing; every constraint holds on the way, ",
+        ),
+    ],
+    ids=["infeasible", "unbounded"],
+)
+def test_a_program_without_a_solution(
+    files: Path, refused: Any, objective: str, line: str, message: str
+) -> None:
+    (files / "own.program").write_text(OWN.format(objective=objective, line=line), encoding="utf-8")
+    assert refused("solve", "total.yaml", "--program", "own.program").startswith(message)
+
+
+def test_a_solve_that_stops_early_warns(run: Any, files: Path) -> None:
+    done = run("solve", "total.yaml", "--solver", "scs", "--max-iterations", "5", "--json")
+    (warning,) = json.loads(done.out)["warnings"]
+    assert done.status == 0 and warning.startswith("stopped at the iteration limit of 5: ")

@@ -9,7 +9,7 @@ from tolerances import ROUNDING
 
 from mmopt import Program, Workload
 from mmopt.compiler import bind, lower, scale
-from mmopt.compiler.units import SOURCE_UNITS, infer_units
+from mmopt.compiler.units import SOURCE_UNITS, first_disagreement, infer_units
 from mmopt.language import SOURCES, evaluate, program_names, violation
 
 CONVEX = [name for name in program_names() if Program.load(name).klass == "convex"]
@@ -55,7 +55,11 @@ def test_multipliers_come_back(name: str, rng: np.random.Generator) -> None:
         lowered = lower(one)
         lowered.problem.solve(solver="CLARABEL", tol_gap_rel=1e-9, tol_gap_abs=1e-9, tol_feas=1e-9)
         found.append(
-            {n: g[0].dual_value for n, g in lowered.constraints.items() if n in ("sensitivity", "privacy")}
+            {
+                n: g[0].dual_value
+                for n, g in lowered.constraints.items()
+                if n in ("sensitivity", "privacy") and n in scaling.multipliers
+            }
         )
     for constraint, plain in found[0].items():
         back = found[1][constraint] * scaling.multipliers[constraint]
@@ -92,17 +96,48 @@ def test_a_program_whose_units_disagree_is_left_alone() -> None:
     assert set(scaling.variables.values()) == set(scaling.multipliers.values()) == {1.0}
 
 
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        (("diag(X) <= 1", "diag(X) <= 1\n    off: X + W.T @ W << eye(n)"), "off"),
+        (("trace(W @ inv(X) @ W.T)", "trace((W + 1) @ inv(X) @ W.T)"), "objective"),
+        (("diag(X) <= 1", "diag(X) <= 1"), ""),
+    ],
+    ids=["a constraint", "the objective", "none"],
+)
+def test_the_line_that_disagrees_is_named(change: tuple[str, str], line: str) -> None:
+    text = Program.load("l2_strategy").text
+    program = Program.parse(text[: text.index("certificate")].replace(*change))
+    assert first_disagreement(program) == line
+    assert (infer_units(program) is None) == bool(line)
+
+
+# The objective's powers of the queries' and of the targets' scale, where they are not those of total error.
+POWERS = {
+    "fitness_budget": (2.0, -1.0),
+    "fitness_dual": (1.0, -0.5),
+    "fitness_for_use": (2.0, -1.0),
+    "fitness_level": (2.0, -1.0),
+    "fitness_lmi": (2.0, -1.0),
+    "fitness_penalty": (1.0, -0.5),
+    "weighted_l2": (2.0, -2.0),
+}
+
+
 @pytest.mark.parametrize("name", CONVEX)
 def test_units_predict_the_objective(name: str, rng: np.random.Generator) -> None:
     """The factor of the objective when queries and targets are scaled, against two scaled instances."""
     program = Program.load(name)
-    units = infer_units(program)
-    assert units is not None
     w = random_workload(rng)
+    instance = bind(program, w)
+    parameters = {p.name: float(instance.env[p.name]) for p in program.parameters if p.declared is None}
+    own = {p.name: {f"@{p.name}": 1.0} for p in program.parameters if p.declared is not None}
+    units = infer_units(instance.program, own, parameters)
+    assert units is not None
+    queries, targets = POWERS.get(name, (2.0, 0.0))
     for s, t in ((3.0, 1.0), (1.0, 0.2), (0.01, 40.0)):
         expected = units.factor(units.objective, {"queries": s, "targets": t})
-        by_hand = s**2 / t if name == "fitness_for_use" else s**2
-        assert expected == pytest.approx(by_hand, rel=ROUNDING)
+        assert expected == pytest.approx(s**queries * t**targets, rel=ROUNDING)
         other = Workload.from_matrix(s * w.queries, targets=t * w.targets)
         one, two = scale(bind(program, w))[1], scale(bind(program, other))[1]
         assert two.objective / one.objective == pytest.approx(expected, rel=1e-9)

@@ -16,6 +16,7 @@ from mmopt.language.sources import AXES, SOURCES
 from mmopt.language.statements import KINDS, RESERVED
 from mmopt.language.types import Curvature, Type
 
+ARGUMENT = re.compile(r"(?<=, )\w+(?==[^=])")
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|#.*|[^\W\d]\w*(?:\.[^\W\d]\w*)*')
 
 
@@ -47,7 +48,7 @@ def renamed(program: Program, seed: int) -> tuple[str, dict[str, str]]:
     own |= {c.family.index for c in program.constraints if c.family}
     rng = np.random.default_rng(seed)
     new = dict(zip(sorted(own), (f"z{i}_{'αxΣ'[i % 3]}" for i in rng.permutation(len(own))), strict=True))
-    keep = {*FUNCTIONS, *SECTIONS, *KINDS, *RESERVED, "from", "T", *program_names()}
+    keep = {*FUNCTIONS, *SECTIONS, *KINDS, *RESERVED, "from", "random", "strategy", "T", *program_names()}
 
     def change(match: re.Match[str]) -> str:
         word = match.group()
@@ -60,13 +61,9 @@ def renamed(program: Program, seed: int) -> tuple[str, dict[str, str]]:
     for line, own_names in bodies(program.text):
         changed = TOKEN.sub(change, line) if own_names else line
         # The givens of a program that a step calls keep their names.
-        lines.append(_with_givens_of(line, changed) if "solve(" in line else changed)
+        keys = iter(ARGUMENT.findall(line) if "solve(" in line else ())
+        lines.append(ARGUMENT.sub(lambda m, keys=keys: next(keys, m.group()), changed))
     return "\n".join(lines), new
-
-
-def _with_givens_of(line: str, changed: str) -> str:
-    kept = iter(re.findall(r"(\w+)=", line))
-    return re.sub(r"\w+=", lambda m: next(kept) + "=", changed)
 
 
 def shape_of(known: Type, new: dict[str, str]) -> tuple[object, ...]:

@@ -35,13 +35,39 @@ SECTIONS = [
     ),
     (
         "certificate «d»: vector[n] from dual(s)\n    sum(d)",
-        "a multiplier is a vector or a number, and >= 0",
+        "a multiplier is a number, a vector or a matrix, and >= 0",
         "write d: vector[n] >= 0",
     ),
     (
         "certificate d: vector[n] >= 0 from «s»\n    sum(d)",
+        "'s' is a constraint",
+        "write: from dual(s)",
+    ),
+    (
+        "certificate d: vector[n] >= 0 from «dual(s, t)»\n    sum(d)",
         "a multiplier starts from a constraint",
         "write: from dual(name)",
+    ),
+    (
+        "certificate d: vector[n] >= 0 from dual(«s»)[1, 1]\n    sum(d)",
+        "'s' has no blocks",
+        "write dual(name) without [ ]",
+    ),
+    (
+        "certificate d: vector[n] >= 0 from «dual(s)[0, 1]»\n    sum(d)",
+        "a multiplier of a psd block is one of a diagonal block",
+        "write: dual(name)[1, 1]",
+    ),
+    (
+        "certificate Y: matrix[n, n] from «X @ W.T»\n    1",
+        "'Y' is declared a matrix (n, n), its start is a matrix (n, m)",
+        "",
+    ),
+    ("certificate «s»: matrix[n, n] from X\n    1", "'s' is defined twice", "give one of them another name"),
+    (
+        "certificate Y: matrix[n, n] from X\n    trace(Y @ «X»)",
+        "'X' is not defined",
+        "a bound holds whatever is chosen, so it uses what is given",
     ),
     ("certificate d: vector[n] >= 0\n    «d»", "a bound is a number, this is a vector of length n", ""),
     ("«certificate» d: vector[n] >= 0", "a certificate ends with an expression, the bound", ""),
@@ -62,8 +88,8 @@ SECTIONS = [
         "call the multiplier mu, d or p",
     ),
     (
-        "certificate «d»: matrix[n, n] >= 0\n    1",
-        "a multiplier is a vector or a number, and >= 0",
+        "certificate «d»: psd[n, n]\n    1",
+        "a multiplier is a number, a vector or a matrix, and >= 0",
         "write d: vector[n] >= 0",
     ),
     (
@@ -76,11 +102,41 @@ SECTIONS = [
         "there is no program 'l2_strat' whose bound could hold",
         "did you mean 'l2_strategy'?",
     ),
-    ("value trace(«X»)", "'X' is not defined", "the value uses 'objective' and what is given"),
+    ("value «X»", "the value of a program is a number, this is a matrix (n, n)", ""),
     (
-        "let\n    a = trace(«X»)",
+        "require\n    trace(«X») >= 0",
         "'X' is not defined",
-        "'let' and 'require' use what is given, not what is chosen",
+        "'require' uses what is given, not what is chosen",
+    ),
+    (
+        "from strategy «A»: psd[n, n]\n    X = A",
+        "a strategy is a plain matrix",
+        "write: A: matrix[p, n]",
+    ),
+    (
+        "from strategy A: matrix[p, «m»]\n    X = A.T @ A",
+        "a strategy has a column per cell (n), 'A' has m",
+        "",
+    ),
+    (
+        "from strategy A: matrix[p, n]\n    «Y» = A",
+        "'Y' is not chosen; a point from a strategy changes what is chosen",
+        "known: X, u",
+    ),
+    (
+        "«from strategy» A: matrix[p, n]",
+        "'from strategy' says what the chosen variables are",
+        "for example X = A.T @ A, below it",
+    ),
+    (
+        "«from strategy»\n    X = W",
+        "'from strategy' begins with the strategy's name",
+        "write: from strategy A: matrix[p, n]",
+    ),
+    (
+        "«start»\n    random",
+        "section 'start' has no place in a program of class 'convex'",
+        "a search from several starts belongs to 'class smooth'",
     ),
     ("let\n    «W» = 3", "'W' is defined twice", "give one of them another name"),
     (
@@ -113,11 +169,15 @@ SECTIONS = [
     ("parameter\n    «n»: dim = 2", "'n' is a dimension already", "give it another name"),
     ("parameter\n    «q» = W", "a parameter is a number, this is a matrix (m, n)", "arrays are given"),
     ("require\n    W «>» 0", "'>' describes a set that is not closed", "write >="),
-    ("class «rank»", "class 'rank' is not one of those that this version solves", "known: convex, procedure"),
     (
-        "class «smooth»",
-        "class 'smooth' is not one of those that this version solves",
-        "known: convex, procedure",
+        "class «linear»",
+        "class 'linear' is not one of those that this version solves",
+        "known: convex, rank, smooth, closed form, procedure",
+    ),
+    (
+        "«class» rank",
+        "a program of class 'rank' has one rank constraint, this has 0",
+        "write: exact: rank(Z) == p",
     ),
     ("language «2»", "language '2' is not one that this version reads", "known: 1"),
     ("title «no quotes»", 'a text in quotes is expected: "…"', ""),

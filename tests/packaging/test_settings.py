@@ -76,7 +76,7 @@ def test_mypy_is_strict_and_excuses_only_named_third_parties() -> None:
 def test_every_library_that_mmopt_imports_is_declared() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    lines = project["dependencies"] + extras["solvers"]
+    lines = project["dependencies"] + extras["solvers"] + extras["chart"]
     declared = {re.split(r"[<>=\[]", line)[0] for line in lines}
     # Where the package is not called what the module is.
     modules = {"ibis-framework": "ibis", "ruamel.yaml": "ruamel", "sdpa-python": "sdpap"}

@@ -35,7 +35,8 @@ def test_shipped_certificates_hold(name: str, rng: np.random.Generator) -> None:
     klass = Program.load(name).klass
     assert report.instances == 8 and report.pairs > (100 if klass == "procedure" else 1000)
     # The solver's multipliers meet the solver's point: there is nothing between the two.
-    assert -1e-9 <= report.smallest_slack <= (1e-5 if klass == "convex" else 1.0)
+    assert report.smallest_slack >= -1e-9
+    assert report.smallest_slack <= 1e-5 or klass in ("closed form", "smooth")
 
 
 def test_the_report_in_words(rng: np.random.Generator) -> None:
@@ -177,8 +178,8 @@ def test_a_program_without_a_solution_is_noted() -> None:
     report = check_program(Program.parse(text), seed=4, instances=1)
     assert report.holds and report.pairs == 0
     assert report.notes == (
-        "instance 0: not solved, only random points ('l2_strategy' is infeasible, says clarabel "
-        "(PrimalInfeasible))",
+        "instance 0: not solved, only random points ('l2_strategy' has no feasible point: 'sensitivity' "
+        "(cell 0) and 'large' (cell 0) cannot hold together)",
         "instance 0: none of 6 points is feasible after the repair",
     )
 

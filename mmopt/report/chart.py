@@ -1,0 +1,191 @@
+"""The chart of a comparison: certified gap against seconds."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from mmopt.errors import OptionError, ResultError
+from mmopt.pipeline import Outcome
+from mmopt.report.comparison import in_groups
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+__all__ = ["Curve", "check_chart", "curves", "draw", "write_chart"]
+
+FORMATS = (".svg", ".png")
+# Okabe & Ito, which readers without red or green tell apart; their yellow is too pale for lines.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+DASHES = ("-", "--", ":", "-.")  # one for each time that the colours are used up
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+ASKED: Mapping[str, Any] = MappingProxyType({"color": "0.4", "linewidth": 1.0, "linestyle": (0, (1, 2))})
+FLOOR = 1e-16  # a gap of zero has no logarithm
+
+Curve = list[tuple[float, float]]
+
+
+def check_chart(path: Path) -> None:
+    """OptionError unless the file ends in .svg or .png and matplotlib is installed."""
+    if path.suffix.lower() not in FORMATS:
+        raise OptionError(f"a chart is written to an .svg or .png file, not to '{path}'")
+    if importlib.util.find_spec("matplotlib") is None:
+        raise OptionError("a chart needs matplotlib, which is not installed", hint="pip install mmopt[chart]")
+
+
+def write_chart(outcomes: Sequence[Outcome], path: Path, title: str = "") -> None:
+    """Draw into a file, whole or not at all.
+
+    Raises
+    ------
+    OptionError : as ``check_chart``.
+    ResultError : the file cannot be written.
+    """
+    check_chart(path)
+    import matplotlib
+
+    kind = path.suffix.lower().removeprefix(".")
+    picture = io.BytesIO()
+    with matplotlib.rc_context({"font.size": 9, "svg.fonttype": "path", "svg.hashsalt": "mmopt"}):
+        metadata = {"Date": None} if kind == "svg" else None  # the same picture is the same file
+        draw(outcomes, title).savefig(picture, format=kind, dpi=150, metadata=metadata)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        part.write_bytes(picture.getvalue())
+        os.replace(part, path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise ResultError(f"'{path}' cannot be written: {error.strerror}") from None
+
+
+def curves(outcome: Outcome) -> Curve:
+    """(seconds, gap) of its certified points, and of its solution if that has another gap."""
+    found = [
+        (point.seconds, max(point.gap, FLOOR))
+        for point in outcome.history
+        # Steps of a procedure solve other programs.
+        if point.program == outcome.program and point.gap is not None and math.isfinite(point.gap)
+    ]
+    last = None if outcome.solution is None else outcome.solution.gap
+    if last is not None and math.isfinite(last) and (not found or found[-1][1] != max(last, FLOOR)):
+        found.append((outcome.seconds, max(last, FLOOR)))
+    return found
+
+
+def draw(outcomes: Sequence[Outcome], title: str = "") -> Figure:
+    """The figure: a colour per program, a marker per solver, a line that falls from point to point.
+
+    A filled marker ends a run that reached the gap asked for; an open one any other.
+    """
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+    ordered = in_groups(outcomes)
+    drawn = [(outcome, curve) for outcome in ordered if (curve := curves(outcome))]
+    programs = _numbered(outcome.program for outcome, _ in drawn)
+    solvers = _numbered(outcome.solver for outcome, _ in drawn)
+    entries = len(programs) + len(solvers) + 6
+    figure = Figure(figsize=(8.0, max(4.5, 0.6 + 0.19 * entries)), layout="constrained")
+    axes = figure.add_subplot()
+    for outcome, curve in drawn:
+        _draw_run(axes, outcome, curve, programs[outcome.program], solvers[outcome.solver])
+    _dress(axes, title)
+    asked = sorted({_tolerance(outcome) for outcome, _ in drawn} - {0.0})
+    for tolerance in asked:
+        axes.axhline(tolerance, zorder=1, **ASKED)
+    handles: list[Line2D] = [Line2D([], [], linestyle="none", label="program")]
+    handles += [Line2D([], [], label=name, **_stroke(number)) for name, number in programs.items()]
+    handles += [Line2D([], [], linestyle="none", label=" "), Line2D([], [], linestyle="none", label="solver")]
+    handles += [_mark(MARKERS[number % len(MARKERS)], name, "0.3") for name, number in solvers.items()]
+    if not all(_has_reached(outcome, curve) for outcome, curve in drawn):
+        handles.append(_mark("o", "open: gap not reached", "white"))
+    if asked:
+        handles.append(Line2D([], [], label="gap asked for", **ASKED))
+    figure.legend(handles=handles, loc="outside right upper", frameon=False, fontsize=8)
+    missing = list(dict.fromkeys(o.program for o in ordered if o.program not in programs))
+    if missing:
+        _note_missing(figure, missing)
+    return figure
+
+
+def _draw_run(axes: Axes, outcome: Outcome, curve: Curve, program: int, solver: int) -> None:
+    seconds, gaps = zip(*curve, strict=True)
+    stroke = _stroke(program)
+    marker = MARKERS[solver % len(MARKERS)]
+    colour = stroke["color"]
+    axes.plot(seconds, gaps, drawstyle="steps-post", alpha=0.75, **stroke)
+    axes.plot(seconds[:-1], gaps[:-1], linestyle="none", marker=".", markersize=4, color=colour)
+    axes.plot(
+        seconds[-1:],
+        gaps[-1:],
+        linestyle="none",
+        marker=marker,
+        markersize=7,
+        markeredgecolor=colour,
+        markeredgewidth=1.4,
+        markerfacecolor=colour if _has_reached(outcome, curve) else "white",
+        zorder=3,
+    )
+
+
+def _dress(axes: Axes, title: str) -> None:
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.set_xlabel("seconds since the start, compiling included")
+    axes.set_ylabel("certified gap (objective / bound − 1)")
+    axes.set_title(title, loc="left", fontsize=10)
+    axes.grid(which="major", color="0.92", linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.margins(0.06)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+
+
+def _note_missing(figure: Figure, missing: Sequence[str]) -> None:
+    import textwrap
+
+    text = textwrap.fill(f"Without a certified gap: {', '.join(missing)}", 110)
+    figure.supxlabel(text, x=0.01, ha="left", fontsize=8, color="0.35")
+
+
+def _tolerance(outcome: Outcome) -> float:
+    """The gap asked for, or 0 when there is no solution that says."""
+    return 0.0 if outcome.solution is None else float(outcome.solution.options["tolerance"] or 0.0)
+
+
+def _has_reached(outcome: Outcome, curve: Curve) -> bool:
+    return curve[-1][1] <= _tolerance(outcome)
+
+
+def _numbered(names: Iterable[str]) -> dict[str, int]:
+    return {name: number for number, name in enumerate(dict.fromkeys(names))}
+
+
+def _stroke(number: int) -> dict[str, Any]:
+    dashes = DASHES[number // len(COLOURS) % len(DASHES)]
+    return {"color": COLOURS[number % len(COLOURS)], "linestyle": dashes, "linewidth": 1.4}
+
+
+def _mark(marker: str, label: str, face: str) -> Line2D:
+    from matplotlib.lines import Line2D
+
+    style: dict[str, Any] = {
+        "linestyle": "none",
+        "markersize": 7,
+        "markeredgecolor": "0.3",
+        "markeredgewidth": 1.4,
+    }
+    return Line2D([], [], marker=marker, label=label, markerfacecolor=face, **style)

@@ -1,0 +1,5 @@
+"""A program explained: facts first (plain frozen data), then text, LaTeX or HTML made of them."""
+
+from mmopt.report.explain.gather import Explanation, Step, explain
+
+__all__ = ["Explanation", "Step", "explain"]

@@ -1,0 +1,263 @@
+"""An explanation arranged: sections of paragraphs, tables and trees, the same for every output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from mmopt.report.explain.facts import Compiled, Formula, LineFacts, NodeFacts, Sentence, Solved, Statement
+from mmopt.report.explain.gather import Explanation
+from mmopt.report.sizes import Sizes, SolverSize
+from mmopt.report.style import counted, duration, figure, memory
+
+__all__ = [
+    "WHOLE",
+    "Block",
+    "Excerpt",
+    "Listing",
+    "Paragraph",
+    "Prose",
+    "Section",
+    "Table",
+    "Tree",
+    "arranged",
+]
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """Words with formulas between them; ``tone`` is "" or "strong" (a heading) or "loud" (a mistake)."""
+
+    words: Sentence
+    tone: str = ""
+
+
+@dataclass(frozen=True)
+class Prose:
+    """Text of the program file; indented lines stay as they are."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """A line of the program file with a caret below it."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Lines of a program: label, formula, words."""
+
+    lines: tuple[Statement, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells below a header; ``right`` are the positions of numbers."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[Sentence, ...], ...]
+    right: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True)
+class Tree:
+    """An expression with the types of all its nodes."""
+
+    node: NodeFacts
+
+
+Block = Paragraph | Prose | Excerpt | Listing | Table | Tree
+
+
+@dataclass(frozen=True)
+class Section:
+    """``level`` 1 for a part of the whole, more for what is inside."""
+
+    title: str
+    blocks: tuple[Block, ...]
+    level: int = 1
+
+
+# Columns of names and sizes: never broken, what is long gives way.
+WHOLE = ("line", "given", "from", "shape", "constraint", "solver", "cone", "quantity")
+LEGEND = (
+    "Each node has its shape, what is known of its sign, its curvature in what is chosen, and the rule that "
+    "gives it. 'convex ⪯' is curved in the order of psd matrices; without the mark a matrix is curved entry "
+    "by entry."
+)
+
+
+def arranged(e: Explanation) -> Iterator[Section]:
+    """The sections of an explanation, in the order in which one reads them."""
+    rows = [("program", e.name), ("source", e.cite), ("class", e.klass), ("formulation of", e.formulation_of)]
+    facts = Table(("", ""), tuple(((name,), (text,)) for name, text in rows if text))
+    yield Section(e.title or e.name, (facts, *((Prose(e.about),) if e.about else ())))
+    yield from _body(e, 1)
+
+
+def _body(e: Explanation, level: int) -> Iterator[Section]:
+    yield Section("The program", (Listing(e.statements),), level)
+    if e.lines:
+        yield Section(_curvature_title(e.lines), tuple(_curvature(e.lines)), level)
+    if e.repair:
+        yield Section("The repair", tuple(Paragraph(words) for words in e.repair), level)
+    bound: list[Paragraph | Prose] = []
+    if e.bound.formula is not None:
+        bound.append(Paragraph((e.bound.formula,)))
+    bound += [Paragraph(words) for words in e.bound.sentences]
+    if e.bound.proof:
+        bound += [Paragraph(("Proof",), "strong"), Prose(e.bound.proof)]
+    yield Section("What is proved", tuple(bound), level)
+    yield from _numbers(e, level)
+    for step in e.steps:
+        inner = step.explanation
+        yield Section(f"Step '{step.name}': {inner.name}", (Paragraph((inner.title,)),), level)
+        yield Section("Its program", (Listing(inner.statements),), level + 1)
+        yield from _numbers(inner, level + 1)
+
+
+def _numbers(e: Explanation, level: int) -> Iterator[Section]:
+    if e.compiled is not None:
+        yield from _compiled(e.compiled, level)
+    if e.solved is not None:
+        yield Section("At the solution", tuple(_solved(e.solved)), level)
+
+
+def _curvature_title(lines: tuple[LineFacts, ...]) -> str:
+    fit = all(_fits(n, w) for line in lines for n, w in zip(line.sides, line.wanted, strict=True))
+    return "Why it is convex" if fit and not any(line.blamed for line in lines) else "Curvature"
+
+
+def _curvature(lines: tuple[LineFacts, ...]) -> Iterator[Block]:
+    yield Paragraph((LEGEND,))
+    for line in lines:
+        yield Paragraph((f"{line.name}: ", line.formula), "strong")
+        sides = ("left side", "right side") if len(line.sides) > 1 else ("objective",)
+        for where, node, wanted in zip(sides, line.sides, line.wanted, strict=True):
+            shown: Sentence = () if node.parts else (node.formula, ", ")
+            words, tone = _verdict(node, wanted, line)
+            yield Paragraph((f"{where}: ", *shown, words), tone)
+            if node.parts:
+                yield Tree(node)
+        if line.blamed:
+            hint = f" ({line.blamed.hint})" if line.blamed.hint else ""
+            yield Paragraph((f"Not convex: {line.blamed.message}{hint}",), "loud")
+            if line.blamed.excerpt:
+                yield Excerpt(f"{line.blamed.where}\n{line.blamed.excerpt}")
+
+
+def _verdict(node: NodeFacts, wanted: str, line: LineFacts) -> tuple[str, str]:
+    """What a side is, against what it has to be; and the tone in which to say so."""
+    fits = _fits(node, wanted)
+    if fits and node.blamed:
+        order = "in the order of psd matrices" if node.order else "entry by entry"
+        return f"{node.curvature} {order}, which is not the order of the relation", "loud"
+    if not fits:  # what nobody is blamed for is a fact, not a mistake
+        return (f"{node.curvature}; it has to be {wanted}", "loud") if line.blamed else (node.curvature, "")
+    so = "" if node.curvature == wanted else f"so {wanted}, "
+    return f"{node.curvature}, {so}as it has to be", ""
+
+
+def _fits(node: NodeFacts, wanted: str) -> bool:
+    return node.curvature in ("constant", "affine", wanted)
+
+
+def _compiled(c: Compiled, level: int) -> Iterator[Section]:
+    dims = ", ".join(f"{name} = {size:,}" for name, size in c.dims)
+    givens = Table(
+        ("given", "from", "shape", "figures", "entries"),
+        tuple(
+            ((g.name,), (g.origin,), (g.shape,), (g.figures,), (g.preview,) if g.preview else ())
+            for g in c.givens
+        ),
+    )
+    yield Section(f"With the workload: {c.workload}", (Paragraph((f"Dimensions: {dims}.",)), givens), level)
+    if c.reductions:
+        yield Section("Reductions", tuple(Paragraph((text,)) for text in c.reductions), level)
+    if c.refusal or c.sizes is None:
+        yield Section("What is handed over", (Paragraph((f"{c.refusal}.",)),), level)
+        return
+    yield Section("Units", tuple(_units(c)), level)
+    handed = Table(
+        ("line", "in the program", "handed over as"),
+        tuple(((h.name,), (h.formula,), _joined(h.how)) for h in c.handed),
+    )
+    yield Section("What is handed over", (handed, *_cones(c, c.sizes)), level)
+    yield Section("Who can solve it", tuple(_solvers(c, c.sizes)), level)
+
+
+def _joined(sentences: tuple[Sentence, ...]) -> Sentence:
+    out: list[str | Formula] = []
+    for sentence in sentences:
+        out += [*(["; "] if out else []), *sentence]
+    return tuple(out)
+
+
+def _units(c: Compiled) -> Iterator[Block]:
+    if c.scaled is None:
+        yield Paragraph(("The lines of the program agree on no units, so it is solved as given, unscaled.",))
+        return
+    yield Paragraph(
+        (
+            "When all queries are multiplied by s and all targets by t, the optimum is multiplied as below. "
+            "The compiler uses this to hand over numbers near one, and multiplies back by the factor.",
+        )
+    )
+    rows = tuple(((s.name,), (s.power,), (figure(s.factor, 4),)) for s in c.scaled)
+    yield Table(("quantity", "multiplied by", "factor here"), rows, frozenset({2}))
+
+
+def _cones(c: Compiled, sizes: Sizes) -> Iterator[Block]:
+    rows = tuple(((k.kind,), (f"{k.size:,}",), (f"{k.count:,}",), (k.origin,)) for k in sizes.cones)
+    yield Table(("cone", "size", "count", "from"), rows, frozenset({1, 2}))
+    words = f"{counted(sizes.variables, 'unknown')}, those that the blocks add included."
+    if c.matrix is not None:
+        m = c.matrix
+        words += (
+            f" The constraint matrix for {m.solver}: {m.rows:,} × {m.columns:,} with {m.nonzeros:,} nonzeros"
+            f" ({m.nonzeros / max(m.rows * m.columns, 1):.2g} of all entries)."
+        )
+    elif c.matrix_words:
+        words += f" Constraint matrix: {c.matrix_words}."
+    yield Paragraph((words,))
+
+
+def _solvers(c: Compiled, sizes: Sizes) -> Iterator[Block]:
+    rows = tuple(_solver(s, sizes) for s in sizes.solvers)
+    yield Table(("solver", "memory", "time", "remark"), rows, frozenset({1, 2}))
+    yield Paragraph((f"{c.choice}.",), "loud" if sizes.refusal is not None else "")
+
+
+def _solver(s: SolverSize, sizes: Sizes) -> tuple[Sentence, ...]:
+    if s.missing:
+        return (s.name,), ("-",), ("-",), (f"lacks the {' and the '.join(s.missing)} cone",)
+    remarks = ["chosen"] * (s.name == sizes.chosen) + ["not installed"] * (not s.installed)
+    if s.memory > sizes.memory_limit:
+        remarks.append(f"over the limit of {memory(sizes.memory_limit)}")
+    return (s.name,), (memory(s.memory),), (f"≈ {duration(s.seconds)}",), (", ".join(remarks),)
+
+
+def _solved(solved: Solved) -> Iterator[Block]:
+    yield Table(("", ""), tuple(((name,), (text,)) for name, text in solved.rows))
+    if not solved.lines:
+        return
+    rows = []
+    for line in solved.lines:
+        tight = "-" if line.tight is None else f"{line.tight:,} of {line.count:,}"
+        slack = f"{line.zero:,} of {line.multipliers:,}" if line.multipliers else "-"
+        largest = "; ".join(f"{label}: {figure(value, 4)}" for label, value in line.largest)
+        words = "; ".join(filter(None, [largest, line.words]))
+        total = figure(line.total, 5) if line.multipliers else "-"
+        rows.append(((line.name,), (tight,), (total,), (slack,), (words,)))
+    yield Table(
+        ("constraint", "tight", "sum", "zero", "largest multipliers"), tuple(rows), frozenset({1, 2, 3})
+    )
+    yield Paragraph(
+        (
+            "A multiplier says how fast the optimum falls when its row is relaxed; where it is zero the row "
+            "could be left out, where the row is not tight it is zero.",
+        )
+    )

@@ -1,0 +1,193 @@
+"""``mmopt.explain``: everything there is to say of a program, with a workload and a solution if there are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mmopt.compiler import Instance, bind
+from mmopt.errors import ResultError
+from mmopt.language import Program, evaluate
+from mmopt.language.survey import Survey, survey
+from mmopt.language.tree import Assignment, Expr, Name, SubProgram, walk
+from mmopt.queries import Workload
+from mmopt.report.explain.compiled import compiled_facts
+from mmopt.report.explain.facts import (
+    BoundFacts,
+    Compiled,
+    LineFacts,
+    Sentence,
+    Solved,
+    Statement,
+    plain_data,
+)
+from mmopt.report.explain.reading import bound_facts, line_facts, repair_words, statements
+from mmopt.report.explain.solved import solved_facts
+from mmopt.results import Solution
+
+__all__ = ["Explanation", "Step", "explain"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A program that a procedure solves, in its place; ``explanation`` has what is known of it by then."""
+
+    name: str
+    explanation: Explanation
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A program explained: as written, and, with a workload, as compiled; with a solution, as solved.
+
+    ``print`` shows it as text; it shows as HTML in notebooks. ``text``, ``latex`` and ``html`` give whole
+    documents, ``summary`` plain data for JSON.
+    """
+
+    name: str
+    title: str
+    cite: str
+    klass: str
+    formulation_of: str
+    about: str
+    statements: tuple[Statement, ...]
+    lines: tuple[LineFacts, ...]
+    repair: tuple[Sentence, ...]
+    bound: BoundFacts
+    steps: tuple[Step, ...] = ()
+    compiled: Compiled | None = None
+    solved: Solved | None = None
+
+    def text(self, width: int = 100) -> str:
+        """Plain text, wrapped at so many columns."""
+        from mmopt.report.explain.text import as_text
+
+        return as_text(self, width)
+
+    def latex(self) -> str:
+        """A whole LaTeX document."""
+        from mmopt.report.explain.latex import as_latex
+
+        return as_latex(self)
+
+    def html(self) -> str:
+        """A whole HTML page in one piece: no scripts, nothing from elsewhere."""
+        from mmopt.report.explain.page import as_html
+
+        return as_html(self)
+
+    def summary(self) -> dict[str, Any]:
+        """One JSON object."""
+        return dict(plain_data(self))
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def _repr_html_(self) -> str:
+        from mmopt.report.explain.page import as_fragment
+
+        return as_fragment(self)
+
+
+def explain(
+    program: str | Path | Program,
+    workload: Workload | None = None,
+    givens: Mapping[str, Any] | None = None,
+    solution: Solution | None = None,
+) -> Explanation:
+    """Explain a program.
+
+    Parameters
+    ----------
+    program : a shipped name, a path, or a parsed Program. Its names and shapes have to fit; a line that
+        is not convex is shown with the node that is to blame.
+    workload : fills the givens in; then sizes, cones and forecasts are part of it.
+    givens : arrays by name, for givens without a source or in place of one.
+    solution : of this program; then multipliers and slack are part of it (slack with a workload only).
+
+    Raises
+    ------
+    ProgramError : names or shapes that do not fit.
+    OptionError, WorkloadError : the givens do not fit the program.
+    ResultError : the solution is one of another program or workload.
+    """
+    parsed = program if isinstance(program, Program) else Program.load(program)
+    surveyed = survey(parsed)
+    if solution is not None:
+        _belongs(solution, parsed, workload)
+        givens = {**solution.givens, **(givens or {})}
+    instance = None if workload is None else bind(surveyed.checked, workload, givens)
+    return _explained(surveyed, instance, solution)
+
+
+def _belongs(solution: Solution, program: Program, workload: Workload | None) -> None:
+    if solution.program_text != program.text:
+        if solution.program == program.name:
+            message = f"the solution is of another text of '{program.name}' than this one"
+        else:
+            message = f"the solution is of '{solution.program}', not of '{program.name}'"
+        raise ResultError(message, hint="explain the program that was solved, or solve this one")
+    if workload is not None and solution.workload_hash != workload.hash:
+        theirs, ours = solution.workload_hash[:12], workload.hash[:12]
+        message = f"the solution is for the workload {theirs}…, this one is {ours}…"
+        raise ResultError(message, hint="give the workload file that was solved")
+
+
+def _explained(surveyed: Survey, instance: Instance | None, solution: Solution | None) -> Explanation:
+    program = surveyed.checked.program
+    reductions = solution.reductions if solution else ()
+    compiled = None
+    if instance is not None:
+        compiled = compiled_facts(surveyed, instance, reductions)
+    return Explanation(
+        program.name,
+        program.title,
+        program.cite,
+        program.klass,
+        program.formulation_of,
+        program.about,
+        statements(surveyed.checked),
+        line_facts(surveyed),
+        repair_words(program),
+        bound_facts(surveyed.checked),
+        _steps(program, instance, solution),
+        compiled,
+        solved_facts(surveyed.checked, solution, instance) if solution else None,
+    )
+
+
+def _steps(program: Program, instance: Instance | None, solution: Solution | None) -> tuple[Step, ...]:
+    """The programs of the steps; with numbers as far as they are known before it (or from the solution)."""
+    env: dict[str, Any] = dict(instance.env) if instance else {}
+    out = []
+    for step in program.steps:
+        if isinstance(step, Assignment):
+            if instance and _names(step.expr) <= set(env):
+                env[step.name] = evaluate(step.expr, env)
+        elif isinstance(step, SubProgram):
+            found = solution.steps.get(step.name) if solution else None
+            out.append(Step(step.name, _step(step, instance, env, found)))
+            if found is not None:
+                env[f"{step.name}.strategy"] = np.asarray(found.strategy.matrix)
+                env[f"{step.name}.objective"] = found.objective
+    return tuple(out)
+
+
+def _step(
+    step: SubProgram, instance: Instance | None, env: Mapping[str, Any], solution: Solution | None
+) -> Explanation:
+    """The program of a step, with numbers when those of its arguments are known."""
+    surveyed = survey(Program.load(step.program))
+    inner = None
+    if instance and all(_names(expr) <= set(env) for _, expr in step.arguments):
+        arguments = {name: evaluate(expr, env) for name, expr in step.arguments}
+        inner = bind(surveyed.checked, instance.workload, arguments)
+    return _explained(surveyed, inner, solution)
+
+
+def _names(expr: Expr) -> set[str]:
+    return {e.id for e in walk(expr) if isinstance(e, Name)}

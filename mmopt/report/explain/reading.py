@@ -1,0 +1,144 @@
+"""What a program says by itself: its lines typeset, the curvature of every node, its bound in words."""
+
+from __future__ import annotations
+
+from mmopt.language import Checked, Program
+from mmopt.language.describe import Node, line_scope
+from mmopt.language.infer import Scope
+from mmopt.language.layout import program_lines
+from mmopt.language.survey import LineSurvey, Survey
+from mmopt.report.explain.facts import (
+    Blamed,
+    BoundFacts,
+    Formula,
+    LineFacts,
+    NodeFacts,
+    Sentence,
+    Statement,
+)
+from mmopt.report.explain.formulas import formula_of, name_of, relation_of, shape_of, shortened, sign_of
+
+__all__ = ["bound_facts", "line_facts", "repair_words", "statements"]
+
+
+def statements(checked: Checked) -> tuple[Statement, ...]:
+    """The typeset program, line by line."""
+    plain, latex = program_lines(checked, "plain"), program_lines(checked, "latex")
+    return tuple(
+        Statement(label, Formula(text, formula), words)
+        for (label, text, words), (_, formula, _) in zip(plain, latex, strict=True)
+    )
+
+
+def line_facts(surveyed: Survey) -> tuple[LineFacts, ...]:
+    """The objective and every constraint, with the tree of each side."""
+    return tuple(_line(surveyed.checked, line) for line in surveyed.lines)
+
+
+def _line(checked: Checked, line: LineSurvey) -> LineFacts:
+    c = line.constraint
+    scope = line_scope(checked, c.family if c else None)
+    if c is None:
+        formula = formula_of(line.sides[0].expr, scope)
+    else:
+        formula = relation_of(c.relation, scope)
+        if c.family:
+            index, dim = name_of(c.family.index), str(c.family.dim)
+            formula = Formula(
+                f"{formula.plain}   ∀ {index.plain} ∈ [{dim}]",
+                rf"{formula.latex} \quad \forall {index.latex} \in [{dim}]",
+            )
+    sides = tuple(_node(side, scope, line.blamed) for side in line.sides)
+    return LineFacts(line.name or checked.program.sense, formula, sides, line.wanted, _blamed(line))
+
+
+def _blamed(line: LineSurvey) -> Blamed | None:
+    if line.fault is None:
+        return None
+    where = line.fault.where
+    place, excerpt = (str(where), where.excerpt()) if where else ("", "")
+    return Blamed(line.fault.message, place, excerpt, line.fault.hint)
+
+
+def _node(node: Node, scope: Scope, blamed: Node | None) -> NodeFacts:
+    known = node.known
+    return NodeFacts(
+        formula_of(node.expr, scope),
+        shortened(node.expr, scope),
+        shape_of(known),
+        sign_of(known),
+        known.curvature.value,
+        "psd" if known.loewner else "",
+        node.rule,
+        node is blamed,
+        tuple(_node(part, scope, blamed) for part in node.parts),
+    )
+
+
+def repair_words(program: Program) -> tuple[Sentence, ...]:
+    """What happens to a solver's point before anything is claimed of it."""
+    if not program.choose:
+        return ()
+    after = (
+        "Constraints and objective are then evaluated again at the point that results, with the program file "
+        "as the specification; the solver's own word counts for nothing."
+    )
+    if not program.repair:
+        first = (
+            "A solver's point is nearly feasible. There is no 'repair': what is declared symmetric, psd or "
+            "of one sign is made so, and a point that still misses a constraint is refused."
+        )
+        return (first,), (after,)
+    names: list[str | Formula] = []
+    for name in dict.fromkeys(a.name for a in program.repair):
+        names += [", " if names else "", name_of(name)]
+    return (
+        ("A solver's point is nearly feasible. The repair changes ", *names, ", in the order above."),
+        (after,),
+    )
+
+
+def bound_facts(checked: Checked) -> BoundFacts:
+    """The bound and what it says."""
+    return BoundFacts(*_bound(checked), checked.program.proof)
+
+
+def _bound(checked: Checked) -> tuple[Formula | None, tuple[Sentence, ...]]:
+    program, certificate = checked.program, checked.program.certificate
+    if certificate is None:
+        if program.bound:
+            words = (
+                f"The lower bound of {program.bound} holds: it is one on total error over all strategies, "
+                "and so over those that this program can return."
+            )
+        else:
+            words = (
+                "No bound is stated. The objective is what was reached; nothing is proved of what is missed."
+            )
+        return None, ((words,),)
+    formula = formula_of(certificate.expr, checked.scope)
+    feasible = "at most" if program.sense == "minimize" else "at least"
+    names = [name_of(m.declaration.name) for m in certificate.multipliers]
+    quantified = Formula(
+        f"{', '.join(n.plain for n in names)} ≥ 0", rf"{', '.join(n.latex for n in names)} \ge 0"
+    )
+    sentences: list[Sentence] = [
+        (
+            "Whatever ",
+            quantified,
+            f" is put in, this number is {feasible} the objective of every feasible point. So each choice "
+            "proves a bound on the optimum, whoever made it and however badly.",
+        )
+    ]
+    for m, name in zip(certificate.multipliers, names, strict=True):
+        size = f"a vector of length {m.declaration.dims[0]}" if m.declaration.dims else "a number"
+        start = f"starts from the solver's multiplier of '{m.dual_of}'" if m.dual_of else "has no start"
+        sentences.append((name, f", {size}, {start}."))
+    ratio = "objective / bound − 1" if program.sense == "minimize" else "bound / objective − 1"
+    sentences.append(
+        (
+            "Negative entries are set to 0 first; all zero proves nothing. The objective is rounded to its "
+            f"worse side and so is the bound, so the gap, {ratio}, holds in floating point.",
+        )
+    )
+    return formula, tuple(sentences)

@@ -1,0 +1,443 @@
+"""Explanations of programs: what is said is what is checked, compiled and handed over."""
+
+from __future__ import annotations
+
+import json
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import mmopt
+from mmopt import Explanation, Program, Solution, Workload, explain
+from mmopt.compiler import bind, cones, lower, scale, variables
+from mmopt.errors import OptionError, ProgramError, ResultError
+from mmopt.language import check, program_names
+from mmopt.report.explain.facts import Compiled, NodeFacts
+from tests.cases import named, with_targets
+
+BAD = """program bad
+title "100% of a_mistake & {more}"
+given
+    W: matrix[m, n] = workload.matrix   "rows #1 to $m"
+choose
+    X: psd[n, n]
+    u: vector[n] >= 0
+minimize
+    trace(W @ inv(X) @ W.T) - sum(u**2)
+subject to
+    sensitivity: diag(X) <= 1
+strategy
+    factor(X) norm 2
+"""
+CONVEX = [name for name in program_names() if Program.load(name).klass == "convex"]
+
+
+@pytest.fixture(scope="module")
+def workload() -> Workload:
+    return named("prefix")
+
+
+@pytest.fixture(scope="module")
+def solutions(workload: Workload) -> dict[str, Solution]:
+    names = ("fitness_for_use", "l2_strategy_lmi", "eigen_design")
+    return {name: mmopt.solve(workload, name) for name in names}
+
+
+def compiled(e: Explanation) -> Compiled:
+    assert e.compiled is not None
+    return e.compiled
+
+
+# -- the formats -------------------------------------------------------------------------------------
+
+
+class Page(HTMLParser):
+    """Reads a page: every element closed, none that loads anything."""
+
+    VOID = ("meta", "br", "hr", "mspace")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.add(tag)
+        assert not {name for name, _ in attrs} & {"src", "href", "onclick", "action"}
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.add(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def read_page(text: str) -> Page:
+    page = Page()
+    page.feed(text)
+    page.close()
+    assert not page.open
+    assert not page.seen & {"script", "link", "img", "iframe"}
+    assert "http" not in text and "@import" not in text and "url(" not in text
+    for formula in re.findall(r"<math.*?</math>", text):
+        ET.fromstring(formula)
+    return page
+
+
+def read_latex(text: str) -> None:
+    """Braces and environments in pairs, nothing special left raw, every formula closed in its own line."""
+    assert text.isascii() or not re.search(r"[^\x00-\u017f]", text)
+    depth = 0
+    for char in re.sub(r"\\.", "", text):
+        depth += (char == "{") - (char == "}")
+        assert depth >= 0
+    assert depth == 0
+    stack: list[str] = []
+    for kind, name in re.findall(r"\\(begin|end)\{(\w+)\}", text):
+        if kind == "begin":
+            stack.append(name)
+        else:
+            assert stack.pop() == name
+    assert not stack
+    words = re.sub(r"\\[#$%&_{}]", "", text)
+    words = re.sub(r"\$[^$]*\$|\\\[.*?\\\]|\\ensuremath\{[^}]*\}|\\begin\{longtable\}.*", "", words)
+    body = words.partition(r"\begin{document}")[2]
+    assert not re.search(r"[#$%^_]", body), re.findall(r".{20}[#$%^_].{20}", body)
+    for line in text.splitlines():
+        assert len(re.findall(r"(?<!\\)\$", line)) % 2 == 0, line
+
+
+@pytest.mark.parametrize("with_numbers", [False, True], ids=["alone", "with a workload"])
+@pytest.mark.parametrize("name", program_names())
+def test_every_program_in_every_format(name: str, with_numbers: bool, workload: Workload) -> None:
+    e = explain(name, workload if with_numbers else None)
+    page = read_page(e.html())
+    assert {"math", "details"} <= page.seen or Program.load(name).klass == "procedure"
+    read_page(e._repr_html_())
+    read_latex(e.latex())
+    for width in (80, 120):
+        text = e.text(width)
+        assert max(map(len, text.splitlines())) <= width
+        assert e.title in " ".join(text.split())
+    assert str(e) == e.text()
+    assert json.loads(json.dumps(e.summary(), allow_nan=False))["name"] == name
+    assert (e.compiled is not None) == with_numbers
+
+
+@pytest.mark.parametrize("name", ["fitness_for_use", "l2_strategy_lmi", "eigen_design"])
+def test_solutions_in_every_format(name: str, workload: Workload, solutions: dict[str, Solution]) -> None:
+    e = explain(name, workload, solution=solutions[name])
+    read_page(e.html())
+    read_latex(e.latex())
+    assert "At the solution" in e.text() and f"{solutions[name].objective:.10g}" in e.text()
+    json.dumps(e.summary(), allow_nan=False)
+
+
+def test_texts_are_escaped() -> None:
+    e = explain(Program.parse(BAD.replace("a_mistake", "<b>Ω ≤ ℵ</b>")))
+    read_page(e.html())
+    assert "&lt;b&gt;Ω ≤ ℵ&lt;/b&gt;" in e.html()
+    latex = e.latex()
+    assert r"100\% of <b>\ensuremath{\Omega} \ensuremath{\le} [U+2135]</b> \& \{more\}" in latex
+    assert r"rows \#1 to \$m" in latex
+
+
+# -- what is said of the program ---------------------------------------------------------------------
+
+
+def walk(node: NodeFacts) -> Iterator[NodeFacts]:
+    yield node
+    for part in node.parts:
+        yield from walk(part)
+
+
+@pytest.mark.parametrize("name", CONVEX)
+def test_lines_are_those_of_the_program(name: str) -> None:
+    program = Program.load(name)
+    checked, e = check(program), explain(name)
+    assert [line.name for line in e.lines] == [program.sense, *(c.name for c in program.constraints)]
+    for line in e.lines[1:]:
+        found = [side.curvature for side in line.sides]
+        assert found == [known.curvature.value for known in checked.constraints[line.name]]
+    assert not any(node.blamed for line in e.lines for side in line.sides for node in walk(side))
+    assert all(proof in e.text(10_000) for proof in program.proof.split("\n")[:1])
+
+
+def test_a_program_that_is_not_convex() -> None:
+    e = explain(Program.parse(BAD, "bad.program"), Workload.from_matrix(np.eye(3)))
+    objective = e.lines[0]
+    assert objective.blamed is not None and e.lines[1].blamed is None
+    assert objective.blamed.where == "bad.program:9:5"
+    nodes = list(walk(objective.sides[0]))
+    assert [node.formula.plain for node in nodes if node.blamed] == ["tr(W X⁻¹ Wᵀ) − sum(u²)"]
+    text = e.text()
+    assert "<-- HERE: a sum of a convex and a concave part" in text
+    caret = "    " + "^" * len("trace(W @ inv(X) @ W.T) - sum(u**2)")
+    assert f"\n        trace(W @ inv(X) @ W.T) - sum(u**2)\n    {caret}\n" in text
+    assert compiled(e).refusal == "Not compiled: 'minimize' cannot be handed to a convex solver"
+    assert compiled(e).sizes is None and compiled(e).givens
+    assert '<li class="blamed">' in e.html()
+    read_latex(e.latex())
+
+
+def test_convex_in_another_order() -> None:
+    text = BAD.replace(" - sum(u**2)", "").replace("diag(X) <= 1", "inv(X) <= 1")
+    words = " ".join(explain(Program.parse(text)).text().split())
+    assert "left side: convex in the order of psd matrices, which is not the order of the relation" in words
+    assert "it is convex as a whole, not entry by entry" in words and "Curvature" in words
+
+
+def test_what_nobody_is_blamed_for_is_no_mistake() -> None:
+    e = explain(Program.parse(BAD))
+    words = replace(e, lines=(replace(e.lines[0], blamed=None),)).text()
+    assert "\nobjective: neither convex nor concave\n" in words
+    assert "has to be" not in words and "Not convex" not in words and "Curvature\n" in words
+
+
+def test_names_and_shapes_are_refused() -> None:
+    with pytest.raises(ProgramError, match="'V' is not defined"):
+        explain(Program.parse(BAD.replace("inv(X) @ W.T", "inv(X) @ V.T")))
+
+
+# -- what is said of the compiled problem ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", CONVEX)
+def test_sizes_are_those_of_the_compiler(name: str, workload: Workload) -> None:
+    c = compiled(explain(name, workload))
+    instance = bind(Program.load(name), workload)
+    assert dict(c.dims) == instance.sizes()
+    assert c.sizes is not None and c.sizes.chosen == "clarabel"
+    assert list(c.sizes.cones) == cones(instance.checked, instance.sizes())
+    assert c.sizes.variables == variables(instance.checked, instance.sizes())
+    data = lower(scale(instance)[0]).problem.get_problem_data("CLARABEL")[0]["A"]
+    assert c.matrix is not None and c.matrix_words == ""
+    assert (c.matrix.rows, c.matrix.columns, c.matrix.nonzeros) == (*data.shape, data.nnz)
+    named_lines = [h.name for h in c.handed]
+    assert [line.name for line in explain(name).lines] == named_lines[: 1 + len(instance.program.constraints)]
+
+
+def how(e: Explanation, name: str) -> str:
+    """What a line is handed over as, in plain text."""
+    (found,) = [h for h in compiled(e).handed if h.name == name]
+    return " | ".join("".join(p if isinstance(p, str) else p.plain for p in words) for words in found.how)
+
+
+def test_how_lines_are_handed_over(workload: Workload) -> None:
+    e = explain("fitness_for_use", workload)
+    assert how(e, "privacy") == (
+        "Σ⁻¹ replaced by Y with one psd block [Y, I; I, Σ] ⪰ 0 | "
+        "all 8 as one vector inequality: diag(Bᵀ Σ⁻¹ B) ≤ α"
+    )
+    assert how(e, "accuracy") == "all 8 as one vector inequality: diag(L Σ Lᵀ) ≤ c"
+    assert how(e, "Sigma") == "psd follows from a block in which it stands: no cone of its own"
+    e = explain("l2_strategy_lmi", workload)
+    assert how(e, "lmi") == "8 psd blocks of size 9, one for each j in m"
+    e = explain("l2_strategy", workload)
+    assert how(e, "minimize") == "the trace of an inverse as tr(T) with one psd block [X, M; Mᵀ, T] ⪰ 0"
+    e = explain("query_weighting", workload)
+    assert how(e, "inverse") == (
+        "8 second-order cones of size 3 for 2 × 2 blocks: [a, b; b, c] ⪰ 0 says ‖(2b, a − c)‖ ≤ a + c"
+    )
+    assert how(e, "u") == "nonnegative, entry by entry"
+
+
+OWN = """program own
+given
+    W: matrix[m, n] = workload.matrix
+    k: scalar > 0
+choose
+    X: psd[n, n]
+    S: symmetric[n, n]
+    t: scalar
+minimize
+    trace(X) + max(diag(inv(X))) + t**2 - trace(root(X))
+subject to
+    again: diag(inv(X)) <= k
+    each:  X[i, i] + sum(W[0, :] @ X) <= 10   for i in n
+    whole: S >> eye(n)
+    same:  S == X
+strategy
+    factor(X) norm 2
+"""
+
+
+def test_blocks_that_are_shared() -> None:
+    e = explain(Program.parse(OWN), Workload.from_matrix(np.tri(3)), {"k": 5.0})
+    assert how(e, "minimize") == (
+        "X⁻¹ replaced by Y with one psd block [Y, I; I, X] ⪰ 0 | X^½ replaced by S with one psd block "
+        "[X, S; S, I] ⪰ 0 | max, pow with the variables and cones that cvxpy adds"
+    )
+    assert how(e, "again") == "X⁻¹ by the block of 'minimize' | as it stands"
+    assert how(e, "each") == "3 by themselves, one for each i in n"
+    assert how(e, "whole") == "1 psd block of size 3"
+    assert how(e, "same") == "linear, as it stands"
+    assert how(e, "S") == "one unknown for each pair of entries that are the same"
+    given = {g.name.plain: g for g in compiled(e).givens}
+    assert (given["k"].origin, given["k"].figures) == ("passed by you", "5")
+
+
+def test_givens_and_units() -> None:
+    e = explain("fitness_for_use", with_targets(np.tri(4)))
+    rows = {g.name.plain: g for g in compiled(e).givens}
+    assert (rows["L"].origin, rows["L"].shape) == ("workload.representation", "4 × 4")
+    assert rows["L"].figures == "entries 0 to 1, norm 3.162, rank 4, 62% nonzero"
+    assert rows["L"].preview is not None
+    assert rows["L"].preview.plain == "1 0 0 0\n1 1 0 0\n1 1 1 0\n1 1 1 1"
+    assert (rows["c"].shape, rows["c"].figures) == ("vector 4", "entries 1 to 9, sum 18")
+    scaled = compiled(e).scaled
+    assert scaled is not None
+    assert [(s.name.plain, s.power.plain) for s in scaled] == [
+        ("objective", "s² t⁻¹"),
+        ("α", "s² t⁻¹"),
+        ("Σ", "s⁻² t"),
+    ]
+
+
+def test_a_matrix_that_would_take_a_while_is_not_built() -> None:
+    c = compiled(explain("l2_strategy_lmi", Workload.from_matrix(np.tri(96))))
+    assert c.matrix is None
+    assert c.matrix_words == "not built to be counted, it has about 456,384 rows in 96 separate blocks"
+    assert c.sizes is not None and c.sizes.cones
+
+
+def test_the_choice_of_a_solver() -> None:
+    small, large = (compiled(explain("l2_strategy", Workload.from_matrix(np.tri(n)))) for n in (4, 128))
+    assert small.choice.startswith("clarabel: the first of the list that is installed")
+    assert large.choice.startswith("scs: ")
+
+
+def test_steps_of_a_procedure(workload: Workload) -> None:
+    (step,) = explain("eigen_design").steps
+    assert (step.name, step.explanation.name, step.explanation.compiled) == (
+        "weighting",
+        "query_weighting",
+        None,
+    )
+    (step,) = explain("eigen_design", workload).steps
+    inner = compiled(step.explanation)
+    assert inner.sizes is not None and inner.sizes.program == "query_weighting"
+    assert compiled(explain("eigen_design", workload)).refusal.startswith("Nothing is chosen here")
+
+
+# -- what is said of a solution ----------------------------------------------------------------------
+
+
+def test_multipliers_and_tight_rows(workload: Workload, solutions: dict[str, Solution]) -> None:
+    solution = solutions["fitness_for_use"]
+    solved = explain("fitness_for_use", workload, solution=solution).solved
+    assert solved is not None
+    for line in solved.lines:
+        values = solution.multipliers[line.name]
+        assert (line.count, line.multipliers) == (values.size, values.size)
+        assert line.total == pytest.approx(values.sum())
+        (label, value), *_ = line.largest
+        assert value == values.max()
+        noun = "cell" if line.name == "privacy" else "query"
+        assert label == f"{noun} {int(values.argmax())}"
+        assert (
+            line.tight is not None and line.tight >= line.multipliers - line.zero
+        )  # complementary slackness
+
+
+def test_a_line_with_slack() -> None:
+    workload = Workload.from_matrix(np.eye(3), targets=[1.0, 2.0, 4.0])
+    text = Program.load("fitness_for_use").text.replace(
+        "    accuracy:", "    far: alpha <= 100\n    accuracy:"
+    )
+    program = Program.parse(text)
+    solution = mmopt.solve(workload, program)
+    solved = explain(program, workload, solution=solution).solved
+    assert solved is not None
+    lines = {line.name: line for line in solved.lines}
+    assert (lines["far"].tight, lines["far"].count) == (0, 1)
+    assert lines["far"].total == pytest.approx(0.0, abs=1e-3)
+
+
+def test_multipliers_without_a_workload(solutions: dict[str, Solution]) -> None:
+    solved = explain("l2_strategy_lmi", solution=solutions["l2_strategy_lmi"]).solved
+    assert solved is not None
+    lmi, sensitivity = solved.lines
+    assert (lmi.tight, lmi.multipliers, lmi.words) == (None, 0, "no multiplier of a matrix inequality")
+    assert sensitivity.multipliers == 8 and sensitivity.largest[0][0].isdigit()
+
+
+def test_steps_of_a_solution(workload: Workload, solutions: dict[str, Solution]) -> None:
+    e = explain("eigen_design", workload, solution=solutions["eigen_design"])
+    solved = e.steps[0].explanation.solved
+    assert solved is not None and [line.name for line in solved.lines] == ["inverse", "sensitivity"]
+    assert solved.lines[0].tight == solved.lines[0].count == 8
+
+
+def test_solutions_of_something_else(workload: Workload, solutions: dict[str, Solution]) -> None:
+    solution = solutions["fitness_for_use"]
+    with pytest.raises(ResultError) as error:
+        explain("l2_strategy", workload, solution=solution)
+    assert str(error.value) == (
+        "the solution is of 'fitness_for_use', not of 'l2_strategy'\n"
+        "  explain the program that was solved, or solve this one"
+    )
+    changed = Program.parse(Program.load("fitness_for_use").text + "\n# changed")
+    with pytest.raises(ResultError, match="another text of 'fitness_for_use'"):
+        explain(changed, solution=solution)
+    other = named("all ranges")
+    with pytest.raises(ResultError) as error:
+        explain("fitness_for_use", other, solution=solution)
+    assert str(error.value) == (
+        f"the solution is for the workload {workload.hash[:12]}…, this one is {other.hash[:12]}…\n"
+        "  give the workload file that was solved"
+    )
+
+
+def test_reductions_are_shown_when_there_are_any(workload: Workload, solutions: dict[str, Solution]) -> None:
+    solution = solutions["fitness_for_use"]
+    assert "Reductions" not in explain("fitness_for_use", workload, solution=solution).text()
+    reduced = replace(solution, reductions=("8 cells merged to 4",))
+    assert "8 cells merged to 4" in explain("fitness_for_use", workload, solution=reduced).text()
+
+
+def test_an_unknown_given() -> None:
+    with pytest.raises(OptionError, match="has no given 'Q'"):
+        explain("l2_strategy", Workload.from_matrix(np.eye(2)), {"Q": np.eye(2)})
+
+
+TWO = """program two
+class procedure
+given
+    W: matrix[r, n] = workload.root
+steps
+    first = solve(l2_strategy)
+    A = first.strategy
+    second = solve(query_weighting, Q=A)
+minimize
+    trace(W @ inv(A.T @ A) @ W.T)
+strategy
+    A norm 2
+"""
+
+
+def test_a_step_that_needs_an_earlier_one() -> None:
+    workload, program = Workload.from_matrix(np.tri(3)), Program.parse(TWO)
+    before = explain(program, workload)
+    assert [step.explanation.compiled is not None for step in before.steps] == [True, False]
+    after = explain(program, workload, solution=mmopt.solve(workload, program))
+    second = compiled(after.steps[1].explanation)
+    assert second.sizes is not None
+    assert {g.name.plain: g.origin for g in second.givens}["Q"] == "passed by you"
+
+
+def test_givens_of_the_solution_are_used() -> None:
+    workload = Workload.from_matrix(np.tri(4))
+    solution = mmopt.solve(workload, "query_weighting", givens={"Q": np.eye(4)})
+    origins = {
+        g.name.plain: g.origin
+        for g in compiled(explain("query_weighting", workload, solution=solution)).givens
+    }
+    assert (origins["Q"], origins["W"]) == ("passed by you", "workload.root")
