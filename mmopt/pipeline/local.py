@@ -26,7 +26,7 @@ __all__ = ["End", "Problem", "search"]
 
 # Relative to the objective at the start. A larger first one leads most starts to the same end.
 ROUNDINGS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
-STAGE = 2000  # iterations of one quasi-Newton run
+STAGE = 5000  # iterations of one quasi-Newton run
 MEMORY = 20
 GRADIENT = 1e-9  # of an objective of size one
 DECREASE = 1e-14

@@ -27,7 +27,7 @@ from mmopt.solvers import LBFGS, Clock, Options
 __all__ = ["solve_smooth"]
 
 STARTS = 5
-ITERATIONS = 50_000  # of all starts together, unless the caller says otherwise
+ITERATIONS = 100_000  # of all starts together, unless the caller says otherwise
 
 
 @dataclass

@@ -55,7 +55,7 @@ def counted(found: list[Cone]) -> tuple[Counter[int], int, int, int]:
 
 def handed(program: Program, workload: Workload) -> tuple[Counter[int], int, int, int, int]:
     lowered = lower(bind(program, workload))
-    data, _, _ = lowered.problem.get_problem_data("CLARABEL", solver_opts={})
+    data, _, _ = lowered.problem.get_problem_data("CLARABEL", solver_opts={"use_quad_obj": False})
     dims = data["dims"]
     return Counter(dims.psd), len(dims.soc), dims.nonneg, dims.zero, data["c"].size
 

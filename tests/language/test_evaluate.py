@@ -143,7 +143,7 @@ def test_bounds_can_be_evaluated_with_their_error(name: str) -> None:
     program = checked.program
     rng = np.random.default_rng(3)
     sizes = dict.fromkeys(checked.scope.dims, 3)
-    env: Env = dict(sizes)
+    env: Env = {**sizes, "objective": 2.0}
     for key, known in checked.scope.types.items():
         shape = tuple(3 for _ in known.dims)
         made = rng.gamma(1.0, size=shape)
