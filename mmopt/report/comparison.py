@@ -94,8 +94,7 @@ def _work(tried: Sequence[Outcome], outcomes: Sequence[Outcome]) -> Table:
 
 def _new(title: str, numbers: Sequence[str], outcomes: Sequence[Outcome], *words: str) -> Table:
     table = new_table("program", "solver", *numbers, *words, right=numbers, title=title)
-    for column in table.columns[:2]:  # names are not cut either
-        column.no_wrap = True
+    table.columns[0].no_wrap = True  # nor is a name
     return table
 
 
