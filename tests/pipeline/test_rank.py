@@ -280,3 +280,25 @@ def test_a_rank_that_no_matrix_has(rank: str, said: str) -> None:
         solve(TWO, few(("rank(Z) == p", f"rank(Z) == {rank}")))
     assert f"'exact': a matrix with 7 rows does not have rank {said}" in str(refused.value)
     assert f"rank(Z) == {rank}" in str(refused.value), "the line is shown"
+
+
+def test_a_program_that_cannot_be_met() -> None:
+    with pytest.raises(SolverError) as refused:
+        solve(TWO, few(("diag(X) <= 1", "diag(X) <= 1\n    more: trace(X) >= 9")))
+    assert re.fullmatch(
+        r"'few_rows' has no feasible point with entries up to \S+: the certificate of clarabel "
+        r"\(PrimalInfeasible\) was checked\n"
+        r"  leave out one constraint after another to see which cannot hold together",
+        str(refused.value),
+    )
+
+
+def test_without_a_repair_no_rank_is_exact() -> None:
+    repair = FEW[FEW.index("repair") : FEW.index("strategy")]
+    with pytest.raises(SolverError) as refused:
+        solve(TWO, few((repair, "")), starts=1)
+    assert re.match(
+        r"the point of clarabel for 'few_rows' misses constraint 'exact' by \S+, relatively \(\w+\)\n"
+        r"  give the program a 'repair' that restores 'exact'",
+        str(refused.value),
+    )
