@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     )
     from mmopt.language import Program
     from mmopt.mechanism import build_manifest, measure, plan, write_release
-    from mmopt.pipeline import compare, solve
+    from mmopt.pipeline import certify, compare, solve, verify
     from mmopt.queries import Attribute, Domain, Strategy, Workload
     from mmopt.report import Explanation, explain
-    from mmopt.results import Solution
+    from mmopt.results import Solution, Verification
     from mmopt.spec import Privacy, Request, load_request
 
     __version__: str
@@ -52,10 +52,12 @@ __all__ = [
     "SolverError",
     "Strategy",
     "TooLargeError",
+    "Verification",
     "Workload",
     "WorkloadError",
     "__version__",
     "build_manifest",
+    "certify",
     "compare",
     "data_vector",
     "explain",
@@ -63,6 +65,7 @@ __all__ = [
     "measure",
     "plan",
     "solve",
+    "verify",
     "write_release",
 ]
 
@@ -82,10 +85,10 @@ _HOMES = {
     ),
     "mmopt.language": ("Program",),
     "mmopt.mechanism": ("build_manifest", "measure", "plan", "write_release"),
-    "mmopt.pipeline": ("compare", "solve"),
+    "mmopt.pipeline": ("certify", "compare", "solve", "verify"),
     "mmopt.queries": ("Attribute", "Domain", "Strategy", "Workload"),
     "mmopt.report": ("Explanation", "explain"),
-    "mmopt.results": ("Solution",),
+    "mmopt.results": ("Solution", "Verification"),
     "mmopt.spec": ("Privacy", "Request", "load_request"),
 }
 

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from mmopt.cli.certify import certify
 from mmopt.cli.check import check
 from mmopt.cli.compare import compare
 from mmopt.cli.explain import explain
@@ -16,12 +17,14 @@ from mmopt.cli.programs import programs
 from mmopt.cli.release import release
 from mmopt.cli.show import show
 from mmopt.cli.solve import solve
+from mmopt.cli.verify import verify
 
 __all__ = ["build", "main"]
 
 EPILOG = (
-    "Results go to standard output, everything else to standard error. Exit status: 0 done; 2 a mistake in "
-    "the input, named with its place; 70 a bug in mmopt; 130 interrupted, nothing written."
+    "Results go to standard output, everything else to standard error. Exit status: 0 done; 1 a saved "
+    "result does not hold (verify); 2 a mistake in the input, named with its place; 70 a bug in mmopt; 130 "
+    "interrupted, nothing written."
 )
 
 
@@ -38,7 +41,7 @@ def build() -> typer.Typer:
         pretty_exceptions_enable=False,
     )
     app.callback()(_options)
-    for command in (programs, show, explain, check, solve, compare, release):
+    for command in (programs, show, explain, check, solve, certify, verify, compare, release):
         app.command()(guarded(command))
     return app
 

@@ -105,7 +105,7 @@ def compare(
                 display.begin(f"{combination} ({number} of {len(chosen)})")
                 found.append(next(each))
     left_out = sum(o.stop == "not started" for o in found)
-    was_interrupted = left_out > 0 or found[-1].stop == "interrupted"
+    was_interrupted = left_out > 0 or found[-1].stop.startswith("interrupted")
     solved = any(o.solution for o in found)
     if was_interrupted and not solved:
         raise KeyboardInterrupt

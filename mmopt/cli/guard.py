@@ -14,10 +14,11 @@ import typer
 from mmopt.cli.output import note
 from mmopt.errors import Error
 
-__all__ = ["BUG", "INTERRUPTED", "MISTAKE", "guarded"]
+__all__ = ["BUG", "INTERRUPTED", "MISTAKE", "REFUTED", "guarded"]
 
 P = ParamSpec("P")
 
+REFUTED = 1  # a saved result that does not hold
 MISTAKE = 2
 BUG = 70  # EX_SOFTWARE of sysexits.h
 INTERRUPTED = 130  # as shells say for SIGINT

@@ -63,12 +63,13 @@ def read_givens(texts: Sequence[str] | None, program: Program, workload: Workloa
 
 def _value(name: str, text: str, n: int) -> Any:
     from mmopt.queries.constructions import CONSTRUCTIONS
+    from mmopt.queries.files import SUFFIXES, read_array
 
     if text in CONSTRUCTIONS:
         return CONSTRUCTIONS[text](n)
     path = Path(text)
-    if path.suffix.lower() in (".npy", ".csv"):
-        return _array(name, path)
+    if path.suffix.lower() in SUFFIXES:
+        return read_array(path, f"the given '{name}'")
     try:
         return float(text)
     except ValueError:
@@ -78,23 +79,6 @@ def _value(name: str, text: str, n: int) -> Any:
             "and no .npy or .csv file",
             hint=suggest(text, CONSTRUCTIONS),
         ) from None
-
-
-def _array(name: str, path: Path) -> Any:
-    import numpy as np
-
-    if not path.is_file():
-        raise OptionError(f"there is no file '{path}' for the given '{name}'")
-    try:
-        if path.suffix.lower() == ".npy":
-            return np.load(path, allow_pickle=False)
-        if not path.read_text(encoding="utf-8").strip():
-            raise OptionError(f"the file '{path}' for the given '{name}' is empty")
-        return np.loadtxt(path, delimiter=",", ndmin=2, encoding="utf-8")
-    except (OSError, ValueError, EOFError) as error:
-        kind = "a NumPy array" if path.suffix.lower() == ".npy" else "a table of numbers, separated by commas"
-        reason = str(error).split("\n", maxsplit=1)[0]
-        raise OptionError(f"the file '{path}' for the given '{name}' is not {kind}: {reason}") from None
 
 
 def _fitted(value: Any, dims: int) -> Any:

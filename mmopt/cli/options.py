@@ -11,8 +11,11 @@ __all__ = [
     "Given",
     "Iterations",
     "Json",
+    "Penalty",
     "ProgramName",
+    "Seed",
     "SolverName",
+    "Starts",
     "Threads",
     "TimeLimit",
     "Tolerance",
@@ -51,9 +54,25 @@ TimeLimit = Annotated[
     float | None,
     typer.Option(metavar="SECONDS", help="Stop the solver then, and keep the best point so far."),
 ]
-Iterations = Annotated[int | None, typer.Option(metavar="N", help="Stop the solver after N iterations.")]
+Iterations = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N", help="Stop the solver after N iterations (a search: each start after N rounds)."
+    ),
+]
 Threads = Annotated[
     int | None, typer.Option(metavar="N", help="Threads of the solver, where it has a setting.")
+]
+Starts = Annotated[
+    int | None, typer.Option(metavar="N", help="Starts of a search (a program of class rank or smooth).")
+]
+Seed = Annotated[int | None, typer.Option(metavar="N", help="Seed of a search's random starts. Default: 0.")]
+Penalty = Annotated[
+    float | None,
+    typer.Option(
+        metavar="WEIGHT",
+        help="First weight of the rank in the search of a program of class rank. Default: 1.",
+    ),
 ]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Show what the solver prints, on stderr.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout instead of tables.")]
@@ -65,6 +84,9 @@ def options_for(
     max_iterations: int | None,
     threads: int | None,
     verbose: bool,
+    starts: int | None = None,
+    seed: int | None = None,
+    penalty: float | None = None,
 ) -> dict[str, Any]:
     """Keywords for ``mmopt.solve``: those that were given. OptionError when one is out of range."""
     from mmopt.solvers import Options
@@ -74,6 +96,9 @@ def options_for(
         "time_limit": time_limit,
         "max_iterations": max_iterations,
         "threads": threads,
+        "starts": starts,
+        "seed": seed,
+        "penalty": penalty,
     }
     chosen = {name: value for name, value in values.items() if value is not None}
     chosen["verbose"] = verbose

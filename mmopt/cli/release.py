@@ -137,7 +137,7 @@ def _solved(
     givens = read_givens(given, program, request.workload)
     check_table(data, request)
     solution = run_solve(request.workload, program, solver, givens, options)
-    if solution.status.stop == "interrupted":
+    if solution.status.stop.startswith("interrupted"):
         # Data was not touched; somebody who stops a release does not want half of one.
         note(
             "interrupted, nothing written\n  to release the best strategy found in a given time: "

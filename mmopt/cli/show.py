@@ -91,4 +91,6 @@ def put_sizes(sizes: list[Sizes]) -> None:
             ("unknowns", f"{problem.variables:,}"),
             ("solver", problem.chosen or "none can take it"),
         ]
-        put("", pairs_table(rows), "", cones_table(problem), "", solvers_table(problem))
+        put("", pairs_table(rows))
+        if problem.solvers:
+            put("", cones_table(problem), "", solvers_table(problem))

@@ -11,8 +11,11 @@ from mmopt.cli.options import (
     Given,
     Iterations,
     Json,
+    Penalty,
     ProgramName,
+    Seed,
     SolverName,
+    Starts,
     Threads,
     TimeLimit,
     Tolerance,
@@ -43,6 +46,9 @@ def solve(
     time_limit: TimeLimit = None,
     max_iterations: Iterations = None,
     threads: Threads = None,
+    starts: Starts = None,
+    seed: Seed = None,
+    penalty: Penalty = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show sizes, cones, solvers and forecasts; solve nothing.")
     ] = False,
@@ -57,14 +63,14 @@ def solve(
     Ctrl-C ends the solve and gives the best certified point so far.
     """
     from mmopt.cli.inputs import note_neighbours, read_givens, read_program
-    from mmopt.report import solution_table
+    from mmopt.report import history_table, slack_table, solution_table
     from mmopt.spec import load_request
 
     if out is not None:
         if dry_run:
             raise OptionError("--dry-run solves nothing, so there is nothing to write with --out")
         check_out(out)
-    options = options_for(tolerance, time_limit, max_iterations, threads, verbose)
+    options = options_for(tolerance, time_limit, max_iterations, threads, verbose, starts, seed, penalty)
     request = load_request(workload)
     parsed = read_program(program, request.workload)
     givens = read_givens(given, parsed, request.workload)
@@ -73,12 +79,17 @@ def solve(
         return
     solution = run_solve(request.workload, parsed, solver, givens, options)
     note_neighbours(request)
-    if solution.status.stop == "interrupted":
+    if solution.status.stop.startswith("interrupted"):
         note("interrupted: this is the best certified point so far")
     if as_json:
         show_json(solution.summary())
     else:
         show(solution_table(solution))
+        if solution.history:
+            show("", history_table(solution))
+        slack = slack_table(solution, request.workload) if solution.covariance is not None else None
+        if slack is not None:
+            show("", slack)
     if out is not None:
         note(f"saved: {solution.save(out)}")
 

@@ -7,11 +7,10 @@ family.
 
 from __future__ import annotations
 
+from mmopt.language.evaluate import ENTRYWISE
 from mmopt.language.tree import Apply, Block, Expr, Index, Name, chain, mentions, transpose
 
 __all__ = ["two_by_two", "vectorised"]
-
-_ENTRYWISE = ("add", "sub", "neg", "mul", "div", "pow", "abs", "sqrt")
 
 
 def _slice(expr: Expr, index: str) -> tuple[Expr, str] | None:
@@ -39,7 +38,7 @@ def vectorised(expr: Expr, index: str) -> Expr | None:
             return base
         case Apply(atom="matmul"):
             return _product(chain(expr), index, expr)
-        case Apply(atom, args, span, options) if atom in _ENTRYWISE:
+        case Apply(atom, args, span, options) if atom in ENTRYWISE:
             parts = [vectorised(a, index) for a in args]
             if any(part is None for part in parts):
                 return None

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler.bind import Instance, with_lets
-from mmopt.compiler.units import Units, infer_units
+from mmopt.compiler.units import Units, first_disagreement, infer_units
 from mmopt.language.numeric import nuclear
 from mmopt.language.tree import Assignment
 
-__all__ = ["Scaling", "scale"]
+__all__ = ["Scaling", "disagreement", "scale", "units_of"]
 
 
 @dataclass(frozen=True)
@@ -51,15 +51,37 @@ def _is_number(parameter: Assignment) -> bool:
     return parameter.declared is None or not parameter.declared.dims
 
 
+def _open(instance: Instance) -> tuple[frozenset[str], dict[str, float]]:
+    """What has no source, by name; and the parameters that are numbers, with their values."""
+    numbers = {p.name: float(instance.env[p.name]) for p in instance.program.parameters if _is_number(p)}
+    arrays = {p.name for p in instance.program.parameters if not _is_number(p)}
+    return instance.own | arrays, numbers
+
+
+def units_of(instance: Instance) -> Units | None:
+    """The units of a program at an instance; None when its lines disagree.
+
+    What has no source is a number as it is, or else (limits of a cost, say) has units of its own.
+    """
+    own, numbers = _open(instance)
+    found = infer_units(instance.program, {name: {} for name in own}, numbers)
+    if found is None:
+        found = infer_units(instance.program, {name: {f"@{name}": 1.0} for name in own}, numbers)
+    return found
+
+
+def disagreement(instance: Instance) -> str:
+    """The line (its name, or "objective") that leaves a program without units; "" when all agree."""
+    if units_of(instance) is not None:
+        return ""
+    own, numbers = _open(instance)
+    return first_disagreement(instance.program, {name: {f"@{name}": 1.0} for name in own}, numbers)
+
+
 def scale(instance: Instance) -> tuple[Instance, Scaling]:
     """The scaled instance and the way back; factors of one when the units of the program disagree."""
     program = instance.program
-    parameters = {p.name: float(instance.env[p.name]) for p in program.parameters if _is_number(p)}
-    # What has no source: numbers as they are, or (limits of a cost, say) with units of their own.
-    own = instance.own | {p.name for p in program.parameters if not _is_number(p)}
-    units = infer_units(program, {name: {} for name in own}, parameters)
-    if units is None:
-        units = infer_units(program, {name: {f"@{name}": 1.0} for name in own}, parameters)
+    units = units_of(instance)
     if units is None:
         one = {d.name: 1.0 for d in program.choose}
         return instance, Scaling(one, {c.name: 1.0 for c in program.constraints}, 1.0, {})

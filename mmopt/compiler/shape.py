@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from mmopt.compiler.atom_cones import AtomCones
 from mmopt.compiler.families import two_by_two, vectorised
 from mmopt.language import Checked
 from mmopt.language.infer import Scope, infer
 from mmopt.language.rank import is_rank
-from mmopt.language.tree import Apply, Block, Constraint, Expr, Name, Relation, chain
+from mmopt.language.tree import Apply, Block, Constraint, Expr, Name, Number, Relation, chain
 from mmopt.language.types import SCALAR, Type
 
 __all__ = ["Cone", "Line", "cones", "implied_psd", "line", "scope_of", "trace_inverse", "variables"]
@@ -23,7 +24,7 @@ __all__ = ["Cone", "Line", "cones", "implied_psd", "line", "scope_of", "trace_in
 class Cone:
     """``count`` cones of one kind and size. For ``nonnegative`` and ``zero`` the size is 1."""
 
-    kind: str  # "zero", "nonnegative", "second-order", "psd"
+    kind: str  # "zero", "nonnegative", "second-order", "psd", "exponential", "power"
     size: int
     count: int
     origin: str
@@ -51,7 +52,7 @@ def line(checked: Checked, constraint: Constraint) -> Line:
     family = constraint.family
     scope = scope_of(checked, family.index if family else "")
     if relation.op in (">>", "<<"):
-        pair = two_by_two(relation.left) if relation.op == ">>" and isinstance(relation.left, Block) else None
+        pair = two_by_two(relation.left) if _is_psd_block(relation) else None
         if pair and all(infer(e, scope).is_scalar for e in pair):
             if family is None:
                 return Line(constraint, relation, False, pair)
@@ -67,6 +68,11 @@ def line(checked: Checked, constraint: Constraint) -> Line:
     if left is None or right is None:
         return Line(constraint, relation, True)
     return Line(constraint, Relation(left, relation.op, right, relation.span), False)
+
+
+def _is_psd_block(relation: Relation) -> bool:
+    """``[[…], […]] >> 0``."""
+    return relation.op == ">>" and isinstance(relation.left, Block) and isinstance(relation.right, Number)
 
 
 def trace_inverse(expr: Expr, scope: Scope) -> tuple[Expr, list[Expr], list[Expr]] | None:
@@ -130,12 +136,18 @@ def implied_psd(checked: Checked) -> set[str]:
         inner = [t[0] for t in traces] + [n.args[0] for n in nodes]
         names |= {e.id for e in inner if isinstance(e, Name)}
     for c in checked.program.constraints:
-        if c.relation.op == ">>" and isinstance(c.relation.left, Block):
+        if _is_psd_block(c.relation) and isinstance(c.relation.left, Block):
             rows = c.relation.left.rows
             names |= {
                 e.id for i, r in enumerate(rows) for j, e in enumerate(r) if i == j and isinstance(e, Name)
             }
     return names
+
+
+def _families(checked: Checked, sizes: Mapping[str, int]) -> dict[str, int]:
+    """How often each constraint stands."""
+    lines = checked.program.constraints
+    return {c.name: c.family.dim.value(sizes) if c.family else 1 for c in lines}
 
 
 def _rows(kind: Type, sizes: Mapping[str, int]) -> int:
@@ -149,6 +161,7 @@ def cones(checked: Checked, sizes: Mapping[str, int]) -> list[Cone]:
     """The cones of a program at the given sizes, without building anything."""
     out: list[Cone] = []
     seen: list[Apply] = []
+    atoms, times = AtomCones(sizes), _families(checked, sizes)
     for expr, origin, index in _expressions(checked):
         scope = scope_of(checked, index)
         traces, nodes = curved_nodes(expr, scope)
@@ -158,6 +171,8 @@ def cones(checked: Checked, sizes: Mapping[str, int]) -> list[Cone]:
             if node not in seen:
                 seen.append(node)
                 out.append(Cone("psd", 2 * infer(node, scope).dims[0].value(sizes), 1, origin))
+        for kind, size, count, _ in atoms.of(expr, scope, (index, times[origin] if index else 1)):
+            out.append(Cone(kind, size, count, origin))
     for c in checked.program.constraints:
         if not is_rank(c):
             out += _constraint_cones(checked, c, sizes)
@@ -194,10 +209,13 @@ def variables(checked: Checked, sizes: Mapping[str, int]) -> int:
             side * (side + 1) // 2 if d.kind in ("psd", "symmetric") else _rows(checked.types[d.name], sizes)
         )
     seen: list[Apply] = []
-    for expr, _, index in _expressions(checked):
+    atoms, times = AtomCones(sizes), _families(checked, sizes)
+    for expr, origin, index in _expressions(checked):
         scope = scope_of(checked, index)
+        found = atoms.of(expr, scope, (index, times[origin] if index else 1))
+        total += sum(unknowns for *_, unknowns in found)
         traces, nodes = curved_nodes(expr, scope)
-        widths = [_trace_block(found, scope, sizes)[1] for found in traces]
+        widths = [_trace_block(t, scope, sizes)[1] for t in traces]
         for node in nodes:
             if node not in seen:
                 seen.append(node)

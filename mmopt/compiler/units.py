@@ -19,7 +19,7 @@ from mmopt.language.program import Program
 from mmopt.language.rank import is_rank
 from mmopt.language.tree import Apply, Block, Expr, Index, Name, Number, constant, rewrite
 
-__all__ = ["SOURCE_UNITS", "Units", "infer_units"]
+__all__ = ["SOURCE_UNITS", "Units", "first_disagreement", "infer_units"]
 
 Degree = dict[str, float]
 
@@ -59,6 +59,8 @@ class _Equations:
     names: dict[str, Degree]
     values: Mapping[str, float] = field(default_factory=dict)  # of parameters, for exponents
     rows: list[Degree] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+    line: str = ""
     fresh: int = 0
 
     def number(self, expr: Expr) -> Expr | None:
@@ -72,6 +74,7 @@ class _Equations:
 
     def equal(self, a: Degree, b: Degree) -> None:
         self.rows.append(_plus(a, b, -1.0))
+        self.lines.append(self.line)
 
 
 def _plus(a: Degree, b: Degree, factor: float = 1.0) -> Degree:
@@ -109,6 +112,10 @@ def _degree(expr: Expr, eq: _Equations) -> Degree:
             for other in args[1:]:
                 eq.equal(first, _degree(other, eq))
             return first
+        case Apply(atom=atom, args=args) if ATOMS[atom].unitless:
+            for a in args:
+                eq.equal(_degree(a, eq), {})
+            return {}
         case Apply(atom=atom, args=args):
             powers = ATOMS[atom].degrees
             if powers is not None:
@@ -139,29 +146,9 @@ def infer_units(
     ``sources`` gives the degree of givens by name where the caller passed them, ``parameters`` their
     values, which may stand as exponents.
     """
-    eq = _Equations(
-        {d.name: dict(SOURCE_UNITS.get(d.source, {})) for d in program.givens}, dict(parameters or {})
-    )
-    eq.names.update(sources or {})
-    given = dict(eq.names)
-    own = {d.name: {f"@{d.name}": 1.0} for d in program.choose}
+    eq = _Equations({}, dict(parameters or {}))
     try:
-        for let in program.lets:
-            eq.names[let.name] = _degree(let.expr, eq)
-        eq.names.update(own)
-        objective = _degree(program.objective, eq) if program.objective is not None else {}
-        constraints: dict[str, Degree] = {}
-        for c in program.constraints:
-            left, right = c.relation.left, c.relation.right
-            if is_rank(c):  # the same in every scale
-                continue
-            if isinstance(left, Block) and c.relation.op == ">>" and isinstance(right, Number):
-                # A multiplier of block (i, i) is one of an inequality between entries of that block.
-                for i, end in enumerate(_psd_block(left, eq)):
-                    constraints[f"{c.name}[{i}, {i}]"] = _times(end, 2.0)
-                continue
-            constraints[c.name] = _degree(left, eq)
-            eq.equal(constraints[c.name], _degree(right, eq))
+        given, own, objective, constraints = _read(program, sources or {}, eq)
     except LookupError:
         return None
     solved = _solve(eq.rows)
@@ -180,6 +167,54 @@ def infer_units(
         {name: filled(degree) for name, degree in constraints.items()},
         filled(objective),
     )
+
+
+def first_disagreement(
+    program: Program,
+    sources: Mapping[str, Degree] | None = None,
+    parameters: Mapping[str, float] | None = None,
+) -> str:
+    """The first line (a name, or "objective") that contradicts those before it; "" when all agree.
+
+    An atom whose scale is not known counts as a contradiction. The arguments are those of ``infer_units``.
+    """
+    eq = _Equations({}, dict(parameters or {}))
+    try:
+        _read(program, sources or {}, eq)
+    except LookupError:
+        return eq.line
+    agree = (k for k in range(len(eq.rows)) if _solve(eq.rows[: k + 1]) is None)
+    return next((eq.lines[k] for k in agree), "")
+
+
+def _read(
+    program: Program, sources: Mapping[str, Degree], eq: _Equations
+) -> tuple[dict[str, Degree], dict[str, Degree], Degree, dict[str, Degree]]:
+    """Degrees of givens, variables, objective and constraints, with their equations in ``eq``."""
+    eq.names.update({d.name: dict(SOURCE_UNITS.get(d.source, {})) for d in program.givens})
+    eq.names.update(sources)
+    given = dict(eq.names)
+    own = {d.name: {f"@{d.name}": 1.0} for d in program.choose}
+    for let in program.lets:
+        eq.line = let.name
+        eq.names[let.name] = _degree(let.expr, eq)
+    eq.names.update(own)
+    eq.line = "objective"
+    objective = _degree(program.objective, eq) if program.objective is not None else {}
+    constraints: dict[str, Degree] = {}
+    for c in program.constraints:
+        eq.line = c.name
+        left, right = c.relation.left, c.relation.right
+        if is_rank(c):  # the same in every scale
+            continue
+        if isinstance(left, Block) and c.relation.op == ">>" and isinstance(right, Number):
+            # A multiplier of block (i, i) is one of an inequality between entries of that block.
+            for i, end in enumerate(_psd_block(left, eq)):
+                constraints[f"{c.name}[{i}, {i}]"] = _times(end, 2.0)
+            continue
+        constraints[c.name] = _degree(left, eq)
+        eq.equal(constraints[c.name], _degree(right, eq))
+    return given, own, objective, constraints
 
 
 def _solve(rows: list[Degree]) -> Callable[[str], Degree] | None:

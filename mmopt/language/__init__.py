@@ -33,7 +33,7 @@ class                       convex (default), rank, smooth, closed form or proce
 language, formulation of    language 1; the program of which this is another form
 about, proof                plain words
 given                       ``name: kind = source "what it is"``; without a source the caller passes it
-parameter                   ``k: dim = 2*n``, ``t = 0.5`` or ``u: vector[n] = ones(n)``: the caller may pass another
+parameter                   ``k: dim = 2*n``, ``t = 0.5`` or ``u: vector[n] = ones(n)``: a default
 let                         ``name = expression`` of what is given, or (a way of writing) of what is chosen
 require                     relations that what is given has to satisfy
 choose                      ``name: kind``: what is optimised
@@ -41,16 +41,16 @@ minimize, maximize          one number, convex or concave
 subject to                  ``name: left <= right for j in m``; relations ``<= >= ==``, and ``>> <<`` in
                             the order of symmetric matrices (``X >> 0``: psd)
 steps                       (procedure) see Procedures
-start                       (smooth) where to search from: ``name: X = expression, Y = expression``, or ``random``
+start                       (smooth) where to search from: ``name: X = expression, …``, or ``random``
 repair                      assignments that make a solver's point feasible, in order
 value                       the objective on a common scale: ``objective**2 / 4``
 strategy, covariance        what the solution means: ``factor(X) norm 2``; ``Sigma on B``
 from strategy               ``A: matrix[p, n]``, then what is chosen in terms of it: how a strategy that came
                             from elsewhere becomes a point of the program
-certificate                 multipliers ``d: vector[n] >= 0 from dual(name)``, then a bound for any: a lower bound
-                            on what is minimized, an upper one on what is maximized. A multiplier may start
-                            from the point, ``Y: matrix[r, n] from W @ inv(X)``, or from a diagonal block of a
-                            psd constraint, ``dual(name)[1, 1]``. The strategy may use multipliers
+certificate                 multipliers ``d: vector[n] >= 0 from dual(name)``, then a bound for any: a lower
+                            one on what is minimized, an upper one on what is maximized. A multiplier may
+                            start from the point (``Y: matrix[r, n] from W @ inv(X)``) or from a diagonal
+                            block of a psd line (``dual(name)[1, 1]``). The strategy may use multipliers
 bound                       ``l2_strategy``: its lower bound on total error, over all strategies; in a
                             procedure also a program of one of its steps
 
@@ -86,6 +86,8 @@ Atoms
 -----
 sum, max, min    of all entries; ``axis=0`` one per column, ``axis=1`` one per row. max is convex, min concave
 abs, sqrt        entry by entry; convex; concave
+exp, log         entry by entry; convex; concave
+logsumexp        log(sum(exp(x))), of all entries or along an axis: a soft maximum; convex
 trace, diag      diag of a vector is a diagonal matrix; both keep the curvature of a matrix
 inv              matrix inverse; of a psd matrix convex and decreasing in the order of psd matrices
 root             square root of a psd matrix; concave and increasing in that order
@@ -93,7 +95,7 @@ nuclear          sum of the singular values; convex
 eye, ones        identity matrix eye(n), vector of ones ones(n)
 factor           F with F.T @ F equal to a psd matrix; for what is evaluated, not optimised, as are
 pinv, rank       pseudo-inverse and rank,
-polar            the orthogonal matrix nearest to a square one,
+polar            the orthogonal matrix nearest to a square one (in smooth programs also optimised),
 stack, used_rows ``stack(A, B)`` one on the other, ``used_rows(Q, a)`` the rows of Q with a positive amount,
 consecutive      ``consecutive(e, 8)`` groups of 8 consecutive entries, one a row of 0 and 1; with
 leading          ``leading(e, 4)`` the first 4 are groups of one and the others one group,
@@ -104,11 +106,15 @@ Curvature
 Entry by entry the rules are those of disciplined convex programming. A matrix that is curved as a
 whole (``inv``, ``root``, and sums of them) becomes an ordinary convex or concave expression by
 ``trace(F)``, ``diag(F)``, ``M.T @ F @ M``, or ``trace(P @ F)`` with P psd: declared so, or written W.T @ W.
+
+A program of class smooth has no curvature to keep. It is searched by gradients, so every atom on what is
+chosen has to have one: all but factor, pinv, rank, stack and used_rows.
 """
 
 from mmopt.language.atoms import ATOMS, Atom
 from mmopt.language.check import SOURCES, Checked, check
-from mmopt.language.evaluate import evaluate, evaluate_ball, violation
+from mmopt.language.differentiate import Tape, value_and_gradient
+from mmopt.language.evaluate import evaluate, evaluate_ball, violation, worst
 from mmopt.language.layout import typeset_latex, typeset_text
 from mmopt.language.library import program_names
 from mmopt.language.program import Program
@@ -121,6 +127,7 @@ __all__ = [
     "Checked",
     "Meaning",
     "Program",
+    "Tape",
     "check",
     "evaluate",
     "evaluate_ball",
@@ -128,5 +135,7 @@ __all__ = [
     "to_source",
     "typeset_latex",
     "typeset_text",
+    "value_and_gradient",
     "violation",
+    "worst",
 ]

@@ -35,10 +35,17 @@ class Atom:
 
     ``degrees`` says how the value scales: by which power of each argument's scale (the inverse -1, a
     product 1 and 1). ``alike`` says instead that the arguments have to scale alike, and the value as they
-    do (a sum). A program with an atom that says neither is solved as given, unscaled.
+    do (a sum), or that they have to be free of units, as the value then is (``unitless``, a logarithm). A
+    program with an atom that says none of these is solved as given, unscaled.
 
     ``gradient`` takes the arguments, the value and the derivative of a number by the value, and gives
-    that number's derivative by each argument (of its shape); absent for atoms that have none.
+    that number's derivative by each argument (of its shape); absent for atoms that have none. An atom
+    that is not smooth has ``rounded``, its numpy form rounded off by the option ``rounding``, which
+    its gradient then takes too.
+
+    ``cones`` says what cvxpy makes of the atom on what is chosen, as (kind, size, count, unknowns added),
+    from the shape of the argument that is chosen, the number of entries of the value, and the exponent of
+    a power; absent when it makes nothing.
     """
 
     name: str
@@ -53,7 +60,10 @@ class Atom:
     ball: Callable[..., Ball] | None = None
     cvxpy: Callable[..., Any] | None = None
     gradient: Callable[..., tuple[Any, ...]] | None = None
+    rounded: Callable[..., Any] | None = None
+    cones: Callable[[tuple[int, ...], int, float], tuple[tuple[str, int, int, int], ...]] | None = None
     degrees: tuple[float, ...] | None = None
     alike: bool = False
+    unitless: bool = False
     takes_dim: bool = False
     axis: bool = False

@@ -18,7 +18,7 @@ from mmopt.language import numeric
 from mmopt.language.numeric import Array
 from mmopt.language.residual import residual
 
-__all__ = ["Ball", "exact"]
+__all__ = ["Ball", "exact", "rounded", "unknown"]
 
 U = float(np.finfo(float).eps) / 2
 GROW = 1.0 + 1e-9  # radii are themselves rounded; this covers it
@@ -55,26 +55,26 @@ def exact(value: Array | float) -> Ball:
     return Ball(mid, np.zeros(mid.shape))
 
 
-def _ball(mid: Array | float, rad: Array | float) -> Ball:
-    """A rounded result: its own rounding error is added."""
+def rounded(mid: Array | float, rad: Array | float) -> Ball:
+    """A result of one operation: its own rounding error is added to the radius."""
     mid = np.asarray(mid, dtype=float)
     rad = np.asarray(rad, dtype=float) * GROW + U * np.abs(mid) + TINY
     # An infinite radius times zero, or a value that overflowed: nothing is known.
     return Ball(mid, np.where(np.isfinite(mid) & np.isfinite(rad), rad, np.inf))
 
 
-def _unknown(mid: Array | float) -> Ball:
+def unknown(mid: Array | float) -> Ball:
     """A value of which nothing is proved."""
     mid = np.asarray(mid, dtype=float)
     return Ball(mid, np.full(mid.shape, np.inf))
 
 
 def add(a: Ball, b: Ball) -> Ball:
-    return _ball(a.mid + b.mid, a.rad + b.rad)
+    return rounded(a.mid + b.mid, a.rad + b.rad)
 
 
 def sub(a: Ball, b: Ball) -> Ball:
-    return _ball(a.mid - b.mid, a.rad + b.rad)
+    return rounded(a.mid - b.mid, a.rad + b.rad)
 
 
 def neg(a: Ball) -> Ball:
@@ -82,7 +82,7 @@ def neg(a: Ball) -> Ball:
 
 
 def mul(a: Ball, b: Ball) -> Ball:
-    return _ball(a.mid * b.mid, np.abs(a.mid) * b.rad + a.rad * np.abs(b.mid) + a.rad * b.rad)
+    return rounded(a.mid * b.mid, np.abs(a.mid) * b.rad + a.rad * np.abs(b.mid) + a.rad * b.rad)
 
 
 def div(a: Ball, b: Ball) -> Ball:
@@ -91,7 +91,7 @@ def div(a: Ball, b: Ball) -> Ball:
     with np.errstate(divide="ignore", invalid="ignore"):
         mid = a.mid / b.mid
         rad = (a.rad + np.abs(mid) * b.rad) / safe
-    return _ball(mid, np.where(low > 0, rad, np.inf))
+    return rounded(mid, np.where(low > 0, rad, np.inf))
 
 
 def power(a: Ball, b: Ball) -> Ball:
@@ -113,7 +113,7 @@ def power(a: Ball, b: Ball) -> Ball:
     logs = np.maximum(np.abs(np.log(np.maximum(low, TINY))), np.abs(np.log(np.maximum(high, TINY))))
     wide = POWER + 2 * logs * float(b.rad)
     spread = np.maximum(np.abs(ends[0] - mid), np.abs(ends[1] - mid)) + wide * (mid + ends[1])
-    return _ball(mid, np.where(high >= 0, spread, np.inf))
+    return rounded(mid, np.where(high >= 0, spread, np.inf))
 
 
 def sqrt(a: Ball) -> Ball:
@@ -122,7 +122,7 @@ def sqrt(a: Ball) -> Ball:
     mid = np.sqrt(np.clip(a.mid, 0.0, None))
     ends = np.sqrt(np.clip(a.mid - a.rad, 0.0, None)), np.sqrt(np.clip(high, 0.0, None))
     spread = np.maximum(ends[1] - mid, mid - ends[0]) + 4 * U * ends[1]
-    return _ball(mid, np.where(high >= 0, spread, np.inf))
+    return rounded(mid, np.where(high >= 0, spread, np.inf))
 
 
 def absolute(a: Ball) -> Ball:
@@ -135,7 +135,7 @@ def matmul(a: Ball, b: Ball) -> Ball:
     else:
         size = np.abs(b.mid) + b.rad
         rad = gamma(a.mid.shape[-1]) * (np.abs(a.mid) @ size) + np.abs(a.mid) @ b.rad + a.rad @ size
-    return _ball(a.mid @ b.mid, rad)
+    return rounded(a.mid @ b.mid, rad)
 
 
 def transpose(a: Ball) -> Ball:
@@ -150,7 +150,7 @@ def total(a: Ball, axis: int | None = None) -> Ball:
     """Sum of all entries or along an axis."""
     terms = a.mid.size if axis is None else a.mid.shape[axis]
     rad = np.sum(a.rad, axis=axis) + gamma(terms) * np.sum(np.abs(a.mid), axis=axis)
-    return _ball(np.sum(a.mid, axis=axis), rad)
+    return rounded(np.sum(a.mid, axis=axis), rad)
 
 
 def trace(a: Ball) -> Ball:
@@ -178,7 +178,7 @@ def nuclear(a: Ball) -> Ball:
     U S Vᵀ up to a residual E, so ‖K‖∗ <= Σ|s| ‖uᵢ‖ ‖vᵢ‖ + √r ‖E‖_F.
     """
     if not (np.isfinite(a.mid).all() and np.isfinite(a.rad).all()):
-        return _unknown(0.0)
+        return unknown(0.0)
     u, s, vt = np.linalg.svd(a.mid, full_matrices=False)
     r = len(s)
     z = matmul(exact(u), exact(vt))
@@ -193,12 +193,12 @@ def nuclear(a: Ball) -> Ball:
     off = float(np.linalg.norm(np.abs(beyond.mid) + beyond.rad)) * float(np.sqrt(r)) * GROW
     lengths = np.linalg.norm(u, axis=0) * np.linalg.norm(vt, axis=1)
     high = float((s * lengths).sum()) * (1 + 4 * gamma(sum(a.mid.shape) + r)) + off
-    return _ball((low + high) / 2, (high - low) / 2 + U * high)
+    return rounded((low + high) / 2, (high - low) / 2 + U * high)
 
 
 def _symmetric(a: Ball) -> Ball:
     """The same matrices around a symmetric midpoint."""
-    return _ball((a.mid + a.mid.T) / 2, a.rad + np.abs(a.mid - a.mid.T) / 2)
+    return rounded((a.mid + a.mid.T) / 2, a.rad + np.abs(a.mid - a.mid.T) / 2)
 
 
 def smallest_eigenvalue(a: Ball) -> float:
@@ -248,30 +248,51 @@ def root(a: Ball) -> Ball:
     both = least + float(np.sqrt(max(0.0, smallest_eigenvalue(a))))
     if both > 0:
         bounds.append(change / both)
-    return _ball(mid, np.full(mid.shape, min(bounds)))
+    return rounded(mid, np.full(mid.shape, min(bounds)))
+
+
+def smallest_singular(a: Ball) -> float:
+    """A number proved to be at most every singular value of every matrix in the ball; 0 where none is.
+
+    With any Y and R = I - A Y of norm r < 1, inv(A) = Y inv(I - R), so its norm is at most ‖Y‖ / (1 - r).
+    """
+    guess = numeric.inv(a.mid)
+    if not (np.isfinite(guess).all() and np.isfinite(a.rad).all()):
+        return 0.0
+    rest = _missing(exact(np.eye(len(guess))), a, guess)
+    off = float(np.linalg.norm(np.abs(rest.mid) + rest.rad)) * GROW
+    return (1.0 - off) / (float(np.linalg.norm(guess)) * GROW) if off < 1 else 0.0
 
 
 def sandwich(left: Ball, matrix: Ball, right: Ball) -> Ball:
-    """``left @ inv(matrix) @ right`` for a symmetric positive definite matrix.
+    """``left @ inv(matrix) @ right`` for a symmetric positive definite matrix, or one that is not symmetric.
 
-    With Y ~ inv(X) R and Z ~ inv(X) Lᵀ of any origin, L inv(X) R = L Y + Zᵀ(R - X Y) + (L - Zᵀ X) inv(X)
-    (R - X Y): the last term is a product of two residuals over the smallest eigenvalue. An
-    infinite radius says that no positive definite matrix could be proved.
+    With Y ~ inv(X) R and Z ~ inv(X)ᵀ Lᵀ of any origin, L inv(X) R = L Y + Zᵀ(R - X Y) + (L - Zᵀ X) inv(X)
+    (R - X Y): the last term is a product of two residuals over the smallest eigenvalue (singular value). An
+    infinite radius says that no positive definite (invertible) matrix could be proved.
     """
     x = _symmetric(matrix) if matrix.rad.any() or (matrix.mid != matrix.mid.T).any() else matrix
     smallest = smallest_eigenvalue(x)
-    y, z = numeric.solve(x.mid, right.mid), numeric.solve(x.mid, left.mid.T)
+    if smallest <= 0 and _is_lopsided(matrix):
+        x, smallest = matrix, smallest_singular(matrix)
+    y, z = numeric.solve(x.mid, right.mid), numeric.solve(x.mid.T, left.mid.T)
     if smallest <= 0 or not (np.isfinite(y).all() and np.isfinite(z).all()):
-        return _unknown(left.mid @ np.nan_to_num(y))
+        return unknown(left.mid @ np.nan_to_num(y))
     missing_right = _missing(right, x, y)
-    missing_left = transpose(_missing(transpose(left), x, z))
+    missing_left = transpose(_missing(transpose(left), transpose(x), z))
     out = add(matmul(left, exact(y)), matmul(exact(z.T), missing_right))
     norm_right = np.linalg.norm(np.abs(missing_right.mid) + missing_right.rad, axis=0)
     norm_left = np.linalg.norm(np.abs(missing_left.mid) + missing_left.rad, axis=-1)
-    return _ball(out.mid, out.rad + np.multiply.outer(norm_left, norm_right) / smallest)
+    return rounded(out.mid, out.rad + np.multiply.outer(norm_left, norm_right) / smallest)
+
+
+def _is_lopsided(a: Ball) -> bool:
+    """Whether no matrix of the ball is symmetric, not even up to rounding."""
+    slack = a.rad + a.rad.T + 1e-12 * float(np.abs(a.mid).max(initial=0.0))
+    return bool((np.abs(a.mid - a.mid.T) > slack).any())
 
 
 def _missing(right: Ball, x: Ball, y: Array) -> Ball:
     """``right - x @ y``, the products summed with twice the digits."""
     mid, rad = residual(right.mid, x.mid, y)
-    return _ball(mid, rad + right.rad + x.rad @ np.abs(y))
+    return rounded(mid, rad + right.rad + x.rad @ np.abs(y))

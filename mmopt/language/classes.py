@@ -33,7 +33,6 @@ FOREIGN: Mapping[str, Mapping[str, str]] = {
         "choose": "a procedure chooses in its steps: name = solve(program, …)",
         "subject to": "a procedure has its constraints in the programs of its steps",
         "repair": "the programs of the steps repair what they choose; a step may change the result",
-        "certificate": "say with 'bound' which program's lower bound holds",
         "from strategy": "certify the strategy with the programs of the steps",
         "maximize": "a procedure reports its error under 'minimize'",
     },

@@ -26,7 +26,9 @@ def check_closing(program: Program, names: Names, derived: frozenset[str] = froz
     """
     for name, known in names.types.items():
         names.types[name] = replace(known, curvature=Curvature.CONSTANT, loewner=False, why="")
+    before = set(names.types)
     check_steps(program, names)
+    derived |= set(names.types) - before  # what steps bring is no more given than what is chosen
     if program.klass in ("procedure", "closed form") and program.objective is not None:
         _number(program.objective, "an objective is a number", names)
     _starts(program, names)
@@ -106,6 +108,11 @@ def _adoption(program: Program, names: Names) -> None:
         program.source.fail(d.dim_spans[1], message)
     for a in program.adoption.values:
         _set(program, a, names, "point from a strategy")
+    known = {a.name for a in (*program.adoption.values, *program.repair)}
+    for chosen in program.choose:
+        if chosen.name not in known:
+            message = f"'{chosen.name}' is left without a value by 'from strategy', and no repair sets it"
+            program.source.fail(dict(program.spans)["from strategy"], message)
     names.types, names.dims = types, dims
 
 
@@ -139,6 +146,9 @@ def _certificate(program: Program, names: Names, derived: frozenset[str]) -> Non
     all_types = dict(names.types)
     for m in program.certificate.multipliers:
         d = m.declaration
+        if m.start is None and program.klass == "procedure":
+            hint = f"write: {d.name}: vector[n] >= 0 from fit.{d.name}"
+            program.source.fail(d.span, "a multiplier of a procedure starts from a result of its steps", hint)
         signed = d.sign == ">=" and d.kind in ("vector", "scalar", "matrix")
         if m.start is None and not signed and not (m.block is not None and d.kind == "psd"):
             example = f"{d.name}: vector[n] >= 0"

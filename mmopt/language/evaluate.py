@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,28 +14,28 @@ from mmopt.language.balls import Ball
 from mmopt.language.rank import is_rank, rank_residual
 from mmopt.language.tree import Apply, Block, Constraint, Expr, Index, Name, Number, chain
 
-__all__ = ["Env", "evaluate", "evaluate_ball", "violation"]
+__all__ = ["ENTRYWISE", "Env", "evaluate", "evaluate_ball", "excess", "is_row", "violation", "worst"]
 
 Env = Mapping[str, Any]
 
 
 # Entry by entry: the result lies as its arguments do.
-ENTRYWISE = frozenset({"add", "sub", "neg", "mul", "div", "pow", "abs", "sqrt"})
+ENTRYWISE = frozenset({"add", "sub", "neg", "mul", "div", "pow", "abs", "sqrt", "exp", "log"})
 
 
-def _is_row(expr: Expr, env: Env) -> bool:
+def is_row(expr: Expr, env: Env) -> bool:
     """Whether a vector expression lies: a slice ``W[j, :]``, the transpose of a column (as the rules say)."""
     match expr:
         case Index(base=base, items=(None,)):
-            return _is_row(base, env)
+            return is_row(base, env)
         case Index(items=(first, _)):
             return first is not None
         case Apply(atom="transpose", args=(inner,)):
-            return not _is_row(inner, env)
+            return not is_row(inner, env)
         case Apply(atom="matmul", args=(_, right)):
             return np.ndim(evaluate(right, env)) == 2
         case Apply(atom=atom, args=args) if atom in ENTRYWISE:
-            return any(_is_row(a, env) for a in args)
+            return any(is_row(a, env) for a in args)
         case _:
             return False
 
@@ -70,7 +70,7 @@ def _value(expr: Expr, env: Env) -> Any:
         case Index(base=base):
             return _index(evaluate(base, env), expr, env)
         case Block(rows=rows):
-            return numeric.block([[(evaluate(e, env), _is_row(e, env)) for e in row] for row in rows])
+            return numeric.block([[(evaluate(e, env), is_row(e, env)) for e in row] for row in rows])
         case Apply(atom="matmul"):
             factors = chain(expr)
             at = _inverse_at(factors)
@@ -123,7 +123,7 @@ def _ball(expr: Expr, env: Env) -> Ball:
             inner = evaluate_ball(base, env)
             return Ball(np.asarray(_index(inner.mid, expr, env)), np.asarray(_index(inner.rad, expr, env)))
         case Block(rows=rows):
-            read = [[(evaluate_ball(e, env), _is_row(e, env)) for e in row] for row in rows]
+            read = [[(evaluate_ball(e, env), is_row(e, env)) for e in row] for row in rows]
             return balls.block(read)
         case Apply(atom="matmul"):
             factors = chain(expr)
@@ -161,28 +161,55 @@ def violation(constraint: Constraint, env: Env) -> float:
     For ``>>`` it is the most negative eigenvalue of the difference, for a rank the first singular value
     beyond it.
     """
+    return max(worst(constraint, env)[0], 0.0)
+
+
+def worst(constraint: Constraint, env: Env) -> tuple[float, tuple[int, ...]]:
+    """The violation where it is largest, and where: the index of the family, then the entry.
+
+    A negative violation is what is to spare. Scalar and psd relations have no entry.
+    """
+    found: tuple[float, tuple[int, ...]] = (-np.inf, ())
+    for place, inner in _each(constraint, env):
+        amount, size, entry = _off(constraint, inner)
+        found = max(found, (amount / size, (*place, *entry)), key=lambda pair: pair[0])
+    return found
+
+
+def excess(constraint: Constraint, env: Env) -> float:
+    """By how much a constraint is violated where that is most, in the units of its sides; 0 when it holds."""
+    return max(0.0, *(_off(constraint, inner)[0] for _, inner in _each(constraint, env)))
+
+
+def _each(constraint: Constraint, env: Env) -> Iterator[tuple[tuple[int, ...], Env]]:
+    """The environment of each relation of a family, with its index; one without an index otherwise."""
+    if constraint.family is None:
+        yield (), env
+        return
+    for index in range(constraint.family.dim.value(env)):
+        yield (index,), {**env, constraint.family.index: index}
+
+
+def _off(constraint: Constraint, env: Env) -> tuple[float, float, tuple[int, ...]]:
+    """The largest violation (negative: to spare), the size of the sides, and where."""
     relation = constraint.relation
     if is_rank(constraint):
         assert isinstance(relation.left, Apply)
         matrix = np.asarray(evaluate(relation.left.args[0], env), dtype=float)
         rank = int(evaluate(relation.right, env))
-        return rank_residual(matrix, rank) if np.isfinite(matrix).all() else float("inf")
-    worst = 0.0
-    sizes = range(constraint.family.dim.value(env)) if constraint.family else (None,)
-    for index in sizes:
-        inner = env if index is None or constraint.family is None else {**env, constraint.family.index: index}
-        left = np.asarray(evaluate(relation.left, inner), dtype=float)
-        right = np.asarray(evaluate(relation.right, inner), dtype=float)
-        if not (np.isfinite(left).all() and np.isfinite(right).all()):
-            return float("inf")
-        scale = max(float(np.abs(left).max(initial=0.0)), float(np.abs(right).max(initial=0.0)), 1e-300)
-        if relation.op in ("<<", ">>"):
-            gap = (left - right if relation.op == ">>" else right - left) * np.ones(left.shape)
-            amount = -float(numeric.eigh(gap)[0][0])
-        elif relation.op == "==":
-            amount = float(np.abs(left - right).max(initial=0.0))
-        else:
-            over = left - right if relation.op == "<=" else right - left
-            amount = float(np.max(over, initial=0.0))
-        worst = max(worst, amount / scale)
-    return worst
+        return (rank_residual(matrix, rank) if np.isfinite(matrix).all() else float("inf")), 1.0, ()
+    left = np.asarray(evaluate(relation.left, env), dtype=float)
+    right = np.asarray(evaluate(relation.right, env), dtype=float)
+    if not (np.isfinite(left).all() and np.isfinite(right).all()):
+        return float("inf"), 1.0, ()
+    scale = max(float(np.abs(left).max(initial=0.0)), float(np.abs(right).max(initial=0.0)), 1e-300)
+    if relation.op in ("<<", ">>"):
+        gap = (left - right if relation.op == ">>" else right - left) * np.ones(left.shape)
+        return -float(numeric.eigh(gap)[0][0]), scale, ()
+    over = left - right if relation.op == "<=" else right - left
+    if relation.op == "==":
+        over = np.abs(over)
+    if over.size == 0:
+        return 0.0, scale, ()
+    at = np.unravel_index(int(np.argmax(over)), over.shape)
+    return float(over[at]), scale, tuple(int(i) for i in at)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import scipy.linalg
+import scipy.special
 from numpy.typing import NDArray
 
 __all__ = [
     "Array",
+    "as_block",
     "block",
     "consecutive",
     "diag",
@@ -17,7 +20,9 @@ __all__ = [
     "factor",
     "inv",
     "leading",
+    "logsumexp",
     "nuclear",
+    "pinv",
     "polar",
     "psd_floor",
     "root",
@@ -80,6 +85,11 @@ def solve(matrix: Array, right: Array) -> Array:
 def inv(matrix: Array) -> Array:
     """The inverse; infinity everywhere when it does not exist."""
     return solve(matrix, np.eye(len(matrix)))
+
+
+def pinv(matrix: Array) -> Array:
+    """The pseudo-inverse; singular values count as zero as they do for strategies and workloads."""
+    return np.asarray(np.linalg.pinv(matrix, rcond=8 * max(matrix.shape) * EPS))
 
 
 def root(matrix: Array) -> Array:
@@ -151,14 +161,20 @@ def support(entries: Array) -> Array:
     return np.asarray(entries > CLEARLY * max(float(entries.max(initial=0.0)), 0.0), dtype=float)
 
 
+def as_block(entry: Array, is_row: bool) -> Array:
+    """A number, vector or matrix as it stands in a block matrix."""
+    if entry.ndim == 0:
+        return entry.reshape(1, 1)
+    if entry.ndim == 1:
+        return entry.reshape(1, -1) if is_row else entry.reshape(-1, 1)
+    return entry
+
+
 def block(rows: Sequence[Sequence[tuple[Array, bool]]]) -> Array:
     """A block matrix; each entry comes with whether it is a row vector."""
+    return np.block([[as_block(np.asarray(e), r) for e, r in row] for row in rows])
 
-    def two_dimensional(entry: Array, is_row: bool) -> Array:
-        if entry.ndim == 0:
-            return entry.reshape(1, 1)
-        if entry.ndim == 1:
-            return entry.reshape(1, -1) if is_row else entry.reshape(-1, 1)
-        return entry
 
-    return np.block([[two_dimensional(np.asarray(e), r) for e, r in row] for row in rows])
+def logsumexp(a: Array, axis: int | None = None) -> Any:
+    """The logarithm of the sum of the exponentials, of all entries or along an axis."""
+    return scipy.special.logsumexp(a, axis=axis)

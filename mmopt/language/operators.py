@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from mmopt.language import balls, rules
+from mmopt.language import balls, gradients, powers, rules
 from mmopt.language.atom import Atom, Form
 
 __all__ = ["OPERATORS"]
@@ -22,6 +24,7 @@ OPERATORS = (
         text="{0} + {1}",
         binds=1,
         ball=balls.add,
+        gradient=gradients.add,
         cvxpy=lambda cp, a, b: a + b,
     ),
     Atom(
@@ -36,6 +39,7 @@ OPERATORS = (
         text="{0} - {1}",
         binds=1,
         ball=balls.sub,
+        gradient=gradients.sub,
         cvxpy=lambda cp, a, b: a - b,
     ),
     Atom(
@@ -50,6 +54,7 @@ OPERATORS = (
         text="-{0}",
         binds=3,
         ball=balls.neg,
+        gradient=gradients.neg,
         cvxpy=lambda cp, a: -a,
     ),
     Atom(
@@ -64,6 +69,7 @@ OPERATORS = (
         text="{0} * {1}",
         binds=2,
         ball=balls.mul,
+        gradient=gradients.mul,
         cvxpy=lambda cp, a, b: cp.multiply(a, b),
     ),
     Atom(
@@ -78,7 +84,9 @@ OPERATORS = (
         text="{0} / {1}",
         binds=2,
         ball=balls.div,
+        gradient=gradients.div,
         cvxpy=lambda cp, a, b: a / b if b.is_constant() else cp.multiply(a, cp.inv_pos(b)),
+        cones=lambda shape, outputs, exponent: powers.cones(shape, math.prod(shape), -1.0),
     ),
     Atom(
         name="pow",
@@ -91,7 +99,9 @@ OPERATORS = (
         text="{0}**{1}",
         binds=5,
         ball=balls.power,
-        cvxpy=lambda cp, a, b: cp.power(a, float(b.value)),
+        gradient=gradients.power,
+        cvxpy=lambda cp, a, b: cp.power(a, float(b.value), approx=powers.is_quadratic(float(b.value))),
+        cones=powers.cones,
     ),
     Atom(
         name="matmul",
@@ -105,6 +115,7 @@ OPERATORS = (
         text="{0} @ {1}",
         binds=2,
         ball=balls.matmul,
+        gradient=gradients.matmul,
         cvxpy=lambda cp, a, b: a @ b,
     ),
     Atom(
@@ -119,6 +130,7 @@ OPERATORS = (
         text="{0}.T",
         binds=8,
         ball=balls.transpose,
+        gradient=gradients.transpose,
         cvxpy=lambda cp, a: a.T,
     ),
 )

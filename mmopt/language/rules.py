@@ -22,6 +22,7 @@ __all__ = [
     "neg",
     "power",
     "reduction",
+    "soft_max",
     "sub",
     "transpose",
 ]
@@ -235,3 +236,9 @@ def reduction(bent: Curvature | None) -> Rule:
         return out.broken("a largest (smallest) entry of something concave (convex)")
 
     return rule
+
+
+def soft_max(args: Sequence[Type], options: Options) -> Type:
+    """As max, but above the largest entry: what is negative may come out positive."""
+    out = reduction(Curvature.CONVEX)(args, options)
+    return replace(out, sign=max(out.sign, 0))

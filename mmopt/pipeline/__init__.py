@@ -1,18 +1,26 @@
-"""Solve, certify, compare: everything between a workload and a solution."""
+"""Solve, certify, compare, verify: everything between a workload and a solution."""
 
 from mmopt.pipeline.compare import Combination, combinations, compare, outcomes, with_formulations
 from mmopt.pipeline.convex import Progress
+from mmopt.pipeline.given import certify, program_for
 from mmopt.pipeline.outcome import Outcome
 from mmopt.pipeline.solve import default_program, solve
+from mmopt.pipeline.verify import verify
+from mmopt.pipeline.violations import Violation, violations
 
 __all__ = [
     "Combination",
     "Outcome",
     "Progress",
+    "Violation",
+    "certify",
     "combinations",
     "compare",
     "default_program",
     "outcomes",
+    "program_for",
     "solve",
+    "verify",
+    "violations",
     "with_formulations",
 ]

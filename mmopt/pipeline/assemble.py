@@ -12,28 +12,60 @@ from mmopt.errors import SolverError
 from mmopt.language import evaluate
 from mmopt.pipeline.bounds import error_bound
 from mmopt.pipeline.certify import Array, named_multipliers
-from mmopt.queries import Strategy, normalise
+from mmopt.queries import Strategy, Workload, normalise
 from mmopt.results import Solution, Status
 
-__all__ = ["assemble", "meaning"]
+__all__ = ["assemble", "charged_error", "meaning", "rmse", "value_of"]
 
 # Added to total error, relatively, for the rounding of its evaluation: more than what it loses against
 # rational arithmetic for strategies of condition up to 1e6 (tests/pipeline/test_assemble.py).
 ROUNDING = 1e-10
 
 
-def meaning(instance: Instance, env: Mapping[str, Any]) -> tuple[Strategy, Array | None, Array | None]:
+def meaning(
+    instance: Instance, env: Mapping[str, Any], multipliers: Mapping[str, Array] | None = None
+) -> tuple[Strategy, Array | None, Array | None]:
     """The strategy that a point stands for, and covariance and basis where it says those.
 
-    ``env`` has the chosen variables by name, and the multipliers where the strategy is made of them.
+    ``multipliers`` are needed where the strategy is made of them (a dual program).
     """
     m = instance.program.meaning
     assert m is not None
+    env = {**env, **named_multipliers(instance, multipliers or {})}
     matrix = np.asarray(evaluate(m.expr, env), dtype=float)
     if m.kind == "strategy":
         return normalise(Strategy(matrix, m.norm)), None, None
     basis = np.asarray(env[m.basis], dtype=float)
     return Strategy.from_covariance(matrix, basis), (matrix + matrix.T) / 2, basis
+
+
+def charged_error(strategy: Strategy, workload: Workload) -> float:
+    """Total error with what its evaluation may have rounded off; infinity for an unsupported workload."""
+    return strategy.total_error(workload) * (1.0 + ROUNDING)
+
+
+def rmse(strategy: Strategy, workload: Workload) -> float:
+    """√(total unweighted squared error / m) at unit noise per unit of sensitivity."""
+    return float(np.sqrt((strategy.sensitivity**2 * strategy.variances(workload)).mean()))
+
+
+def value_of(instance: Instance, env: Mapping[str, Any], objective: float) -> float:
+    """The objective on the common scale of the program's formulations."""
+    expr = instance.program.value
+    return objective if expr is None else float(evaluate(expr, {**env, "objective": objective}))
+
+
+def _bases(instance: Instance) -> dict[str, Array]:
+    """Rows that the program took from the workload, which does not determine them uniquely."""
+    program, workload = instance.program, instance.workload
+    used = {d.source for d in program.givens if d.name not in instance.own}
+    found: dict[str, Array] = {}
+    # Over all cells the basis is the identity.
+    if used & {"workload.basis", "workload.representation"} and workload.rank < workload.n:
+        found["basis"] = workload.basis
+    if "workload.eigenqueries" in used:
+        found["eigenqueries"] = workload.eigenqueries
+    return found
 
 
 def assemble(
@@ -52,26 +84,28 @@ def assemble(
     warnings: tuple[str, ...] = (),
     steps: Mapping[str, Solution] | None = None,
     history: Sequence[Mapping[str, float]] = (),
+    measured: Strategy | None = None,
+    starts: Sequence[Array] = (),
 ) -> Solution:
-    """Put a solution together; total error and its bound are computed here, for every program."""
+    """Put a solution together; total error and its bound are computed here, for every program.
+
+    ``measured`` is a strategy equal to the point's meaning up to a rotation of its rows, to be kept in its
+    place; ``starts`` are further multipliers (n,) for the bound on total error.
+    """
     program, workload = instance.program, instance.workload
-    strategy, covariance, basis = meaning(instance, {**env, **named_multipliers(instance, multipliers)})
-    error = strategy.total_error(workload)
+    strategy, covariance, basis = meaning(instance, env, multipliers)
+    strategy = measured or strategy
+    error = charged_error(strategy, workload)
     if not np.isfinite(error):
         raise SolverError(
             f"the point of '{program.name}' does not support the workload: W A⁺ A differs from W",
             hint="ask for a smaller tolerance, or use another solver",
         )
-    error *= 1.0 + ROUNDING
-    starts = [d for d in (np.asarray(m) for m in multipliers.values()) if d.shape == (workload.n,)]
-    lower, best = error_bound(workload, strategy, starts)
+    duals = [d for d in (np.asarray(m) for m in multipliers.values()) if d.shape == (workload.n,)]
+    lower, best = error_bound(workload, strategy, [*duals, *starts])
     if program.bound == "l2_strategy":
         bound = lower
         status = Status(status.stop, status.feasible, status.violation, True, status.raw)
-    value = objective
-    if program.value is not None:
-        value = float(evaluate(program.value, {**env, "objective": objective}))
-    variances = strategy.sensitivity**2 * strategy.variances(workload)
     return Solution(
         program=program.name,
         title=program.title,
@@ -84,12 +118,12 @@ def assemble(
         error=error,
         error_bound=lower,
         sensitivity=strategy.sensitivity,
-        rmse=float(np.sqrt(variances.mean())),
+        rmse=rmse(strategy, workload),
         strategy=strategy,
         variables={d.name: np.asarray(env[d.name], dtype=float) for d in program.choose},
         multipliers=dict(multipliers),
         error_multipliers=best,
-        value=value,
+        value=value_of(instance, env, objective),
         iterations=iterations,
         seconds=dict(seconds),
         options=dict(options),
@@ -99,6 +133,7 @@ def assemble(
         covariance=covariance,
         basis=basis,
         givens={name: np.asarray(instance.env[name], dtype=float) for name in sorted(instance.own)},
+        bases=_bases(instance),
         warnings=warnings,
         sense=program.sense,
         history=tuple(history),

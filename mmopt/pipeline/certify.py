@@ -7,23 +7,27 @@ point is used.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mmopt.compiler import Instance
-from mmopt.language import evaluate, evaluate_ball, violation
+from mmopt.language import evaluate, evaluate_ball
+from mmopt.language.evaluate import excess
 from mmopt.language.numeric import FLOOR, psd_floor
 from mmopt.language.tree import Apply, Declaration, Expr
+from mmopt.pipeline.violations import violations
 
 __all__ = [
     "FEASIBLE",
     "Candidate",
     "bound_of",
     "candidate",
+    "charged",
     "named_multipliers",
+    "scored",
     "starts_from",
     "upper_value",
 ]
@@ -81,8 +85,14 @@ def candidate(instance: Instance, values: Mapping[str, Array]) -> Candidate:
     with np.errstate(all="ignore"):
         for assignment in program.repair:
             env[assignment.name] = evaluate(assignment.expr, env)
-        names = [d.name for d in program.choose]
-        variables = {name: np.asarray(env[name], dtype=float) for name in names}
+    return scored(instance, {d.name: np.asarray(env[d.name], dtype=float) for d in program.choose}, before)
+
+
+def scored(instance: Instance, variables: Mapping[str, Array], before: float = 0.0) -> Candidate:
+    """Evaluate the program at a point as it is, nothing repaired."""
+    program = instance.program
+    env: dict[str, Any] = {**instance.env, **_plain(variables)}
+    with np.errstate(all="ignore"):
         finite = all(np.isfinite(v).all() for v in variables.values())
         after = _worst(instance, env) if finite else np.inf
         minimized = program.sense == "minimize"
@@ -100,21 +110,27 @@ def _plain(values: Mapping[str, Array]) -> dict[str, Any]:
 
 
 def _worst(instance: Instance, env: Mapping[str, Any]) -> float:
-    with np.errstate(all="ignore"):
-        try:
-            worst = max((violation(c, env) for c in instance.program.constraints), default=0.0)
-        except np.linalg.LinAlgError:
-            return float("inf")
-    for d in instance.program.choose:
-        value = np.asarray(env[d.name], dtype=float)
-        if d.kind == "psd" and np.isfinite(value).all():
-            eigenvalues = np.linalg.eigvalsh((value + value.T) / 2)
-            worst = max(worst, -float(eigenvalues[0]) / max(float(np.abs(eigenvalues).max()), 1e-300))
-        elif d.sign:
-            worst = max(
-                worst, -float(value.min(initial=0.0)) / max(float(np.abs(value).max(initial=0.0)), 1e-300)
-            )
-    return worst
+    try:
+        return max([0.0, *(v.amount for v in violations(instance, env))])
+    except np.linalg.LinAlgError:
+        return float("inf")
+
+
+def charged(instance: Instance, found: Candidate, multipliers: Mapping[str, Array]) -> Candidate:
+    """The candidate with what its last violations may be worth added to its objective.
+
+    A point that misses a constraint by v is feasible for one that is v wider, whose optimum weak duality
+    puts within y v of the optimum asked for, y the multiplier. Without this an objective could lie below
+    its bound, by rounding.
+    """
+    if not 0 < found.after <= FEASIBLE:
+        return found
+    worth = 0.0
+    for c in instance.program.constraints:
+        if c.name in multipliers:
+            worth += float(np.abs(multipliers[c.name]).sum()) * excess(c, found.env)
+    minimized = instance.program.sense == "minimize"
+    return replace(found, objective=found.objective + (worth if minimized else -worth))
 
 
 def upper_value(expr: Expr, env: Mapping[str, Any]) -> float:
@@ -142,8 +158,8 @@ def bound_of(instance: Instance, multipliers: Mapping[str, Array]) -> float | No
     """The certificate at the multipliers (negative entries clipped where a sign is declared).
 
     A lower bound on what is minimized, rounded down; an upper bound on what is maximized, rounded up.
-    None without a certificate, and where the multipliers prove nothing (missing, all zero, not finite),
-    unless the objective is nonnegative by its form: then 0.
+    None without a certificate, and where the multipliers prove nothing (missing, not finite), unless the
+    objective is nonnegative by its form: then 0.
     """
     program = instance.program
     if program.certificate is None:
@@ -164,18 +180,18 @@ def bound_of(instance: Instance, multipliers: Mapping[str, Array]) -> float | No
 
 
 def named_multipliers(instance: Instance, multipliers: Mapping[str, Array]) -> dict[str, Any]:
-    """The multipliers by the certificate's names, as declared; those that prove something are in it."""
+    """The multipliers by the certificate's names, as declared; without what is missing or not finite."""
     certificate = instance.program.certificate
     sizes = instance.sizes()
     named: dict[str, Any] = {}
     for m in certificate.multipliers if certificate else ():
-        shape = tuple(dim.value(sizes) for dim in m.declaration.dims)
-        value = np.asarray(multipliers.get(m.key, np.zeros(shape)), dtype=float)
-        # One cell: a solver's multiplier is then a number or a 1 x 1 matrix.
-        if value.size != int(np.prod(shape)) or not np.isfinite(value).all():
+        if m.key not in multipliers:
             continue
-        value = _promised(m.declaration, value.reshape(shape))
-        if value.any():
+        shape = tuple(dim.value(sizes) for dim in m.declaration.dims)
+        value = np.asarray(multipliers[m.key], dtype=float)
+        # One cell: a solver's multiplier is then a number or a 1 x 1 matrix.
+        if value.size == int(np.prod(shape)) and np.isfinite(value).all():
+            value = _promised(m.declaration, value.reshape(shape))
             named[m.declaration.name] = value if value.ndim else float(value)
     return named
 

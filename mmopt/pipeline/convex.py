@@ -13,7 +13,9 @@ import numpy as np
 from mmopt.compiler import Instance, cones, lower, scale, variables
 from mmopt.errors import SolverError
 from mmopt.pipeline.assemble import assemble
-from mmopt.pipeline.certify import Array, Candidate, bound_of, candidate, starts_from
+from mmopt.pipeline.certify import Array, Candidate, bound_of, candidate, charged, starts_from
+from mmopt.pipeline.diagnose import explain_failure
+from mmopt.pipeline.early import stopped_early, unscaled
 from mmopt.results import Solution, Status, gap_between
 from mmopt.solvers import (
     SOLVERS,
@@ -28,7 +30,15 @@ from mmopt.solvers import (
     solver_named,
 )
 
-__all__ = ["Best", "Progress", "Report", "pick_solver", "solve_convex", "stop_of", "with_total"]
+__all__ = [
+    "Best",
+    "Progress",
+    "Report",
+    "pick_solver",
+    "solve_convex",
+    "stop_of",
+    "with_total",
+]
 
 
 @dataclass(frozen=True)
@@ -94,9 +104,11 @@ class Best:
     """The best repaired point and the best bound so far; they may come from different points."""
 
     instance: Instance
-    point: Candidate | None = None
+    plain: Candidate | None = None
+    point: Candidate | None = None  # the same, its last violations charged at the multipliers
     bound: float | None = None
     multipliers: Mapping[str, Array] | None = None
+    values: Mapping[str, Array] | None = None  # of the point, before its repair
 
     def offer(self, values: Mapping[str, Array], multipliers: Mapping[str, Array]) -> Candidate | None:
         """Repair and score a point (in the program's own scale); None when no repair exists."""
@@ -105,8 +117,8 @@ class Best:
             found = candidate(self.instance, values)
         except np.linalg.LinAlgError:  # a point so far off that no repair exists; the next is better
             return None
-        if self.point is None or _is_better(found, self.point, sense):
-            self.point = found
+        if self.plain is None or _is_better(found, self.plain, sense):
+            self.plain, self.values = found, values
         multipliers = {**multipliers, **starts_from(self.instance, found.env)}
         bound = bound_of(self.instance, multipliers)
         if bound is not None and (
@@ -115,6 +127,7 @@ class Best:
             self.bound, self.multipliers = bound, multipliers
         if self.multipliers is None:
             self.multipliers = multipliers
+        self.point = charged(self.instance, self.plain, self.multipliers)
         return found
 
     @property
@@ -157,12 +170,13 @@ def solve_convex(
     assert last is not None
     point = best.point
     if point is None or not point.is_feasible:
-        raise _no_point(program.name, row.name, last, point, interrupted)
+        raise explain_failure(instance, scaled, scaling, row.name, last, point, interrupted=interrupted)
     stop = stop_of(best.gap, chosen, interrupted, last, program.certificate is not None)
     status = Status(stop, True, point.before, best.bound is not None, last.raw)
     compiled += clock.handed_over
     seconds = {"compile": compiled - started, "solve": solved - compiled}
-    warnings = () if scaling.scales else ("the lines of the program agree on no units, so it was not scaled",)
+    early = stopped_early(instance, row, chosen, status, best.gap, best.values or {})
+    warnings = (*unscaled(instance, scaling), *early)
     solution = assemble(
         instance,
         point.env,
@@ -197,24 +211,3 @@ def stop_of(gap: float, options: Options, interrupted: bool, last: Point, has_ce
     if last.stop == "iteration limit":
         return "iteration limit"
     return "gap not reached" if has_certificate else "solver finished"
-
-
-def _no_point(
-    program: str, solver: str, last: Point, point: Candidate | None, interrupted: bool
-) -> SolverError:
-    if last.stop in ("infeasible", "unbounded"):
-        return SolverError(
-            f"'{program}' is {last.stop}, says {solver} ({last.raw})",
-            hint="check the constraints and the givens; on a badly scaled program try another solver",
-        )
-    if interrupted:
-        return SolverError(f"'{program}' was interrupted before {solver} had a point that could be repaired")
-    detail = (
-        "no point"
-        if point is None
-        else f"a point that misses a constraint by {point.after:.1e} after its repair"
-    )
-    return SolverError(
-        f"{solver} returned {detail} for '{program}' ({last.raw})",
-        hint="allow more time or iterations, try another solver, or give the program a 'repair'",
-    )

@@ -15,7 +15,7 @@ from mmopt.language import Program, evaluate
 from mmopt.language.procedures import START
 from mmopt.language.tree import Expr, Name, Relation, Repeat, Step, SubProgram
 from mmopt.pipeline.assemble import assemble
-from mmopt.pipeline.certify import upper_value
+from mmopt.pipeline.certify import bound_of, starts_from, upper_value
 from mmopt.pipeline.convex import Report, with_total
 from mmopt.results import Solution, Status
 
@@ -125,17 +125,19 @@ def solve_procedure(
     all_solved = [s for _, s in run.everything]
     last = all_solved[-1]
     seconds = {name: sum(s.seconds[name] for s in all_solved) for name in ("compile", "solve")}
+    starts = starts_from(instance, run.env)
+    bound = bound_of(instance, starts) if program.certificate else _bound(program, all_solved)
     solution = assemble(
         instance,
         run.env,
         objective=objective,
-        bound=_bound(program, all_solved),
-        status=_status(all_solved, _bound(program, all_solved)),
+        bound=bound,
+        status=_status(all_solved, bound),
         solver=(last.solver, last.solver_version),
         options=last.options,
         iterations=sum(s.iterations for s in all_solved),
         seconds={**seconds, "total": 0.0},
-        multipliers=last.multipliers,
+        multipliers={**last.multipliers, **starts},
         scaling=last.scaling,
         warnings=tuple(dict.fromkeys(w for s in all_solved for w in s.warnings)),
         steps=dict(_numbered(run.everything)),
@@ -161,7 +163,7 @@ def _bound(program: Program, solved: Sequence[Solution]) -> float | None:
 
 def _status(steps: Sequence[Solution], bound: float | None) -> Status:
     """The status of the whole: the first step that did not end well speaks for all."""
-    well = ("gap reached", "closed form", "local optimum")
+    well = ("gap reached", "closed form", "local optimum", "rank reached")
     stop = next((s.status.stop for s in steps if not s.status.stop.startswith(well)), "")
     return Status(
         stop or "gap reached in every step",

@@ -52,7 +52,7 @@ def solve(
         When it is not reached the status says so; the gap printed is always the proved one.
     time_limit : seconds for the solver. max_iterations, threads, verbose : passed on.
     starts, seed : of the search of a program of class rank or smooth.
-    penalty : weight of the rank in the search of a program of class rank.
+    penalty : first weight of the rank in the search of a program of class rank.
     givens : arrays by name, for givens of the program without a source or in place of one.
     progress : called with a ``Progress`` after every certified point.
 

@@ -1,5 +1,6 @@
 """What is asked and what is measured: domain, implicit query matrices, Workload, Strategy."""
 
+from mmopt.queries.bases import with_bases
 from mmopt.queries.domain import Attribute, Bins, Categories, Domain, Values
 from mmopt.queries.factor import Factor
 from mmopt.queries.product import Product
@@ -17,4 +18,5 @@ __all__ = [
     "Values",
     "Workload",
     "normalise",
+    "with_bases",
 ]

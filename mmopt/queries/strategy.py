@@ -138,13 +138,15 @@ class Strategy:
 
         Infinity for a query that A does not support. W is applied, never formed.
         """
+        outside = self.unsupported(workload)
+        inverse, _ = self._directions
+        return np.where(outside <= SUPPORT_TOLERANCE, _sum_of_squares(workload, inverse), float("inf"))
+
+    def unsupported(self, workload: Workload) -> Array:
+        """‖w - w A⁺A‖ / ‖w‖ for each unweighted query w, (m,): the part of it that A does not tell."""
         self._fits(workload.n)
-        inverse, null = self._directions
-        norms = workload.squared_norms()
-        outside = _sum_of_squares(workload, null)
-        return np.where(
-            outside <= SUPPORT_TOLERANCE**2 * norms, _sum_of_squares(workload, inverse), float("inf")
-        )
+        _, null = self._directions
+        return np.asarray(np.sqrt(_sum_of_squares(workload, null) / workload.squared_norms()))
 
     def covariance(self, basis: npt.ArrayLike) -> Array:
         """Covariance B (AᵀA)⁺ Bᵀ (k, k) of the estimates of B x at unit noise on A x.

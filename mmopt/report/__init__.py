@@ -6,10 +6,13 @@ from mmopt.report.comparison import comparison_report
 from mmopt.report.explain import Explanation, explain
 from mmopt.report.forecasts import cones_table, solvers_table
 from mmopt.report.formulas import program_listing
+from mmopt.report.history import history_table
+from mmopt.report.profile import slack_table
 from mmopt.report.programs import givens_table, highlighted, lines_table, programs_table
 from mmopt.report.sizes import Sizes, SolverSize, sizes_of
 from mmopt.report.solutions import solution_table
 from mmopt.report.style import pairs_table, paragraphs
+from mmopt.report.verifications import verification_report
 from mmopt.report.workloads import domain_table, queries_table
 
 __all__ = [
@@ -24,6 +27,7 @@ __all__ = [
     "explain",
     "givens_table",
     "highlighted",
+    "history_table",
     "lines_table",
     "pairs_table",
     "paragraphs",
@@ -33,7 +37,9 @@ __all__ = [
     "programs_table",
     "queries_table",
     "sizes_of",
+    "slack_table",
     "solution_table",
     "solvers_table",
+    "verification_report",
     "write_chart",
 ]

@@ -9,10 +9,11 @@ from typing import Any
 from mmopt.compiler import Cone, Instance, bind, cones, variables
 from mmopt.errors import Error
 from mmopt.language import Program, evaluate
-from mmopt.language.tree import Name, SubProgram, walk
+from mmopt.language.tree import SubProgram, names_in
 from mmopt.pipeline.convex import pick_solver
+from mmopt.pipeline.coordinates import Coordinates
 from mmopt.queries import Workload
-from mmopt.solvers import SOLVERS, forecast, memory_limit, missing_cones
+from mmopt.solvers import LBFGS, SOLVERS, forecast, memory_limit, missing_cones
 
 __all__ = ["Sizes", "SolverSize", "sizes_at", "sizes_of"]
 
@@ -41,7 +42,7 @@ class SolverSize:
 
 @dataclass(frozen=True)
 class Sizes:
-    """A convex program, or a convex step of a procedure, at a workload's sizes.
+    """A program, or a step of a procedure, at a workload's sizes. A smooth program has no cones.
 
     ``chosen`` is the solver that would run; ``refusal`` says why none would. ``step`` names the step.
     """
@@ -79,7 +80,9 @@ def sizes_of(
     givens: Mapping[str, Any] | None = None,
     solver: str | None = None,
 ) -> list[Sizes]:
-    """The sizes of a convex program, or of the steps of a procedure that depend on no earlier step.
+    """The sizes of a program, or of the steps of a procedure that depend on no earlier step.
+
+    What a step gets only as a parameter, a number that no size depends on, may be known later.
 
     Raises
     ------
@@ -93,16 +96,28 @@ def sizes_of(
     for step in program.steps:
         if not isinstance(step, SubProgram):
             continue
-        names = {e.id for _, expr in step.arguments for e in walk(expr) if isinstance(e, Name)}
-        if names <= set(instance.env):
-            arguments = {name: evaluate(expr, instance.env) for name, expr in step.arguments}
-            inner = bind(Program.load(step.program), workload, arguments)
+        solved = Program.load(step.program)
+        plain = {p.name for p in solved.parameters if p.declared is None}
+        known = {n: e for n, e in step.arguments if names_in(e) <= set(instance.env)}
+        if {n for n, _ in step.arguments} <= known.keys() | plain:
+            arguments = {name: evaluate(expr, instance.env) for name, expr in known.items()}
+            inner = bind(solved, workload, arguments)
             out.append(sizes_at(inner, solver, step.name))
     return out
 
 
+def _searched(instance: Instance, step: str) -> Sizes:
+    """A smooth program: unknowns, and no cones."""
+    program, sizes = instance.program, instance.sizes()
+    coordinates = Coordinates(program.choose, sizes)
+    unknowns = sum(map(coordinates.length, program.choose))
+    return Sizes(program.name, step, sizes, unknowns, (), (), LBFGS.name, None, memory_limit())
+
+
 def sizes_at(instance: Instance, solver: str | None = None, step: str = "") -> Sizes:
-    """The sizes of a convex program with its numbers filled in."""
+    """The sizes of a program with its numbers filled in."""
+    if instance.program.klass == "smooth":
+        return _searched(instance, step)
     sizes = instance.sizes()
     needed = cones(instance.checked, sizes)
     unknowns = variables(instance.checked, sizes)

@@ -2,5 +2,6 @@
 
 from mmopt.results.solution import Solution, gap_between
 from mmopt.results.status import Status
+from mmopt.results.verification import Check, Figure, Verification
 
-__all__ = ["Solution", "Status", "gap_between"]
+__all__ = ["Check", "Figure", "Solution", "Status", "Verification", "gap_between"]

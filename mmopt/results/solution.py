@@ -11,16 +11,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mmopt.errors import ResultError
+from mmopt.errors import Error, ResultError
 from mmopt.queries import Strategy
 from mmopt.results import store
 from mmopt.results.pack import pack, unpack
 from mmopt.results.status import Status
 from mmopt.results.table import as_html, as_text
+from mmopt.results.typed import check_kinds
 
 __all__ = ["Solution", "gap_between"]
 
 Array = NDArray[np.float64]
+
+# A cell whose cost is below the largest by less than this part has no slack that could be relied on.
+SLACK = 1e-4
 
 
 def gap_between(objective: float, bound: float | None, sense: str = "minimize") -> float | None:
@@ -57,6 +61,9 @@ class Solution:
     sensitivity : of the strategy, rounded up. rmse : √(total unweighted squared error / m), noise of
         unit variance per unit of sensitivity.
     steps : the solutions of the convex steps of a procedure, each with its own bound.
+    givens : those that the caller passed.
+    bases : ``basis`` and ``eigenqueries`` of the workload as they were used, where the workload does not
+        determine them uniquely and another machine may find other ones.
     sense : of the program; when it maximizes, the bound is an upper one.
     history : one row per round of a search (classes rank and smooth): start, round, objective, and what
         the class reports besides.
@@ -88,6 +95,7 @@ class Solution:
     covariance: Array | None = None
     basis: Array | None = None
     givens: Mapping[str, Array] = field(default_factory=dict)
+    bases: Mapping[str, Array] = field(default_factory=dict)
     sense: str = "minimize"
     history: tuple[Mapping[str, float], ...] = ()
     reductions: tuple[str, ...] = ()
@@ -111,6 +119,21 @@ class Solution:
         """Δ of the strategy with unit noise: √α for a covariance program, at most 1 otherwise."""
         return self.sensitivity
 
+    @property
+    def profile(self) -> Array:
+        """The privacy profile (n,): the squared length of each column of the strategy at unit noise.
+
+        For a covariance program that is bᵢᵀ Σ⁻¹ bᵢ, what a person in cell i pays (PVLDB 2021, section 4).
+        """
+        return np.asarray(np.sum(self.strategy.matrix**2, axis=0))
+
+    @property
+    def slack(self) -> Array:
+        """By how much each cell's cost is below the largest (n,); 0 where only the solver's error tells."""
+        profile = self.profile
+        below = profile.max(initial=0.0) - profile
+        return np.where(below > SLACK * profile.max(initial=0.0), below, 0.0)
+
     def rows(self) -> list[tuple[str, str]]:
         """What a reader wants to see first, as (name, text)."""
         if self.bound is None:
@@ -120,7 +143,7 @@ class Solution:
             bound = f"{self.bound:.10g}   (proved: no feasible point is {side} it)"
         rows = [
             ("program", f"{self.program}: {self.title}"),
-            ("solver", f"{self.solver} {self.solver_version}, {self.iterations} iterations"),
+            ("solver", _solver_words(self)),
             ("status", str(self.status)),
             ("objective", f"{self.objective:.10g}"),
             ("bound", bound),
@@ -133,9 +156,14 @@ class Solution:
             ("seconds", ", ".join(f"{name} {s:.2f}" for name, s in self.seconds.items())),
         ]
         if self.covariance is not None:
-            rows.insert(
-                6, ("privacy cost", f"Δ = {self.privacy_cost:.6g}, ρ = Δ²/2 = {self.privacy_cost**2 / 2:.6g}")
-            )
+            cost, free = self.privacy_cost, int(np.count_nonzero(self.slack))
+            profile = f"Δ² at {self.profile.size - free} of {self.profile.size} cells"
+            if free:
+                profile += f", down to {self.profile.min() / cost**2:.4g} Δ² (cells with slack: {free})"
+            rows[6:6] = [
+                ("privacy cost", f"Δ = {cost:.6g}, ρ = Δ²/2 = {cost**2 / 2:.6g}"),
+                ("profile", profile),
+            ]
         for name, step in self.steps.items():
             bound = "no bound" if step.bound is None else f"bound {step.bound:.10g}, gap {step.gap:.1e}"
             rows.append((f"step {name}", f"{step.program}: objective {step.objective:.10g}, {bound}"))
@@ -165,6 +193,7 @@ class Solution:
             "error_gap": _finite(self.error_gap),
             "sensitivity": self.sensitivity,
             "privacy_cost": self.privacy_cost if self.covariance is not None else None,
+            "profile": self.profile.tolist() if self.covariance is not None else None,
             "rmse": self.rmse,
             "iterations": self.iterations,
             "seconds": dict(self.seconds),
@@ -185,7 +214,10 @@ class Solution:
 
     @staticmethod
     def from_fields(fields: Mapping[str, Any]) -> Solution:
-        """The solution whose ``fields`` these are."""
+        """The solution whose ``fields`` these are; ResultError when one is of another kind."""
+        check_kinds(fields, {f.name: str(f.type) for f in dataclasses.fields(Solution)})
+        check_kinds(fields["status"], {f.name: str(f.type) for f in dataclasses.fields(Status)})
+        check_kinds(fields["strategy"], {"matrix": "Array", "norm": "int"})
         known = dict(fields)
         known["status"] = Status(**known["status"])
         known["strategy"] = Strategy(**known["strategy"])
@@ -207,6 +239,8 @@ class Solution:
         except (TypeError, KeyError, AttributeError):
             hint = "save one with --out or Solution.save"
             raise ResultError(f"'{path}' is not a saved solution", hint=hint) from None
+        except Error as error:
+            raise ResultError(f"'{path}' is not a saved solution: {error.message}") from None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Solution):
@@ -227,6 +261,13 @@ class Solution:
 
     def _repr_html_(self) -> str:
         return as_html(self.rows())
+
+
+def _solver_words(solution: Solution) -> str:
+    """Name and version; a closed form or a given strategy has neither version nor iterations."""
+    if not solution.solver_version:
+        return solution.solver
+    return f"{solution.solver} {solution.solver_version}, {solution.iterations} iterations"
 
 
 def _finite(number: float | int | bool | None) -> float | int | bool | None:

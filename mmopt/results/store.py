@@ -10,6 +10,7 @@ import math
 import os
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,19 @@ Array = NDArray[np.float64]
 
 FORMAT = 1
 RECORD = "record.json"
+# What reading a file raises that is something else, cut short, or changed (zipfile: RuntimeError for an
+# encrypted member, NotImplementedError, which is one, for an unknown method).
+UNREADABLE = (
+    OSError,
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    EOFError,
+    RuntimeError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 def _encode(value: Any) -> Any:
@@ -90,7 +104,7 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
             arrays = {name: archive[name] for name in archive.files}
         saved = json.loads(bytes(arrays.pop(RECORD)).decode())
         version, record = saved["format"], _decode(saved["record"])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile):
+    except UNREADABLE:
         hint = "save one with --out or Solution.save"
         raise ResultError(f"'{path}' is not a saved solution", hint=hint) from None
     if version != FORMAT:

@@ -20,6 +20,7 @@ class Handover:
     """Solver data of a lowered problem, as cvxpy's reductions give them."""
 
     lowered: Lowered
+    solver: str  # cvxpy's name
     data: Mapping[str, Any]
     chain: Any
     inverse: Any
@@ -62,8 +63,7 @@ def current(lowered: Lowered) -> tuple[dict[str, Array], dict[str, Array]]:
 
 def hand_over(lowered: Lowered, solver: str) -> Handover:
     """Let cvxpy reduce the problem to the standard form of the solver."""
-    # solver_opts has to be passed: without it cvxpy 1.9.3 leaves out what invert needs. The objective is
-    # handed over as linear (a quadratic one in a cone): it has one form for all solvers.
-    options = {"use_quad_obj": False}
-    data, chain, inverse = lowered.problem.get_problem_data(solver, solver_opts=options)
-    return Handover(lowered, data, chain, inverse)
+    # solver_opts has to be passed: without it cvxpy 1.9.3 leaves out what invert needs. A quadratic
+    # objective goes into cones like everything else; otherwise it would stand in data["P"].
+    data, chain, inverse = lowered.problem.get_problem_data(solver, solver_opts={"use_quad_obj": False})
+    return Handover(lowered, solver, data, chain, inverse)

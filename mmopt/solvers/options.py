@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mmopt.errors import OptionError
 
-__all__ = ["Clock", "Options", "Point"]
+__all__ = ["Clock", "Options", "Point", "Vectors"]
 
 Array = NDArray[np.float64]
 
@@ -27,12 +27,12 @@ class Options:
 
     tolerance : certified gap asked for (objective / bound - 1).
     time_limit : seconds for the solver, compiling not counted.
-    max_iterations : iterations of the solver in all.
+    max_iterations : iterations of the solver in all; in the trace heuristic (class rank) rounds of a start.
     threads : threads of the solver where it has a setting for them.
     verbose : print what the solver prints.
     starts : how many starts a search makes (classes rank and smooth).
     seed : of the random numbers of such a search.
-    penalty : weight of the rank in the trace heuristic (class rank), relative to the objective.
+    penalty : first weight of the rank in the trace heuristic (class rank), relative to the scaled objective.
     """
 
     tolerance: float = 1e-6
@@ -60,6 +60,18 @@ class Options:
 
 
 @dataclass(frozen=True)
+class Vectors:
+    """A solver's own vectors: unknowns x and multipliers y of ``handed`` (a ``Handover``), as it holds them.
+
+    Of a point that is called infeasible y is the ray that should prove it.
+    """
+
+    handed: Any
+    x: Array
+    y: Array
+
+
+@dataclass(frozen=True)
 class Point:
     """What a solver offers after some work: never trusted, always repaired and certified.
 
@@ -73,6 +85,7 @@ class Point:
     raw: str
     final: bool
     stop: str = ""  # why it stopped, when it is final: "solved", "infeasible", "unbounded", "stopped", …
+    vectors: Vectors | None = None  # where the solver is called directly
 
 
 @dataclass

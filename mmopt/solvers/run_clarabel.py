@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from mmopt.compiler import Lowered
 from mmopt.solvers.handover import hand_over
-from mmopt.solvers.options import Clock, Options, Point
+from mmopt.solvers.options import Clock, Options, Point, Vectors
 
 __all__ = ["points"]
 
@@ -49,22 +49,23 @@ def points(lowered: Lowered, options: Options, clock: Clock) -> Generator[Point,
         used += int(raw.iterations)
         stopped = clock.is_over or word.startswith("CallbackTerminated")
         spent = options.max_iterations is not None and used >= options.max_iterations
+        vectors = Vectors(handed, np.array(raw.x), np.array(raw.z))
         if word in INFEASIBLE:
-            yield Point({}, {}, used, word, True, INFEASIBLE[word])
+            yield Point({}, {}, used, word, True, INFEASIBLE[word], vectors)
             return
         final = number == len(ROUNDS) - 1 or stopped or spent
         stop = "stopped" if stopped else "iteration limit" if spent else "solved"
         # An iterate is worth certifying whatever the solver calls it, if it is made of numbers.
-        if np.isfinite(raw.x).all() and np.isfinite(raw.z).all():
+        if np.isfinite(vectors.x).all() and np.isfinite(vectors.y).all():
             known = SimpleNamespace(
-                x=np.array(raw.x),
-                z=np.array(raw.z),
+                x=vectors.x,
+                z=vectors.y,
                 status="AlmostSolved",
                 obj_val=0.0,
                 solve_time=0.0,
                 iterations=used,
             )
             variables, multipliers = handed.named(known)
-            yield Point(variables, multipliers, used, word, final, stop)
+            yield Point(variables, multipliers, used, word, final, stop, vectors)
         if final:
             return

@@ -13,7 +13,7 @@ import numpy as np
 
 from mmopt.compiler import Lowered
 from mmopt.solvers.handover import hand_over
-from mmopt.solvers.options import Clock, Options, Point
+from mmopt.solvers.options import Clock, Options, Point, Vectors
 
 __all__ = ["points"]
 
@@ -22,6 +22,7 @@ GROWTH = 1.5
 LIMIT = 200_000
 SIGINT = -5
 FAILED = {-1: "unbounded", -6: "unbounded", -2: "infeasible", -7: "infeasible", -4: "failed", -3: "failed"}
+INACCURATE = (-6, -7)
 
 
 def points(lowered: Lowered, options: Options, clock: Clock) -> Generator[Point, None, None]:
@@ -56,8 +57,11 @@ def points(lowered: Lowered, options: Options, clock: Clock) -> Generator[Point,
         if code == SIGINT:
             clock.interrupted = True
         used += int(info["iter"])
+        vectors = Vectors(handed, np.array(raw["x"]), np.array(raw["y"]))
         if code in FAILED:
-            yield Point({}, {}, used, word, True, FAILED[code])
+            # What it calls infeasible or unbounded only because its time is over is not looked into.
+            stop = "stopped" if clock.is_over and code in INACCURATE else FAILED[code]
+            yield Point({}, {}, used, word, True, stop, vectors)
             return
         if code == SIGINT or not np.isfinite(raw["x"]).all():
             yield Point({}, {}, used, word, True, "stopped" if clock.interrupted else "failed")
@@ -68,7 +72,7 @@ def points(lowered: Lowered, options: Options, clock: Clock) -> Generator[Point,
         stop = "stopped" if clock.is_over else "iteration limit" if spent and code != 1 else "solved"
         raw["info"]["status_val"] = 2
         variables, multipliers = handed.named(raw)
-        yield Point(variables, multipliers, used, word, final, stop)
+        yield Point(variables, multipliers, used, word, final, stop, vectors)
         if final:
             return
         length *= GROWTH

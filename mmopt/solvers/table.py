@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from mmopt.compiler import Cone
 from mmopt.errors import OptionError, SolverError, suggest
 
-__all__ = ["SOLVERS", "SolverRow", "missing_cones", "solver_named"]
+__all__ = ["LBFGS", "SOLVERS", "SolverRow", "missing_cones", "solver_named"]
 
 LINEAR = frozenset({"zero", "nonnegative"})
 SOC = LINEAR | {"second-order"}
 PSD = LINEAR | {"psd"}
+CURVED = frozenset({"exponential", "power"})
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,9 @@ class SolverRow:
 
 
 SOLVERS: tuple[SolverRow, ...] = (
-    SolverRow("clarabel", "CLARABEL", "clarabel", "clarabel", SOC | PSD, "interior point", 1e-6),
-    SolverRow("scs", "SCS", "scs", "scs", SOC | PSD, "first order", 1e-4),
+    SolverRow("clarabel", "CLARABEL", "clarabel", "clarabel", SOC | PSD | CURVED, "interior point", 1e-6),
+    SolverRow("scs", "SCS", "scs", "scs", SOC | PSD | CURVED, "first order", 1e-4),
+    # CVXOPT's cone solver, which cvxpy calls, takes neither exponential nor power cones.
     SolverRow("cvxopt", "CVXOPT", "cvxopt", "cvxopt", SOC | PSD, "interior point", 1e-6),
     # QOCO takes no psd cone: of the shipped programs only query_weighting and eigen_design fit.
     SolverRow("qoco", "QOCO", "qoco", "qoco", SOC, "interior point", 1e-6),
@@ -48,9 +50,15 @@ SOLVERS: tuple[SolverRow, ...] = (
     SolverRow("sdpa", "SDPA", "sdpap", "sdpa-python", PSD, "interior point", 1e-6),
 )
 
+# Takes no cones: the search of programs of class smooth, by L-BFGS-B of scipy, with their gradients.
+LBFGS = SolverRow("lbfgs", "", "scipy", "scipy", frozenset(), "quasi-Newton", 1e-6)
+
 
 def solver_named(name: str) -> SolverRow:
-    """The row of a solver; OptionError for an unknown name, SolverError when it is not installed."""
+    """The row of a conic solver; OptionError for another name, SolverError when it is not installed."""
+    if name.lower() == LBFGS.name:
+        message = f"'{LBFGS.name}' searches programs of class smooth; it is no conic solver"
+        raise OptionError(message, hint=f"conic solvers: {', '.join(r.name for r in SOLVERS)}")
     row = next((r for r in SOLVERS if r.name == name.lower()), None)
     if row is None:
         raise OptionError(

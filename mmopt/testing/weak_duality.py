@@ -140,7 +140,9 @@ def _instance(
         note = f"instance {number}: the program took none of {ATTEMPTS} random workloads ({drawn.message})"
         return replace(report, notes=(*report.notes, note))
     instance, workload, givens = drawn
-    values = [_random_point(rng, instance) for _ in range(POINTS)]
+    chooses = program.klass != "procedure"  # its points are those of its steps, and it has one result
+    values = [_random_point(rng, instance) for _ in range(POINTS if chooses else 0)]
+    results: list[Candidate] = []
     multipliers = [_random_multipliers(rng, instance) for _ in range(MULTIPLIERS)]
     notes = report.notes
     try:
@@ -148,9 +150,12 @@ def _instance(
     except SolverError as error:
         notes = (*notes, f"instance {number}: not solved, only random points ({error.message})")
     else:
-        values += _near_point(rng, solution.variables)
+        if chooses:
+            values += _near_point(rng, solution.variables)
+        else:
+            results.append(Candidate({}, {}, solution.objective, 0.0, 0.0))
         multipliers += _near_multipliers(rng, instance, solution.multipliers)
-    points = [p for p in (_repaired(instance, v) for v in values) if p is not None]
+    points = results + [p for p in (_repaired(instance, v) for v in values) if p is not None]
     if not points:
         notes = (*notes, f"instance {number}: none of {len(values)} points is feasible after the repair")
         return replace(report, notes=notes)

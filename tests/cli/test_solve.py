@@ -1,4 +1,4 @@
-"""``mmopt solve`` and ``mmopt compare``."""
+"""``mmopt solve``."""
 
 from __future__ import annotations
 
@@ -162,54 +162,49 @@ def test_replace_one_is_said(run: Any, files: Path) -> None:
     )
 
 
-def test_compare(run: Any, files: Path) -> None:
-    done = run("compare", "total.yaml")
-    assert (done.status, done.err) == (0, "")
-    assert max(map(len, done.out.splitlines())) <= 80
-    rows = [line.split()[0] for line in done.out.splitlines() if line.split("  ")[0] in program_names()]
-    assert rows == [*program_names(), *(n for n in program_names() if n != "fitness_for_use")]
-    text = " ".join(done.out.split())
-    assert "not solved (1)" in text
-    assert "(1) fitness_for_use: the program asks for accuracy targets and no query" in text
-    assert "l2_strategy_lmi is another formulation of l2_strategy" in text
-
-
-def test_compare_as_json(run: Any, files: Path) -> None:
-    done = run(
-        "compare",
-        "targets.yaml",
-        "--programs",
-        "l2_strategy_lmi, l2_strategy",
-        "--solvers",
-        "scs,clarabel",
-        "--json",
-    )
-    found = json.loads(done.out)
-    assert [(o["program"], o["solver"]) for o in found] == [
-        (p, s) for p in ("l2_strategy_lmi", "l2_strategy") for s in ("scs", "clarabel")
-    ]
-    assert all(o.keys() >= KEYS for o in found)
-    objectives = [o["objective"] for o in found]
-    assert max(objectives) <= min(objectives) * (1 + 2e-4)
-
-
-def test_compare_where_nothing_can_be_solved(run: Any, files: Path) -> None:
-    done = run("compare", "total.yaml", "--programs", "fitness_for_use", "--json")
-    assert done.status == 2
-    assert done.err == "error: nothing could be solved\n  the reason stands beside each program\n"
-    (found,) = json.loads(done.out)
-    assert found["status"] is None and found["problem"].startswith("the program asks for accuracy targets")
+OWN = """\
+program own
+title "Mine"
+source "A notebook"
+class convex
+given
+    W: matrix[r, n] = workload.root
+choose
+    X: psd[n, n]
+minimize
+    {objective}
+subject to
+    {line}
+strategy
+    factor(X) norm 2
+"""
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("objective", "line", "message"),
     [
-        (["--programs", "a,,b"], "error: --programs is 'a,,b', expected names separated by commas"),
-        (["--solvers", "scs,scs"], "error: --solvers names 'scs' 2 times"),
-        (["--solvers", "sdp"], "error: there is no solver 'sdp'\n  did you mean 'sdpa'?"),
-        (["--tolerance", "2"], "error: a tolerance lies between 0 and 1, not 2.0"),
+        (
+            "trace(W @ inv(X) @ W.T)",
+            "low: diag(X) >= 2\n    high: diag(X) <= 1",
+            "error: 'own' has no feasible point: 'low' (cell 'sex=F, age in [0, 18)') and 'high' "
+            "(cell 'sex=F, age in [0, 18)') cannot hold together\n  relax 'low' to at most 0.498 times ",
+        ),
+        (
+            "-trace(X)",
+            "low: diag(X) >= 1",
+            "error: 'own' is unbounded: nothing keeps 'X' from growing; every constraint holds on the way, ",
+        ),
     ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+    ids=["infeasible", "unbounded"],
 )
-def test_compare_refuses(refused: Any, options: list[str], message: str) -> None:
-    assert refused("compare", "total.yaml", *options) == message
+def test_a_program_without_a_solution(
+    files: Path, refused: Any, objective: str, line: str, message: str
+) -> None:
+    (files / "own.program").write_text(OWN.format(objective=objective, line=line), encoding="utf-8")
+    assert refused("solve", "total.yaml", "--program", "own.program").startswith(message)
+
+
+def test_a_solve_that_stops_early_warns(run: Any, files: Path) -> None:
+    done = run("solve", "total.yaml", "--solver", "scs", "--max-iterations", "5", "--json")
+    (warning,) = json.loads(done.out)["warnings"]
+    assert done.status == 0 and warning.startswith("stopped at the iteration limit of 5: ")

@@ -9,7 +9,7 @@ from tolerances import ROUNDING
 
 from mmopt import Program, Workload
 from mmopt.compiler import bind, lower, scale
-from mmopt.compiler.units import SOURCE_UNITS, infer_units
+from mmopt.compiler.units import SOURCE_UNITS, first_disagreement, infer_units
 from mmopt.language import SOURCES, evaluate, program_names, violation
 
 CONVEX = [name for name in program_names() if Program.load(name).klass == "convex"]
@@ -94,6 +94,22 @@ def test_a_program_whose_units_disagree_is_left_alone() -> None:
     assert scaled is instance
     assert scaling.scales == {} and scaling.objective == 1.0
     assert set(scaling.variables.values()) == set(scaling.multipliers.values()) == {1.0}
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        (("diag(X) <= 1", "diag(X) <= 1\n    off: X + W.T @ W << eye(n)"), "off"),
+        (("trace(W @ inv(X) @ W.T)", "trace((W + 1) @ inv(X) @ W.T)"), "objective"),
+        (("diag(X) <= 1", "diag(X) <= 1"), ""),
+    ],
+    ids=["a constraint", "the objective", "none"],
+)
+def test_the_line_that_disagrees_is_named(change: tuple[str, str], line: str) -> None:
+    text = Program.load("l2_strategy").text
+    program = Program.parse(text[: text.index("certificate")].replace(*change))
+    assert first_disagreement(program) == line
+    assert (infer_units(program) is None) == bool(line)
 
 
 # The objective's powers of the queries' and of the targets' scale, where they are not those of total error.

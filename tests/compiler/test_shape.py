@@ -55,7 +55,7 @@ def counted(found: list[Cone]) -> tuple[Counter[int], int, int, int]:
 
 def handed(program: Program, workload: Workload) -> tuple[Counter[int], int, int, int, int]:
     lowered = lower(bind(program, workload))
-    data, _, _ = lowered.problem.get_problem_data("CLARABEL", solver_opts={})
+    data, _, _ = lowered.problem.get_problem_data("CLARABEL", solver_opts={"use_quad_obj": False})
     dims = data["dims"]
     return Counter(dims.psd), len(dims.soc), dims.nonneg, dims.zero, data["c"].size
 
@@ -108,3 +108,17 @@ def test_an_inverse_that_stands_twice_needs_one_cone() -> None:
         c for c in cones(instance.checked, instance.sizes()) if c.origin == "queries" and c.kind == "psd"
     ]
     assert [(c.size, c.count) for c in blocks] == [(6, 1)]
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_a_block_that_exceeds_a_matrix(size: int) -> None:
+    """``[[…]] >> M`` is not ``[[…]] >> 0``, also for a block of four numbers (a second-order cone)."""
+    entries = ", ".join(
+        "[" + ", ".join("t" if i == j else "0" for j in range(size)) + "]" for i in range(size)
+    )
+    text = MORE[: MORE.index("subject to")] + f"subject to\n    block: [{entries}] >> 5 * eye({size})\n"
+    text = text.replace("trace(Z)", "trace(Z) + sum(v**2)")
+    text += "    top: diag(X) <= 1\nstrategy\n    factor(X) norm 2\n"
+    lowered = lower(bind(Program.parse(text), Workload.from_matrix(np.tri(3))))
+    lowered.problem.solve(solver="CLARABEL")
+    assert lowered.variables["t"].value == pytest.approx(5.0, rel=1e-6)

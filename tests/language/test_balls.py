@@ -116,7 +116,7 @@ def test_what_has_no_value_has_no_bound() -> None:
     assert np.isinf(balls.power(exact(0.0), exact(-1.0)).rad)
     assert np.isinf(balls.nuclear(exact(np.array([[np.inf]]))).rad)
     singular = np.ones((2, 2))
-    for matrix in (singular, -np.eye(2), np.full((2, 2), np.nan), np.array([[1.0, 3.0], [0.0, 1.0]])):
+    for matrix in (singular, -np.eye(2), np.full((2, 2), np.nan), np.array([[1.0, 3.0], [0.0, 0.0]])):
         ball = balls.sandwich(exact(np.eye(2)), exact(matrix), exact(np.eye(2)))
         assert np.isinf(ball.rad).all()
 
@@ -218,6 +218,23 @@ def test_sandwich_of_balls(seed: int) -> None:
     ball = balls.sandwich(left, matrix, balls.transpose(left))
     assert np.isfinite(ball.rad).all()
     assert_inside(fractions(w).dot(solve(x, w.T)), ball)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_sandwich_of_what_is_not_symmetric(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 6))
+    x, w = rng.normal(size=(n, n)), rng.normal(size=(3, n))
+    if seed % 2:  # I + K with K skew, of Cayley's transform
+        x = np.eye(n) + 10.0 * (x - x.T)
+    ball = balls.sandwich(exact(w), exact(x), exact(w.T))
+    assert_inside(fractions(w).dot(solve(x, w.T)), ball)
+    assert np.isfinite(ball.rad).all()
+    least = np.linalg.svd(x, compute_uv=False)[-1]
+    assert 0 < balls.smallest_singular(exact(x)) <= least * (1 + 1e-12)
+    assert balls.smallest_singular(exact(np.zeros((n, n)))) == 0
+    shaken = Ball(x + rng.normal(size=x.shape) * 1e-10, np.full(x.shape, 1e-9))
+    assert_inside(fractions(w).dot(solve(x, w.T)), balls.sandwich(exact(w), shaken, exact(w.T)))
 
 
 @pytest.mark.parametrize("condition", [1.0, 1e6, 1e12])

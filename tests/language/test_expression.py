@@ -8,6 +8,8 @@ from collections.abc import Callable
 
 import pytest
 
+from mmopt.language.atoms import FUNCTIONS
+
 # Marked objective, message, hint.
 EXPRESSIONS = [
     ("trace(W @ inv(«Y») @ W.T)", "'Y' is not defined", "known: G, W, X, m, n, u"),
@@ -107,7 +109,7 @@ EXPRESSIONS = [
     (
         "«u»(1)",
         "there is no atom 'u'",
-        "known: abs, diag, eye, factor, inv, max, min, nuclear, ones, pinv, rank, root, sqrt, stack, sum, trace, used_rows",
+        "known: " + ", ".join(sorted(FUNCTIONS)),
     ),
     ("2 «sum»(u)", "an operator is missing before 'sum'", "the operators are + - * / ** @ [ ] ( ) and .T"),
     ("sum(u)«;» sum(u)", "';' has no meaning here", "write one statement a line"),

@@ -91,9 +91,15 @@ def test_types_of_steps() -> None:
         ),
         (
             "\nstrategy\n    A",
-            "\n«certificate»\n    1\nstrategy\n    A",
-            "section 'certificate' has no place in a program of class 'procedure'",
-            "say with 'bound' which program's lower bound holds",
+            "\ncertificate\n    «mu»: vector[n] >= 0\n    sum(mu)\nstrategy\n    A",
+            "a multiplier of a procedure starts from a result of its steps",
+            "write: mu: vector[n] >= 0 from fit.mu",
+        ),
+        (
+            "\nstrategy\n    A",
+            "\ncertificate\n    sum(«weighting.strategy»)\nstrategy\n    A",
+            "'weighting.strategy' is not defined",
+            "a bound holds whatever is chosen, so it uses what is given",
         ),
     ],
 )

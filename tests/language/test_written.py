@@ -11,7 +11,19 @@ from mmopt.language import Program, program_names, to_source
 from mmopt.language.atoms import ATOMS, FUNCTIONS
 from mmopt.language.expression import parse_expr
 from mmopt.language.source import Source, Text
-from mmopt.language.tree import Apply, Assignment, Block, Expr, Index, Name, Number, Span
+from mmopt.language.tree import (
+    Apply,
+    Assignment,
+    Block,
+    Expr,
+    Index,
+    Name,
+    Number,
+    Repeat,
+    Span,
+    Step,
+    SubProgram,
+)
 
 HERE = Span(1, 1)
 
@@ -26,8 +38,8 @@ def expressions(program: Program) -> list[Expr]:
     found += [
         e for c in (*program.constraints, *program.requires) for e in (c.relation.left, c.relation.right)
     ]
-    for step in program.steps:
-        found += [step.expr] if isinstance(step, Assignment) else [e for _, e in step.arguments]
+    found += [e for step in program.steps for e in of_step(step)]
+    found += [a.expr for start in program.starts for a in start.values]
     found += [e for e in (program.objective, program.value) if e is not None]
     found += [program.meaning.expr] if program.meaning else []
     return found + ([program.certificate.expr] if program.certificate else [])
@@ -37,6 +49,17 @@ def expressions(program: Program) -> list[Expr]:
 def test_expressions_of_shipped_programs(name: str) -> None:
     for expr in expressions(Program.load(name)):
         assert parse(to_source(expr)) == expr
+
+
+def of_step(step: Step) -> list[Expr]:
+    match step:
+        case Assignment(expr=expr):
+            return [expr]
+        case SubProgram(arguments=arguments):
+            return [e for _, e in arguments]
+        case Repeat(times=times, until=until, steps=steps):
+            ends = [until.left, until.right] if until else []
+            return [times, *ends, *(e for inner in steps for e in of_step(inner))]
 
 
 def trees() -> st.SearchStrategy[Expr]:

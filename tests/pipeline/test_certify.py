@@ -10,10 +10,9 @@ from cases import random_workload
 from tolerances import ROUNDING
 
 from mmopt import Program, Workload
-from mmopt.compiler import Instance, bind, scale
+from mmopt.compiler import Instance, bind
 from mmopt.pipeline.certify import FEASIBLE, Candidate, bound_of, candidate
-from mmopt.pipeline.convex import _Best
-from mmopt.solvers import Point
+from mmopt.pipeline.convex import Best
 
 
 def instance(rows: np.ndarray, program: str = "l2_strategy") -> Instance:
@@ -138,10 +137,9 @@ strategy
 
 def test_a_feasible_point_replaces_an_infeasible_one_with_a_lower_objective() -> None:
     inst = bind(NO_REPAIR, Workload.from_matrix(np.eye(3)))
-    _, scaling = scale(inst)
-    best = _Best()
+    best = Best(inst)
     for size in (1.5, 0.5, 0.25, 2.0):
-        best.offer(inst, Point({"X": size * np.eye(3)}, {}, 1, "", False), scaling)
+        best.offer({"X": size * np.eye(3)}, {})
     assert best.point is not None and best.point.is_feasible
     assert best.point.objective == pytest.approx(6.0)
 

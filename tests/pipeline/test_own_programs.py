@@ -75,9 +75,12 @@ def test_without_a_repair() -> None:
     with pytest.raises(SolverError) as refused:
         solve(PREFIX, own(NO_REPAIR), solver="scs", max_iterations=30)
     lines = str(refused.value).splitlines()
-    assert lines[0].startswith("scs returned a point that misses a constraint by ")
-    assert lines[0].endswith(" after its repair for 'own' (solved (inaccurate - reached max_iters))")
-    assert lines[1] == "  allow more time or iterations, try another solver, or give the program a 'repair'"
+    assert lines[0].startswith("the point of scs for 'own' misses constraint 'sensitivity' (cell ")
+    assert lines[0].endswith(", relatively (solved (inaccurate - reached max_iters))")
+    assert lines[1] == (
+        "  give the program a 'repair' that restores 'sensitivity', for example: X = X / max(diag(X)), or "
+        "allow more time or iterations, or try another solver"
+    )
 
 
 def test_maximize_keeps_the_largest() -> None:
@@ -103,7 +106,10 @@ def test_maximize_has_no_lower_bound(section: str, change: tuple[str, str]) -> N
 def test_lines_that_agree_on_no_units_are_solved_as_given() -> None:
     plus = ("trace(W @ inv(X) @ W.T)", "trace((W + 1) @ inv(X) @ (W + 1).T)")
     s = solve(PREFIX, own(plus))
-    assert s.warnings == ("the lines of the program agree on no units, so it was not scaled",)
+    assert s.warnings == (
+        "the lines of the program agree on no units, so it was not scaled: the objective is the first that "
+        "does not scale with those before it (numbers added to givens, or powers that do not match)",
+    )
     assert s.scaling == {}
     root = PREFIX.root + 1
     equal = solve(Workload.from_matrix(root), "l2_strategy")
@@ -117,24 +123,24 @@ def test_matching_units_give_no_warning() -> None:
 
 @pytest.mark.parametrize("solver", ["clarabel", "scs", "cvxopt", "sdpa"])
 @pytest.mark.parametrize(
-    ("change", "word"),
+    ("change", "start"),
     [
-        ([("diag(X) <= 1", "diag(X) <= 1\n    large: diag(X) >= 2")], "infeasible"),
-        ([("trace(W @ inv(X) @ W.T)", "-trace(X)"), ("diag(X) <= 1", "diag(X) >= 1")], "unbounded"),
+        (
+            [("diag(X) <= 1", "diag(X) <= 1\n    large: diag(X) >= 2")],
+            "'own' has no feasible point: 'sensitivity' (cell 0) and 'large' (cell 0) cannot hold together",
+        ),
+        (
+            [("trace(W @ inv(X) @ W.T)", "-trace(X)"), ("diag(X) <= 1", "diag(X) >= 1")],
+            "'own' is unbounded: nothing keeps 'X' from growing; ",
+        ),
     ],
     ids=["infeasible", "unbounded"],
 )
-def test_problems_without_a_solution(solver: str, change: list[tuple[str, str]], word: str) -> None:
-    raw = {
-        ("clarabel", "infeasible"): "PrimalInfeasible",
-        ("clarabel", "unbounded"): "DualInfeasible",
-    }.get((solver, word), word)
+def test_problems_without_a_solution(solver: str, change: list[tuple[str, str]], start: str) -> None:
+    """The same message whatever the solver's word for it."""
     with pytest.raises(SolverError) as refused:
         solve(PREFIX, own(*change), solver=solver)
-    assert str(refused.value) == (
-        f"'own' is {word}, says {solver} ({raw})\n"
-        "  check the constraints and the givens; on a badly scaled program try another solver"
-    )
+    assert str(refused.value).startswith(start)
 
 
 def test_a_value_on_another_scale() -> None:

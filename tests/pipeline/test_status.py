@@ -47,7 +47,55 @@ def test_iteration_limit_of_a_solver_that_then_gives_nothing() -> None:
     assert first.startswith(
         "cvxopt returned no point for 'l2_strategy' (SolverError: Solver 'CVXOPT' failed."
     )
-    assert hint == "  allow more time or iterations, try another solver, or give the program a 'repair'"
+    assert hint == "  allow more time or iterations, or try another solver"
+
+
+@pytest.mark.parametrize(
+    ("solver", "options", "text"),
+    [
+        (
+            "scs",
+            {"max_iterations": 20},
+            r"stopped at the iteration limit of 20: the gap is [\d.]+e-\d\d, 1e-04 was asked for; allow "
+            r"more, or ask for a tolerance of \de-\d\d; before its repair the point missed constraint "
+            r"'sensitivity' \(cell \d+\) by [\d.]+e-\d\d",
+        ),
+        (
+            "scs",
+            {"max_iterations": 1},
+            "stopped at the iteration limit of 1: no gap was proved, 1e-04 was asked for; allow "
+            "more(; before .*)?",
+        ),
+        (
+            "clarabel",
+            {"time_limit": 1e-6},
+            r"stopped at the time limit of 1e-06 s: .*, 1e-06 was asked for; allow more time(; before .*)?",
+        ),
+        (
+            "clarabel",
+            {"tolerance": 1e-15},
+            r"clarabel got no further: the gap is [\d.]+e-1\d, 1e-15 was asked for; try another solver "
+            r"\(scs, cvxopt, sdpa\), or ask for a tolerance of \de-1\d",
+        ),
+    ],
+    ids=["iterations", "one iteration", "time", "gap"],
+)
+def test_a_warning_says_what_to_change(solver: str, options: dict[str, float], text: str) -> None:
+    s = solve(Workload.from_matrix(np.tri(12)), "l2_strategy", solver=solver, **options)  # type: ignore[arg-type]
+    (warning,) = s.warnings
+    assert re.fullmatch(text, warning)
+    assert ("warning", warning) in s.rows()
+    still_feasible = s.status.feasible and s.error_bound <= s.error
+    assert still_feasible
+
+
+def test_the_tolerance_that_a_warning_names_is_reached() -> None:
+    workload = Workload.from_matrix(np.tri(12))
+    (warning,) = solve(workload, "l2_strategy", solver="scs", max_iterations=20).warnings
+    named = re.search(r"ask for a tolerance of (\S+?);?( |$)", warning)
+    assert named is not None
+    s = solve(workload, "l2_strategy", solver="scs", max_iterations=20, tolerance=float(named[1]))
+    assert (s.status.stop, s.warnings) == ("gap reached", ())
 
 
 def test_time_limit() -> None:

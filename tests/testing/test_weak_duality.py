@@ -31,10 +31,12 @@ def changed(old: str, new: str, text: str = L2) -> Program:
 def test_shipped_certificates_hold(name: str, rng: np.random.Generator) -> None:
     report = check_program(name, seed_of(rng), instances=8)
     assert report.holds and report.has_certificate and report.notes == (), str(report)
-    assert report.instances == 8 and report.pairs > 1000
+    # A procedure has one result, not points to compare with.
+    klass = Program.load(name).klass
+    assert report.instances == 8 and report.pairs > (100 if klass == "procedure" else 1000)
     # The solver's multipliers meet the solver's point: there is nothing between the two.
     assert report.smallest_slack >= -1e-9
-    assert report.smallest_slack <= 1e-5 or Program.load(name).klass == "closed form"
+    assert report.smallest_slack <= 1e-5 or klass in ("closed form", "smooth")
 
 
 def test_the_report_in_words(rng: np.random.Generator) -> None:
@@ -176,8 +178,8 @@ def test_a_program_without_a_solution_is_noted() -> None:
     report = check_program(Program.parse(text), seed=4, instances=1)
     assert report.holds and report.pairs == 0
     assert report.notes == (
-        "instance 0: not solved, only random points ('l2_strategy' is infeasible, says clarabel "
-        "(PrimalInfeasible))",
+        "instance 0: not solved, only random points ('l2_strategy' has no feasible point: 'sensitivity' "
+        "(cell 0) and 'large' (cell 0) cannot hold together)",
         "instance 0: none of 6 points is feasible after the repair",
     )
 

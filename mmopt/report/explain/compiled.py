@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance, lower, scale
+from mmopt.compiler.scale import units_of
 from mmopt.compiler.shape import line
-from mmopt.compiler.units import infer_units
 from mmopt.language.numeric import Array
 from mmopt.language.survey import Survey
 from mmopt.report.explain.facts import Compiled, Formula, GivenFacts, Handed, MatrixFacts, Scale
@@ -115,7 +115,7 @@ def _entry(value: float) -> str:
 
 def _scales(instance: Instance) -> tuple[Scale, ...] | None:
     """How everything chosen grows with the queries (s) and the targets (t)."""
-    units = infer_units(instance.program, {name: {} for name in instance.own})
+    units = units_of(instance)
     if units is None:
         return None
     _, scaling = scale(instance)

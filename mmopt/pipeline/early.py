@@ -1,0 +1,75 @@
+"""Warnings beside a solution: what it falls short of, and what to change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from mmopt.compiler import Instance, Scaling, cones
+from mmopt.compiler.scale import disagreement
+from mmopt.language.numeric import Array
+from mmopt.pipeline.violations import worst_line
+from mmopt.results import Status
+from mmopt.solvers import SOLVERS, Options, SolverRow, missing_cones
+
+__all__ = ["stopped_early", "unscaled"]
+
+# A violation of the solver's point below this is not worth a word: the repair charges it.
+WORTH = 1e-4
+
+
+def unscaled(instance: Instance, scaling: Scaling) -> tuple[str, ...]:
+    """Which line keeps the program from being scaled; nothing when it was."""
+    if scaling.scales:
+        return ()
+    line = disagreement(instance)
+    where = "the objective" if line == "objective" else f"'{line}'"
+    return (
+        f"the lines of the program agree on no units, so it was not scaled: {where} is the first that does "
+        "not scale with those before it (numbers added to givens, or powers that do not match)",
+    )
+
+
+def stopped_early(
+    instance: Instance,
+    row: SolverRow,
+    options: Options,
+    status: Status,
+    gap: float,
+    values: Mapping[str, Array],
+) -> tuple[str, ...]:
+    """Why the solve ended before its tolerance and what to change; nothing when it did not.
+
+    ``values`` is the solver's point before the repair.
+    """
+    asked = f"{options.tolerance:.0e} was asked for"
+    reached = f"the gap is {gap:.1e}, {asked}" if np.isfinite(gap) else f"no gap was proved, {asked}"
+    less = f", or ask for a tolerance of {_above(gap):.0e}" if gap < 0.5 else ""
+    if status.stop == "time limit":
+        text = f"stopped at the time limit of {options.time_limit:g} s: {reached}; allow more time{less}"
+    elif status.stop == "iteration limit":
+        text = f"stopped at the iteration limit of {options.max_iterations}: {reached}; allow more{less}"
+    elif status.stop == "interrupted":
+        text = f"interrupted: {reached}; let it run longer{less}"
+    elif status.stop == "gap not reached":
+        others = _others(instance, row)
+        text = f"{row.name} got no further: {reached}; try {others}{less}"
+    else:
+        return ()
+    line = worst_line(instance, {n: v if np.ndim(v) else float(v) for n, v in values.items()})
+    if line is not None and line.amount > WORTH:
+        text += f"; before its repair the point missed {line.text(instance)} by {line.amount:.1e}"
+    return (text,)
+
+
+def _above(gap: float) -> float:
+    """The next number with one digit."""
+    power = 10.0 ** np.floor(np.log10(max(gap, 1e-15)))
+    return float(np.ceil(gap / power) * power)
+
+
+def _others(instance: Instance, row: SolverRow) -> str:
+    needed = cones(instance.checked, instance.sizes())
+    names = [r.name for r in SOLVERS if r.is_installed and r != row and not missing_cones(r, needed)]
+    return f"another solver ({', '.join(names)})" if names else "another formulation"

@@ -1,0 +1,239 @@
+"""The figures of one solution, recomputed from its variables, multipliers and strategy.
+
+Nothing that a file states is used in place of a computation: the program's text is parsed and checked, the
+givens come from the workload (or stand in the file as the caller's), every constraint is evaluated, and
+each figure is compared with what comes out. No solver is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mmopt.compiler import Instance, bind
+from mmopt.errors import Error
+from mmopt.language import Checked, Program, check
+from mmopt.pipeline.assemble import charged_error, meaning, rmse, value_of
+from mmopt.pipeline.certify import FEASIBLE, Array, Candidate, bound_of, scored
+from mmopt.pipeline.violations import worst_line
+from mmopt.queries import Strategy, Workload, with_bases
+from mmopt.results import Check, Figure, Solution, gap_between
+
+__all__ = ["Recheck", "Rows", "feasible_or_not", "same_array"]
+
+# A figure holds when it is this close to the recomputed one, relatively: another machine rounds otherwise.
+CLOSE = 1e-9
+# Relative, of arrays that stand for the same thing (a strategy's Gram matrix, the givens of a step).
+CLOSE_ARRAY = 1e-8
+
+
+def _close(stated: Figure, found: Figure) -> bool:
+    """Whether two figures agree: finite numbers up to rounding, anything else exactly."""
+    if isinstance(stated, int | float) and isinstance(found, int | float):
+        size = max(abs(stated), abs(found))
+        return bool(np.isfinite(size) and abs(stated - found) <= CLOSE * size)
+    return stated == found
+
+
+def same_array(stated: Array | None, found: Array | None) -> bool:
+    """Whether two arrays agree up to rounding, or both are absent."""
+    if stated is None or found is None:
+        return stated is found
+    if np.shape(stated) != np.shape(found) or not np.isfinite(stated).all():
+        return False
+    off = float(np.linalg.norm(np.asarray(stated) - found))
+    return off <= CLOSE_ARRAY * float(np.linalg.norm(found))
+
+
+def _shapes(arrays: dict[str, tuple[int, ...]]) -> str:
+    """Names with sizes: ``X 8 × 8, u 3``."""
+    return (
+        ", ".join(f"{n} {' × '.join(map(str, s)) or 'number'}" for n, s in sorted(arrays.items())) or "none"
+    )
+
+
+@dataclass
+class Rows:
+    """The checks so far."""
+
+    found: list[Check] = field(default_factory=list)
+
+    def add(self, what: str, stated: Figure, recomputed: Figure, holds: bool) -> bool:
+        self.found.append(Check(what, stated, recomputed, bool(holds)))
+        return bool(holds)
+
+    def same(self, what: str, stated: str, agrees: bool, is_what: str) -> bool:
+        """Something that is, or is not, what it should be."""
+        return self.add(what, stated, is_what if agrees else f"not {is_what}", agrees)
+
+    def figure(self, what: str, stated: Figure, compute: Callable[[], Figure]) -> Figure:
+        """A figure against its recomputation; words in its place where that is not possible."""
+        try:
+            recomputed = compute()
+        except (Error, np.linalg.LinAlgError) as error:
+            self.add(what, stated, f"cannot be recomputed: {error}", False)
+            return None
+        self.add(what, stated, recomputed, _close(stated, recomputed))
+        return recomputed
+
+
+@dataclass
+class Recheck:
+    """One solution against a workload; ``rows`` fill up."""
+
+    solution: Solution
+    workload: Workload
+    rows: Rows = field(default_factory=Rows)
+
+    def program(self, expected: Program | None, expected_is: str) -> Checked | None:
+        """Parse and check the program's text; compare with the program that it is said to be."""
+        s = self.solution
+        try:
+            program = Program.parse(s.program_text, "the saved program")
+            checked = check(program)
+        except Error as error:
+            self.rows.add("program", s.program, f"its text is no program: {error.message}", False)
+            return None
+        named = {
+            "program": program.name,
+            "title": program.title,
+            "cite": program.cite,
+            "sense": program.sense,
+        }
+        wrong = [name for name, value in named.items() if getattr(s, name) != value]
+        if wrong:
+            self.rows.add("program", s.program, f"its text says {wrong[0]} '{named[wrong[0]]}'", False)
+        elif expected is None:
+            self.rows.add("program", s.program, "not a shipped one; taken as its text says", True)
+        else:
+            self.rows.same("program", s.program, _problem(program) == _problem(expected), expected_is)
+        return checked
+
+    def instance(self, checked: Checked) -> Instance | None:
+        """The program with its givens: from the workload, or as the caller passed them."""
+        s = self.solution
+        try:
+            instance = bind(checked, with_bases(self.workload, s.bases), s.givens)
+        except Error as error:
+            self.rows.add("givens", _shapes({n: v.shape for n, v in s.givens.items()}), error.message, False)
+            return None
+        if s.bases:
+            stated = _shapes({n: v.shape for n, v in s.bases.items()})
+            self.rows.add("bases", stated, "belong to the workload", True)
+        sources = {d.name: d.source for d in checked.program.givens}
+        for name, value in s.givens.items():
+            place = f", in place of {sources[name]}" if sources.get(name) else ""
+            self.rows.add(f"given {name}", _shapes({name: value.shape}), f"passed by the caller{place}", True)
+        return instance
+
+    def point(self, instance: Instance) -> Candidate | None:
+        """The variables: of the declared shapes, finite, and feasible for the program as written."""
+        s, sizes = self.solution, instance.sizes()
+        found = {name: np.shape(v) for name, v in s.variables.items()}
+        wanted = {d.name: tuple(dim.value(sizes) for dim in d.dims) for d in instance.program.choose}
+        if found != wanted:
+            self.rows.add("variables", _shapes(found), f"declared: {_shapes(wanted)}", False)
+            return None
+        if not all(np.isfinite(v).all() for v in s.variables.values()):
+            self.rows.add("variables", _shapes(found), "NaN or infinite entries", False)
+            return None
+        stated = feasible_or_not(s.status.feasible)
+        try:
+            point = scored(instance, s.variables)
+        except (Error, np.linalg.LinAlgError) as error:
+            self.rows.add("feasible", stated, f"cannot be recomputed: {error}", False)
+            return None
+        # Twice what a solve allows: another machine rounds otherwise.
+        feasible = point.after <= 2 * FEASIBLE
+        words = feasible_or_not(feasible) + (f"; off by {point.after:.1e}" if point.after > 0 else "")
+        if not feasible and (line := worst_line(instance, point.env)):
+            words += f" ({line.text(instance)})"
+        holds = feasible if s.status.feasible else point.after > FEASIBLE
+        self.rows.add("feasible", stated, words, holds)
+        return point
+
+    def objective(self, instance: Instance, point: Candidate) -> None:
+        """Objective, bound by the program's own certificate, value, and what the point means."""
+        s = self.solution
+        objective = self.rows.figure("objective", s.objective, lambda: point.objective)
+        self.bound(objective, lambda: bound_of(instance, s.multipliers), instance)
+        self.rows.figure("value", s.value, lambda: value_of(instance, point.env, point.objective))
+        try:
+            strategy, covariance, basis = meaning(instance, point.env, s.multipliers)
+        except (Error, np.linalg.LinAlgError) as error:
+            self.rows.add("strategy", "", f"the point means none: {error}", False)
+            return
+        self.strategy(strategy, covariance, basis)
+
+    def bound(self, objective: Figure, own: Callable[[], Figure], instance: Instance) -> None:
+        """The bound, by ``own`` or by l2_strategy's certificate, and the gap."""
+        s = self.solution
+        compute = self.error_bound if instance.program.bound == "l2_strategy" else own
+        bound = self.rows.figure("bound", s.bound, compute)
+        if not isinstance(objective, str | None) and not isinstance(bound, str):
+            gap = gap_between(objective, bound, s.sense)
+            stated = s.gap
+            same = gap == stated or (
+                gap is not None and stated is not None and abs(gap - stated) <= 10 * CLOSE * (1 + abs(gap))
+            )
+            self.rows.add("gap", stated, gap, same)
+        self.rows.add(
+            "bound proved",
+            _yes(s.status.bound_valid),
+            _yes(bound is not None),
+            s.status.bound_valid == (bound is not None),
+        )
+        tolerance = s.options.get("tolerance")
+        if s.status.stop == "gap reached":
+            reached = tolerance is not None and s.gap is not None and s.gap <= tolerance
+            self.rows.add("status", s.status.stop, f"asked for: {tolerance}", reached)
+
+    def strategy(self, meant: Strategy, covariance: Array | None, basis: Array | None) -> None:
+        """The strategy is what the variables mean, up to a rotation of its rows for norm 2."""
+        s = self.solution
+        same = s.strategy.norm == meant.norm and s.strategy.n == meant.n
+        if same and meant.norm == 2:
+            grams = [a.T @ a for a in (s.strategy.matrix, meant.matrix)]
+            same = same_array(grams[0], grams[1])
+        elif same:
+            same = same_array(s.strategy.matrix, meant.matrix)
+        means = "what the variables mean"
+        self.rows.same("strategy", f"{s.strategy.p} × {s.strategy.n}, norm {s.strategy.norm}", same, means)
+        for name, stated, found in (("covariance", s.covariance, covariance), ("basis", s.basis, basis)):
+            if stated is not None or found is not None:
+                sizes = "none" if stated is None else " × ".join(map(str, stated.shape))
+                self.rows.same(name, sizes, same_array(stated, found), means)
+
+    def costs(self, scaled: bool) -> None:
+        """What holds of the strategy whatever program it comes from; ``scaled``: to sensitivity 1."""
+        s = self.solution
+        sensitivity = s.strategy.sensitivity
+        holds = _close(s.sensitivity, sensitivity) and not (scaled and sensitivity > 1.0 + 1e-12)
+        self.rows.add("sensitivity", s.sensitivity, sensitivity, holds)
+        self.rows.figure("total error", s.error, lambda: charged_error(s.strategy, self.workload))
+        self.rows.figure("error bound", s.error_bound, self.error_bound)
+        self.rows.figure("rmse", s.rmse, lambda: rmse(s.strategy, self.workload))
+
+    def error_bound(self) -> Figure:
+        """l2_strategy's certificate at the multipliers kept for total error."""
+        instance = bind(Program.load("l2_strategy"), self.workload)
+        return bound_of(instance, {"sensitivity": self.solution.error_multipliers})
+
+
+def _problem(program: Program) -> tuple[object, ...]:
+    """What decides which claims are made: not words, starts, repair or how a strategy comes in."""
+    p = program
+    return (
+        (p.name, p.klass, p.givens, p.parameters, p.lets, p.requires, p.choose, p.sense, p.objective),
+        (p.constraints, p.steps, p.value, p.meaning, p.certificate, p.bound),
+    )
+
+
+def feasible_or_not(holds: bool) -> str:
+    return "feasible" if holds else "not feasible"
+
+
+def _yes(holds: bool) -> str:
+    return "yes" if holds else "no"

@@ -1,0 +1,150 @@
+"""``mmopt.verify``: recheck a saved solution without a solver."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mmopt.compiler import Instance
+from mmopt.errors import Error, ResultError
+from mmopt.language import Program, program_names
+from mmopt.pipeline.closed import solve_closed
+from mmopt.pipeline.procedure import solve_procedure
+from mmopt.pipeline.recheck import Recheck, Rows, feasible_or_not, same_array
+from mmopt.queries import Workload
+from mmopt.results import Check, Solution, Verification
+
+__all__ = ["UNCHECKED", "verify"]
+
+# Fields on which no claim rests: they tell how the result came about.
+UNCHECKED = (
+    "solver",
+    "solver_version",
+    "status.violation",
+    "status.raw",
+    "iterations",
+    "seconds",
+    "options",
+    "scaling",
+    "history",
+    "reductions",
+    "warnings",
+)
+
+
+def verify(
+    solution: Solution | str | Path, workload: Workload, program: str | Path | Program | None = None
+) -> Verification:
+    """Recompute every claim of a solution, without a solver and without trusting anything in it.
+
+    The workload is compared by its hash; the program's text is parsed, checked and compared with the program
+    that is shipped under its name; the variables are evaluated against every constraint; objective, bound
+    (from the multipliers), value, total error and its bound, sensitivity and rmse are recomputed, and the
+    strategy is compared with what the variables mean. The steps of a procedure are verified one by one and
+    combined again.
+
+    Parameters
+    ----------
+    solution : a Solution, or the path of a saved one.
+    workload : the queries that it was solved for.
+    program : what its program is compared with, in place of the shipped one of the same name: name, path or
+        parsed. A program that is not shipped can only be told from a changed one by this.
+
+    Raises
+    ------
+    ResultError : the file cannot be read as a solution.
+    OptionError, ProgramError : ``program`` is unknown or cannot be read.
+    """
+    if not isinstance(solution, Solution):
+        solution = Solution.load(solution)
+    expected, is_what = None, ""
+    if program is not None:
+        expected = program if isinstance(program, Program) else Program.load(program)
+        is_what = "the program given"
+    with np.errstate(all="ignore"):  # NaN and infinity are seen in what comes out
+        rows = _checks(solution, workload, expected, is_what)
+    return Verification(solution.program, tuple(rows), UNCHECKED)
+
+
+def _checks(s: Solution, workload: Workload, expected: Program | None, is_what: str) -> list[Check]:
+    """The checks of one solution, up to the first that leaves nothing to compare with."""
+    work = Recheck(s, workload)
+    rows = work.rows
+    if not rows.add(
+        "workload", _short(s.workload_hash), _short(workload.hash), s.workload_hash == workload.hash
+    ):
+        return rows.found
+    if expected is None and s.program in program_names():
+        expected, is_what = Program.load(s.program), "the program that is shipped under this name"
+    checked = work.program(expected, is_what)
+    if checked is None or (instance := work.instance(checked)) is None:
+        return rows.found
+    klass = instance.program.klass
+    if klass in ("procedure", "closed form"):
+        _again(work, instance)
+    else:
+        if (point := work.point(instance)) is not None:
+            work.objective(instance, point)
+        if s.steps:
+            rows.add("steps", ", ".join(s.steps), f"a {klass} program has none", False)
+    assert instance.program.meaning is not None
+    work.costs(scaled=instance.program.meaning.kind == "strategy")
+    return rows.found
+
+
+def _again(work: Recheck, instance: Instance) -> None:
+    """A closed form evaluated again, or a procedure's steps combined again."""
+    s, rows = work.solution, work.rows
+    if s.variables:
+        rows.add("variables", ", ".join(s.variables), "none are chosen", False)
+    waiting = list(s.steps.items())
+    try:
+        if instance.program.klass == "procedure":
+            found = solve_procedure(instance, None, {}, None, _replay(work, waiting))
+        else:
+            found = solve_closed(instance, None)
+    except (Error, np.linalg.LinAlgError) as error:
+        rows.add("steps", ", ".join(s.steps), f"cannot be combined: {error}", False)
+        return
+    if s.steps or found.steps:
+        rows.add("steps", ", ".join(s.steps), ", ".join(found.steps), list(s.steps) == list(found.steps))
+        agree = _same_arrays(s.multipliers, found.multipliers)
+        rows.same("multipliers", ", ".join(s.multipliers), agree, "those of the last step")
+    rows.add("status", s.status.stop, found.status.stop, s.status.stop == found.status.stop)
+    holds = s.status.feasible == found.status.feasible
+    rows.add("feasible", feasible_or_not(s.status.feasible), feasible_or_not(found.status.feasible), holds)
+    objective = rows.figure("objective", s.objective, lambda: found.objective)
+    work.bound(objective, lambda: found.bound, instance)
+    rows.figure("value", s.value, lambda: found.value)
+    work.strategy(found.strategy, found.covariance, found.basis)
+
+
+def _replay(work: Recheck, waiting: list[tuple[str, Solution]]) -> Callable[..., Solution]:
+    """In place of a solver: the saved step, after it is verified against the problem that is asked."""
+
+    def solved(inner: Instance, *_: Any) -> Solution:
+        if not waiting:
+            raise ResultError(f"a step that solves '{inner.program.name}' is missing")
+        name, step = waiting.pop(0)
+        checks = Rows(_checks(step, work.workload, inner.checked.written, "the program that the step solves"))
+        asked = {n: np.asarray(inner.env[n], dtype=float) for n in inner.own}
+        agree = _same_arrays(step.givens, asked)
+        checks.same("givens", ", ".join(step.givens), agree, "those of the procedure")
+        work.rows.found += [replace(row, what=f"{name}: {row.what}") for row in checks.found]
+        if not all(row.holds for row in checks.found):
+            raise ResultError(f"step '{name}' does not hold")
+        return replace(step, seconds={"compile": 0.0, "solve": 0.0})
+
+    return solved
+
+
+def _same_arrays(stated: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
+    return stated.keys() == found.keys() and all(same_array(stated[n], found[n]) for n in found)
+
+
+def _short(text: str) -> str:
+    return f"{text[:16]}…"

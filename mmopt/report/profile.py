@@ -1,0 +1,40 @@
+"""The cells that pay less than the largest privacy cost, and what could be answered there for free."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mmopt.queries import Workload
+from mmopt.report.style import cell, new_table
+from mmopt.results import Solution
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+__all__ = ["SHOWN", "slack_table"]
+
+SHOWN = 10
+
+
+def slack_table(solution: Solution, workload: Workload) -> Table | None:
+    """Cells with slack, the most first; None when there are none.
+
+    Measuring the count of cell i with variance v adds 1 / v to its cost and to no other, so a variance of
+    1 / slack leaves the privacy cost of the whole as it is (PVLDB 2021, section 4: personalised costs).
+    """
+    slack = solution.slack
+    order = [int(i) for i in np.argsort(-slack, kind="stable") if slack[i] > 0]
+    if not order:
+        return None
+    table = new_table("cell with slack", "cost / Δ²", "its count could be answered with variance")
+    largest = solution.profile.max()
+    for i in order[:SHOWN]:
+        name = ", ".join(workload.domain.cell(i))
+        table.add_row(
+            cell(name), cell(f"{solution.profile[i] / largest:.4f}"), cell(f">= {1 / slack[i]:.4g}")
+        )
+    if len(order) > SHOWN:
+        table.add_row(cell(f"and {len(order) - SHOWN} more"), "", "")
+    return table

@@ -1,0 +1,75 @@
+"""Whether the fields of a saved result are of the kinds that the dataclass declares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from mmopt.errors import ResultError
+
+__all__ = ["check_kinds"]
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.kind in "fiu"
+
+
+def _is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, bool | int | float)
+
+
+def _or_none(inner: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: value is None or inner(value)
+
+
+def _mapping(inner: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, Mapping) and all(map(inner, value.values()))
+
+
+def _several(inner: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list | tuple) and all(map(inner, value))
+
+
+# How a field is annotated -> whether a value fits.
+_KINDS: Mapping[str, Callable[[Any], bool]] = MappingProxyType(
+    {
+        "str": _is_text,
+        "bool": lambda value: isinstance(value, bool),
+        "int": lambda value: isinstance(value, int) and not isinstance(value, bool),
+        "float": _is_number,
+        "float | None": _or_none(_is_number),
+        "Array": _is_array,
+        "Array | None": _or_none(_is_array),
+        "Mapping[str, Array]": _mapping(_is_array),
+        "Mapping[str, float]": _mapping(_is_number),
+        "Mapping[str, float | int | bool | None]": _mapping(_is_plain),
+        "tuple[str, ...]": _several(_is_text),
+        "tuple[Mapping[str, float], ...]": _several(_mapping(_is_number)),
+        "Mapping[str, Solution]": _mapping(lambda value: isinstance(value, Mapping)),
+        # Read by the classes themselves.
+        "Status": lambda value: isinstance(value, Mapping),
+        "Strategy": lambda value: isinstance(value, Mapping),
+    }
+)
+
+
+def check_kinds(fields: Mapping[str, Any], annotations: Mapping[str, str]) -> None:
+    """Raise :class:`~mmopt.errors.ResultError` at the first field that is not what its annotation says.
+
+    A field without a value is left to the dataclass; an annotation without a row above is a KeyError.
+    """
+    for name, annotation in annotations.items():
+        if name in fields and not _KINDS[annotation](fields[name]):
+            found = type(fields[name]).__name__
+            raise ResultError(f"its field '{name}' is a {found}, expected {annotation}")

@@ -1,0 +1,96 @@
+"""What a recheck of a saved result found: each figure as stated and as recomputed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from mmopt.results.table import as_html, as_text
+
+__all__ = ["Check", "Figure", "Verification", "shown"]
+
+Figure = float | str | None
+
+
+@dataclass(frozen=True)
+class Check:
+    """One line: what, as stated, as recomputed (a number, or words), and whether the claim holds."""
+
+    what: str
+    stated: Figure
+    recomputed: Figure
+    holds: bool
+
+    def summary(self) -> dict[str, Any]:
+        """One JSON object."""
+        figures = {"stated": _plain(self.stated), "recomputed": _plain(self.recomputed)}
+        return {"what": self.what, **figures, "holds": self.holds}
+
+
+@dataclass(frozen=True)
+class Verification:
+    """All checks of a solution, in order.
+
+    program : of the solution.
+    rows : the checks; those of a procedure's step begin with its name.
+    unchecked : fields that record how the result came about; no figure depends on them.
+    """
+
+    program: str
+    rows: tuple[Check, ...]
+    unchecked: tuple[str, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether every check holds."""
+        return all(row.holds for row in self.rows)
+
+    @property
+    def failures(self) -> tuple[Check, ...]:
+        """The checks that do not hold."""
+        return tuple(row for row in self.rows if not row.holds)
+
+    def verdict(self) -> str:
+        """One sentence."""
+        failed = len(self.failures)
+        if not failed:
+            return f"all {len(self.rows)} checks hold"
+        return f"{failed} of {len(self.rows)} checks {'does' if failed == 1 else 'do'} not hold"
+
+    def summary(self) -> dict[str, Any]:
+        """One JSON object."""
+        return {
+            "program": self.program,
+            "holds": self.holds,
+            "rows": [row.summary() for row in self.rows],
+            "unchecked": list(self.unchecked),
+        }
+
+    def table(self) -> list[tuple[str, str]]:
+        """The checks as (name, text)."""
+        return [
+            (
+                row.what,
+                f"{'holds' if row.holds else 'DOES NOT HOLD'}: {shown(row.stated)} / {shown(row.recomputed)}",
+            )
+            for row in self.rows
+        ]
+
+    def __str__(self) -> str:
+        return f"{as_text(self.table())}\n{self.verdict()}"
+
+    def _repr_html_(self) -> str:
+        return as_html([*self.table(), ("verdict", self.verdict())])
+
+
+def shown(figure: Figure) -> str:
+    """A figure in a table: ten digits, words as they are, ``-`` for none."""
+    if figure is None:
+        return "-"
+    return figure if isinstance(figure, str) else f"{figure:.10g}"
+
+
+def _plain(figure: Figure) -> Figure:
+    """JSON has no infinity."""
+    return repr(figure) if isinstance(figure, float) and not math.isfinite(figure) else figure

@@ -1,0 +1,46 @@
+"""Cells that pay less than the largest privacy cost, and what that allows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from rich.console import Console
+from tolerances import RECOMPUTED
+
+from mmopt import Workload, solve
+from mmopt.report import slack_table
+
+# Two blocks that share nothing: prefix sums of three cells, and one cell that may be four times as noisy.
+BLOCKS = np.block([[np.tri(3), np.zeros((3, 1))], [np.zeros((1, 3)), np.ones((1, 1))]])
+WORKLOAD = Workload.from_matrix(BLOCKS, targets=[1.0, 1.0, 1.0, 4.0])
+
+
+def test_profile_and_slack_of_a_solution() -> None:
+    found = solve(WORKLOAD, "fitness_refined")
+    assert found.covariance is not None and found.basis is not None
+    by_hand = np.einsum("ki,kl,li->i", found.basis, np.linalg.inv(found.covariance), found.basis)
+    assert found.profile == pytest.approx(by_hand, rel=RECOMPUTED)
+    # The last cell alone: variance 4 costs 1 / 4.
+    assert found.profile[3] == pytest.approx(0.25, rel=1e-4)
+    assert np.flatnonzero(found.slack).tolist() == [3]
+    assert dict(found.rows())["profile"].startswith("Δ² at 3 of 4 cells, down to ")
+
+
+def test_what_could_be_answered_for_free() -> None:
+    found = solve(WORKLOAD, "fitness_refined")
+    console = Console(width=80, force_terminal=False)
+    with console.capture() as captured:
+        console.print(slack_table(found, WORKLOAD))
+    row = captured.get().splitlines()[2].split()
+    assert row[0] == "3"
+    # Answering that count too, at that variance, leaves the largest cost where it is.
+    variance = 1.0 / found.slack[3]
+    assert float(row[-1]) == pytest.approx(variance, rel=1e-3)
+    more = np.vstack([found.strategy.matrix, np.eye(4)[3] / np.sqrt(variance)])
+    assert (more**2).sum(axis=0).max() == pytest.approx(found.profile.max(), rel=RECOMPUTED)
+
+
+def test_no_slack_no_table() -> None:
+    found = solve(Workload.from_matrix(np.eye(3), targets=1.0), "fitness_for_use")
+    assert slack_table(found, Workload.from_matrix(np.eye(3), targets=1.0)) is None
+    assert dict(found.rows())["profile"] == "Δ² at 3 of 3 cells"
