@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from mmopt.language.balls import Ball
 from mmopt.language.rank import is_rank, rank_residual
 from mmopt.language.tree import Apply, Block, Constraint, Expr, Index, Name, Number, chain
 
-__all__ = ["ENTRYWISE", "Env", "evaluate", "evaluate_ball", "is_row", "violation", "worst"]
+__all__ = ["ENTRYWISE", "Env", "evaluate", "evaluate_ball", "excess", "is_row", "violation", "worst"]
 
 Env = Mapping[str, Any]
 
@@ -169,34 +169,47 @@ def worst(constraint: Constraint, env: Env) -> tuple[float, tuple[int, ...]]:
 
     A negative violation is what is to spare. Scalar and psd relations have no entry.
     """
-    if constraint.family is None:
-        return _off(constraint, env)
     found: tuple[float, tuple[int, ...]] = (-np.inf, ())
-    for index in range(constraint.family.dim.value(env)):
-        amount, entry = _off(constraint, {**env, constraint.family.index: index})
-        found = max(found, (amount, (index, *entry)), key=lambda pair: pair[0])
+    for place, inner in _each(constraint, env):
+        amount, size, entry = _off(constraint, inner)
+        found = max(found, (amount / size, (*place, *entry)), key=lambda pair: pair[0])
     return found
 
 
-def _off(constraint: Constraint, env: Env) -> tuple[float, tuple[int, ...]]:
+def excess(constraint: Constraint, env: Env) -> float:
+    """By how much a constraint is violated where that is most, in the units of its sides; 0 when it holds."""
+    return max(0.0, *(_off(constraint, inner)[0] for _, inner in _each(constraint, env)))
+
+
+def _each(constraint: Constraint, env: Env) -> Iterator[tuple[tuple[int, ...], Env]]:
+    """The environment of each relation of a family, with its index; one without an index otherwise."""
+    if constraint.family is None:
+        yield (), env
+        return
+    for index in range(constraint.family.dim.value(env)):
+        yield (index,), {**env, constraint.family.index: index}
+
+
+def _off(constraint: Constraint, env: Env) -> tuple[float, float, tuple[int, ...]]:
+    """The largest violation (negative: to spare), the size of the sides, and where."""
     relation = constraint.relation
     if is_rank(constraint):
         assert isinstance(relation.left, Apply)
         matrix = np.asarray(evaluate(relation.left.args[0], env), dtype=float)
         rank = int(evaluate(relation.right, env))
-        return (rank_residual(matrix, rank) if np.isfinite(matrix).all() else float("inf")), ()
+        return (rank_residual(matrix, rank) if np.isfinite(matrix).all() else float("inf")), 1.0, ()
     left = np.asarray(evaluate(relation.left, env), dtype=float)
     right = np.asarray(evaluate(relation.right, env), dtype=float)
     if not (np.isfinite(left).all() and np.isfinite(right).all()):
-        return float("inf"), ()
+        return float("inf"), 1.0, ()
     scale = max(float(np.abs(left).max(initial=0.0)), float(np.abs(right).max(initial=0.0)), 1e-300)
     if relation.op in ("<<", ">>"):
         gap = (left - right if relation.op == ">>" else right - left) * np.ones(left.shape)
-        return -float(numeric.eigh(gap)[0][0]) / scale, ()
+        return -float(numeric.eigh(gap)[0][0]), scale, ()
     over = left - right if relation.op == "<=" else right - left
     if relation.op == "==":
         over = np.abs(over)
     if over.size == 0:
-        return 0.0, ()
+        return 0.0, scale, ()
     at = np.unravel_index(int(np.argmax(over)), over.shape)
-    return float(over[at]) / scale, tuple(int(i) for i in at)
+    return float(over[at]), scale, tuple(int(i) for i in at)

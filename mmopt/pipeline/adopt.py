@@ -9,10 +9,11 @@ import numpy as np
 
 from mmopt.compiler import Instance
 from mmopt.errors import OptionError
-from mmopt.language import Program, evaluate, program_names, violation
+from mmopt.language import Program, evaluate, program_names
 from mmopt.language.dims import Dim
 from mmopt.pipeline.assemble import meaning
 from mmopt.pipeline.certify import FEASIBLE, Array, Candidate
+from mmopt.pipeline.violations import worst_line
 from mmopt.queries import Strategy, normalise
 
 __all__ = ["adopt", "adopters", "changes", "check_adopts", "check_feasible", "kept", "row_parameter"]
@@ -85,9 +86,8 @@ def check_feasible(instance: Instance, point: Candidate) -> None:
     name = instance.program.name
     if point.after <= FEASIBLE:
         raise OptionError(f"the strategy has no finite objective in '{name}'")
-    off = {c.name: violation(c, point.env) for c in instance.program.constraints}
-    worst = max(off, key=lambda n: off[n], default="")
-    line = f"constraint '{worst}'" if worst and off[worst] > FEASIBLE else "a declared sign"
+    worst = worst_line(instance, point.env)
+    line = worst.text(instance) if worst else "a line"
     raise OptionError(
         f"the strategy gives no feasible point of '{name}': after its repair it misses {line} "
         f"by {point.after:.1e}, relatively",
@@ -95,12 +95,14 @@ def check_feasible(instance: Instance, point: Candidate) -> None:
     )
 
 
-def kept(strategy: Strategy, instance: Instance, env: Mapping[str, Any]) -> tuple[Strategy, float] | None:
+def kept(
+    strategy: Strategy, instance: Instance, env: Mapping[str, Any], multipliers: Mapping[str, Array]
+) -> tuple[Strategy, float] | None:
     """The strategy as given, scaled, and its factor, if that is what the repaired point stands for.
 
     Up to a rotation of its rows for norm 2. None when the repair changed more than the scale.
     """
-    meant, covariance, _ = meaning(instance, env)
+    meant, covariance, _ = meaning(instance, env, multipliers)
     if meant.norm == 1:
         one, other, power = strategy.matrix, meant.matrix, 1
     else:

@@ -7,7 +7,7 @@ point is used.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from mmopt.compiler import Instance
 from mmopt.language import evaluate, evaluate_ball
+from mmopt.language.evaluate import excess
 from mmopt.language.numeric import FLOOR, psd_floor
 from mmopt.language.tree import Apply, Declaration, Expr
 from mmopt.pipeline.violations import violations
@@ -24,6 +25,7 @@ __all__ = [
     "Candidate",
     "bound_of",
     "candidate",
+    "charged",
     "named_multipliers",
     "scored",
     "starts_from",
@@ -112,6 +114,23 @@ def _worst(instance: Instance, env: Mapping[str, Any]) -> float:
         return max([0.0, *(v.amount for v in violations(instance, env))])
     except np.linalg.LinAlgError:
         return float("inf")
+
+
+def charged(instance: Instance, found: Candidate, multipliers: Mapping[str, Array]) -> Candidate:
+    """The candidate with what its last violations may be worth added to its objective.
+
+    A point that misses a constraint by v is feasible for one that is v wider, whose optimum weak duality
+    puts within y v of the optimum asked for, y the multiplier. Without this an objective could lie below
+    its bound, by rounding.
+    """
+    if not 0 < found.after <= FEASIBLE:
+        return found
+    worth = 0.0
+    for c in instance.program.constraints:
+        if c.name in multipliers:
+            worth += float(np.abs(multipliers[c.name]).sum()) * excess(c, found.env)
+    minimized = instance.program.sense == "minimize"
+    return replace(found, objective=found.objective + (worth if minimized else -worth))
 
 
 def upper_value(expr: Expr, env: Mapping[str, Any]) -> float:

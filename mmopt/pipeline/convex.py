@@ -13,7 +13,7 @@ import numpy as np
 from mmopt.compiler import Instance, cones, lower, scale, variables
 from mmopt.errors import SolverError
 from mmopt.pipeline.assemble import assemble
-from mmopt.pipeline.certify import Array, Candidate, bound_of, candidate, starts_from
+from mmopt.pipeline.certify import Array, Candidate, bound_of, candidate, charged, starts_from
 from mmopt.pipeline.diagnose import explain_failure
 from mmopt.pipeline.early import stopped_early, unscaled
 from mmopt.results import Solution, Status, gap_between
@@ -104,7 +104,8 @@ class Best:
     """The best repaired point and the best bound so far; they may come from different points."""
 
     instance: Instance
-    point: Candidate | None = None
+    plain: Candidate | None = None
+    point: Candidate | None = None  # the same, its last violations charged at the multipliers
     bound: float | None = None
     multipliers: Mapping[str, Array] | None = None
     values: Mapping[str, Array] | None = None  # of the point, before its repair
@@ -116,8 +117,8 @@ class Best:
             found = candidate(self.instance, values)
         except np.linalg.LinAlgError:  # a point so far off that no repair exists; the next is better
             return None
-        if self.point is None or _is_better(found, self.point, sense):
-            self.point, self.values = found, values
+        if self.plain is None or _is_better(found, self.plain, sense):
+            self.plain, self.values = found, values
         multipliers = {**multipliers, **starts_from(self.instance, found.env)}
         bound = bound_of(self.instance, multipliers)
         if bound is not None and (
@@ -126,6 +127,7 @@ class Best:
             self.bound, self.multipliers = bound, multipliers
         if self.multipliers is None:
             self.multipliers = multipliers
+        self.point = charged(self.instance, self.plain, self.multipliers)
         return found
 
     @property

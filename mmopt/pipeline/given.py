@@ -129,13 +129,14 @@ def certify(
         message = f"the strategy gives no point of '{parsed.name}' that can be repaired"
         raise OptionError(message, hint="is it very badly scaled?") from None
     check_feasible(instance, point)
-    same = kept(came, instance, point.env)
     prover = Prover(instance, point, came)
     evaluated = time.monotonic()
     limit = TOLERANCE if tolerance is None else tolerance
     proof = prover.best(multipliers or {}, limit, solve, solver, overrides, progress)
     bounded = time.monotonic()
     own = prover.judge is instance
+    multipliers = proof.multipliers if own else {}
+    same = kept(came, instance, point.env, multipliers)
     remarks = changes(instance, came, values, point, None if same is None else same[1])
     if proof.bound is not None:
         remarks.append(f"the bound's multipliers come from {proof.origin}")
@@ -149,7 +150,7 @@ def certify(
         options=overrides,
         iterations=0,
         seconds={"compile": evaluated - started, "solve": bounded - evaluated, "total": 0.0},
-        multipliers=proof.multipliers if own else {},
+        multipliers=multipliers,
         scaling={},
         warnings=(*remarks, *proof.remarks),
         measured=None if same is None else same[0],

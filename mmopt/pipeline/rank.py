@@ -30,8 +30,8 @@ from mmopt.language.types import Curvature, matrix
 from mmopt.pipeline.assemble import assemble
 from mmopt.pipeline.certify import Array
 from mmopt.pipeline.convex import Best, Progress, Report, pick_solver, with_total
+from mmopt.pipeline.diagnose import explain_failure
 from mmopt.pipeline.early import unscaled
-from mmopt.pipeline.wording import no_point
 from mmopt.results import Solution, Status
 from mmopt.solvers import Clock, Options, Point, SolverRow, forecast, run
 
@@ -253,7 +253,15 @@ def solve_rank(
     point = best.point
     assert last is not None
     if point is None or not point.is_feasible:
-        raise no_point(program.name, row.name, last.raw)
+        raise explain_failure(
+            instance,
+            problem.scaled,
+            problem.scaling,
+            row.name,
+            last,
+            point,
+            interrupted=clock.interrupted,
+        )
     scaling = problem.scaling
     status = Status(
         search.stop(chosen.max_iterations is not None),

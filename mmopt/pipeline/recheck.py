@@ -14,13 +14,14 @@ import numpy as np
 
 from mmopt.compiler import Instance, bind
 from mmopt.errors import Error
-from mmopt.language import Checked, Program, check, violation
+from mmopt.language import Checked, Program, check
 from mmopt.pipeline.assemble import charged_error, meaning, rmse, value_of
 from mmopt.pipeline.certify import FEASIBLE, Array, Candidate, bound_of, scored
+from mmopt.pipeline.violations import worst_line
 from mmopt.queries import Strategy, Workload, with_bases
 from mmopt.results import Check, Figure, Solution, gap_between
 
-__all__ = ["CLOSE", "Recheck", "Rows", "close", "same_array"]
+__all__ = ["Recheck", "Rows", "feasible_or_not", "same_array"]
 
 # A figure holds when it is this close to the recomputed one, relatively: another machine rounds otherwise.
 CLOSE = 1e-9
@@ -28,7 +29,7 @@ CLOSE = 1e-9
 CLOSE_ARRAY = 1e-8
 
 
-def close(stated: Figure, found: Figure) -> bool:
+def _close(stated: Figure, found: Figure) -> bool:
     """Whether two figures agree: finite numbers up to rounding, anything else exactly."""
     if isinstance(stated, int | float) and isinstance(found, int | float):
         size = max(abs(stated), abs(found))
@@ -46,7 +47,7 @@ def same_array(stated: Array | None, found: Array | None) -> bool:
     return off <= CLOSE_ARRAY * float(np.linalg.norm(found))
 
 
-def shapes(arrays: dict[str, tuple[int, ...]]) -> str:
+def _shapes(arrays: dict[str, tuple[int, ...]]) -> str:
     """Names with sizes: ``X 8 × 8, u 3``."""
     return (
         ", ".join(f"{n} {' × '.join(map(str, s)) or 'number'}" for n, s in sorted(arrays.items())) or "none"
@@ -63,6 +64,10 @@ class Rows:
         self.found.append(Check(what, stated, recomputed, bool(holds)))
         return bool(holds)
 
+    def same(self, what: str, stated: str, agrees: bool, is_what: str) -> bool:
+        """Something that is, or is not, what it should be."""
+        return self.add(what, stated, is_what if agrees else f"not {is_what}", agrees)
+
     def figure(self, what: str, stated: Figure, compute: Callable[[], Figure]) -> Figure:
         """A figure against its recomputation; words in its place where that is not possible."""
         try:
@@ -70,7 +75,7 @@ class Rows:
         except (Error, np.linalg.LinAlgError) as error:
             self.add(what, stated, f"cannot be recomputed: {error}", False)
             return None
-        self.add(what, stated, recomputed, close(stated, recomputed))
+        self.add(what, stated, recomputed, _close(stated, recomputed))
         return recomputed
 
 
@@ -103,8 +108,7 @@ class Recheck:
         elif expected is None:
             self.rows.add("program", s.program, "not a shipped one; taken as its text says", True)
         else:
-            same = _problem(program) == _problem(expected)
-            self.rows.add("program", s.program, expected_is if same else f"not {expected_is}", same)
+            self.rows.same("program", s.program, _problem(program) == _problem(expected), expected_is)
         return checked
 
     def instance(self, checked: Checked) -> Instance | None:
@@ -113,15 +117,15 @@ class Recheck:
         try:
             instance = bind(checked, with_bases(self.workload, s.bases), s.givens)
         except Error as error:
-            self.rows.add("givens", shapes({n: v.shape for n, v in s.givens.items()}), error.message, False)
+            self.rows.add("givens", _shapes({n: v.shape for n, v in s.givens.items()}), error.message, False)
             return None
         if s.bases:
-            stated = shapes({n: v.shape for n, v in s.bases.items()})
+            stated = _shapes({n: v.shape for n, v in s.bases.items()})
             self.rows.add("bases", stated, "belong to the workload", True)
         sources = {d.name: d.source for d in checked.program.givens}
         for name, value in s.givens.items():
             place = f", in place of {sources[name]}" if sources.get(name) else ""
-            self.rows.add(f"given {name}", shapes({name: value.shape}), f"passed by the caller{place}", True)
+            self.rows.add(f"given {name}", _shapes({name: value.shape}), f"passed by the caller{place}", True)
         return instance
 
     def point(self, instance: Instance) -> Candidate | None:
@@ -130,25 +134,24 @@ class Recheck:
         found = {name: np.shape(v) for name, v in s.variables.items()}
         wanted = {d.name: tuple(dim.value(sizes) for dim in d.dims) for d in instance.program.choose}
         if found != wanted:
-            self.rows.add("variables", shapes(found), f"declared: {shapes(wanted)}", False)
+            self.rows.add("variables", _shapes(found), f"declared: {_shapes(wanted)}", False)
             return None
         if not all(np.isfinite(v).all() for v in s.variables.values()):
-            self.rows.add("variables", shapes(found), "NaN or infinite entries", False)
+            self.rows.add("variables", _shapes(found), "NaN or infinite entries", False)
             return None
+        stated = feasible_or_not(s.status.feasible)
         try:
             point = scored(instance, s.variables)
         except (Error, np.linalg.LinAlgError) as error:
-            self.rows.add("feasible", _feasible(s.status.feasible), f"cannot be recomputed: {error}", False)
+            self.rows.add("feasible", stated, f"cannot be recomputed: {error}", False)
             return None
         # Twice what a solve allows: another machine rounds otherwise.
         feasible = point.after <= 2 * FEASIBLE
-        off = {c.name: violation(c, point.env) for c in instance.program.constraints}
-        worst = max(off, key=lambda name: off[name], default="")
-        words = _feasible(feasible) + (f"; off by {point.after:.1e}" if point.after > 0 else "")
-        if not feasible:
-            words += f" ('{worst}')" if worst and off[worst] > 2 * FEASIBLE else " (a declared sign)"
+        words = feasible_or_not(feasible) + (f"; off by {point.after:.1e}" if point.after > 0 else "")
+        if not feasible and (line := worst_line(instance, point.env)):
+            words += f" ({line.text(instance)})"
         holds = feasible if s.status.feasible else point.after > FEASIBLE
-        self.rows.add("feasible", _feasible(s.status.feasible), words, holds)
+        self.rows.add("feasible", stated, words, holds)
         return point
 
     def objective(self, instance: Instance, point: Candidate) -> None:
@@ -196,20 +199,18 @@ class Recheck:
             same = same_array(grams[0], grams[1])
         elif same:
             same = same_array(s.strategy.matrix, meant.matrix)
-        words = "what the variables mean" if same else "not what the variables mean"
-        self.rows.add("strategy", f"{s.strategy.p} × {s.strategy.n}, norm {s.strategy.norm}", words, same)
+        means = "what the variables mean"
+        self.rows.same("strategy", f"{s.strategy.p} × {s.strategy.n}, norm {s.strategy.norm}", same, means)
         for name, stated, found in (("covariance", s.covariance, covariance), ("basis", s.basis, basis)):
             if stated is not None or found is not None:
                 sizes = "none" if stated is None else " × ".join(map(str, stated.shape))
-                agrees = same_array(stated, found)
-                words = "what the variables mean" if agrees else "not what the variables mean"
-                self.rows.add(name, sizes, words, agrees)
+                self.rows.same(name, sizes, same_array(stated, found), means)
 
     def costs(self, scaled: bool) -> None:
         """What holds of the strategy whatever program it comes from; ``scaled``: to sensitivity 1."""
         s = self.solution
         sensitivity = s.strategy.sensitivity
-        holds = close(s.sensitivity, sensitivity) and not (scaled and sensitivity > 1.0 + 1e-12)
+        holds = _close(s.sensitivity, sensitivity) and not (scaled and sensitivity > 1.0 + 1e-12)
         self.rows.add("sensitivity", s.sensitivity, sensitivity, holds)
         self.rows.figure("total error", s.error, lambda: charged_error(s.strategy, self.workload))
         self.rows.figure("error bound", s.error_bound, self.error_bound)
@@ -230,7 +231,7 @@ def _problem(program: Program) -> tuple[object, ...]:
     )
 
 
-def _feasible(holds: bool) -> str:
+def feasible_or_not(holds: bool) -> str:
     return "feasible" if holds else "not feasible"
 
 

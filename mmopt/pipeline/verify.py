@@ -14,7 +14,7 @@ from mmopt.errors import Error, ResultError
 from mmopt.language import Program, program_names
 from mmopt.pipeline.closed import solve_closed
 from mmopt.pipeline.procedure import solve_procedure
-from mmopt.pipeline.recheck import Recheck, same_array
+from mmopt.pipeline.recheck import Recheck, Rows, feasible_or_not, same_array
 from mmopt.queries import Workload
 from mmopt.results import Check, Solution, Verification
 
@@ -113,19 +113,11 @@ def _again(work: Recheck, instance: Instance) -> None:
     if s.steps or found.steps:
         rows.add("steps", ", ".join(s.steps), ", ".join(found.steps), list(s.steps) == list(found.steps))
         agree = _same_arrays(s.multipliers, found.multipliers)
-        rows.add(
-            "multipliers",
-            ", ".join(s.multipliers),
-            "those of the last step" if agree else "not those of the last step",
-            agree,
-        )
+        rows.same("multipliers", ", ".join(s.multipliers), agree, "those of the last step")
+    rows.add("status", s.status.stop, found.status.stop, s.status.stop == found.status.stop)
+    holds = s.status.feasible == found.status.feasible
+    rows.add("feasible", feasible_or_not(s.status.feasible), feasible_or_not(found.status.feasible), holds)
     objective = rows.figure("objective", s.objective, lambda: found.objective)
-    rows.add(
-        "feasible",
-        str(s.status.feasible),
-        str(found.status.feasible),
-        s.status.feasible == found.status.feasible,
-    )
     work.bound(objective, lambda: found.bound, instance)
     rows.figure("value", s.value, lambda: found.value)
     work.strategy(found.strategy, found.covariance, found.basis)
@@ -138,19 +130,12 @@ def _replay(work: Recheck, waiting: list[tuple[str, Solution]]) -> Callable[...,
         if not waiting:
             raise ResultError(f"a step that solves '{inner.program.name}' is missing")
         name, step = waiting.pop(0)
-        checks = _checks(step, work.workload, inner.program, "the program that the step solves")
+        checks = Rows(_checks(step, work.workload, inner.checked.written, "the program that the step solves"))
         asked = {n: np.asarray(inner.env[n], dtype=float) for n in inner.own}
         agree = _same_arrays(step.givens, asked)
-        checks.append(
-            Check(
-                "givens",
-                ", ".join(step.givens),
-                "those of the procedure" if agree else "not those of the procedure",
-                agree,
-            )
-        )
-        work.rows.found += [replace(row, what=f"{name}: {row.what}") for row in checks]
-        if not all(row.holds for row in checks):
+        checks.same("givens", ", ".join(step.givens), agree, "those of the procedure")
+        work.rows.found += [replace(row, what=f"{name}: {row.what}") for row in checks.found]
+        if not all(row.holds for row in checks.found):
             raise ResultError(f"step '{name}' does not hold")
         return replace(step, seconds={"compile": 0.0, "solve": 0.0})
 

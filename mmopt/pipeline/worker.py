@@ -20,6 +20,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
+from types import FrameType
 from typing import BinaryIO
 
 import numpy as np
@@ -51,7 +52,6 @@ def main() -> None:
                 status = _in_child(task, orders, answers)
                 send(answers, Ended(status))
         elif (task := receive(orders)) is not None:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
             threading.Thread(target=_end_with, args=(orders,), daemon=True).start()
             perform(task, answers)
 
@@ -78,17 +78,29 @@ def _preload() -> None:
 
 
 def perform(task: Task, answers: BinaryIO) -> None:
-    """Solve one task; say that it started, each certified point, and how it went."""
+    """Solve one task; say that it started, each certified point, and how it went.
+
+    SIGINT ends it: with the best point so far once there is one, with nothing before.
+    """
     started = time.monotonic()
     pid = os.getpid()
     start = held(pid)
-    send(answers, Started(pid, start))
+    certified = False
+
+    def pressed(number: int, frame: FrameType | None) -> None:
+        # While a solver runs, its clock listens instead of this.
+        if not certified:
+            raise KeyboardInterrupt
 
     def report(point: Progress) -> None:
+        nonlocal certified
+        certified = True
         # Seconds since the start of the process: those of the solver begin anew with each step.
         send(answers, replace(point, seconds=time.monotonic() - started))
 
     answer: Done | Failed
+    signal.signal(signal.SIGINT, pressed)  # before our parent knows whom to interrupt
+    send(answers, Started(pid, start))
     try:
         with limited(task.memory_limit):
             solution = solve(
@@ -143,7 +155,6 @@ def _be_child(task: Task, inlet: int, outlet: int, others: tuple[BinaryIO, Binar
         os.close(inlet)
         for other in others:
             os.close(other.fileno())
-        signal.signal(signal.SIGINT, signal.default_int_handler)
         with os.fdopen(outlet, "wb") as answers:
             perform(task, answers)
         status = 0

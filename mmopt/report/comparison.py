@@ -32,8 +32,10 @@ def comparison_report(outcomes: Sequence[Outcome]) -> Group:
         parts = [_certificates(tried, outcomes, notes), "", _work(tried, outcomes)]
     if any(o.solution for o in tried):
         parts[1:1] = ["", _strategies(tried, outcomes)]
-    footer = [*_numbered(notes), *_left_out(ordered), *_legend(tried)]
-    lines = ["", *footer] if footer and tried else footer
+    sections = [[*_numbered(notes), *_left_out(ordered)], _legend(tried)]
+    lines = [line for section in sections if section for line in ("", *section)]
+    if not tried:
+        lines = lines[1:]
     return Group(*(cell(part) if isinstance(part, str) else part for part in [*parts, *lines]))  # type: ignore[arg-type]
 
 
@@ -94,8 +96,7 @@ def _work(tried: Sequence[Outcome], outcomes: Sequence[Outcome]) -> Table:
 
 def _new(title: str, numbers: Sequence[str], outcomes: Sequence[Outcome], *words: str) -> Table:
     table = new_table("program", "solver", *numbers, *words, right=numbers, title=title)
-    for column in table.columns[:2]:  # names are not cut either
-        column.no_wrap = True
+    table.columns[0].no_wrap = True  # nor is a name
     return table
 
 
@@ -162,7 +163,7 @@ def _legend(tried: Sequence[Outcome]) -> list[str]:
         ]
     if _is_scaled(tried):
         lines.insert(1, "value: the objective on the scale that all formulations of a program share.")
-    return ["", *lines] if lines else []
+    return lines
 
 
 def _is_scaled(tried: Sequence[Outcome]) -> bool:

@@ -27,7 +27,7 @@ def history_table(solution: Solution) -> Table:
     kept = _kept(history, 1.0 if solution.sense == "minimize" else -1.0)
     columns = list(dict.fromkeys(name for row in history for name in row))
     shown = "" if len(kept) == len(history) else f", {len(kept)} of {len(history)}"
-    table = new_table(*columns, right=columns, title=f"Rounds of the search{shown}")
+    table = new_table(*columns, right=columns, title=f"Rounds{shown}")
     for i in kept:
         table.add_row(*(_text(name, history[i].get(name)) for name in columns))
     return table

@@ -14,6 +14,7 @@ class Status:
     stop : "gap reached", "gap not reached", "time limit", "iteration limit", "interrupted"; for a program of
         class rank "rank reached in 3 of 5 starts" or "rank not reached (residual 3.1e-02)", with the least
         residual of all rounds, perhaps after one of the limits: "time limit, rank not reached (…)".
+        "certified" for a strategy that was given.
     feasible : whether every constraint holds after the repair (to rounding).
     violation : largest relative violation of the solver's point before the repair.
     bound_valid : whether a lower bound was proved.

@@ -47,6 +47,13 @@ def test_display_without_a_bound() -> None:
     assert "1 iterations, no bound, objective 2 " in display.line()
 
 
+def test_display_begins_anew() -> None:
+    display = Display("first", terminal())
+    display(POINT)
+    display.begin("second (2 of 3)")
+    assert display.line() == "second (2 of 3): 0 s, no certified point yet"
+
+
 def test_a_quick_solve_shows_nothing() -> None:
     console = terminal()
     with Display("l2_strategy", console, delay=60.0) as display:

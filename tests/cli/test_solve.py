@@ -1,4 +1,4 @@
-"""``mmopt solve`` and ``mmopt compare``."""
+"""``mmopt solve``."""
 
 from __future__ import annotations
 
@@ -160,59 +160,6 @@ def test_replace_one_is_said(run: Any, files: Path) -> None:
         "neighbours: objective, bound and sensitivity are for add-remove neighbours; "
         "a release is calibrated for replace-one, as the workload file says\n"
     )
-
-
-def test_compare(run: Any, files: Path) -> None:
-    done = run("compare", "total.yaml")
-    assert (done.status, done.err) == (0, "")
-    assert max(map(len, done.out.splitlines())) <= 80
-    rows = [line.split()[0] for line in done.out.splitlines() if line.split("  ")[0] in program_names()]
-    assert rows == [*program_names(), *(n for n in program_names() if n != "fitness_for_use")]
-    text = " ".join(done.out.split())
-    assert "not solved (1)" in text
-    assert "(1) fitness_for_use: the program asks for accuracy targets and no query" in text
-    assert "l2_strategy_lmi is another formulation of l2_strategy" in text
-
-
-def test_compare_as_json(run: Any, files: Path) -> None:
-    done = run(
-        "compare",
-        "targets.yaml",
-        "--programs",
-        "l2_strategy_lmi, l2_strategy",
-        "--solvers",
-        "scs,clarabel",
-        "--json",
-    )
-    found = json.loads(done.out)
-    assert [(o["program"], o["solver"]) for o in found] == [
-        (p, s) for p in ("l2_strategy_lmi", "l2_strategy") for s in ("scs", "clarabel")
-    ]
-    assert all(o.keys() >= KEYS for o in found)
-    objectives = [o["objective"] for o in found]
-    assert max(objectives) <= min(objectives) * (1 + 2e-4)
-
-
-def test_compare_where_nothing_can_be_solved(run: Any, files: Path) -> None:
-    done = run("compare", "total.yaml", "--programs", "fitness_for_use", "--json")
-    assert done.status == 2
-    assert done.err == "error: nothing could be solved\n  the reason stands beside each program\n"
-    (found,) = json.loads(done.out)
-    assert found["status"] is None and found["problem"].startswith("the program asks for accuracy targets")
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--programs", "a,,b"], "error: --programs is 'a,,b', expected names separated by commas"),
-        (["--solvers", "scs,scs"], "error: --solvers names 'scs' 2 times"),
-        (["--solvers", "sdp"], "error: there is no solver 'sdp'\n  did you mean 'sdpa'?"),
-        (["--tolerance", "2"], "error: a tolerance lies between 0 and 1, not 2.0"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
-)
-def test_compare_refuses(refused: Any, options: list[str], message: str) -> None:
-    assert refused("compare", "total.yaml", *options) == message
 
 
 OWN = """\

@@ -99,14 +99,15 @@ def test_a_program_in_plain_text() -> None:
     program = Program.parse(Program.load("l2_strategy").text.replace("about", "about\n    x"))
     assert typeset_text(program) == "\n".join(
         [
-            "given       W, a matrix r × n       the queries up to rotation: only W.T @ W matters",
-            "choose      X ⪰ 0, a matrix n × n   strategy Gram matrix A.T @ A",
-            "minimize    tr(W X⁻¹ Wᵀ)",
-            "subject to  diag(X) ≤ 1             sensitivity",
-            "repair      X ← X / max(diag(X))",
-            "            X ← X + diag(1 − diag(X))",
-            "strategy    factor(X)               norm 2",
-            "bound       ‖W diag(√d)‖∗² / sum(d)   ∀ d ≥ 0",
+            "given            W, a matrix r × n       the queries up to rotation: only W.T @ W matters",
+            "choose           X ⪰ 0, a matrix n × n   strategy Gram matrix A.T @ A",
+            "minimize         tr(W X⁻¹ Wᵀ)",
+            "subject to       diag(X) ≤ 1             sensitivity",
+            "repair           X ← X / max(diag(X))",
+            "                 X ← X + diag(1 − diag(X))",
+            "strategy         factor(X)               norm 2",
+            "from strategy A  X = Aᵀ A",
+            "bound            ‖W diag(√d)‖∗² / sum(d)   ∀ d ≥ 0",
         ]
     )
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,7 @@ import numpy as np
 import pytest
 from cases import NAMED, named, random_workload
 
-from mmopt import OptionError, Program, ResultError, Solution, Workload, certify, solve, verify
+from mmopt import Program, Solution, Workload, certify, solve, verify
 from mmopt.language import program_names
 from mmopt.pipeline.verify import UNCHECKED
 from mmopt.queries import with_bases
@@ -37,23 +35,40 @@ bound
 """
 
 
+# Those that need no given of the caller's and no search.
+SOLVED = [
+    name
+    for name in program_names()
+    if all(d.source for d in Program.load(name).givens)
+    and Program.load(name).klass in ("convex", "procedure", "closed form")
+]
+# One of each kind: a strategy, a covariance on a basis, design queries, steps.
+KINDS = ["l2_strategy", "fitness_for_use", "query_weighting", "eigen_design"]
+
+
 def failed(solution: Solution, workload: Workload, **options: Any) -> list[str]:
     return [row.what for row in verify(solution, workload, **options).failures]
 
 
-@pytest.mark.parametrize("name", NAMED)
-def test_what_is_solved_holds(name: str) -> None:
-    w = named(name)
-    for program in program_names():
-        found = verify(solve(w, program), w)
-        assert found.holds, f"{program}\n{found}"
+@pytest.mark.parametrize("program", SOLVED)
+def test_what_is_solved_holds(program: str) -> None:
+    for name in ("prefix", "rank deficient"):
+        found = verify(solve(named(name), program), named(name))
+        assert found.holds, f"{name}\n{found}"
         assert found.failures == ()
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_hard_workloads_hold(name: str) -> None:
+    for program in KINDS:
+        found = verify(solve(named(name), program), named(name))
+        assert found.holds, f"{program}\n{found}"
 
 
 def test_random_workloads_hold_after_a_save(rng: np.random.Generator, tmp_path: Path) -> None:
     for _ in range(3):
         w = random_workload(rng)
-        for program in program_names():
+        for program in KINDS:
             found = verify(solve(w, program).save(tmp_path / "saved"), w)
             assert found.holds, str(found)
 
@@ -67,7 +82,7 @@ def test_certified_strategies_and_closed_forms_hold(rng: np.random.Generator) ->
     assert failed(dataclasses.replace(closed, objective=closed.objective - 1), w) == ["objective", "gap"]
 
 
-@pytest.mark.parametrize("program", program_names())
+@pytest.mark.parametrize("program", KINDS)
 def test_another_machine_may_find_another_basis(program: str, rng: np.random.Generator) -> None:
     """Eigenvectors of repeated eigenvalues and a basis of the row space are not unique."""
     rows = np.kron(np.vstack([np.eye(3), np.ones((1, 3))]), np.ones((1, 2)))
@@ -84,76 +99,6 @@ def test_another_machine_may_find_another_basis(program: str, rng: np.random.Gen
     assert failed(solution, w) == []
     if solution.bases:
         assert failed(dataclasses.replace(solution, bases={}), w) != []
-
-
-def leaves(fields: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Every number, text and array of a solution's fields, with its place."""
-    for name, value in fields.items():
-        if isinstance(value, dict):
-            yield from leaves(value, (*path, name))
-        elif value is not None:
-            yield (*path, name), value
-
-
-def changed(value: Any) -> list[Any]:
-    """Values that say something else."""
-    if isinstance(value, bool):
-        return [not value]
-    if isinstance(value, str):
-        return [f"{value}x", *([""] if value else [])]
-    if isinstance(value, int):
-        return [value + 1]
-    if isinstance(value, float):
-        return [value * 1.001 + 1e-3, value * 0.999 - 1e-3, float("nan"), float("inf")]
-    assert isinstance(value, np.ndarray)
-    largest = np.unravel_index(np.argmax(np.abs(value)), value.shape)
-    out = []
-    for factor in (1.5, 0.0, np.nan, np.inf):
-        array = np.array(value, dtype=float)
-        array[largest] *= factor
-        if not np.array_equal(array, value):
-            out.append(array)
-    return [*out, np.append(value, 1.0), np.zeros(0)]
-
-
-def is_record(path: tuple[str, ...]) -> bool:
-    """Whether a field only tells how the result came about (in a step too)."""
-    while path[0] == "steps":
-        path = path[2:]
-    # Without the solver's word; that a gap is reached is compared, another reason to stop is not.
-    return path[0] in UNCHECKED or ".".join(path) in (*UNCHECKED, "status.stop")
-
-
-def tampered(solution: Solution) -> Iterator[tuple[str, Solution | None]]:
-    """Every claim changed in turn; None where it cannot even be read any more."""
-    for path, value in leaves(solution.fields()):
-        if is_record(path):
-            continue
-        for new in changed(value):
-            fields = copy.deepcopy(solution.fields())
-            inner = fields
-            for name in path[:-1]:
-                inner = inner[name]
-            inner[path[-1]] = new
-            try:
-                yield f"{'/'.join(path)} -> {new}", Solution.from_fields(fields)
-            except (ResultError, OptionError):
-                yield f"{'/'.join(path)} -> {new}", None
-
-
-@pytest.mark.parametrize("program", [*program_names(), "certified", "closed"])
-def test_every_changed_claim_is_found(program: str) -> None:
-    w = named("rank deficient")
-    if program == "certified":
-        solution = certify(w, np.eye(w.n), "l2_strategy", solve=False)
-    else:
-        solution = solve(w, Program.parse(CLOSED) if program == "closed" else program)
-    assert failed(solution, w) == []
-    count = 0
-    for what, other in tampered(solution):
-        count += 1
-        assert other is None or failed(other, w), f"{what} is not found"
-    assert count > 40
 
 
 def test_fields_that_are_not_checked_exist() -> None:
@@ -234,6 +179,13 @@ def test_a_step_that_solved_something_else(procedure: tuple[Solution, Workload])
     assert failed(dataclasses.replace(s, steps={"weighting": haar}), w)[0] == "weighting: givens"
 
 
+@pytest.mark.parametrize("program", ["min_error", "min_sensitivity_rotation"])
+def test_searches_hold(program: str) -> None:
+    """Programs of class rank and smooth: the search is not repeated, its point is evaluated."""
+    w = Workload.from_matrix(np.tri(3))
+    assert failed(solve(w, program, starts=1, seed=1), w) == []
+
+
 def test_steps_of_a_convex_program_are_found(procedure: tuple[Solution, Workload]) -> None:
     s, w = procedure
     one = solve(w, "l2_strategy")
@@ -253,33 +205,6 @@ def test_what_it_says() -> None:
     assert verify(solution, w).verdict() == f"all {len(found.rows)} checks hold"
     infinite = verify(dataclasses.replace(solution, objective=float("inf")), w)
     json.dumps(infinite.summary(), allow_nan=False)
-
-
-def test_a_file_that_is_cut_short(tmp_path: Path) -> None:
-    w = named("prefix")
-    path = solve(w, "l2_strategy").save(tmp_path / "saved")
-    whole = path.read_bytes()
-    for part in (0.2, 0.5, 0.9, 0.999):
-        path.write_bytes(whole[: int(part * len(whole))])
-        with pytest.raises(ResultError, match="is not a saved solution"):
-            verify(path, w)
-
-
-def test_bytes_that_are_changed(tmp_path: Path, rng: np.random.Generator) -> None:
-    """Zip archives carry checksums: what still reads is the same solution."""
-    w = named("prefix")
-    solution = solve(w, "l2_strategy")
-    path = solution.save(tmp_path / "saved")
-    whole = bytearray(path.read_bytes())
-    for _ in range(40):
-        other = bytearray(whole)
-        other[int(rng.integers(len(whole)))] ^= int(rng.integers(1, 256))
-        path.write_bytes(bytes(other))
-        try:
-            read = Solution.load(path)
-        except ResultError:
-            continue
-        assert read == solution or failed(read, w)
 
 
 def test_no_solver_is_loaded(tmp_path: Path) -> None:

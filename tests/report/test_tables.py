@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,11 +11,10 @@ from rich.console import Console
 from mmopt.errors import TooLargeError
 from mmopt.language import Program, check, program_names
 from mmopt.mechanism import Answers
-from mmopt.pipeline import Outcome, solve
+from mmopt.pipeline import solve
 from mmopt.queries import Workload
 from mmopt.report import (
     answers_table,
-    comparison_report,
     cones_table,
     givens_table,
     highlighted,
@@ -55,29 +53,6 @@ def test_a_solution_is_shown_in_full(solution: Solution) -> None:
     text = words(solution_table(solution))
     for name, value in solution.rows():
         assert " ".join(f"{name} {value}".split()) in text
-
-
-def test_formulations_stand_together_and_problems_below(solution: Solution) -> None:
-    outcomes = [
-        Outcome("z_form", "scs", replace(solution, program="z_form", value=3.0)),
-        Outcome("base", "", None, "too [large]"),
-        Outcome("an_other", "scs", replace(solution, bound=None, warnings=("careful",))),
-        Outcome("base", "scs", solution),
-    ]
-    text = printed(comparison_report(outcomes, {"z_form": "base", "base": "", "an_other": ""}))
-    first = text.split("error bound")[0]
-    places = [first.index(name) for name in ("an_other", "base ", "z_form")]
-    assert places == sorted(places)
-    joined = " ".join(text.split())
-    assert "no bound - gap reached" in joined and "not solved (2)" in joined
-    for note in (
-        "(1) an_other: careful",
-        "(2) base: too [large]",
-        "(3) z_form: on the common scale of its formulations 3",
-        "z_form is another formulation of base",
-    ):
-        assert note in joined, note
-    assert max(map(len, text.splitlines())) <= 80
 
 
 @pytest.mark.parametrize("name", program_names())

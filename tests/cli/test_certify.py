@@ -1,0 +1,96 @@
+"""``mmopt certify`` and ``mmopt verify``."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mmopt import Solution, Workload
+
+DEFAULT = (
+    "program: l2_strategy, by default: not every query has a target, so total error is what can be least "
+    "(choose another with --program)\n"
+)
+
+
+def test_certify_and_verify(run: Any, files: Path) -> None:
+    done = run("certify", "total.yaml", "identity", "--out", "cells")
+    assert (done.status, done.err) == (0, f"{DEFAULT}saved: cells.npz\n")
+    lines = dict(line.split(maxsplit=1) for line in done.out.splitlines() if not line.startswith(" "))
+    assert lines["solver"] == "given" and lines["status"].startswith("certified; feasible")
+    done = run("verify", "cells.npz", "total.yaml")
+    assert (done.status, done.err) == (0, "")
+    assert "NO" not in done.out.split() and "checks hold\n" in done.out
+    assert max(map(len, done.out.splitlines())) <= 80
+
+
+def test_json(run: Any, files: Path) -> None:
+    done = run("certify", "total.yaml", "identity", "--no-solve", "--json", "--out", "cells.npz")
+    found = json.loads(done.out)
+    assert (found["solver"], found["status"]["stop"]) == ("given", "certified")
+    checked = json.loads(run("verify", "cells.npz", "total.yaml", "--json").out)
+    assert checked["holds"] is True and checked["program"] == "l2_strategy"
+    assert {row["what"] for row in checked["rows"]} >= {"objective", "bound", "total error"}
+
+
+def test_a_result_that_does_not_hold_has_status_1(run: Any, files: Path, saved: Path) -> None:
+    solution = Solution.load(saved)
+    dataclasses.replace(solution, error=solution.error / 2).save("other.npz")
+    done = run("verify", "other.npz", "total.yaml")
+    assert (done.status, done.err) == (1, "")
+    (line,) = [line for line in done.out.splitlines() if line.endswith("NO")]
+    assert line.startswith("total error")
+    assert run("verify", "other.npz", "total.yaml", "--json").status == 1
+    done = run("verify", saved, "targets.yaml")
+    assert done.status == 1 and "1 of 1 checks does not hold" in done.out
+
+
+def test_verify_refuses(refused: Any, files: Path, saved: Path) -> None:
+    (files / "text.npz").write_text("nothing")
+    assert refused("verify", "text.npz", "total.yaml").startswith("error: 'text.npz' is not a saved solution")
+    assert (
+        refused("verify", "none.npz", "total.yaml")
+        == "error: there is no saved solution 'none.npz'\n".rstrip()
+    )
+    assert "there is no program 'nowhere'" in refused("verify", saved, "total.yaml", "--program", "nowhere")
+
+
+def test_a_file_and_a_covariance(run: Any, files: Path) -> None:
+    w = Workload.load(files / "targets.yaml")
+    np.savetxt("a.csv", 2 * np.eye(w.n), delimiter=",")
+    np.save("sigma.npy", np.eye(w.n) / 4)
+    np.save("basis.npy", np.eye(w.n))
+    one = json.loads(run("certify", "targets.yaml", "a.csv", "--no-solve", "--json").out)
+    for extra in ([], ["--basis", "basis.npy"]):
+        done = run("certify", "targets.yaml", "sigma.npy", "--covariance", *extra, "--no-solve", "--json")
+        other = json.loads(done.out)
+        assert other["program"] == "fitness_for_use"
+        assert other["objective"] == pytest.approx(one["objective"], rel=1e-9)
+
+
+def test_a_saved_solution(run: Any, files: Path, saved: Path) -> None:
+    done = run("certify", "total.yaml", saved, "--no-solve", "--json")
+    assert json.loads(done.out)["objective"] == pytest.approx(Solution.load(saved).objective, rel=1e-9)
+
+
+def test_certify_refuses(refused: Any, files: Path) -> None:
+    assert refused("certify", "total.yaml", "identity", "--basis", "b.npy") == (
+        "error: --basis is the basis of a covariance\n  add --covariance"
+    )
+    assert refused("certify", "total.yaml", "identity", "--no-solve", "--solver", "scs") == (
+        "error: --solver, --tolerance and --time-limit have no effect with --no-solve"
+    )
+    assert refused("certify", "total.yaml", "haar").startswith(
+        "error: the Haar wavelet needs a power of two, found 6 cells"
+    )
+    assert (
+        refused("certify", "total.yaml", "none.csv") == "error: there is no file 'none.csv' for the strategy"
+    )
+    assert refused("certify", "total.yaml", "identity", "--program", "eigen_design").startswith(
+        "error: 'eigen_design' has no section 'from strategy'"
+    )

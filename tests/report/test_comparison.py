@@ -1,0 +1,127 @@
+"""The tables of a comparison: grouped, numbered, and whole at 80 and 100 columns."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from mmopt.pipeline import Outcome, solve
+from mmopt.queries import Workload
+from mmopt.report import comparison_report
+from mmopt.report.comparison import in_groups
+from mmopt.results import Solution
+
+
+def printed(part: object, width: int = 80) -> str:
+    console = Console(file=io.StringIO(), width=width)
+    console.print(part)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+@pytest.fixture(scope="module")
+def solution() -> Solution:
+    return solve(Workload.from_matrix(np.tri(4)), "query_weighting")
+
+
+def solved(name: str, solution: Solution, **changes: object) -> Outcome:
+    names = {"formulation_of", "tolerance", "memory", "solver"}
+    own = {key: changes.pop(key) for key in list(changes) if key in names}
+    found = replace(solution, program=name, **changes)  # type: ignore[arg-type]
+    fields = {"solver": "scs", "stop": found.status.stop, **own}
+    return Outcome(name, solution=found, **fields)  # type: ignore[arg-type]
+
+
+def refused(name: str, reason: str, stop: str = "refused") -> Outcome:
+    return Outcome(name, "", None, reason, reason, stop)
+
+
+def test_formulations_stand_below_their_base(solution: Solution) -> None:
+    outcomes = [
+        solved("z_form", solution, formulation_of="base", value=3.0),
+        solved("other", solution),
+        solved("base", solution),
+    ]
+    assert [o.program for o in in_groups(outcomes)] == ["base", "z_form", "other"]
+    text = printed(comparison_report(outcomes))
+    assert next(line for line in text.splitlines() if line.startswith("  ")).startswith("  z_form")
+    assert "Indented: another formulation of the program above" in text
+    assert "value: the objective on the scale that all formulations of a program share." in text
+    alone = printed(comparison_report(outcomes[:1]))
+    assert "\nz_form " in alone and "Indented" not in alone
+
+
+def test_a_table_shows_the_figures(solution: Solution) -> None:
+    outcomes = [
+        solved("one", solution, memory=3 * 2**20, tolerance=1e-6),
+        solved("one", solution, bound=None, solver="clarabel", tolerance=1.5e-3),
+    ]
+    words = printed(comparison_report(outcomes), 100).split()
+    text = " ".join(words)
+    assert (
+        f"one scs 1e-06 {solution.objective:.6g} {solution.bound:.6g} {solution.gap:.1e} gap reached" in text
+    )
+    assert f"clarabel 0.0015 {solution.objective:.6g} no bound - gap reached" in text
+    assert f"one scs 1e-06 {solution.error:.6g} {solution.rmse:.4g}" in text
+    seconds = " ".join(f"{solution.seconds[name]:.2f} s" for name in ("compile", "solve"))
+    assert f"one scs 1e-06 {solution.status.violation:.1e} {seconds} {solution.iterations} 3 MiB" in text
+    assert words.count("one") == 3  # once in each table
+    assert f"has less than {solution.error_bound:.6g}." in text
+
+
+def test_reasons_are_said_once(solution: Solution) -> None:
+    outcomes = [
+        refused("a", "no [targets]; write some", "does not apply"),
+        solved("b", solution, warnings=("careful",)),
+        Outcome("c", "scs", None, "stopped\n  hint", "stopped", "time limit", memory=2**31),
+        Outcome("c", "cvxopt", None, "stopped\n  hint", "stopped", "time limit"),
+        refused("d", "no [targets]; write some", "does not apply"),
+        refused("e", "too large", "too large"),
+    ]
+    text = printed(comparison_report(outcomes))
+    assert "(1) b with scs: careful\n(2) c with scs, c with cvxopt: stopped\n" in text
+    assert "Left out:\n  a, d: no [targets]; write some\n  e: too large\n" in text
+    table = text[: text.index("Strategies")]
+    assert table.count("time limit (2)") == 2 and "gap reached (1)" in table
+    assert "2.0 GiB" in text
+
+
+def test_nothing_tried() -> None:
+    assert printed(comparison_report([refused("a", "no targets")])) == "Left out:\n  a: no targets\n"
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_numbers_and_names_stay_whole(solution: Solution, width: int) -> None:
+    name = "l2_strategy_second_order"
+    outcomes = [
+        solved(
+            name,
+            solution,
+            solver=solver,
+            tolerance=tolerance,
+            objective=-1.23457e-05,
+            bound=-1.23459e-05,
+            value=123457.0,
+            seconds={"compile": 12.5, "solve": 3600.0},
+            status=replace(solution.status, stop="gap reached in every step"),
+            iterations=200_000,
+            memory=123 * 2**30,
+        )
+        for solver in ("clarabel", "cvxopt")
+        for tolerance in (1e-3, 1e-6)
+    ]
+    outcomes = [replace(o, stop="gap reached in every step") for o in outcomes]
+    text = printed(comparison_report(outcomes), width)
+    assert max(map(len, text.splitlines())) <= width
+    words = text.split()
+    assert words.count(name) == 3
+    for word in ("-1.23457e-05", "-1.23459e-05", "200000"):
+        assert words.count(word) == 4, word
+    for part in ("12.50 s  3600 s", "123 GiB", " 123457  "):
+        assert text.count(part) == 4, part
+    for word in ("clarabel", "cvxopt", "1e-03", "1e-06"):
+        assert words.count(word) == 6, word
