@@ -170,7 +170,7 @@ def interrupted(marked: Marked, files: Path, *options: str) -> subprocess.Comple
         assert not wait_for(lambda: process.poll() is not None, 4.0)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
-    assert marked.alive() == {}
+    assert wait_for(lambda: not marked.alive(), 10.0)
     return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 

@@ -33,7 +33,7 @@ def marked(monkeypatch: pytest.MonkeyPatch) -> Iterator[Marked]:
     """Processes of the test; none may be left, not even one that only waits to be counted."""
     found = Marked(monkeypatch)
     yield found
-    assert found.alive() == {}
+    assert wait_for(lambda: not found.alive(), 10.0)  # the system takes a moment to clear away the killed
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
 
@@ -130,7 +130,7 @@ def test_without_fork_a_runaway_is_killed_too(marked: Marked) -> None:
 
 def test_ctrl_c_keeps_what_there_is(marked: Marked) -> None:
     def press(point: Progress) -> None:
-        if point.program == LONG:
+        if point.program == LONG and point.iterations == 100:  # its first: a second Ctrl-C would not wait
             signal.raise_signal(signal.SIGINT)
 
     programs = ["query_weighting", LONG, "eigen_design"]
