@@ -19,7 +19,7 @@ KEYS = {
     "program", "solver", "status", "objective", "bound", "gap", "value", "error", "error_bound", "seconds",
     "iterations", "formulation_of", "tolerance", "stop", "problem", "elapsed", "memory", "points",
 }  # fmt: skip
-CELLS = ", ".join(str(edge) for edge in range(33))
+CELLS = ", ".join(str(edge) for edge in range(49))
 LONG = f"domain: {{age: {{bins: [{CELLS}]}}}}\nworkload: [{{product: {{age: prefix}}}}]\n"
 
 
