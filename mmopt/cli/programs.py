@@ -33,6 +33,6 @@ def programs(as_json: Json = False) -> None:
     show(
         programs_table(found),
         "",
-        "Indented: other formulations of the program above. Explain one with its full source:",
-        "mmopt explain NAME. Solve them all: mmopt compare WORKLOAD.",
+        "Indented: other formulations of the program above.",
+        "'mmopt explain NAME' explains one; 'mmopt compare WORKLOAD' solves them all.",
     )
