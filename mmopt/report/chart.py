@@ -163,7 +163,7 @@ def _note_missing(figure: Figure, missing: Sequence[str]) -> None:
 
 def _tolerance(outcome: Outcome) -> float:
     """The gap asked for, or 0 when there is no solution that says."""
-    return 0.0 if outcome.solution is None else float(outcome.solution.options["tolerance"] or 0.0)
+    return 0.0 if outcome.solution is None else float(outcome.solution.options.get("tolerance") or 0.0)
 
 
 def _has_reached(outcome: Outcome, curve: Curve) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -90,6 +91,16 @@ def test_many_programs_have_strokes_of_their_own_and_fit() -> None:
     assert axes_box is not None
     assert page.y0 <= legend_box.y0 and legend_box.y1 <= page.y1 and legend_box.x1 <= page.x1
     assert axes_box.x1 <= legend_box.x0
+
+
+def test_a_solution_that_was_asked_for_no_gap_is_open(outcomes: list[Outcome]) -> None:
+    first = outcomes[0]
+    assert first.solution is not None
+    closed = replace(first, solution=replace(first.solution, options={}))
+    figure = draw([closed])
+    (legend,) = figure.legends
+    texts = [text.get_text() for text in legend.get_texts()]
+    assert "open: gap not reached" in texts and "gap asked for" not in texts
 
 
 def test_nothing_to_draw(tmp_path: Path) -> None:
