@@ -149,7 +149,7 @@ def _draw_run(axes: Axes, outcome: Outcome, curve: Curve, program: int, solver: 
 def _write_number(axes: Axes, outcome: Outcome, curve: Curve, program: int) -> None:
     colour = _stroke(program)["color"]
     ink = colour if not _has_reached(outcome, curve) else "black" if colour in PALE else "white"
-    style = {"ha": "center", "va": "center_baseline", "fontsize": 5.5, "fontweight": "bold"}
+    style: dict[str, Any] = {"ha": "center", "va": "center_baseline", "fontsize": 5.5, "fontweight": "bold"}
     axes.annotate(str(program + 1), curve[-1], color=ink, zorder=3.0005 + program / 1000, **style)
 
 
