@@ -8,7 +8,7 @@ from math import prod
 
 from mmopt.language import ATOMS
 from mmopt.language.infer import Scope, infer
-from mmopt.language.tree import Apply, Expr, Index, Number
+from mmopt.language.tree import Apply, Expr, Index, constant
 
 __all__ = ["AtomCones"]
 
@@ -42,15 +42,6 @@ class AtomCones:
             self.seen.add(expr)
         shape = tuple(dim.value(self.sizes) for dim in known.dims)
         outputs = prod(dim.value(self.sizes) for dim in infer(expr, scope).dims)
-        for kind, size, count, unknowns in form(shape, outputs, _exponent(expr)):
+        exponent = constant(expr.args[1]) if expr.atom == "pow" else None
+        for kind, size, count, unknowns in form(shape, outputs, 1.0 if exponent is None else exponent):
             yield kind, size, count * times, unknowns * times
-
-
-def _exponent(expr: Apply) -> float:
-    """Of a power with a written exponent; 1 otherwise."""
-    match expr:
-        case Apply(atom="pow", args=(_, Number(value=value))):
-            return value
-        case Apply(atom="pow", args=(_, Apply(atom="neg", args=(Number(value=value),)))):
-            return -value
-    return 1.0

@@ -43,6 +43,7 @@ OBJECTIVES = [
         "nuclear(Y)",
         "sum(abs(Y)) + sum(abs(Y + 1))",
         "sum(exp(abs(x)))",
+        "-sum(x**(2 / 3))",
     ),
 ]
 

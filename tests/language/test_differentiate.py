@@ -177,7 +177,7 @@ def matrices() -> st.SearchStrategy[str]:
             ["{}.T", "(-{})", "exp({} / 9)", "sqrt(1 + {0} * {0})", "inv({0}.T @ {0} + eye(n))"]
         )
         wide = st.sampled_from(
-            ["diag(logsumexp({}, axis=0))", "diag(sum({}, axis=1))", "[[{0}[0, :]], [{0}]][1, 1] * W"]
+            ["diag(logsumexp({}, axis=0))", "diag(sum({}, axis=1))", "([[{0}[0, :]], [{0}]][1, 1] * W)"]
         )
         return st.one_of(
             st.builds(lambda f, a, b: f.format(a, b), two, inner, inner),

@@ -19,7 +19,7 @@ from mmopt.report.sizes import Sizes, sizes_at
 from mmopt.report.style import counted, duration, figure
 from mmopt.solvers.forecast import PATIENCE
 from mmopt.solvers.handover import hand_over
-from mmopt.solvers.table import solver_named
+from mmopt.solvers.table import LBFGS, solver_named
 
 __all__ = ["compiled_facts"]
 
@@ -30,7 +30,7 @@ MOST_BLOCKS = 200  # in a family whose members go to cvxpy one by one
 
 
 def compiled_facts(surveyed: Survey, instance: Instance, reductions: tuple[str, ...] = ()) -> Compiled:
-    """The facts of an instance; where a line is not convex, nothing but the givens is filled in."""
+    """The facts of an instance; of what is not handed to a conic solver, only the givens are filled in."""
     workload = instance.workload
     bad = [f.name or surveyed.checked.program.sense for f in surveyed.lines if f.fault]
     handed: tuple[Handed, ...] = ()
@@ -38,6 +38,9 @@ def compiled_facts(surveyed: Survey, instance: Instance, reductions: tuple[str, 
     words = choice = refusal = ""
     if not surveyed.checked.program.choose:
         refusal = "Nothing is chosen here, so nothing goes to a solver"
+    elif surveyed.checked.program.klass == "smooth":
+        unknowns = counted(sizes_at(instance).variables, "unknown")
+        refusal = f"Not compiled into cones: {LBFGS.name} searches it by gradients, in {unknowns}"
     elif bad:
         refusal = f"Not compiled: {', '.join(repr(name) for name in bad)} cannot be handed to a convex solver"
     else:

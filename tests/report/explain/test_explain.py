@@ -217,7 +217,9 @@ def test_sizes_are_those_of_the_compiler(name: str, workload: Workload) -> None:
     assert c.sizes is not None and c.sizes.chosen == "clarabel"
     assert list(c.sizes.cones) == cones(instance.checked, instance.sizes())
     assert c.sizes.variables == variables(instance.checked, instance.sizes())
-    data = lower(scale(instance)[0]).problem.get_problem_data("CLARABEL")[0]["A"]
+    data = lower(scale(instance)[0]).problem.get_problem_data(
+        "CLARABEL", solver_opts={"use_quad_obj": False}
+    )[0]["A"]
     assert c.matrix is not None and c.matrix_words == ""
     assert (c.matrix.rows, c.matrix.columns, c.matrix.nonzeros) == (*data.shape, data.nnz)
     named_lines = [h.name for h in c.handed]

@@ -33,6 +33,10 @@ def test_every_line_of_a_program(name: str) -> None:
     assert "aligned" not in spoken(typeset_latex(Program.load(name)))
 
 
+OPERATORS = {"sum", "max", "min", "tr", "diag", "exp", "log", "logsumexp"}
+CALLED = {"factor", "rank", "used rows", "polar", "consecutive", "leading", "support"}
+
+
 @pytest.mark.parametrize("name", ATOMS)
 def test_every_atom(name: str) -> None:
     """No command of the table is left as its bare name, but for operators such as max."""
@@ -40,7 +44,7 @@ def test_every_atom(name: str) -> None:
     found = tree(written)
     assert "x" in spoken(written)
     names = {element.text for element in found.iter("mi")} - {"x", "y"}
-    assert names <= {"sum", "max", "min", "tr", "diag", "factor", "rank", "used rows", "I", "T"}, name
+    assert names <= {*OPERATORS, *CALLED, "I", "T"}, name
 
 
 @pytest.mark.parametrize(
