@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 import pytest
@@ -20,9 +20,7 @@ def is_convex(name: str) -> bool:
 
 
 # Searches (classes rank and smooth) need not end at the same point.
-FORMULATIONS = [
-    name for name in program_names() if Program.load(name).formulation_of and is_convex(name)
-]
+FORMULATIONS = [name for name in program_names() if Program.load(name).formulation_of and is_convex(name)]
 # One LMI per query or cell is slow on many of them, and these say no more than the others.
 CASES = [name for name in NAMED if name not in ("marginals", "duplicated rows", "single total")]
 
@@ -37,7 +35,7 @@ def interval(s: Solution, w: Workload) -> tuple[float, float]:
     return min(ends), max(ends)
 
 
-@lru_cache(maxsize=None)
+@cache
 def base(name: str, case: str) -> Solution:
     return solve(named(case), name)
 
