@@ -19,6 +19,12 @@ RECOMPUTED = 1e-9
 SHAPE = 1e-9
 """Entries of a matrix that the result must reproduce (W A⁺ A = W, W = L B)."""
 
+PROFILE = 1e-3
+"""Privacy costs of the refined order, next to the largest, at a certified gap of 1e-6: its square root."""
+
+PROFILE_FINE = 1e-4
+"""The same at a gap of 1e-9, or what the solver can do (some 1e-6 to 3e-5 on random workloads)."""
+
 # -- known numbers
 
 PUBLISHED = 1e-6

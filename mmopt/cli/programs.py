@@ -31,5 +31,8 @@ def programs(as_json: Json = False) -> None:
         )
         return
     show(
-        programs_table(found), "", "'mmopt show NAME' explains one, 'mmopt compare WORKLOAD' solves them all."
+        programs_table(found),
+        "",
+        "Indented: other formulations of the program above.",
+        "'mmopt explain NAME' explains one; 'mmopt compare WORKLOAD' solves them all.",
     )

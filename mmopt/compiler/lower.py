@@ -113,7 +113,8 @@ class _Lowering:
         self, inner: Expr, left: list[Expr], right: list[Expr], scope: Scope, env: Mapping[str, Any]
     ) -> Any:
         """``tr(P inv(F))`` with P = M Mᵀ as one block [[F, M], [Mᵀ, T]] and the trace of T."""
-        f = self.expr(inner, scope, env)
+        # The check knows that F is symmetric; cvxpy would add an equality for each pair of entries.
+        f = self.symmetric(self.expr(inner, scope, env))
         side = infer(inner, scope).dims[0].value(self.sizes(env))
         r = self.product(right, scope, env) if right else np.eye(side)
         lt = self.product(left, scope, env) if left else np.eye(side)
@@ -123,6 +124,11 @@ class _Lowering:
         if m.shape[1] > m.shape[0]:
             m = np.asarray(np.linalg.qr(m.T, mode="r")).T
         return self.cp.matrix_frac(m, f)
+
+    def symmetric(self, expression: Any) -> Any:
+        from cvxpy.atoms.affine.wraps import symmetric_wrap
+
+        return expression if expression.is_symmetric() else symmetric_wrap(expression)
 
     def epigraph(self, e: Expr, inner: Expr, scope: Scope, env: Mapping[str, Any]) -> Any:
         """Y with Y >= inv(F) in the Loewner order, one for all places where inv(F) stands."""

@@ -121,7 +121,7 @@ def assemble(
         rmse=rmse(strategy, workload),
         strategy=strategy,
         variables={d.name: np.asarray(env[d.name], dtype=float) for d in program.choose},
-        multipliers=dict(multipliers),
+        multipliers={name: np.asarray(value, dtype=float) for name, value in multipliers.items()},
         error_multipliers=best,
         value=value_of(instance, env, objective),
         iterations=iterations,

@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
+from mmopt.errors import ResultError
 from mmopt.pipeline.convex import Progress, Report
 from mmopt.pipeline.messages import Done, Failed, Started, Task
 from mmopt.pipeline.outcome import Outcome
@@ -58,8 +59,12 @@ def outcome_of(run: Run, status: int, said: str) -> Outcome:
     stop, reason, problem = "", "", ""
     solution = None
     if isinstance(run.answer, Done):
-        solution = Solution.from_fields(run.answer.fields)
-        stop = solution.status.stop
+        try:
+            solution = Solution.from_fields(run.answer.fields)
+            stop = solution.status.stop
+        except (ResultError, KeyError, TypeError) as error:
+            stop, reason = "crashed", f"a bug in mmopt ({type(error).__name__}: {error})"
+            problem = f"{reason}\n  please report it"
     elif isinstance(run.answer, Failed) and not _lacked_memory(run, said):
         stop, reason, problem = run.killed or run.answer.stop, run.answer.reason, run.answer.problem
     else:

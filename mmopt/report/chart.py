@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import io
-import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -28,6 +27,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 DASHES = ("-", "--", ":", "-.")  # one for each time that the colours are used up
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 ASKED: Mapping[str, Any] = MappingProxyType({"color": "0.4", "linewidth": 1.0, "linestyle": (0, (1, 2))})
+PALE = COLOURS[3:6]  # black digits are read on these, white ones on the others
+CEILING = 1e3  # a gap above this says nothing, and would press the others together
 FLOOR = 1e-16  # a gap of zero has no logarithm
 
 Curve = list[tuple[float, float]]
@@ -67,15 +68,18 @@ def write_chart(outcomes: Sequence[Outcome], path: Path, title: str = "") -> Non
 
 
 def curves(outcome: Outcome) -> Curve:
-    """(seconds, gap) of its certified points, and of its solution if that has another gap."""
+    """(seconds, gap) of its certified points, and of its solution if that has another gap.
+
+    Gaps of ``CEILING`` and more are left out.
+    """
     found = [
         (point.seconds, max(point.gap, FLOOR))
         for point in outcome.history
         # Steps of a procedure solve other programs.
-        if point.program == outcome.program and point.gap is not None and math.isfinite(point.gap)
+        if point.program == outcome.program and point.gap is not None and point.gap < CEILING
     ]
     last = None if outcome.solution is None else outcome.solution.gap
-    if last is not None and math.isfinite(last) and (not found or found[-1][1] != max(last, FLOOR)):
+    if last is not None and last < CEILING and (not found or found[-1][1] != max(last, FLOOR)):
         found.append((outcome.seconds, max(last, FLOOR)))
     return found
 
@@ -83,7 +87,8 @@ def curves(outcome: Outcome) -> Curve:
 def draw(outcomes: Sequence[Outcome], title: str = "") -> Figure:
     """The figure: a colour per program, a marker per solver, a line that falls from point to point.
 
-    A filled marker ends a run that reached the gap asked for; an open one any other.
+    A filled marker ends a run that reached the gap asked for; an open one any other. When there are more
+    programs than colours, the markers are numbered as in the legend.
     """
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
@@ -96,13 +101,18 @@ def draw(outcomes: Sequence[Outcome], title: str = "") -> Figure:
     figure = Figure(figsize=(8.0, max(4.5, 0.6 + 0.19 * entries)), layout="constrained")
     axes = figure.add_subplot()
     for outcome, curve in drawn:
-        _draw_run(axes, outcome, curve, programs[outcome.program], solvers[outcome.solver])
+        number = programs[outcome.program]
+        _draw_run(axes, outcome, curve, number, solvers[outcome.solver])
+        if len(programs) > len(COLOURS):
+            _write_number(axes, outcome, curve, number)
     _dress(axes, title)
     asked = sorted({_tolerance(outcome) for outcome, _ in drawn} - {0.0})
     for tolerance in asked:
         axes.axhline(tolerance, zorder=1, **ASKED)
     handles: list[Line2D] = [Line2D([], [], linestyle="none", label="program")]
-    handles += [Line2D([], [], label=name, **_stroke(number)) for name, number in programs.items()]
+    for name, number in programs.items():
+        label = name if len(programs) <= len(COLOURS) else f"{number + 1}  {name}"
+        handles.append(Line2D([], [], label=label, **_stroke(number)))
     handles += [Line2D([], [], linestyle="none", label=" "), Line2D([], [], linestyle="none", label="solver")]
     handles += [_mark(MARKERS[number % len(MARKERS)], name, "0.3") for name, number in solvers.items()]
     if not all(_has_reached(outcome, curve) for outcome, curve in drawn):
@@ -128,12 +138,19 @@ def _draw_run(axes: Axes, outcome: Outcome, curve: Curve, program: int, solver: 
         gaps[-1:],
         linestyle="none",
         marker=marker,
-        markersize=7,
+        markersize=9,
         markeredgecolor=colour,
         markeredgewidth=1.4,
         markerfacecolor=colour if _has_reached(outcome, curve) else "white",
-        zorder=3,
+        zorder=3 + program / 1000,  # a mark hides the number of the mark below it
     )
+
+
+def _write_number(axes: Axes, outcome: Outcome, curve: Curve, program: int) -> None:
+    colour = _stroke(program)["color"]
+    ink = colour if not _has_reached(outcome, curve) else "black" if colour in PALE else "white"
+    style: dict[str, Any] = {"ha": "center", "va": "center_baseline", "fontsize": 5.5, "fontweight": "bold"}
+    axes.annotate(str(program + 1), curve[-1], color=ink, zorder=3.0005 + program / 1000, **style)
 
 
 def _dress(axes: Axes, title: str) -> None:
@@ -157,13 +174,13 @@ def _dress(axes: Axes, title: str) -> None:
 def _note_missing(figure: Figure, missing: Sequence[str]) -> None:
     import textwrap
 
-    text = textwrap.fill(f"Without a certified gap: {', '.join(missing)}", 110)
+    text = textwrap.fill(f"Without a certified gap below {CEILING:g}: {', '.join(missing)}", 110)
     figure.supxlabel(text, x=0.01, ha="left", fontsize=8, color="0.35")
 
 
 def _tolerance(outcome: Outcome) -> float:
     """The gap asked for, or 0 when there is no solution that says."""
-    return 0.0 if outcome.solution is None else float(outcome.solution.options["tolerance"] or 0.0)
+    return 0.0 if outcome.solution is None else float(outcome.solution.options.get("tolerance") or 0.0)
 
 
 def _has_reached(outcome: Outcome, curve: Curve) -> bool:

@@ -117,7 +117,8 @@ def _solver(outcome: Outcome, outcomes: Sequence[Outcome]) -> str:
     """The solver, and the tolerance where several were asked for."""
     several = len({o.tolerance for o in outcomes}) > 1
     tolerance = "" if not several or outcome.tolerance is None else f" {_short(outcome.tolerance)}"
-    return (outcome.solver or "-") + tolerance
+    # Where nothing is solved (a closed form), the solver's place says what the status says.
+    return "-" if outcome.solver in ("", outcome.stop) else outcome.solver + tolerance
 
 
 def _short(tolerance: float) -> str:

@@ -22,22 +22,33 @@ _SECTION = re.compile(
     re.MULTILINE,
 )
 _PROSE = re.compile(r"^(?:about|proof)[^\n]*\n(?P<prose>(?:(?:[ \t][^\n]*)?\n)*)", re.MULTILINE)
+_VENUE = re.compile(r"\b[A-Z]{2,} \d{4}[^;]*")
 _NAME = re.compile(r"^[ \t]+(\w+)(?=:| =)", re.MULTILINE)
 _STRING = re.compile(r'"[^"\n]*"')
 _COMMENT = re.compile(r"#[^\n]*")
 
 
 def programs_table(programs: Sequence[Program]) -> Table:
-    """Name, class, whether it proves its own bound, title and source."""
-    table = new_table("program", "class", "certificate", "title and source")
-    for program in programs:
-        words = cell(program.title)
-        if program.formulation_of:
-            words.append(f"\nanother formulation of {program.formulation_of}", style="italic")
-        words.append(f"\n{program.cite}", style="dim")
-        proved = "yes" if program.certificate else f"of {program.bound}" if program.bound else "no"
-        table.add_row(cell(program.name, "bold"), cell(program.klass), cell(proved), words)
+    """Name and class, title and place in its paper, whose bound it proves; formulations below their program."""
+    table = new_table("program", "what it finds")
+    names = {p.name for p in programs}
+    for base in programs:
+        if base.formulation_of in names:
+            continue
+        for program in (base, *(p for p in programs if p.formulation_of == base.name)):
+            bound = "its own bound" if program.certificate else f"bound of {program.bound}"
+            about = f"{program.klass}, {bound if program.certificate or program.bound else 'no bound'}"
+            indent, style = ("", "bold") if program is base else ("  ", "")
+            words = cell(program.title)
+            words.append(f"\n{_place(program.cite)} ({about})", style="dim")
+            table.add_row(cell(indent + program.name, style), words)
     return table
+
+
+def _place(cite: str) -> str:
+    """``PODS 2010, Program 5.2`` of a whole reference; all of one that is written otherwise."""
+    found = _VENUE.findall(cite)
+    return "; ".join(text.strip() for text in found) if found else cite
 
 
 def highlighted(program: Program) -> Text:

@@ -6,7 +6,10 @@ self-dual embedding, JOTA 2016.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import signal
+import sys
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -23,6 +26,19 @@ LIMIT = 200_000
 SIGINT = -5
 FAILED = {-1: "unbounded", -6: "unbounded", -2: "infeasible", -7: "infeasible", -4: "failed", -3: "failed"}
 INACCURATE = (-6, -7)
+
+
+@contextmanager
+def _interrupts_later() -> Iterator[None]:
+    """Hold Ctrl-C back until the end of the block: SCS listens for it while it sets up, and forgets it."""
+    if sys.platform == "win32":
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def points(lowered: Lowered, options: Options, clock: Clock) -> Generator[Point, None, None]:
@@ -42,15 +58,19 @@ def points(lowered: Lowered, options: Options, clock: Clock) -> Generator[Point,
     while True:
         stretch = int(min(length, limit - used))
         seconds = min(max(clock.left, 1e-3), 1e9)  # 0 means no limit
-        solver = scs.SCS(
-            data,
-            cones,
-            verbose=options.verbose,
-            eps_abs=tight,
-            eps_rel=tight,
-            max_iters=stretch,
-            time_limit_secs=seconds,
-        )
+        with _interrupts_later():
+            solver = scs.SCS(
+                data,
+                cones,
+                verbose=options.verbose,
+                eps_abs=tight,
+                eps_rel=tight,
+                max_iters=stretch,
+                time_limit_secs=seconds,
+            )
+        if clock.interrupted:
+            yield Point({}, {}, used, "interrupted", True, "stopped")
+            return
         raw = solver.solve(warm_start=bool(start), **start)
         info = raw["info"]
         code, word = info["status_val"], info["status"]

@@ -19,7 +19,7 @@ KEYS = {
     "program", "solver", "status", "objective", "bound", "gap", "value", "error", "error_bound", "seconds",
     "iterations", "formulation_of", "tolerance", "stop", "problem", "elapsed", "memory", "points",
 }  # fmt: skip
-CELLS = ", ".join(str(edge) for edge in range(33))
+CELLS = ", ".join(str(edge) for edge in range(49))
 LONG = f"domain: {{age: {{bins: [{CELLS}]}}}}\nworkload: [{{product: {{age: prefix}}}}]\n"
 
 
@@ -170,7 +170,7 @@ def interrupted(marked: Marked, files: Path, *options: str) -> subprocess.Comple
         assert not wait_for(lambda: process.poll() is not None, 4.0)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
-    assert marked.alive() == {}
+    assert wait_for(lambda: not marked.alive(), 10.0)
     return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 

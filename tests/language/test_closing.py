@@ -167,7 +167,11 @@ SECTIONS = [
     ("let\n    Q: matrix[n, «q»] = G", "the dimension 'q' is not defined", "known: m, n"),
     ("parameter\n    q: dim = «1.5»", "'1.5' is not a dimension", "made of names, whole numbers, + - and *"),
     ("parameter\n    «n»: dim = 2", "'n' is a dimension already", "give it another name"),
-    ("parameter\n    «q» = W", "a parameter is a number, this is a matrix (m, n)", "arrays are given"),
+    (
+        "parameter\n    «q» = W",
+        "a parameter is a number unless declared, this is a matrix (m, n)",
+        "write its kind: q: matrix[m, n] = …",
+    ),
     ("require\n    W «>» 0", "'>' describes a set that is not closed", "write >="),
     (
         "class «linear»",

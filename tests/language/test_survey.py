@@ -191,6 +191,7 @@ def test_names_and_shapes_have_to_fit(line: str) -> None:
 def test_every_atom_has_a_rule_in_words() -> None:
     """Applied to what is chosen, each atom says something, whatever becomes of the curvature."""
     shapes = {"diag": "X", "stack": "X, X", "used_rows": "X, u", "eye": "n", "ones": "n"}
+    shapes |= {"consecutive": "c, 2", "leading": "c, 2", "support": "c"}
     for name, atom in ATOMS.items():
         call = atom.text.format(*["X"] * atom.arity) if atom.binds < 9 else f"{name}({shapes.get(name, 'X')})"
         expression = {"pow": "X**2", "div": "X / 2"}.get(name, call)

@@ -139,7 +139,7 @@ def test_shipped_programs_print(name: str) -> None:
     for constraint in program.constraints:
         assert f"\\text{{{constraint.name}}}" in latex
         assert re.search(rf"   {constraint.name}$", plain, re.MULTILINE)
-    for word in ("given", "minimize", "bound"):
+    for word in ("given", program.sense, "bound"):
         assert f"\\text{{{word}}}" in latex
         assert re.search(rf"^{word} ", plain, re.MULTILINE)
 

@@ -87,6 +87,9 @@ def test_options_are_recorded() -> None:
         "max_iterations": 70,
         "threads": 1,
         "verbose": False,
+        "starts": None,
+        "seed": None,
+        "penalty": None,
     }
     assert s.solver == "clarabel" and s.solver_version.count(".") == 2
     assert s.workload_hash == w.hash

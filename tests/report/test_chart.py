@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -29,9 +30,9 @@ def stopped(program: str, *gaps: float | None, solver: str = "scs") -> Outcome:
 
 
 def test_a_curve_has_the_finite_gaps_of_the_program_itself() -> None:
-    outcome = stopped("p", None, math.inf, 0.5, 0.0)
+    outcome = stopped("p", None, math.inf, 1e6, 0.5, 0.0)
     outcome = Outcome("p", "scs", None, "x", "x", "time limit", history=outcome.history + points("step", 0.1))
-    assert curves(outcome) == [(3.0, 0.5), (4.0, FLOOR)]
+    assert curves(outcome) == [(4.0, 0.5), (5.0, FLOOR)]
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +73,7 @@ def test_each_run_ends_in_a_mark_that_is_filled_when_its_gap_was_reached(outcome
         "program", "l2_strategy", "query_weighting", "eigen_design", " ",
         "solver", "scs", "clarabel", "open: gap not reached", "gap asked for",
     ]  # fmt: skip
-    assert figure.get_supxlabel() == "Without a certified gap: fitness_for_use"
+    assert figure.get_supxlabel() == "Without a certified gap below 1000: fitness_for_use"
 
 
 def test_many_programs_have_strokes_of_their_own_and_fit() -> None:
@@ -84,12 +85,26 @@ def test_many_programs_have_strokes_of_their_own_and_fit() -> None:
     steps = [line for line in axes.lines if line.get_drawstyle() == "steps-post"]
     strokes = {(line.get_color(), line.get_linestyle()) for line in steps}
     assert (len(steps), len(strokes)) == (50, 25)
+    assert [text.get_text() for text in axes.texts] == [str(i // 2 + 1) for i in range(50)]
     page = figure.bbox
     (legend,) = figure.legends
     legend_box, axes_box = legend.get_window_extent(), axes.get_tightbbox()
     assert axes_box is not None
     assert page.y0 <= legend_box.y0 and legend_box.y1 <= page.y1 and legend_box.x1 <= page.x1
     assert axes_box.x1 <= legend_box.x0
+    assert [text.get_text() for text in legend.get_texts()][1:26] == [
+        f"{i}  {name}" for i, name in enumerate(names, 1)
+    ]
+
+
+def test_a_solution_that_was_asked_for_no_gap_is_open(outcomes: list[Outcome]) -> None:
+    first = outcomes[0]
+    assert first.solution is not None
+    closed = replace(first, solution=replace(first.solution, options={}))
+    figure = draw([closed])
+    (legend,) = figure.legends
+    texts = [text.get_text() for text in legend.get_texts()]
+    assert "open: gap not reached" in texts and "gap asked for" not in texts
 
 
 def test_nothing_to_draw(tmp_path: Path) -> None:

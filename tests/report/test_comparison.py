@@ -90,6 +90,12 @@ def test_reasons_are_said_once(solution: Solution) -> None:
     assert "2.0 GiB" in text
 
 
+def test_a_closed_form_has_no_solver(solution: Solution) -> None:
+    status = replace(solution.status, stop="closed form")
+    text = printed(comparison_report([solved("svd", solution, solver="closed form", status=status)]))
+    assert text.count("closed form") == 1 and text.count("svd      -  ") == 3
+
+
 def test_nothing_tried() -> None:
     assert printed(comparison_report([refused("a", "no targets")])) == "Left out:\n  a: no targets\n"
 
@@ -103,8 +109,8 @@ def test_numbers_and_names_stay_whole(solution: Solution, width: int) -> None:
             solution,
             solver=solver,
             tolerance=tolerance,
-            objective=-1.23457e-05,
-            bound=-1.23459e-05,
+            objective=1.23457e-05,
+            bound=1.23459e-05,
             value=123457.0,
             seconds={"compile": 12.5, "solve": 3600.0},
             status=replace(solution.status, stop="gap reached in every step"),
@@ -119,7 +125,7 @@ def test_numbers_and_names_stay_whole(solution: Solution, width: int) -> None:
     assert max(map(len, text.splitlines())) <= width
     words = text.split()
     assert words.count(name) == 3
-    for word in ("-1.23457e-05", "-1.23459e-05", "200000"):
+    for word in ("1.23457e-05", "1.23459e-05", "200000"):
         assert words.count(word) == 4, word
     for part in ("12.50 s  3600 s", "123 GiB", " 123457  "):
         assert text.count(part) == 4, part
