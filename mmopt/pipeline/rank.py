@@ -199,10 +199,20 @@ class _Search:
         return f"iteration limit, {rank}" if limited and not self.reached else rank
 
 
-def _refuse_too_long(instance: Instance, row: SolverRow, times: int) -> None:
+def _refuse_too_long(instance: Instance, row: SolverRow, times: int, limit: float) -> None:
+    """Refuse a search of which not even one solve, or without a time limit not all of them, would end."""
     sizes = instance.sizes()
     once = forecast(row, cones(instance.checked, sizes), variables(instance.checked, sizes)).seconds
-    if once * times > PATIENCE:
+    if once > limit:
+        cells = instance.workload.n
+        message = (
+            f"'{instance.program.name}' solves one problem after another, and over {cells} cells each is "
+            f"predicted to take {once:.0f} s with {row.name}; the time limit is {limit:g} s in all"
+        )
+        raise TooLargeError(
+            message, hint="this is a program for about eight cells: take fewer, or allow more"
+        )
+    if not np.isfinite(limit) and once * times > PATIENCE:
         message = (
             f"'{instance.program.name}' would be solved up to {times} times with {row.name}, each about "
             f"{once:.1f} s; without a time limit {PATIENCE / 60:.0f} min in all are allowed"
@@ -233,8 +243,7 @@ def solve_rank(
     chosen = Options(**{**own, **overrides})
     assert chosen.starts is not None and chosen.seed is not None and chosen.penalty is not None
     rounds = chosen.max_iterations or ROUNDS
-    if "time_limit" not in overrides:
-        _refuse_too_long(instance, row, chosen.starts * rounds)
+    _refuse_too_long(instance, row, chosen.starts * rounds, chosen.time_limit)
     problem = _problem(instance)
     compiled = time.monotonic()
     with Clock(chosen.time_limit) as clock:

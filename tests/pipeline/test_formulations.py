@@ -20,9 +20,7 @@ def is_convex(name: str) -> bool:
 
 
 # Searches (classes rank and smooth) need not end at the same point.
-FORMULATIONS = [
-    name for name in program_names() if Program.load(name).formulation_of and is_convex(name)
-]
+FORMULATIONS = [name for name in program_names() if Program.load(name).formulation_of and is_convex(name)]
 # One LMI per query or cell is slow on many of them, and these say no more than the others.
 CASES = [name for name in NAMED if name not in ("marginals", "duplicated rows", "single total")]
 
