@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ def interval(s: Solution, w: Workload) -> tuple[float, float]:
     return min(ends), max(ends)
 
 
-@lru_cache(maxsize=None)
+@cache
 def base(name: str, case: str) -> Solution:
     return solve(named(case), name)
 

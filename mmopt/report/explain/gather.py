@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,8 @@ from mmopt.compiler import Instance, bind
 from mmopt.errors import ResultError
 from mmopt.language import Program, evaluate
 from mmopt.language.survey import Survey, survey
-from mmopt.language.tree import Assignment, Expr, Name, SubProgram, walk
+from mmopt.language.tree import Assignment, Repeat, SubProgram, names_in
+from mmopt.language.tree import Step as AnyStep
 from mmopt.queries import Workload
 from mmopt.report.explain.compiled import compiled_facts
 from mmopt.report.explain.facts import (
@@ -163,12 +164,12 @@ def _explained(surveyed: Survey, instance: Instance | None, solution: Solution |
 def _steps(program: Program, instance: Instance | None, solution: Solution | None) -> tuple[Step, ...]:
     """The programs of the steps; with numbers as far as they are known before it (or from the solution)."""
     env: dict[str, Any] = dict(instance.env) if instance else {}
-    out = []
-    for step in program.steps:
+    out: list[Step] = []
+    for step in _in_order(program.steps):
         if isinstance(step, Assignment):
-            if instance and _names(step.expr) <= set(env):
+            if instance and names_in(step.expr) <= set(env):
                 env[step.name] = evaluate(step.expr, env)
-        elif isinstance(step, SubProgram):
+        elif step.name not in {known.name for known in out}:  # solved again in a block: the same program
             found = solution.steps.get(step.name) if solution else None
             out.append(Step(step.name, _step(step, instance, env, found)))
             if found is not None:
@@ -177,17 +178,22 @@ def _steps(program: Program, instance: Instance | None, solution: Solution | Non
     return tuple(out)
 
 
+def _in_order(steps: Sequence[AnyStep]) -> Iterator[Assignment | SubProgram]:
+    """The steps, those inside blocks once."""
+    for step in steps:
+        if isinstance(step, Repeat):
+            yield from _in_order(step.steps)
+        else:
+            yield step
+
+
 def _step(
     step: SubProgram, instance: Instance | None, env: Mapping[str, Any], solution: Solution | None
 ) -> Explanation:
     """The program of a step, with numbers when those of its arguments are known."""
     surveyed = survey(Program.load(step.program))
     inner = None
-    if instance and all(_names(expr) <= set(env) for _, expr in step.arguments):
+    if instance and all(names_in(expr) <= set(env) for _, expr in step.arguments):
         arguments = {name: evaluate(expr, env) for name, expr in step.arguments}
         inner = bind(surveyed.checked, instance.workload, arguments)
     return _explained(surveyed, inner, solution)
-
-
-def _names(expr: Expr) -> set[str]:
-    return {e.id for e in walk(expr) if isinstance(e, Name)}
