@@ -10,19 +10,34 @@ from tolerances import GAP, RECOMPUTED, SHAPE
 from mmopt import Program, Solution, Workload, solve
 from mmopt.compiler import bind, cones
 from mmopt.language import program_names
+from mmopt.language.procedures import solved_programs
 from mmopt.solvers import SOLVERS, missing_cones
 
-RANDOM = 4
+RANDOM = 3
+CLASS = {name: Program.load(name).klass for name in program_names()}
+# Searches (classes rank and smooth) take long and have tests of their own; here they solve something small.
+QUICK = [name for name in CLASS if CLASS[name] not in ("rank", "smooth") and name != "fitness_softmax"]
+# These three on every workload with every solver; the others share what is hard in them.
+THOROUGH = ("fitness_for_use", "l2_strategy", "query_weighting")
+HARD = ("rank deficient", "zero columns", "single cell", "duplicated columns")
+TINY = Workload.from_matrix(np.tri(2), targets=np.array([1.0, 2.0]))
+SMALL = Workload.from_matrix(np.vstack([np.tri(4), np.eye(4)[1:3]]), targets=np.arange(1.0, 7.0))
+
+
+def convex_parts(name: str) -> list[str]:
+    """The convex program itself, or those that the steps of a procedure solve."""
+    return [part for part in (name, *solved_programs(Program.load(name).steps)) if CLASS[part] == "convex"]
 
 
 def suitable() -> list[tuple[str, str]]:
-    """Every program with the solvers that take it (those of its step, for eigen_design)."""
-    workload, found = named("prefix"), []
-    for name in program_names():
-        program = Program.load("query_weighting" if name == "eigen_design" else name)
-        instance = bind(program, workload)
-        needed = cones(instance.checked, instance.sizes())
-        found += [(name, row.name) for row in SOLVERS if row.is_installed and not missing_cones(row, needed)]
+    """Every convex program and procedure with the solvers that take it, or all of its steps."""
+    found = []
+    for name in QUICK:
+        instances = [bind(Program.load(part), named("prefix")) for part in convex_parts(name)]
+        needed = [cones(instance.checked, instance.sizes()) for instance in instances]
+        for row in SOLVERS:
+            if needed and row.is_installed and not any(missing_cones(row, n) for n in needed):
+                found.append((name, row.name))
     return found
 
 
@@ -32,41 +47,46 @@ def verify(s: Solution, w: Workload) -> None:
     inverse = np.linalg.pinv(a, rcond=1e-13)
     rows = w.matrix
     assert np.abs(rows @ inverse @ a - rows).max() <= SHAPE * np.abs(rows).max()
-    norms = (a**2).sum(axis=0)
+    norms = np.abs(a).sum(axis=0) ** 2 if s.strategy.norm == 1 else (a**2).sum(axis=0)
     error = norms.max() * ((rows @ inverse) ** 2).sum()
     assert s.error == pytest.approx(error, rel=RECOMPUTED)
     assert s.sensitivity >= np.sqrt(norms.max()) * (1 - 1e-15)
     svdb = np.linalg.svd(rows, compute_uv=False).sum() ** 2 / w.n
     assert svdb * (1 - RECOMPUTED) <= s.error_bound <= s.error
     assert s.error_gap >= 0
-    convex = s.steps["weighting"] if s.program == "eigen_design" else s
-    assert convex.bound is not None and convex.gap is not None and s.bound is not None
-    assert 0 < convex.bound <= convex.objective
-    assert 0 <= convex.gap <= GAP
-    assert s.bound <= s.objective
+    assert np.isfinite(s.objective) and np.isfinite(s.value)
     assert s.status.feasible and s.status.bound_valid
-    assert convex.status.stop == "gap reached"
-    if s.program == "fitness_for_use":
-        assert s.covariance is not None and s.basis is not None
-        assert (s.strategy.variances(w) <= w.targets * (1 + SHAPE)).all()
-        assert s.objective == pytest.approx(s.sensitivity**2, rel=RECOMPUTED)
-        assert s.covariance == pytest.approx(
-            s.strategy.covariance(s.basis), rel=1e-6, abs=1e-9 * s.covariance.max()
-        )
-    else:
+    assert s.bound is not None and s.gap is not None and s.gap >= 0
+    assert s.bound <= s.objective if s.sense == "minimize" else s.bound >= s.objective
+    for part in (s, *s.steps.values()):
+        if CLASS[part.program] == "convex":
+            assert part.gap is not None
+            assert (part.status.stop == "gap reached") is (part.gap <= part.options["tolerance"])
+            # Solvers other than the first of the table may fall short on the hard cases, and then say so.
+            is_sure = part.solver == SOLVERS[0].name or s.program in THOROUGH
+            assert 0 <= part.gap <= (GAP if is_sure else 100 * GAP)
+    if s.covariance is None:
         assert s.sensitivity <= 1.0
-        assert s.objective == pytest.approx(error, rel=RECOMPUTED)
-        assert s.covariance is None
+        return
+    assert s.basis is not None
+    assert s.covariance == pytest.approx(
+        s.strategy.covariance(s.basis), rel=1e-6, abs=1e-9 * s.covariance.max()
+    )
+    # However the noise is scaled, its privacy cost and the excess over the targets go together.
+    excess = (s.strategy.variances(w) / w.targets).max()
+    if Program.load(s.program).formulation_of == "fitness_for_use" or s.program == "fitness_for_use":
+        assert s.sensitivity**2 * excess == pytest.approx(s.value, rel=2 * GAP)
 
 
 @pytest.mark.parametrize(("program", "solver"), suitable())
 def test_claims_hold(program: str, solver: str, rng: np.random.Generator) -> None:
     """One test per pair, so that a failure names it; the case is in the message."""
-    workloads = {name: named(name) for name in NAMED if name != "large and small"}
-    workloads |= {f"random {i}": random_workload(rng) for i in range(RANDOM)}
+    names = [name for name in NAMED if name != "large and small"] if program in THOROUGH else HARD
+    workloads = {name: named(name) for name in names}
+    workloads |= {f"random {i}": random_workload(rng) for i in range(RANDOM if program in THOROUGH else 1)}
     for name, workload in workloads.items():
         solution = solve(workload, program, solver=solver, tolerance=GAP)
-        assert (solution.program, solution.solver) == (program, solver)
+        assert solution.program == program and solution.solver == solver
         try:
             verify(solution, workload)
         except AssertionError as error:
@@ -74,32 +94,45 @@ def test_claims_hold(program: str, solver: str, rng: np.random.Generator) -> Non
 
 
 @pytest.mark.parametrize("program", program_names())
+def test_every_program_solves_a_small_workload(program: str) -> None:
+    w = SMALL if CLASS[program] != "rank" else TINY
+    verify(solve(w, program, **({"starts": 2} if CLASS[program] == "smooth" else {})), w)
+
+
+@pytest.mark.parametrize("program", QUICK)
 def test_queries_of_very_different_size(program: str) -> None:
     verify(solve(named("large and small"), program), named("large and small"))
 
 
-@pytest.mark.parametrize("program", program_names())
+@pytest.mark.parametrize("program", QUICK)
 def test_no_program_beats_the_bound_over_all_strategies(program: str, rng: np.random.Generator) -> None:
     workload = random_workload(rng)
-    best = solve(workload, "l2_strategy")
-    assert best.error_bound <= solve(workload, program).error
-    assert best.error <= solve(workload, program).error * (1 + GAP)
+    best, found = solve(workload, "l2_strategy"), solve(workload, program)
+    assert best.error_bound <= found.error
+    assert best.error <= found.error * (1 + GAP)
 
 
-@pytest.mark.parametrize("name", NAMED)
-def test_two_formulations_of_one_problem_agree(name: str) -> None:
-    one, other = solve(named(name), "l2_strategy"), solve(named(name), "l2_strategy_lmi")
-    assert one.bound is not None and other.bound is not None
-    assert one.bound <= other.objective and other.bound <= one.objective
-    assert one.objective == pytest.approx(other.objective, rel=GAP)
+# The objective of these is the total error of their strategy; of the others it is something else.
+IS_ERROR = (
+    "l2_strategy",
+    "l2_strategy_lmi",
+    "query_weighting",
+    "design_weighting",
+    "laplace_weighting",
+    "group_weighting",
+    "eigen_design",
+    "eigen_separation",
+    "principal_vectors",
+    "augment",
+    "singular_value_bound",
+)
 
 
-def test_two_formulations_agree_on_random_workloads(rng: np.random.Generator) -> None:
-    for _ in range(RANDOM):
-        w = random_workload(rng)
-        one, other = solve(w, "l2_strategy"), solve(w, "l2_strategy_lmi")
-        assert one.bound is not None and other.bound is not None
-        assert one.bound <= other.objective and other.bound <= one.objective
+@pytest.mark.parametrize("program", IS_ERROR)
+def test_the_objective_is_the_error(program: str, rng: np.random.Generator) -> None:
+    for w in (random_workload(rng), named("rank deficient")):
+        s = solve(w, program)
+        assert s.objective == pytest.approx(s.error, rel=10 * RECOMPUTED)
 
 
 @pytest.mark.slow
@@ -114,5 +147,5 @@ def test_one_inequality_per_query_on_more_queries(solver: str) -> None:
 def test_many_random_workloads(rng: np.random.Generator) -> None:
     for _ in range(60):
         workload = random_workload(rng)
-        for program in program_names():
+        for program in QUICK:
             verify(solve(workload, program), workload)

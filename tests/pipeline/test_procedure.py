@@ -76,8 +76,9 @@ strategy
 
 @pytest.mark.parametrize("program", program_names())
 def test_a_repeated_solve_is_the_same(program: str) -> None:
-    w = Workload.from_matrix(np.tri(5), targets=np.ones(5))
-    one, other = solve(w, program), solve(w, program)
+    w = Workload.from_matrix(np.tri(4), targets=np.ones(4))
+    few = {"starts": 2} if Program.load(program).klass in ("rank", "smooth") else {}
+    one, other = solve(w, program, **few), solve(w, program, **few)
     assert isinstance(one, Solution)
     assert np.array_equal(one.strategy.matrix, other.strategy.matrix)
     assert (one.objective, one.bound, one.error_bound) == (other.objective, other.bound, other.error_bound)

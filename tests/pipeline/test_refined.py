@@ -30,10 +30,13 @@ def close(one: np.ndarray, other: ArrayLike, tolerance: float = PROFILE_FINE) ->
 
 
 def is_above(one: np.ndarray, other: np.ndarray, tolerance: float) -> bool:
-    """Whether one sorted profile is above another where they first differ by more than the tolerance."""
+    """Whether one sorted profile is clearly above another, which is not above it in any entry before.
+
+    What is added to one level lowers the next by its square root, hence the two tolerances.
+    """
     one, other = np.sort(one)[::-1], np.sort(other)[::-1]
-    apart = np.flatnonzero(np.abs(one - other) > tolerance * one.max())
-    return bool(len(apart)) and bool(one[apart[0]] > other[apart[0]])
+    clearly = np.flatnonzero(one > other + tolerance * one.max())
+    return bool(len(clearly)) and not np.any(other[: clearly[0]] > one[: clearly[0]] + FINE * one.max())
 
 
 @pytest.mark.parametrize("name", NAMED)
@@ -47,7 +50,7 @@ def test_no_solution_has_a_lower_profile(name: str) -> None:
         other = solve(w, "fitness_for_use", solver=solver)
         assert other.bound is not None and other.bound <= found.objective
         assert found.bound <= other.objective
-        assert not is_above(profile(found), profile(other), 10 * PROFILE)
+        assert not is_above(profile(found), profile(other), PROFILE)
 
 
 def test_no_solution_of_a_random_workload_has_a_lower_profile(rng: np.random.Generator) -> None:
@@ -56,11 +59,11 @@ def test_no_solution_of_a_random_workload_has_a_lower_profile(rng: np.random.Gen
         w = random_workload(rng)
         found, other = (solve(w, p, tolerance=FINE) for p in ("fitness_refined", "fitness_for_use"))
         assert found.covariance is not None and other.covariance is not None and found.basis is not None
-        assert found.objective == pytest.approx(other.objective, rel=1e-8)
-        for share in (0.1, 1.0):
+        assert found.objective == pytest.approx(other.objective, rel=1e-7)
+        for share in (0.5, 1.0):
             mixed = (1 - share) * found.covariance + share * other.covariance
             costs = np.einsum("ki,kl,li->i", found.basis, np.linalg.inv(mixed), found.basis)
-            assert not is_above(profile(found), costs, 10 * PROFILE_FINE)
+            assert not is_above(profile(found), costs, PROFILE_FINE)
 
 
 def test_order_of_cells_and_queries(rng: np.random.Generator) -> None:
@@ -95,11 +98,11 @@ def test_other_solvers_find_the_same(solver: str) -> None:
 
 
 def test_cells_that_the_workload_treats_alike_cost_alike() -> None:
-    """Targets 1, 2, 3, 1, 2, 3 for six cells: equal ones cost the same, which fitness_for_use does not see to."""
+    """Targets 1, 2, 3, 1, 2, 3 for six cells: those with the same target cost the same."""
     costs = refined(named("identity and total"))
     assert close(costs[:3], costs[3:])
     plain = profile(solve(named("identity and total"), "fitness_for_use"))
-    assert not close(plain[:3], plain[3:], 5 * PROFILE)
+    assert not close(plain[:3], plain[3:], 2 * PROFILE)
 
 
 def test_counts_that_share_nothing() -> None:
@@ -108,7 +111,7 @@ def test_counts_that_share_nothing() -> None:
 
 
 def test_a_block_of_its_own_gets_its_own_optimum(rng: np.random.Generator) -> None:
-    """The profile of queries on disjoint cells is that of each part: fitness_for_use sees the worse part only."""
+    """The profile of queries on disjoint cells is that of each part; alpha sees the worse part only."""
     one, other = random_workload(rng), named("prefix")
     zeros = np.zeros((one.m, other.n))
     rows = np.block([[one.queries, zeros], [np.zeros((other.m, one.n)), other.queries]])
@@ -134,11 +137,11 @@ def test_the_bound_of_a_level_holds_at_any_multipliers(name: str, rng: np.random
     multipliers = first.multipliers["accuracy"] * w.targets
     held = (multipliers > 1e-3 * multipliers.max()).astype(float)
     instance = bind(Program.load("fitness_level"), w, {"held": held, "S0": start})
-    points = [candidate(instance, {"alpha": np.asarray(1.0), "Sigma": start})]
+    points = [candidate(instance, {"alpha": np.asarray(1.0), "P": start})]
     for _ in range(20):
         root = rng.normal(size=start.shape)
         sigma = start + rng.uniform(0, 3) * root @ root.T
-        points.append(candidate(instance, {"alpha": np.asarray(1.0), "Sigma": sigma}))
+        points.append(candidate(instance, {"alpha": np.asarray(1.0), "P": sigma}))
     assert all(p.is_feasible for p in points)
     least = min(p.objective for p in points)
     for _ in range(200):
