@@ -33,7 +33,7 @@ from mmopt.pipeline.convex import Best, Progress, Report, pick_solver, with_tota
 from mmopt.pipeline.diagnose import explain_failure
 from mmopt.pipeline.early import unscaled
 from mmopt.results import Solution, Status
-from mmopt.solvers import Clock, Options, Point, SolverRow, forecast, run
+from mmopt.solvers import Clock, Options, Point, SolverRow, forecast, memory_limit, run
 
 __all__ = ["ROUNDS", "STARTS", "solve_rank"]
 
@@ -52,6 +52,7 @@ ACCURACY = {"interior point": 1e-7, "first order": 1e-2}
 # Predicted seconds beyond which a search is refused without a time limit.
 PATIENCE = 600.0
 DIRECTION = "?direction"
+PARAMETER_BYTES = 4.0  # of cvxpy per fourth power of the direction's rows: 0.8 GB at 120
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,12 @@ def _problem(instance: Instance) -> _Problem:
     if rank != int(rank) or not 0 <= rank <= size:
         message = f"'{constraint.name}': a matrix with {size} rows does not have rank {rank:g}"
         raise OptionError(message, where=program.source.locate(right.span))
+    if (needed := PARAMETER_BYTES * size**4) > memory_limit():
+        message = (
+            f"the direction of '{program.name}' has {size} rows and would need about {needed / 2**30:,.0f} "
+            f"GiB of memory to compile; the limit here is {memory_limit() / 2**30:.0f} GiB"
+        )
+        raise TooLargeError(message, hint="this is a program for about eight cells: take fewer")
     scaled, scaling = scale(instance)
     direction = cvxpy.Parameter((size, size), symmetric=True)
     penalty = Apply("sum", (Apply("mul", (z, Name(DIRECTION, z.span)), z.span),), z.span)

@@ -302,3 +302,17 @@ def test_without_a_repair_no_rank_is_exact() -> None:
         r"  give the program a 'repair' that restores 'exact'",
         str(refused.value),
     )
+
+
+def test_a_search_that_cannot_end_is_refused() -> None:
+    with pytest.raises(TooLargeError) as caught:
+        solve(Workload.from_matrix(np.tri(40)), "min_sensitivity", time_limit=1.0)
+    first, hint = str(caught.value).split("\n")
+    assert first.startswith("'min_sensitivity' solves one problem after another, and over 40 cells each is ")
+    assert first.endswith(" with clarabel; the time limit is 1 s in all")
+    assert hint == "  this is a program for about eight cells: take fewer, or allow more"
+
+
+def test_a_direction_that_does_not_fit_is_refused() -> None:
+    with pytest.raises(TooLargeError, match=r"the direction of 'min_sensitivity' has 2000 rows and would need"):
+        solve(Workload.from_matrix(np.eye(1000)), "min_sensitivity", time_limit=1e6, solver="scs")
