@@ -315,5 +315,7 @@ def test_a_search_that_cannot_end_is_refused() -> None:
 
 
 def test_a_direction_that_does_not_fit_is_refused() -> None:
-    with pytest.raises(TooLargeError, match=r"the direction of 'min_sensitivity' has 2000 rows and would need"):
+    with pytest.raises(
+        TooLargeError, match=r"the direction of 'min_sensitivity' has 2000 rows and would need"
+    ):
         solve(Workload.from_matrix(np.eye(1000)), "min_sensitivity", time_limit=1e6, solver="scs")

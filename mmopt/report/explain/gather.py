@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,67 +17,37 @@ from mmopt.language.tree import Step as AnyStep
 from mmopt.queries import Workload
 from mmopt.report.explain.compiled import compiled_facts
 from mmopt.report.explain.facts import (
-    BoundFacts,
-    Compiled,
-    LineFacts,
-    Sentence,
-    Solved,
-    Statement,
+    Facts,
+    Step,
     plain_data,
 )
+from mmopt.report.explain.latex import as_latex
+from mmopt.report.explain.page import as_fragment, as_html
 from mmopt.report.explain.reading import bound_facts, line_facts, repair_words, statements
 from mmopt.report.explain.solved import solved_facts
+from mmopt.report.explain.text import as_text
 from mmopt.results import Solution
 
 __all__ = ["Explanation", "Step", "explain"]
 
 
-@dataclass(frozen=True)
-class Step:
-    """A program that a procedure solves, in its place; ``explanation`` has what is known of it by then."""
-
-    name: str
-    explanation: Explanation
-
-
-@dataclass(frozen=True)
-class Explanation:
+class Explanation(Facts):
     """A program explained: as written, and, with a workload, as compiled; with a solution, as solved.
 
     ``print`` shows it as text; it shows as HTML in notebooks. ``text``, ``latex`` and ``html`` give whole
     documents, ``summary`` plain data for JSON.
     """
 
-    name: str
-    title: str
-    cite: str
-    klass: str
-    formulation_of: str
-    about: str
-    statements: tuple[Statement, ...]
-    lines: tuple[LineFacts, ...]
-    repair: tuple[Sentence, ...]
-    bound: BoundFacts
-    steps: tuple[Step, ...] = ()
-    compiled: Compiled | None = None
-    solved: Solved | None = None
-
     def text(self, width: int = 100) -> str:
         """Plain text, wrapped at so many columns."""
-        from mmopt.report.explain.text import as_text
-
         return as_text(self, width)
 
     def latex(self) -> str:
         """A whole LaTeX document."""
-        from mmopt.report.explain.latex import as_latex
-
         return as_latex(self)
 
     def html(self) -> str:
         """A whole HTML page in one piece: no scripts, nothing from elsewhere."""
-        from mmopt.report.explain.page import as_html
-
         return as_html(self)
 
     def summary(self) -> dict[str, Any]:
@@ -89,8 +58,6 @@ class Explanation:
         return self.text()
 
     def _repr_html_(self) -> str:
-        from mmopt.report.explain.page import as_fragment
-
         return as_fragment(self)
 
 
