@@ -30,7 +30,7 @@ from mmopt.language.types import Curvature, matrix
 from mmopt.pipeline.assemble import assemble
 from mmopt.pipeline.certify import Array
 from mmopt.pipeline.convex import Best, Progress, Report, pick_solver, with_total
-from mmopt.pipeline.diagnose import explain_failure
+from mmopt.pipeline.diagnosis.diagnose import explain_failure
 from mmopt.pipeline.early import unscaled
 from mmopt.results import Solution, Status
 from mmopt.solvers import Clock, Options, Point, SolverRow, forecast, memory_limit, run
