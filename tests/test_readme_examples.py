@@ -27,7 +27,7 @@ def test_first_workload_is_read() -> None:
 
 def test_python_lines_run() -> None:
     names: dict[str, Any] = {}
-    first, second = blocks("python")
+    first, second, third = blocks("python")
     exec(first, names)
     solution = names["s"]
     assert solution.objective == pytest.approx(45.665357, abs=1e-6)
@@ -35,3 +35,5 @@ def test_python_lines_run() -> None:
     assert solution.gap < 1e-6
     exec(second.replace("mmopt.solve(w, p)", "own = mmopt.solve(w, p)"), names)
     assert names["own"].objective == pytest.approx(solution.objective, rel=1e-6)
+    exec(third.replace("mmopt.certify", "gap = mmopt.certify"), names)
+    assert names["gap"] == pytest.approx(1.978, abs=5e-4)

@@ -67,7 +67,7 @@ def certify(
     from mmopt.language import Program
     from mmopt.pipeline import certify as certify_strategy
     from mmopt.pipeline import program_for
-    from mmopt.pipeline.incoming import norm_of, opened
+    from mmopt.pipeline.audit.incoming import norm_of, opened
     from mmopt.queries.files import read_array
     from mmopt.report import solution_table
     from mmopt.spec import load_request

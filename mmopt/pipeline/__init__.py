@@ -1,11 +1,11 @@
 """Solve, certify, compare, verify: everything between a workload and a solution."""
 
-from mmopt.pipeline.compare import Combination, combinations, compare, outcomes, with_formulations
+from mmopt.pipeline.audit.given import certify, program_for
+from mmopt.pipeline.audit.verify import verify
+from mmopt.pipeline.comparison.compare import Combination, combinations, compare, outcomes, with_formulations
+from mmopt.pipeline.comparison.outcome import Outcome
 from mmopt.pipeline.convex import Progress
-from mmopt.pipeline.given import certify, program_for
-from mmopt.pipeline.outcome import Outcome
 from mmopt.pipeline.solve import default_program, solve
-from mmopt.pipeline.verify import verify
 from mmopt.pipeline.violations import Violation, violations
 
 __all__ = [

@@ -14,7 +14,7 @@ from mmopt.compiler import Instance, cones, lower, scale, variables
 from mmopt.errors import SolverError
 from mmopt.pipeline.assemble import assemble
 from mmopt.pipeline.certify import Array, Candidate, bound_of, candidate, charged, starts_from
-from mmopt.pipeline.diagnose import explain_failure
+from mmopt.pipeline.diagnosis.diagnose import explain_failure
 from mmopt.pipeline.early import stopped_early, unscaled
 from mmopt.results import Solution, Status, gap_between
 from mmopt.solvers import (

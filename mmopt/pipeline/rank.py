@@ -30,10 +30,10 @@ from mmopt.language.types import Curvature, matrix
 from mmopt.pipeline.assemble import assemble
 from mmopt.pipeline.certify import Array
 from mmopt.pipeline.convex import Best, Progress, Report, pick_solver, with_total
-from mmopt.pipeline.diagnose import explain_failure
+from mmopt.pipeline.diagnosis.diagnose import explain_failure
 from mmopt.pipeline.early import unscaled
 from mmopt.results import Solution, Status
-from mmopt.solvers import Clock, Options, Point, SolverRow, forecast, run
+from mmopt.solvers import Clock, Options, Point, SolverRow, forecast, memory_limit, run
 
 __all__ = ["ROUNDS", "STARTS", "solve_rank"]
 
@@ -52,6 +52,7 @@ ACCURACY = {"interior point": 1e-7, "first order": 1e-2}
 # Predicted seconds beyond which a search is refused without a time limit.
 PATIENCE = 600.0
 DIRECTION = "?direction"
+PARAMETER_BYTES = 4.0  # of cvxpy per fourth power of the direction's rows: 0.8 GB at 120
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,12 @@ def _problem(instance: Instance) -> _Problem:
     if rank != int(rank) or not 0 <= rank <= size:
         message = f"'{constraint.name}': a matrix with {size} rows does not have rank {rank:g}"
         raise OptionError(message, where=program.source.locate(right.span))
+    if (needed := PARAMETER_BYTES * size**4) > memory_limit():
+        message = (
+            f"the direction of '{program.name}' has {size} rows and would need about {needed / 2**30:,.0f} "
+            f"GiB of memory to compile; the limit here is {memory_limit() / 2**30:.0f} GiB"
+        )
+        raise TooLargeError(message, hint="this is a program for about eight cells: take fewer")
     scaled, scaling = scale(instance)
     direction = cvxpy.Parameter((size, size), symmetric=True)
     penalty = Apply("sum", (Apply("mul", (z, Name(DIRECTION, z.span)), z.span),), z.span)
@@ -199,10 +206,20 @@ class _Search:
         return f"iteration limit, {rank}" if limited and not self.reached else rank
 
 
-def _refuse_too_long(instance: Instance, row: SolverRow, times: int) -> None:
+def _refuse_too_long(instance: Instance, row: SolverRow, times: int, limit: float) -> None:
+    """Refuse a search of which not even one solve, or without a time limit not all of them, would end."""
     sizes = instance.sizes()
     once = forecast(row, cones(instance.checked, sizes), variables(instance.checked, sizes)).seconds
-    if once * times > PATIENCE:
+    if once > limit:
+        cells = instance.workload.n
+        message = (
+            f"'{instance.program.name}' solves one problem after another, and over {cells} cells each is "
+            f"predicted to take {once:.0f} s with {row.name}; the time limit is {limit:g} s in all"
+        )
+        raise TooLargeError(
+            message, hint="this is a program for about eight cells: take fewer, or allow more"
+        )
+    if not np.isfinite(limit) and once * times > PATIENCE:
         message = (
             f"'{instance.program.name}' would be solved up to {times} times with {row.name}, each about "
             f"{once:.1f} s; without a time limit {PATIENCE / 60:.0f} min in all are allowed"
@@ -233,8 +250,7 @@ def solve_rank(
     chosen = Options(**{**own, **overrides})
     assert chosen.starts is not None and chosen.seed is not None and chosen.penalty is not None
     rounds = chosen.max_iterations or ROUNDS
-    if "time_limit" not in overrides:
-        _refuse_too_long(instance, row, chosen.starts * rounds)
+    _refuse_too_long(instance, row, chosen.starts * rounds, chosen.time_limit)
     problem = _problem(instance)
     compiled = time.monotonic()
     with Clock(chosen.time_limit) as clock:

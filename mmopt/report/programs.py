@@ -29,7 +29,7 @@ _COMMENT = re.compile(r"#[^\n]*")
 
 
 def programs_table(programs: Sequence[Program]) -> Table:
-    """Name and class, title and place in its paper, whose bound it proves; formulations below their program."""
+    """Names with title, place in the paper, class and bound; formulations below their program."""
     table = new_table("program", "what it finds")
     names = {p.name for p in programs}
     for base in programs:

@@ -49,7 +49,7 @@ def test_a_saved_solution(run: Any, files: Path, saved: Path) -> None:
 
 def test_a_given(run: Any, files: Path) -> None:
     done = run("explain", "query_weighting", files / "total.yaml", "--given", "Q=identity")
-    assert done.status == 0 and "passed by you" in done.out
+    assert done.status == 0 and "passed by the caller" in done.out
 
 
 def test_forms(run: Any, files: Path) -> None:

@@ -66,9 +66,9 @@ def compiled_facts(surveyed: Survey, instance: Instance, reductions: tuple[str, 
 
 def _givens(instance: Instance) -> tuple[GivenFacts, ...]:
     program, env = instance.program, instance.env
-    rows = [(d.name, "passed by you" if d.name in instance.own else d.source) for d in program.givens]
+    rows = [(d.name, "passed by the caller" if d.name in instance.own else d.source) for d in program.givens]
     for p in program.parameters:
-        rows.append((p.name, "passed by you" if p.name in instance.own else "the program's default"))
+        rows.append((p.name, "passed by the caller" if p.name in instance.own else "the program's default"))
     rows += [(let.name, "computed (let)") for let in program.lets]
     return tuple(_given(name, origin, env[name]) for name, origin in rows)
 

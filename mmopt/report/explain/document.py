@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from mmopt.report.explain.facts import Compiled, Formula, LineFacts, NodeFacts, Sentence, Solved, Statement
-from mmopt.report.explain.gather import Explanation
+from mmopt.report.explain.facts import (
+    Compiled,
+    Facts,
+    Formula,
+    LineFacts,
+    NodeFacts,
+    Sentence,
+    Solved,
+    Statement,
+)
 from mmopt.report.sizes import Sizes, SolverSize
 from mmopt.report.style import counted, duration, figure, memory
 
@@ -90,7 +98,7 @@ LEGEND = (
 )
 
 
-def arranged(e: Explanation) -> Iterator[Section]:
+def arranged(e: Facts) -> Iterator[Section]:
     """The sections of an explanation, in the order in which one reads them."""
     rows = [("program", e.name), ("source", e.cite), ("class", e.klass), ("formulation of", e.formulation_of)]
     facts = Table(("", ""), tuple(((name,), (text,)) for name, text in rows if text))
@@ -98,7 +106,7 @@ def arranged(e: Explanation) -> Iterator[Section]:
     yield from _body(e, 1)
 
 
-def _body(e: Explanation, level: int) -> Iterator[Section]:
+def _body(e: Facts, level: int) -> Iterator[Section]:
     yield Section("The program", (Listing(e.statements),), level)
     if e.lines:
         yield Section(_curvature_title(e.lines), tuple(_curvature(e.lines)), level)
@@ -119,7 +127,7 @@ def _body(e: Explanation, level: int) -> Iterator[Section]:
         yield from _numbers(inner, level + 1)
 
 
-def _numbers(e: Explanation, level: int) -> Iterator[Section]:
+def _numbers(e: Facts, level: int) -> Iterator[Section]:
     if e.compiled is not None:
         yield from _compiled(e.compiled, level)
     if e.solved is not None:

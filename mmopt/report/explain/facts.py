@@ -12,6 +12,7 @@ __all__ = [
     "Blamed",
     "BoundFacts",
     "Compiled",
+    "Facts",
     "Formula",
     "GivenFacts",
     "Handed",
@@ -23,6 +24,7 @@ __all__ = [
     "Solved",
     "SolvedLine",
     "Statement",
+    "Step",
     "plain_data",
 ]
 
@@ -189,6 +191,33 @@ class Solved:
 
     rows: tuple[tuple[str, str], ...]
     lines: tuple[SolvedLine, ...]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A program that a procedure solves, in its place, with what is known of it by then."""
+
+    name: str
+    explanation: Facts
+
+
+@dataclass(frozen=True)
+class Facts:
+    """All there is to say of a program; the last two with a workload and with a solution."""
+
+    name: str
+    title: str
+    cite: str
+    klass: str
+    formulation_of: str
+    about: str
+    statements: tuple[Statement, ...]
+    lines: tuple[LineFacts, ...]
+    repair: tuple[Sentence, ...]
+    bound: BoundFacts
+    steps: tuple[Step, ...] = ()
+    compiled: Compiled | None = None
+    solved: Solved | None = None
 
 
 def plain_data(value: Any) -> Any:

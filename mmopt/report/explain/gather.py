@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,71 +12,42 @@ from mmopt.compiler import Instance, bind
 from mmopt.errors import ResultError
 from mmopt.language import Program, evaluate
 from mmopt.language.survey import Survey, survey
-from mmopt.language.tree import Assignment, Expr, Name, SubProgram, walk
+from mmopt.language.tree import Assignment, Repeat, SubProgram, names_in
+from mmopt.language.tree import Step as AnyStep
 from mmopt.queries import Workload
 from mmopt.report.explain.compiled import compiled_facts
 from mmopt.report.explain.facts import (
-    BoundFacts,
-    Compiled,
-    LineFacts,
-    Sentence,
-    Solved,
-    Statement,
+    Facts,
+    Step,
     plain_data,
 )
+from mmopt.report.explain.latex import as_latex
+from mmopt.report.explain.page import as_fragment, as_html
 from mmopt.report.explain.reading import bound_facts, line_facts, repair_words, statements
 from mmopt.report.explain.solved import solved_facts
+from mmopt.report.explain.text import as_text
 from mmopt.results import Solution
 
 __all__ = ["Explanation", "Step", "explain"]
 
 
-@dataclass(frozen=True)
-class Step:
-    """A program that a procedure solves, in its place; ``explanation`` has what is known of it by then."""
-
-    name: str
-    explanation: Explanation
-
-
-@dataclass(frozen=True)
-class Explanation:
+class Explanation(Facts):
     """A program explained: as written, and, with a workload, as compiled; with a solution, as solved.
 
     ``print`` shows it as text; it shows as HTML in notebooks. ``text``, ``latex`` and ``html`` give whole
     documents, ``summary`` plain data for JSON.
     """
 
-    name: str
-    title: str
-    cite: str
-    klass: str
-    formulation_of: str
-    about: str
-    statements: tuple[Statement, ...]
-    lines: tuple[LineFacts, ...]
-    repair: tuple[Sentence, ...]
-    bound: BoundFacts
-    steps: tuple[Step, ...] = ()
-    compiled: Compiled | None = None
-    solved: Solved | None = None
-
     def text(self, width: int = 100) -> str:
         """Plain text, wrapped at so many columns."""
-        from mmopt.report.explain.text import as_text
-
         return as_text(self, width)
 
     def latex(self) -> str:
         """A whole LaTeX document."""
-        from mmopt.report.explain.latex import as_latex
-
         return as_latex(self)
 
     def html(self) -> str:
         """A whole HTML page in one piece: no scripts, nothing from elsewhere."""
-        from mmopt.report.explain.page import as_html
-
         return as_html(self)
 
     def summary(self) -> dict[str, Any]:
@@ -88,8 +58,6 @@ class Explanation:
         return self.text()
 
     def _repr_html_(self) -> str:
-        from mmopt.report.explain.page import as_fragment
-
         return as_fragment(self)
 
 
@@ -163,12 +131,12 @@ def _explained(surveyed: Survey, instance: Instance | None, solution: Solution |
 def _steps(program: Program, instance: Instance | None, solution: Solution | None) -> tuple[Step, ...]:
     """The programs of the steps; with numbers as far as they are known before it (or from the solution)."""
     env: dict[str, Any] = dict(instance.env) if instance else {}
-    out = []
-    for step in program.steps:
+    out: list[Step] = []
+    for step in _in_order(program.steps):
         if isinstance(step, Assignment):
-            if instance and _names(step.expr) <= set(env):
+            if instance and names_in(step.expr) <= set(env):
                 env[step.name] = evaluate(step.expr, env)
-        elif isinstance(step, SubProgram):
+        elif step.name not in {known.name for known in out}:  # solved again in a block: the same program
             found = solution.steps.get(step.name) if solution else None
             out.append(Step(step.name, _step(step, instance, env, found)))
             if found is not None:
@@ -177,17 +145,22 @@ def _steps(program: Program, instance: Instance | None, solution: Solution | Non
     return tuple(out)
 
 
+def _in_order(steps: Sequence[AnyStep]) -> Iterator[Assignment | SubProgram]:
+    """The steps, those inside blocks once."""
+    for step in steps:
+        if isinstance(step, Repeat):
+            yield from _in_order(step.steps)
+        else:
+            yield step
+
+
 def _step(
     step: SubProgram, instance: Instance | None, env: Mapping[str, Any], solution: Solution | None
 ) -> Explanation:
     """The program of a step, with numbers when those of its arguments are known."""
     surveyed = survey(Program.load(step.program))
     inner = None
-    if instance and all(_names(expr) <= set(env) for _, expr in step.arguments):
+    if instance and all(names_in(expr) <= set(env) for _, expr in step.arguments):
         arguments = {name: evaluate(expr, env) for name, expr in step.arguments}
         inner = bind(surveyed.checked, instance.workload, arguments)
     return _explained(surveyed, inner, solution)
-
-
-def _names(expr: Expr) -> set[str]:
-    return {e.id for e in walk(expr) if isinstance(e, Name)}

@@ -15,8 +15,7 @@ from mmopt.report.explain.document import (
     Tree,
     arranged,
 )
-from mmopt.report.explain.facts import NodeFacts, Sentence
-from mmopt.report.explain.gather import Explanation
+from mmopt.report.explain.facts import Facts, NodeFacts, Sentence
 
 __all__ = ["as_latex"]
 
@@ -66,7 +65,7 @@ TITLES = {1: "section*", 2: "subsection*", 3: "subsubsection*"}
 COLOURS = {"constant": "gray", "affine": "blue", "convex": "green!50!black", "concave": "violet"}
 
 
-def as_latex(e: Explanation) -> str:
+def as_latex(e: Facts) -> str:
     """The whole document."""
     parts = [HEAD]
     for position, section in enumerate(arranged(e)):

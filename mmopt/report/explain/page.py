@@ -16,15 +16,14 @@ from mmopt.report.explain.document import (
     Tree,
     arranged,
 )
-from mmopt.report.explain.facts import NodeFacts, Sentence
-from mmopt.report.explain.gather import Explanation
+from mmopt.report.explain.facts import Facts, NodeFacts, Sentence
 from mmopt.report.explain.mathml import mathml
 from mmopt.report.explain.page_style import STYLE
 
 __all__ = ["as_fragment", "as_html"]
 
 
-def as_html(e: Explanation) -> str:
+def as_html(e: Facts) -> str:
     """A whole page."""
     title = escape(e.title or e.name)
     return (
@@ -34,7 +33,7 @@ def as_html(e: Explanation) -> str:
     )
 
 
-def as_fragment(e: Explanation) -> str:
+def as_fragment(e: Facts) -> str:
     """What stands in the page, with its style; for notebooks."""
     parts = [f"<style>{STYLE}</style>", '<article class="mmopt-explain">']
     for position, section in enumerate(arranged(e)):

@@ -6,7 +6,9 @@ from mmopt.language import Checked, Program
 from mmopt.language.describe import Node, line_scope
 from mmopt.language.infer import Scope
 from mmopt.language.layout import program_lines
+from mmopt.language.procedures import solved_programs
 from mmopt.language.survey import LineSurvey, Survey
+from mmopt.language.tree import Certificate, Multiplier
 from mmopt.report.explain.facts import (
     Blamed,
     BoundFacts,
@@ -106,7 +108,9 @@ def bound_facts(checked: Checked) -> BoundFacts:
 def _bound(checked: Checked) -> tuple[Formula | None, tuple[Sentence, ...]]:
     program, certificate = checked.program, checked.program.certificate
     if certificate is None:
-        if program.bound:
+        if program.bound and program.bound in solved_programs(program.steps):
+            words = f"The lower bound of {program.bound}, which a step solves, holds for the result too."
+        elif program.bound:
             words = (
                 f"The lower bound of {program.bound} holds: it is one on total error over all strategies, "
                 "and so over those that this program can return."
@@ -118,27 +122,50 @@ def _bound(checked: Checked) -> tuple[Formula | None, tuple[Sentence, ...]]:
         return None, ((words,),)
     formula = formula_of(certificate.expr, checked.scope)
     feasible = "at most" if program.sense == "minimize" else "at least"
-    names = [name_of(m.declaration.name) for m in certificate.multipliers]
-    quantified = Formula(
-        f"{', '.join(n.plain for n in names)} ≥ 0", rf"{', '.join(n.latex for n in names)} \ge 0"
-    )
+    holds = f"this number is {feasible} the objective of every feasible point"
     sentences: list[Sentence] = [
         (
             "Whatever ",
-            quantified,
-            f" is put in, this number is {feasible} the objective of every feasible point. So each choice "
-            "proves a bound on the optimum, whoever made it and however badly.",
+            _quantified(certificate),
+            f" is put in, {holds}. So each choice proves a bound on the optimum, whoever made it and however "
+            "badly.",
         )
+        if certificate.multipliers
+        else (f"Whatever is chosen, {holds}.",)
     ]
-    for m, name in zip(certificate.multipliers, names, strict=True):
-        size = f"a vector of length {m.declaration.dims[0]}" if m.declaration.dims else "a number"
-        start = f"starts from the solver's multiplier of '{m.dual_of}'" if m.dual_of else "has no start"
-        sentences.append((name, f", {size}, {start}."))
+    sentences += [_multiplier(m, checked) for m in certificate.multipliers]
     ratio = "objective / bound − 1" if program.sense == "minimize" else "bound / objective − 1"
     sentences.append(
         (
-            "Negative entries are set to 0 first; all zero proves nothing. The objective is rounded to its "
-            f"worse side and so is the bound, so the gap, {ratio}, holds in floating point.",
+            "What is declared ≥ 0 is made so first. The objective is rounded to its worse side and so is the "
+            f"bound, so the gap, {ratio}, holds in floating point.",
         )
     )
     return formula, tuple(sentences)
+
+
+def _quantified(certificate: Certificate) -> Formula:
+    """The multipliers with what is asked of each: ``p ≥ 0, A ⪰ 0, Y``."""
+    signs = {True: (" ≥ 0", r" \ge 0"), False: ("", "")}
+    plain, latex = [], []
+    for m in certificate.multipliers:
+        d, name = m.declaration, name_of(m.declaration.name)
+        sign = (" ⪰ 0", r" \succeq 0") if d.kind == "psd" else signs[bool(d.sign)]
+        plain.append(name.plain + sign[0])
+        latex.append(name.latex + sign[1])
+    return Formula(", ".join(plain), ", ".join(latex))
+
+
+def _multiplier(m: Multiplier, checked: Checked) -> Sentence:
+    """Its size, and where its first value comes from."""
+    d = m.declaration
+    sizes = ("a number", "a vector of length {0}", "a matrix {0} × {1}")
+    size = sizes[len(d.dims)].format(*d.dims)
+    name = name_of(d.name)
+    if m.start is not None:
+        point = "the steps" if checked.program.steps else "the solver's point"
+        return (name, f", {size}, starts from {point}: ", formula_of(m.start, checked.scope), ".")
+    if not m.dual_of:
+        return (name, f", {size}, has no start.")
+    block = "" if m.block is None else f", of its diagonal block {m.block + 1}"
+    return (name, f", {size}, starts from the solver's multiplier of '{m.dual_of}'{block}.")

@@ -17,8 +17,7 @@ from mmopt.report.explain.document import (
     Tree,
     arranged,
 )
-from mmopt.report.explain.facts import NodeFacts, Sentence
-from mmopt.report.explain.gather import Explanation
+from mmopt.report.explain.facts import Facts, NodeFacts, Sentence
 from mmopt.report.formulas import program_listing, wrapped
 from mmopt.report.style import cell, new_table, pairs_table, paragraphs
 
@@ -37,7 +36,7 @@ COLOURS = {
 NARROWEST = 60
 
 
-def as_text(e: Explanation, width: int) -> str:
+def as_text(e: Facts, width: int) -> str:
     """Plain text without colours."""
     from rich.console import Console
 
@@ -50,7 +49,7 @@ def as_text(e: Explanation, width: int) -> str:
     return "\n".join(line.rstrip() for line in captured.get().rstrip("\n").split("\n"))
 
 
-def renderables(e: Explanation, width: int) -> Iterator[RenderableType]:
+def renderables(e: Facts, width: int) -> Iterator[RenderableType]:
     """What to print, in order, for a screen of so many columns; strings are wrapped already."""
     width = max(width, NARROWEST)
     for position, section in enumerate(arranged(e)):

@@ -283,7 +283,7 @@ def test_blocks_that_are_shared() -> None:
     assert how(e, "same") == "linear, as it stands"
     assert how(e, "S") == "one unknown for each pair of entries that are the same"
     given = {g.name.plain: g for g in compiled(e).givens}
-    assert (given["k"].origin, given["k"].figures) == ("passed by you", "5")
+    assert (given["k"].origin, given["k"].figures) == ("passed by the caller", "5")
 
 
 def test_givens_and_units() -> None:
@@ -432,7 +432,7 @@ def test_a_step_that_needs_an_earlier_one() -> None:
     after = explain(program, workload, solution=mmopt.solve(workload, program))
     second = compiled(after.steps[1].explanation)
     assert second.sizes is not None
-    assert {g.name.plain: g.origin for g in second.givens}["Q"] == "passed by you"
+    assert {g.name.plain: g.origin for g in second.givens}["Q"] == "passed by the caller"
 
 
 def test_givens_of_the_solution_are_used() -> None:
@@ -442,4 +442,4 @@ def test_givens_of_the_solution_are_used() -> None:
         g.name.plain: g.origin
         for g in compiled(explain("query_weighting", workload, solution=solution)).givens
     }
-    assert (origins["Q"], origins["W"]) == ("passed by you", "workload.root")
+    assert (origins["Q"], origins["W"]) == ("passed by the caller", "workload.root")

@@ -9,7 +9,7 @@ from cases import with_targets
 from mmopt import Program
 from mmopt.compiler import bind
 from mmopt.pipeline.certify import FEASIBLE, candidate
-from mmopt.pipeline.sketch import repair_for
+from mmopt.pipeline.diagnosis.sketch import repair_for
 from mmopt.pipeline.violations import Violation, violations
 
 SHOWN = [

@@ -12,9 +12,9 @@ import numpy as np
 from mmopt.compiler import Instance
 from mmopt.errors import Error, ResultError
 from mmopt.language import Program, program_names
+from mmopt.pipeline.audit.recheck import Recheck, Rows, feasible_or_not, same_array
 from mmopt.pipeline.closed import solve_closed
 from mmopt.pipeline.procedure import solve_procedure
-from mmopt.pipeline.recheck import Recheck, Rows, feasible_or_not, same_array
 from mmopt.queries import Workload
 from mmopt.results import Check, Solution, Verification
 

@@ -12,8 +12,8 @@ from mmopt.compiler import Instance, Scaling
 from mmopt.language import evaluate
 from mmopt.language.numeric import Array, eigh
 from mmopt.language.tree import Declaration
-from mmopt.pipeline.elastic import build, everything, points
-from mmopt.pipeline.parts import Ground
+from mmopt.pipeline.diagnosis.elastic import build, everything, points
+from mmopt.pipeline.diagnosis.parts import Ground
 from mmopt.pipeline.violations import violations
 from mmopt.solvers import Clock
 

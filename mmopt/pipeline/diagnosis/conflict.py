@@ -11,8 +11,8 @@ import numpy as np
 
 from mmopt.compiler import Scaling
 from mmopt.language.numeric import Array
-from mmopt.pipeline.elastic import Kept, everything, probe
-from mmopt.pipeline.parts import Ground, Part
+from mmopt.pipeline.diagnosis.elastic import Kept, everything, probe
+from mmopt.pipeline.diagnosis.parts import Ground, Part
 from mmopt.solvers import Clock, Proof
 
 __all__ = ["Conflict", "Relaxation", "find_conflict", "smallest"]

@@ -15,7 +15,7 @@ from cases import NAMED, named, random_workload
 
 from mmopt import Program, Solution, Workload, certify, solve, verify
 from mmopt.language import program_names
-from mmopt.pipeline.verify import UNCHECKED
+from mmopt.pipeline.audit.verify import UNCHECKED
 from mmopt.queries import with_bases
 
 CLOSED = """\

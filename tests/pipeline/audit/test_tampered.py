@@ -12,7 +12,7 @@ import pytest
 from cases import named
 
 from mmopt import OptionError, Program, ResultError, Solution, Workload, certify, solve, verify
-from mmopt.pipeline.verify import UNCHECKED
+from mmopt.pipeline.audit.verify import UNCHECKED
 
 CLOSED = """\
 program total_by_cells

@@ -12,12 +12,20 @@ import numpy as np
 from mmopt.compiler import bind
 from mmopt.errors import OptionError
 from mmopt.language import Program
-from mmopt.pipeline.adopt import adopt, adopters, changes, check_adopts, check_feasible, kept, row_parameter
 from mmopt.pipeline.assemble import assemble
+from mmopt.pipeline.audit.adopt import (
+    adopt,
+    adopters,
+    changes,
+    check_adopts,
+    check_feasible,
+    kept,
+    row_parameter,
+)
+from mmopt.pipeline.audit.incoming import incoming, norm_of, opened
+from mmopt.pipeline.audit.proofs import Prover
 from mmopt.pipeline.certify import candidate
 from mmopt.pipeline.convex import Report, with_total
-from mmopt.pipeline.incoming import incoming, norm_of, opened
-from mmopt.pipeline.proofs import Prover
 from mmopt.pipeline.solve import default_program
 from mmopt.queries import Workload
 from mmopt.results import Solution, Status

@@ -17,7 +17,7 @@ from mmopt.compiler import Instance, cones, lower, variables
 from mmopt.language import check
 from mmopt.language.numeric import Array
 from mmopt.language.tree import Apply, Constraint, Declaration, Expr, Name, Number, Relation
-from mmopt.pipeline.parts import HERE, Ground, Part, array_given, demoted
+from mmopt.pipeline.diagnosis.parts import HERE, Ground, Part, array_given, demoted
 from mmopt.solvers import (
     SOLVERS,
     Clock,

@@ -7,8 +7,8 @@ import pytest
 
 from mmopt.language import Program
 from mmopt.pipeline import Outcome, Progress
-from mmopt.pipeline.endings import Run, outcome_of
-from mmopt.pipeline.messages import Done, Ended, Failed, Started, Task
+from mmopt.pipeline.comparison.endings import Run, outcome_of
+from mmopt.pipeline.comparison.messages import Done, Ended, Failed, Started, Task
 from mmopt.queries import Workload
 
 TASK = Task(Workload.from_matrix(np.eye(2)), Program.load("l2_strategy_lmi"), "scs", 1e-3, 10.0, 2**31)

@@ -11,7 +11,7 @@ from cases import named
 from tolerances import GAP_INTERIOR, PRINTED, RECOMPUTED
 
 from mmopt import OptionError, Program, ProgramError, SolverError, Strategy, Workload, certify, solve
-from mmopt.pipeline.adopt import adopters
+from mmopt.pipeline.audit.adopt import adopters
 from mmopt.queries.constructions import CONSTRUCTIONS
 
 EXAMPLE_4 = Workload.from_matrix(

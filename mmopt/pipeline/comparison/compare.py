@@ -9,11 +9,11 @@ from typing import Any
 
 from mmopt.errors import OptionError, suggest
 from mmopt.language import Program, program_names
+from mmopt.pipeline.comparison.isolate import Isolated
+from mmopt.pipeline.comparison.memory import LIMITS, check_memory_limit
+from mmopt.pipeline.comparison.messages import Task
+from mmopt.pipeline.comparison.outcome import Outcome
 from mmopt.pipeline.convex import Report
-from mmopt.pipeline.isolate import Isolated
-from mmopt.pipeline.memory import LIMITS, check_memory_limit
-from mmopt.pipeline.messages import Task
-from mmopt.pipeline.outcome import Outcome
 from mmopt.queries import Workload
 from mmopt.solvers import Options, solver_named
 from mmopt.solvers import memory_limit as machine_limit

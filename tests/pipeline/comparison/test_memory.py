@@ -9,8 +9,8 @@ import pytest
 from processes import linux_only
 
 from mmopt.errors import OptionError
-from mmopt.pipeline import memory
-from mmopt.pipeline.memory import check_memory_limit, held, limited, peak_above
+from mmopt.pipeline.comparison import memory
+from mmopt.pipeline.comparison.memory import check_memory_limit, held, limited, peak_above
 
 MIB = 2**20
 

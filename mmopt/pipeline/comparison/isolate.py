@@ -15,15 +15,18 @@ import time
 from typing import IO, Any
 
 from mmopt.errors import SolverError
+from mmopt.pipeline.comparison.endings import Run, outcome_of
+from mmopt.pipeline.comparison.memory import peak_above
+from mmopt.pipeline.comparison.messages import Ended, Started, Task, receive, send
+from mmopt.pipeline.comparison.outcome import Outcome
 from mmopt.pipeline.convex import Report
-from mmopt.pipeline.endings import Run, outcome_of
-from mmopt.pipeline.memory import peak_above
-from mmopt.pipeline.messages import Ended, Started, Task, receive, send
-from mmopt.pipeline.outcome import Outcome
 
 __all__ = ["Isolated", "hard_limit"]
 
-FORKS = sys.platform == "linux"  # mmopt/pipeline/worker.py says why
+FORKS = sys.platform == "linux"  # mmopt/pipeline/comparison/worker.py says why
+# Dense algebra in one thread: the times of different runs compare, and nothing that was threaded before
+# the fork can hang in a child (OpenBLAS did, in one run of three).
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 GRACE, SHARE = 2.0, 0.2  # seconds, and share of the limit, to stop the solver and certify what it has
 START = 300.0  # seconds for a process to load the solvers
 PATIENCE = 3.0  # seconds after Ctrl-C to hand over what there is
@@ -118,9 +121,10 @@ class Isolated:
             send(self._server.stdin, task)
 
     def _started(self) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-P", "-m", "mmopt.pipeline.worker", *["--fork"] * self._forks]
+        command = [sys.executable, "-P", "-m", "mmopt.pipeline.comparison.worker", *["--fork"] * self._forks]
         # The modules that this process would find, wherever it runs.
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
+        path = os.pathsep.join(path or os.getcwd() for path in sys.path)
+        environment = {**os.environ, **ONE_THREAD, "PYTHONPATH": path}
         try:
             return subprocess.Popen(
                 command,

@@ -9,10 +9,10 @@ import numpy as np
 from mmopt.compiler import Instance
 from mmopt.errors import SolverError
 from mmopt.pipeline.certify import Candidate
-from mmopt.pipeline.conflict import Conflict, Relaxation
-from mmopt.pipeline.growth import Growth
-from mmopt.pipeline.parts import Ground, Part
-from mmopt.pipeline.sketch import repair_for
+from mmopt.pipeline.diagnosis.conflict import Conflict, Relaxation
+from mmopt.pipeline.diagnosis.growth import Growth
+from mmopt.pipeline.diagnosis.parts import Ground, Part
+from mmopt.pipeline.diagnosis.sketch import repair_for
 from mmopt.pipeline.violations import Violation
 from mmopt.pipeline.where import named_rows
 from mmopt.solvers import Proof

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mmopt.errors import ResultError
+from mmopt.pipeline.comparison.messages import Done, Failed, Started, Task
+from mmopt.pipeline.comparison.outcome import Outcome
 from mmopt.pipeline.convex import Progress, Report
-from mmopt.pipeline.messages import Done, Failed, Started, Task
-from mmopt.pipeline.outcome import Outcome
 from mmopt.results import Solution
 
 __all__ = ["Run", "outcome_of"]

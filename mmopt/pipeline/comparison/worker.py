@@ -1,4 +1,4 @@
-"""``python -m mmopt.pipeline.worker``: the process that solves combinations for a comparison.
+"""``python -m mmopt.pipeline.comparison.worker``: the process that solves combinations for a comparison.
 
 It loads the solvers once. With ``--fork`` it then forks for each task that arrives on standard input,
 passes on what the child says, and tells how it ended; without, it does one task itself and exits. It
@@ -28,9 +28,9 @@ import numpy as np
 from mmopt.compiler import bind, lower
 from mmopt.errors import Error, SolverError, TooLargeError, WorkloadError
 from mmopt.language import Program
+from mmopt.pipeline.comparison.memory import held, limited, peak_above
+from mmopt.pipeline.comparison.messages import Done, Ended, Failed, Started, Task, frames, receive, send
 from mmopt.pipeline.convex import Progress
-from mmopt.pipeline.memory import held, limited, peak_above
-from mmopt.pipeline.messages import Done, Ended, Failed, Started, Task, frames, receive, send
 from mmopt.pipeline.solve import solve
 from mmopt.queries import Workload
 from mmopt.solvers import SOLVERS

@@ -14,9 +14,9 @@ from mmopt.compiler import bind, lower, scale
 from mmopt.language import worst
 from mmopt.language.tree import Constraint
 from mmopt.pipeline.certify import FEASIBLE
-from mmopt.pipeline.diagnose import explain_failure
-from mmopt.pipeline.elastic import everything, probe
-from mmopt.pipeline.parts import ground
+from mmopt.pipeline.diagnosis.diagnose import explain_failure
+from mmopt.pipeline.diagnosis.elastic import everything, probe
+from mmopt.pipeline.diagnosis.parts import ground
 from mmopt.pipeline.violations import violations
 from mmopt.solvers import Clock, Options, Point, prove, run, solver_named
 

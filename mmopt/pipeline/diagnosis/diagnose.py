@@ -11,12 +11,12 @@ from collections.abc import Mapping
 
 from mmopt.compiler import Instance, Scaling
 from mmopt.errors import ProgramError, SolverError
-from mmopt.pipeline import wording
 from mmopt.pipeline.certify import FEASIBLE, Array, Candidate, candidate
-from mmopt.pipeline.conflict import find_conflict
-from mmopt.pipeline.elastic import REACH, Probe, everything, probe
-from mmopt.pipeline.growth import find_growth
-from mmopt.pipeline.parts import Ground, ground
+from mmopt.pipeline.diagnosis import wording
+from mmopt.pipeline.diagnosis.conflict import find_conflict
+from mmopt.pipeline.diagnosis.elastic import REACH, Probe, everything, probe
+from mmopt.pipeline.diagnosis.growth import find_growth
+from mmopt.pipeline.diagnosis.parts import Ground, ground
 from mmopt.pipeline.violations import worst_line
 from mmopt.solvers import Clock, Point, prove
 

@@ -1,0 +1,1 @@
+"""Programs side by side, each combination in a process of its own."""
