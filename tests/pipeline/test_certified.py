@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from cases import NAMED, named, random_workload
@@ -12,6 +14,9 @@ from mmopt.compiler import bind, cones
 from mmopt.language import program_names
 from mmopt.language.procedures import solved_programs
 from mmopt.solvers import SOLVERS, missing_cones
+from mmopt.spec import load_request
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "census2000" / "small.yaml"
 
 RANDOM = 3
 CLASS = {name: Program.load(name).klass for name in program_names()}
@@ -133,6 +138,14 @@ def test_the_objective_is_the_error(program: str, rng: np.random.Generator) -> N
     for w in (random_workload(rng), named("rank deficient")):
         s = solve(w, program)
         assert s.objective == pytest.approx(s.error, rel=10 * RECOMPUTED)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", QUICK)
+def test_every_program_solves_the_small_example(program: str) -> None:
+    """20 cells and 89 queries; rank and smooth programs are searches over fewer cells."""
+    w = load_request(EXAMPLE).workload
+    verify(solve(w, program), w)
 
 
 @pytest.mark.slow
