@@ -37,6 +37,12 @@ FITNESS = 1e-5
 PRINTED = 5e-6
 """A number printed with five or six digits in the design's list."""
 
+PRINTED_3 = 5e-5
+"""A number printed with three decimals in the design's list."""
+
+PRINTED_RATIO = 2e-3
+"""A number of order one that a paper prints with two decimals."""
+
 PAPER_RMSE = 2e-3
 """An RMSE printed by a paper to four digits from a strategy printed to two."""
 

@@ -36,7 +36,8 @@ def test_there_and_back(name: str, rng: np.random.Generator) -> None:
         evaluate(objective, {**scaled.env, **values}),
         evaluate(objective, {**instance.env, **original}),
     )
-    assert large == pytest.approx(scaling.objective * small, rel=1e-9)
+    # The root of a singular matrix has the square root of the rounding.
+    assert large == pytest.approx(scaling.objective * small, rel=1e-7)
     for c in instance.program.constraints:
         if c.relation.op in ("<=", ">="):
             before = violation(c, {**instance.env, **original})

@@ -16,7 +16,7 @@ from mmopt.queries.constructions import haar, hierarchy
 
 def test_example_4_has_logarithms_of_base_2_and_no_mean() -> None:
     """Definition 5 divides by the 8 queries, Propositions 2 to 4 have 2 ln(2/δ): neither gives 45.36."""
-    error, epsilon, delta = 36.0, 0.5, 1e-4  # the identity strategy, tests/papers/test_figures.py
+    error, epsilon, delta = 36.0, 0.5, 1e-4  # the identity strategy, tests/papers/test_example_4.py
     holds = math.sqrt(error * math.log2(2 / delta)) / epsilon
     assert holds == pytest.approx(45.36, abs=0.005)
     for logarithm in (math.log(2 / delta), 2 * math.log(2 / delta), 2 * math.log2(2 / delta)):

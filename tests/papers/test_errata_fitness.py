@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 
 import numpy as np
 import pytest
+from figures import ONE_AND_TWO_WAY, marginals
 
 from mmopt import Strategy, Workload
 
@@ -181,18 +181,7 @@ def input_perturbation(rows: Matrix, targets: Matrix, steps: int) -> tuple[float
     return largest / high, largest / low
 
 
-def marginals(sizes: tuple[int, ...], kinds: list[tuple[int, ...]]) -> Matrix:
-    def one(kind: tuple[int, ...]) -> Matrix:
-        rows = np.ones((1, 1))
-        for size, by in zip(sizes, kind, strict=True):
-            rows = np.kron(rows, np.eye(size) if by else np.ones((1, size)))
-        return rows
-
-    return np.vstack([one(kind) for kind in kinds])
-
-
 PL94 = ((2, 2, 63), [(1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 1)])
-ONE_AND_TWO_WAY = [kind for kind in itertools.product((0, 1), repeat=3) if 0 < sum(kind) < 3]
 
 
 @pytest.mark.parametrize(("d", "printed"), [(2, 1.33), (4, 1.76), (8, 2.28), (16, 2.91), (64, 4.46)])
