@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from mmopt.cli.options import Json
 from mmopt.cli.output import show, show_json
 
 __all__ = ["programs"]
 
 
-def programs(as_json: Json = False) -> None:
+def programs(
+    solvers: Annotated[
+        bool, typer.Option("--solvers", help="Show which solver takes which program.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
     """List the programs that are shipped."""
     from mmopt.language import Program, program_names
-    from mmopt.report import programs_table
+    from mmopt.report import lacking, programs_table, takers_table
+    from mmopt.solvers import SOLVERS
 
     found = [Program.load(name) for name in program_names()]
+    if solvers and as_json:
+        show_json({p.name: {row.name: lacking(p, row) for row in SOLVERS} for p in found})
+        return
+    if solvers:
+        show(
+            takers_table(found),
+            "",
+            "'no' is followed by the cones that the solver lacks; '-': no conic solver is needed.",
+        )
+        return
     if as_json:
         show_json(
             [

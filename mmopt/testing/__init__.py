@@ -1,6 +1,5 @@
 """Conformance checks for whoever writes a program or adds a solver."""
 
-from mmopt.testing.solver_table import solver_table
 from mmopt.testing.weak_duality import Finding, WeakDualityReport, check_program
 
-__all__ = ["Finding", "WeakDualityReport", "check_program", "solver_table"]
+__all__ = ["Finding", "WeakDualityReport", "check_program"]

@@ -58,6 +58,15 @@ def test_programs(run: Any) -> None:
     assert all(name in "".join(done.out.split()) for name in program_names())  # a long one may be folded
 
 
+def test_programs_by_solver(run: Any) -> None:
+    done = run("programs", "--solvers")
+    assert (done.status, done.err) == (0, "") and max(map(len, done.out.splitlines())) <= 90
+    found = json.loads(run("programs", "--solvers", "--json").out)
+    assert sorted(found) == program_names()
+    assert found["l2_strategy"]["qoco"] == ["psd"] and found["l2_strategy"]["scs"] == []
+    assert set(found["augment"].values()) == {None}
+
+
 def test_programs_as_json(run: Any) -> None:
     found = {p["name"]: p for p in json.loads(run("programs", "--json").out)}
     assert sorted(found) == program_names()
