@@ -15,11 +15,12 @@ from mmopt.pipeline.certify import Array, named_multipliers
 from mmopt.queries import Strategy, Workload, normalise
 from mmopt.results import Solution, Status
 
-__all__ = ["assemble", "charged_error", "meaning", "rmse", "value_of"]
+__all__ = ["assemble", "charged_error", "meaning", "rmse", "rounding", "value_of"]
 
-# Added to total error, relatively, for the rounding of its evaluation: more than what it loses against
-# rational arithmetic for strategies of condition up to 1e6 (tests/pipeline/test_assemble.py).
+# Added to total error, relatively, for the rounding of its evaluation, which grows with the condition of
+# the strategy: more than what it loses against rational arithmetic (tests/pipeline/test_assemble.py).
 ROUNDING = 1e-10
+PER_CONDITION = 8 * float(np.finfo(float).eps)
 
 
 def meaning(
@@ -41,7 +42,12 @@ def meaning(
 
 def charged_error(strategy: Strategy, workload: Workload) -> float:
     """Total error with what its evaluation may have rounded off; infinity for an unsupported workload."""
-    return strategy.total_error(workload) * (1.0 + ROUNDING)
+    return strategy.total_error(workload) * (1.0 + rounding(strategy))
+
+
+def rounding(strategy: Strategy) -> float:
+    """What the evaluation of total error may have rounded off, relatively."""
+    return max(ROUNDING, PER_CONDITION * strategy.condition)
 
 
 def rmse(strategy: Strategy, workload: Workload) -> float:

@@ -115,6 +115,13 @@ class Strategy:
         k = int((values > cut).sum())
         return frozen((rows[:k] / values[:k, None]).T), frozen(rows[k:].T)
 
+    @property
+    def condition(self) -> float:
+        """Largest over smallest singular value of A, those that count as zero left out."""
+        inverse, _ = self._directions
+        lengths = np.linalg.norm(inverse, axis=0)
+        return float(lengths.max() / lengths.min())
+
     def total_error(self, workload: Workload) -> float:
         """‖A‖² ‖W A⁺‖²_F with the weighted W, in units of the noise's variance at sensitivity 1.
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from mmopt.pipeline.assemble import ROUNDING
+from mmopt.pipeline.assemble import rounding
 from mmopt.queries import Strategy, Workload
 
 
@@ -28,11 +28,12 @@ def total_error_of_cells(a: np.ndarray) -> Fraction:
     return largest * sum((both[i][n + i] for i in range(n)), Fraction(0))
 
 
-@pytest.mark.parametrize("condition", [1e1, 1e3, 1e5, 1e6])
+@pytest.mark.parametrize("condition", [1e1, 1e3, 1e5, 1e6, 1e8])
 def test_rounding_of_total_error_is_covered(condition: float, rng: np.random.Generator) -> None:
     for _ in range(5):
         left, right = (np.linalg.qr(rng.normal(size=(5, 5)))[0] for _ in range(2))
         strategy = Strategy(left @ np.diag(np.geomspace(1.0, 1.0 / condition, 5)) @ right)
         found = Fraction(strategy.total_error(Workload.from_matrix(np.eye(5))))
         true = total_error_of_cells(strategy.matrix)
-        assert abs(found - true) <= Fraction(ROUNDING) * true
+        assert abs(found - true) <= Fraction(rounding(strategy)) * true
+        assert strategy.condition == pytest.approx(condition, rel=1e-6)
