@@ -42,12 +42,12 @@ def meaning(
 
 def charged_error(strategy: Strategy, workload: Workload) -> float:
     """Total error with what its evaluation may have rounded off; infinity for an unsupported workload."""
-    return strategy.total_error(workload) * (1.0 + rounding(strategy))
+    return strategy.total_error(workload) * (1.0 + rounding(strategy, workload))
 
 
-def rounding(strategy: Strategy) -> float:
+def rounding(strategy: Strategy, workload: Workload) -> float:
     """What the evaluation of total error may have rounded off, relatively."""
-    return max(ROUNDING, PER_CONDITION * strategy.condition)
+    return max(ROUNDING, PER_CONDITION * strategy.condition(workload))
 
 
 def rmse(strategy: Strategy, workload: Workload) -> float:

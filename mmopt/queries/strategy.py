@@ -115,12 +115,15 @@ class Strategy:
         k = int((values > cut).sum())
         return frozen((rows[:k] / values[:k, None]).T), frozen(rows[k:].T)
 
-    @property
-    def condition(self) -> float:
-        """Largest over smallest singular value of A, those that count as zero left out."""
+    def condition(self, workload: Workload) -> float:
+        """How much rounding errors of A grow in total error: σ₁ / σᵢ, averaged by the shares of the directions.
+
+        A direction that A hardly measures and the workload does not ask for has no share.
+        """
         inverse, _ = self._directions
-        lengths = np.linalg.norm(inverse, axis=0)
-        return float(lengths.max() / lengths.min())
+        lengths = np.linalg.norm(inverse, axis=0)  # 1 / σᵢ
+        shares = np.square(workload.root @ inverse).sum(axis=0)
+        return float(shares @ lengths / (shares.sum() * lengths.min()))
 
     def total_error(self, workload: Workload) -> float:
         """‖A‖² ‖W A⁺‖²_F with the weighted W, in units of the noise's variance at sensitivity 1.

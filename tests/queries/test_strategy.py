@@ -193,3 +193,11 @@ def test_a_basis_of_another_size():
     with pytest.raises(OptionError) as caught:
         Strategy(np.eye(2)).covariance(np.eye(3))
     assert str(caught.value) == "the strategy has 2 cells, the queries have 3"
+
+
+def test_condition_counts_what_the_workload_asks_for() -> None:
+    strategy = Strategy(np.diag([1.0, 1e-3, 1e-8]))
+    first_two = Workload.from_matrix(np.eye(3)[:2])
+    assert strategy.condition(first_two) == pytest.approx(1e3, rel=1e-5)
+    assert strategy.condition(Workload.from_matrix(np.eye(3))) == pytest.approx(1e8, rel=1e-5)
+    assert Strategy(7.0 * np.eye(3)).condition(first_two) == pytest.approx(1.0)
