@@ -116,7 +116,7 @@ class Strategy:
         return frozen((rows[:k] / values[:k, None]).T), frozen(rows[k:].T)
 
     def condition(self, workload: Workload) -> float:
-        """How much rounding errors of A grow in total error: σ₁ / σᵢ, averaged by the shares of the directions.
+        """How rounding errors of A grow in total error: σ₁ / σᵢ, averaged by the directions' shares of it.
 
         A direction that A hardly measures and the workload does not ask for has no share.
         """
