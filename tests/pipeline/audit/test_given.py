@@ -8,24 +8,12 @@ import numpy as np
 import pytest
 import scipy.sparse
 from cases import named
+from figures import EXAMPLE_4
 from tolerances import GAP_INTERIOR, PRINTED, RECOMPUTED
 
 from mmopt import OptionError, Program, ProgramError, SolverError, Strategy, Workload, certify, solve
 from mmopt.pipeline.audit.adopt import adopters
 from mmopt.queries.constructions import CONSTRUCTIONS
-
-EXAMPLE_4 = Workload.from_matrix(
-    [
-        [1, 1, 1, 1, 1, 1, 1, 1],
-        [1, 1, 1, 1, 0, 0, 0, 0],
-        [0, 0, 0, 0, 1, 1, 1, 1],
-        [1, 1, 0, 0, 1, 1, 0, 0],
-        [0, 0, 1, 1, 0, 0, 1, 1],
-        [0, 0, 0, 0, 0, 0, 1, 1],
-        [1, 1, 0, 0, 0, 0, 0, 0],
-        [1, 1, 1, 1, -1, -1, -1, -1],
-    ]
-)
 
 
 def rotated(matrix: np.ndarray, rng: np.random.Generator, rows: int) -> np.ndarray:
