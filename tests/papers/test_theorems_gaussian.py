@@ -26,7 +26,8 @@ def random_rows(rng: np.random.Generator, n: int) -> Workload:
 def test_adaptive_theorem_1_program_1_finds_the_best_weights(time: int, rng: np.random.Generator) -> None:
     """For independent design queries the error is Σ cᵢ/uᵢ, and no other weights do better."""
     n = int(rng.integers(2, 6))
-    workload, Q = random_rows(rng, n), rng.normal(size=(n, n)) + 2 * np.eye(n)
+    workload = random_rows(rng, n)
+    Q = np.linalg.qr(rng.normal(size=(n, n)))[0] * rng.uniform(0.5, 2.0, size=n)  # not nearly dependent
     found = solve(workload, "query_weighting", givens={"Q": Q}, solver="clarabel")
     c = np.square(workload.matrix @ np.linalg.inv(Q)).sum(axis=0)
     assert found.error == pytest.approx(found.objective, rel=1e-9)

@@ -115,7 +115,8 @@ def test_weights_of_a_hierarchy(rows: Callable[[int], Matrix]) -> None:
 
 def test_weights_of_independent_queries_are_those_of_query_weighting(rng: np.random.Generator) -> None:
     for _ in range(3):
-        w, Q = Workload.from_matrix(rng.normal(size=(7, 5))), rng.normal(size=(5, 5)) + 2 * np.eye(5)
+        w = Workload.from_matrix(rng.normal(size=(7, 5)))
+        Q = np.linalg.qr(rng.normal(size=(5, 5)))[0] * rng.uniform(0.5, 2.0, size=5)
         one = solve(w, "design_weighting", givens={"D": Q}, solver="clarabel")
         other = solve(w, "query_weighting", givens={"Q": Q}, solver="clarabel")
         assert one.objective == pytest.approx(other.objective, rel=2 * GAP_INTERIOR)
