@@ -22,7 +22,7 @@ def certify(
         typer.Argument(
             metavar="STRATEGY",
             help="A .npy or .csv file (one measured query a row), a saved solution (.npz), or a construction "
-            "(haar, identity).",
+            "(haar, hierarchy, identity).",
         ),
     ],
     program: Annotated[
