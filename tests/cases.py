@@ -8,7 +8,7 @@ import numpy as np
 
 from mmopt.queries import Workload
 
-__all__ = ["NAMED", "all_ranges", "matrix_of", "named", "random_workload", "with_targets"]
+__all__ = ["CLOSED", "NAMED", "all_ranges", "matrix_of", "named", "random_workload", "with_targets"]
 
 
 def all_ranges(n: int) -> np.ndarray:
@@ -90,3 +90,21 @@ def random_workload(rng: np.random.Generator) -> Workload:
         rows = rng.integers(0, 3, size=(m, 3)) @ rng.integers(0, 2, size=(3, n)).astype(float)
     rows[~rows.any(axis=1), int(rng.integers(n))] = 1.0
     return Workload.from_matrix(rows, targets=rng.uniform(0.5, 5.0, size=m))
+
+
+# A program of ones own without anything to solve.
+CLOSED = """\
+program total_by_cells
+title "The cells themselves"
+class closed form
+given
+    W: matrix[r, n] = workload.root
+let
+    A = eye(n)
+minimize
+    trace(W @ inv(A.T @ A) @ W.T)
+strategy
+    A norm 2
+bound
+    l2_strategy
+"""

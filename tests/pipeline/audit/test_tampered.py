@@ -9,27 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cases import named
+from cases import CLOSED, named
 
 from mmopt import OptionError, Program, ResultError, Solution, Workload, certify, solve, verify
 from mmopt.pipeline.audit.verify import UNCHECKED
-
-CLOSED = """\
-program total_by_cells
-title "The cells themselves"
-class closed form
-given
-    W: matrix[r, n] = workload.root
-let
-    A = eye(n)
-minimize
-    trace(W @ inv(A.T @ A) @ W.T)
-strategy
-    A norm 2
-bound
-    l2_strategy
-"""
-
 
 # One of each kind: a strategy, a covariance on a basis, design queries, steps.
 KINDS = ["l2_strategy", "fitness_for_use", "query_weighting", "eigen_design"]

@@ -11,29 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cases import NAMED, named, random_workload
+from cases import CLOSED, NAMED, named, random_workload
 
 from mmopt import Program, Solution, Workload, certify, solve, verify
 from mmopt.language import program_names
 from mmopt.pipeline.audit.verify import UNCHECKED
 from mmopt.queries import with_bases
-
-CLOSED = """\
-program total_by_cells
-title "The cells themselves"
-class closed form
-given
-    W: matrix[r, n] = workload.root
-let
-    A = eye(n)
-minimize
-    trace(W @ inv(A.T @ A) @ W.T)
-strategy
-    A norm 2
-bound
-    l2_strategy
-"""
-
 
 # Those that need no given of the caller's and no search.
 SOLVED = [
