@@ -97,7 +97,7 @@ if not TYPE_CHECKING:
 
     def __getattr__(name):
         if name == "__version__":
-            return _version()
+            return importlib.import_module("mmopt.resources").version()
         for module, names in _HOMES.items():
             if name in names:
                 value = getattr(importlib.import_module(module), name)
@@ -111,12 +111,3 @@ if not TYPE_CHECKING:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
-
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("mmopt")
-    except PackageNotFoundError:  # read from a folder on the path, without any install
-        return "0+not-installed"

@@ -1,12 +1,14 @@
-"""Where the program files are: package data in a wheel, the checkout's folder otherwise."""
+"""What comes with the package: its version, and where the program files are."""
 
 from __future__ import annotations
 
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as installed
 from pathlib import Path
 
 from mmopt.errors import Error
 
-__all__ = ["programs_folder"]
+__all__ = ["programs_folder", "version"]
 
 
 def programs_folder() -> Path:
@@ -33,3 +35,11 @@ def _programs_of(package: Path) -> Path:
         f"the program files of mmopt were not found: expected *.program in {places}",
         hint="reinstall mmopt, or keep 'programs/' beside 'mmopt/' in a checkout",
     )
+
+
+def version() -> str:
+    """The version of mmopt."""
+    try:
+        return installed("mmopt")
+    except PackageNotFoundError:  # read from a folder on the path, without any install
+        return "0+not-installed"

@@ -3,38 +3,27 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from mmopt.compiler import Instance, cones, lower, scale, variables
-from mmopt.errors import SolverError
+from mmopt.compiler import Instance, Scaling, lower, scale
+from mmopt.language import Program
 from mmopt.pipeline.assemble import assemble
 from mmopt.pipeline.certify import Array, Candidate, bound_of, candidate, charged, starts_from
-from mmopt.pipeline.diagnosis.diagnose import explain_failure
+from mmopt.pipeline.choice import choose_solver
+from mmopt.pipeline.diagnosis.diagnose import explain_failure, missed
 from mmopt.pipeline.early import stopped_early, unscaled
 from mmopt.results import Solution, Status, gap_between
-from mmopt.solvers import (
-    SOLVERS,
-    Clock,
-    Options,
-    Point,
-    SolverRow,
-    choose,
-    missing_cones,
-    refuse_too_large,
-    run,
-    solver_named,
-)
+from mmopt.solvers import Claim, Clock, Options, Point, SolverRow, run
 
 __all__ = [
     "Best",
     "Progress",
     "Report",
-    "pick_solver",
     "solve_convex",
     "stop_of",
     "with_total",
@@ -43,7 +32,10 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Progress:
-    """What a solve has so far; passed to the caller's ``progress`` after each point."""
+    """What a solve has so far; passed to the caller's ``progress`` after each point.
+
+    ``certified`` is False for a kernel's own count, before the program was evaluated.
+    """
 
     program: str
     solver: str
@@ -52,6 +44,7 @@ class Progress:
     objective: float
     bound: float | None
     sense: str = "minimize"
+    certified: bool = True
 
     @property
     def gap(self) -> float | None:
@@ -59,35 +52,6 @@ class Progress:
 
 
 Report = Callable[[Progress], None]
-
-
-def pick_solver(instance: Instance, name: str | None) -> SolverRow:
-    """The solver named, if it has the cones; else the first suitable one of the table.
-
-    Raises
-    ------
-    OptionError, SolverError : unknown, not installed, or it lacks a cone (named).
-    TooLargeError : the forecast does not fit into memory.
-    """
-    needed = cones(instance.checked, instance.sizes())
-    unknowns = variables(instance.checked, instance.sizes())
-    if name is not None:
-        row = solver_named(name)
-        missing = missing_cones(row, needed)
-        if missing:
-            able = [r.name for r in SOLVERS if not missing_cones(r, needed)]
-            raise SolverError(
-                f"'{instance.program.name}' does not work with {row.name}: "
-                f"it must have the {' and the '.join(missing)} cone",
-                hint=f"these have it: {', '.join(able)}",
-            )
-    else:
-        rows = [r for r in SOLVERS if r.is_installed and not missing_cones(r, needed)]
-        if not rows:
-            raise SolverError(f"no installed solver has all the cones that '{instance.program.name}' needs")
-        row = choose(rows, needed, unknowns)
-    refuse_too_large(instance.program.name, row, needed, unknowns)
-    return row
 
 
 def _is_better(found: Candidate, known: Candidate, sense: str) -> bool:
@@ -138,6 +102,36 @@ class Best:
         return float("inf") if gap is None else gap
 
 
+@dataclass(frozen=True)
+class Handed:
+    """An instance as a solver gets it: points in the program's own scale, and what a failure is explained by.
+
+    ``scaled`` and ``scaling`` are None for a kernel, which takes the instance as it is.
+    """
+
+    points: Generator[Point, None, None]
+    scaled: Instance | None = None
+    scaling: Scaling | None = None
+
+
+def _hand_over(instance: Instance, row: SolverRow | Claim, options: Options, clock: Clock) -> Handed:
+    if isinstance(row, Claim):
+        return Handed(row.points(instance, options, clock))
+    scaled, scaling = scale(instance)
+    return Handed(_unscaled(run(row, lower(scaled), options, clock), scaling), scaled, scaling)
+
+
+def _unscaled(points: Generator[Point, None, None], scaling: Scaling) -> Generator[Point, None, None]:
+    known = scaling.multipliers
+    with closing(points):
+        for point in points:
+            yield replace(
+                point,
+                variables={n: v * scaling.variables[n] for n, v in point.variables.items()},
+                multipliers={n: v * known[n] for n, v in point.multipliers.items() if n in known},
+            )
+
+
 def solve_convex(
     instance: Instance,
     solver: str | None,
@@ -147,36 +141,37 @@ def solve_convex(
     """Solve one convex program, with the tolerance of the solver's row unless ``overrides`` has one."""
     started = time.monotonic()
     program = instance.program
-    row = pick_solver(instance, solver)
+    row = choose_solver(instance, solver)
     chosen = Options(**{"tolerance": row.tolerance, **overrides})
-    scaled, scaling = scale(instance)
-    lowered = lower(scaled)
-    compiled = time.monotonic()
     best = Best(instance)
     last: Point | None = None
-    with Clock(chosen.time_limit) as clock, closing(run(row, lowered, chosen, clock)) as points:
-        for last in points:
-            values = {n: v * scaling.variables[n] for n, v in last.variables.items()}
-            known = scaling.multipliers
-            if len(values) == len(program.choose):
-                best.offer(values, {n: v * known[n] for n, v in last.multipliers.items() if n in known})
-            if report is not None and best.point is not None:
-                shown = (best.point.objective, best.bound, program.sense)
-                report(Progress(program.name, row.name, clock.elapsed, last.iterations, *shown))
-            if best.gap <= chosen.tolerance or clock.is_over:
-                break
+    before = time.monotonic() - started
+    with Clock(chosen.time_limit) as clock:
+        handed = _hand_over(instance, row, chosen, clock)
+        with closing(handed.points):
+            for last in handed.points:
+                if len(last.variables) == len(program.choose):
+                    best.offer(last.variables, last.multipliers)
+                if report is not None:
+                    _tell(report, program, row.name, clock, last, best)
+                if best.gap <= chosen.tolerance or clock.is_over:
+                    break
         interrupted = clock.interrupted
-    solved = time.monotonic()
+        solved = clock.elapsed
     assert last is not None
     point = best.point
     if point is None or not point.is_feasible:
-        raise explain_failure(instance, scaled, scaling, row.name, last, point, interrupted=interrupted)
+        if handed.scaled is None or handed.scaling is None:
+            raise missed(instance, row.name, last, point)
+        raise explain_failure(
+            instance, handed.scaled, handed.scaling, row.name, last, point, interrupted=interrupted
+        )
     stop = stop_of(best.gap, chosen, interrupted, last, program.certificate is not None)
     status = Status(stop, True, point.before, best.bound is not None, last.raw)
-    compiled += clock.handed_over
-    seconds = {"compile": compiled - started, "solve": solved - compiled}
-    early = stopped_early(instance, row, chosen, status, best.gap, best.values or {})
-    warnings = (*unscaled(instance, scaling), *early)
+    seconds = {"compile": before + clock.handed_over, "solve": solved - clock.handed_over}
+    warnings = stopped_early(instance, row, chosen, status, best.gap, best.values or {})
+    if handed.scaling is not None:
+        warnings = (*unscaled(instance, handed.scaling), *warnings)
     solution = assemble(
         instance,
         point.env,
@@ -188,10 +183,26 @@ def solve_convex(
         iterations=last.iterations,
         seconds={**seconds, "total": 0.0},
         multipliers=best.multipliers or {},
-        scaling=scaling.scales,
+        scaling={} if handed.scaling is None else handed.scaling.scales,
         warnings=warnings,
     )
     return with_total(solution, time.monotonic() - started)
+
+
+def _tell(report: Report, program: Program, solver: str, clock: Clock, last: Point, best: Best) -> None:
+    """Report the best point so far; before there is one, what a kernel counts itself."""
+    if best.point is not None:
+        objective, bound = best.point.objective, best.bound
+    elif last.estimate is not None:
+        objective, bound = last.estimate
+    else:
+        return
+    certified = best.point is not None
+    report(
+        Progress(
+            program.name, solver, clock.elapsed, last.iterations, objective, bound, program.sense, certified
+        )
+    )
 
 
 def with_total(solution: Solution, total: float) -> Solution:

@@ -11,7 +11,7 @@ from mmopt.compiler.scale import disagreement
 from mmopt.language.numeric import Array
 from mmopt.pipeline.violations import worst_line
 from mmopt.results import Status
-from mmopt.solvers import SOLVERS, Options, SolverRow, missing_cones
+from mmopt.solvers import SOLVERS, Claim, Options, SolverRow, missing_cones
 
 __all__ = ["stopped_early", "unscaled"]
 
@@ -33,7 +33,7 @@ def unscaled(instance: Instance, scaling: Scaling) -> tuple[str, ...]:
 
 def stopped_early(
     instance: Instance,
-    row: SolverRow,
+    row: SolverRow | Claim,
     options: Options,
     status: Status,
     gap: float,
@@ -69,7 +69,8 @@ def _above(gap: float) -> float:
     return float(np.ceil(gap / power) * power)
 
 
-def _others(instance: Instance, row: SolverRow) -> str:
+def _others(instance: Instance, row: SolverRow | Claim) -> str:
     needed = cones(instance.checked, instance.sizes())
-    names = [r.name for r in SOLVERS if r.is_installed and r != row and not missing_cones(r, needed)]
+    rows = [r for r in SOLVERS if r.is_installed and not missing_cones(r, needed)]
+    names = [r.name for r in rows if r.name != row.name]
     return f"another solver ({', '.join(names)})" if names else "another formulation"

@@ -29,7 +29,8 @@ from mmopt.language.tree import Apply, Expr, Name
 from mmopt.language.types import Curvature, matrix
 from mmopt.pipeline.assemble import assemble
 from mmopt.pipeline.certify import Array
-from mmopt.pipeline.convex import Best, Progress, Report, pick_solver, with_total
+from mmopt.pipeline.choice import pick_solver
+from mmopt.pipeline.convex import Best, Progress, Report, with_total
 from mmopt.pipeline.diagnosis.diagnose import explain_failure
 from mmopt.pipeline.early import unscaled
 from mmopt.results import Solution, Status

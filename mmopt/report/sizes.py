@@ -10,7 +10,7 @@ from mmopt.compiler import Cone, Instance, bind, cones, variables
 from mmopt.errors import Error
 from mmopt.language import Program, evaluate
 from mmopt.language.tree import SubProgram, names_in
-from mmopt.pipeline.convex import pick_solver
+from mmopt.pipeline.choice import choose_solver
 from mmopt.pipeline.coordinates import Coordinates
 from mmopt.queries import Workload
 from mmopt.solvers import LBFGS, SOLVERS, forecast, memory_limit, missing_cones
@@ -129,7 +129,7 @@ def sizes_at(instance: Instance, solver: str | None = None, step: str = "") -> S
     refusal: Error | None = None
     chosen = None
     try:
-        chosen = pick_solver(instance, solver).name
+        chosen = choose_solver(instance, solver).name
     except Error as error:
         refusal = error
     return Sizes(

@@ -15,7 +15,7 @@ from mmopt.pipeline.comparison.messages import Task
 from mmopt.pipeline.comparison.outcome import Outcome
 from mmopt.pipeline.convex import Report
 from mmopt.queries import Workload
-from mmopt.solvers import Options, solver_named
+from mmopt.solvers import Options, solver_name
 from mmopt.solvers import memory_limit as machine_limit
 
 __all__ = ["TIME_LIMIT", "Combination", "combinations", "compare", "outcomes", "with_formulations"]
@@ -107,7 +107,7 @@ def combinations(
     chosen = [p if isinstance(p, Program) else Program.load(p) for p in named]
     if formulations:
         chosen = with_formulations(chosen)
-    rows = [None if name is None else solver_named(name).name for name in solvers or (None,)]
+    rows = [None if name is None else solver_name(name) for name in solvers or (None,)]
     gaps = [tolerances] if isinstance(tolerances, int | float) else list(tolerances or (None,))
     for gap in gaps:
         if gap is not None:

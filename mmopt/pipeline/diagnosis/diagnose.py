@@ -20,7 +20,7 @@ from mmopt.pipeline.diagnosis.parts import Ground, ground
 from mmopt.pipeline.violations import worst_line
 from mmopt.solvers import Clock, Point, prove
 
-__all__ = ["explain_failure"]
+__all__ = ["explain_failure", "missed"]
 
 SECONDS = 20.0  # for a diagnosis
 HURRIED = 3.0  # for one when a limit of time or iterations was set and reached
@@ -62,7 +62,7 @@ def explain_failure(
         return _doubted(instance, scaling, solver, last, nearest)
     if last.stop == "unbounded":
         return wording.unbounded_by_word(name, solver, last.raw)
-    return _missed(instance, solver, last, point)
+    return missed(instance, solver, last, point)
 
 
 def _shown(
@@ -96,7 +96,8 @@ def _unscaled(point: Mapping[str, Array], scaling: Scaling) -> dict[str, Array]:
     return {name: value * scaling.variables[name] for name, value in point.items()}
 
 
-def _missed(instance: Instance, solver: str, last: Point, point: Candidate | None) -> SolverError:
+def missed(instance: Instance, solver: str, last: Point, point: Candidate | None) -> SolverError:
+    """The error for a solver that has points, of which none can be repaired to a feasible one."""
     program = instance.program
     if point is None:
         unused = [d.name for d in program.choose if last.variables and d.name not in last.variables]

@@ -19,6 +19,7 @@ from mmopt.report.sizes import Sizes, sizes_at
 from mmopt.report.style import counted, duration, figure
 from mmopt.solvers.forecast import PATIENCE
 from mmopt.solvers.handover import hand_over
+from mmopt.solvers.kernels import KERNELS
 from mmopt.solvers.table import LBFGS, solver_named
 
 __all__ = ["compiled_facts"]
@@ -143,7 +144,9 @@ def _choice(sizes: Sizes) -> str:
     """Why this solver."""
     if sizes.refusal is not None:
         return str(sizes.refusal)
-    chosen = next(s for s in sizes.solvers if s.name == sizes.chosen)
+    chosen = next((s for s in sizes.solvers if s.name == sizes.chosen), None)
+    if chosen is None:
+        return f"{sizes.chosen}: a kernel of mmopt, which knows the program by its lines; no cones are made"
     patience = duration(PATIENCE)
     if chosen.seconds <= PATIENCE and chosen.memory <= sizes.memory_limit:
         return (
@@ -159,6 +162,8 @@ def _matrix(instance: Instance, sizes: Sizes) -> tuple[MatrixFacts | None, str]:
     """The constraint matrix in the form that the chosen solver gets, when it is quickly built."""
     if sizes.chosen is None:
         return None, "not built, no solver takes the problem"
+    if sizes.chosen in {k.name for k in KERNELS}:
+        return None, f"not built, {sizes.chosen} takes the program as it is"
     rows = sum(c.count * (c.size * (c.size + 1) // 2 if c.kind == "psd" else c.size) for c in sizes.cones)
     loops = [line(instance.checked, c) for c in instance.program.constraints]
     dims = instance.sizes()

@@ -1,0 +1,157 @@
+"""Whether a program is another one under other names: by its tree, never by the name of its file.
+
+What is chosen, the objective and the constraints have to agree up to a renaming of givens, variables,
+dimensions and indices, with transposes pushed to the leaves; neither the order of the constraints matters
+nor whether one is written with ``<=`` or with ``>=``. Repairs, certificates and what the solution means need
+not agree: a point is scored against the program that was asked for.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from mmopt.language import Checked
+from mmopt.language.dims import Dim
+from mmopt.language.normal import normal
+from mmopt.language.tree import Apply, Block, Constraint, Expr, Index, Name, Number
+
+__all__ = ["Renaming", "match"]
+
+FLIPPED = {">=": "<=", "<<": ">>"}
+MOST = 4  # constraints whose orders are all tried
+
+
+@dataclass
+class Renaming:
+    """Names of one program by those of another: variables and givens, dimensions, constraints."""
+
+    names: dict[str, str] = field(default_factory=dict)
+    dims: dict[str, str] = field(default_factory=dict)
+    constraints: dict[str, str] = field(default_factory=dict)
+
+    def pair(self, known: str, asked: str) -> bool:
+        return _pair(self.names, known, asked)
+
+    def pair_dim(self, known: str, asked: str) -> bool:
+        return _pair(self.dims, known, asked)
+
+    def copy(self) -> Renaming:
+        return Renaming(dict(self.names), dict(self.dims), dict(self.constraints))
+
+
+def _pair(found: dict[str, str], known: str, asked: str) -> bool:
+    """Note that two names mean the same; False when one already means something else."""
+    if known in found:
+        return found[known] == asked
+    if asked in found.values():
+        return False
+    found[known] = asked
+    return True
+
+
+def match(known: Checked, asked: Checked) -> Renaming | None:
+    """The renaming that turns ``known`` into ``asked``, or None when they are different problems."""
+    a, b = known.program, asked.program
+    if a.klass != b.klass or a.sense != b.sense or len(a.choose) != len(b.choose):
+        return None
+    if len(a.constraints) != len(b.constraints) or a.objective is None or b.objective is None:
+        return None
+    start = Renaming()
+    if not _same(_plain(known, a.objective), _plain(asked, b.objective), start):
+        return None
+    few = len(b.constraints) <= MOST
+    orders = itertools.permutations(b.constraints) if few else [b.constraints]
+    for order in orders:
+        found = start.copy()
+        pairs = zip(a.constraints, order, strict=True)
+        if all(_same_line(known, x, asked, y, found) for x, y in pairs) and _same_kinds(known, asked, found):
+            return found
+    return None
+
+
+def _plain(checked: Checked, expr: Expr) -> Expr:
+    """The expression with transposes at the leaves only, and none at what equals its transpose."""
+
+    def symmetric(e: Expr) -> bool:
+        if isinstance(e, Number):
+            return True
+        found = checked.types.get(e.id) if isinstance(e, Name) else None
+        return found is not None and (found.symmetric or found.psd or found.is_scalar)
+
+    return normal(expr, symmetric)
+
+
+def _same(a: Expr, b: Expr, found: Renaming) -> bool:
+    match (a, b):
+        case (Number(value=x), Number(value=y)):
+            return x == y
+        case (Name(id=x), Name(id=y)):
+            return found.pair(x, y)
+        case (Apply(), Apply()):
+            return (
+                a.atom == b.atom
+                and a.options == b.options
+                and len(a.args) == len(b.args)
+                and all(_same(x, y, found) for x, y in zip(a.args, b.args, strict=True))
+            )
+        case (Index(), Index()):
+            return (
+                _same(a.base, b.base, found)
+                and len(a.items) == len(b.items)
+                and all(_same_item(x, y, found) for x, y in zip(a.items, b.items, strict=True))
+            )
+        case (Block(rows=x), Block(rows=y)):
+            return [len(r) for r in x] == [len(r) for r in y] and all(
+                _same(e, f, found) for r, s in zip(x, y, strict=True) for e, f in zip(r, s, strict=True)
+            )
+    return False
+
+
+def _same_item(a: Expr | None, b: Expr | None, found: Renaming) -> bool:
+    return a is b if a is None or b is None else _same(a, b, found)
+
+
+def _same_line(known: Checked, a: Constraint, asked: Checked, b: Constraint, found: Renaming) -> bool:
+    found.constraints[a.name] = b.name
+    if (a.family is None) != (b.family is None):
+        return False
+    local = found.copy()  # the index of a family is known in its line only
+    if a.family is not None and b.family is not None:
+        local.names.pop(a.family.index, None)
+        if not (_same_dim(a.family.dim, b.family.dim, found) and local.pair(a.family.index, b.family.index)):
+            return False
+    (left, op, right), (first, other, second) = _sides(known, a), _sides(asked, b)
+    if op != other or not (_same(left, first, local) and _same(right, second, local)):
+        return False
+    if a.family is not None:
+        local.names.pop(a.family.index)
+    found.names.update(local.names)
+    return True
+
+
+def _sides(checked: Checked, line: Constraint) -> tuple[Expr, str, Expr]:
+    r = line.relation
+    left, right = _plain(checked, r.left), _plain(checked, r.right)
+    return (right, FLIPPED[r.op], left) if r.op in FLIPPED else (left, r.op, right)
+
+
+def _same_dim(a: Dim, b: Dim, found: Renaming) -> bool:
+    """Dimensions that are one symbol each; anything longer has to be written alike."""
+    if len(a.symbols) == 1 and a == Dim.of(next(iter(a.symbols))):
+        return len(b.symbols) == 1 and found.pair_dim(next(iter(a.symbols)), next(iter(b.symbols)))
+    return a == b
+
+
+def _same_kinds(known: Checked, asked: Checked, found: Renaming) -> bool:
+    """What is chosen is chosen in both, of the same kind and sign; what is given is of the same shape."""
+    chosen: Mapping[str, tuple[str, str]] = {d.name: (d.kind, d.sign) for d in known.program.choose}
+    others = {d.name: (d.kind, d.sign) for d in asked.program.choose}
+    for x, y in found.names.items():
+        if chosen.get(x) != others.get(y):
+            return False
+        a, b = known.types.get(x), asked.types.get(y)
+        if a is not None and b is not None and (len(a.dims) != len(b.dims) or (a.sign and a.sign != b.sign)):
+            return False
+    return set(chosen) <= set(found.names)

@@ -1,0 +1,70 @@
+"""Which solver takes a convex program: a kernel that claims it, else a conic solver by its forecast."""
+
+from __future__ import annotations
+
+from mmopt.compiler import Instance, cones, variables
+from mmopt.errors import SolverError
+from mmopt.solvers import (
+    KERNELS,
+    SOLVERS,
+    Claim,
+    SolverRow,
+    choose,
+    claims,
+    missing_cones,
+    refuse_too_large,
+    solver_named,
+)
+
+__all__ = ["choose_solver", "pick_solver"]
+
+
+def choose_solver(instance: Instance, name: str | None) -> SolverRow | Claim:
+    """The solver or kernel named; by default a kernel that claims the program, else the best conic solver.
+
+    Raises
+    ------
+    OptionError, SolverError : unknown, not installed, it lacks a cone, or the kernel does not claim it.
+    TooLargeError : the forecast does not fit into memory.
+    """
+    if name is not None and name.lower() not in {k.name for k in KERNELS}:
+        return pick_solver(instance, name)
+    for claim in claims(instance):
+        if name is None or claim.name == name.lower():
+            return claim
+    if name is None:
+        return pick_solver(instance, None)
+    kernel = next(k for k in KERNELS if k.name == name.lower())
+    raise SolverError(
+        f"the kernel '{kernel.name}' does not know '{instance.program.name}'",
+        hint=f"it solves {', '.join(kernel.programs)}, under any names",
+    )
+
+
+def pick_solver(instance: Instance, name: str | None) -> SolverRow:
+    """The solver named, if it has the cones; else the first suitable one of the table.
+
+    Raises
+    ------
+    OptionError, SolverError : unknown, not installed, or it lacks a cone (named).
+    TooLargeError : the forecast does not fit into memory.
+    """
+    needed = cones(instance.checked, instance.sizes())
+    unknowns = variables(instance.checked, instance.sizes())
+    if name is not None:
+        row = solver_named(name)
+        missing = missing_cones(row, needed)
+        if missing:
+            able = [r.name for r in SOLVERS if not missing_cones(r, needed)]
+            raise SolverError(
+                f"'{instance.program.name}' does not work with {row.name}: "
+                f"it must have the {' and the '.join(missing)} cone",
+                hint=f"these have it: {', '.join(able)}",
+            )
+    else:
+        rows = [r for r in SOLVERS if r.is_installed and not missing_cones(r, needed)]
+        if not rows:
+            raise SolverError(f"no installed solver has all the cones that '{instance.program.name}' needs")
+        row = choose(rows, needed, unknowns)
+    refuse_too_large(instance.program.name, row, needed, unknowns)
+    return row

@@ -1,0 +1,98 @@
+"""The kernels: methods of our own for the problems of this field, each claiming programs by their tree.
+
+A kernel names the shipped programs that it solves. It claims any program that is one of them under other
+names (a copy in a notebook, another formulation with the same lines) and no program that only has its
+name: whoever edits ``diag(X) <= 1`` gets a conic solver. What it returns is scored against the program that
+was asked for, like the point of any solver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mmopt.compiler import Instance
+from mmopt.compiler.match import Renaming, match
+from mmopt.language import Program, check
+from mmopt.resources import version
+from mmopt.solvers import nuclear
+from mmopt.solvers.options import Clock, Options, Point
+from mmopt.solvers.table import solver_named
+
+__all__ = ["KERNELS", "Claim", "Kernel", "claims", "solver_name"]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A method with the shipped programs that it solves; ``tolerance`` is the gap asked for by default."""
+
+    name: str
+    method: str
+    programs: tuple[str, ...]
+    points: Callable[[str, Mapping[str, Any], Options, Clock], Generator[Point, None, None]]
+    tolerance: float = 1e-6
+
+    @property
+    def version(self) -> str:
+        return version()
+
+
+# In order of preference. design_weighting has no kernel: its objective is a trace of an inverse in u, which
+# neither of these two problems covers.
+KERNELS: tuple[Kernel, ...] = (
+    Kernel("nuclear", "interior point on the multipliers", tuple(nuclear.FORMS), nuclear.points),
+)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A kernel for an instance: as which shipped program, under which names."""
+
+    kernel: Kernel
+    program: str
+    renaming: Renaming
+
+    @property
+    def name(self) -> str:
+        return self.kernel.name
+
+    @property
+    def version(self) -> str:
+        return self.kernel.version
+
+    @property
+    def tolerance(self) -> float:
+        return self.kernel.tolerance
+
+    def points(self, instance: Instance, options: Options, clock: Clock) -> Generator[Point, None, None]:
+        """Points under the names of the instance's program, in its own scale."""
+        names = self.renaming.names
+        env = {known: instance.env[asked] for known, asked in names.items() if asked in instance.env}
+        for point in self.kernel.points(self.program, env, options, clock):
+            yield replace(
+                point,
+                variables={names[n]: v for n, v in point.variables.items()},
+                multipliers={self._key(n): v for n, v in point.multipliers.items()},
+            )
+
+    def _key(self, name: str) -> str:
+        """``privacy[1, 1]`` of the shipped program under the constraint's name here."""
+        constraint, bracket, block = name.partition("[")
+        return self.renaming.constraints[constraint] + bracket + block
+
+
+def claims(instance: Instance) -> Iterator[Claim]:
+    """The kernels that claim the instance's program, the preferred one first."""
+    for kernel in KERNELS:
+        for name in kernel.programs:
+            found = match(check(Program.load(name)), instance.checked)
+            if found is not None:
+                yield Claim(kernel, name, found)
+                break
+
+
+def solver_name(name: str) -> str:
+    """The name of a kernel or of an installed conic solver; errors as ``solver_named``."""
+    lower = name.lower()
+    return lower if lower in {k.name for k in KERNELS} else solver_named(name).name

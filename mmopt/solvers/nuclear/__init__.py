@@ -1,0 +1,6 @@
+"""A kernel for the L2 programs: concave maximization of a nuclear norm over weights of cells and queries."""
+
+from mmopt.solvers.nuclear.forms import FORMS
+from mmopt.solvers.nuclear.run import points
+
+__all__ = ["FORMS", "points"]

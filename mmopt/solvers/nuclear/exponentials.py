@@ -1,0 +1,30 @@
+"""1 / z as a short sum of exponentials (Braess & Hackbusch 2005, Approximation of 1/x by exponential sums).
+
+With z = x + y the sum separates x from y, which turns the Hessian of a nuclear norm into a few products of
+matrices.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.optimize import nnls
+
+__all__ = ["exponentials"]
+
+GRID = 120
+
+
+def exponentials(low: float, high: float) -> list[tuple[float, float]]:
+    """Pairs (a, w), w > 0, with Σ w exp(-a z) near 1 / z for low <= z <= high.
+
+    Good to some per cent, which is what a Newton step needs: the number of terms grows with log(high / low).
+    """
+    ratio = max(high / low, 1.0 + 1e-9)
+    terms = max(4, round(1.7 * math.log10(ratio)))
+    z = np.geomspace(1.0, ratio, GRID)
+    rates = np.geomspace(0.25 / ratio, 3.0, terms)
+    table = np.exp(-np.outer(z, rates)) * z[:, None]
+    weights, _ = nnls(table, np.ones(GRID), maxiter=100 * terms)
+    return [(float(a) / low, float(w) / low) for a, w in zip(rates, weights, strict=True) if w > 0]

@@ -1,0 +1,123 @@
+"""One step of an interior-point method on the weights.
+
+In logarithms x of the shares y the gradient of 2 N is g N and its Hessian (diag(g) - Q) N, where with Z the
+rows of U and V stacked Qᵢⱼ = ± Σₖₗ Zᵢₖ Zᵢₗ Zⱼₖ Zⱼₗ sₖ sₗ / (sₖ + sₗ) / N, negative between cells and queries.
+1 / (sₖ + sₗ) as a sum of exponentials makes Q a sum of Hadamard squares of products of matrices.
+The step solves for g + τ = λ y: a logarithmic barrier keeps all shares positive, and on its path the largest
+gradient is known, so that the gap there is about τ times the number of shares.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from mmopt.solvers.nuclear.exponentials import exponentials
+from mmopt.solvers.nuclear.problem import Problem
+from mmopt.solvers.nuclear.spectrum import Iterate, Spectrum
+
+__all__ = ["curvature", "step"]
+
+Array = Any
+
+ROWS = 1024  # of the Hessian, formed at a time
+LEAST = 0.02  # a share falls to no less than this part of itself in one step
+MOST = 2.0  # and its logarithm grows by no more
+
+
+def step(problem: Problem, at: Iterate, tau: float) -> tuple[Array, Array | None]:
+    """The next shares of cells and of queries (None when their weights are fixed)."""
+    xp = at.cells.__array_namespace__()
+    y, g, lam = at.cells, at.cost, xp.full_like(at.cells, 1.0 + tau * at.cells.shape[0])
+    t = 0
+    if at.queries is not None:
+        t = at.queries.shape[0]
+        y = xp.concat([at.queries, y])
+        g = xp.concat([at.variance, g])
+        lam = xp.concat([xp.full_like(at.queries, 1.0 + tau * t), lam])
+    slack = lam * y - g
+    residual = tau - slack
+    slack = xp.where(slack > tau, slack, xp.full_like(slack, tau))
+    # What is nearly gone and pushed further down hardly touches anything else.
+    gone = (y < tau) & (g < 0.5 * lam * y)
+    active = xp.nonzero(~gone)[0]
+    hessian = curvature(problem, at, active)
+    hessian = _with_ends(hessian, y[active], int(xp.sum(xp.astype(active < t, xp.int64))), slack[active])
+    delta = residual / slack
+    delta[active] = _solve(hessian, residual[active])
+    y = y * xp.where(delta < 0, xp.clip(1.0 + delta, LEAST, None), xp.exp(xp.clip(delta, None, MOST)))
+    cells = y[t:] / xp.sum(y[t:])
+    return cells, None if at.queries is None else y[:t] / xp.sum(y[:t])
+
+
+def curvature(problem: Problem, at: Iterate, active: Array) -> Array:
+    """Q restricted to the shares ``active`` (queries before cells); only its lower triangle is right."""
+    xp = at.cells.__array_namespace__()
+    t = 0 if at.queries is None else at.queries.shape[0]
+    total = xp.zeros((active.shape[0], active.shape[0]), dtype=at.cells.dtype)
+    for part, found in zip(problem.parts, at.spectra, strict=True):
+        z, labels = _stacked(found, part, t)
+        values = found.values / at.norm
+        terms = exponentials(2 * float(xp.min(values)), 2 * float(xp.max(values)))
+        factors = [xp.sqrt(values * xp.exp(-a * values) * w**0.5) for a, w in terms]
+        if problem.plain:
+            _add_plain(total, z[active, :], active < t, factors)
+            continue
+        sign = xp.where(labels < t, 1.0, -1.0)
+        member = xp.astype(active[:, None] == labels[None, :], z.dtype) * sign
+        for f in factors:
+            product = (z * f) @ (z * f).T
+            total += part.multiplicity * (member @ product**2 @ member.T)
+    return total
+
+
+def _stacked(found: Spectrum, part: Any, t: int) -> tuple[Array, Array]:
+    """The rows of U and V, and the share that each belongs to."""
+    xp = found.right.__array_namespace__()
+    if t == 0:
+        return found.right, part.cells
+    return xp.concat([found.left, found.right]), xp.concat([part.queries, part.cells + t])
+
+
+def _add_plain(total: Array, z: Array, is_query: Array, factors: list[Array]) -> None:
+    """Add the Hadamard squares by stretches of rows, lower triangle only: half the work, no second matrix."""
+    xp = z.__array_namespace__()
+    sign = xp.where(is_query, 1.0, -1.0)
+    for f in factors:
+        scaled = z * f
+        for start in range(0, z.shape[0], ROWS):
+            end = min(start + ROWS, z.shape[0])
+            product = scaled[start:end, :] @ scaled[:end, :].T
+            total[start:end, :end] += product**2 * sign[start:end, None] * sign[None, :end]
+
+
+def _with_ends(hessian: Array, y: Array, t: int, slack: Array) -> Array:
+    """The matrix of the step: with the slack on the diagonal, and each group's scale fixed.
+
+    Along the shares of a group N only grows by their sum, which is 1: the term takes that direction out.
+    """
+    xp = y.__array_namespace__()
+    n = y.shape[0]
+    for start in range(0, n, ROWS):
+        end = min(start + ROWS, n)
+        own = xp.arange(start, end)
+        alike = (own[:, None] < t) == (xp.arange(end)[None, :] < t)
+        hessian[start:end, :end] += xp.where(alike, y[start:end, None] * y[None, :end], 0.0)
+        diagonal = own[:, None] == xp.arange(end)[None, :]
+        hessian[start:end, :end] += xp.where(diagonal, slack[start:end, None], 0.0)
+    return hessian
+
+
+def _solve(matrix: Array, right: Array) -> Array:
+    """Solve with a positive definite matrix of which the lower triangle is given."""
+    if isinstance(matrix, np.ndarray):
+        try:
+            factor = scipy.linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+        except np.linalg.LinAlgError:
+            return np.zeros_like(right)
+        return scipy.linalg.cho_solve(factor, right)
+    xp = matrix.__array_namespace__()
+    full = xp.tril(matrix) + xp.tril(matrix, k=-1).T
+    return xp.linalg.solve(full, right)

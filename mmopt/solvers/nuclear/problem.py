@@ -1,0 +1,57 @@
+"""The problem behind all L2 programs: the largest nuclear norm over weights of cells and of queries.
+
+For fixed multipliers the least Lagrangian of ``l2_strategy`` and of ``fitness_for_use`` is a nuclear norm,
+so both are the concave maximization of N(p, q) = ‖diag(√q) W diag(√p)‖∗ over cell weights p >= 0 of sum 1 and
+query weights q >= 0 with c @ q = 1 (q fixed for total error). The squared optimum is the optimum of the
+program.
+
+A workload with symmetries splits into parts with multiplicities (Gatermann & Parrilo 2004, Symmetry groups,
+semidefinite programs, and sums of squares): weights are then constant on orbits and N adds up over parts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Part", "Problem", "whole"]
+
+Array = Any  # of any library that follows the array API standard
+
+
+@dataclass(frozen=True)
+class Part:
+    """One component of the queries.
+
+    rows : (r, s). multiplicity : how often the component occurs.
+    cells : (s,) whole numbers, the orbit of cells of each column. queries : (r,) the orbit of queries of each
+        row, or None when the queries have fixed weights (then only rowsᵀ rows matters).
+    """
+
+    rows: Array
+    multiplicity: float
+    cells: Array
+    queries: Array | None = None
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Parts over orbits of cells and of queries.
+
+    cells : (o,) number of cells in each orbit. targets : (t,) the sum of the targets c of each orbit of
+        queries; None when the weights of the queries are fixed. ``plain`` says that there is a single part
+        whose orbits are its columns and rows, in order.
+    """
+
+    parts: tuple[Part, ...]
+    cells: Array
+    targets: Array | None = None
+    plain: bool = False
+
+
+def whole(rows: Array, targets: Array | None = None) -> Problem:
+    """The problem of a matrix (r, n) as it is, every cell (and query) an orbit of its own."""
+    xp = rows.__array_namespace__()
+    r, n = rows.shape
+    queries = None if targets is None else xp.arange(r)
+    return Problem((Part(rows, 1.0, xp.arange(n), queries),), xp.ones(n, dtype=rows.dtype), targets, True)

@@ -1,0 +1,62 @@
+"""Points of the nuclear-norm kernel for a program that it claims."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from typing import Any
+
+import numpy as np
+
+from mmopt.solvers.nuclear.forms import FORMS
+from mmopt.solvers.nuclear.search import search
+from mmopt.solvers.nuclear.spectrum import Iterate
+from mmopt.solvers.options import Clock, Options, Point
+
+__all__ = ["points"]
+
+LIMIT = 300
+PATIENCE = 12  # iterations in which the gap has to fall by a tenth
+SAFE = 0.5  # of the gap asked for: the program's own evaluation rounds to the worse side
+DIGITS = 1e-14  # no gap below this is seen in floating point
+
+
+def points(
+    program: str, env: Mapping[str, Any], options: Options, clock: Clock
+) -> Generator[Point, None, None]:
+    """Points of a shipped program with its givens in ``env``: the first at the gap asked for, then closer."""
+    form = FORMS[program]
+    problem = form.problem(env)
+    clock.handed_over = clock.elapsed
+    search_on = search(problem)
+    at = next(search_on)
+    upper = lower = at
+    wanted = SAFE * options.tolerance
+    best = [gap_of(upper, lower)]
+    limit = options.max_iterations or LIMIT
+    while True:
+        gap = best[-1]
+        stalled = len(best) > PATIENCE and gap > 0.9 * best[-PATIENCE]
+        over = len(best) >= limit
+        final = over or stalled or clock.is_over or wanted < DIGITS
+        if gap <= wanted or final:
+            stop = "stopped" if clock.is_over else "iteration limit" if over and not stalled else "solved"
+            values = _plain(form.point(env, problem, upper))
+            multipliers = _plain(form.multipliers(env, problem, lower))
+            yield Point(values, multipliers, len(best), f"gap {gap:.1e} by its own count", final, stop)
+            if final:
+                return
+            wanted *= 0.1
+        else:
+            yield Point({}, {}, len(best), "", False, estimate=(upper.upper, lower.lower))
+        at = search_on.send(wanted)
+        upper = at if at.upper < upper.upper else upper
+        lower = at if at.lower > lower.lower else lower
+        best.append(gap_of(upper, lower))
+
+
+def gap_of(upper: Iterate, lower: Iterate) -> float:
+    return upper.upper / lower.lower - 1.0
+
+
+def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: np.asarray(value, dtype=float) for name, value in values.items()}

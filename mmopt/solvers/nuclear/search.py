@@ -1,0 +1,37 @@
+"""From uniform weights to a certified gap."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+from mmopt.solvers.nuclear.newton import step
+from mmopt.solvers.nuclear.problem import Problem
+from mmopt.solvers.nuclear.spectrum import Iterate, iterate, rank_of
+
+__all__ = ["search"]
+
+Array = Any
+
+FALL = 0.05  # the barrier aims at this part of the gap
+
+
+def search(
+    problem: Problem, start: tuple[Array, Array | None] | None = None
+) -> Generator[Iterate, float, None]:
+    """Iterates of falling gap, without end; the consumer sends the gap that it wants and stops.
+
+    ``start`` holds shares of cells and queries, each of sum 1.
+    """
+    xp = problem.cells.__array_namespace__()
+    cells, queries = start or (problem.cells / xp.sum(problem.cells), None)
+    if queries is None and problem.targets is not None:
+        queries = xp.full_like(problem.targets, 1.0 / problem.targets.shape[0])
+    count = cells.shape[0] + (0 if queries is None else queries.shape[0])
+    tau = 1.0 / count
+    ranks = [rank_of(part.rows) for part in problem.parts]
+    while True:
+        at = iterate(problem, ranks, cells, queries)
+        wanted = yield at
+        tau = min(tau, FALL * max(at.slope, 0.3 * (wanted or 1e-12)) / count)
+        cells, queries = step(problem, at, tau)

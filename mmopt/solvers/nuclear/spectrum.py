@@ -1,0 +1,165 @@
+"""Singular values and vectors of the weighted queries, and what follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mmopt.solvers.nuclear.problem import Part, Problem
+
+__all__ = ["Iterate", "Spectrum", "is_full", "iterate", "rank_of"]
+
+Array = Any  # of any library that follows the array API standard; None where a docstring says so
+
+# Below this ratio of singular values the Gram matrix has lost half of the digits of the small ones.
+GRAM = 1e-6
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """K = diag(√q) rows diag(√p) = U diag(s) Vᵀ of one part, zero singular values left out.
+
+    ``left`` is None where the weights of the queries are fixed and the smaller Gram matrix is that of the
+    cells.
+    """
+
+    values: Array
+    left: Array
+    right: Array
+
+
+@dataclass(frozen=True)
+class Iterate:
+    """Weights with the certificate at them.
+
+    cells, queries : shares y of each orbit, of sum 1: size times p, and target times q.
+    cost, variance : the gradient of log N by log p and log q times 2, of sum 1 each. At the optimum they
+        equal the shares where those are positive; cost / cells is the privacy cost of a cell (diag X) and
+        variance / queries the variance relative to its target, both divided by N.
+    lower, upper : bounds of the optimum, N² and the objective of the point that belongs to the weights.
+    """
+
+    cells: Array
+    queries: Array
+    spectra: tuple[Spectrum, ...]
+    norm: float
+    cost: Array
+    variance: Array
+    lower: float
+    upper: float
+
+    @property
+    def gap(self) -> float:
+        return self.upper / self.lower - 1.0
+
+    @property
+    def slope(self) -> float:
+        """How far the largest entries of the gradient are above the shares: the gap without equalising."""
+        xp = self.cost.__array_namespace__()
+        worst = float(xp.max(self.cost / self.cells))
+        if self.variance is not None:
+            worst *= float(xp.max(self.variance / self.queries))
+        return worst - 1.0
+
+
+def rank_of(rows: Array) -> int:
+    """The rank of the queries of a part, which positive weights do not change."""
+    xp = rows.__array_namespace__()
+    squares, _ = _small(rows)
+    eps = float(xp.finfo(rows.dtype).eps) * max(rows.shape)
+    top = float(squares[-1])
+    if _count(squares > top * eps) == _count(squares > top * GRAM**2):
+        return _count(squares > top * eps)
+    values = xp.linalg.svdvals(rows) if hasattr(xp.linalg, "svdvals") else xp.linalg.svd(rows)[1]
+    return _count(values > values[0] * eps)
+
+
+def _count(mask: Array) -> int:
+    xp = mask.__array_namespace__()
+    return int(xp.sum(xp.astype(mask, xp.int64)))
+
+
+def _small(k: Array) -> tuple[Array, Array]:
+    """Eigenvalues and eigenvectors of the smaller Gram matrix."""
+    xp = k.__array_namespace__()
+    found = xp.linalg.eigh(k @ k.T if k.shape[0] <= k.shape[1] else k.T @ k)
+    return found[0], found[1]
+
+
+def spectrum(part: Part, rank: int, p: Array, q: Array | None) -> Spectrum:
+    """The decomposition of one part; p (s,) and q (r,) are the weights of its columns and rows.
+
+    By the smaller Gram matrix, or where that has lost the small singular values (weights that go to zero
+    together take some with them) by the slower one of the matrix itself.
+    """
+    xp = part.rows.__array_namespace__()
+    k = part.rows * xp.sqrt(p)
+    if q is not None:
+        k = xp.sqrt(q)[:, None] * k
+    squares, vectors = _small(k)
+    squares, vectors = squares[-rank:], vectors[:, -rank:]
+    if float(squares[0]) <= float(squares[-1]) * GRAM**2:
+        left, values, right = xp.linalg.svd(k, full_matrices=False)
+        kept = min(rank, _count(values > values[0] * float(xp.finfo(k.dtype).tiny)))
+        return Spectrum(values[:kept], left[:, :kept], right[:kept, :].T)
+    values = xp.sqrt(squares)
+    if k.shape[0] <= k.shape[1]:
+        return Spectrum(values, vectors, (k.T @ vectors) / values)
+    return Spectrum(values, None if q is None else (k @ vectors) / values, vectors)
+
+
+def gathered(labels: Array, values: Array, count: int) -> Array:
+    """Sums of values by label, (count,)."""
+    xp = values.__array_namespace__()
+    return xp.astype(xp.arange(count)[:, None] == labels[None, :], values.dtype) @ values
+
+
+def iterate(problem: Problem, ranks: Sequence[int], cells: Array, queries: Array | None) -> Iterate:
+    """Everything that is asked of weights: gradient and both bounds."""
+    xp = cells.__array_namespace__()
+    p = cells / problem.cells
+    q = None if queries is None else queries / problem.targets
+    spectra, norm = [], 0.0
+    cost = xp.zeros_like(cells)
+    variance = None if queries is None else xp.zeros_like(queries)
+    for part, rank in zip(problem.parts, ranks, strict=True):
+        found = spectrum(part, rank, p[part.cells], None if q is None else q[part.queries])
+        spectra.append(found)
+        norm += part.multiplicity * float(xp.sum(found.values))
+        share = part.multiplicity * (found.right**2 @ found.values)
+        cost = cost + (share if problem.plain else gathered(part.cells, share, cost.shape[0]))
+        if variance is not None:
+            share = part.multiplicity * (found.left**2 @ found.values)
+            variance = variance + (
+                share if problem.plain else gathered(part.queries, share, variance.shape[0])
+            )
+    cost = cost / norm
+    upper = norm**2 * float(xp.max(cost / cells))
+    if variance is not None:
+        variance = variance / norm
+        upper *= float(xp.max(variance / queries))
+    else:
+        upper = min(upper, _equalised(problem, spectra, norm * cost / problem.cells))
+    return Iterate(cells, queries, tuple(spectra), norm, cost, variance, norm**2, upper)
+
+
+def is_full(problem: Problem, spectra: tuple[Spectrum, ...] | list[Spectrum]) -> bool:
+    """Whether every part has full column rank: then any scaling of the columns supports the queries."""
+    parts = zip(problem.parts, spectra, strict=True)
+    return all(found.values.shape[0] == part.rows.shape[1] for part, found in parts)
+
+
+def _equalised(problem: Problem, spectra: list[Spectrum], weights: Array) -> float:
+    """The objective of X with rows and columns scaled to unit diagonal; infinity where not all is measured.
+
+    ``weights`` is diag(X) * p, for X = diag(p)^-½ V S Vᵀ diag(p)^-½.
+    """
+    if not is_full(problem, spectra):
+        return float("inf")
+    xp = weights.__array_namespace__()
+    total = 0.0
+    for part, found in zip(problem.parts, spectra, strict=True):
+        scaled = (part.rows * xp.sqrt(weights[part.cells])) @ found.right
+        total += part.multiplicity * float(xp.sum(scaled**2 / found.values))
+    return total
