@@ -47,7 +47,8 @@ class Run:
         if isinstance(message, Started):
             self.process, self.started = message, self.ended
         elif isinstance(message, Progress):
-            self.history.append(message)
+            if message.certified:
+                self.history.append(message)
             if self.report is not None:
                 self.report(message)
         elif isinstance(message, Done | Failed):
