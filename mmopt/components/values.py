@@ -34,7 +34,7 @@ class Split:
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """The vector with ``values[o]`` at every coordinate of orbit o; ``values`` (o,), a numpy array or a ball."""
+    """The vector with ``values[o]`` at every coordinate of orbit o; an array (o,) or a ball."""
 
     space: Space
     values: Any
