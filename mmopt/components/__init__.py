@@ -5,13 +5,13 @@ dimension d_κ and stands there μ_κ times. A matrix that commutes with the gro
 matrix X_κ (d_κ, d_κ) per component (Schur's lemma), and a vector that the group leaves alone by one number
 per orbit of coordinates. N may be 10^50; nothing of size N is held.
 
-``Space(multiplicities, dims, labels=None, sizes=None, size=…, orbits=None, bases=None)``
-    ``multiplicities`` (K,) floats μ_κ, whole numbers; ``dims`` tuple of K ints d_κ; ``labels`` tuple of K int
-    arrays (d_κ,): the orbit of each basis vector; ``sizes`` (o,) floats: coordinates in each orbit. ``labels``
-    and ``sizes`` are None for an abstract space, such as the rows of a root. ``size``: N, a Python int.
-    ``space.orbit_of()`` (N,) ints and ``space.basis(κ)`` scipy sparse (N, d_κ μ_κ), orthonormal columns, column
-    a μ_κ + c for copy c of basis vector a, are computed when called, and only where ``orbits``, ``bases`` (the
-    functions that do it) are given.
+``Space(multiplicities, dims, labels=None, sizes=None, total=None, orbits=None, bases=None)``
+    ``multiplicities`` (K,) floats μ_κ, whole numbers; ``dims`` tuple of K ints d_κ; ``labels`` tuple of K
+    int arrays (d_κ,): the orbit of each basis vector; ``sizes`` (o,) floats: coordinates in each orbit.
+    ``labels`` and ``sizes`` are None for an abstract space, such as the rows of a root. ``space.size``: N, a
+    Python int. ``space.orbit_of()`` (N,) ints and ``space.basis(κ)`` scipy sparse (N, d_κ μ_κ), orthonormal
+    columns, column a μ_κ + c for copy c of basis vector a, are computed when called, by the functions
+    ``orbits`` and ``bases``.
 ``Split(rows: Space, columns: Space, parts)``
     ``parts`` tuple of K matrices (rows.dims[κ], columns.dims[κ]): the matrix Σ_κ S_κ (part_κ ⊗ I_μ) T_κᵀ with
     S_κ, T_κ the bases of both spaces.

@@ -124,15 +124,15 @@ def off(constraint: Constraint, env: Env) -> tuple[float, float, tuple[int, ...]
     comparisons of matrices entry by entry.
     """
     relation = constraint.relation
-    sides = (relation.left, relation.right)
+    sides = [relation.left, relation.right]
     if constraint.family is not None:
         whole = [vectorised(side, constraint.family.index) for side in sides]
-        if any(side is None for side in whole):
+        sides = [side for side in whole if side is not None]
+        if len(sides) < len(whole):
             raise ProgramError(
                 f"the family '{constraint.name}' has no form by components",
                 hint="solve the program without the symmetry",
             )
-        sides = (whole[0], whole[1])
     left, right = (plainly(side, env) for side in sides)
     if relation.op in ("<<", ">>"):
         return _off_order(left, right) if relation.op == ">>" else _off_order(right, left)
@@ -150,19 +150,15 @@ def off(constraint: Constraint, env: Env) -> tuple[float, float, tuple[int, ...]
 
 
 def _off_order(large: Any, small: Any) -> tuple[float, float, tuple[int, ...]]:
-    """``large >> small`` for two split matrices, or one and a number that stands for all its entries' zero."""
+    """``large >> small`` of two matrices that split, or of one and the number 0."""
     split = large if isinstance(large, Split) else small
     if not isinstance(split, Split) or not all(isinstance(v, Split) or v == 0 for v in (large, small)):
         raise ProgramError("'>>' by components compares two matrices that split, or one with 0")
     gap = large if not isinstance(small, Split) else structured.apply(PLAIN, "neg", (small,), {})
     if isinstance(large, Split) and isinstance(small, Split):
         gap = structured.apply(PLAIN, "sub", (large, small), {})
-    sizes = [
-        float(np.abs(part).max(initial=0.0))
-        for v in (large, small)
-        if isinstance(v, Split)
-        for part in v.parts
-    ]
+    parts = [part for v in (large, small) if isinstance(v, Split) for part in v.parts]
+    sizes = [float(np.abs(part).max(initial=0.0)) for part in parts]
     if not np.isfinite(sizes).all():
         return float("inf"), 1.0, ()
     return -least_eigenvalue(gap), max(1e-300, *sizes), ()
@@ -174,6 +170,6 @@ def least_eigenvalue(split: Split) -> float:
 
 
 def floored(split: Split) -> Split:
-    """The symmetric part with every eigenvalue at least ``numeric.FLOOR`` times the largest of all components."""
+    """The symmetric part with every eigenvalue at least ``numeric.FLOOR`` times the largest of all."""
     largest = max(0.0, *(float(numeric.eigh(part)[0][-1]) for part in split.parts))
     return Split(split.rows, split.columns, tuple(numeric.psd_floor(part, largest) for part in split.parts))

@@ -88,7 +88,7 @@ def _ball_solved(left: Any, matrix: Ball, right: Any) -> Ball:
 
 def _ball_grouped(vector: Ball, labels: Ints, count: int) -> Ball:
     def sums(entries: Array) -> Array:
-        return np.bincount(labels, entries, minlength=count)
+        return np.asarray(np.bincount(labels, entries, minlength=count), dtype=float)
 
     terms = int(np.bincount(labels, minlength=1).max())
     finite = np.where(np.isfinite(vector.mid), vector.mid, 0.0)

@@ -122,7 +122,7 @@ def polar(matrix: Array) -> Array:
 
 
 def psd_floor(matrix: Array, largest: float | None = None) -> Array:
-    """The symmetric part with every eigenvalue at least ``FLOOR`` times the largest (its own, if not given)."""
+    """The symmetric part with every eigenvalue at least ``FLOOR`` times ``largest`` (None: its own)."""
     values, vectors = eigh(matrix)
     floor = FLOOR * max(float(values[-1]) if largest is None else largest, 0.0)
     symmetric = (matrix + matrix.T) / 2

@@ -31,7 +31,7 @@ class Structured:
     """How an atom treats split matrices and level vectors.
 
     kind : "by component", "weighted sum", "diag", "entrywise on levels" or "over levels".
-    form : takes the number system, the atom's name and its arguments; returns None where it has no form for them.
+    form : takes the number system, the atom's name and its arguments; None where it has no form for them.
     """
 
     kind: str
