@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.errors import OptionError, WorkloadError, suggest
+from mmopt.errors import OptionError, suggest
 from mmopt.language import Checked, check, evaluate, violation
 from mmopt.language.numeric import Array
 from mmopt.language.program import Program
 from mmopt.language.tree import Assignment, Declaration
 from mmopt.queries import Workload
+from mmopt.queries.check import no_targets, undetermined
 
 __all__ = ["Instance", "bind", "with_lets"]
 
@@ -43,10 +44,7 @@ class Instance:
 def _targets(workload: Workload) -> Array:
     found = workload.targets[np.isfinite(workload.targets)]
     if not len(found):
-        raise WorkloadError(
-            "the program asks for accuracy targets and no query of the workload has one",
-            hint="write max_variance beside the queries, or pass targets= to Workload.from_matrix",
-        )
+        raise no_targets()
     return found
 
 
@@ -54,11 +52,7 @@ def _representation(workload: Workload) -> Array:
     _targets(workload)
     rows = workload.representation[np.isfinite(workload.targets)]
     if len(rows) < workload.m and np.linalg.matrix_rank(rows) < workload.rank:
-        raise WorkloadError(
-            "some queries have no target and cannot be derived from those that have one, so their "
-            f"variance would have no limit ({workload.m - len(rows)} of {workload.m} queries have none)",
-            hint="give them a target (max_variance), or leave them out",
-        )
+        raise undetermined(workload.m - len(rows), workload.m)
     return rows
 
 

@@ -8,19 +8,16 @@ from typing import Any
 import numpy as np
 
 from mmopt.errors import ProgramError
-from mmopt.language import balls, numeric
+from mmopt.language import balls, by_component, numeric
 from mmopt.language.atoms import ATOMS
 from mmopt.language.balls import Ball
+from mmopt.language.families import ENTRYWISE
 from mmopt.language.rank import is_rank, rank_residual
 from mmopt.language.tree import Apply, Block, Constraint, Expr, Index, Name, Number, chain
 
 __all__ = ["ENTRYWISE", "Env", "evaluate", "evaluate_ball", "excess", "is_row", "violation", "worst"]
 
 Env = Mapping[str, Any]
-
-
-# Entry by entry: the result lies as its arguments do.
-ENTRYWISE = frozenset({"add", "sub", "neg", "mul", "div", "pow", "abs", "sqrt", "exp", "log"})
 
 
 def is_row(expr: Expr, env: Env) -> bool:
@@ -54,11 +51,12 @@ def evaluate(expr: Expr, env: Env) -> Any:
     """The value of an expression as a float or an array.
 
     ``env`` holds arrays for names and whole numbers for dimensions. A product around one ``inv`` is
-    solved, never inverted, so that the closed convex extension holds (see ``numeric.solve``).
+    solved, never inverted, so that the closed convex extension holds (see ``numeric.solve``). With values
+    that split into components (``mmopt.components``) in ``env`` see ``by_component``.
     """
     # 1 / 0 is infinite and 0 / 0 no number, without a warning: both are seen in the result.
     with np.errstate(all="ignore"):
-        return _value(expr, env)
+        return by_component.plainly(expr, env) if by_component.splits(env) else _value(expr, env)
 
 
 def _value(expr: Expr, env: Env) -> Any:
@@ -110,7 +108,7 @@ def evaluate_ball(expr: Expr, env: Env) -> Ball:
     bound, so it belongs into ``let``, which is evaluated once).
     """
     with np.errstate(all="ignore"):
-        return _ball(expr, env)
+        return by_component.with_bound(expr, env) if by_component.splits(env) else _ball(expr, env)
 
 
 def _ball(expr: Expr, env: Env) -> Ball:
@@ -183,7 +181,7 @@ def excess(constraint: Constraint, env: Env) -> float:
 
 def _each(constraint: Constraint, env: Env) -> Iterator[tuple[tuple[int, ...], Env]]:
     """The environment of each relation of a family, with its index; one without an index otherwise."""
-    if constraint.family is None:
+    if constraint.family is None or by_component.splits(env):
         yield (), env
         return
     for index in range(constraint.family.dim.value(env)):
@@ -192,6 +190,8 @@ def _each(constraint: Constraint, env: Env) -> Iterator[tuple[tuple[int, ...], E
 
 def _off(constraint: Constraint, env: Env) -> tuple[float, float, tuple[int, ...]]:
     """The largest violation (negative: to spare), the size of the sides, and where."""
+    if by_component.splits(env):
+        return by_component.off(constraint, env)
     relation = constraint.relation
     if is_rank(constraint):
         assert isinstance(relation.left, Apply)

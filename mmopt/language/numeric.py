@@ -121,10 +121,10 @@ def polar(matrix: Array) -> Array:
     return np.asarray(u @ vt)
 
 
-def psd_floor(matrix: Array) -> Array:
-    """The symmetric part with every eigenvalue at least ``FLOOR`` times the largest."""
+def psd_floor(matrix: Array, largest: float | None = None) -> Array:
+    """The symmetric part with every eigenvalue at least ``FLOOR`` times ``largest`` (None: its own)."""
     values, vectors = eigh(matrix)
-    floor = FLOOR * max(float(values[-1]), 0.0)
+    floor = FLOOR * max(float(values[-1]) if largest is None else largest, 0.0)
     symmetric = (matrix + matrix.T) / 2
     low = values < floor
     if not low.any():

@@ -11,7 +11,16 @@ import numpy.typing as npt
 from mmopt.errors import WorkloadError
 from mmopt.queries.arrays import Array, frozen
 
-__all__ = ["LARGEST", "SMALLEST", "check_sizes", "per_query", "positive", "query_matrix"]
+__all__ = [
+    "LARGEST",
+    "SMALLEST",
+    "check_sizes",
+    "no_targets",
+    "per_query",
+    "positive",
+    "query_matrix",
+    "undetermined",
+]
 
 SMALLEST, LARGEST = 1e-100, 1e100
 """Range of the numbers taken: their squares and products stay far from overflow and underflow."""
@@ -106,3 +115,20 @@ def per_query(values: npt.ArrayLike | None, m: int, what: str, default: float) -
         i = int(np.argmin(fine))
         positive(float(numbers[i]), f"the {what} of query {i}", infinite)
     return frozen(numbers)
+
+
+def no_targets() -> WorkloadError:
+    """For a program that asks for accuracy targets."""
+    return WorkloadError(
+        "the program asks for accuracy targets and no query of the workload has one",
+        hint="write max_variance beside the queries, or pass targets= to Workload.from_matrix",
+    )
+
+
+def undetermined(without: int, m: int) -> WorkloadError:
+    """For queries without a target that those with one do not determine: ``without`` of m have none."""
+    return WorkloadError(
+        "some queries have no target and cannot be derived from those that have one, so their "
+        f"variance would have no limit ({without} of {m} queries have none)",
+        hint="give them a target (max_variance), or leave them out",
+    )

@@ -1,0 +1,175 @@
+"""Evaluate expressions and relations on values that split into components (see ``structured``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from mmopt.components import Level, Split
+from mmopt.errors import ProgramError
+from mmopt.language import numeric, structured
+from mmopt.language.families import vectorised
+from mmopt.language.number_systems import BALLS, PLAIN, Numbers
+from mmopt.language.structured import is_structured
+from mmopt.language.tree import Apply, Block, Constraint, Expr, Index, Name, Number, chain
+
+__all__ = ["floored", "least_eigenvalue", "off", "plainly", "splits", "with_bound"]
+
+Env = Mapping[str, Any]
+
+
+def splits(env: Env) -> bool:
+    """Whether a name stands for a value that splits into components."""
+    return any(isinstance(value, Split | Level) for value in env.values())
+
+
+def plainly(expr: Expr, env: Env) -> Any:
+    """The value: a Split, a Level, or what it would be densely.
+
+    Raises
+    ------
+    ProgramError : an atom or an index that has no form by components.
+    """
+    return _value(expr, env, PLAIN)
+
+
+def with_bound(expr: Expr, env: Env) -> Any:
+    """The same with error bounds: a ball, or a Split or Level of balls.
+
+    Names count as exact, but for those whose parts or values are balls already.
+    """
+    return _value(expr, env, BALLS)
+
+
+def _value(expr: Expr, env: Env, numbers: Numbers) -> Any:
+    match expr:
+        case Number(value=value):
+            return numbers.exact(value)
+        case Name(id=name):
+            return _named(env[name], numbers)
+        case Index(span=span) | Block(span=span):
+            what = "an index" if isinstance(expr, Index) else "a block matrix"
+            raise ProgramError(
+                f"{what} has no form by components (line {span.line})",
+                hint="solve the program without the symmetry",
+            )
+        case Apply(atom="matmul"):
+            factors = chain(expr)
+            at = [i for i, f in enumerate(factors) if isinstance(f, Apply) and f.atom == "inv"]
+            if len(at) == 1:
+                return _solved(factors, at[0], env, numbers)
+        case Apply(atom="eye" | "ones" as atom):
+            raise ProgramError(
+                f"'{atom}' has no form by components: its size alone does not say how it splits",
+                hint="solve the program without the symmetry",
+            )
+        case _:
+            pass
+    args = tuple(_value(a, env, numbers) for a in expr.args)
+    return _applied(numbers, expr.atom, args, dict(expr.options))
+
+
+def _applied(numbers: Numbers, atom: str, args: tuple[Any, ...], options: Mapping[str, int]) -> Any:
+    if any(is_structured(a) for a in args):
+        return structured.apply(numbers, atom, args, options)
+    return numbers.call(atom, *args, **options)
+
+
+def _named(value: Any, numbers: Numbers) -> Any:
+    if isinstance(value, Split):
+        return Split(value.rows, value.columns, tuple(numbers.exact(part) for part in value.parts))
+    if isinstance(value, Level):
+        return Level(value.space, numbers.exact(value.values))
+    return numbers.exact(value)
+
+
+def _solved(factors: list[Expr], at: int, env: Env, numbers: Numbers) -> Any:
+    """A product around one ``inv``: solved by component, never inverted, as densely."""
+    inverse = factors[at]
+    assert isinstance(inverse, Apply)
+    matrix = _value(inverse.args[0], env, numbers)
+    left = _product(factors[:at], env, numbers)
+    right = _product(factors[at + 1 :], env, numbers)
+    known = [v for v in (left, matrix, right) if v is not None]
+    if not any(is_structured(v) for v in known):
+        return numbers.solved(left, matrix, right)
+    if not all(isinstance(v, Split) for v in known):
+        middle = structured.apply(numbers, "inv", (matrix,), {})
+        for one, first in ((left, True), (right, False)):
+            if one is not None:
+                middle = structured.apply(numbers, "matmul", (one, middle) if first else (middle, one), {})
+        return middle
+    count = len(matrix.parts)
+    lefts = left.parts if left is not None else (None,) * count
+    rights = right.parts if right is not None else (None,) * count
+    parts = tuple(numbers.solved(*own) for own in zip(lefts, matrix.parts, rights, strict=True))
+    rows = left.rows if left is not None else matrix.columns
+    return Split(rows, right.columns if right is not None else matrix.rows, parts)
+
+
+def _product(factors: list[Expr], env: Env, numbers: Numbers) -> Any:
+    value = None
+    for f in factors:
+        own = _value(f, env, numbers)
+        value = own if value is None else _applied(numbers, "matmul", (value, own), {})
+    return value
+
+
+def off(constraint: Constraint, env: Env) -> tuple[float, float, tuple[int, ...]]:
+    """The largest violation (negative: to spare), the size of the sides, and the orbit where it is.
+
+    A family is read as one vector constraint; one that has no such form is refused (ProgramError), as are
+    comparisons of matrices entry by entry.
+    """
+    relation = constraint.relation
+    sides = [relation.left, relation.right]
+    if constraint.family is not None:
+        whole = [vectorised(side, constraint.family.index) for side in sides]
+        sides = [side for side in whole if side is not None]
+        if len(sides) < len(whole):
+            raise ProgramError(
+                f"the family '{constraint.name}' has no form by components",
+                hint="solve the program without the symmetry",
+            )
+    left, right = (plainly(side, env) for side in sides)
+    if relation.op in ("<<", ">>"):
+        return _off_order(left, right) if relation.op == ">>" else _off_order(right, left)
+    if isinstance(left, Split) or isinstance(right, Split):
+        raise ProgramError(f"'{relation.op}' between matrices has no form by components", hint="use << or >>")
+    if relation.op == ">=":
+        left, right = right, left
+    small, large = (np.asarray(s.values if isinstance(s, Level) else s, dtype=float) for s in (left, right))
+    if not (np.isfinite(small).all() and np.isfinite(large).all()):
+        return float("inf"), 1.0, ()
+    scale = max(float(np.abs(small).max(initial=0.0)), float(np.abs(large).max(initial=0.0)), 1e-300)
+    over = np.abs(small - large) if relation.op == "==" else small - large
+    at = np.unravel_index(int(np.argmax(over)), over.shape)
+    return float(over[at]), scale, tuple(int(i) for i in at)
+
+
+def _off_order(large: Any, small: Any) -> tuple[float, float, tuple[int, ...]]:
+    """``large >> small`` of two matrices that split, or of one and the number 0."""
+    split = large if isinstance(large, Split) else small
+    if not isinstance(split, Split) or not all(isinstance(v, Split) or v == 0 for v in (large, small)):
+        raise ProgramError("'>>' by components compares two matrices that split, or one with 0")
+    gap = large if not isinstance(small, Split) else structured.apply(PLAIN, "neg", (small,), {})
+    if isinstance(large, Split) and isinstance(small, Split):
+        gap = structured.apply(PLAIN, "sub", (large, small), {})
+    parts = [part for v in (large, small) if isinstance(v, Split) for part in v.parts]
+    sizes = [float(np.abs(part).max(initial=0.0)) for part in parts]
+    if not np.isfinite(sizes).all():
+        return float("inf"), 1.0, ()
+    return -least_eigenvalue(gap), max(1e-300, *sizes), ()
+
+
+def least_eigenvalue(split: Split) -> float:
+    """The least eigenvalue of the symmetric part, on the kept components."""
+    return min(float(numeric.eigh(part)[0][0]) for part in split.parts)
+
+
+def floored(split: Split) -> Split:
+    """The symmetric part with every eigenvalue at least ``numeric.FLOOR`` times the largest of all."""
+    largest = max(0.0, *(float(numeric.eigh(part)[0][-1]) for part in split.parts))
+    return Split(split.rows, split.columns, tuple(numeric.psd_floor(part, largest) for part in split.parts))

@@ -1,0 +1,110 @@
+"""The two ways to compute with numbers: plainly, or with a proved error bound.
+
+What is written once for both (the structured forms of the atoms) takes one of these rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mmopt.errors import ProgramError
+from mmopt.language import balls, numeric
+from mmopt.language.atoms import ATOMS
+from mmopt.language.balls import GROW, Ball, gamma
+from mmopt.language.numeric import Array
+
+__all__ = ["BALLS", "PLAIN", "Numbers"]
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """How arrays are read, what an atom does to them, and what numpy does by indexing.
+
+    exact : an array, or a float, as it is given.
+    count : whole numbers that are held as floats, (k,).
+    call : an atom by its name, with its arguments and options.
+    solved : ``left @ inv(matrix) @ right``, where left or right may be None.
+    take : entries of a vector by their numbers.
+    join : a vector of numbers.
+    grouped : the sums of a vector's entries by their labels 0 … count - 1.
+    """
+
+    exact: Callable[[Any], Any]
+    count: Callable[[Array], Any]
+    call: Callable[..., Any]
+    solved: Callable[[Any, Any, Any], Any]
+    take: Callable[[Any, Ints], Any]
+    join: Callable[[Sequence[Any]], Any]
+    grouped: Callable[[Any, Ints, int], Any]
+
+
+def _called(atom: str, *args: Any, **options: Any) -> Any:
+    return ATOMS[atom].numpy(*args, **options)
+
+
+def _solved(left: Any, matrix: Array, right: Any) -> Any:
+    if right is None:
+        return numeric.inv(matrix) if left is None else numeric.solve(matrix.T, left.T).T
+    found = numeric.solve(matrix, right)
+    if left is None:
+        return found
+    return left @ found if np.isfinite(found).all() else np.full((len(left), found.shape[1]), np.inf)
+
+
+PLAIN = Numbers(
+    exact=lambda value: value,
+    count=lambda counts: counts,
+    call=_called,
+    solved=_solved,
+    take=lambda vector, index: vector[index],
+    join=lambda numbers: np.concatenate([np.atleast_1d(np.asarray(n, dtype=float)) for n in numbers]),
+    grouped=lambda vector, labels, count: np.bincount(labels, vector, minlength=count),
+)
+
+
+def _ball_count(counts: Array) -> Ball:
+    # Beyond 2^53 (cells of a large domain) a count was rounded when it became a float.
+    return Ball(counts, np.where(counts < 2.0**53, 0.0, balls.U * counts))
+
+
+def _ball_called(atom: str, *args: Any, **options: Any) -> Any:
+    row = ATOMS[atom]
+    if row.ball is None:
+        raise ProgramError(f"'{atom}' has no error bound", hint="move it into 'let'")
+    return row.ball(*args, **options)
+
+
+def _ball_solved(left: Any, matrix: Ball, right: Any) -> Ball:
+    same = balls.exact(np.eye(len(matrix.mid)))
+    return balls.sandwich(same if left is None else left, matrix, same if right is None else right)
+
+
+def _ball_grouped(vector: Ball, labels: Ints, count: int) -> Ball:
+    def sums(entries: Array) -> Array:
+        return np.asarray(np.bincount(labels, entries, minlength=count), dtype=float)
+
+    terms = int(np.bincount(labels, minlength=1).max())
+    finite = np.where(np.isfinite(vector.mid), vector.mid, 0.0)
+    slip = gamma(terms) * sums(np.abs(finite)) * GROW
+    return balls.rounded(sums(vector.mid), sums(vector.rad) + slip)
+
+
+BALLS = Numbers(
+    exact=lambda value: value if isinstance(value, Ball) else balls.exact(value),
+    count=_ball_count,
+    call=_ball_called,
+    solved=_ball_solved,
+    take=lambda vector, index: Ball(vector.mid[index], vector.rad[index]),
+    join=lambda numbers: Ball(
+        np.concatenate([np.atleast_1d(n.mid) for n in numbers]),
+        np.concatenate([np.atleast_1d(n.rad) for n in numbers]),
+    ),
+    grouped=_ball_grouped,
+)

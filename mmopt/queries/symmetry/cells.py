@@ -1,0 +1,66 @@
+"""Total error: the Gram matrix of a workload by components, as roots.
+
+On the component of one part per attribute, the Gram matrix of Σⱼ wⱼ ⊗ᵢ Gᵢ⁽ʲ⁾ is Σⱼ wⱼ ⊗ᵢ (that of Gᵢ⁽ʲ⁾ on
+the part). Only components on which some product is not zero are ever listed. Each comes as a root that is put
+together from the factors' roots by QR, so that small singular values keep their digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import scipy.linalg
+
+from mmopt.components import Split
+from mmopt.queries.arrays import Array, stacked_root
+from mmopt.queries.symmetry.blocks import independent
+from mmopt.queries.symmetry.joint import Chosen, Joint, Key, choices, kron_rows
+from mmopt.queries.symmetry.pieces import Piece, Term
+
+__all__ = ["component_roots", "revealed", "root_of"]
+
+EPS = float(np.finfo(np.float64).eps)
+
+
+def component_roots(joint: Joint, terms: Sequence[Term]) -> dict[Key, Array]:
+    """Per component with a weighted Gram matrix other than zero, rows (·, d) whose Gram matrix is that."""
+    stacks: dict[Key, list[Array]] = {}
+    for term in terms:
+        local = [_roots(piece, joint, i) for i, piece in enumerate(term.pieces)]
+        for key in choices([sorted(own) for own in local]):
+            rows = kron_rows([own[k] for own, k in zip(local, key, strict=True)])
+            stacks.setdefault(key, []).append(np.sqrt(term.weight) * rows)
+    return {key: stacked_root(stacks[key], joint.dim(key)) for key in sorted(stacks)}
+
+
+def _roots(piece: Piece, joint: Joint, at: int) -> dict[int, Array]:
+    """The piece's root on each part of its attribute on which it is not zero."""
+    attribute = joint.attributes[at]
+    if piece.kind == "identity":  # without the n × n identity matrix
+        return {k: np.eye(part.dim) for k, part in enumerate(attribute.parts)}
+    if piece.kind == "total":
+        return {0: np.sqrt(attribute.sizes.astype(np.float64))[None, :]}
+    root = piece.root()
+    sums = attribute.sums(root)
+    found = {k: attribute.root(part, root, sums) for k, part in enumerate(attribute.parts)}
+    return {k: rows for k, rows in found.items() if len(rows)}
+
+
+def root_of(joint: Joint, roots: dict[Key, Array]) -> tuple[Split, list[Chosen]]:
+    """The root as a matrix on the cells; components split further into independent blocks (the second)."""
+    chosen: list[Chosen] = []
+    parts: list[Array] = []
+    for key, rows in roots.items():
+        for kept in independent(rows):
+            chosen.append(Chosen(key, kept))
+            parts.append(revealed(rows[:, kept]))
+    cells = joint.space(chosen)
+    return Split(cells.abstract(tuple(len(part) for part in parts)), cells, tuple(parts)), chosen
+
+
+def revealed(rows: Array) -> Array:
+    """Orthogonal rows with the same Gram matrix; singular values below 8 max(r, d) ε times the largest go."""
+    _, values, right = scipy.linalg.svd(rows, full_matrices=False)
+    kept = values > 8 * max(rows.shape) * EPS * values[0]
+    return np.asarray(values[kept, None] * right[kept])

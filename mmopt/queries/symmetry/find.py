@@ -1,0 +1,120 @@
+"""Find the symmetries of a workload, and put its matrices together by components."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from mmopt.components import Level, Space, Split
+from mmopt.queries.arrays import Array
+from mmopt.queries.classes import refine
+from mmopt.queries.symmetry.attribute import Attribute
+from mmopt.queries.symmetry.cells import component_roots, root_of
+from mmopt.queries.symmetry.joint import Chosen, Joint
+from mmopt.queries.symmetry.pieces import Term, terms_of
+from mmopt.queries.symmetry.swaps import interchangeable, reverses, swappable_rows
+from mmopt.queries.symmetry.targets import asked_of
+from mmopt.queries.workload import Workload
+
+__all__ = ["Found", "symmetry"]
+
+# Above this many cells the blocks of a workload without symmetry are not looked for.
+BLOCKS = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A workload by components.
+
+    kinds : what was found: "value symmetry", "reflection", "independent blocks".
+    cells : the space of the cells; components on which the workload is zero are left out.
+    sources : what a program's givens take (``workload.root``, …), as Split and Level.
+    """
+
+    kinds: tuple[str, ...]
+    cells: Space
+    sources: Mapping[str, Split | Level]
+
+    def __str__(self) -> str:
+        orbits = 0 if self.cells.sizes is None else len(self.cells.sizes)
+        kinds = " and ".join(self.kinds)
+        n = self.cells.size
+        count = f"{n}" if n < 10**15 else f"{n:.1e}"
+        several = "s" if self.cells.count != 1 else ""
+        return (
+            f"{kinds}: {count} cells -> {orbits} orbits, "
+            f"{self.cells.count} component{several} of size up to {self.cells.largest}"
+        )
+
+
+def symmetry(workload: Workload, with_targets: bool) -> Found | None:
+    """The symmetries of a workload that swap values of an attribute, or reverse their order; None if none.
+
+    With a convex program whose solution set they leave alone, some optimal point splits in the same way
+    (the average of its images). Nothing of the number of cells is held.
+
+    Parameters
+    ----------
+    with_targets : False: what leaves the Gram matrix alone, for total error; ``sources`` has
+        ``workload.root`` and ``workload.gram``, weighted. True: what leaves the queries and their targets
+        alone; ``workload.representation`` (queries with a finite target), ``workload.basis`` and
+        ``workload.targets``, unweighted.
+
+    Raises
+    ------
+    WorkloadError : with targets, when no query has one, or some query cannot be derived from those that have.
+    TooLargeError : a component, or their list, that does not fit in memory.
+    """
+    sizes, terms = terms_of(workload, with_targets)
+    joint = Joint(tuple(_attribute(i, size, terms, with_targets) for i, size in enumerate(sizes)))
+    if joint.is_trivial and math.prod(sizes) > BLOCKS:
+        return None
+    sources: dict[str, Split | Level]
+    chosen: Sequence[Chosen]
+    if with_targets:
+        found = asked_of(joint, terms, workload.m, lambda: _asked(workload))
+        cells, chosen = found.basis.columns, found.chosen
+        sources = {
+            "workload.representation": found.representation,
+            "workload.basis": found.basis,
+            "workload.targets": found.targets,
+        }
+    else:
+        root, chosen = root_of(joint, component_roots(joint, terms))
+        cells = root.columns
+        gram = Split(cells, cells, tuple(part.T @ part for part in root.parts))
+        sources = {"workload.root": root, "workload.gram": gram}
+    kinds = _kinds(joint, chosen)
+    return Found(kinds, cells, MappingProxyType(sources)) if kinds else None
+
+
+def _asked(workload: Workload) -> Array:
+    return np.asarray(workload.queries[np.isfinite(workload.targets)])
+
+
+def _attribute(at: int, size: int, terms: Sequence[Term], with_targets: bool) -> Attribute:
+    """The classes and the reversal that all products allow."""
+    pieces = [(term.pieces[at], term.has_target and with_targets) for term in terms]
+    classes = np.zeros(size, dtype=np.int64)
+    for piece, has_target in pieces:
+        own = interchangeable(piece)
+        if has_target:
+            for rows in piece.rows():
+                own = swappable_rows(rows, size, refine([own]))
+        classes = refine([classes, own])
+    return Attribute.of(classes, all(reverses(piece, has_target) for piece, has_target in pieces))
+
+
+def _kinds(joint: Joint, chosen: Sequence[Chosen]) -> tuple[str, ...]:
+    found = []
+    if any(len(a.mirror) < len(a.classes) for a in joint.attributes):
+        found.append("value symmetry")
+    if any(a.is_mirrored for a in joint.attributes):
+        found.append("reflection")
+    if len({own.key for own in chosen}) < len(chosen):
+        found.append("independent blocks")
+    return tuple(found)

@@ -1,0 +1,131 @@
+"""The queries on one attribute, as symmetry looks at them: a factor of a product, or a whole matrix."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from mmopt.queries.arrays import Array, Ints, stacked_root
+from mmopt.queries.composed import Union
+from mmopt.queries.factor_base import Factor
+from mmopt.queries.workload import Workload
+
+__all__ = ["Piece", "Rows", "Term", "terms_of"]
+
+# Kinds whose symmetry is known without looking at numbers.
+SYMMETRIC = ("identity", "total")
+CLOSED = (*SYMMETRIC, "prefix", "all_range")
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Some of the queries of a piece: those of a structured factor, or a matrix (``factor`` None) of rows.
+
+    ``targets`` (rows,) only tell queries apart; they are 1 where a product has one target for all.
+    ``places`` (rows,): their numbers among the queries of the piece.
+    """
+
+    factor: Factor | None
+    matrix: Array
+    targets: Array
+    places: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Queries on one attribute: a root and the Gram matrix of all, and the queries by groups of rows."""
+
+    size: int
+    kind: str
+    root: Callable[[], Array]
+    gram: Callable[[], Array]
+    rows: Callable[[], tuple[Rows, ...]]
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """A product of pieces, one per attribute, that counts ``weight`` times; its queries share ``target``.
+
+    The target is None where the rows of the one piece have a target each.
+    """
+
+    pieces: tuple[Piece, ...]
+    weight: float
+    target: float | None
+
+    @property
+    def has_target(self) -> bool:
+        return self.target is None or math.isfinite(self.target)
+
+
+def terms_of(workload: Workload, with_targets: bool) -> tuple[tuple[int, ...], tuple[Term, ...]]:
+    """The sizes of the attributes, and the products.
+
+    A workload with a matrix is one attribute and one term, or two with targets: queries that have one, and
+    the others.
+    """
+    products = workload.products
+    if products is None:
+        return (workload.n,), _split(workload) if with_targets else (_whole(workload),)
+    sizes = tuple(attribute.size for attribute in workload.domain.attributes)
+    terms = tuple(Term(tuple(_piece(f) for f in p.factors), p.weight, p.target) for p in products)
+    return sizes, terms
+
+
+def _whole(workload: Workload) -> Term:
+    piece = Piece(workload.n, "matrix", lambda: workload.root, lambda: workload.gram, lambda: ())
+    return Term((piece,), 1.0, None)
+
+
+def _split(workload: Workload) -> tuple[Term, ...]:
+    known = np.isfinite(workload.targets)
+    parts = (_rows_of(workload.queries[own], workload.targets[own]) for own in (known, ~known) if own.any())
+    return tuple(parts)
+
+
+def _rows_of(matrix: Array, targets: Array) -> Term:
+    """Unweighted rows with a target each; or with none."""
+    n = matrix.shape[1]
+    rows = Rows(None, matrix, targets, np.arange(len(matrix)))
+    piece = Piece(n, "matrix", lambda: stacked_root([matrix], n), lambda: matrix.T @ matrix, lambda: (rows,))
+    return Term((piece,), 1.0, None if np.isfinite(targets).all() else math.inf)
+
+
+def _piece(factor: Factor) -> Piece:
+    return Piece(factor.size, factor.kind, factor.root, factor.gram, lambda: _groups(factor))
+
+
+def _groups(factor: Factor) -> tuple[Rows, ...]:
+    """The structured parts by themselves, all other rows as one matrix."""
+    if factor.kind in CLOSED:
+        return (_closed(factor, 0),)
+    found: list[Rows] = []
+    loose: list[Array] = []
+    places: list[Ints] = []
+    for part, start in _flat(factor, 0):
+        if part.kind in ("prefix", "all_range"):
+            found.append(_closed(part, start))
+        else:
+            loose.append(part.matrix())
+            places.append(start + np.arange(part.rows))
+    if loose:
+        matrix = np.vstack(loose)
+        found.append(Rows(None, matrix, np.ones(len(matrix)), np.concatenate(places)))
+    return tuple(found)
+
+
+def _closed(factor: Factor, start: int) -> Rows:
+    return Rows(factor, np.zeros((0, factor.size)), np.ones(factor.rows), start + np.arange(factor.rows))
+
+
+def _flat(factor: Factor, start: int) -> Iterator[tuple[Factor, int]]:
+    """The parts of a union, and of unions in it, with the number of their first query."""
+    if not isinstance(factor, Union):
+        yield factor, start
+        return
+    for part in factor.parts:
+        yield from _flat(part, start)
+        start += part.rows

@@ -1,0 +1,125 @@
+"""Which values of an attribute may be swapped without changing what is asked, and whether it may be reversed.
+
+Two values are interchangeable when swapping them leaves the Gram matrix as it is, or, with targets, maps the
+(query, target) pairs to themselves up to the order and signs of the queries. Both are equivalence relations:
+(u w) = (u v)(v w)(u v). Numbers that are not whole are compared to ``CLOSE``: the rounding of the sums that a
+Gram matrix is made of, no more than what its root is off by as well.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from mmopt.queries.arrays import Array, Ints
+from mmopt.queries.symmetry.pieces import SYMMETRIC, Piece, Rows
+
+__all__ = ["interchangeable", "keys", "reverses", "swappable_rows"]
+
+CLOSE = 64 * float(np.finfo(np.float64).eps)
+PROBES = 8
+
+
+def interchangeable(piece: Piece) -> Ints:
+    """(size,) classes of values that can be swapped in the Gram matrix."""
+    if piece.kind in SYMMETRIC or piece.size == 1:
+        return np.zeros(piece.size, dtype=np.int64)
+    if piece.kind == "prefix" or (piece.kind == "all_range" and piece.size > 2):
+        return np.arange(piece.size)
+    return _gram_classes(piece.gram())
+
+
+def _gram_classes(gram: Array) -> Ints:
+    n = len(gram)
+    scale = float(np.abs(gram).max(initial=0.0)) or 1.0
+    close = 0.0 if (gram == np.rint(gram)).all() else CLOSE * scale
+    # Values of one class agree at every other value: at the probes, if they are none themselves.
+    probes = np.unique(np.linspace(0, n - 1, min(PROBES, n)).astype(np.int64))
+    seen = np.rint(np.column_stack([np.diag(gram), gram[:, probes]]) / (1e-7 * scale)).astype(np.int64)
+    buckets: dict[bytes, list[list[int]]] = {}
+    of_probes: list[list[int]] = []
+    members: list[list[int]] = []
+    for v in range(n):
+        bucket = of_probes if v in probes else buckets.setdefault(seen[v].tobytes(), [])
+        near = members if v in probes else [*bucket, *of_probes]
+        own = next((m for m in near if _swaps(gram, m[0], v, close)), None)
+        if own is not None:
+            own.append(v)
+        else:
+            members.append([v])
+            bucket.append(members[-1])
+    return _labels(members, n)
+
+
+def _labels(members: list[list[int]], n: int) -> Ints:
+    out = np.empty(n, dtype=np.int64)
+    for c, values in enumerate(members):
+        out[values] = c
+    return out
+
+
+def _swaps(gram: Array, v: int, w: int, close: float) -> bool:
+    off = np.abs(gram[v] - gram[w])
+    off[[v, w]] = abs(gram[v, v] - gram[w, w])
+    return bool(off.max() <= close)
+
+
+def swappable_rows(rows: Rows, size: int, classes: Ints) -> Ints:
+    """The given classes refined to those whose values can be swapped in these queries."""
+    if size == 1:
+        return classes
+    if rows.factor is not None:
+        if rows.factor.kind in SYMMETRIC or (rows.factor.kind == "all_range" and size <= 2):
+            return classes
+        return np.arange(size)
+    members: list[list[int]] = []
+    for c in range(int(classes.max()) + 1):
+        found: list[list[int]] = []
+        for v in np.flatnonzero(classes == c):
+            for own in found:
+                if _rows_swap(rows, own[0], int(v)):
+                    own.append(int(v))
+                    break
+            else:
+                found.append([int(v)])
+        members += found
+    return _labels(sorted(members), size)
+
+
+def _rows_swap(rows: Rows, v: int, w: int) -> bool:
+    moved = rows.matrix[:, v] != rows.matrix[:, w]
+    own = rows.matrix[moved]
+    other = own.copy()
+    other[:, [v, w]] = other[:, [w, v]]
+    targets = rows.targets[moved]
+    return Counter(keys(own, targets)) == Counter(keys(other, targets))
+
+
+def keys(matrix: Array, targets: Array) -> list[bytes]:
+    """One key per row: equal for rows that are equal up to sign and have the same target."""
+    lead = np.argmax(matrix != 0, axis=1)
+    signs = np.where(matrix[np.arange(len(matrix)), lead] < 0, -1.0, 1.0)
+    whole = np.column_stack([matrix * signs[:, None], targets]) + 0.0  # minus zero equals zero
+    return [row.tobytes() for row in whole]
+
+
+def reverses(piece: Piece, with_targets: bool) -> bool:
+    """Whether the values in reverse order ask for the same."""
+    if piece.kind in (*SYMMETRIC, "all_range") or piece.size == 1:
+        return True
+    if piece.kind == "prefix":
+        return False
+    if not with_targets:
+        gram = piece.gram()
+        scale = float(np.abs(gram).max(initial=0.0))
+        close = 0.0 if (gram == np.rint(gram)).all() else CLOSE * scale
+        return bool(np.abs(gram - gram[::-1, ::-1]).max() <= close)
+    return all(_rows_reverse(rows) for rows in piece.rows())
+
+
+def _rows_reverse(rows: Rows) -> bool:
+    if rows.factor is not None:
+        return rows.factor.kind != "prefix" or rows.factor.size == 1
+    own, other = keys(rows.matrix, rows.targets), keys(rows.matrix[:, ::-1], rows.targets)
+    return Counter(own) == Counter(other)
