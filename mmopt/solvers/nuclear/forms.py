@@ -3,6 +3,8 @@
 With shares y of sum 1 and N the norm: X = diag(p)^-½ V S Vᵀ diag(p)^-½ has the objective N and the largest
 diagonal entry N max(cost / cells); Σ = B diag(p)^½ V S⁻¹ Vᵀ diag(p)^½ Bᵀ has the costs N cost / cells and,
 relative to the targets, the variances N variance / queries (Xiao et al., PVLDB 2021, Theorem 12 for scales).
+
+Givens are arrays, or split into components (``mmopt.components``); points and multipliers then are too.
 """
 
 from __future__ import annotations
@@ -12,12 +14,14 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from mmopt.solvers.nuclear.problem import Problem, whole
+from mmopt.components import Level, Space, Split
+from mmopt.solvers.nuclear.problem import Part, Problem, whole
 from mmopt.solvers.nuclear.spectrum import Iterate, is_full
 
 __all__ = ["FORMS", "Form"]
 
 Array = Any
+Env = Mapping[str, Any]
 Values = dict[str, Any]
 
 
@@ -25,72 +29,114 @@ Values = dict[str, Any]
 class Form:
     """How a program is read as a problem, and how its point and multipliers follow from an iterate."""
 
-    problem: Callable[[Mapping[str, Any]], Problem]
-    point: Callable[[Mapping[str, Any], Problem, Iterate], Values]
-    multipliers: Callable[[Mapping[str, Any], Problem, Iterate], Values]
+    problem: Callable[[Env], Problem]
+    point: Callable[[Env, Problem, Iterate], Values]
+    multipliers: Callable[[Env, Problem, Iterate], Values]
 
 
-def _queries(env: Mapping[str, Any]) -> Problem:
+def _split(w: Split, targets: Level | None = None) -> Problem:
+    """The problem of queries by component."""
+    cells, queries = w.columns, w.rows
+    assert cells.labels is not None
+    rows = [None] * cells.count if targets is None or queries.labels is None else list(queries.labels)
+    parts = zip(w.parts, w.multiplicities, cells.labels, rows, strict=True)
+    found = tuple(Part(part, float(often), column, row) for part, often, column, row in parts)
+    return Problem(found, cells.sizes, None if targets is None else targets.values * queries.sizes)
+
+
+def _queries(env: Env) -> Problem:
     """``W`` up to rotation: rows beyond the number of columns are brought into a triangle."""
     w = env["W"]
+    if isinstance(w, Split):
+        return _split(w)
     if w.shape[0] > w.shape[1]:
         w = w.__array_namespace__().linalg.qr(w)[1]
     return whole(w)
 
 
-def _square(env: Mapping[str, Any]) -> Problem:
+def _square(env: Env) -> Problem:
     """``V``, of full row rank."""
-    return whole(env["V"])
+    return _split(env["V"]) if isinstance(env["V"], Split) else whole(env["V"])
 
 
-def _strategy(env: Mapping[str, Any], problem: Problem, at: Iterate) -> Values:
-    """X, and with W X⁻¹ Wᵀ where the program has its rows: of unit diagonal where that is possible."""
+def _targets(env: Env) -> Problem:
+    left, right = env["L"], env["B"]
+    if isinstance(left, Split):
+        parts = tuple(a @ b for a, b in zip(left.parts, right.parts, strict=True))
+        return _split(Split(left.rows, right.columns, parts), env["c"])
+    return whole(left @ right, env["c"])
+
+
+def _parts(matrix: Array | Split) -> tuple[Array, ...]:
+    return matrix.parts if isinstance(matrix, Split) else (matrix,)
+
+
+def _square_of(like: Array | Split, side: str, parts: list[Array]) -> Array | Split:
+    """P Pᵀ of each part, on the rows or columns of a given."""
+    products = tuple(part @ part.T for part in parts)
+    if not isinstance(like, Split):
+        return products[0]
+    space: Space = like.rows if side == "rows" else like.columns
+    return Split(space, space, products)
+
+
+def _level(like: Array | Split, side: str, values: Array) -> Array | Level:
+    """Values of the orbits as a vector over the rows or columns of a given."""
+    return Level(like.rows if side == "rows" else like.columns, values) if isinstance(like, Split) else values
+
+
+def _scales(problem: Problem, at: Iterate) -> Array:
+    """p diag(X), by which X is scaled to unit diagonal; with the largest entry where that loses rank."""
     xp = at.cells.__array_namespace__()
-    (found,) = at.spectra
     diagonal = at.norm * at.cost / at.cells
-    even = diagonal if is_full(problem, at.spectra) else xp.full_like(diagonal, float(xp.max(diagonal)))
-    rows = found.right * xp.sqrt(found.values) / xp.sqrt(at.cells * even)[:, None]
-    return {"X": rows @ rows.T}
+    if not is_full(problem, at.spectra):
+        diagonal = xp.full_like(diagonal, float(xp.max(diagonal)))
+    return diagonal * at.cells / problem.cells
 
 
-def _answered(env: Mapping[str, Any], problem: Problem, at: Iterate) -> Array:
-    """Z with Z Zᵀ = W X⁻¹ Wᵀ for the X of ``_strategy``."""
+def _strategy(env: Env, problem: Problem, at: Iterate) -> Values:
+    """X, of unit diagonal where that is possible."""
     xp = at.cells.__array_namespace__()
-    (found,) = at.spectra
-    diagonal = at.norm * at.cost / at.cells
-    even = diagonal if is_full(problem, at.spectra) else xp.full_like(diagonal, float(xp.max(diagonal)))
-    return (env["W"] * xp.sqrt(at.cells * even)) @ found.right / xp.sqrt(found.values)
+    scales = xp.sqrt(_scales(problem, at))
+    pairs = zip(problem.parts, at.spectra, strict=True)
+    rows = [f.right * xp.sqrt(f.values) / scales[part.cells][:, None] for part, f in pairs]
+    return {"X": _square_of(env["W"], "columns", rows)}
 
 
-def _with_variances(env: Mapping[str, Any], problem: Problem, at: Iterate) -> Values:
+def _answered(env: Env, problem: Problem, at: Iterate) -> list[Array]:
+    """Z with Z Zᵀ = W X⁻¹ Wᵀ for the X of ``_strategy``, by part."""
     xp = at.cells.__array_namespace__()
-    return {**_strategy(env, problem, at), "u": xp.sum(_answered(env, problem, at) ** 2, axis=1)}
+    scales = xp.sqrt(_scales(problem, at))
+    triples = zip(_parts(env["W"]), problem.parts, at.spectra, strict=True)
+    return [(w * scales[part.cells]) @ f.right / xp.sqrt(f.values) for w, part, f in triples]
 
 
-def _with_covariance(env: Mapping[str, Any], problem: Problem, at: Iterate) -> Values:
-    z = _answered(env, problem, at)
-    return {**_strategy(env, problem, at), "Y": z @ z.T}
+def _with_variances(env: Env, problem: Problem, at: Iterate) -> Values:
+    (z,) = _answered(env, problem, at)
+    return {**_strategy(env, problem, at), "u": z.__array_namespace__().sum(z**2, axis=1)}
 
 
-def _prices(env: Mapping[str, Any], problem: Problem, at: Iterate) -> Values:
+def _with_covariance(env: Env, problem: Problem, at: Iterate) -> Values:
+    covariance = _square_of(env["W"], "rows", _answered(env, problem, at))
+    return {**_strategy(env, problem, at), "Y": covariance}
+
+
+def _prices(env: Env, problem: Problem, at: Iterate) -> Values:
     """2 N √t - t is largest at t = N²."""
-    return {"d": at.norm**2 * at.cells}
+    return {"d": _level(env["V"], "columns", at.norm**2 * at.cells / problem.cells)}
 
 
-def _sensitivity(env: Mapping[str, Any], problem: Problem, at: Iterate) -> Values:
-    return {"sensitivity": at.cells}
+def _sensitivity(env: Env, problem: Problem, at: Iterate) -> Values:
+    return {"sensitivity": _level(env["W"], "columns", at.cells / problem.cells)}
 
 
-def _targets(env: Mapping[str, Any]) -> Problem:
-    return whole(env["L"] @ env["B"], env["c"])
-
-
-def _covariance(env: Mapping[str, Any], at: Iterate, scale: float) -> Array:
+def _covariance(env: Env, problem: Problem, at: Iterate, scale: float) -> Array | Split:
     """Σ with costs scale⁻¹ times and variances scale times those that belong to the weights."""
     xp = at.cells.__array_namespace__()
-    (found,) = at.spectra
-    rows = (env["B"] * xp.sqrt(at.cells)) @ found.right / xp.sqrt(found.values)
-    return scale * (rows @ rows.T)
+    roots = xp.sqrt(scale * at.cells / problem.cells)
+    triples = zip(_parts(env["B"]), problem.parts, at.spectra, strict=True)
+    rows = [(b * roots[part.cells]) @ f.right / xp.sqrt(f.values) for b, part, f in triples]
+    return _square_of(env["B"], "rows", rows)
 
 
 def _largest(at: Iterate) -> tuple[float, float]:
@@ -99,33 +145,38 @@ def _largest(at: Iterate) -> tuple[float, float]:
     return at.norm * float(xp.max(at.cost / at.cells)), at.norm * float(xp.max(at.variance / at.queries))
 
 
-def _fit(env: Mapping[str, Any], problem: Problem, at: Iterate) -> Values:
+def _fit(env: Env, problem: Problem, at: Iterate) -> Values:
     cost, variance = _largest(at)
-    return {"alpha": cost * variance, "Sigma": _covariance(env, at, 1.0 / variance)}
+    return {"alpha": cost * variance, "Sigma": _covariance(env, problem, at, 1.0 / variance)}
 
 
-def _penalty(env: Mapping[str, Any], problem: Problem, at: Iterate) -> Values:
+def _penalty(env: Env, problem: Problem, at: Iterate) -> Values:
     cost, variance = _largest(at)
     even = (cost * variance) ** 0.5
-    return {"alpha": even, "beta": even, "Sigma": _covariance(env, at, (cost / variance) ** 0.5)}
+    return {"alpha": even, "beta": even, "Sigma": _covariance(env, problem, at, (cost / variance) ** 0.5)}
 
 
-def _budget(env: Mapping[str, Any], problem: Problem, at: Iterate) -> Values:
+def _budget(env: Env, problem: Problem, at: Iterate) -> Values:
     cost, variance = _largest(at)
     budget = float(env["budget"])
-    return {"excess": cost * variance / budget, "Sigma": _covariance(env, at, cost / budget)}
+    return {"excess": cost * variance / budget, "Sigma": _covariance(env, problem, at, cost / budget)}
 
 
-def _per_target(env: Mapping[str, Any], problem: Problem, at: Iterate) -> Values:
-    return {"privacy": at.cells, "accuracy": at.queries / problem.targets}
+def _per_target(env: Env, problem: Problem, at: Iterate) -> Values:
+    privacy = _level(env["B"], "columns", at.cells / problem.cells)
+    return {"privacy": privacy, "accuracy": _level(env["L"], "rows", at.queries / problem.targets)}
 
 
-def _per_query(env: Mapping[str, Any], problem: Problem, at: Iterate) -> Values:
-    return {"privacy": at.cells, "accuracy": at.queries}
+def _in_blocks(env: Env, problem: Problem, at: Iterate) -> Values:
+    found = _per_target(env, problem, at)
+    return {"privacy[1, 1]": found["privacy"], "accuracy": found["accuracy"]}
 
 
-def _in_blocks(env: Mapping[str, Any], problem: Problem, at: Iterate) -> Values:
-    return {"privacy[1, 1]": at.cells, "accuracy": at.queries / problem.targets}
+def _per_query(env: Env, problem: Problem, at: Iterate) -> Values:
+    """The multipliers of variances that are divided by their targets."""
+    c = env["c"].values if isinstance(env["c"], Level) else env["c"]
+    found = _per_target(env, problem, at)
+    return {**found, "accuracy": _level(env["L"], "rows", c * at.queries / problem.targets)}
 
 
 FORMS: Mapping[str, Form] = MappingProxyType(

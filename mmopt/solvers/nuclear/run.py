@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mmopt.components import Level, Split
 from mmopt.solvers.nuclear.forms import FORMS
 from mmopt.solvers.nuclear.search import search
 from mmopt.solvers.nuclear.spectrum import Iterate
@@ -59,4 +60,5 @@ def gap_of(upper: Iterate, lower: Iterate) -> float:
 
 
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: np.asarray(value, dtype=float) for name, value in values.items()}
+    """Arrays of any library as numpy's; what is split into components stays so."""
+    return {n: v if isinstance(v, Split | Level) else np.asarray(v, dtype=float) for n, v in values.items()}

@@ -7,7 +7,7 @@ from typing import Any
 
 from mmopt.solvers.nuclear.newton import step
 from mmopt.solvers.nuclear.problem import Problem
-from mmopt.solvers.nuclear.spectrum import Iterate, iterate, rank_of
+from mmopt.solvers.nuclear.spectrum import Iterate, iterate
 
 __all__ = ["search"]
 
@@ -29,9 +29,10 @@ def search(
         queries = xp.full_like(problem.targets, 1.0 / problem.targets.shape[0])
     count = cells.shape[0] + (0 if queries is None else queries.shape[0])
     tau = 1.0 / count
-    ranks = [rank_of(part.rows) for part in problem.parts]
+    ranks: list[int | None] = [None] * len(problem.parts)
     while True:
         at = iterate(problem, ranks, cells, queries)
+        ranks = [found.values.shape[0] for found in at.spectra]
         wanted = yield at
         tau = min(tau, FALL * max(at.slope, 0.3 * (wanted or 1e-12)) / count)
         cells, queries = step(problem, at, tau)

@@ -8,7 +8,7 @@ from typing import Any
 
 from mmopt.solvers.nuclear.problem import Part, Problem
 
-__all__ = ["Iterate", "Spectrum", "is_full", "iterate", "rank_of"]
+__all__ = ["Iterate", "Spectrum", "is_full", "iterate"]
 
 Array = Any  # of any library that follows the array API standard; None where a docstring says so
 
@@ -63,18 +63,6 @@ class Iterate:
         return worst - 1.0
 
 
-def rank_of(rows: Array) -> int:
-    """The rank of the queries of a part, which positive weights do not change."""
-    xp = rows.__array_namespace__()
-    squares, _ = _small(rows)
-    eps = float(xp.finfo(rows.dtype).eps) * max(rows.shape)
-    top = float(squares[-1])
-    if _count(squares > top * eps) == _count(squares > top * GRAM**2):
-        return _count(squares > top * eps)
-    values = xp.linalg.svdvals(rows) if hasattr(xp.linalg, "svdvals") else xp.linalg.svd(rows)[1]
-    return _count(values > values[0] * eps)
-
-
 def _count(mask: Array) -> int:
     xp = mask.__array_namespace__()
     return int(xp.sum(xp.astype(mask, xp.int64)))
@@ -87,23 +75,28 @@ def _small(k: Array) -> tuple[Array, Array]:
     return found[0], found[1]
 
 
-def spectrum(part: Part, rank: int, p: Array, q: Array | None) -> Spectrum:
+def spectrum(part: Part, rank: int | None, p: Array, q: Array | None) -> Spectrum:
     """The decomposition of one part; p (s,) and q (r,) are the weights of its columns and rows.
 
     By the smaller Gram matrix, or where that has lost the small singular values (weights that go to zero
-    together take some with them) by the slower one of the matrix itself.
+    together take some with them) by the slower one of the matrix itself. ``rank`` None: it is found out, at
+    weights that are not small; positive weights do not change it.
     """
     xp = part.rows.__array_namespace__()
     k = part.rows * xp.sqrt(p)
     if q is not None:
         k = xp.sqrt(q)[:, None] * k
+    eps = float(xp.finfo(k.dtype).eps) * max(k.shape)
     squares, vectors = _small(k)
-    squares, vectors = squares[-rank:], vectors[:, -rank:]
-    if float(squares[0]) <= float(squares[-1]) * GRAM**2:
+    if rank is None:
+        clear = _count(squares > float(squares[-1]) * GRAM**2)
+        rank = clear if clear == _count(squares > float(squares[-1]) * eps) else None
+    if rank is None or float(squares[-rank]) <= float(squares[-1]) * GRAM**2:
         left, values, right = xp.linalg.svd(k, full_matrices=False)
-        kept = min(rank, _count(values > values[0] * float(xp.finfo(k.dtype).tiny)))
+        smallest = eps if rank is None else float(xp.finfo(k.dtype).tiny)
+        kept = min(_count(values > values[0] * smallest), rank or values.shape[0])
         return Spectrum(values[:kept], left[:, :kept], right[:kept, :].T)
-    values = xp.sqrt(squares)
+    values, vectors = xp.sqrt(squares[-rank:]), vectors[:, -rank:]
     if k.shape[0] <= k.shape[1]:
         return Spectrum(values, vectors, (k.T @ vectors) / values)
     return Spectrum(values, None if q is None else (k @ vectors) / values, vectors)
@@ -115,7 +108,7 @@ def gathered(labels: Array, values: Array, count: int) -> Array:
     return xp.astype(xp.arange(count)[:, None] == labels[None, :], values.dtype) @ values
 
 
-def iterate(problem: Problem, ranks: Sequence[int], cells: Array, queries: Array | None) -> Iterate:
+def iterate(problem: Problem, ranks: Sequence[int | None], cells: Array, queries: Array | None) -> Iterate:
     """Everything that is asked of weights: gradient and both bounds."""
     xp = cells.__array_namespace__()
     p = cells / problem.cells
