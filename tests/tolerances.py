@@ -50,3 +50,6 @@ PAPER_RMSE = 2e-3
 
 ROUNDING = 1e-12
 """The same sum in another order."""
+
+DIFFERENCES = 1e-6
+"""Central differences with a step of 1e-4 in logarithms, relative to the largest entry."""

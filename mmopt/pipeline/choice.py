@@ -52,7 +52,7 @@ def pick_solver(instance: Instance, name: str | None) -> SolverRow:
     needed = cones(instance.checked, instance.sizes())
     unknowns = variables(instance.checked, instance.sizes())
     if name is not None:
-        row = solver_named(name)
+        row = solver_named(name, [k.name for k in KERNELS])
         missing = missing_cones(row, needed)
         if missing:
             able = [r.name for r in SOLVERS if not missing_cones(r, needed)]

@@ -94,5 +94,5 @@ def claims(instance: Instance) -> Iterator[Claim]:
 
 def solver_name(name: str) -> str:
     """The name of a kernel or of an installed conic solver; errors as ``solver_named``."""
-    lower = name.lower()
-    return lower if lower in {k.name for k in KERNELS} else solver_named(name).name
+    lower, kernels = name.lower(), [k.name for k in KERNELS]
+    return lower if lower in kernels else solver_named(name, kernels).name

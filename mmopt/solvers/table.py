@@ -54,16 +54,18 @@ SOLVERS: tuple[SolverRow, ...] = (
 LBFGS = SolverRow("lbfgs", "", "scipy", "scipy", frozenset(), "quasi-Newton", 1e-6)
 
 
-def solver_named(name: str) -> SolverRow:
-    """The row of a conic solver; OptionError for another name, SolverError when it is not installed."""
+def solver_named(name: str, others: Sequence[str] = ()) -> SolverRow:
+    """The row of a conic solver; OptionError for another name, SolverError when it is not installed.
+
+    ``others`` are further names that the user may have meant.
+    """
     if name.lower() == LBFGS.name:
         message = f"'{LBFGS.name}' searches programs of class smooth; it is no conic solver"
         raise OptionError(message, hint=f"conic solvers: {', '.join(r.name for r in SOLVERS)}")
     row = next((r for r in SOLVERS if r.name == name.lower()), None)
     if row is None:
-        raise OptionError(
-            f"there is no solver '{name}'", hint=suggest(name.lower(), [r.name for r in SOLVERS])
-        )
+        known = [*others, *(r.name for r in SOLVERS)]
+        raise OptionError(f"there is no solver '{name}'", hint=suggest(name.lower(), known))
     if not row.is_installed:
         raise SolverError(f"the solver '{row.name}' is not installed", hint=f"pip install {row.package}")
     return row

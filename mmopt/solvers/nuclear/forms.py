@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from array_api_compat import array_namespace as namespace
+
 from mmopt.components import Level, Space, Split
 from mmopt.solvers.nuclear.problem import Part, Problem, whole
 from mmopt.solvers.nuclear.spectrum import Iterate, is_full
@@ -50,7 +52,7 @@ def _queries(env: Env) -> Problem:
     if isinstance(w, Split):
         return _split(w)
     if w.shape[0] > w.shape[1]:
-        w = w.__array_namespace__().linalg.qr(w)[1]
+        w = namespace(w).linalg.qr(w)[1]
     return whole(w)
 
 
@@ -87,7 +89,7 @@ def _level(like: Array | Split, side: str, values: Array) -> Array | Level:
 
 def _scales(problem: Problem, at: Iterate) -> Array:
     """p diag(X), by which X is scaled to unit diagonal; with the largest entry where that loses rank."""
-    xp = at.cells.__array_namespace__()
+    xp = namespace(at.cells)
     diagonal = at.norm * at.cost / at.cells
     if not is_full(problem, at.spectra):
         diagonal = xp.full_like(diagonal, float(xp.max(diagonal)))
@@ -96,24 +98,24 @@ def _scales(problem: Problem, at: Iterate) -> Array:
 
 def _strategy(env: Env, problem: Problem, at: Iterate) -> Values:
     """X, of unit diagonal where that is possible."""
-    xp = at.cells.__array_namespace__()
+    xp = namespace(at.cells)
     scales = xp.sqrt(_scales(problem, at))
     pairs = zip(problem.parts, at.spectra, strict=True)
-    rows = [f.right * xp.sqrt(f.values) / scales[part.cells][:, None] for part, f in pairs]
+    rows = [f.right * xp.sqrt(f.values) / xp.take(scales, part.cells)[:, None] for part, f in pairs]
     return {"X": _square_of(env["W"], "columns", rows)}
 
 
 def _answered(env: Env, problem: Problem, at: Iterate) -> list[Array]:
     """Z with Z Zᵀ = W X⁻¹ Wᵀ for the X of ``_strategy``, by part."""
-    xp = at.cells.__array_namespace__()
+    xp = namespace(at.cells)
     scales = xp.sqrt(_scales(problem, at))
     triples = zip(_parts(env["W"]), problem.parts, at.spectra, strict=True)
-    return [(w * scales[part.cells]) @ f.right / xp.sqrt(f.values) for w, part, f in triples]
+    return [(w * xp.take(scales, part.cells)) @ f.right / xp.sqrt(f.values) for w, part, f in triples]
 
 
 def _with_variances(env: Env, problem: Problem, at: Iterate) -> Values:
     (z,) = _answered(env, problem, at)
-    return {**_strategy(env, problem, at), "u": z.__array_namespace__().sum(z**2, axis=1)}
+    return {**_strategy(env, problem, at), "u": namespace(z).sum(z**2, axis=1)}
 
 
 def _with_covariance(env: Env, problem: Problem, at: Iterate) -> Values:
@@ -132,16 +134,16 @@ def _sensitivity(env: Env, problem: Problem, at: Iterate) -> Values:
 
 def _covariance(env: Env, problem: Problem, at: Iterate, scale: float) -> Array | Split:
     """Σ with costs scale⁻¹ times and variances scale times those that belong to the weights."""
-    xp = at.cells.__array_namespace__()
+    xp = namespace(at.cells)
     roots = xp.sqrt(scale * at.cells / problem.cells)
     triples = zip(_parts(env["B"]), problem.parts, at.spectra, strict=True)
-    rows = [(b * roots[part.cells]) @ f.right / xp.sqrt(f.values) for b, part, f in triples]
+    rows = [(b * xp.take(roots, part.cells)) @ f.right / xp.sqrt(f.values) for b, part, f in triples]
     return _square_of(env["B"], "rows", rows)
 
 
 def _largest(at: Iterate) -> tuple[float, float]:
     """The largest cost and the largest variance relative to its target, of Σ at scale 1."""
-    xp = at.cells.__array_namespace__()
+    xp = namespace(at.cells)
     return at.norm * float(xp.max(at.cost / at.cells)), at.norm * float(xp.max(at.variance / at.queries))
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
+from array_api_compat import array_namespace as namespace
 
 from mmopt.solvers.nuclear.exponentials import exponentials
 from mmopt.solvers.nuclear.problem import Problem
@@ -29,7 +30,7 @@ MOST = 2.0  # and its logarithm grows by no more
 
 def step(problem: Problem, at: Iterate, tau: float) -> tuple[Array, Array | None]:
     """The next shares of cells and of queries (None when their weights are fixed)."""
-    xp = at.cells.__array_namespace__()
+    xp = namespace(at.cells)
     y, g, lam = at.cells, at.cost, xp.full_like(at.cells, 1.0 + tau * at.cells.shape[0])
     t = 0
     if at.queries is not None:
@@ -44,9 +45,10 @@ def step(problem: Problem, at: Iterate, tau: float) -> tuple[Array, Array | None
     gone = (y < tau) & (g < 0.5 * lam * y)
     active = xp.nonzero(~gone)[0]
     hessian = curvature(problem, at, active)
-    hessian = _with_ends(hessian, y[active], int(xp.sum(xp.astype(active < t, xp.int64))), slack[active])
+    queries = int(xp.sum(xp.astype(active < t, xp.int64)))
+    hessian = _with_ends(hessian, y[~gone], queries, slack[~gone])
     delta = residual / slack
-    delta[active] = _solve(hessian, residual[active])
+    delta[~gone] = _solve(hessian, residual[~gone])
     y = y * xp.where(delta < 0, xp.clip(1.0 + delta, LEAST, None), xp.exp(xp.clip(delta, None, MOST)))
     cells = y[t:] / xp.sum(y[t:])
     return cells, None if at.queries is None else y[:t] / xp.sum(y[:t])
@@ -54,7 +56,7 @@ def step(problem: Problem, at: Iterate, tau: float) -> tuple[Array, Array | None
 
 def curvature(problem: Problem, at: Iterate, active: Array) -> Array:
     """Q restricted to the shares ``active`` (queries before cells); only its lower triangle is right."""
-    xp = at.cells.__array_namespace__()
+    xp = namespace(at.cells)
     t = 0 if at.queries is None else at.queries.shape[0]
     total = xp.zeros((active.shape[0], active.shape[0]), dtype=at.cells.dtype)
     for part, found in zip(problem.parts, at.spectra, strict=True):
@@ -63,9 +65,9 @@ def curvature(problem: Problem, at: Iterate, active: Array) -> Array:
         terms = exponentials(2 * float(xp.min(values)), 2 * float(xp.max(values)))
         factors = [xp.sqrt(values * xp.exp(-a * values) * w**0.5) for a, w in terms]
         if problem.plain:
-            _add_plain(total, z[active, :], active < t, factors)
+            _add_plain(total, xp.take(z, active, axis=0), active < t, factors)
             continue
-        sign = xp.where(labels < t, 1.0, -1.0)
+        sign = 2.0 * xp.astype(labels < t, z.dtype) - 1.0
         member = xp.astype(active[:, None] == labels[None, :], z.dtype) * sign
         for f in factors:
             product = (z * f) @ (z * f).T
@@ -75,7 +77,7 @@ def curvature(problem: Problem, at: Iterate, active: Array) -> Array:
 
 def _stacked(found: Spectrum, part: Any, t: int) -> tuple[Array, Array]:
     """The rows of U and V, and the share that each belongs to."""
-    xp = found.right.__array_namespace__()
+    xp = namespace(found.right)
     if t == 0:
         return found.right, part.cells
     return xp.concat([found.left, found.right]), xp.concat([part.queries, part.cells + t])
@@ -83,8 +85,8 @@ def _stacked(found: Spectrum, part: Any, t: int) -> tuple[Array, Array]:
 
 def _add_plain(total: Array, z: Array, is_query: Array, factors: list[Array]) -> None:
     """Add the Hadamard squares by stretches of rows, lower triangle only: half the work, no second matrix."""
-    xp = z.__array_namespace__()
-    sign = xp.where(is_query, 1.0, -1.0)
+    xp = namespace(z)
+    sign = 2.0 * xp.astype(is_query, z.dtype) - 1.0
     for f in factors:
         scaled = z * f
         for start in range(0, z.shape[0], ROWS):
@@ -98,7 +100,7 @@ def _with_ends(hessian: Array, y: Array, t: int, slack: Array) -> Array:
 
     Along the shares of a group N only grows by their sum, which is 1: the term takes that direction out.
     """
-    xp = y.__array_namespace__()
+    xp = namespace(y)
     n = y.shape[0]
     for start in range(0, n, ROWS):
         end = min(start + ROWS, n)
@@ -118,6 +120,6 @@ def _solve(matrix: Array, right: Array) -> Array:
         except np.linalg.LinAlgError:
             return np.zeros_like(right)
         return scipy.linalg.cho_solve(factor, right)
-    xp = matrix.__array_namespace__()
+    xp = namespace(matrix)
     full = xp.tril(matrix) + xp.tril(matrix, k=-1).T
     return xp.linalg.solve(full, right)

@@ -14,6 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from array_api_compat import array_namespace as namespace
+
 __all__ = ["Part", "Problem", "whole"]
 
 Array = Any  # of any library that follows the array API standard
@@ -51,7 +53,7 @@ class Problem:
 
 def whole(rows: Array, targets: Array | None = None) -> Problem:
     """The problem of a matrix (r, n) as it is, every cell (and query) an orbit of its own."""
-    xp = rows.__array_namespace__()
+    xp = namespace(rows)
     r, n = rows.shape
     queries = None if targets is None else xp.arange(r)
     return Problem((Part(rows, 1.0, xp.arange(n), queries),), xp.ones(n, dtype=rows.dtype), targets, True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
+from array_api_compat import array_namespace as namespace
+
 from mmopt.solvers.nuclear.newton import step
 from mmopt.solvers.nuclear.problem import Problem
 from mmopt.solvers.nuclear.spectrum import Iterate, iterate
@@ -23,7 +25,7 @@ def search(
 
     ``start`` holds shares of cells and queries, each of sum 1.
     """
-    xp = problem.cells.__array_namespace__()
+    xp = namespace(problem.cells)
     cells, queries = start or (problem.cells / xp.sum(problem.cells), None)
     if queries is None and problem.targets is not None:
         queries = xp.full_like(problem.targets, 1.0 / problem.targets.shape[0])

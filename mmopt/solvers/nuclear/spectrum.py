@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from array_api_compat import array_namespace as namespace
+
 from mmopt.solvers.nuclear.problem import Part, Problem
 
 __all__ = ["Iterate", "Spectrum", "is_full", "iterate"]
@@ -56,7 +58,7 @@ class Iterate:
     @property
     def slope(self) -> float:
         """How far the largest entries of the gradient are above the shares: the gap without equalising."""
-        xp = self.cost.__array_namespace__()
+        xp = namespace(self.cost)
         worst = float(xp.max(self.cost / self.cells))
         if self.variance is not None:
             worst *= float(xp.max(self.variance / self.queries))
@@ -64,13 +66,13 @@ class Iterate:
 
 
 def _count(mask: Array) -> int:
-    xp = mask.__array_namespace__()
+    xp = namespace(mask)
     return int(xp.sum(xp.astype(mask, xp.int64)))
 
 
 def _small(k: Array) -> tuple[Array, Array]:
     """Eigenvalues and eigenvectors of the smaller Gram matrix."""
-    xp = k.__array_namespace__()
+    xp = namespace(k)
     found = xp.linalg.eigh(k @ k.T if k.shape[0] <= k.shape[1] else k.T @ k)
     return found[0], found[1]
 
@@ -82,7 +84,7 @@ def spectrum(part: Part, rank: int | None, p: Array, q: Array | None) -> Spectru
     together take some with them) by the slower one of the matrix itself. ``rank`` None: it is found out, at
     weights that are not small; positive weights do not change it.
     """
-    xp = part.rows.__array_namespace__()
+    xp = namespace(part.rows)
     k = part.rows * xp.sqrt(p)
     if q is not None:
         k = xp.sqrt(q)[:, None] * k
@@ -104,20 +106,20 @@ def spectrum(part: Part, rank: int | None, p: Array, q: Array | None) -> Spectru
 
 def gathered(labels: Array, values: Array, count: int) -> Array:
     """Sums of values by label, (count,)."""
-    xp = values.__array_namespace__()
+    xp = namespace(values)
     return xp.astype(xp.arange(count)[:, None] == labels[None, :], values.dtype) @ values
 
 
 def iterate(problem: Problem, ranks: Sequence[int | None], cells: Array, queries: Array | None) -> Iterate:
     """Everything that is asked of weights: gradient and both bounds."""
-    xp = cells.__array_namespace__()
+    xp = namespace(cells)
     p = cells / problem.cells
     q = None if queries is None else queries / problem.targets
     spectra, norm = [], 0.0
     cost = xp.zeros_like(cells)
     variance = None if queries is None else xp.zeros_like(queries)
     for part, rank in zip(problem.parts, ranks, strict=True):
-        found = spectrum(part, rank, p[part.cells], None if q is None else q[part.queries])
+        found = spectrum(part, rank, xp.take(p, part.cells), None if q is None else xp.take(q, part.queries))
         spectra.append(found)
         norm += part.multiplicity * float(xp.sum(found.values))
         share = part.multiplicity * (found.right**2 @ found.values)
@@ -150,9 +152,9 @@ def _equalised(problem: Problem, spectra: list[Spectrum], weights: Array) -> flo
     """
     if not is_full(problem, spectra):
         return float("inf")
-    xp = weights.__array_namespace__()
+    xp = namespace(weights)
     total = 0.0
     for part, found in zip(problem.parts, spectra, strict=True):
-        scaled = (part.rows * xp.sqrt(weights[part.cells])) @ found.right
+        scaled = (part.rows * xp.sqrt(xp.take(weights, part.cells))) @ found.right
         total += part.multiplicity * float(xp.sum(scaled**2 / found.values))
     return total

@@ -1,0 +1,77 @@
+"""Which solver runs: chosen by the program's lines, named in the result, and as the user says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tolerances
+from cases import named
+
+import mmopt
+from mmopt import Program, Workload, solve
+from mmopt.compiler import bind
+from mmopt.errors import OptionError, SolverError
+from mmopt.pipeline.choice import choose_solver
+from mmopt.pipeline.convex import Progress
+from mmopt.solvers import KERNELS, SOLVERS
+
+PREFIX = Workload.from_matrix(np.tri(6), targets=np.arange(1.0, 7.0))
+CLAIMED = [name for kernel in KERNELS for name in kernel.programs]
+
+
+@pytest.mark.parametrize("name", CLAIMED)
+def test_a_kernel_takes_what_it_names(name: str) -> None:
+    found = solve(PREFIX, name)
+    assert found.solver in {k.name for k in KERNELS} and found.solver_version == mmopt.__version__
+    assert found.gap is not None and found.gap <= 1e-6 and found.status.stop == "gap reached"
+
+
+@pytest.mark.parametrize("name", CLAIMED)
+@pytest.mark.parametrize("case", ["all ranges", "rank deficient", "zero columns", "duplicated columns"])
+def test_it_agrees_with_a_conic_solver(name: str, case: str) -> None:
+    ours, conic = solve(named(case), name), solve(named(case), name, solver="clarabel")
+    assert conic.solver == "clarabel"
+    assert ours.value == pytest.approx(conic.value, rel=tolerances.GAP)
+    assert ours.gap is not None and ours.gap <= 1e-6
+
+
+def test_what_no_kernel_knows_goes_to_a_conic_solver() -> None:
+    edited = Program.load("l2_strategy").text.replace("diag(X) <= 1", "diag(X) <= 2")
+    edited = edited.replace("X = X / max(diag(X))", "X = 2 * X / max(diag(X))")
+    edited = edited.replace("diag(1 - diag(X))", "diag(2 - diag(X))").split("certificate")[0]
+    found = solve(PREFIX, Program.parse(edited))
+    assert found.solver in {row.name for row in SOLVERS}
+    plain = solve(PREFIX, "l2_strategy")
+    assert found.objective == pytest.approx(plain.objective / 2, rel=tolerances.GAP)
+
+
+def test_a_kernel_that_does_not_know_the_program() -> None:
+    with pytest.raises(SolverError) as error:
+        solve(PREFIX, "design_weighting", solver="nuclear", givens={"D": np.eye(6)})
+    assert error.value.message == "the kernel 'nuclear' does not know 'design_weighting'"
+    assert error.value.hint.startswith("it solves l2_strategy, l2_strategy_lmi")
+
+
+def test_an_unknown_solver_names_the_nearest() -> None:
+    with pytest.raises(OptionError) as error:
+        choose_solver(bind(Program.load("l2_strategy"), PREFIX), "nucelar")
+    assert str(error.value) == "there is no solver 'nucelar'\n  did you mean 'nuclear'?"
+
+
+def test_limits_are_kept() -> None:
+    found = solve(PREFIX, "fitness_for_use", max_iterations=3)
+    assert found.iterations == 3 and found.status.stop == "iteration limit"
+    assert "stopped at the iteration limit of 3" in found.warnings[0]
+
+
+def test_a_gap_out_of_reach_is_said() -> None:
+    found = solve(PREFIX, "fitness_for_use", tolerance=1e-16)
+    assert found.status.stop == "gap not reached" and found.warnings
+
+
+def test_progress_before_the_first_certified_point() -> None:
+    seen: list[Progress] = []
+    solve(PREFIX, "fitness_for_use", progress=seen.append)
+    assert [p.certified for p in seen] == [False] * (len(seen) - 1) + [True]
+    gaps = [p.gap for p in seen]
+    assert gaps == sorted(gaps, reverse=True)

@@ -1,0 +1,30 @@
+"""Problems for the tests of the kernel: plain ones, and ones by component with labels that repeat."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mmopt.solvers.nuclear.problem import Part, Problem, whole
+
+__all__ = ["by_parts", "plain"]
+
+
+def plain(rng: np.random.Generator, *, targets: bool, rank: int | None = None) -> Problem:
+    """A random matrix of 4 to 9 queries over 4 to 9 cells, of a lower rank where one is asked for."""
+    m, n = (int(size) for size in rng.integers(4, 10, size=2))
+    rows = rng.normal(size=(m, n))
+    if rank is not None:
+        rows = rng.normal(size=(m, rank)) @ rng.normal(size=(rank, n))
+    return whole(rows, rng.uniform(1.0, 5.0, size=m) if targets else None)
+
+
+def by_parts(rng: np.random.Generator, *, targets: bool) -> Problem:
+    """Three components over shared orbits, with multiplicities; every orbit occurs."""
+    parts = []
+    for often in (1.0, 2.0, 5.0):
+        rows = rng.normal(size=(6, 4))
+        cells = rng.permutation(4)
+        queries = rng.integers(0, 3, size=6) if targets else None
+        parts.append(Part(rows, often, cells, queries))
+    sizes = np.array([3.0, 8.0, 8.0, 16.0])
+    return Problem(tuple(parts), sizes, rng.uniform(2.0, 9.0, size=3) if targets else None)
