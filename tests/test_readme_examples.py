@@ -31,7 +31,7 @@ def test_python_lines_run() -> None:
     exec(first, names)
     solution = names["s"]
     assert solution.objective == pytest.approx(45.665357, abs=1e-6)
-    assert solution.bound == pytest.approx(45.665357, abs=1e-6)
+    assert solution.bound == pytest.approx(45.665357, rel=1e-6)
     assert solution.gap < 1e-6
     exec(second.replace("mmopt.solve(w, p)", "own = mmopt.solve(w, p)"), names)
     assert names["own"].objective == pytest.approx(solution.objective, rel=1e-6)

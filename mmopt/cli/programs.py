@@ -20,18 +20,20 @@ def programs(
 ) -> None:
     """List the programs that are shipped."""
     from mmopt.language import Program, program_names
-    from mmopt.report import lacking, programs_table, takers_table
-    from mmopt.solvers import SOLVERS
+    from mmopt.report import lacking, programs_table, taken, takers_table
+    from mmopt.solvers import KERNELS, SOLVERS
 
     found = [Program.load(name) for name in program_names()]
     if solvers and as_json:
-        show_json({p.name: {row.name: lacking(p, row) for row in SOLVERS} for p in found})
+        conic = {p.name: {row.name: lacking(p, row) for row in SOLVERS} for p in found}
+        kernels = {p.name: [k.name for k in KERNELS if taken(p, k)] for p in found}
+        show_json({name: {"kernels": kernels[name], "lacking": conic[name]} for name in conic})
         return
     if solvers:
         show(
             takers_table(found),
             "",
-            "'no' is followed by the cones that the solver lacks; '-': no conic solver is needed.",
+            "Kernels, then conic solvers: 'no' is followed by the cones that one lacks; '-': none needed.",
         )
         return
     if as_json:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mmopt.compiler import Instance, cones, variables
-from mmopt.errors import SolverError
+from mmopt.errors import SolverError, TooLargeError
 from mmopt.solvers import (
     KERNELS,
     SOLVERS,
@@ -11,6 +11,7 @@ from mmopt.solvers import (
     SolverRow,
     choose,
     claims,
+    memory_limit,
     missing_cones,
     refuse_too_large,
     solver_named,
@@ -31,6 +32,7 @@ def choose_solver(instance: Instance, name: str | None) -> SolverRow | Claim:
         return pick_solver(instance, name)
     for claim in claims(instance):
         if name is None or claim.name == name.lower():
+            _refuse_too_large(instance, claim)
             return claim
     if name is None:
         return pick_solver(instance, None)
@@ -39,6 +41,17 @@ def choose_solver(instance: Instance, name: str | None) -> SolverRow | Claim:
         f"the kernel '{kernel.name}' does not know '{instance.program.name}'",
         hint=f"it solves {', '.join(kernel.programs)}, under any names",
     )
+
+
+def _refuse_too_large(instance: Instance, claim: Claim) -> None:
+    needed, limit = claim.forecast(instance).memory, memory_limit()
+    if needed > limit:
+        w, gigabyte = instance.workload, 2**30
+        raise TooLargeError(
+            f"'{instance.program.name}' with {claim.name} would need about {needed / gigabyte:.0f} GiB of "
+            f"memory; the limit here is {limit / gigabyte:.0f} GiB",
+            hint=f"the workload has {w.n:,} cells and {w.m:,} queries; use fewer cells",
+        )
 
 
 def pick_solver(instance: Instance, name: str | None) -> SolverRow:

@@ -12,7 +12,7 @@ from mmopt.report.programs import givens_table, highlighted, lines_table, progra
 from mmopt.report.sizes import Sizes, SolverSize, sizes_of
 from mmopt.report.solutions import solution_table
 from mmopt.report.style import pairs_table, paragraphs
-from mmopt.report.takers import lacking, takers_table
+from mmopt.report.takers import lacking, taken, takers_table
 from mmopt.report.verifications import verification_report
 from mmopt.report.workloads import domain_table, queries_table
 
@@ -42,6 +42,7 @@ __all__ = [
     "slack_table",
     "solution_table",
     "solvers_table",
+    "taken",
     "takers_table",
     "verification_report",
     "write_chart",

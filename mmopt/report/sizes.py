@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +11,10 @@ from mmopt.compiler import Cone, Instance, bind, cones, variables
 from mmopt.errors import Error
 from mmopt.language import Program, evaluate
 from mmopt.language.tree import SubProgram, names_in
-from mmopt.pipeline.choice import choose_solver
+from mmopt.pipeline.choice import choose_solver, pick_solver
 from mmopt.pipeline.coordinates import Coordinates
 from mmopt.queries import Workload
-from mmopt.solvers import LBFGS, SOLVERS, forecast, memory_limit, missing_cones
+from mmopt.solvers import LBFGS, SOLVERS, claims, forecast, memory_limit, missing_cones
 
 __all__ = ["Sizes", "SolverSize", "sizes_at", "sizes_of"]
 
@@ -44,7 +45,8 @@ class SolverSize:
 class Sizes:
     """A program, or a step of a procedure, at a workload's sizes. A smooth program has no cones.
 
-    ``chosen`` is the solver that would run; ``refusal`` says why none would. ``step`` names the step.
+    ``chosen`` is the solver that would run; ``refusal`` says why none would. ``conic`` is the conic solver
+    that would run without kernels, where there is one. ``step`` names the step.
     """
 
     program: str
@@ -56,6 +58,7 @@ class Sizes:
     chosen: str | None
     refusal: Error | None
     memory_limit: float
+    conic: str | None = None
 
     def summary(self) -> dict[str, Any]:
         """One JSON object; memory in bytes."""
@@ -122,6 +125,9 @@ def sizes_at(instance: Instance, solver: str | None = None, step: str = "") -> S
     needed = cones(instance.checked, sizes)
     unknowns = variables(instance.checked, sizes)
     rows = []
+    for claim in claims(instance):
+        own = claim.forecast(instance)
+        rows.append(SolverSize(claim.name, True, (), own.memory, own.seconds))
     for row in SOLVERS:
         predicted = forecast(row, needed, unknowns)
         missing = tuple(missing_cones(row, needed))
@@ -132,6 +138,10 @@ def sizes_at(instance: Instance, solver: str | None = None, step: str = "") -> S
         chosen = choose_solver(instance, solver).name
     except Error as error:
         refusal = error
+    conic = chosen if chosen in {row.name for row in SOLVERS} else None
+    if conic is None and chosen is not None:
+        with suppress(Error):
+            conic = pick_solver(instance, None).name
     return Sizes(
         instance.program.name,
         step,
@@ -142,4 +152,5 @@ def sizes_at(instance: Instance, solver: str | None = None, step: str = "") -> S
         chosen,
         refusal,
         memory_limit(),
+        conic,
     )

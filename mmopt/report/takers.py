@@ -6,30 +6,43 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mmopt.compiler import bind, cones
-from mmopt.language import Program
+from mmopt.compiler.match import match
+from mmopt.language import Program, check
 from mmopt.language.procedures import solved_programs
 from mmopt.queries import Workload
 from mmopt.report.style import cell, new_table
-from mmopt.solvers import SOLVERS, SolverRow
+from mmopt.solvers import KERNELS, SOLVERS, Kernel, SolverRow
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["lacking", "takers_table"]
+__all__ = ["lacking", "taken", "takers_table"]
 
 
 def takers_table(programs: Sequence[Program]) -> Table:
-    """A row for each program, a column for each conic solver.
+    """A row for each program, a column for each kernel and for each conic solver.
 
-    An entry is ``yes`` or names the cones that the solver lacks; ``-`` where no conic solver is needed:
-    programs of class smooth are searched by gradients, closed forms evaluated.
+    For a kernel an entry is ``yes`` or empty. For a conic solver it is ``yes`` or names the cones that the
+    solver lacks; ``-`` where no conic solver is needed: programs of class smooth are searched by gradients,
+    closed forms evaluated.
     """
-    table = new_table("program", *(row.name for row in SOLVERS))
+    table = new_table("program", *(k.name for k in KERNELS), *(row.name for row in SOLVERS))
     for program in programs:
+        own = ["yes" if taken(program, kernel) else "" for kernel in KERNELS]
         entries = [lacking(program, row) for row in SOLVERS]
         words = ["-" if e is None else f"no: {', '.join(e)}" if e else "yes" for e in entries]
-        table.add_row(cell(program.name, "bold"), *map(cell, words))
+        table.add_row(cell(program.name, "bold"), *map(cell, own), *map(cell, words))
     return table
+
+
+def taken(program: Program, kernel: Kernel) -> bool:
+    """Whether a kernel takes the program, or every program that a procedure solves."""
+    if program.klass == "procedure":
+        steps = [Program.load(name) for name in solved_programs(program.steps)]
+        return bool(steps) and all(taken(step, kernel) for step in steps)
+    return program.klass == "convex" and any(
+        match(check(Program.load(known)), check(program)) for known in kernel.programs
+    )
 
 
 def lacking(program: Program, row: SolverRow) -> list[str] | None:

@@ -17,6 +17,7 @@ from mmopt.compiler.match import Renaming, match
 from mmopt.language import Program, check
 from mmopt.resources import version
 from mmopt.solvers import nuclear
+from mmopt.solvers.forecast import Forecast
 from mmopt.solvers.options import Clock, Options, Point
 from mmopt.solvers.table import solver_named
 
@@ -25,12 +26,17 @@ __all__ = ["KERNELS", "Claim", "Kernel", "claims", "solver_name"]
 
 @dataclass(frozen=True)
 class Kernel:
-    """A method with the shipped programs that it solves; ``tolerance`` is the gap asked for by default."""
+    """A method with the shipped programs that it solves; ``tolerance`` is the gap asked for by default.
+
+    ``points`` takes a shipped program's name and its givens by name, and gives points under its names;
+    ``needs`` tells bytes and seconds from the givens.
+    """
 
     name: str
     method: str
     programs: tuple[str, ...]
     points: Callable[[str, Mapping[str, Any], Options, Clock], Generator[Point, None, None]]
+    needs: Callable[[Mapping[str, Any]], tuple[float, float]]
     tolerance: float = 1e-6
 
     @property
@@ -41,7 +47,9 @@ class Kernel:
 # In order of preference. design_weighting has no kernel: its objective is a trace of an inverse in u, which
 # neither of these two problems covers.
 KERNELS: tuple[Kernel, ...] = (
-    Kernel("nuclear", "interior point on the multipliers", tuple(nuclear.FORMS), nuclear.points),
+    Kernel(
+        "nuclear", "interior point on the multipliers", tuple(nuclear.FORMS), nuclear.points, nuclear.needs
+    ),
 )
 
 
@@ -68,13 +76,20 @@ class Claim:
     def points(self, instance: Instance, options: Options, clock: Clock) -> Generator[Point, None, None]:
         """Points under the names of the instance's program, in its own scale."""
         names = self.renaming.names
-        env = {known: instance.env[asked] for known, asked in names.items() if asked in instance.env}
-        for point in self.kernel.points(self.program, env, options, clock):
+        for point in self.kernel.points(self.program, self._givens(instance), options, clock):
             yield replace(
                 point,
                 variables={names[n]: v for n, v in point.variables.items()},
                 multipliers={self._key(n): v for n, v in point.multipliers.items()},
             )
+
+    def forecast(self, instance: Instance) -> Forecast:
+        """Memory and time, to a factor of about three."""
+        return Forecast(self.name, *self.kernel.needs(self._givens(instance)))
+
+    def _givens(self, instance: Instance) -> dict[str, Any]:
+        names = self.renaming.names
+        return {known: instance.env[asked] for known, asked in names.items() if asked in instance.env}
 
     def _key(self, name: str) -> str:
         """``privacy[1, 1]`` of the shipped program under the constraint's name here."""

@@ -52,9 +52,9 @@ def test_show_reports_what_would_be_refused(run: Any, files: Path) -> None:
     (files / "large.yaml").write_text(
         "domain: {a: {range: [0, 1024], width: 1}}\nworkload: [{product: {a: prefix}}]\n", encoding="utf-8"
     )
-    done = run("show", "l2_strategy_lmi", "--workload", "large.yaml")
+    done = run("show", "min_error", "--workload", "large.yaml")
     assert done.status == 0
-    assert "'mmopt solve' would refuse it: 'l2_strategy_lmi' with " in done.out
+    assert "'mmopt solve' would refuse it: 'min_error' with " in done.out
 
 
 def test_check_a_workload(run: Any, files: Path) -> None:

@@ -68,7 +68,7 @@ def test_dry_run_solves_nothing(run: Any, files: Path, name: str) -> None:
 def test_dry_run_refuses_what_is_too_large(run: Any, files: Path) -> None:
     workload = "domain: {a: {range: [0, 1024], width: 1}}\nworkload: [{product: {a: prefix}}]\n"
     (files / "large.yaml").write_text(workload, encoding="utf-8")
-    done = run("solve", "large.yaml", "--program", "l2_strategy_lmi", "--dry-run", "--json")
+    done = run("solve", "large.yaml", "--program", "min_error", "--dry-run", "--json")
     assert done.status == 2
     (problem,) = json.loads(done.out)["problems"]
     assert done.err == f"error: {problem['refusal']}\n"

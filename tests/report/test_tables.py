@@ -83,7 +83,7 @@ def test_sizes_of_a_program_and_of_a_procedure(workload: Workload) -> None:
 
 
 def test_sizes_hold_the_refusal_of_what_is_too_large() -> None:
-    (sizes,) = sizes_of(Program.load("l2_strategy_lmi"), Workload.from_matrix(np.tri(600)))
+    (sizes,) = sizes_of(Program.load("min_error"), Workload.from_matrix(np.tri(600)))
     assert isinstance(sizes.refusal, TooLargeError) and sizes.chosen is None
     assert sizes.summary()["refusal"] == str(sizes.refusal)
     assert "over the limit of" in words(solvers_table(sizes))

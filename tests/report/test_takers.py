@@ -9,9 +9,9 @@ from cases import named
 from mmopt import SolverError
 from mmopt.compiler import bind
 from mmopt.language import Program, program_names
-from mmopt.pipeline.convex import pick_solver
-from mmopt.report import lacking, takers_table
-from mmopt.solvers import SOLVERS
+from mmopt.pipeline.choice import pick_solver
+from mmopt.report import lacking, taken, takers_table
+from mmopt.solvers import KERNELS, SOLVERS, claims
 
 WORKLOAD = named("prefix")
 CONIC = [name for name in program_names() if Program.load(name).klass in ("convex", "rank")]
@@ -32,6 +32,13 @@ def test_a_solver_is_refused_exactly_for_what_it_lacks(name: str) -> None:
         assert all(cone in str(refused.value) for cone in missing)
 
 
+@pytest.mark.parametrize("name", CONIC)
+def test_a_kernel_is_said_to_take_exactly_what_it_claims(name: str) -> None:
+    program = Program.load(name)
+    claimed = {claim.name for claim in claims(bind(program, WORKLOAD))}
+    assert {kernel.name for kernel in KERNELS if taken(program, kernel)} == claimed
+
+
 def test_a_procedure_needs_what_its_steps_need() -> None:
     qoco = next(row for row in SOLVERS if row.name == "qoco")
     assert lacking(Program.load("eigen_design"), qoco) == lacking(Program.load("query_weighting"), qoco) == []
@@ -43,4 +50,4 @@ def test_a_procedure_needs_what_its_steps_need() -> None:
 def test_the_table_has_every_program() -> None:
     table = takers_table([Program.load(name) for name in program_names()])
     assert table.row_count == len(program_names())
-    assert np.size(table.columns) == len(SOLVERS) + 1
+    assert np.size(table.columns) == len(KERNELS) + len(SOLVERS) + 1

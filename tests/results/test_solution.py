@@ -113,7 +113,7 @@ def test_missing_file_and_unwritable_folder(solution: Solution, tmp_path: Path) 
 
 
 def test_printed_forms(solution: Solution) -> None:
-    assert repr(solution).startswith(f"Solution({solution.program} by clarabel: objective ")
+    assert repr(solution).startswith(f"Solution({solution.program} by {solution.solver}: objective ")
     names = [name for name, _ in solution.rows()]
     assert names[:4] == ["program", "solver", "status", "objective"]
     assert ("privacy cost" in names) == (solution.program == "fitness_for_use")

@@ -19,7 +19,6 @@ from mmopt.report.sizes import Sizes, sizes_at
 from mmopt.report.style import counted, duration, figure
 from mmopt.solvers.forecast import PATIENCE
 from mmopt.solvers.handover import hand_over
-from mmopt.solvers.kernels import KERNELS
 from mmopt.solvers.table import LBFGS, solver_named
 
 __all__ = ["compiled_facts"]
@@ -144,9 +143,16 @@ def _choice(sizes: Sizes) -> str:
     """Why this solver."""
     if sizes.refusal is not None:
         return str(sizes.refusal)
-    chosen = next((s for s in sizes.solvers if s.name == sizes.chosen), None)
-    if chosen is None:
-        return f"{sizes.chosen}: a kernel of mmopt, which knows the program by its lines; no cones are made"
+    if sizes.chosen == sizes.conic:
+        return _conic_choice(sizes)
+    words = f"{sizes.chosen}: a kernel of mmopt, which knows the program by its lines and takes it as it is"
+    return (
+        words if sizes.conic is None else f"{words}. Of the conic solvers it would be {_conic_choice(sizes)}"
+    )
+
+
+def _conic_choice(sizes: Sizes) -> str:
+    chosen = next(s for s in sizes.solvers if s.name == sizes.conic)
     patience = duration(PATIENCE)
     if chosen.seconds <= PATIENCE and chosen.memory <= sizes.memory_limit:
         return (
@@ -159,11 +165,9 @@ def _choice(sizes: Sizes) -> str:
 
 
 def _matrix(instance: Instance, sizes: Sizes) -> tuple[MatrixFacts | None, str]:
-    """The constraint matrix in the form that the chosen solver gets, when it is quickly built."""
-    if sizes.chosen is None:
-        return None, "not built, no solver takes the problem"
-    if sizes.chosen in {k.name for k in KERNELS}:
-        return None, f"not built, {sizes.chosen} takes the program as it is"
+    """The constraint matrix in the form that the conic solver gets, when it is quickly built."""
+    if sizes.conic is None:
+        return None, "not built, no conic solver takes the problem"
     rows = sum(c.count * (c.size * (c.size + 1) // 2 if c.kind == "psd" else c.size) for c in sizes.cones)
     loops = [line(instance.checked, c) for c in instance.program.constraints]
     dims = instance.sizes()
@@ -171,7 +175,7 @@ def _matrix(instance: Instance, sizes: Sizes) -> tuple[MatrixFacts | None, str]:
     if rows > MOST_ROWS or blocks > MOST_BLOCKS:
         in_blocks = f" in {counted(blocks, 'separate block')}" if blocks else ""
         return None, f"not built to be counted, it has about {rows:,} rows{in_blocks}"
-    row = solver_named(sizes.chosen)
+    row = solver_named(sizes.conic)
     data = hand_over(lower(scale(instance)[0]), row.cvxpy).data
     parts = [data[key] for key in ("A", "G") if data.get(key) is not None]
     return MatrixFacts(

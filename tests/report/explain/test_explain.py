@@ -214,7 +214,7 @@ def test_sizes_are_those_of_the_compiler(name: str, workload: Workload) -> None:
     c = compiled(explain(name, workload))
     instance = bind(Program.load(name), workload)
     assert dict(c.dims) == instance.sizes()
-    assert c.sizes is not None and c.sizes.chosen == "clarabel"
+    assert c.sizes is not None and c.sizes.conic == "clarabel"
     assert list(c.sizes.cones) == cones(instance.checked, instance.sizes())
     assert c.sizes.variables == variables(instance.checked, instance.sizes())
     data = lower(scale(instance)[0]).problem.get_problem_data(
@@ -312,8 +312,12 @@ def test_a_matrix_that_would_take_a_while_is_not_built() -> None:
 
 def test_the_choice_of_a_solver() -> None:
     small, large = (compiled(explain("l2_strategy", Workload.from_matrix(np.tri(n)))) for n in (4, 128))
-    assert small.choice.startswith("clarabel: the first of the list that is installed")
-    assert large.choice.startswith("scs: ")
+    kernel, conic = small.choice.split(". Of the conic solvers it would be ")
+    assert kernel.startswith("nuclear: a kernel of mmopt")
+    assert conic.startswith("clarabel: the first of the list that is installed")
+    assert ". Of the conic solvers it would be scs: " in large.choice
+    (step,) = explain("eigen_design", Workload.from_matrix(np.tri(4))).steps
+    assert compiled(step.explanation).choice  # of the step, whoever takes it
 
 
 def test_steps_of_a_procedure(workload: Workload) -> None:
