@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from mmopt.compiler import Instance
-from mmopt.compiler.reductions import Plan, Solved, Traits, first_plan, smaller, traits_of
+from mmopt.compiler.reductions import Plan, Solved, Traits, first_plan, reducible, smaller, traits_of
 from mmopt.errors import SolverError, TooLargeError
 from mmopt.pipeline.assemble import assemble
 from mmopt.pipeline.audit.adopt import adopt
@@ -51,8 +51,7 @@ class _Run:
         self.lines.append(prefix + plan.text)
         share = share / len(plan.workloads) if plan.multiplies else share
         parts = []
-        for place, workload in enumerate(plan.workloads):
-            name = f"{prefix}{plan.names[place]}: " if plan.names else prefix
+        for name, workload in plan.parts(prefix):
             key = (workload.hash, share)
             if key not in self.known:
                 self.known[key] = self.solved(smaller(instance, workload), share, name)
@@ -93,14 +92,6 @@ def _default_tolerance(instance: Instance, solver: str | None) -> float:
         return Options().tolerance
 
 
-def _reducible(instance: Instance) -> bool:
-    """Whether a point can be made from a strategy, and whether its quality can be proved."""
-    program = instance.program
-    if program.adoption is None or program.certificate is None:
-        return False
-    return not program.adoption.strategy.dims[0].symbols & set(instance.sizes())
-
-
 def solve_reduced(
     instance: Instance,
     solver: str | None,
@@ -118,7 +109,7 @@ def solve_reduced(
     SolverError : from a part; or the lifted point is not feasible.
     """
     started = time.monotonic()
-    if not _reducible(instance):
+    if not reducible(instance):
         return solve(instance, solver, overrides, report)
     traits = traits_of(instance)
     plan = first_plan(instance, traits)

@@ -6,14 +6,25 @@ workload, and a plan whose ``lift`` leads back. After each reduction the list is
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from mmopt.compiler.bind import Instance
 from mmopt.compiler.reductions import blocks, kronecker, merge_cells, parallel_queries
-from mmopt.compiler.reductions.plan import Plan, Solved, Traits, smaller, traits_of
+from mmopt.compiler.reductions.plan import Plan, Solved, Traits, reducible, smaller, traits_of
 
-__all__ = ["REDUCTIONS", "Plan", "Reduction", "Solved", "Traits", "first_plan", "smaller", "traits_of"]
+__all__ = [
+    "REDUCTIONS",
+    "Plan",
+    "Reduction",
+    "Solved",
+    "Traits",
+    "first_plan",
+    "planned",
+    "reducible",
+    "smaller",
+    "traits_of",
+]
 
 
 @dataclass(frozen=True)
@@ -47,3 +58,23 @@ def first_plan(instance: Instance, traits: Traits) -> Plan | None:
         if plan is not None:
             return plan
     return None
+
+
+def planned(instance: Instance) -> tuple[str, ...]:
+    """What the reductions would do, a line each as in ``Solution.reductions``; nothing is solved."""
+    if not reducible(instance):
+        return ()
+    traits = traits_of(instance)
+    known: set[str] = set()
+
+    def lines(inner: Instance, prefix: str) -> Iterator[str]:
+        plan = first_plan(inner, traits)
+        if plan is None:
+            return
+        yield prefix + plan.text
+        for word, part in plan.parts(prefix):
+            if part.hash not in known:
+                known.add(part.hash)
+                yield from lines(smaller(inner, part), word)
+
+    return tuple(lines(instance, ""))

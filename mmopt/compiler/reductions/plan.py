@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,17 @@ from mmopt.compiler.equivariance import Equivariance, equivariance
 from mmopt.language.numeric import Array
 from mmopt.queries import Strategy, Workload
 
-__all__ = ["MOST_ENTRIES", "Plan", "Solved", "Traits", "along", "counted", "smaller", "traits_of"]
+__all__ = [
+    "MOST_ENTRIES",
+    "Plan",
+    "Solved",
+    "Traits",
+    "along",
+    "counted",
+    "reducible",
+    "smaller",
+    "traits_of",
+]
 
 # Queries are looked at one by one only in matrices of at most so many entries (400 MB).
 MOST_ENTRIES = 50_000_000
@@ -63,9 +73,22 @@ class Plan(ABC):
     names: tuple[str, ...]
     multiplies: bool
 
+    def parts(self, prefix: str) -> Iterator[tuple[str, Workload]]:
+        """The parts, each with the words that come before what is said of it."""
+        for place, workload in enumerate(self.workloads):
+            yield (f"{prefix}{self.names[place]}: " if self.names else prefix), workload
+
     @abstractmethod
     def lift(self, parts: Sequence[Solved]) -> Solved:
         """The strategy and the multipliers for the unreduced workload, from those of the parts."""
+
+
+def reducible(instance: Instance) -> bool:
+    """Whether the program is convex, its points can be made from strategies, and a bound can be proved."""
+    program = instance.program
+    if program.klass != "convex" or program.adoption is None or program.certificate is None:
+        return False
+    return not program.adoption.strategy.dims[0].symbols & set(instance.sizes())
 
 
 def smaller(instance: Instance, workload: Workload) -> Instance:
