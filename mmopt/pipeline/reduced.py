@@ -29,6 +29,9 @@ Solve = Callable[[Instance, str | None, Mapping[str, Any], Report | None], Solut
 LIFTED = "gap not reached by the lifted point"
 # Of the gap asked for, what the parts may use; the rest is for the rounding of the lift.
 MARGIN = 0.9
+# Seconds for a part when the time is over: without a point for every part there is none for the whole.
+LEAST = 1e-3
+UNREDUCED = "solve it as it is with reduce=False (--no-reduce)"
 
 
 @dataclass
@@ -66,22 +69,19 @@ class _Run:
         tolerance = self.overrides.get("tolerance") or _default_tolerance(instance, self.solver)
         self.asked = max(self.asked, tolerance)
         options = {**self.overrides, "tolerance": MARGIN * share * tolerance}
-        if "time_limit" in options:
+        if any(s.status.stop == "interrupted" for s in self.leaves):
+            options["time_limit"] = LEAST
+        elif "time_limit" in options:
             used = time.monotonic() - self.started
-            options["time_limit"] = max(options["time_limit"] - used, 1e-3)
+            options["time_limit"] = max(options["time_limit"] - used, LEAST)
         try:
             found = self.solve(instance, self.solver, options, self.report)
         except SolverError as error:
-            part = f"; of the reduced problem ({'; '.join(self.lines)})"
-            hint = " ".join(
-                filter(None, [error.hint, "cells and queries are counted in the reduced problem:"])
-            )
-            raise SolverError(error.message + part, where=error.where, hint=f"{hint} {UNREDUCED}") from None
+            message = f"{error.message} (cells and queries counted after: {'; '.join(self.lines)})"
+            hint = "; or ".join(filter(None, [error.hint, UNREDUCED]))
+            raise SolverError(message, where=error.where, hint=hint) from None
         self.leaves.append(found)
         return Solved(found.strategy, found.multipliers, found.bound)
-
-
-UNREDUCED = "solve it as it is with reduce=False (--no-reduce)"
 
 
 def _default_tolerance(instance: Instance, solver: str | None) -> float:
