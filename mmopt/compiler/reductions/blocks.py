@@ -9,7 +9,8 @@ each solved alone, then make the best strategy of the whole, and (``composition.
   nuclear(W diag(sqrt(d))) is the sum of the blocks', and with sum(d_b) = bound_b its square over sum(d) is
   the sum of the bounds. Every block's strategy has sensitivity one.
 - an objective that is a largest, or one number that bounds a family of lines, is that of the largest block.
-  Its multipliers, and zero for the others, prove it. The others keep their own, smaller costs.
+  Its multipliers, and zero for the others, prove it; blocks that are the same share them. The others keep
+  their own, smaller costs.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ class IndependentBlocks(Plan):
             scales, total = bounds, float(bounds.sum())
         else:
             strategies = [p.strategy for p in parts]
-            scales = (np.arange(len(parts)) == np.argmax(bounds)).astype(float)
+            largest = self.workloads[int(np.argmax(bounds))]
+            scales = np.array([float(w == largest) for w in self.workloads])
             total = float(bounds.max())
         matrix = np.asarray(scipy.linalg.block_diag(*(s.matrix for s in strategies)))
         order = np.argsort(np.concatenate(self.cells))

@@ -173,6 +173,9 @@ def test_equal_blocks_are_solved_once() -> None:
         assert found.reductions == ("independent blocks: 9 cells -> 3 of 3 cells",)
         once = solve(Workload.from_matrix(np.tri(3), targets=1.0), program, tolerance=0.9e-6)
         assert found.iterations == once.iterations
+        for multipliers in found.multipliers.values():  # equal blocks share them
+            parts = multipliers.reshape(3, 3)
+            assert (parts == parts[0]).all() and parts.any()
 
 
 # -- programs of ones own --------------------------------------------------------------------------------
