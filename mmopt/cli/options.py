@@ -11,6 +11,7 @@ __all__ = [
     "Given",
     "Iterations",
     "Json",
+    "NoReduce",
     "Penalty",
     "ProgramName",
     "Seed",
@@ -73,6 +74,10 @@ Penalty = Annotated[
         metavar="WEIGHT",
         help="First weight of the rank in the search of a program of class rank. Default: 1.",
     ),
+]
+NoReduce = Annotated[
+    bool,
+    typer.Option("--no-reduce", help="Solve at full size, without the exact reductions."),
 ]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Show what the solver prints, on stderr.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout instead of tables.")]

@@ -11,6 +11,7 @@ from mmopt.cli.options import (
     Given,
     Iterations,
     Json,
+    NoReduce,
     Penalty,
     ProgramName,
     Seed,
@@ -49,6 +50,7 @@ def solve(
     starts: Starts = None,
     seed: Seed = None,
     penalty: Penalty = None,
+    no_reduce: NoReduce = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show sizes, cones, solvers and forecasts; solve nothing.")
     ] = False,
@@ -71,6 +73,7 @@ def solve(
             raise OptionError("--dry-run solves nothing, so there is nothing to write with --out")
         check_out(out)
     options = options_for(tolerance, time_limit, max_iterations, threads, verbose, starts, seed, penalty)
+    options["reduce"] = not no_reduce
     request = load_request(workload)
     parsed = read_program(program, request.workload)
     givens = read_givens(given, parsed, request.workload)

@@ -38,6 +38,10 @@ class Atom:
     do (a sum), or that they have to be free of units, as the value then is (``unitless``, a logarithm). A
     program with an atom that says none of these is solved as given, unscaled.
 
+    ``equivariance`` is the word for how the atom goes with a change of the axes of its arguments (cells
+    permuted or repeated, queries permuted, a basis rotated), with block diagonal ones and with Kronecker
+    products; ``compiler/acting.py`` knows what each word means. "": with none of them.
+
     ``gradient`` takes the arguments, the value and the derivative of a number by the value, and gives
     that number's derivative by each argument (of its shape); absent for atoms that have none. An atom
     that is not smooth has ``rounded``, its numpy form rounded off by the option ``rounding``, which
@@ -65,5 +69,6 @@ class Atom:
     degrees: tuple[float, ...] | None = None
     alike: bool = False
     unitless: bool = False
+    equivariance: str = ""
     takes_dim: bool = False
     axis: bool = False

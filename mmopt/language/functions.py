@@ -18,6 +18,7 @@ FUNCTIONS_OF_CHOSEN = (
     Atom(
         name="sum",
         arity=1,
+        equivariance="sum",
         degrees=(1,),
         rule=rules.reduction(None),
         numpy=np.sum,
@@ -33,6 +34,7 @@ FUNCTIONS_OF_CHOSEN = (
     Atom(
         name="max",
         arity=1,
+        equivariance="extreme",
         degrees=(1,),
         rule=rules.reduction(CONVEX),
         numpy=np.max,
@@ -50,6 +52,7 @@ FUNCTIONS_OF_CHOSEN = (
     Atom(
         name="min",
         arity=1,
+        equivariance="extreme",
         degrees=(1,),
         rule=rules.reduction(CONCAVE),
         numpy=np.min,
@@ -67,6 +70,7 @@ FUNCTIONS_OF_CHOSEN = (
     Atom(
         name="abs",
         arity=1,
+        equivariance="entrywise",
         degrees=(1,),
         rule=rules.elementwise(CONVEX, increasing=None, sign=1, even=True),
         numpy=np.abs,
@@ -83,6 +87,7 @@ FUNCTIONS_OF_CHOSEN = (
     Atom(
         name="sqrt",
         arity=1,
+        equivariance="entrywise",
         degrees=(0.5,),
         rule=rules.elementwise(CONCAVE, increasing=True, sign=1),
         numpy=np.sqrt,
@@ -98,6 +103,7 @@ FUNCTIONS_OF_CHOSEN = (
     Atom(
         name="exp",
         arity=1,
+        equivariance="entrywise",
         unitless=True,
         rule=rules.elementwise(CONVEX, increasing=True, sign=1),
         numpy=np.exp,
@@ -113,6 +119,7 @@ FUNCTIONS_OF_CHOSEN = (
     Atom(
         name="log",
         arity=1,
+        equivariance="entrywise",
         unitless=True,
         rule=rules.elementwise(CONCAVE, increasing=True),
         numpy=np.log,
@@ -128,6 +135,7 @@ FUNCTIONS_OF_CHOSEN = (
     Atom(
         name="logsumexp",
         arity=1,
+        equivariance="soft",
         unitless=True,
         rule=rules.soft_max,
         numpy=numeric.logsumexp,
@@ -147,6 +155,7 @@ FUNCTIONS_OF_CHOSEN = (
     Atom(
         name="trace",
         arity=1,
+        equivariance="trace",
         degrees=(1,),
         rule=matrix_rules.trace,
         numpy=np.trace,
@@ -161,6 +170,7 @@ FUNCTIONS_OF_CHOSEN = (
     Atom(
         name="diag",
         arity=1,
+        equivariance="diagonal",
         degrees=(1,),
         rule=matrix_rules.diag,
         numpy=numeric.diag,
@@ -175,6 +185,7 @@ FUNCTIONS_OF_CHOSEN = (
     Atom(
         name="inv",
         arity=1,
+        equivariance="inverse",
         degrees=(-1,),
         rule=matrix_rules.inv,
         numpy=numeric.inv,
@@ -188,6 +199,7 @@ FUNCTIONS_OF_CHOSEN = (
     Atom(
         name="nuclear",
         arity=1,
+        equivariance="norm",
         degrees=(1,),
         rule=matrix_rules.nuclear,
         numpy=numeric.nuclear,
@@ -205,6 +217,7 @@ FUNCTIONS_OF_CHOSEN = (
     Atom(
         name="root",
         arity=1,
+        equivariance="spectral",
         degrees=(0.5,),
         rule=matrix_rules.root,
         numpy=numeric.root,

@@ -15,6 +15,7 @@ OPERATORS = (
     Atom(
         name="add",
         arity=2,
+        equivariance="linear",
         alike=True,
         rule=rules.add,
         numpy=np.add,
@@ -30,6 +31,7 @@ OPERATORS = (
     Atom(
         name="sub",
         arity=2,
+        equivariance="linear",
         alike=True,
         rule=rules.sub,
         numpy=np.subtract,
@@ -45,6 +47,7 @@ OPERATORS = (
     Atom(
         name="neg",
         arity=1,
+        equivariance="linear",
         degrees=(1,),
         rule=rules.neg,
         numpy=np.negative,
@@ -60,6 +63,7 @@ OPERATORS = (
     Atom(
         name="mul",
         arity=2,
+        equivariance="entrywise",
         degrees=(1, 1),
         rule=rules.mul,
         numpy=np.multiply,
@@ -75,6 +79,7 @@ OPERATORS = (
     Atom(
         name="div",
         arity=2,
+        equivariance="entrywise",
         degrees=(1, -1),
         rule=rules.div,
         numpy=np.divide,
@@ -91,6 +96,7 @@ OPERATORS = (
     Atom(
         name="pow",
         arity=2,
+        equivariance="entrywise",
         rule=rules.power,
         numpy=np.power,
         about="Power with a constant exponent, entry by entry.",
@@ -106,6 +112,7 @@ OPERATORS = (
     Atom(
         name="matmul",
         arity=2,
+        equivariance="product",
         degrees=(1, 1),
         rule=rules.matmul,
         numpy=np.matmul,
@@ -121,6 +128,7 @@ OPERATORS = (
     Atom(
         name="transpose",
         arity=1,
+        equivariance="transpose",
         degrees=(1,),
         rule=rules.transpose,
         numpy=np.transpose,

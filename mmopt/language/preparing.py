@@ -13,6 +13,7 @@ PREPARING = (
     Atom(
         name="polar",
         arity=1,
+        equivariance="spectral",
         degrees=(0,),
         rule=matrix_rules.polar,
         numpy=numeric.polar,
@@ -26,6 +27,7 @@ PREPARING = (
     Atom(
         name="pinv",
         arity=1,
+        equivariance="spectral",
         degrees=(-1,),
         rule=matrix_rules.pinv,
         numpy=numeric.pinv,
@@ -37,6 +39,7 @@ PREPARING = (
     Atom(
         name="factor",
         arity=1,
+        equivariance="factor",
         degrees=(0.5,),
         rule=matrix_rules.factor,
         numpy=numeric.factor,
@@ -48,6 +51,7 @@ PREPARING = (
     Atom(
         name="rank",
         arity=1,
+        equivariance="norm",
         degrees=(0,),
         rule=matrix_rules.rank,
         numpy=np.linalg.matrix_rank,
@@ -114,6 +118,7 @@ PREPARING = (
     Atom(
         name="eye",
         arity=1,
+        equivariance="identity",
         degrees=(0,),
         rule=matrix_rules.fixed("eye"),
         numpy=lambda n: np.eye(int(n)),
@@ -128,6 +133,7 @@ PREPARING = (
     Atom(
         name="ones",
         arity=1,
+        equivariance="ones",
         degrees=(0,),
         rule=matrix_rules.fixed("ones"),
         numpy=lambda n: np.ones(int(n)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from mmopt.compiler import Instance
@@ -11,6 +12,7 @@ from mmopt.pipeline.closed import solve_closed
 from mmopt.pipeline.convex import Report, solve_convex
 from mmopt.pipeline.procedure import solve_procedure
 from mmopt.pipeline.rank import solve_rank
+from mmopt.pipeline.reduced import solve_reduced
 from mmopt.pipeline.smooth import solve_smooth
 from mmopt.results import Solution
 
@@ -26,10 +28,13 @@ def solve_instance(
     overrides: Mapping[str, Any],
     report: Report | None,
     start: Mapping[str, Any] | None = None,
+    *,
+    reduce: bool = True,
 ) -> Solution:
     """Solve a bound program of any class.
 
-    ``start`` holds values of the chosen variables from which a smooth program starts.
+    ``start`` holds values of the chosen variables from which a smooth program starts; ``reduce`` says whether
+    a convex program is first made smaller by the exact reductions.
 
     Raises
     ------
@@ -37,7 +42,8 @@ def solve_instance(
     """
     program = instance.program
     if program.klass == "procedure":
-        return solve_procedure(instance, solver, overrides, report, solve_instance)
+        again = partial(solve_instance, reduce=reduce)
+        return solve_procedure(instance, solver, overrides, report, again)
     for name, classes in SEARCH.items():
         if name in overrides and program.klass not in classes:
             message = f"'{program.name}' is of class '{program.klass}', which has no option '{name}'"
@@ -48,4 +54,6 @@ def solve_instance(
         return solve_smooth(instance, solver, overrides, report, start)
     if program.klass == "closed form":
         return solve_closed(instance, solver)
+    if reduce:
+        return solve_reduced(instance, solver, overrides, report, solve_convex)
     return solve_convex(instance, solver, overrides, report)

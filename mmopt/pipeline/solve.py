@@ -39,6 +39,7 @@ def solve(
     penalty: float | None = None,
     givens: Mapping[str, Any] | None = None,
     progress: Report | None = None,
+    reduce: bool = True,
 ) -> Solution:
     """Solve a program for a workload and certify the result.
 
@@ -55,6 +56,7 @@ def solve(
     penalty : first weight of the rank in the search of a program of class rank.
     givens : arrays by name, for givens of the program without a source or in place of one.
     progress : called with a ``Progress`` after every certified point.
+    reduce : whether a convex program may be made smaller first, exactly (``Solution.reductions`` says how).
 
     Raises
     ------
@@ -76,4 +78,4 @@ def solve(
     overrides["verbose"] = verbose
     Options(**overrides)  # a bad option is refused before any work
     instance = bind(parsed, workload, givens)
-    return solve_instance(instance, solver, overrides, progress)
+    return solve_instance(instance, solver, overrides, progress, reduce=reduce)

@@ -65,6 +65,7 @@ class Solution:
     bases : ``basis`` and ``eigenqueries`` of the workload as they were used, where the workload does not
         determine them uniquely and another machine may find other ones.
     sense : of the program; when it maximizes, the bound is an upper one.
+    reductions : what was made smaller before it was solved, and lifted again; a line each with the sizes.
     history : one row per round of a search (classes rank and smooth): start, round, objective, and what
         the class reports besides.
     """
@@ -144,6 +145,7 @@ class Solution:
         rows = [
             ("program", f"{self.program}: {self.title}"),
             ("solver", _solver_words(self)),
+            *((("reduced", "; ".join(self.reductions)),) if self.reductions else ()),
             ("status", str(self.status)),
             ("objective", f"{self.objective:.10g}"),
             ("bound", bound),
@@ -198,6 +200,7 @@ class Solution:
             "iterations": self.iterations,
             "seconds": dict(self.seconds),
             "options": {k: _finite(v) for k, v in self.options.items()},
+            "reductions": list(self.reductions),
             "warnings": list(self.warnings),
             "history": [dict(row) for row in self.history],
             "workload": self.workload_hash,

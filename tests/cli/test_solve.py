@@ -216,3 +216,14 @@ def test_a_solve_that_stops_early_warns(run: Any, files: Path) -> None:
     done = run("solve", "total.yaml", "--solver", "scs", "--max-iterations", "5", "--json")
     (warning,) = json.loads(done.out)["warnings"]
     assert done.status == 0 and warning.startswith("stopped at the iteration limit of 5: ")
+
+
+def test_reductions_are_printed_and_can_be_left_out(run: Any, files: Path) -> None:
+    text = files.joinpath("total.yaml").read_text(encoding="utf-8").replace("{age: prefix}", "{sex: prefix}")
+    files.joinpath("one.yaml").write_text(text, encoding="utf-8")
+    reduced = run("solve", "one.yaml", "--program", "l2_strategy")
+    plain = run("solve", "one.yaml", "--program", "l2_strategy", "--no-reduce")
+    assert (reduced.status, plain.status) == (0, 0)
+    assert "merge cells: 6 -> 2 cells" in reduced.out and "merge" not in plain.out
+    found = json.loads(run("solve", "one.yaml", "--program", "l2_strategy", "--json").out)
+    assert found["reductions"] == ["merge cells: 6 -> 2 cells"]

@@ -110,6 +110,7 @@ def perform(task: Task, answers: BinaryIO) -> None:
                 tolerance=task.tolerance,
                 time_limit=task.time_limit,
                 progress=report,
+                reduce=False,  # what is compared are the forms of a problem at the same size
                 **task.options,
             )
         answer = Done(solution.fields(), peak_above(start, pid))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance, bind
+from mmopt.compiler.reductions import planned
 from mmopt.errors import ResultError
 from mmopt.language import Program, evaluate
 from mmopt.language.survey import Survey, survey
@@ -107,9 +108,9 @@ def _belongs(solution: Solution, program: Program, workload: Workload | None) ->
 
 def _explained(surveyed: Survey, instance: Instance | None, solution: Solution | None) -> Explanation:
     program = surveyed.checked.program
-    reductions = solution.reductions if solution else ()
     compiled = None
     if instance is not None:
+        reductions = solution.reductions if solution else planned(instance)
         compiled = compiled_facts(surveyed, instance, reductions)
     return Explanation(
         program.name,

@@ -1,0 +1,111 @@
+"""What may be done to a workload without changing a problem, and how an array goes along.
+
+An *action* changes the arrays that a workload gives to a program: it permutes cells, repeats them, rotates
+a basis. Along each axis an array goes with it by a *degree*. When a cell is replaced by s equal ones, an
+array of degree a gets s copies of the cell's entry, each times s**-a: a strategy's Gram matrix repeats its
+entries (0), a multiplier splits (1), its square root lies between (1/2). A sum over cells keeps its value
+when the degrees of what is summed add up to 1, a maximum when they add up to 0. A query of which one makes
+several rows t w, with the sum of the t**2 equal to 1, has degree 1/2 in the queries and 1 in targets and
+variances. A basis changed to T B has degree 0, the coefficients in it degree 1, so that they cancel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+__all__ = [
+    "CHANGE_BASIS",
+    "DROP_CELLS",
+    "PERMUTE_CELLS",
+    "PERMUTE_QUERIES",
+    "REPEAT_CELLS",
+    "ROTATE_BASIS",
+    "ROTATE_ROOT",
+    "SOURCE_AXES",
+    "SPLIT_QUERIES",
+    "STRONG",
+    "WEAK",
+    "Acted",
+    "Axis",
+    "close",
+]
+
+PERMUTE_CELLS = "permuting the cells"
+REPEAT_CELLS = "repeating cells"
+DROP_CELLS = "leaving out cells that no query touches"
+PERMUTE_QUERIES = "permuting the queries and changing their signs"
+SPLIT_QUERIES = "splitting queries into multiples"
+ROTATE_ROOT = "rotating the queries"
+ROTATE_BASIS = "rotating the basis"
+CHANGE_BASIS = "changing the basis"
+
+# What is lost along an axis of a group by anything but an equivariant atom, and by degrees that do not fit.
+WEAK: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "cells": (PERMUTE_CELLS, REPEAT_CELLS, DROP_CELLS),
+        "queries": (PERMUTE_QUERIES, SPLIT_QUERIES),
+        "root": (ROTATE_ROOT,),
+        "basis": (ROTATE_BASIS, CHANGE_BASIS),
+    }
+)
+STRONG: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "cells": (REPEAT_CELLS, DROP_CELLS),
+        "queries": (SPLIT_QUERIES,),
+        "root": (ROTATE_ROOT,),
+        "basis": (CHANGE_BASIS,),
+    }
+)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One axis of an array: what is changed along it, by which degree; ``odd`` when it has a query's sign."""
+
+    group: str = ""  # "cells", "queries", "root", "basis"; "" for an axis that no action touches
+    degree: float = 0.0
+    odd: bool = False
+
+    @property
+    def is_rotated(self) -> bool:
+        return self.group in ("root", "basis")
+
+
+@dataclass(frozen=True)
+class Acted:
+    """How an expression goes with the actions: along its axes, and with the index of each family.
+
+    ``diagonal`` is a diagonal matrix, its degree that of its entries (in both axes). ``vanishes``: zero at a
+    cell that no query touches, and so for what has no cells.
+    """
+
+    axes: tuple[Axis, ...] = ()
+    index: Mapping[str, Axis] = field(default_factory=dict)
+    diagonal: bool = False
+    vanishes: bool = True
+
+    @property
+    def has_cells(self) -> bool:
+        """Whether it has an entry per cell."""
+        return any(a.group == "cells" for a in (*self.axes, *self.index.values()))
+
+
+def close(a: float, b: float) -> bool:
+    """Whether two degrees are the same."""
+    return abs(a - b) < 1e-9
+
+
+# The arrays of a workload that go with the actions. Eigenvectors do not: those of a repeated eigenvalue
+# are a choice, and repeated cells have other eigenvalues. Weights are contained in the matrix and the root.
+SOURCE_AXES: Mapping[str, tuple[Axis, ...]] = MappingProxyType(
+    {
+        "workload.matrix": (Axis("queries", 0.5, odd=True), Axis("cells")),
+        "workload.root": (Axis("root", 0.5), Axis("cells")),
+        "workload.gram": (Axis("cells"), Axis("cells")),
+        "workload.targets": (Axis("queries", 1.0),),
+        "workload.basis": (Axis("basis"), Axis("cells")),
+        "workload.representation": (Axis("queries", 0.5, odd=True), Axis("basis", 1.0)),
+    }
+)

@@ -1,0 +1,139 @@
+"""Solve independent blocks apart: groups of cells such that no query touches two of them.
+
+Theorem. With W block diagonal, the blocks of a strategy that do not lie on the diagonal answer nothing and
+may be zero (average over the signs of a block's cells and queries). The strategies of the blocks,
+each solved alone, then make the best strategy of the whole, and (``composition.py`` says which it is)
+
+- an objective that is a trace or sum adds up. The multipliers of a block, in the scale in which their sum
+  is the block's bound, are those of the whole: for total error
+  nuclear(W diag(sqrt(d))) is the sum of the blocks', and with sum(d_b) = bound_b its square over sum(d) is
+  the sum of the bounds. Every block's strategy has sensitivity one.
+- an objective that is a largest, or one number that bounds a family of lines, is that of the largest block.
+  Its multipliers, and zero for the others, prove it; blocks that are the same share them. The others keep
+  their own, smaller costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse
+import scipy.sparse.csgraph
+
+from mmopt.compiler.actions import PERMUTE_CELLS, PERMUTE_QUERIES, ROTATE_BASIS, ROTATE_ROOT, Axis
+from mmopt.compiler.bind import Instance
+from mmopt.compiler.composition import SUM
+from mmopt.compiler.reductions.plan import MOST_ENTRIES, Plan, Solved, Traits, along, counted
+from mmopt.language.numeric import Array
+from mmopt.queries import Strategy, Workload, normalise
+from mmopt.queries.arrays import Ints
+
+__all__ = ["IndependentBlocks", "applies"]
+
+
+@dataclass(frozen=True)
+class IndependentBlocks(Plan):
+    """``cells`` and ``rows`` of each block; ``counts`` of cells and of the queries that have multipliers.
+
+    ``certified`` : the multipliers of the certificate, which are scaled together.
+    """
+
+    cells: tuple[Ints, ...]
+    rows: tuple[Ints, ...]
+    counts: tuple[int, int]
+    kind: str
+    certified: frozenset[str]
+    axes: dict[str, tuple[Axis, ...]]
+
+    def lift(self, parts: Sequence[Solved]) -> Solved:
+        """The strategies on the diagonal; the multipliers side by side, as the objective is made."""
+        bounds = np.array([0.0 if p.bound is None else p.bound for p in parts])
+        if self.kind == SUM:
+            strategies = [normalise(p.strategy) for p in parts]
+            scales, total = bounds, float(bounds.sum())
+        else:
+            strategies = [p.strategy for p in parts]
+            largest = self.workloads[int(np.argmax(bounds))]
+            scales = np.array([float(w == largest) for w in self.workloads])
+            total = float(bounds.max())
+        matrix = np.asarray(scipy.linalg.block_diag(*(s.matrix for s in strategies)))
+        order = np.argsort(np.concatenate(self.cells))
+        known = [along(p.multipliers, self.axes, frozenset({"cells", "queries"})) for p in parts]
+        found: dict[str, Array] = {}
+        for scale, places, multipliers in zip(
+            scales, zip(self.cells, self.rows, strict=True), known, strict=True
+        ):
+            size = sum(float(np.abs(a).sum()) for n, (a, _) in multipliers.items() if n in self.certified)
+            factor = scale / size if self.kind == SUM and size > 0 else scale
+            for name, (array, axes) in multipliers.items():
+                at = [places[axis.group == "queries"] for axis in axes]
+                shape = [self.counts[axis.group == "queries"] for axis in axes]
+                found.setdefault(name, np.zeros(shape))[np.ix_(*at)] = factor * array
+        known_bound = None if any(p.bound is None for p in parts) else total
+        return Solved(Strategy(matrix[:, order], strategies[0].norm), found, known_bound)
+
+
+def applies(instance: Instance, traits: Traits) -> IndependentBlocks | None:
+    """Connect cells through queries; two components or more are blocks."""
+    if not traits.blocks.kind:
+        return None
+    if not traits.acts.allows(PERMUTE_CELLS, PERMUTE_QUERIES, ROTATE_ROOT, ROTATE_BASIS):
+        return None
+    workload = instance.workload
+    if workload.m * workload.n > MOST_ENTRIES or (workload.cell_classes < 0).any():
+        return None
+    touched = scipy.sparse.csr_array(workload.queries != 0)
+    graph = scipy.sparse.block_array([[None, touched], [touched.T, None]])
+    count, labels = scipy.sparse.csgraph.connected_components(graph, directed=False)
+    if count < 2:
+        return None
+    of_rows, of_cells = labels[: workload.m], labels[workload.m :]
+    # In the order of their first cells.
+    found = [of_cells[i] for i in np.sort(np.unique(of_cells, return_index=True)[1])]
+    cells = tuple(np.flatnonzero(of_cells == b) for b in found)
+    rows = tuple(np.flatnonzero(of_rows == b) for b in found)
+    parts = tuple(_part(workload, r, c) for r, c in zip(rows, cells, strict=True))
+    counts, kept = (workload.n, workload.m), rows
+    if _by_targets(instance):
+        finite = np.flatnonzero(np.isfinite(workload.targets))
+        kept = tuple(np.flatnonzero(of_rows[finite] == b) for b in found)
+        counts = (workload.n, len(finite))
+    text = f"independent blocks: {workload.n:,} cells -> {_sizes([len(c) for c in cells])}"
+    names = tuple(f"block {i + 1}" for i in range(len(parts)))
+    certificate = instance.program.certificate
+    certified = frozenset(m.key for m in certificate.multipliers) if certificate else frozenset()
+    return IndependentBlocks(
+        text,
+        parts,
+        names,
+        False,
+        cells,
+        kept,
+        counts,
+        traits.blocks.kind,
+        certified,
+        dict(traits.acts.multipliers),
+    )
+
+
+def _part(workload: Workload, rows: Ints, cells: Ints) -> Workload:
+    matrix = workload.queries[np.ix_(rows, cells)]
+    return Workload.from_matrix(matrix, workload.targets[rows], workload.weights[rows])
+
+
+def _by_targets(instance: Instance) -> bool:
+    """Whether the program's queries are those that have a target."""
+    sources = {d.source for d in instance.program.givens}
+    return bool(sources & {"workload.targets", "workload.representation"})
+
+
+def _sizes(sizes: list[int]) -> str:
+    """``4 of 5 cells``, or ``3, 4 and 13 cells``."""
+    if len(set(sizes)) == 1:
+        return f"{len(sizes):,} of {counted(sizes[0], 'cell')}"
+    if len(sizes) <= 4:
+        return f"{', '.join(f'{s:,}' for s in sizes[:-1])} and {sizes[-1]:,} cells"
+    return f"{len(sizes):,} of {min(sizes):,} to {max(sizes):,} cells"

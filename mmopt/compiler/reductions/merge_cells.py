@@ -1,0 +1,153 @@
+"""Merge cells that no query tells apart, and leave out those that no query touches.
+
+Theorem. Let M (c, n) be the membership of the cells in c classes of equal columns: W = W_c M. For a strategy
+A of n cells let A_c (p, c) hold the average column of each class (in X = A.T @ A: average over the
+permutations within classes, by convexity of the program). Then A_c M answers the queries no worse and its
+columns are no longer, in L1 and in L2, and what A_c M costs and answers for W is what A_c does for W_c. Cells
+of a class split its multiplier: sum(d) stays, and W_c M diag(d) M.T W_c.T = W_c diag(d_c) W_c.T. A cell that
+no query touches gets a column of zeros and a multiplier of zero.
+
+So optimum, bound and gap of the two problems are equal for every program that goes along, line by line,
+when a cell is repeated (``equivariance.py``): one that chooses among all strategies. It is not so where cells
+are counted (``/ n`` of the singular value bound, sum(diag(X)) <= n) or eigenvectors are taken first: prefix
+sums over 4 cells with multiplicities 1, 5, 1, 2 cost 10 by the identity on merged cells, 23 on all.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mmopt.compiler.actions import (
+    CHANGE_BASIS,
+    DROP_CELLS,
+    PERMUTE_CELLS,
+    REPEAT_CELLS,
+    ROTATE_ROOT,
+    Axis,
+)
+from mmopt.compiler.bind import Instance
+from mmopt.compiler.reductions.plan import MOST_ENTRIES, Plan, Solved, Traits, along, counted
+from mmopt.language.numeric import Array
+from mmopt.queries import Attribute, Domain, Product, Strategy, Workload
+from mmopt.queries import factor as factors
+from mmopt.queries.arrays import Ints
+from mmopt.queries.classes import refine
+from mmopt.queries.factor_base import Factor
+
+__all__ = ["MergeCells", "applies"]
+
+
+@dataclass(frozen=True)
+class MergeCells(Plan):
+    """``classes`` (n,) says to which merged cell a cell belongs; -1: to none."""
+
+    classes: Ints
+    axes: dict[str, tuple[Axis, ...]]
+
+    def lift(self, parts: Sequence[Solved]) -> Solved:
+        """Columns repeated, multipliers split evenly within a class."""
+        (part,) = parts
+        strategy = Strategy(_expanded(part.strategy.matrix, 1, self.classes), part.strategy.norm)
+        sizes = np.bincount(self.classes[self.classes >= 0])
+        found: dict[str, Array] = {}
+        for name, (array, axes) in along(
+            part.multipliers, self.axes, frozenset({"cells", "queries", ""})
+        ).items():
+            for place, axis in enumerate(axes):
+                if axis.group == "cells":
+                    shape = [1] * array.ndim
+                    shape[place] = len(sizes)
+                    array = _expanded(array * (sizes**-axis.degree).reshape(shape), place, self.classes)
+            found[name] = array
+        return Solved(strategy, found, part.bound)
+
+
+def applies(instance: Instance, traits: Traits) -> MergeCells | None:
+    """Merge attribute by attribute where that is possible, so that products stay products; else cells."""
+    if not traits.acts.allows(PERMUTE_CELLS, REPEAT_CELLS, ROTATE_ROOT, CHANGE_BASIS):
+        return None
+    workload = instance.workload
+    classes = workload.cell_classes
+    untouched = int((classes < 0).sum())
+    if untouched and not traits.acts.allows(DROP_CELLS):
+        return None
+    if int(classes.max()) + 1 == workload.n:
+        return None
+    found = _by_attribute(workload)
+    if found is None:
+        if workload.m * workload.n > MOST_ENTRIES:
+            return None
+        found = _by_cell(workload, classes)
+    merged, classes = found
+    text = f"merge cells: {workload.n:,} -> {counted(merged.n, 'cell')}"
+    if left := int((classes < 0).sum()):
+        text += f" ({left:,} that no query touches left out)"
+    return MergeCells(text, (merged,), (), False, classes, dict(traits.acts.multipliers))
+
+
+def _expanded(array: Array, place: int, classes: Ints) -> Array:
+    """The array with each class's entry along one axis at all its cells, zero elsewhere."""
+    pad = [(0, 0)] * array.ndim
+    pad[place] = (0, 1)
+    return np.take(np.pad(array, pad), classes, axis=place)  # class -1 takes the last
+
+
+def _first(classes: Ints) -> Ints:
+    """The first cell of each class."""
+    found, first = np.unique(classes, return_index=True)
+    return np.asarray(first[found >= 0])
+
+
+def _by_cell(workload: Workload, classes: Ints) -> tuple[Workload, Ints]:
+    first = _first(classes)
+    rows = np.vstack([block.rows(0, block.m)[:, first] for block in workload.blocks])
+    return Workload.from_matrix(rows, workload.targets, workload.weights), classes
+
+
+def _by_attribute(workload: Workload) -> tuple[Workload, Ints] | None:
+    """Values of an attribute that no factor tells apart become one; None when there are none."""
+    products = workload.products
+    if products is None:
+        return None
+    shape = workload.domain.shape
+    classes = [refine([p.factors[i].classes() for p in products]) for i in range(len(shape))]
+    first = [_first(c) for c in classes]
+    if math.prod(map(len, first)) == workload.n:
+        return None
+    attributes = tuple(
+        Attribute(a.name, tuple(a.labels[int(v)] for v in chosen))
+        for a, chosen in zip(workload.domain.attributes, first, strict=True)
+    )
+    merged = tuple(
+        Product(
+            tuple(_restricted(f, chosen) for f, chosen in zip(p.factors, first, strict=True)),
+            p.name,
+            p.weight,
+            p.target,
+        )
+        for p in products
+    )
+    codes = np.unravel_index(np.arange(workload.n), shape)
+    cells = np.zeros(workload.n, dtype=np.int64)
+    touched = np.ones(workload.n, dtype=bool)
+    for of, code, chosen in zip(classes, codes, first, strict=True):
+        own = of[code]
+        touched &= own >= 0
+        cells = cells * len(chosen) + own
+    return Workload(Domain(attributes), merged), np.where(touched, cells, -1)
+
+
+def _restricted(factor: Factor, chosen: Ints) -> Factor:
+    """The factor on some of its cells."""
+    if len(chosen) == factor.size:
+        return factor
+    if factor.kind == "total":
+        return factors.total(len(chosen))
+    matrix = factor.matrix()[:, chosen]
+    if np.array_equal(matrix, np.eye(len(chosen))):
+        return factors.identity(len(chosen))
+    return factors.predicates(matrix)
