@@ -33,7 +33,7 @@ def programs(
         show(
             takers_table(found),
             "",
-            "Kernels, then conic solvers: 'no' is followed by the cones that one lacks; '-': none needed.",
+            "'no' is followed by the cones that a conic solver lacks; '-': it needs none.",
         )
         return
     if as_json:

@@ -17,7 +17,8 @@ from mmopt.compiler.reductions import Plan, Solved, Traits, first_plan, reducibl
 from mmopt.errors import SolverError, TooLargeError
 from mmopt.pipeline.assemble import assemble
 from mmopt.pipeline.audit.adopt import adopt
-from mmopt.pipeline.convex import Best, Progress, Report, pick_solver, with_total
+from mmopt.pipeline.choice import choose_solver
+from mmopt.pipeline.convex import Best, Progress, Report, with_total
 from mmopt.results import Solution, Status
 from mmopt.solvers import Options
 
@@ -87,7 +88,7 @@ class _Run:
 def _default_tolerance(instance: Instance, solver: str | None) -> float:
     """That of the solver that would be chosen."""
     try:
-        return pick_solver(instance, solver).tolerance
+        return choose_solver(instance, solver).tolerance
     except TooLargeError:  # for every conic solver; another may do, or says so itself
         return Options().tolerance
 
