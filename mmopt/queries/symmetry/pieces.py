@@ -71,7 +71,8 @@ def terms_of(workload: Workload, with_targets: bool) -> tuple[tuple[int, ...], t
     if products is None:
         return (workload.n,), _split(workload) if with_targets else (_whole(workload),)
     sizes = tuple(attribute.size for attribute in workload.domain.attributes)
-    terms = tuple(Term(tuple(_piece(f) for f in p.factors), p.weight, p.target) for p in products)
+    pieces = {f: _piece(f) for p in products for f in p.factors}  # equal factors are one piece
+    terms = tuple(Term(tuple(pieces[f] for f in p.factors), p.weight, p.target) for p in products)
     return sizes, terms
 
 

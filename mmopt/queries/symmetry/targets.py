@@ -21,10 +21,11 @@ import scipy.sparse
 from mmopt.components import Level, Space, Split
 from mmopt.queries.arrays import Array, Ints, require_memory
 from mmopt.queries.check import no_targets, undetermined
+from mmopt.queries.symmetry.attribute import Attribute
 from mmopt.queries.symmetry.blocks import independent_columns
 from mmopt.queries.symmetry.cells import EPS, component_roots
 from mmopt.queries.symmetry.joint import Chosen, Joint, Key, choices, kron_rows
-from mmopt.queries.symmetry.pieces import Term
+from mmopt.queries.symmetry.pieces import Piece, Term
 from mmopt.queries.symmetry.row_orbits import RowOrbits, row_orbits
 
 __all__ = ["Asked", "asked_of"]
@@ -41,6 +42,23 @@ class Asked:
     basis: Split
     targets: Level
     chosen: tuple[Chosen, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class _Local:
+    """The query orbits of a piece, and their rows t (o, dim) on each part on which they are not all zero."""
+
+    orbits: RowOrbits
+    rows: dict[int, Array]
+
+    @staticmethod
+    def of(piece: Piece, attribute: Attribute) -> _Local:
+        own = row_orbits(piece, attribute)
+        sums = attribute.sums(own.rows)
+        found = {
+            k: attribute.of_query(part, own.rows, sums, own.counts) for k, part in enumerate(attribute.parts)
+        }
+        return _Local(own, {k: t for k, t in found.items() if t.any()})
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,19 +105,24 @@ class _Product:
 def asked_of(joint: Joint, terms: Sequence[Term], count: int, dense: Callable[[], Array]) -> Asked:
     """The queries with a target. WorkloadError where they do not determine all others.
 
-    ``count`` is the number of all queries. ``dense`` gives those with a target as a matrix, when a basis of the
-    query space is asked for.
+    ``count`` is the number of all queries. ``dense`` gives those with a target as a matrix, when a basis
+    of the query space is asked for.
     """
     products: list[_Product] = []
     rows: dict[Key, list[tuple[Array, Ints]]] = {}
+    known: dict[tuple[int, Piece], _Local] = {}
     start = 0
     for term in terms:
         if not term.has_target:
             continue
-        orbits = tuple(row_orbits(p, a) for p, a in zip(term.pieces, joint.attributes, strict=True))
-        products.append(_Product(orbits, start, term.target))
+        for place in enumerate(term.pieces):
+            if place not in known:
+                known[place] = _Local.of(place[1], joint.attributes[place[0]])
+        local = [known[place] for place in enumerate(term.pieces)]
+        products.append(_Product(tuple(own.orbits for own in local), start, term.target))
         start += products[-1].count
-        for key, own in _rows(joint, orbits).items():
+        for key in choices([sorted(own.rows) for own in local]):
+            own = kron_rows([own.rows[k] for own, k in zip(local, key, strict=True)])
             used = np.flatnonzero(own.any(axis=1))
             rows.setdefault(key, []).append((own[used], products[-1].start + used))
     if not products:
@@ -138,19 +161,6 @@ def asked_of(joint: Joint, terms: Sequence[Term], count: int, dense: Callable[[]
     targets = Level(queries, np.concatenate([p.targets() for p in products]))
     representation, basis_rows = Split(queries, inner, tuple(left)), Split(inner, cells, tuple(right))
     return Asked(representation, basis_rows, targets, tuple(chosen))
-
-
-def _rows(joint: Joint, orbits: tuple[RowOrbits, ...]) -> dict[Key, Array]:
-    """The rows t of a product's query orbits on each component on which they are not all zero."""
-    local: list[dict[int, Array]] = []
-    for attribute, own in zip(joint.attributes, orbits, strict=True):
-        sums = attribute.sums(own.rows)
-        found = {
-            k: attribute.of_query(part, own.rows, sums, own.counts) for k, part in enumerate(attribute.parts)
-        }
-        local.append({k: t for k, t in found.items() if t.any()})
-    options = [sorted(own) for own in local]
-    return {key: kron_rows([own[k] for own, k in zip(local, key, strict=True)]) for key in choices(options)}
 
 
 def _determined(others: dict[Key, Array], chosen: list[Chosen], bases: list[Array]) -> bool:
