@@ -248,7 +248,7 @@ def test_values_that_split_differently_are_refused() -> None:
         apply(PLAIN, "matmul", (a, b), {})
     assert str(caught.value) == (
         "'matmul' of values that split differently: Space(3, abstract, 2 components of size up to 1) and "
-        "Space(3, abstract, 1 components of size up to 3)"
+        "Space(3, abstract, 1 component of size up to 3)"
     )
     for atom, value, text in (
         ("diag", a, "the rows of a root are not told apart: they have no diagonal by orbits"),

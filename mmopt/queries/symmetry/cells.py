@@ -13,7 +13,7 @@ import numpy as np
 import scipy.linalg
 
 from mmopt.components import Split
-from mmopt.queries.arrays import Array, stacked_root
+from mmopt.queries.arrays import Array, qr, stacked_root, svd
 from mmopt.queries.symmetry.attribute import Attribute
 from mmopt.queries.symmetry.blocks import independent
 from mmopt.queries.symmetry.joint import Chosen, Joint, Key, choices, kron_rows
@@ -64,7 +64,12 @@ def root_of(joint: Joint, roots: dict[Key, Array]) -> tuple[Split, list[Chosen]]
 
 
 def revealed(rows: Array) -> Array:
-    """Orthogonal rows with the same Gram matrix; singular values below 8 max(r, d) ε times the largest go."""
-    _, values, right = scipy.linalg.svd(rows, full_matrices=False)
-    kept = values > 8 * max(rows.shape) * EPS * values[0]
+    """Independent rows of the same Gram matrix; singular values below 8 max(r, d) ε times the largest go."""
+    tiny = 8 * max(rows.shape) * EPS
+    if rows.shape[0] >= rows.shape[1]:
+        rows = qr(rows)
+        if scipy.linalg.lapack.dtrcon(rows)[0] > tiny:  # a condition number far from where rank is lost
+            return rows
+    values, right = svd(rows)
+    kept = values > tiny * values[0]
     return np.asarray(values[kept, None] * right[kept])

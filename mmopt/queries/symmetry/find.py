@@ -40,16 +40,10 @@ class Found:
     sources: Mapping[str, Split | Level]
 
     def __str__(self) -> str:
-        orbits = 0 if self.cells.sizes is None else len(self.cells.sizes)
-        several_orbits = "s" if orbits != 1 else ""
         kinds = " and ".join(filter(None, [", ".join(self.kinds[:-1]), self.kinds[-1]]))
         n = self.cells.size
-        count = f"{n}" if n < 10**15 else f"{n:.1e}"
-        several = "s" if self.cells.count != 1 else ""
-        return (
-            f"{kinds}: {count} cells -> {orbits} orbit{several_orbits}, "
-            f"{self.cells.count} component{several} of size up to {self.cells.largest}"
-        )
+        count = f"{n}" if n < 10**15 else f"about 1e{int(math.log10(n))}"
+        return f"{kinds}: {count} cells -> {self.cells.words}"
 
 
 def symmetry(workload: Workload, with_targets: bool) -> Found | None:

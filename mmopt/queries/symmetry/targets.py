@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse
 
 from mmopt.components import Level, Space, Split
-from mmopt.queries.arrays import Array, Ints, require_memory
+from mmopt.queries.arrays import Array, Ints, require_memory, svd
 from mmopt.queries.check import no_targets, undetermined
 from mmopt.queries.symmetry.attribute import Attribute
 from mmopt.queries.symmetry.blocks import independent_columns
@@ -137,10 +136,10 @@ def asked_of(joint: Joint, terms: Sequence[Term], count: int, dense: Callable[[]
         numbers = np.concatenate([own for _, own in rows[key]])
         for kept in independent_columns(whole):
             used = np.flatnonzero(whole[:, kept].any(axis=1))
-            asked = whole[used][:, kept]
+            asked = whole if (len(used), len(kept)) == whole.shape else whole[used][:, kept]
             basis = _span(asked / lengths[numbers[used], None])
             chosen.append(Chosen(key, kept))
-            left.append(asked @ basis.T)
+            left.append(asked if len(basis) == len(kept) else asked @ basis.T)
             right.append(basis)
             labels.append(numbers[used])
     others = [term for term in terms if not term.has_target]
@@ -156,7 +155,7 @@ def asked_of(joint: Joint, terms: Sequence[Term], count: int, dense: Callable[[]
         total=sum(sizes),
         orbits=lambda: np.concatenate([p.orbit_of() for p in products]),
     )
-    queries = _with_bases(queries, cells, tuple(a @ b for a, b in zip(left, right, strict=True)), dense)
+    queries = _with_bases(queries, cells, (left, right), dense)
     inner = cells.abstract(tuple(len(own) for own in right))
     targets = Level(queries, np.concatenate([p.targets() for p in products]))
     representation, basis_rows = Split(queries, inner, tuple(left)), Split(inner, cells, tuple(right))
@@ -178,12 +177,14 @@ def _determined(others: dict[Key, Array], chosen: list[Chosen], bases: list[Arra
 
 def _span(unit: Array) -> Array:
     """Orthonormal rows (k, d) that span the rows of queries of length 1; the identity when k = d."""
-    _, values, right = scipy.linalg.svd(unit, full_matrices=False)
+    values, right = svd(unit)
     rank = int((values > 8 * max(unit.shape) * EPS * values[0]).sum())
     return np.eye(unit.shape[1]) if rank == unit.shape[1] else np.asarray(right[:rank])
 
 
-def _with_bases(space: Space, cells: Space, parts: tuple[Array, ...], dense: Callable[[], Array]) -> Space:
+def _with_bases(
+    space: Space, cells: Space, factors: tuple[list[Array], list[Array]], dense: Callable[[], Array]
+) -> Space:
     """The query space with bases, from W T_κ = Σ_o s_o (t_o ⊗ I): s_o = W_o T_κ (t_oᵀ ⊗ I) / |t_o|²."""
 
     def basis(at: int) -> Any:
@@ -192,7 +193,7 @@ def _with_bases(space: Space, cells: Space, parts: tuple[Array, ...], dense: Cal
         image = (matrix @ cells.basis(at)).reshape(len(matrix), -1, copies)
         assert space.labels is not None
         columns = []
-        for t, label in zip(parts[at], space.labels[at], strict=True):
+        for t, label in zip(factors[0][at] @ factors[1][at], space.labels[at], strict=True):
             own = np.einsum("iac,a->ic", image, t) / float(t @ t)
             columns.append(np.where((orbit == label)[:, None], own, 0.0))
         return scipy.sparse.csr_array(np.hstack(columns))
