@@ -90,7 +90,16 @@ class Space:
         """A space without coordinates that has the same components, in these dimensions."""
         return Space(self.multiplicities, dims)
 
+    @property
+    def words(self) -> str:
+        """How it splits: "400 orbits, 96 components of size up to 400"."""
+        orbits = "abstract" if self.sizes is None else _counted(len(self.sizes), "orbit")
+        return f"{orbits}, {_counted(self.count, 'component')} of size up to {self.largest}"
+
     def __repr__(self) -> str:
-        orbits = "abstract" if self.sizes is None else f"{len(self.sizes)} orbits"
         number = f"{self.size:,}" if self.size < 10**15 else f"about 1e{int(math.log10(self.size))}"
-        return f"Space({number}, {orbits}, {self.count} components of size up to {self.largest})"
+        return f"Space({number}, {self.words})"
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from mmopt.language.number_systems import BALLS, PLAIN, Numbers
 from mmopt.language.structured import is_structured
 from mmopt.language.tree import Apply, Block, Constraint, Expr, Index, Name, Number, chain
 
-__all__ = ["floored", "least_eigenvalue", "off", "plainly", "splits", "with_bound"]
+__all__ = ["floored", "least_eigenvalue", "offs", "plainly", "splits", "with_bound"]
 
 Env = Mapping[str, Any]
 
@@ -117,11 +117,11 @@ def _product(factors: list[Expr], env: Env, numbers: Numbers) -> Any:
     return value
 
 
-def off(constraint: Constraint, env: Env) -> tuple[float, float, tuple[int, ...]]:
+def offs(constraint: Constraint, env: Env) -> Iterator[tuple[float, float, tuple[int, ...]]]:
     """The largest violation (negative: to spare), the size of the sides, and the orbit where it is.
 
-    A family is read as one vector constraint; one that has no such form is refused (ProgramError), as are
-    comparisons of matrices entry by entry.
+    A family is read as one vector constraint, of which each orbit counts by itself, as each index does
+    densely. One that has no such form is refused (ProgramError), as are matrices compared entry by entry.
     """
     relation = constraint.relation
     sides = [relation.left, relation.right]
@@ -135,22 +135,28 @@ def off(constraint: Constraint, env: Env) -> tuple[float, float, tuple[int, ...]
             )
     left, right = (plainly(side, env) for side in sides)
     if relation.op in ("<<", ">>"):
-        return _off_order(left, right) if relation.op == ">>" else _off_order(right, left)
+        yield _off_order(left, right) if relation.op == ">>" else _off_order(right, left)
+        return
     if isinstance(left, Split) or isinstance(right, Split):
         raise ProgramError(f"'{relation.op}' between matrices has no form by components", hint="use << or >>")
     if relation.op == ">=":
         left, right = right, left
     small, large = (np.asarray(s.values if isinstance(s, Level) else s, dtype=float) for s in (left, right))
     if not (np.isfinite(small).all() and np.isfinite(large).all()):
-        return float("inf"), 1.0, ()
-    scale = max(float(np.abs(small).max(initial=0.0)), float(np.abs(large).max(initial=0.0)), 1e-300)
+        yield float("inf"), 1.0, ()
+        return
     over = np.abs(small - large) if relation.op == "==" else small - large
-    at = np.unravel_index(int(np.argmax(over)), over.shape)
-    return float(over[at]), scale, tuple(int(i) for i in at)
+    size = np.maximum(np.maximum(np.abs(small), np.abs(large)), 1e-300)
+    if constraint.family is None or not over.ndim:
+        at = np.unravel_index(int(np.argmax(over)), over.shape)
+        yield float(over[at]), float(size.max()), tuple(int(i) for i in at)
+        return
+    for orbit, (amount, own) in enumerate(zip(over, size, strict=True)):
+        yield float(amount), float(own), (orbit,)
 
 
 def _off_order(large: Any, small: Any) -> tuple[float, float, tuple[int, ...]]:
-    """``large >> small`` of two matrices that split, or of one and the number 0."""
+    """``large >> small`` of two matrices that split, or of one and the number 0; the size is of the parts."""
     split = large if isinstance(large, Split) else small
     if not isinstance(split, Split) or not all(isinstance(v, Split) or v == 0 for v in (large, small)):
         raise ProgramError("'>>' by components compares two matrices that split, or one with 0")

@@ -168,20 +168,29 @@ def worst(constraint: Constraint, env: Env) -> tuple[float, tuple[int, ...]]:
     A negative violation is what is to spare. Scalar and psd relations have no entry.
     """
     found: tuple[float, tuple[int, ...]] = (-np.inf, ())
-    for place, inner in _each(constraint, env):
-        amount, size, entry = _off(constraint, inner)
-        found = max(found, (amount / size, (*place, *entry)), key=lambda pair: pair[0])
+    for amount, size, entry in _offs(constraint, env):
+        found = max(found, (amount / size, entry), key=lambda pair: pair[0])
     return found
 
 
 def excess(constraint: Constraint, env: Env) -> float:
     """By how much a constraint is violated where that is most, in the units of its sides; 0 when it holds."""
-    return max(0.0, *(_off(constraint, inner)[0] for _, inner in _each(constraint, env)))
+    return max(0.0, *(amount for amount, _, _ in _offs(constraint, env)))
+
+
+def _offs(constraint: Constraint, env: Env) -> Iterator[tuple[float, float, tuple[int, ...]]]:
+    """The largest violation of each relation, the size of its sides, and where."""
+    if by_component.splits(env):
+        yield from by_component.offs(constraint, env)
+        return
+    for place, inner in _each(constraint, env):
+        amount, size, entry = _off(constraint, inner)
+        yield amount, size, (*place, *entry)
 
 
 def _each(constraint: Constraint, env: Env) -> Iterator[tuple[tuple[int, ...], Env]]:
     """The environment of each relation of a family, with its index; one without an index otherwise."""
-    if constraint.family is None or by_component.splits(env):
+    if constraint.family is None:
         yield (), env
         return
     for index in range(constraint.family.dim.value(env)):
@@ -190,8 +199,6 @@ def _each(constraint: Constraint, env: Env) -> Iterator[tuple[tuple[int, ...], E
 
 def _off(constraint: Constraint, env: Env) -> tuple[float, float, tuple[int, ...]]:
     """The largest violation (negative: to spare), the size of the sides, and where."""
-    if by_component.splits(env):
-        return by_component.off(constraint, env)
     relation = constraint.relation
     if is_rank(constraint):
         assert isinstance(relation.left, Apply)

@@ -100,16 +100,12 @@ class Attribute:
 
     def sums(self, rows: Array) -> Array:
         """Sums of each row over the classes, (k, r); exact for small whole numbers."""
-        member = scipy.sparse.csr_array(
-            (np.ones(len(self.classes)), (np.arange(len(self.classes)), self.classes))
-        )
-        return np.asarray((member.T @ rows.T).T)
+        return _added(rows, self.classes)
 
     def flat(self, part: Part, sums: Array) -> Array:
         """Coordinates (k, dim) on an even or odd part of rows with these sums over classes."""
         if part.kind == "even":
-            member = self.orbit_of_class[:, None] == np.arange(part.dim)
-            return np.asarray(sums @ member / np.sqrt(self.sizes))
+            return np.asarray(_added(sums, self.orbit_of_class) / np.sqrt(self.sizes))
         first, second = self.pairs.T
         return np.asarray((sums[:, first] - sums[:, second]) / np.sqrt(2.0 * self.class_sizes[first]))
 
@@ -169,6 +165,12 @@ class Attribute:
         own = np.flatnonzero(column[self.classes] >= 0)
         where = (own, column[self.classes[own]])
         return scipy.sparse.csr_array((sign[self.classes[own]], where), shape=(n, part.dim))
+
+
+def _added(rows: Array, labels: Ints) -> Array:
+    """Columns with the same label added up, (k, labels)."""
+    member = scipy.sparse.csr_array((np.ones(len(labels)), (labels, np.arange(len(labels)))))
+    return np.asarray((member @ rows.T).T)
 
 
 def _sum_zero(values: Ints, n: int) -> scipy.sparse.csr_array:

@@ -13,7 +13,8 @@ import numpy as np
 import scipy.linalg
 
 from mmopt.components import Split
-from mmopt.queries.arrays import Array, stacked_root
+from mmopt.queries.arrays import Array, qr, stacked_root, svd
+from mmopt.queries.symmetry.attribute import Attribute
 from mmopt.queries.symmetry.blocks import independent
 from mmopt.queries.symmetry.joint import Chosen, Joint, Key, choices, kron_rows
 from mmopt.queries.symmetry.pieces import Piece, Term
@@ -26,17 +27,20 @@ EPS = float(np.finfo(np.float64).eps)
 def component_roots(joint: Joint, terms: Sequence[Term]) -> dict[Key, Array]:
     """Per component with a weighted Gram matrix other than zero, rows (·, d) whose Gram matrix is that."""
     stacks: dict[Key, list[Array]] = {}
+    known: dict[tuple[int, Piece], dict[int, Array]] = {}
     for term in terms:
-        local = [_roots(piece, joint, i) for i, piece in enumerate(term.pieces)]
+        for place in enumerate(term.pieces):
+            if place not in known:
+                known[place] = _roots(place[1], joint.attributes[place[0]])
+        local = [known[place] for place in enumerate(term.pieces)]
         for key in choices([sorted(own) for own in local]):
             rows = kron_rows([own[k] for own, k in zip(local, key, strict=True)])
             stacks.setdefault(key, []).append(np.sqrt(term.weight) * rows)
     return {key: stacked_root(stacks[key], joint.dim(key)) for key in sorted(stacks)}
 
 
-def _roots(piece: Piece, joint: Joint, at: int) -> dict[int, Array]:
+def _roots(piece: Piece, attribute: Attribute) -> dict[int, Array]:
     """The piece's root on each part of its attribute on which it is not zero."""
-    attribute = joint.attributes[at]
     if piece.kind == "identity":  # without the n × n identity matrix
         return {k: np.eye(part.dim) for k, part in enumerate(attribute.parts)}
     if piece.kind == "total":
@@ -60,7 +64,12 @@ def root_of(joint: Joint, roots: dict[Key, Array]) -> tuple[Split, list[Chosen]]
 
 
 def revealed(rows: Array) -> Array:
-    """Orthogonal rows with the same Gram matrix; singular values below 8 max(r, d) ε times the largest go."""
-    _, values, right = scipy.linalg.svd(rows, full_matrices=False)
-    kept = values > 8 * max(rows.shape) * EPS * values[0]
+    """Independent rows of the same Gram matrix; singular values below 8 max(r, d) ε times the largest go."""
+    tiny = 8 * max(rows.shape) * EPS
+    if rows.shape[0] >= rows.shape[1]:
+        rows = qr(rows)
+        if scipy.linalg.lapack.dtrcon(rows)[0] > tiny:  # a condition number far from where rank is lost
+            return rows
+    values, right = svd(rows)
+    kept = values > tiny * values[0]
     return np.asarray(values[kept, None] * right[kept])

@@ -40,15 +40,10 @@ class Found:
     sources: Mapping[str, Split | Level]
 
     def __str__(self) -> str:
-        orbits = 0 if self.cells.sizes is None else len(self.cells.sizes)
-        kinds = " and ".join(self.kinds)
+        kinds = " and ".join(filter(None, [", ".join(self.kinds[:-1]), self.kinds[-1]]))
         n = self.cells.size
-        count = f"{n}" if n < 10**15 else f"{n:.1e}"
-        several = "s" if self.cells.count != 1 else ""
-        return (
-            f"{kinds}: {count} cells -> {orbits} orbits, "
-            f"{self.cells.count} component{several} of size up to {self.cells.largest}"
-        )
+        count = f"{n}" if n < 10**15 else f"about 1e{int(math.log10(n))}"
+        return f"{kinds}: {count} cells -> {self.cells.words}"
 
 
 def symmetry(workload: Workload, with_targets: bool) -> Found | None:
@@ -98,7 +93,7 @@ def _asked(workload: Workload) -> Array:
 
 def _attribute(at: int, size: int, terms: Sequence[Term], with_targets: bool) -> Attribute:
     """The classes and the reversal that all products allow."""
-    pieces = [(term.pieces[at], term.has_target and with_targets) for term in terms]
+    pieces = {(term.pieces[at], term.has_target and with_targets): None for term in terms}
     classes = np.zeros(size, dtype=np.int64)
     for piece, has_target in pieces:
         own = interchangeable(piece)

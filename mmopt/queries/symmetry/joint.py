@@ -55,9 +55,10 @@ class Joint:
     def labels(self, key: Key) -> Ints:
         """The orbit of each basis vector of a component."""
         require_memory((self.dim(key),), "component")
-        own = [a.parts[k].labels for a, k in zip(self.attributes, key, strict=True)]
-        grid = np.meshgrid(*own, indexing="ij")
-        return np.asarray(np.ravel_multi_index([g.ravel() for g in grid], self.shape), dtype=np.int64)
+        out = np.zeros(1, dtype=np.int64)
+        for a, k in zip(self.attributes, key, strict=True):
+            out = np.add.outer(out * len(a.sizes), a.parts[k].labels).ravel()
+        return out
 
     def sizes(self) -> Array:
         """(o,) cells of each orbit, each rounded once."""
@@ -118,7 +119,9 @@ def kron_rows(matrices: Sequence[Array]) -> Array:
         (math.prod(m.shape[0] for m in matrices), math.prod(m.shape[1] for m in matrices)),
         "root of a component",
     )
-    out = matrices[0]
-    for m in matrices[1:]:
-        out = np.asarray(np.kron(out, m), dtype=np.float64)
+    scale = math.prod(float(m[0, 0]) for m in matrices if m.size == 1)
+    out = np.full((1, 1), scale)
+    for m in matrices:
+        if m.size > 1:
+            out = np.asarray(np.kron(out, m), dtype=np.float64)
     return out

@@ -13,11 +13,12 @@ from mmopt.queries.composed import Union
 from mmopt.queries.factor_base import Factor
 from mmopt.queries.workload import Workload
 
-__all__ = ["Piece", "Rows", "Term", "terms_of"]
+__all__ = ["Piece", "Rows", "Term", "is_rigid", "terms_of"]
 
 # Kinds whose symmetry is known without looking at numbers.
 SYMMETRIC = ("identity", "total")
-CLOSED = (*SYMMETRIC, "prefix", "all_range")
+RIGID = ("prefix", "all_range")  # no two values can be swapped
+SMALL = 3  # up to so many values some can: all ranges over three are the same with the ends swapped
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +72,8 @@ def terms_of(workload: Workload, with_targets: bool) -> tuple[tuple[int, ...], t
     if products is None:
         return (workload.n,), _split(workload) if with_targets else (_whole(workload),)
     sizes = tuple(attribute.size for attribute in workload.domain.attributes)
-    terms = tuple(Term(tuple(_piece(f) for f in p.factors), p.weight, p.target) for p in products)
+    pieces = {f: _piece(f) for p in products for f in p.factors}  # equal factors are one piece
+    terms = tuple(Term(tuple(pieces[f] for f in p.factors), p.weight, p.target) for p in products)
     return sizes, terms
 
 
@@ -100,13 +102,13 @@ def _piece(factor: Factor) -> Piece:
 
 def _groups(factor: Factor) -> tuple[Rows, ...]:
     """The structured parts by themselves, all other rows as one matrix."""
-    if factor.kind in CLOSED:
+    if factor.kind in SYMMETRIC or is_rigid(factor.kind, factor.size):
         return (_closed(factor, 0),)
     found: list[Rows] = []
     loose: list[Array] = []
     places: list[Ints] = []
     for part, start in _flat(factor, 0):
-        if part.kind in ("prefix", "all_range"):
+        if is_rigid(part.kind, part.size):
             found.append(_closed(part, start))
         else:
             loose.append(part.matrix())
@@ -115,6 +117,10 @@ def _groups(factor: Factor) -> tuple[Rows, ...]:
         matrix = np.vstack(loose)
         found.append(Rows(None, matrix, np.ones(len(matrix)), np.concatenate(places)))
     return tuple(found)
+
+
+def is_rigid(kind: str, size: int) -> bool:
+    return kind in RIGID and size > SMALL
 
 
 def _closed(factor: Factor, start: int) -> Rows:

@@ -58,7 +58,7 @@ def _labels(rows: Rows, attribute: Attribute) -> Ints:
     if factor.kind == "identity":
         return attribute.orbit_of
     index = np.arange(factor.rows)
-    if isinstance(factor, AllRange) and (attribute.is_mirrored or attribute.classes.max() == 0):
+    if isinstance(factor, AllRange) and attribute.is_mirrored:
         low, high = factor.ends(index)
         last = factor.size - 1
         other_low, other_high = last - high, last - low

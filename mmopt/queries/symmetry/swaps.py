@@ -13,7 +13,7 @@ from collections import Counter
 import numpy as np
 
 from mmopt.queries.arrays import Array, Ints
-from mmopt.queries.symmetry.pieces import SYMMETRIC, Piece, Rows
+from mmopt.queries.symmetry.pieces import SYMMETRIC, Piece, Rows, is_rigid
 
 __all__ = ["interchangeable", "keys", "reverses", "swappable_rows"]
 
@@ -25,7 +25,7 @@ def interchangeable(piece: Piece) -> Ints:
     """(size,) classes of values that can be swapped in the Gram matrix."""
     if piece.kind in SYMMETRIC or piece.size == 1:
         return np.zeros(piece.size, dtype=np.int64)
-    if piece.kind == "prefix" or (piece.kind == "all_range" and piece.size > 2):
+    if is_rigid(piece.kind, piece.size):
         return np.arange(piece.size)
     return _gram_classes(piece.gram())
 
@@ -70,9 +70,7 @@ def swappable_rows(rows: Rows, size: int, classes: Ints) -> Ints:
     if size == 1:
         return classes
     if rows.factor is not None:
-        if rows.factor.kind in SYMMETRIC or (rows.factor.kind == "all_range" and size <= 2):
-            return classes
-        return np.arange(size)
+        return np.arange(size) if is_rigid(rows.factor.kind, size) else classes
     members: list[list[int]] = []
     for c in range(int(classes.max()) + 1):
         found: list[list[int]] = []
@@ -120,6 +118,6 @@ def reverses(piece: Piece, with_targets: bool) -> bool:
 
 def _rows_reverse(rows: Rows) -> bool:
     if rows.factor is not None:
-        return rows.factor.kind != "prefix" or rows.factor.size == 1
+        return rows.factor.kind != "prefix"
     own, other = keys(rows.matrix, rows.targets), keys(rows.matrix[:, ::-1], rows.targets)
     return Counter(own) == Counter(other)

@@ -15,16 +15,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse
 
 from mmopt.components import Level, Space, Split
-from mmopt.queries.arrays import Array, Ints, require_memory
+from mmopt.queries.arrays import Array, Ints, require_memory, svd
 from mmopt.queries.check import no_targets, undetermined
+from mmopt.queries.symmetry.attribute import Attribute
 from mmopt.queries.symmetry.blocks import independent_columns
 from mmopt.queries.symmetry.cells import EPS, component_roots
 from mmopt.queries.symmetry.joint import Chosen, Joint, Key, choices, kron_rows
-from mmopt.queries.symmetry.pieces import Term
+from mmopt.queries.symmetry.pieces import Piece, Term
 from mmopt.queries.symmetry.row_orbits import RowOrbits, row_orbits
 
 __all__ = ["Asked", "asked_of"]
@@ -41,6 +41,23 @@ class Asked:
     basis: Split
     targets: Level
     chosen: tuple[Chosen, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class _Local:
+    """The query orbits of a piece, and their rows t (o, dim) on each part on which they are not all zero."""
+
+    orbits: RowOrbits
+    rows: dict[int, Array]
+
+    @staticmethod
+    def of(piece: Piece, attribute: Attribute) -> _Local:
+        own = row_orbits(piece, attribute)
+        sums = attribute.sums(own.rows)
+        found = {
+            k: attribute.of_query(part, own.rows, sums, own.counts) for k, part in enumerate(attribute.parts)
+        }
+        return _Local(own, {k: t for k, t in found.items() if t.any()})
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,19 +104,24 @@ class _Product:
 def asked_of(joint: Joint, terms: Sequence[Term], count: int, dense: Callable[[], Array]) -> Asked:
     """The queries with a target. WorkloadError where they do not determine all others.
 
-    ``count`` is the number of all queries. ``dense`` gives those with a target as a matrix, when a basis of the
-    query space is asked for.
+    ``count`` is the number of all queries. ``dense`` gives those with a target as a matrix, when a basis
+    of the query space is asked for.
     """
     products: list[_Product] = []
     rows: dict[Key, list[tuple[Array, Ints]]] = {}
+    known: dict[tuple[int, Piece], _Local] = {}
     start = 0
     for term in terms:
         if not term.has_target:
             continue
-        orbits = tuple(row_orbits(p, a) for p, a in zip(term.pieces, joint.attributes, strict=True))
-        products.append(_Product(orbits, start, term.target))
+        for place in enumerate(term.pieces):
+            if place not in known:
+                known[place] = _Local.of(place[1], joint.attributes[place[0]])
+        local = [known[place] for place in enumerate(term.pieces)]
+        products.append(_Product(tuple(own.orbits for own in local), start, term.target))
         start += products[-1].count
-        for key, own in _rows(joint, orbits).items():
+        for key in choices([sorted(own.rows) for own in local]):
+            own = kron_rows([own.rows[k] for own, k in zip(local, key, strict=True)])
             used = np.flatnonzero(own.any(axis=1))
             rows.setdefault(key, []).append((own[used], products[-1].start + used))
     if not products:
@@ -114,10 +136,10 @@ def asked_of(joint: Joint, terms: Sequence[Term], count: int, dense: Callable[[]
         numbers = np.concatenate([own for _, own in rows[key]])
         for kept in independent_columns(whole):
             used = np.flatnonzero(whole[:, kept].any(axis=1))
-            asked = whole[used][:, kept]
+            asked = whole if (len(used), len(kept)) == whole.shape else whole[used][:, kept]
             basis = _span(asked / lengths[numbers[used], None])
             chosen.append(Chosen(key, kept))
-            left.append(asked @ basis.T)
+            left.append(asked if len(basis) == len(kept) else asked @ basis.T)
             right.append(basis)
             labels.append(numbers[used])
     others = [term for term in terms if not term.has_target]
@@ -133,24 +155,11 @@ def asked_of(joint: Joint, terms: Sequence[Term], count: int, dense: Callable[[]
         total=sum(sizes),
         orbits=lambda: np.concatenate([p.orbit_of() for p in products]),
     )
-    queries = _with_bases(queries, cells, tuple(a @ b for a, b in zip(left, right, strict=True)), dense)
+    queries = _with_bases(queries, cells, (left, right), dense)
     inner = cells.abstract(tuple(len(own) for own in right))
     targets = Level(queries, np.concatenate([p.targets() for p in products]))
     representation, basis_rows = Split(queries, inner, tuple(left)), Split(inner, cells, tuple(right))
     return Asked(representation, basis_rows, targets, tuple(chosen))
-
-
-def _rows(joint: Joint, orbits: tuple[RowOrbits, ...]) -> dict[Key, Array]:
-    """The rows t of a product's query orbits on each component on which they are not all zero."""
-    local: list[dict[int, Array]] = []
-    for attribute, own in zip(joint.attributes, orbits, strict=True):
-        sums = attribute.sums(own.rows)
-        found = {
-            k: attribute.of_query(part, own.rows, sums, own.counts) for k, part in enumerate(attribute.parts)
-        }
-        local.append({k: t for k, t in found.items() if t.any()})
-    options = [sorted(own) for own in local]
-    return {key: kron_rows([own[k] for own, k in zip(local, key, strict=True)]) for key in choices(options)}
 
 
 def _determined(others: dict[Key, Array], chosen: list[Chosen], bases: list[Array]) -> bool:
@@ -168,12 +177,14 @@ def _determined(others: dict[Key, Array], chosen: list[Chosen], bases: list[Arra
 
 def _span(unit: Array) -> Array:
     """Orthonormal rows (k, d) that span the rows of queries of length 1; the identity when k = d."""
-    _, values, right = scipy.linalg.svd(unit, full_matrices=False)
+    values, right = svd(unit)
     rank = int((values > 8 * max(unit.shape) * EPS * values[0]).sum())
     return np.eye(unit.shape[1]) if rank == unit.shape[1] else np.asarray(right[:rank])
 
 
-def _with_bases(space: Space, cells: Space, parts: tuple[Array, ...], dense: Callable[[], Array]) -> Space:
+def _with_bases(
+    space: Space, cells: Space, factors: tuple[list[Array], list[Array]], dense: Callable[[], Array]
+) -> Space:
     """The query space with bases, from W T_κ = Σ_o s_o (t_o ⊗ I): s_o = W_o T_κ (t_oᵀ ⊗ I) / |t_o|²."""
 
     def basis(at: int) -> Any:
@@ -182,7 +193,7 @@ def _with_bases(space: Space, cells: Space, parts: tuple[Array, ...], dense: Cal
         image = (matrix @ cells.basis(at)).reshape(len(matrix), -1, copies)
         assert space.labels is not None
         columns = []
-        for t, label in zip(parts[at], space.labels[at], strict=True):
+        for t, label in zip(factors[0][at] @ factors[1][at], space.labels[at], strict=True):
             own = np.einsum("iac,a->ic", image, t) / float(t @ t)
             columns.append(np.where((orbit == label)[:, None], own, 0.0))
         return scipy.sparse.csr_array(np.hstack(columns))
