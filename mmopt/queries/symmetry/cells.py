@@ -19,7 +19,7 @@ from mmopt.queries.symmetry.blocks import independent
 from mmopt.queries.symmetry.joint import Chosen, Joint, Key, choices, kron_rows
 from mmopt.queries.symmetry.pieces import Piece, Term
 
-__all__ = ["component_roots", "revealed", "root_of"]
+__all__ = ["blocks_of", "component_roots", "root_of"]
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -51,16 +51,16 @@ def _roots(piece: Piece, attribute: Attribute) -> dict[int, Array]:
     return {k: rows for k, rows in found.items() if len(rows)}
 
 
-def root_of(joint: Joint, roots: dict[Key, Array]) -> tuple[Split, list[Chosen]]:
-    """The root as a matrix on the cells; components split further into independent blocks (the second)."""
-    chosen: list[Chosen] = []
-    parts: list[Array] = []
-    for key, rows in roots.items():
-        for kept in independent(rows):
-            chosen.append(Chosen(key, kept))
-            parts.append(revealed(rows[:, kept]))
-    cells = joint.space(chosen)
-    return Split(cells.abstract(tuple(len(part) for part in parts)), cells, tuple(parts)), chosen
+def blocks_of(roots: dict[Key, Array]) -> list[tuple[Chosen, Array]]:
+    """The components split further into independent blocks, each with its columns of the root."""
+    return [(Chosen(key, kept), rows[:, kept]) for key, rows in roots.items() for kept in independent(rows)]
+
+
+def root_of(joint: Joint, blocks: Sequence[tuple[Chosen, Array]]) -> Split:
+    """The root as a matrix on the cells."""
+    parts = tuple(revealed(rows) for _, rows in blocks)
+    cells = joint.space([chosen for chosen, _ in blocks])
+    return Split(cells.abstract(tuple(len(part) for part in parts)), cells, parts)
 
 
 def revealed(rows: Array) -> Array:

@@ -11,9 +11,11 @@ import numpy as np
 
 from mmopt.components import Level, Space, Split
 from mmopt.queries.arrays import Array
+from mmopt.queries.check import no_targets, undetermined
 from mmopt.queries.classes import refine
+from mmopt.queries.symmetry.asked_rows import asked_rows
 from mmopt.queries.symmetry.attribute import Attribute
-from mmopt.queries.symmetry.cells import component_roots, root_of
+from mmopt.queries.symmetry.cells import blocks_of, component_roots, root_of
 from mmopt.queries.symmetry.joint import Chosen, Joint
 from mmopt.queries.symmetry.pieces import Term, terms_of
 from mmopt.queries.symmetry.swaps import interchangeable, reverses, swappable_rows
@@ -68,23 +70,35 @@ def symmetry(workload: Workload, with_targets: bool) -> Found | None:
     joint = Joint(tuple(_attribute(i, size, terms, with_targets) for i, size in enumerate(sizes)))
     if joint.is_trivial and math.prod(sizes) > BLOCKS:
         return None
-    sources: dict[str, Split | Level]
-    chosen: Sequence[Chosen]
     if with_targets:
-        found = asked_of(joint, terms, workload.m, lambda: _asked(workload))
-        cells, chosen = found.basis.columns, found.chosen
-        sources = {
-            "workload.representation": found.representation,
-            "workload.basis": found.basis,
-            "workload.targets": found.targets,
-        }
-    else:
-        root, chosen = root_of(joint, component_roots(joint, terms))
-        cells = root.columns
-        gram = Split(cells, cells, tuple(part.T @ part for part in root.parts))
-        sources = {"workload.root": root, "workload.gram": gram}
-    kinds = _kinds(joint, chosen)
-    return Found(kinds, cells, MappingProxyType(sources)) if kinds else None
+        return _with_targets(workload, joint, terms)
+    blocks = blocks_of(component_roots(joint, terms))
+    kinds = _kinds(joint, [chosen for chosen, _ in blocks])
+    if not kinds:
+        return None
+    root = root_of(joint, blocks)
+    gram = Split(root.columns, root.columns, tuple(part.T @ part for part in root.parts))
+    sources = {"workload.root": root, "workload.gram": gram}
+    return Found(kinds, root.columns, MappingProxyType(sources))
+
+
+def _with_targets(workload: Workload, joint: Joint, terms: Sequence[Term]) -> Found | None:
+    products, blocks = asked_rows(joint, terms)
+    if not products:
+        raise no_targets()
+    kinds = _kinds(joint, [own.chosen for own in blocks])
+    if not kinds:
+        return None
+    others = component_roots(joint, [term for term in terms if not term.has_target])
+    found = asked_of(joint, products, blocks, others, lambda: _asked(workload))
+    if found is None:
+        raise undetermined(workload.m - sum(p.queries for p in products), workload.m)
+    sources: dict[str, Split | Level] = {
+        "workload.representation": found.representation,
+        "workload.basis": found.basis,
+        "workload.targets": found.targets,
+    }
+    return Found(kinds, found.basis.columns, MappingProxyType(sources))
 
 
 def _asked(workload: Workload) -> Array:

@@ -1,0 +1,115 @@
+"""The rows of the queries with a target on each component, and the orbits of these queries."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mmopt.queries.arrays import Array, Ints, require_memory
+from mmopt.queries.symmetry.attribute import Attribute
+from mmopt.queries.symmetry.blocks import independent_columns
+from mmopt.queries.symmetry.joint import Chosen, Joint, Key, choices, kron_rows
+from mmopt.queries.symmetry.pieces import Piece, Term
+from mmopt.queries.symmetry.row_orbits import RowOrbits, row_orbits
+
+__all__ = ["AskedProduct", "AskedRows", "asked_rows"]
+
+
+@dataclass(frozen=True, eq=False)
+class AskedRows:
+    """On a component the rows t (q, d) of the query orbits ``numbers`` (q,), those that are zero left out."""
+
+    chosen: Chosen
+    rows: Array
+    numbers: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class _Local:
+    """The query orbits of a piece, and their rows t (o, dim) on each part on which they are not all zero."""
+
+    orbits: RowOrbits
+    rows: dict[int, Array]
+
+    @staticmethod
+    def of(piece: Piece, attribute: Attribute) -> _Local:
+        own = row_orbits(piece, attribute)
+        sums = attribute.sums(own.rows)
+        found = {
+            k: attribute.of_query(part, own.rows, sums, own.counts) for k, part in enumerate(attribute.parts)
+        }
+        return _Local(own, {k: t for k, t in found.items() if t.any()})
+
+
+@dataclass(frozen=True, eq=False)
+class AskedProduct:
+    """The query orbits of a product: from number ``start`` on, in the order of the attributes."""
+
+    orbits: tuple[RowOrbits, ...]
+    start: int
+    target: float | None
+
+    @property
+    def count(self) -> int:
+        return math.prod(len(o.counts) for o in self.orbits)
+
+    @property
+    def queries(self) -> int:
+        return math.prod(len(o.labels) for o in self.orbits)
+
+    def sizes(self) -> list[int]:
+        out = [1]
+        for o in self.orbits:
+            out = [a * int(b) for a in out for b in o.counts]
+        return out
+
+    def targets(self) -> Array:
+        return self.orbits[0].targets if self.target is None else np.full(self.count, self.target)
+
+    def lengths(self) -> Array:
+        """(count,) the length of a query of each orbit."""
+        out = np.ones(1)
+        for o in self.orbits:
+            out = np.multiply.outer(out, np.linalg.norm(o.rows, axis=1)).ravel()
+        return out
+
+    def orbit_of(self) -> Ints:
+        """The orbit of each query."""
+        require_memory((math.prod(len(o.labels) for o in self.orbits),), "orbit of each query")
+        out = np.zeros(1, dtype=np.int64)
+        for o in self.orbits:
+            out = np.add.outer(out * len(o.counts), o.labels).ravel()
+        return self.start + out
+
+
+def asked_rows(joint: Joint, terms: Sequence[Term]) -> tuple[list[AskedProduct], list[AskedRows]]:
+    """The products with a target, and their rows on each component, split into independent blocks."""
+    products: list[AskedProduct] = []
+    stacks: dict[Key, list[tuple[Array, Ints]]] = {}
+    known: dict[tuple[int, Piece], _Local] = {}
+    start = 0
+    for term in terms:
+        if not term.has_target:
+            continue
+        for place in enumerate(term.pieces):
+            if place not in known:
+                known[place] = _Local.of(place[1], joint.attributes[place[0]])
+        local = [known[place] for place in enumerate(term.pieces)]
+        products.append(AskedProduct(tuple(own.orbits for own in local), start, term.target))
+        start += products[-1].count
+        for key in choices([sorted(own.rows) for own in local]):
+            rows = kron_rows([own.rows[k] for own, k in zip(local, key, strict=True)])
+            used = np.flatnonzero(rows.any(axis=1))
+            stacks.setdefault(key, []).append((rows[used], products[-1].start + used))
+    found: list[AskedRows] = []
+    for key in sorted(stacks):
+        whole = np.vstack([rows for rows, _ in stacks[key]])
+        numbers = np.concatenate([own for _, own in stacks[key]])
+        for kept in independent_columns(whole):
+            used = np.flatnonzero(whole[:, kept].any(axis=1))
+            rows = whole if (len(used), len(kept)) == whole.shape else whole[used][:, kept]
+            found.append(AskedRows(Chosen(key, kept), rows, numbers[used]))
+    return products, found
