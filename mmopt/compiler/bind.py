@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mmopt.components import Level, Split
 from mmopt.errors import OptionError, suggest
 from mmopt.language import Checked, check, evaluate, violation
 from mmopt.language.numeric import Array
@@ -71,10 +72,16 @@ _SOURCES: Mapping[str, Callable[[Workload], Array]] = MappingProxyType(
 )
 
 
-def bind(program: Program | Checked, workload: Workload, givens: Mapping[str, Any] | None = None) -> Instance:
+def bind(
+    program: Program | Checked,
+    workload: Workload,
+    givens: Mapping[str, Any] | None = None,
+    sources: Mapping[str, Split | Level] | None = None,
+) -> Instance:
     """Check the program and fill in its givens.
 
     ``givens`` passes arrays (or numbers) by name, in place of a source or for a given without one.
+    ``sources`` has the workload's arrays by component (``queries.symmetry``), all that the program takes.
 
     Raises
     ------
@@ -92,7 +99,10 @@ def bind(program: Program | Checked, workload: Workload, givens: Mapping[str, An
             raise OptionError(f"'{program.name}' has no given '{name}'", hint=suggest(name, names))
     env: dict[str, Any] = {}
     for d in program.givens:
-        env[d.name] = _given(program, d, workload, passed, env)
+        if sources is not None and d.name not in passed:
+            env[d.name] = _split(d, sources[d.source], env)
+        else:
+            env[d.name] = _given(program, d, workload, passed, env)
     for parameter in program.parameters:
         env[parameter.name] = _parameter(program, parameter, passed, env)
     env = with_lets(checked, env)
@@ -105,6 +115,14 @@ def bind(program: Program | Checked, workload: Workload, givens: Mapping[str, An
                 hint="give other design queries: independent rows from which every query can be derived",
             )
     return Instance(checked, workload, MappingProxyType(env), frozenset(passed))
+
+
+def _split(d: Declaration, value: Split | Level, env: dict[str, Any]) -> Split | Level:
+    """A source by component; its dimensions become known."""
+    for dim, size in zip(d.dims, value.shape, strict=True):
+        if len(dim.symbols) == 1:
+            env.setdefault(next(iter(dim.symbols)), size)
+    return value
 
 
 def with_lets(checked: Checked, env: Mapping[str, Any]) -> dict[str, Any]:

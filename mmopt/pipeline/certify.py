@@ -14,10 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmopt.compiler import Instance
+from mmopt.components import Level, Split
 from mmopt.language import evaluate, evaluate_ball
+from mmopt.language.by_component import floored
 from mmopt.language.evaluate import excess
 from mmopt.language.numeric import FLOOR, psd_floor
 from mmopt.language.tree import Apply, Declaration, Expr
+from mmopt.pipeline.values import as_value, is_finite, plain, total
 from mmopt.pipeline.violations import violations
 
 __all__ = [
@@ -59,14 +62,18 @@ class Candidate:
         return self.after <= FEASIBLE and bool(np.isfinite(self.objective))
 
 
-def _declared(d: Declaration, value: Array) -> Array:
+def _declared(d: Declaration, value: Any) -> Any:
     """What a declaration promises: symmetric and psd, or the sign; clipped when it is not kept.
 
     Psd matrices and ``> 0`` get a floor relative to their largest eigenvalue or entry, so that they
     can be inverted; what that costs shows in the objective.
     """
+    if isinstance(value, Level):
+        return Level(value.space, _declared(d, value.values))
     if d.kind == "psd":
-        return psd_floor(value)
+        return floored(value) if isinstance(value, Split) else psd_floor(value)
+    if isinstance(value, Split):
+        return value
     if d.kind == "symmetric":
         return np.asarray((value + value.T) / 2)
     if d.sign:
@@ -78,22 +85,22 @@ def _declared(d: Declaration, value: Array) -> Array:
 def candidate(instance: Instance, values: Mapping[str, Array]) -> Candidate:
     """Repair a point by its declarations and the program's ``repair``, then evaluate the program."""
     program = instance.program
-    before = _worst(instance, {**instance.env, **_plain(values)})
+    before = _worst(instance, {**instance.env, **plain(values)})
     env: dict[str, Any] = dict(instance.env)
     for d in program.choose:
-        env.update(_plain({d.name: _declared(d, np.asarray(values[d.name], dtype=float))}))
+        env.update(plain({d.name: _declared(d, as_value(values[d.name]))}))
     with np.errstate(all="ignore"):
         for assignment in program.repair:
             env[assignment.name] = evaluate(assignment.expr, env)
-    return scored(instance, {d.name: np.asarray(env[d.name], dtype=float) for d in program.choose}, before)
+    return scored(instance, {d.name: as_value(env[d.name]) for d in program.choose}, before)
 
 
 def scored(instance: Instance, variables: Mapping[str, Array], before: float = 0.0) -> Candidate:
     """Evaluate the program at a point as it is, nothing repaired."""
     program = instance.program
-    env: dict[str, Any] = {**instance.env, **_plain(variables)}
+    env: dict[str, Any] = {**instance.env, **plain(variables)}
     with np.errstate(all="ignore"):
-        finite = all(np.isfinite(v).all() for v in variables.values())
+        finite = all(is_finite(v) for v in variables.values())
         after = _worst(instance, env) if finite else np.inf
         minimized = program.sense == "minimize"
         objective = np.inf if minimized else -np.inf
@@ -103,10 +110,6 @@ def scored(instance: Instance, variables: Mapping[str, Array], before: float = 0
             loss += after * abs(loss)
             objective = loss if minimized else -loss
     return Candidate(variables, env, objective, before, after)
-
-
-def _plain(values: Mapping[str, Array]) -> dict[str, Any]:
-    return {n: v if np.ndim(v) else float(v) for n, v in values.items()}
 
 
 def _worst(instance: Instance, env: Mapping[str, Any]) -> float:
@@ -128,7 +131,7 @@ def charged(instance: Instance, found: Candidate, multipliers: Mapping[str, Arra
     worth = 0.0
     for c in instance.program.constraints:
         if c.name in multipliers:
-            worth += float(np.abs(multipliers[c.name]).sum()) * excess(c, found.env)
+            worth += total(multipliers[c.name]) * excess(c, found.env)
     minimized = instance.program.sense == "minimize"
     return replace(found, objective=found.objective + (worth if minimized else -worth))
 
@@ -150,7 +153,7 @@ def starts_from(instance: Instance, env: Mapping[str, Any]) -> dict[str, Array]:
     with np.errstate(all="ignore"):
         for m in certificate.multipliers if certificate else ():
             if m.start is not None:
-                found[m.key] = np.asarray(evaluate(m.start, env), dtype=float)
+                found[m.key] = as_value(evaluate(m.start, env))
     return found
 
 
@@ -188,7 +191,11 @@ def named_multipliers(instance: Instance, multipliers: Mapping[str, Array]) -> d
         if m.key not in multipliers:
             continue
         shape = tuple(dim.value(sizes) for dim in m.declaration.dims)
-        value = np.asarray(multipliers[m.key], dtype=float)
+        value = as_value(multipliers[m.key])
+        if isinstance(value, Split | Level):
+            if value.shape == shape and is_finite(value):
+                named[m.declaration.name] = _promised(m.declaration, value)
+            continue
         # One cell: a solver's multiplier is then a number or a 1 x 1 matrix.
         if value.size == int(np.prod(shape)) and np.isfinite(value).all():
             value = _promised(m.declaration, value.reshape(shape))
@@ -196,8 +203,13 @@ def named_multipliers(instance: Instance, multipliers: Mapping[str, Array]) -> d
     return named
 
 
-def _promised(d: Declaration, value: Array) -> Array:
+def _promised(d: Declaration, value: Any) -> Any:
     """A multiplier as declared: signs clipped, psd matrices projected."""
+    if isinstance(value, Level):
+        return Level(value.space, _promised(d, value.values))
+    if isinstance(value, Split):
+        parts = tuple(_promised(d, part) for part in value.parts)
+        return Split(value.rows, value.columns, parts)
     if d.kind in ("psd", "symmetric"):
         value = (value + value.T) / 2
     if d.kind == "psd":

@@ -8,20 +8,19 @@ from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from mmopt.compiler import Instance, Scaling, lower, scale
+from mmopt.compiler.reductions import by_components
 from mmopt.language import Program
 from mmopt.pipeline.assemble import assemble
-from mmopt.pipeline.certify import Array, Candidate, bound_of, candidate, charged, starts_from
+from mmopt.pipeline.best import Best
 from mmopt.pipeline.choice import choose_solver
 from mmopt.pipeline.diagnosis.diagnose import explain_failure, missed
 from mmopt.pipeline.early import stopped_early, unscaled
+from mmopt.pipeline.lifting import lifted
 from mmopt.results import Solution, Status, gap_between
 from mmopt.solvers import Claim, Clock, Options, Point, SolverRow, run
 
 __all__ = [
-    "Best",
     "Progress",
     "Report",
     "solve_convex",
@@ -52,54 +51,6 @@ class Progress:
 
 
 Report = Callable[[Progress], None]
-
-
-def _is_better(found: Candidate, known: Candidate, sense: str) -> bool:
-    """Feasible before infeasible, then by the objective."""
-    if found.is_feasible != known.is_feasible:
-        return found.is_feasible
-    if sense == "minimize":
-        return found.objective < known.objective
-    return found.objective > known.objective
-
-
-@dataclass
-class Best:
-    """The best repaired point and the best bound so far; they may come from different points."""
-
-    instance: Instance
-    plain: Candidate | None = None
-    point: Candidate | None = None  # the same, its last violations charged at the multipliers
-    bound: float | None = None
-    multipliers: Mapping[str, Array] | None = None
-    values: Mapping[str, Array] | None = None  # of the point, before its repair
-
-    def offer(self, values: Mapping[str, Array], multipliers: Mapping[str, Array]) -> Candidate | None:
-        """Repair and score a point (in the program's own scale); None when no repair exists."""
-        sense = self.instance.program.sense
-        try:
-            found = candidate(self.instance, values)
-        except np.linalg.LinAlgError:  # a point so far off that no repair exists; the next is better
-            return None
-        if self.plain is None or _is_better(found, self.plain, sense):
-            self.plain, self.values = found, values
-        multipliers = {**multipliers, **starts_from(self.instance, found.env)}
-        bound = bound_of(self.instance, multipliers)
-        if bound is not None and (
-            self.bound is None or (bound > self.bound if sense == "minimize" else bound < self.bound)
-        ):
-            self.bound, self.multipliers = bound, multipliers
-        if self.multipliers is None:
-            self.multipliers = multipliers
-        self.point = charged(self.instance, self.plain, self.multipliers)
-        return found
-
-    @property
-    def gap(self) -> float:
-        if self.point is None or not self.point.is_feasible:
-            return float("inf")
-        gap = gap_between(self.point.objective, self.bound, self.instance.program.sense)
-        return float("inf") if gap is None else gap
 
 
 @dataclass(frozen=True)
@@ -137,17 +88,27 @@ def solve_convex(
     solver: str | None,
     overrides: Mapping[str, Any],
     report: Report | None,
+    *,
+    split: bool = False,
 ) -> Solution:
-    """Solve one convex program, with the tolerance of the solver's row unless ``overrides`` has one."""
+    """Solve one convex program, with the tolerance of the solver's row unless ``overrides`` has one.
+
+    ``split`` lets a kernel work on the components of a workload with symmetries.
+    """
     started = time.monotonic()
     program = instance.program
     row = choose_solver(instance, solver)
     chosen = Options(**{"tolerance": row.tolerance, **overrides})
-    best = Best(instance)
+    worked, reductions = instance, tuple[str, ...]()
+    if split and isinstance(row, Claim) and not instance.own:
+        found = by_components(instance.checked, instance.workload, {})
+        if found is not None:
+            worked, reductions = found[0], (found[1],)
+    best = Best(worked)
     last: Point | None = None
     before = time.monotonic() - started
     with Clock(chosen.time_limit) as clock:
-        handed = _hand_over(instance, row, chosen, clock)
+        handed = _hand_over(worked, row, chosen, clock)
         with closing(handed.points):
             for last in handed.points:
                 if len(last.variables) == len(program.choose):
@@ -159,17 +120,19 @@ def solve_convex(
         interrupted = clock.interrupted
         solved = clock.elapsed
     assert last is not None
+    if worked is not instance and best.is_feasible:
+        best = lifted(instance, worked, best)
     point = best.point
     if point is None or not point.is_feasible:
         if handed.scaled is None or handed.scaling is None:
-            raise missed(instance, row.name, last, point)
+            raise missed(worked, row.name, last, point)
         raise explain_failure(
             instance, handed.scaled, handed.scaling, row.name, last, point, interrupted=interrupted
         )
     stop = stop_of(best.gap, chosen, interrupted, last, program.certificate is not None)
     status = Status(stop, True, point.before, best.bound is not None, last.raw)
     seconds = {"compile": before + clock.handed_over, "solve": solved - clock.handed_over}
-    warnings = stopped_early(instance, row, chosen, status, best.gap, best.values or {})
+    warnings = stopped_early(worked, row, chosen, status, best.gap, best.values or {})
     if handed.scaling is not None:
         warnings = (*unscaled(instance, handed.scaling), *warnings)
     solution = assemble(
@@ -186,7 +149,7 @@ def solve_convex(
         scaling={} if handed.scaling is None else handed.scaling.scales,
         warnings=warnings,
     )
-    return with_total(solution, time.monotonic() - started)
+    return with_total(replace(solution, reductions=reductions), time.monotonic() - started)
 
 
 def _tell(report: Report, program: Program, solver: str, clock: Clock, last: Point, best: Best) -> None:

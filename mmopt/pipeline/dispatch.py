@@ -55,5 +55,5 @@ def solve_instance(
     if program.klass == "closed form":
         return solve_closed(instance, solver)
     if reduce:
-        return solve_reduced(instance, solver, overrides, report, solve_convex)
+        return solve_reduced(instance, solver, overrides, report, partial(solve_convex, split=True))
     return solve_convex(instance, solver, overrides, report)

@@ -9,6 +9,7 @@ import numpy as np
 from mmopt.compiler import Instance, Scaling, cones
 from mmopt.compiler.scale import disagreement
 from mmopt.language.numeric import Array
+from mmopt.pipeline.values import plain
 from mmopt.pipeline.violations import worst_line
 from mmopt.results import Status
 from mmopt.solvers import SOLVERS, Claim, Options, SolverRow, missing_cones
@@ -57,7 +58,7 @@ def stopped_early(
         text = f"{row.name} got no further: {reached}; try {others}{less}"
     else:
         return ()
-    line = worst_line(instance, {n: v if np.ndim(v) else float(v) for n, v in values.items()})
+    line = worst_line(instance, plain(values))
     if line is not None and line.amount > WORTH:
         text += f"; before its repair the point missed {line.text(instance)} by {line.amount:.1e}"
     return (text,)

@@ -28,9 +28,10 @@ from mmopt.language.rank import rank_line, rank_residual
 from mmopt.language.tree import Apply, Expr, Name
 from mmopt.language.types import Curvature, matrix
 from mmopt.pipeline.assemble import assemble
+from mmopt.pipeline.best import Best
 from mmopt.pipeline.certify import Array
 from mmopt.pipeline.choice import pick_solver
-from mmopt.pipeline.convex import Best, Progress, Report, with_total
+from mmopt.pipeline.convex import Progress, Report, with_total
 from mmopt.pipeline.diagnosis.diagnose import explain_failure
 from mmopt.pipeline.early import unscaled
 from mmopt.results import Solution, Status

@@ -17,8 +17,9 @@ from mmopt.compiler.reductions import Plan, Solved, Traits, first_plan, reducibl
 from mmopt.errors import SolverError, TooLargeError
 from mmopt.pipeline.assemble import assemble
 from mmopt.pipeline.audit.adopt import adopt
+from mmopt.pipeline.best import Best
 from mmopt.pipeline.choice import choose_solver
-from mmopt.pipeline.convex import Best, Progress, Report, with_total
+from mmopt.pipeline.convex import Progress, Report, with_total
 from mmopt.results import Solution, Status
 from mmopt.solvers import Options
 

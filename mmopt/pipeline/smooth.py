@@ -17,8 +17,9 @@ from mmopt.compiler import Instance, Scaling, scale
 from mmopt.errors import OptionError, SolverError
 from mmopt.language import evaluate
 from mmopt.pipeline.assemble import assemble
+from mmopt.pipeline.best import Best
 from mmopt.pipeline.certify import Array, Candidate
-from mmopt.pipeline.convex import Best, Progress, Report, with_total
+from mmopt.pipeline.convex import Progress, Report, with_total
 from mmopt.pipeline.coordinates import Coordinates, draw
 from mmopt.pipeline.local import End, Problem, search
 from mmopt.results import Solution, Status

@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance
+from mmopt.components import Level, Split
 from mmopt.language import worst
+from mmopt.language.by_component import least_eigenvalue
 from mmopt.language.tree import Declaration
+from mmopt.pipeline.values import as_value, is_finite
 from mmopt.pipeline.where import place
 
 __all__ = ["Violation", "violations", "worst_line"]
@@ -57,7 +60,13 @@ def violations(instance: Instance, point: Mapping[str, Any]) -> list[Violation]:
         for c in instance.program.constraints:
             found.append(Violation(c.name, "constraint", *worst(c, env)))
     for d in instance.program.choose:
-        value = np.asarray(env[d.name], dtype=float)
+        value = as_value(env[d.name])
+        if isinstance(value, Split):
+            if d.kind == "psd" and is_finite(value):
+                found.append(Violation(d.name, "psd", _negative_part(value)))
+            continue
+        if isinstance(value, Level):
+            value = value.values
         if d.kind == "psd" and np.isfinite(value).all():
             found.append(Violation(d.name, "psd", _negative_eigenvalue(value)))
         elif d.sign:
@@ -77,6 +86,11 @@ def worst_line(instance: Instance, point: Mapping[str, Any]) -> Violation | None
 def _negative_eigenvalue(value: np.ndarray[Any, Any]) -> float:
     eigenvalues = np.linalg.eigvalsh((value + value.T) / 2)
     return -float(eigenvalues[0]) / max(float(np.abs(eigenvalues).max()), 1e-300)
+
+
+def _negative_part(value: Split) -> float:
+    size = max(float(np.abs(part).max(initial=0.0)) for part in value.parts)
+    return -least_eigenvalue(value) / max(size, 1e-300)
 
 
 def _negative_entry(d: Declaration, value: np.ndarray[Any, Any]) -> Violation:

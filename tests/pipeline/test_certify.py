@@ -11,8 +11,8 @@ from tolerances import ROUNDING
 
 from mmopt import Program, Workload
 from mmopt.compiler import Instance, bind
+from mmopt.pipeline.best import Best
 from mmopt.pipeline.certify import FEASIBLE, Candidate, bound_of, candidate
-from mmopt.pipeline.convex import Best
 
 
 def instance(rows: np.ndarray, program: str = "l2_strategy") -> Instance:
