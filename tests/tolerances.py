@@ -50,3 +50,9 @@ PAPER_RMSE = 2e-3
 
 ROUNDING = 1e-12
 """The same sum in another order."""
+
+DERIVATIVE = 1e-5
+"""A derivative against central differences."""
+
+FINE = 1e-9
+"""Certified gap that the weighting kernel reaches."""
