@@ -22,7 +22,6 @@ __all__ = [
     "leading",
     "logsumexp",
     "nuclear",
-    "pinv",
     "polar",
     "psd_floor",
     "root",
@@ -87,11 +86,6 @@ def inv(matrix: Array) -> Array:
     return solve(matrix, np.eye(len(matrix)))
 
 
-def pinv(matrix: Array) -> Array:
-    """The pseudo-inverse; singular values count as zero as they do for strategies and workloads."""
-    return np.asarray(np.linalg.pinv(matrix, rcond=8 * max(matrix.shape) * EPS))
-
-
 def root(matrix: Array) -> Array:
     """The symmetric psd square root."""
     values, vectors = eigh(matrix)
@@ -141,7 +135,8 @@ def stack(top: Array, bottom: Array) -> Array:
 
 def used_rows(matrix: Array, amount: Array) -> Array:
     """The rows whose amount is not zero (in floats, next to the largest)."""
-    return np.asarray(matrix[amount > len(amount) * EPS * amount.max(initial=0.0)])
+    used = amount > len(amount) * EPS * amount.max(initial=0.0)
+    return matrix if used.all() else np.asarray(matrix[used])
 
 
 def consecutive(entries: Array, size: float) -> Array:
