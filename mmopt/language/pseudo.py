@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-__all__ = ["pinv", "rank"]
+__all__ = ["has_full_rank", "pinv", "rank"]
 
 Array = NDArray[np.float64]
 EPS = float(np.finfo(float).eps)
@@ -38,12 +38,17 @@ def pinv(matrix: Array) -> Array:
 
 def rank(matrix: Array) -> int:
     """The rank: singular values above ``max(shape)`` machine precisions of the largest."""
+    return min(matrix.shape) if has_full_rank(matrix) else int(np.linalg.matrix_rank(matrix))
+
+
+def has_full_rank(matrix: Array) -> bool:
+    """Whether the rank is clearly ``min(shape)``; False leaves it open."""
     wide = matrix if matrix.shape[0] <= matrix.shape[1] else matrix.T
+    if not np.isfinite(wide).all():
+        return False
     if _orthogonal(wide) is not None:
-        return int(wide.shape[0])
-    if np.isfinite(wide).all() and _is_full(scipy.linalg.qr(wide.T, mode="r", check_finite=False)[0]):
-        return int(wide.shape[0])
-    return int(np.linalg.matrix_rank(matrix))
+        return True
+    return _is_full(scipy.linalg.qr(wide.T, mode="r", check_finite=False)[0])
 
 
 def _orthogonal(matrix: Array) -> Array | None:
