@@ -48,7 +48,7 @@ def eigh(matrix: Array) -> tuple[Array, Array]:
 
 def diag(a: Array) -> Array:
     """Vector to diagonal matrix, matrix to its diagonal."""
-    return np.diag(a).copy()
+    return np.diag(a) if a.ndim == 1 else np.diag(a).copy()
 
 
 def solve(matrix: Array, right: Array) -> Array:
@@ -129,8 +129,8 @@ def psd_floor(matrix: Array) -> Array:
 
 def stack(top: Array, bottom: Array) -> Array:
     """One matrix on the other; rows of zeros are left out, they measure nothing."""
-    both = np.vstack([top, bottom])
-    return np.asarray(both[np.abs(both).max(axis=1, initial=0.0) > 0.0])
+    parts = [(part, (part != 0.0).any(axis=1)) for part in (top, bottom)]
+    return np.vstack([part if kept.all() else part[kept] for part, kept in parts])
 
 
 def used_rows(matrix: Array, amount: Array) -> Array:
