@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any, Protocol
 
 __all__ = ["Dense", "Kronecker", "Operator", "entrywise"]
@@ -139,17 +138,3 @@ def _conjugate_gradients(product: Any, diagonal: Array, right: Array) -> Array:
         before, energy = energy, float(xp.sum(rest * scaled))
         direction = scaled + (energy / before) * direction
     return x
-
-
-def dense(operator: Operator) -> Array:
-    """The matrix of an operator, formed (for tests and small problems)."""
-    if isinstance(operator, Dense):
-        return operator.matrix
-    assert isinstance(operator, Kronecker)
-    return reduce(_kron, operator.factors)
-
-
-def _kron(a: Array, b: Array) -> Array:
-    xp = a.__array_namespace__()
-    product = a[:, None, :, None] * b[None, :, None, :]
-    return xp.reshape(product, (a.shape[0] * b.shape[0], a.shape[1] * b.shape[1]))
