@@ -53,3 +53,9 @@ ROUNDING = 1e-12
 
 DIFFERENCES = 1e-6
 """Central differences with a step of 1e-4 in logarithms, relative to the largest entry."""
+
+DERIVATIVE = 1e-5
+"""A derivative against central differences."""
+
+FINE = 1e-9
+"""Certified gap that the weighting kernel reaches."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mmopt.compiler.share import Shared, share
 from mmopt.components import Level, Split
 from mmopt.errors import OptionError, suggest
 from mmopt.language import Checked, check, evaluate, violation
@@ -105,8 +106,9 @@ def bind(
             env[d.name] = _given(program, d, workload, passed, env)
     for parameter in program.parameters:
         env[parameter.name] = _parameter(program, parameter, passed, env)
-    env = with_lets(checked, env)
-    for constraint in program.requires:
+    shared = share(program)
+    env = _with_lets(shared, env)
+    for constraint in shared.requires:
         off = violation(constraint, env)
         if off > REQUIREMENT:
             raise OptionError(
@@ -114,7 +116,8 @@ def bind(
                 where=program.source.locate(constraint.span),
                 hint="give other design queries: independent rows from which every query can be derived",
             )
-    return Instance(checked, workload, MappingProxyType(env), frozenset(passed))
+    kept = {name: value for name, value in env.items() if name not in shared.passing}
+    return Instance(checked, workload, MappingProxyType(kept), frozenset(passed))
 
 
 def _split(d: Declaration, value: Split | Level, env: dict[str, Any]) -> Split | Level:
@@ -127,8 +130,13 @@ def _split(d: Declaration, value: Split | Level, env: dict[str, Any]) -> Split |
 
 def with_lets(checked: Checked, env: Mapping[str, Any]) -> dict[str, Any]:
     """The environment with every ``let`` computed, and the dimensions that typed lets introduce."""
+    shared = share(checked.program)
+    return {n: value for n, value in _with_lets(shared, env).items() if n not in shared.passing}
+
+
+def _with_lets(shared: Shared, env: Mapping[str, Any]) -> dict[str, Any]:
     out = dict(env)
-    for let in checked.program.lets:
+    for let in shared.lets:
         value = evaluate(let.expr, out)
         out[let.name] = value
         if let.declared:
@@ -155,13 +163,20 @@ def _given(
 
 
 def _numbers(what: str, value: Any) -> Array:
+    if isinstance(value, np.ndarray) and value.dtype == float and _is_fixed(value):
+        return value
     try:
         array = np.array(value)
         if array.dtype.kind in "biuf":
-            return array.astype(float)
+            return array.astype(float, copy=False)
     except (TypeError, ValueError):  # rows of unequal length
         pass
     raise OptionError(f"{what} is neither a number nor an array of numbers")
+
+
+def _is_fixed(array: Array) -> bool:
+    """Whether nobody can change it, such as the workload's own arrays: it need not be copied."""
+    return not array.flags.writeable and array.base is None
 
 
 def _fitted(program: Program, d: Declaration, array: Array, env: dict[str, Any]) -> Any:

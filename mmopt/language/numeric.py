@@ -22,7 +22,6 @@ __all__ = [
     "leading",
     "logsumexp",
     "nuclear",
-    "pinv",
     "polar",
     "psd_floor",
     "root",
@@ -49,7 +48,7 @@ def eigh(matrix: Array) -> tuple[Array, Array]:
 
 def diag(a: Array) -> Array:
     """Vector to diagonal matrix, matrix to its diagonal."""
-    return np.diag(a).copy()
+    return np.diag(a) if a.ndim == 1 else np.diag(a).copy()
 
 
 def solve(matrix: Array, right: Array) -> Array:
@@ -85,11 +84,6 @@ def solve(matrix: Array, right: Array) -> Array:
 def inv(matrix: Array) -> Array:
     """The inverse; infinity everywhere when it does not exist."""
     return solve(matrix, np.eye(len(matrix)))
-
-
-def pinv(matrix: Array) -> Array:
-    """The pseudo-inverse; singular values count as zero as they do for strategies and workloads."""
-    return np.asarray(np.linalg.pinv(matrix, rcond=8 * max(matrix.shape) * EPS))
 
 
 def root(matrix: Array) -> Array:
@@ -135,13 +129,14 @@ def psd_floor(matrix: Array, largest: float | None = None) -> Array:
 
 def stack(top: Array, bottom: Array) -> Array:
     """One matrix on the other; rows of zeros are left out, they measure nothing."""
-    both = np.vstack([top, bottom])
-    return np.asarray(both[np.abs(both).max(axis=1, initial=0.0) > 0.0])
+    parts = [(part, (part != 0.0).any(axis=1)) for part in (top, bottom)]
+    return np.vstack([part if kept.all() else part[kept] for part, kept in parts])
 
 
 def used_rows(matrix: Array, amount: Array) -> Array:
     """The rows whose amount is not zero (in floats, next to the largest)."""
-    return np.asarray(matrix[amount > len(amount) * EPS * amount.max(initial=0.0)])
+    used = amount > len(amount) * EPS * amount.max(initial=0.0)
+    return matrix if used.all() else np.asarray(matrix[used])
 
 
 def consecutive(entries: Array, size: float) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mmopt.language import balls, curved_balls, gradients, matrix_rules, numeric
+from mmopt.language import balls, curved_balls, gradients, matrix_rules, numeric, pseudo
 from mmopt.language.atom import Atom, Form
 
 __all__ = ["PREPARING"]
@@ -30,7 +30,7 @@ PREPARING = (
         equivariance="spectral",
         degrees=(-1,),
         rule=matrix_rules.pinv,
-        numpy=numeric.pinv,
+        numpy=pseudo.pinv,
         about="Pseudo-inverse of a given matrix.",
         latex=Form("{0}^{{+}}", 8),
         plain=Form("{0}⁺", 8),
@@ -54,7 +54,7 @@ PREPARING = (
         equivariance="norm",
         degrees=(0,),
         rule=matrix_rules.rank,
-        numpy=np.linalg.matrix_rank,
+        numpy=pseudo.rank,
         about="Rank of a given matrix.",
         latex=Form(r"\operatorname{{rank}}\left({0}\right)"),
         plain=Form("rank({0})"),

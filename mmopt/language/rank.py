@@ -9,6 +9,7 @@ import numpy as np
 from mmopt.language.infer import Scope, infer
 from mmopt.language.numeric import Array
 from mmopt.language.program import Program
+from mmopt.language.pseudo import has_full_rank
 from mmopt.language.tree import Apply, Constraint
 
 __all__ = ["check_rank", "is_rank", "rank_line", "rank_residual"]
@@ -56,6 +57,8 @@ def check_rank(program: Program, scope: Scope) -> None:
 
 def rank_residual(matrix: Array, rank: int) -> float:
     """The first singular value beyond the rank, relative to the largest; 1 when the rank is not reached."""
+    if rank == min(matrix.shape) and has_full_rank(matrix):
+        return 0.0
     values = np.linalg.svd(matrix, compute_uv=False)
     if not len(values) or not values[0] > 0:
         return 0.0 if rank == 0 else 1.0

@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 import scipy.linalg
 
-from mmopt.queries.arrays import Array, Ints, require_memory, stacked_root, svd
+from mmopt.queries.arrays import Array, Ints, qr, require_memory, stacked_root, svd
 from mmopt.queries.classes import refine
 from mmopt.queries.explicit import Explicit
 from mmopt.queries.product import Product
@@ -32,6 +32,9 @@ __all__ = [
 
 Block = Product | Explicit
 Numbers = TypeVar("Numbers", Array, Ints)
+# Columns are independent for sure when the estimated reciprocal condition is above this: far above what
+# counts as zero, and such estimates are seldom off by more than ten.
+INDEPENDENT = 1e-7
 IMPLICIT = "work with the workload's factors, or with fewer cells"
 
 
@@ -93,6 +96,11 @@ def span(unit_root: Array, cells: Merged) -> Array:
     8 max(r, c) ε times the largest, of queries scaled to at most unit norm.
     """
     scaled = unit_root * np.sqrt(cells.sizes)
+    if len(scaled) >= cells.count:
+        # A triangle that is clearly not singular needs no singular values.
+        reciprocal, _ = scipy.linalg.lapack.dtrcon(qr(scaled))
+        if reciprocal > INDEPENDENT:
+            return np.eye(cells.count)
     values, rows = svd(scaled)
     rank = int((values > 8 * max(scaled.shape) * np.finfo(np.float64).eps * values[0]).sum())
     return np.eye(cells.count) if rank == cells.count else fix_signs(rows[:rank])

@@ -16,12 +16,13 @@ import scipy.sparse
 
 from mmopt.errors import WorkloadError
 from mmopt.queries import reduce
-from mmopt.queries.arrays import Array, Ints, frozen, require_memory, svd
+from mmopt.queries.arrays import Array, Ints, frozen, require_memory
 from mmopt.queries.describe import describe_domain, digest
 from mmopt.queries.domain import Domain
 from mmopt.queries.explicit import Explicit
 from mmopt.queries.product import Product, check_products
 from mmopt.queries.reduce import IMPLICIT, Block, Merged
+from mmopt.queries.spectrum import spectrum
 
 __all__ = ["Workload"]
 
@@ -238,10 +239,12 @@ class Workload:
     def _spectrum(self) -> tuple[Array, Array]:
         # In coordinates of the basis, so that every vector lies in the row space even when a weight is tiny.
         coordinates = self.root if self.rank == self.n else self.root @ self.basis.T
-        values, rows = svd(coordinates)
+        values, rows = spectrum(coordinates)
         vectors = rows if self.rank == self.n else rows @ self.basis
         kept = values > 0
-        return frozen(np.square(values[kept])), frozen(reduce.fix_signs(vectors[kept]))
+        if not kept.all():
+            values, vectors = values[kept], vectors[kept]
+        return frozen(values), frozen(reduce.fix_signs(vectors))
 
     @property
     def eigenvalues(self) -> Array:

@@ -16,7 +16,7 @@ from mmopt.compiler import Instance
 from mmopt.compiler.match import Renaming, match
 from mmopt.language import Program, check
 from mmopt.resources import version
-from mmopt.solvers import nuclear
+from mmopt.solvers import nuclear, weighting
 from mmopt.solvers.forecast import Forecast
 from mmopt.solvers.options import Clock, Options, Point
 from mmopt.solvers.table import solver_named
@@ -44,11 +44,14 @@ class Kernel:
         return version()
 
 
-# In order of preference. design_weighting has no kernel: its objective is a trace of an inverse in u, which
-# neither of these two problems covers.
+# Each program is claimed by one at most. Left out: design_weighting, a trace of an inverse in the weights of
+# dependent rows, and fitness_dual and softmax_step, which nobody needs at size.
 KERNELS: tuple[Kernel, ...] = (
     Kernel(
         "nuclear", "interior point on the multipliers", tuple(nuclear.FORMS), nuclear.points, nuclear.needs
+    ),
+    Kernel(
+        "weighting", "fixed point, then interior point", weighting.PROGRAMS, weighting.points, weighting.needs
     ),
 )
 

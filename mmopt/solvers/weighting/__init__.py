@@ -1,0 +1,27 @@
+"""Weights of design queries, natively: query_weighting, laplace_weighting and what is made of them.
+
+All are min Σ cᵢ uᵢ^-a subject to Mᵀ u <= 1 with M >= 0 (``problem``). A multiplicative fixed point comes
+first, an interior-point method ends it; both sides are certified at every step. M is used through its
+products (``operators``), dense or as a Kronecker product.
+"""
+
+from mmopt.solvers.weighting.forecast import needs
+from mmopt.solvers.weighting.improve import improve
+from mmopt.solvers.weighting.operators import Dense, Kronecker, Operator, entrywise
+from mmopt.solvers.weighting.points import points
+from mmopt.solvers.weighting.problem import State, Weighting, product_state
+from mmopt.solvers.weighting.programs import PROGRAMS
+
+__all__ = [
+    "PROGRAMS",
+    "Dense",
+    "Kronecker",
+    "Operator",
+    "State",
+    "Weighting",
+    "entrywise",
+    "improve",
+    "needs",
+    "points",
+    "product_state",
+]
