@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance, cones, lower, scale, variables
-from mmopt.errors import SolverError
+from mmopt.errors import SolverError, UnsuitableError
 from mmopt.pipeline.assemble import assemble
 from mmopt.pipeline.certify import Array, Candidate, bound_of, candidate, charged, starts_from
 from mmopt.pipeline.diagnosis.diagnose import explain_failure
@@ -76,7 +76,7 @@ def pick_solver(instance: Instance, name: str | None) -> SolverRow:
         missing = missing_cones(row, needed)
         if missing:
             able = [r.name for r in SOLVERS if not missing_cones(r, needed)]
-            raise SolverError(
+            raise UnsuitableError(
                 f"'{instance.program.name}' does not work with {row.name}: "
                 f"it must have the {' and the '.join(missing)} cone",
                 hint=f"these have it: {', '.join(able)}",

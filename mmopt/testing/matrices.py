@@ -45,9 +45,9 @@ def marginals(sizes: Sequence[int], kinds: Sequence[Sequence[int]]) -> Array:
     """The marginals over a product of attributes, each kind a 1 for every attribute that is kept."""
 
     def one(kind: Sequence[int]) -> Array:
-        rows = np.ones((1, 1))
+        rows: Array = np.ones((1, 1))
         for size, kept in zip(sizes, kind, strict=True):
-            rows = np.kron(rows, np.eye(size) if kept else np.ones((1, size)))
+            rows = np.asarray(np.kron(rows, np.eye(size) if kept else np.ones((1, size))), dtype=float)
         return rows
 
     return np.vstack([one(kind) for kind in kinds])
@@ -64,7 +64,7 @@ def random_ranges(n: int, m: int, rng: np.random.Generator) -> Array:
     """m ranges between two uniform ends, (m, n)."""
     low, high = np.sort(rng.integers(0, n, size=(m, 2)), axis=1).T
     cells = np.arange(n)
-    return ((low[:, None] <= cells) & (cells <= high[:, None])).astype(float)
+    return np.asarray((low[:, None] <= cells) & (cells <= high[:, None]), dtype=float)
 
 
 def rectangles(side: int, m: int, rng: np.random.Generator) -> Array:

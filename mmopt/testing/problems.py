@@ -87,7 +87,8 @@ def _products(*products: Sequence[Factor]) -> Workload:
 
 def _root(n: int, power: int) -> int:
     """The side of a square or cube of about n cells, at least 2."""
-    return max(2, round(n ** (1 / power)))
+    side: float = n ** (1 / power)
+    return max(2, round(side))
 
 
 def _prefix(n: int, rng: Random) -> Workload:
