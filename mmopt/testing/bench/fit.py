@@ -29,10 +29,10 @@ class Exponent:
 
 
 def exponents(rows: Sequence[Row]) -> list[Exponent]:
-    """One for each program, problem and solver with two or more sizes solved, in order of appearance."""
+    """One for each program, problem and solver with two or more sizes solved to the gap, in order."""
     groups: dict[tuple[str, str, str], list[Row]] = {}
     for row in rows:
-        if row.cpu is not None:
+        if row.cpu is not None and row.has_reached:
             groups.setdefault((row.program, row.problem, row.solver), []).append(row)
     found = []
     for (program, problem, solver), all_sizes in groups.items():

@@ -17,6 +17,8 @@ from mmopt.testing.bench.cases import Case
 __all__ = ["DOUBLE", "Row", "measure", "row_of"]
 
 DOUBLE = 8  # bytes
+SHORT = ("time limit", "iteration limit", "gap not reached", "interrupted")
+FINAL = ("time limit", "memory limit", "too large", "does not apply")  # a larger size would end so too
 
 
 @dataclass(frozen=True)
@@ -25,13 +27,13 @@ class Row:
 
     solver : as asked for; chosen : the one that solved it.
     n, m : cells and queries of the workload.
-    cpu, wall : seconds from the call of ``mmopt.solve`` to its result, compiling and certifying included: CPU
-        seconds of all threads of the process, and by the clock. cpu is None when the process was ended.
+    cpu : CPU seconds of all threads from the call of ``mmopt.solve`` to its result, compiling and certifying
+        included; None without a solution. wall : by the clock, until the process has ended too.
     memory : bytes that the process held at most above its start; None where the system cannot say.
     gap, objective, bound : None without a solution (or a bound).
     stop : the status in a word; reason : why there is no solution.
     repeats : number of solves.
-    ratio : the baseline's CPU seconds over these; None without either.
+    ratio : the baseline's CPU seconds over these; None unless both have reached their gaps.
     """
 
     program: str
@@ -58,9 +60,9 @@ class Row:
         return None if self.memory is None else self.memory / (DOUBLE * self.n**2)
 
     @property
-    def is_solved(self) -> bool:
-        """Whether there is a solution."""
-        return self.objective is not None
+    def has_reached(self) -> bool:
+        """Whether it went to its end, so that its cost is that of the gap asked for."""
+        return self.objective is not None and self.stop not in SHORT
 
     def summary(self) -> dict[str, Any]:
         """One JSON object."""
@@ -80,7 +82,7 @@ def measure(
 ) -> Iterator[Row]:
     """The rows one by one, in the order of the cases.
 
-    A solver that reaches the time limit, or runs out of memory, on one size is not tried on larger ones.
+    A solver that reaches the time limit, runs out of memory or does not apply is not tried on larger sizes.
     Ctrl-C ends the measurement; the row that runs is lost.
 
     Parameters
@@ -121,12 +123,14 @@ def measure(
                 if isolated.interrupted:
                     return
             row = row_of(case, workload, found)
-            if row.stop in ("time limit", "memory limit", "too large"):
+            if row.stop in FINAL:
                 stopped[key] = row
-            at = (*case.group, workload.n)
-            if case.label == baseline and row.is_solved and row.cpu is not None:
-                compared[at] = row.cpu
-            yield replace(row, ratio=compared[at] / row.cpu if row.cpu and at in compared else None)
+            if row.cpu is not None and row.has_reached:
+                at = (*case.group, workload.n)
+                if case.label == baseline:
+                    compared[at] = row.cpu
+                row = replace(row, ratio=compared[at] / row.cpu if at in compared else None)
+            yield row
 
 
 def row_of(case: Case, workload: Workload, found: Sequence[Outcome]) -> Row:

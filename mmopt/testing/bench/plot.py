@@ -59,7 +59,7 @@ def _draw_line(axes: Axes, rows: Sequence[Row], place: int, label: str) -> None:
         markerfacecolor=colour,
         label=label,
     )
-    short = [row for row in rows if not row.stop.startswith("gap reached")]
+    short = [row for row in rows if not row.has_reached]
     axes.plot(
         [row.n for row in short],
         [row.cpu or 0.0 for row in short],

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["bench_report"]
 
-NUMBERS = ("n", "CPU s", "wall s", "iter.", "MB", "n² doubles", "gap", "ratio")
+NUMBERS = ("CPU s", "wall s", "iter.", "MB", "n² doubles", "gap", "ratio")
 
 
 def bench_report(rows: Sequence[Row], found: Sequence[Exponent], baseline: str) -> Group:
@@ -26,34 +26,31 @@ def bench_report(rows: Sequence[Row], found: Sequence[Exponent], baseline: str) 
     for group in dict.fromkeys((row.program, row.problem) for row in rows):
         parts += [_table(group, [row for row in rows if (row.program, row.problem) == group]), ""]
     parts += _exponents(found)
-    parts += _unsolved(rows)
+    parts += _left_out(rows)
     parts += _legend(rows, baseline)
     return Group(*(cell(part) if isinstance(part, str) else part for part in parts))  # type: ignore[arg-type]
 
 
 def _table(group: tuple[str, str], rows: Sequence[Row]) -> Table:
-    table = new_table("solver", *NUMBERS, right=NUMBERS, title=f"{group[0]} on {group[1]}")
+    table = new_table("n", "solver", *NUMBERS, right=("n", *NUMBERS), title=f"{group[0]} on {group[1]}")
+    table.columns[1].no_wrap = True
     ordered = sorted(rows, key=lambda row: row.n)
     last = None
     for row in ordered:
         shown = "" if row.n == last else f"{row.n:,}"
         last = row.n
         name = row.solver if row.chosen in ("", row.solver) else f"{row.solver} ({row.chosen})"
-        if not row.is_solved:
-            table.add_row(cell(name), shown, *[row.stop if c == "gap" else "-" for c in NUMBERS[1:]])
+        if row.objective is None:
+            table.add_row(shown, cell(name), *["-"] * len(NUMBERS))
             continue
         table.add_row(
-            cell(name),
             shown,
+            cell(name),
             figure(row.cpu, 3),
             figure(row.wall, 3),
             str(row.iterations),
             "-" if row.memory is None else f"{row.memory / 1e6:.0f}",
-            "-"
-            if row.squares is None
-            else f"{row.squares:.1f}"
-            if row.squares < 1000
-            else f"{row.squares:.0f}",
+            "-" if row.squares is None else f"{row.squares:,.1f}",
             gap(row.gap),
             "-" if row.ratio is None else f"{row.ratio:.3g}",
         )
@@ -70,13 +67,15 @@ def _exponents(found: Sequence[Exponent]) -> list[str]:
     return ["Fitted exponents:", *lines, ""] if lines else []
 
 
-def _unsolved(rows: Sequence[Row]) -> list[str]:
-    lines = [
-        f"  {row.program} on {row.problem}, {row.n:,} cells, {row.solver}: {row.reason}"
-        for row in rows
-        if not row.is_solved
-    ]
-    return ["Without a solution:", *lines, ""] if lines else []
+def _left_out(rows: Sequence[Row]) -> list[str]:
+    """A line for each reason, with the sizes that have it."""
+    sizes: dict[str, list[str]] = {}
+    for row in rows:
+        if not row.has_reached:
+            said = row.reason if row.gap is None else f"{row.stop}, at gap {gap(row.gap)}"
+            sizes.setdefault(f"{row.program} on {row.problem}, {row.solver}: {said}", []).append(f"{row.n:,}")
+    lines = [f"  {said} (n = {', '.join(where)})" for said, where in sizes.items()]
+    return ["Neither fitted nor compared:", *lines, ""] if lines else []
 
 
 def _legend(rows: Sequence[Row], baseline: str) -> list[str]:
