@@ -13,6 +13,7 @@ from mmopt.pipeline.comparison.isolate import Isolated
 from mmopt.pipeline.comparison.messages import Task
 from mmopt.queries import Workload
 from mmopt.testing.bench.cases import Case
+from mmopt.testing.solvable import check_solver
 
 __all__ = ["DOUBLE", "Row", "measure", "row_of"]
 
@@ -96,12 +97,14 @@ def measure(
 
     Raises
     ------
-    OptionError : fewer than one repeat or thread.
-    SolverError : no process can be started.
+    OptionError : fewer than one repeat or thread, an unknown solver, an option out of range.
+    SolverError : a solver that is not installed; no process can be started.
     """
     for name, value in (("repeat", repeat), ("threads", threads)):
         if value < 1:
             raise OptionError(f"'{name}' is at least 1, not {value}")
+    for solver in dict.fromkeys(case.solver for case in chosen):
+        check_solver(solver, threads=threads, time_limit=time_limit, tolerance=tolerance)
     stopped: dict[tuple[str, ...], Row] = {}
     compared: dict[tuple[object, ...], float] = {}
     with Isolated(forks=False, threads=threads) as isolated:

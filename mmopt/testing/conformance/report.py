@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 __all__ = ["Failure", "Record", "Report", "Skip"]
 
 SHOWN = 6  # places that are listed beside the reason of a skip
+NOTES = 20  # notes that are listed
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class Report:
     def __str__(self) -> str:
         count = sum(self.passed.values())
         if self.failures:
-            head = f"'{self.subject}' does not conform: {len(self.failures)} failures, {count} checks hold"
+            head = f"'{self.subject}' does not conform: failures {len(self.failures)}, {count} checks hold"
         elif self.passed:
             head = f"'{self.subject}' conforms: {count} checks hold"
         else:
@@ -72,7 +73,7 @@ class Report:
         lines += [f"  {name}: {number}" for name, number in self.passed.items()]
         lines += _section("failures", [str(failure) for failure in self.failures])
         lines += _section("skipped", _by_reason(self.skips))
-        lines += _section("gap not reached, and said so", self.notes)
+        lines += _section("gap not reached, and said so", self.notes, NOTES)
         return "\n".join(lines)
 
 
@@ -92,8 +93,11 @@ class Record:
         return Report(subject, seed, self.solves, dict(self.passed), *found)
 
 
-def _section(title: str, lines: Sequence[str]) -> list[str]:
-    return [f"{title} ({len(lines)})", *(f"  {line}" for line in lines)] if lines else []
+def _section(title: str, lines: Sequence[str], most: int | None = None) -> list[str]:
+    if not lines:
+        return []
+    shown = [f"{title} ({len(lines)})", *(f"  {line}" for line in lines[:most])]
+    return shown + ["  …"] * (len(shown) <= len(lines))
 
 
 def _by_reason(skips: Sequence[Skip]) -> list[str]:
@@ -102,6 +106,6 @@ def _by_reason(skips: Sequence[Skip]) -> list[str]:
         place = f"{skip.program} on {skip.problem}" if skip.problem else skip.program
         places.setdefault((skip.check, skip.reason), []).append(place)
     return [
-        f"{check}, {len(where)} times: {reason} ({', '.join(where[:SHOWN])}{', …' * (len(where) > SHOWN)})"
+        f"{check}, {len(where)}: {reason} ({', '.join(where[:SHOWN])}{', …' * (len(where) > SHOWN)})"
         for (check, reason), where in places.items()
     ]

@@ -12,6 +12,7 @@ from mmopt.language.procedures import solved_programs
 from mmopt.testing.conformance.report import Report, Skip
 from mmopt.testing.conformance.work import CHECKS, Duals, Solver, Work
 from mmopt.testing.problems import problems_named
+from mmopt.testing.solvable import check_solver
 
 __all__ = ["conform"]
 
@@ -68,7 +69,8 @@ def conform(
     chosen = program_names() if programs is None else programs
     work = Work(solver, seed, tuple(checks), twists, duals, dict(options or {}), dict(reference or {}))
     tried = problems_named(problems)
-    work.check_options()
+    if not callable(solver):
+        check_solver(solver, **work.options)
     for each in chosen:
         program = each if isinstance(each, Program) else Program.load(each)
         if reason := _has_no_one_result(program):

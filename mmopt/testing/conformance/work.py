@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -57,12 +56,6 @@ class Work:
         if self.solver is None or isinstance(self.solver, str):
             return self.solver or "automatic"
         return getattr(self.solver, "__name__", type(self.solver).__name__)
-
-    def check_options(self) -> None:
-        """Raise OptionError for an unknown solver or option, before everything is refused for it."""
-        if not callable(self.solver):
-            with contextlib.suppress(UnsuitableError):
-                solve(Workload.from_matrix(np.eye(2)), "l2_strategy", solver=self.solver, **self.options)
 
     def problem(self, program: Program, problem: Problem, n: int | None) -> None:
         """All checks of one program on one problem."""
