@@ -121,7 +121,7 @@ def measure(
             )
             found: list[Outcome] = []
             # What was ended, or refused, would be so again.
-            while len(found) < repeat and all(o.solution is not None for o in found):
+            while len(found) < repeat and all(o.solution is not None and o.stop not in FINAL for o in found):
                 found.append(isolated.run(task))
                 if isolated.interrupted:
                     return
