@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         ResultError,
         SolverError,
         TooLargeError,
+        UnsuitableError,
         WorkloadError,
     )
     from mmopt.language import Program
@@ -52,6 +53,7 @@ __all__ = [
     "SolverError",
     "Strategy",
     "TooLargeError",
+    "UnsuitableError",
     "Verification",
     "Workload",
     "WorkloadError",
@@ -81,6 +83,7 @@ _HOMES = {
         "ResultError",
         "SolverError",
         "TooLargeError",
+        "UnsuitableError",
         "WorkloadError",
     ),
     "mmopt.language": ("Program",),

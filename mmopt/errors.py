@@ -20,6 +20,7 @@ __all__ = [
     "ResultError",
     "SolverError",
     "TooLargeError",
+    "UnsuitableError",
     "WorkloadError",
     "suggest",
 ]
@@ -96,6 +97,10 @@ class OptionError(Error):
 
 class SolverError(Error):
     """A solver that is absent, lacks a cone, or returned no usable point."""
+
+
+class UnsuitableError(SolverError):
+    """A solver that cannot take this program: it lacks a cone, or does not claim the program."""
 
 
 class PrivacyError(Error):

@@ -1,77 +1,56 @@
-"""Workloads that have gone wrong in solvers before, by name, and random ones. All have targets."""
+"""Workloads that have gone wrong in solvers before, by name, and random ones. All have targets.
+
+Their queries are those of the registry of ``mmopt.testing``; here every one has targets that differ.
+"""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import numpy as np
 
 from mmopt.queries import Workload
+from mmopt.queries.factor import all_range
+from mmopt.testing import matrices
+from mmopt.testing.problems import problem, varied_targets
 
-__all__ = ["CLOSED", "NAMED", "all_ranges", "matrix_of", "named", "random_workload", "with_targets"]
+__all__ = [
+    "CLOSED",
+    "EXAMPLE_4",
+    "NAMED",
+    "all_ranges",
+    "matrix_of",
+    "named",
+    "random_workload",
+    "with_targets",
+]
+
+NAMED = (
+    "prefix",
+    "all ranges",
+    "marginals",
+    "rank deficient",
+    "duplicated rows",
+    "duplicated columns",
+    "signed",
+    "zero columns",
+    "single total",
+    "single cell",
+    "two queries of one cell",
+    "identity and total",
+    "large and small",
+)
+
+EXAMPLE_4 = Workload.from_matrix(matrices.EXAMPLE_4)
+
+with_targets = varied_targets
 
 
 def all_ranges(n: int) -> np.ndarray:
     """Every interval of n cells, (n (n + 1) / 2, n)."""
-    cells = np.arange(n)
-    pairs = [(low, high) for low in range(n) for high in range(low, n)]
-    return np.array([(low <= cells) & (cells <= high) for low, high in pairs], dtype=float)
-
-
-def _low_rank() -> np.ndarray:
-    """Three rows of a rank-two matrix and their sums: rank 3 over 7 cells, 8 queries."""
-    rows = np.array(
-        [[1, 1, 0, 0, 1, 0, 2], [0, 1, 1, 0, 0, 1, -1], [1, 0, 0, 1, 1, 1, 0]],
-        dtype=float,
-    )
-    mix = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0], [1, 0, 1], [0, 1, 1], [1, -1, 0], [1, 1, 1]])
-    return mix @ rows
-
-
-def _marginals() -> np.ndarray:
-    """Both one-way marginals, the total and the cells of a 3 × 3 table."""
-    ones, eye = np.ones((1, 3)), np.eye(3)
-    return np.vstack([np.kron(eye, ones), np.kron(ones, eye), np.kron(ones, ones), np.kron(eye, eye)])
-
-
-def _signed() -> np.ndarray:
-    """Differences of neighbours and of halves."""
-    rows = np.eye(6) - np.eye(6, k=1)
-    return np.vstack([rows, [1, 1, 1, -1, -1, -1], [0.5, -2, 0, 3, 0, -1]])
-
-
-def _zero_columns() -> np.ndarray:
-    """Prefix sums of five cells among eight; no query touches the others."""
-    out = np.zeros((5, 8))
-    out[:, [0, 2, 3, 5, 6]] = np.tri(5)
-    return out
-
-
-NAMED: dict[str, Callable[[], np.ndarray]] = {
-    "prefix": lambda: np.tri(8),
-    "all ranges": lambda: all_ranges(5),
-    "marginals": _marginals,
-    "rank deficient": _low_rank,
-    "duplicated rows": lambda: np.repeat(np.tri(5), [1, 3, 1, 2, 1], axis=0),
-    "duplicated columns": lambda: np.repeat(np.tri(5), [1, 3, 1, 1, 2], axis=1),
-    "signed": _signed,
-    "zero columns": _zero_columns,
-    "single total": lambda: np.ones((1, 12)),
-    "single cell": lambda: np.array([[3.0]]),
-    "two queries of one cell": lambda: np.array([[1.0], [2.0]]),
-    "identity and total": lambda: np.vstack([np.eye(6), np.ones((1, 6))]),
-    "large and small": lambda: np.diag(10.0 ** np.linspace(-1, 1, 5)) @ np.tri(5),
-}
-
-
-def with_targets(matrix: np.ndarray) -> Workload:
-    """The rows with targets that differ: 1, 2, 3, 1, 2, 3, … times their squared norms."""
-    rows = np.arange(len(matrix))
-    return Workload.from_matrix(matrix, targets=(1.0 + rows % 3) * (matrix**2).sum(axis=1))
+    return all_range(n).matrix()
 
 
 def matrix_of(name: str) -> np.ndarray:
-    return NAMED[name]()
+    return problem(name.replace(" ", "-")).workload().queries
 
 
 def named(name: str) -> Workload:

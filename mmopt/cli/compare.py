@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from mmopt.cli.options import Iterations, Json, Threads, Verbose, WorkloadFile, options_for
+from mmopt.cli.options import Iterations, Json, Threads, Verbose, WorkloadFile, names_in, options_for
 from mmopt.cli.output import console, note, show, show_json
 from mmopt.cli.refusals import check_out
 from mmopt.errors import OptionError, SolverError
@@ -89,11 +89,11 @@ def compare(
     if chart is not None:
         check_out(chart, "--chart", "gaps.svg")
         check_chart(chart)
-    gaps = [_number(text) for text in _names(tolerance, "--tolerance")]
+    gaps = [_number(text) for text in names_in(tolerance, "--tolerance")]
     request = load_request(workload)
     chosen = combinations(
-        _names(programs, "--programs") or None,
-        _names(solvers, "--solvers") or None,
+        names_in(programs, "--programs") or None,
+        names_in(solvers, "--solvers") or None,
         gaps or None,
         formulations=formulations,
     )
@@ -124,19 +124,6 @@ def compare(
             found, chart, f"{Path(request.path).name}: {counted(w.m, 'query')} over {counted(w.n, 'cell')}"
         )
         note(f"chart: {chart}")
-
-
-def _names(text: str | None, option: str) -> list[str]:
-    """The names of a list separated by commas; OptionError for an empty one or a repeated name."""
-    if text is None:
-        return []
-    names = [name.strip() for name in text.split(",")]
-    if not all(names):
-        raise OptionError(f"{option} is '{text}', expected names separated by commas")
-    for name in names:
-        if names.count(name) > 1:
-            raise OptionError(f"{option} names '{name}' {names.count(name)} times")
-    return names
 
 
 def _number(text: str) -> float:

@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from mmopt.errors import OptionError
+
 __all__ = [
     "Given",
     "Iterations",
@@ -22,6 +24,7 @@ __all__ = [
     "Tolerance",
     "Verbose",
     "WorkloadFile",
+    "names_in",
     "options_for",
 ]
 
@@ -109,3 +112,16 @@ def options_for(
     chosen["verbose"] = verbose
     Options(**chosen)
     return chosen
+
+
+def names_in(text: str | None, option: str) -> list[str]:
+    """The names of a list separated by commas; OptionError for an empty one or a repeated name."""
+    if text is None:
+        return []
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise OptionError(f"{option} is '{text}', expected names separated by commas")
+    for name in names:
+        if names.count(name) > 1:
+            raise OptionError(f"{option} names '{name}' {names.count(name)} times")
+    return names

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mmopt.compiler import Instance, cones, variables
-from mmopt.errors import SolverError, TooLargeError
+from mmopt.errors import SolverError, TooLargeError, UnsuitableError
 from mmopt.solvers import (
     KERNELS,
     SOLVERS,
@@ -37,7 +37,7 @@ def choose_solver(instance: Instance, name: str | None) -> SolverRow | Claim:
     if name is None:
         return pick_solver(instance, None)
     kernel = next(k for k in KERNELS if k.name == name.lower())
-    raise SolverError(
+    raise UnsuitableError(
         f"the kernel '{kernel.name}' does not know '{instance.program.name}'",
         hint=f"it solves {', '.join(kernel.programs)}, under any names",
     )
@@ -69,7 +69,7 @@ def pick_solver(instance: Instance, name: str | None) -> SolverRow:
         missing = missing_cones(row, needed)
         if missing:
             able = [r.name for r in SOLVERS if not missing_cones(r, needed)]
-            raise SolverError(
+            raise UnsuitableError(
                 f"'{instance.program.name}' does not work with {row.name}: "
                 f"it must have the {' and the '.join(missing)} cone",
                 hint=f"these have it: {', '.join(able)}",

@@ -1,8 +1,9 @@
 """What a reader sees: plain data in, rich renderables out. Nothing here computes a result or prints."""
 
 from mmopt.report.answers import answers_table, predicted_table, privacy_rows
-from mmopt.report.chart import check_chart, write_chart
+from mmopt.report.chart import write_chart
 from mmopt.report.comparison import comparison_report
+from mmopt.report.drawing import check_chart
 from mmopt.report.explain import Explanation, explain
 from mmopt.report.forecasts import cones_table, solvers_table
 from mmopt.report.formulas import program_listing

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-import importlib.util
-import io
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from mmopt.errors import OptionError, ResultError
 from mmopt.pipeline import Outcome
 from mmopt.report.comparison import in_groups
+from mmopt.report.drawing import COLOURS, MARKERS, mark, save, stroke
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-__all__ = ["Curve", "check_chart", "curves", "draw", "write_chart"]
+__all__ = ["Curve", "curves", "draw", "write_chart"]
 
-FORMATS = (".svg", ".png")
-# Okabe & Ito, which readers without red or green tell apart; their yellow is too pale for lines.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-DASHES = ("-", "--", ":", "-.")  # one for each time that the colours are used up
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 ASKED: Mapping[str, Any] = MappingProxyType({"color": "0.4", "linewidth": 1.0, "linestyle": (0, (1, 2))})
 PALE = COLOURS[3:6]  # black digits are read on these, white ones on the others
 CEILING = 1e3  # a gap above this says nothing, and would press the others together
@@ -34,37 +26,14 @@ FLOOR = 1e-16  # a gap of zero has no logarithm
 Curve = list[tuple[float, float]]
 
 
-def check_chart(path: Path) -> None:
-    """OptionError unless the file ends in .svg or .png and matplotlib is installed."""
-    if path.suffix.lower() not in FORMATS:
-        raise OptionError(f"a chart is written to an .svg or .png file, not to '{path}'")
-    if importlib.util.find_spec("matplotlib") is None:
-        raise OptionError("a chart needs matplotlib, which is not installed", hint="pip install mmopt[chart]")
-
-
 def write_chart(outcomes: Sequence[Outcome], path: Path, title: str = "") -> None:
     """Draw into a file, whole or not at all.
 
     Raises
     ------
-    OptionError : as ``check_chart``.
-    ResultError : the file cannot be written.
+    OptionError, ResultError : as ``drawing.save``.
     """
-    check_chart(path)
-    import matplotlib
-
-    kind = path.suffix.lower().removeprefix(".")
-    picture = io.BytesIO()
-    with matplotlib.rc_context({"font.size": 9, "svg.fonttype": "path", "svg.hashsalt": "mmopt"}):
-        metadata = {"Date": None} if kind == "svg" else None  # the same picture is the same file
-        draw(outcomes, title).savefig(picture, format=kind, dpi=150, metadata=metadata)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        part.write_bytes(picture.getvalue())
-        os.replace(part, path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise ResultError(f"'{path}' cannot be written: {error.strerror}") from None
+    save(path, lambda: draw(outcomes, title))
 
 
 def curves(outcome: Outcome) -> Curve:
@@ -112,11 +81,11 @@ def draw(outcomes: Sequence[Outcome], title: str = "") -> Figure:
     handles: list[Line2D] = [Line2D([], [], linestyle="none", label="program")]
     for name, number in programs.items():
         label = name if len(programs) <= len(COLOURS) else f"{number + 1}  {name}"
-        handles.append(Line2D([], [], label=label, **_stroke(number)))
+        handles.append(Line2D([], [], label=label, **stroke(number)))
     handles += [Line2D([], [], linestyle="none", label=" "), Line2D([], [], linestyle="none", label="solver")]
-    handles += [_mark(MARKERS[number % len(MARKERS)], name, "0.3") for name, number in solvers.items()]
+    handles += [mark(MARKERS[number % len(MARKERS)], name, "0.3") for name, number in solvers.items()]
     if not all(_has_reached(outcome, curve) for outcome, curve in drawn):
-        handles.append(_mark("o", "open: gap not reached", "white"))
+        handles.append(mark("o", "open: gap not reached", "white"))
     if asked:
         handles.append(Line2D([], [], label="gap asked for", **ASKED))
     figure.legend(handles=handles, loc="outside right upper", frameon=False, fontsize=8)
@@ -128,10 +97,10 @@ def draw(outcomes: Sequence[Outcome], title: str = "") -> Figure:
 
 def _draw_run(axes: Axes, outcome: Outcome, curve: Curve, program: int, solver: int) -> None:
     seconds, gaps = zip(*curve, strict=True)
-    stroke = _stroke(program)
+    line = stroke(program)
     marker = MARKERS[solver % len(MARKERS)]
-    colour = stroke["color"]
-    axes.plot(seconds, gaps, drawstyle="steps-post", alpha=0.75, **stroke)
+    colour = line["color"]
+    axes.plot(seconds, gaps, drawstyle="steps-post", alpha=0.75, **line)
     axes.plot(seconds[:-1], gaps[:-1], linestyle="none", marker=".", markersize=4, color=colour)
     axes.plot(
         seconds[-1:],
@@ -147,7 +116,7 @@ def _draw_run(axes: Axes, outcome: Outcome, curve: Curve, program: int, solver: 
 
 
 def _write_number(axes: Axes, outcome: Outcome, curve: Curve, program: int) -> None:
-    colour = _stroke(program)["color"]
+    colour = stroke(program)["color"]
     ink = colour if not _has_reached(outcome, curve) else "black" if colour in PALE else "white"
     style: dict[str, Any] = {"ha": "center", "va": "center_baseline", "fontsize": 5.5, "fontweight": "bold"}
     axes.annotate(str(program + 1), curve[-1], color=ink, zorder=3.0005 + program / 1000, **style)
@@ -189,20 +158,3 @@ def _has_reached(outcome: Outcome, curve: Curve) -> bool:
 
 def _numbered(names: Iterable[str]) -> dict[str, int]:
     return {name: number for number, name in enumerate(dict.fromkeys(names))}
-
-
-def _stroke(number: int) -> dict[str, Any]:
-    dashes = DASHES[number // len(COLOURS) % len(DASHES)]
-    return {"color": COLOURS[number % len(COLOURS)], "linestyle": dashes, "linewidth": 1.4}
-
-
-def _mark(marker: str, label: str, face: str) -> Line2D:
-    from matplotlib.lines import Line2D
-
-    style: dict[str, Any] = {
-        "linestyle": "none",
-        "markersize": 7,
-        "markeredgecolor": "0.3",
-        "markeredgewidth": 1.4,
-    }
-    return Line2D([], [], marker=marker, label=label, markerfacecolor=face, **style)

@@ -159,10 +159,12 @@ def skeleton(folder: Path) -> None:
     package.mkdir()
     for name in ("__init__.py", "errors.py", "resources.py"):
         shutil.copy(ROOT / "mmopt" / name, package)
-    (package / "cli.py").touch()
-    for name in FOLDERS:
+    for name in (*FOLDERS, "cli", "testing", "testing/bench", "testing/conformance"):
         (package / name).mkdir()
         (package / name / "__init__.py").touch()
+    for name in ("bench", "conformance"):
+        (package / "testing" / name / "__main__.py").write_text("import mmopt.cli.guard\n", encoding="utf-8")
+    (package / "cli" / "guard.py").touch()
     (package / "queries" / "workload.py").write_text("import mmopt.spec\n", encoding="utf-8")
 
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from figures import ONE_AND_TWO_WAY, marginals
 
 from mmopt import Strategy, Workload
+from mmopt.testing.matrices import ONE_AND_TWO_WAY, marginals
 
 Matrix = np.ndarray
 

@@ -6,12 +6,13 @@ import math
 
 import numpy as np
 import pytest
-from figures import EXAMPLE_4, Figure, holds
+from cases import EXAMPLE_4
 from tolerances import PAPER_RMSE
 
 from mmopt import Strategy, solve
 from mmopt.mechanism.continuous import pvldb2012_rmse_factor
 from mmopt.queries.constructions import CONSTRUCTIONS
+from mmopt.testing.figures import Figure, holds
 
 FACTOR = pvldb2012_rmse_factor(epsilon=0.5, delta=1e-4)
 

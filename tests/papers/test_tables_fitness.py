@@ -15,10 +15,11 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 import pytest
-from figures import ONE_AND_TWO_WAY, Figure, holds, marginals
 from tolerances import FITNESS, GAP, PRINTED_RATIO, PUBLISHED
 
 from mmopt import Solution, Workload, solve
+from mmopt.testing.figures import Figure, holds
+from mmopt.testing.matrices import ONE_AND_TWO_WAY, marginals
 
 slow = pytest.mark.slow
 Matrix = np.ndarray

@@ -81,6 +81,7 @@ def outcome_of(run: Run, status: int, said: str) -> Outcome:
         formulation_of=run.task.program.formulation_of,
         tolerance=run.task.tolerance,
         seconds=run.ended - run.started,
+        cpu=run.answer.cpu if isinstance(run.answer, Done) else None,
         memory=run.memory,
         history=tuple(run.history),
     )

@@ -24,9 +24,9 @@ from mmopt.pipeline.convex import Report
 __all__ = ["Isolated", "hard_limit"]
 
 FORKS = sys.platform == "linux"  # mmopt/pipeline/comparison/worker.py says why
-# Dense algebra in one thread: the times of different runs compare, and nothing that was threaded before
-# the fork can hang in a child (OpenBLAS did, in one run of three).
-ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+# Dense algebra in one thread by default: the times of different runs compare, and nothing that was threaded
+# before the fork can hang in a child (OpenBLAS did, in one run of three).
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 GRACE, SHARE = 2.0, 0.2  # seconds, and share of the limit, to stop the solver and certify what it has
 START = 300.0  # seconds for a process to load the solvers
 PATIENCE = 3.0  # seconds after Ctrl-C to hand over what there is
@@ -45,11 +45,16 @@ class Isolated:
     Ctrl-C ends the task that runs: it hands over the best certified point that it has, and
     ``interrupted`` is true from then on. A second one does not wait. No process outlives the block, nor
     this process, however it ends.
+
+    verbose : let the processes write to this one's standard error.
+    forks : fork for each task from a process that has loaded the solvers; else a fresh process for each.
+    threads : of dense algebra.
     """
 
-    def __init__(self, verbose: bool = False, forks: bool = FORKS) -> None:
+    def __init__(self, verbose: bool = False, forks: bool = FORKS, threads: int = 1) -> None:
         self.interrupted = False
         self._forks = forks
+        self._threads = threads
         self._verbose = verbose
         self._server: subprocess.Popen[bytes] | None = None
         self._messages: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -124,7 +129,7 @@ class Isolated:
         command = [sys.executable, "-P", "-m", "mmopt.pipeline.comparison.worker", *["--fork"] * self._forks]
         # The modules that this process would find, wherever it runs.
         path = os.pathsep.join(path or os.getcwd() for path in sys.path)
-        environment = {**os.environ, **ONE_THREAD, "PYTHONPATH": path}
+        environment = {**os.environ, **dict.fromkeys(THREADS, str(self._threads)), "PYTHONPATH": path}
         try:
             return subprocess.Popen(
                 command,

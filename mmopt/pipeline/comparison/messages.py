@@ -46,10 +46,14 @@ class Started:
 
 @dataclass(frozen=True)
 class Done:
-    """``Solution.fields()``: plain numbers, texts and arrays; ``memory`` is the peak above the start."""
+    """``Solution.fields()``: plain numbers, texts and arrays; ``memory`` is the peak above the start.
+
+    ``cpu`` counts the CPU seconds of all threads since the task began.
+    """
 
     fields: Mapping[str, Any]
     memory: int | None
+    cpu: float | None = None
 
 
 @dataclass(frozen=True)

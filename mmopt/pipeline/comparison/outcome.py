@@ -24,7 +24,7 @@ class Outcome:
         is "time limit", "memory limit", "interrupted", "crashed", "no result" (the solver had no point
         that could be repaired), or, when nothing was solved: "refused", "too large", "does not apply",
         "not started".
-    seconds : from the start of its process to its end.
+    seconds : from the start of its process to its end. cpu : CPU seconds of all its threads, with a solution.
     memory : largest number of bytes held above the start, None where it is not known.
     history : its certified points in order; their seconds count from the start of the process.
     """
@@ -38,6 +38,7 @@ class Outcome:
     formulation_of: str = ""
     tolerance: float | None = None
     seconds: float = 0.0
+    cpu: float | None = None
     memory: int | None = None
     history: tuple[Progress, ...] = ()
 
@@ -66,6 +67,7 @@ class Outcome:
             "stop": self.stop,
             "problem": self.problem,
             "elapsed": self.seconds,
+            "cpu": self.cpu,
             "memory": self.memory,
             "points": [
                 {

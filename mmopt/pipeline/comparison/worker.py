@@ -26,7 +26,7 @@ from typing import BinaryIO
 import numpy as np
 
 from mmopt.compiler import bind, lower
-from mmopt.errors import Error, SolverError, TooLargeError, WorkloadError
+from mmopt.errors import Error, SolverError, TooLargeError, UnsuitableError, WorkloadError
 from mmopt.language import Program
 from mmopt.pipeline.comparison.memory import held, limited, peak_above
 from mmopt.pipeline.comparison.messages import Done, Ended, Failed, Started, Task, frames, receive, send
@@ -39,7 +39,12 @@ from mmopt.solvers.handover import hand_over
 __all__ = ["main", "perform"]
 
 # One vocabulary for what did not get as far as a status; the first class that fits.
-WORDS = ((WorkloadError, "does not apply"), (TooLargeError, "too large"), (SolverError, "no result"))
+WORDS = (
+    (WorkloadError, "does not apply"),
+    (UnsuitableError, "does not apply"),
+    (TooLargeError, "too large"),
+    (SolverError, "no result"),
+)
 
 
 def main() -> None:
@@ -82,7 +87,7 @@ def perform(task: Task, answers: BinaryIO) -> None:
 
     SIGINT ends it: with the best point so far once there is one, with nothing before.
     """
-    started = time.monotonic()
+    started, cpu = time.monotonic(), time.process_time()
     pid = os.getpid()
     start = held(pid)
     certified = False
@@ -113,7 +118,7 @@ def perform(task: Task, answers: BinaryIO) -> None:
                 reduce=False,  # what is compared are the forms of a problem at the same size
                 **task.options,
             )
-        answer = Done(solution.fields(), peak_above(start, pid))
+        answer = Done(solution.fields(), peak_above(start, pid), time.process_time() - cpu)
     except Error as error:
         word = next((word for kind, word in WORDS if isinstance(error, kind)), "refused")
         reason = "; ".join(text for text in (error.message, error.hint) if text)

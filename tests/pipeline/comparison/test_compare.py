@@ -69,7 +69,8 @@ def test_every_program_with_every_solver_at_every_tolerance() -> None:
         "status": None,
         "formulation_of": "",
         "tolerance": 1e-2,
-        "stop": "no result",
+        "stop": "does not apply",
+        "cpu": None,
         "problem": "'l2_strategy' does not work with qoco: it must have the psd cone\n"
         "  these have it: clarabel, scs, cvxopt, sdpa",
         "points": [],

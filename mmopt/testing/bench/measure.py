@@ -1,0 +1,169 @@
+"""Solve each case a few times, every time in a fresh process, and keep the medians."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from mmopt.errors import OptionError
+from mmopt.pipeline import Outcome
+from mmopt.pipeline.comparison.isolate import Isolated
+from mmopt.pipeline.comparison.messages import Task
+from mmopt.queries import Workload
+from mmopt.testing.bench.cases import Case
+from mmopt.testing.solvable import check_solver
+
+__all__ = ["DOUBLE", "Row", "measure", "row_of"]
+
+DOUBLE = 8  # bytes
+SHORT = ("time limit", "iteration limit", "gap not reached", "interrupted")
+FINAL = ("time limit", "memory limit", "too large", "does not apply")  # a larger size would end so too
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one case took: medians over its repeats, and the result of the last.
+
+    solver : as asked for; chosen : the one that solved it.
+    n, m : cells and queries of the workload.
+    cpu : CPU seconds of all threads from the call of ``mmopt.solve`` to its result, compiling and certifying
+        included; None without a solution. wall : by the clock, until the process has ended too.
+    memory : bytes that the process held at most above its start; None where the system cannot say.
+    gap, objective, bound : None without a solution (or a bound).
+    stop : the status in a word; reason : why there is no solution.
+    repeats : number of solves.
+    ratio : the baseline's CPU seconds over these; None unless both have reached their gaps.
+    """
+
+    program: str
+    problem: str
+    solver: str
+    chosen: str
+    n: int
+    m: int
+    cpu: float | None
+    wall: float
+    iterations: int | None
+    memory: int | None
+    gap: float | None
+    objective: float | None
+    bound: float | None
+    stop: str
+    reason: str
+    repeats: int
+    ratio: float | None = None
+
+    @property
+    def squares(self) -> float | None:
+        """Memory in units of n² doubles."""
+        return None if self.memory is None else self.memory / (DOUBLE * self.n**2)
+
+    @property
+    def has_reached(self) -> bool:
+        """Whether it went to its end, so that its cost is that of the gap asked for."""
+        return self.objective is not None and self.stop not in SHORT
+
+    def summary(self) -> dict[str, Any]:
+        """One JSON object."""
+        return {**asdict(self), "squares": self.squares}
+
+
+def measure(
+    chosen: Sequence[Case],
+    *,
+    baseline: str = "scs",
+    repeat: int = 3,
+    threads: int = 1,
+    time_limit: float = 60.0,
+    tolerance: float | None = None,
+    seed: int = 0,
+    begin: Callable[[str], None] | None = None,
+) -> Iterator[Row]:
+    """The rows one by one, in the order of the cases.
+
+    A solver that reaches the time limit, runs out of memory or does not apply is not tried on larger sizes.
+    Ctrl-C ends the measurement; the row that runs is lost.
+
+    Parameters
+    ----------
+    baseline : the solver that the others are compared with, where it was measured before them.
+    repeat : solves per case. threads : of the dense algebra (BLAS) and of solvers that have a setting.
+    time_limit : seconds of the solver in each solve.
+    tolerance : the gap asked for; by default each solver's own.
+    seed : of random workloads.
+    begin : called with a line before each case.
+
+    Raises
+    ------
+    OptionError : fewer than one repeat or thread, an unknown solver, an option out of range.
+    SolverError : a solver that is not installed; no process can be started.
+    """
+    for name, value in (("repeat", repeat), ("threads", threads)):
+        if value < 1:
+            raise OptionError(f"'{name}' is at least 1, not {value}")
+    for solver in dict.fromkeys(case.solver for case in chosen):
+        check_solver(solver, threads=threads, time_limit=time_limit, tolerance=tolerance)
+    stopped: dict[tuple[str, ...], Row] = {}
+    compared: dict[tuple[object, ...], float] = {}
+    with Isolated(forks=False, threads=threads) as isolated:
+        for case in chosen:
+            key = (*case.group, case.label)
+            workload = case.problem.workload(case.n, seed)
+            if key in stopped:
+                yield _not_tried(case, workload, stopped[key])
+                continue
+            if begin is not None:
+                begin(f"{case.program.name} on {case.problem.name}, {workload.n} cells, {case.label}")
+            task = Task(
+                workload, case.program, case.solver, tolerance, time_limit, options={"threads": threads}
+            )
+            found: list[Outcome] = []
+            # What was ended, or refused, would be so again.
+            while len(found) < repeat and all(o.solution is not None and o.stop not in FINAL for o in found):
+                found.append(isolated.run(task))
+                if isolated.interrupted:
+                    return
+            row = row_of(case, workload, found)
+            if row.stop in FINAL:
+                stopped[key] = row
+            if row.cpu is not None and row.has_reached:
+                at = (*case.group, workload.n)
+                if case.label == baseline:
+                    compared[at] = row.cpu
+                row = replace(row, ratio=compared[at] / row.cpu if at in compared else None)
+            yield row
+
+
+def row_of(case: Case, workload: Workload, found: Sequence[Outcome]) -> Row:
+    """The medians of the outcomes of one case."""
+    last = found[-1]
+    solution = last.solution
+    cpu = [o.cpu for o in found if o.cpu is not None]
+    memory = [o.memory for o in found if o.memory is not None]
+    return Row(
+        program=case.program.name,
+        problem=case.problem.name,
+        solver=case.label,
+        chosen=last.solver,
+        n=workload.n,
+        m=workload.m,
+        cpu=statistics.median(cpu) if cpu and solution is not None else None,
+        wall=statistics.median(o.seconds for o in found),
+        iterations=None if solution is None else solution.iterations,
+        memory=round(statistics.median(memory)) if memory else None,
+        gap=None if solution is None else solution.gap,
+        objective=None if solution is None else solution.objective,
+        bound=None if solution is None else solution.bound,
+        stop=last.stop,
+        reason=last.reason,
+        repeats=len(found),
+    )
+
+
+def _not_tried(case: Case, workload: Workload, before: Row) -> Row:
+    """A row without figures: the same solver has not done a smaller size."""
+    reason = f"not tried: {before.n} cells ended with '{before.stop}'"
+    row = row_of(case, workload, [Outcome(case.program.name, case.label, None, reason, reason, "not tried")])
+    return replace(row, repeats=0)

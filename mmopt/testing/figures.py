@@ -1,0 +1,34 @@
+"""A known number: where it stands, and what it is to our value of the same thing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["KINDS", "Figure", "holds", "meets"]
+
+KINDS = ("exact", "upper", "lower")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A known number: where it stands, what kind it is, relative tolerance.
+
+    exact: the value itself; upper: our value is at most it; lower: our value is at least it.
+    """
+
+    source: str
+    kind: str
+    value: float
+    tolerance: float
+
+
+def holds(figure: Figure, found: float) -> bool:
+    """Whether our value is what the figure says of it."""
+    return meets(figure, found, found)
+
+
+def meets(figure: Figure, low: float, high: float) -> bool:
+    """Whether a value that lies between ``low`` and ``high`` may be what the figure says of it."""
+    above = high >= figure.value * (1 - figure.tolerance)
+    below = low <= figure.value * (1 + figure.tolerance)
+    return {"exact": above and below, "upper": below, "lower": above}[figure.kind]

@@ -1,0 +1,110 @@
+"""What is known of the optimum of a program on a problem of the registry.
+
+Published and long computed numbers by problem and size, and two bounds in closed form that any workload has.
+All are on the scale that the formulations of a program share (``Solution.value``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import numpy as np
+
+from mmopt.language import Program
+from mmopt.queries import Workload
+from mmopt.testing.figures import Figure
+
+__all__ = ["known_figures"]
+
+Table = Mapping[tuple[str, str], tuple[str, float, Mapping[int, float]]]
+
+OPTIMUM = "PODS 2010, Program 5.2"
+FIT = "PVLDB 2021, Table 2"
+
+# (program, problem): where it stands, relative tolerance, value by number of cells.
+EXACT: Table = MappingProxyType(
+    {
+        ("l2_strategy", "prefix"): (
+            OPTIMUM,
+            1e-6,
+            {
+                4: 6.874144,
+                8: 17.866177,
+                16: 45.665357,
+                32: 114.559703,
+                64: 282.20142,
+                256: 1631.40304,
+                1024: 8944.32919,
+            },
+        ),
+        ("l2_strategy", "all-ranges"): (
+            OPTIMUM,
+            1e-6,
+            {16: 413.14022, 64: 11024.3815, 256: 276929.308, 1024: 6484329.00},
+        ),
+        ("l2_strategy", "example-4"): ("PVLDB 2012, Example 4", 1e-6, {8: 15.01802}),
+        ("l2_strategy", "cube"): ("PVLDB 2021, Table 10, CA", 1e-6, {8: 36.0}),
+        ("weighted_l2", "prefix"): (OPTIMUM, 1e-6, {4: 6.874144, 8: 17.866177, 16: 45.665357}),
+        ("query_weighting", "prefix"): ("PVLDB 2012, Program 1", 5e-5, {8: 22.931}),
+        ("query_weighting", "example-4"): ("PVLDB 2012, Example 4", 5e-5, {8: 15.808}),
+        ("eigen_design", "prefix"): ("PVLDB 2012, Program 2", 5e-5, {8: 20.888}),
+        ("eigen_design", "example-4"): ("PVLDB 2012, Example 4", 5e-5, {8: 15.474}),
+        ("fitness_for_use", "prefix"): (
+            FIT,
+            1e-5,
+            {2: 4 / 3, 4: 1.75860, 8: 2.28156, 16: 2.90525, 32: 3.63072, 64: 4.45787, 1024: 8.77027},
+        ),
+        # Table 10 prints the privacy cost itself: its square root.
+        ("fitness_for_use", "cube"): (
+            "PVLDB 2021, Table 10",
+            1e-5,
+            {8: 1.47731**2, 64: 1.86330**2, 216: 2.02964**2, 512: 2.12236**2},
+        ),
+        ("fitness_for_use", "identity-and-total"): (
+            "PVLDB 2021, Theorem 7",
+            1e-5,
+            {d: 2 * d / (1 + d) for d in range(5, 4097)},
+        ),
+    }
+)
+
+
+def known_figures(program: Program, problem: str, workload: Workload) -> tuple[Figure, ...]:
+    """What is known of the program's ``value`` there, the closed forms last; perhaps nothing.
+
+    Parameters
+    ----------
+    program : one of its formulations counts as the program itself.
+    problem : the name of the problem that the workload is of; "" for another workload.
+    """
+    base = program.formulation_of or program.name
+    found: list[Figure] = []
+    if (base, problem) in EXACT:
+        source, tolerance, values = EXACT[base, problem]
+        if workload.n in values:
+            found.append(Figure(source, "exact", values[workload.n], tolerance))
+    if base == "l2_strategy":
+        found += _total_error(workload)
+    if base == "fitness_for_use" and workload.has_all_targets:
+        found += _fitness(workload)
+    return tuple(found)
+
+
+def _total_error(workload: Workload) -> list[Figure]:
+    """At least the singular value bound; at most what noise on each cell gives."""
+    singular = np.sqrt(workload.eigenvalues)
+    return [
+        Figure("PVLDB 2012, singular value bound", "lower", float(singular.sum() ** 2 / workload.n), 1e-9),
+        Figure("noise on each cell", "upper", float(workload.eigenvalues.sum()), 1e-9),
+    ]
+
+
+def _fitness(workload: Workload) -> list[Figure]:
+    """At least what the hardest query alone costs, at most what noise on each cell does."""
+    ratios = workload.squared_norms() / workload.targets
+    alone = np.square(workload.queries).max(axis=1) / workload.targets
+    return [
+        Figure("the hardest query alone", "lower", float(alone.max()), 1e-9),
+        Figure("noise on each cell", "upper", float(ratios.max()), 1e-9),
+    ]

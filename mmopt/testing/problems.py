@@ -1,0 +1,204 @@
+"""The registry: problems by name, for conformance checks and for benchmarks. All queries have targets.
+
+A problem is a workload of about so many cells; most programs can be asked on every one of them. What is
+known of its optimum stands in ``known.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import ArrayLike, NDArray
+
+from mmopt.errors import OptionError, suggest
+from mmopt.queries import Attribute, Domain, Factor, Product, Workload
+from mmopt.queries import factor as factors
+from mmopt.testing import matrices
+
+__all__ = ["PROBLEMS", "Problem", "problem", "problems_named", "varied_targets"]
+
+Array = NDArray[np.float64]
+Random = np.random.Generator
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One workload of every size, or a fixed one.
+
+    name : as ``--problems`` takes it.
+    about : one line.
+    build : from a number of cells n >= 2 and random numbers; what comes back has about n cells (a square or
+        a cube has a whole side), and ``size`` cells when the problem is fixed.
+    size : cells at which conic solvers take about a second: that of conformance checks.
+    tags : what is special about it ("1-D", "rank deficient", …).
+    fixed : whether there is one size only.
+    """
+
+    name: str
+    about: str
+    build: Callable[[int, Random], Workload]
+    size: int
+    tags: frozenset[str]
+    fixed: bool = False
+
+    def workload(self, n: int | None = None, seed: int = 0) -> Workload:
+        """The workload of about n cells (of ``size`` by default); the same seed gives the same one.
+
+        Raises
+        ------
+        OptionError : fewer than two cells.
+        """
+        n = self.size if n is None else n
+        if n < 2 and not self.fixed:
+            raise OptionError(f"problem '{self.name}' has at least 2 cells, not {n}")
+        return self.build(n, np.random.default_rng([seed, n]))
+
+
+def problem(name: str) -> Problem:
+    """The problem of this name; OptionError for another."""
+    found = next((p for p in PROBLEMS if p.name == name), None)
+    if found is None:
+        raise OptionError(f"there is no problem '{name}'", hint=suggest(name, [p.name for p in PROBLEMS]))
+    return found
+
+
+def problems_named(names: Sequence[str] | None) -> tuple[Problem, ...]:
+    """The problems of these names, all by default."""
+    return PROBLEMS if names is None else tuple(problem(name) for name in names)
+
+
+def varied_targets(rows: ArrayLike) -> Workload:
+    """The rows with targets that differ: 1, 2, 3, 1, 2, 3, … times their squared norms."""
+    matrix = np.asarray(rows, dtype=float)
+    numbers = np.arange(len(matrix))
+    return Workload.from_matrix(matrix, targets=(1.0 + numbers % 3) * (matrix**2).sum(axis=1))
+
+
+def _products(*products: Sequence[Factor]) -> Workload:
+    """Products over attributes a, b, …, every target 1."""
+    attributes = [Attribute("abcdefgh"[i], tuple(map(str, range(f.size)))) for i, f in enumerate(products[0])]
+    return Workload.from_products(
+        Domain(tuple(attributes)), [Product(tuple(each), target=1.0) for each in products]
+    )
+
+
+def _root(n: int, power: int) -> int:
+    """The side of a square or cube of about n cells, at least 2."""
+    side: float = n ** (1 / power)
+    return max(2, round(side))
+
+
+def _prefix(n: int, rng: Random) -> Workload:
+    return _products([factors.prefix(n)])
+
+
+def _all_ranges(n: int, rng: Random) -> Workload:
+    return _products([factors.all_range(n)])
+
+
+def _identity_and_total(n: int, rng: Random) -> Workload:
+    return _products([factors.identity(n)], [factors.total(n)])
+
+
+def _cube(n: int, rng: Random) -> Workload:
+    side = _root(n, 3)
+    make = (factors.total, factors.identity)
+    return _products(*([make[kept](side) for kept in kind] for kind in matrices.ONE_AND_TWO_WAY))
+
+
+def _product(n: int, rng: Random) -> Workload:
+    side = _root(n, 2)
+    return _products([factors.prefix(side), factors.all_range(max(2, n // side))])
+
+
+def _windows(n: int, rng: Random) -> Workload:
+    return varied_targets(matrices.windows(n, max(2, n // 8)))
+
+
+def _random_targets(rows: Array, rng: Random) -> Workload:
+    """Targets uniform in [1, 10], as in the experiments of PVLDB 2021."""
+    return Workload.from_matrix(rows, targets=rng.uniform(1, 10, size=len(rows)))
+
+
+def _predicates(n: int, rng: Random) -> Workload:
+    rows = (rng.random((n, n)) < 0.5).astype(float)
+    rows[~rows.any(axis=1), 0] = 1.0
+    return _random_targets(rows, rng)
+
+
+def _random_ranges(n: int, rng: Random) -> Workload:
+    return _random_targets(matrices.random_ranges(n, 2 * n, rng), rng)
+
+
+def _permuted_ranges(n: int, rng: Random) -> Workload:
+    rows = matrices.random_ranges(n, 2 * n, rng)
+    return varied_targets(rows[:, rng.permutation(n)])
+
+
+def _rectangles(n: int, rng: Random) -> Workload:
+    side = _root(n, 2)
+    return _random_targets(matrices.rectangles(side, 2 * side**2, rng), rng)
+
+
+def _blocks(n: int, rng: Random) -> Workload:
+    half = n // 2
+    return varied_targets(scipy.linalg.block_diag(np.tri(half), matrices.windows(n - half, min(2, n - half))))
+
+
+def _repeated_cells(n: int, rng: Random) -> Workload:
+    values = max(1, n // 4)
+    return varied_targets(np.tri(values)[:, np.arange(n) * values // n])
+
+
+def _weighted(n: int, rng: Random) -> Workload:
+    return Workload.from_matrix(np.tri(n), targets=1.0, weights=np.geomspace(0.1, 10.0, n))
+
+
+def _fixed(rows: Callable[[], ArrayLike]) -> Callable[[int, Random], Workload]:
+    return lambda n, rng: varied_targets(rows())
+
+
+def _small(name: str, about: str, rows: Callable[[], ArrayLike], *tags: str) -> Problem:
+    return Problem(name, about, _fixed(rows), int(np.shape(rows())[1]), frozenset(tags), fixed=True)
+
+
+def _sized(name: str, about: str, build: Callable[[int, Random], Workload], size: int, *tags: str) -> Problem:
+    return Problem(name, about, build, size, frozenset(tags))
+
+
+PROBLEMS: tuple[Problem, ...] = (
+    _sized("prefix", "prefix sums", _prefix, 8, "1-D", "structured", "equal targets"),
+    _sized("all-ranges", "every range of cells", _all_ranges, 5, "1-D", "structured", "equal targets"),
+    _sized("identity-and-total", "cells and total", _identity_and_total, 6, "structured", "equal targets"),
+    _sized("cube", "its one- and two-way marginals", _cube, 8, "marginals", "structured", "equal targets"),
+    _sized("product", "prefix sums times all ranges", _product, 6, "2-D", "Kronecker", "equal targets"),
+    _sized("windows", "ranges of n / 8 cells", _windows, 8, "1-D", "rank deficient", "targets"),
+    _sized("predicates", "n random subsets of the cells", _predicates, 7, "random", "targets"),
+    _sized("random-ranges", "2n random ranges", _random_ranges, 6, "1-D", "random", "targets"),
+    _sized("permuted-ranges", "the same, cells shuffled", _permuted_ranges, 6, "random", "targets"),
+    _sized("rectangles", "2n random rectangles", _rectangles, 9, "2-D", "random", "targets"),
+    _sized("blocks", "two disjoint groups of cells", _blocks, 8, "blocks", "targets"),
+    _sized("repeated-cells", "prefix sums, four cells a value", _repeated_cells, 16, "duplicated cells"),
+    _sized("weighted", "prefix sums of unequal weight", _weighted, 6, "1-D", "weights", "equal targets"),
+    _sized(
+        "large-and-small",
+        "prefix sums of unequal size",
+        lambda n, rng: varied_targets(matrices.large_and_small(n)),
+        5,
+        "badly scaled",
+        "targets",
+    ),
+    _small("example-4", "PVLDB 2012, Example 4", lambda: matrices.EXAMPLE_4, "rank deficient"),
+    _small("marginals", "margins and cells of a 3 × 3 table", matrices.table_margins, "marginals"),
+    _small("rank-deficient", "rank 3 over 7 cells", matrices.low_rank, "rank deficient"),
+    _small("duplicated-rows", "queries asked again", matrices.duplicated_rows, "duplicated queries"),
+    _small("duplicated-columns", "cells written again", matrices.duplicated_columns, "duplicated cells"),
+    _small("signed", "differences", matrices.signed, "signed"),
+    _small("zero-columns", "three cells that no query touches", matrices.zero_columns, "zero columns"),
+    _small("single-total", "one query of 12 cells", lambda: np.ones((1, 12)), "rank deficient"),
+    _small("single-cell", "one query of one cell", lambda: [[3.0]], "one cell"),
+    _small("two-queries-of-one-cell", "rank 1", lambda: [[1.0], [2.0]], "one cell", "duplicated queries"),
+)
