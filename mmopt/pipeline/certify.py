@@ -7,7 +7,7 @@ point is used.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from mmopt.compiler import Instance
 from mmopt.language import evaluate, evaluate_ball
-from mmopt.language.evaluate import excess
+from mmopt.language.feasibility import excess
+from mmopt.language.memo import Memo
 from mmopt.language.numeric import FLOOR, psd_floor
 from mmopt.language.tree import Apply, Declaration, Expr
 from mmopt.pipeline.violations import violations
@@ -53,6 +54,7 @@ class Candidate:
     objective: float
     before: float
     after: float
+    memo: Memo = field(default_factory=Memo, repr=False, compare=False)
 
     @property
     def is_feasible(self) -> bool:
@@ -78,23 +80,27 @@ def _declared(d: Declaration, value: Array) -> Array:
 def candidate(instance: Instance, values: Mapping[str, Array]) -> Candidate:
     """Repair a point by its declarations and the program's ``repair``, then evaluate the program."""
     program = instance.program
-    before = _worst(instance, {**instance.env, **_plain(values)})
+    memo = Memo()
+    before = _worst(instance, {**instance.env, **_plain(values)}, memo)
     env: dict[str, Any] = dict(instance.env)
     for d in program.choose:
         env.update(_plain({d.name: _declared(d, np.asarray(values[d.name], dtype=float))}))
     with np.errstate(all="ignore"):
         for assignment in program.repair:
-            env[assignment.name] = evaluate(assignment.expr, env)
-    return scored(instance, {d.name: np.asarray(env[d.name], dtype=float) for d in program.choose}, before)
+            env[assignment.name] = evaluate(assignment.expr, env, memo)
+    variables = {d.name: np.asarray(env[d.name], dtype=float) for d in program.choose}
+    return scored(instance, variables, before, memo)
 
 
-def scored(instance: Instance, variables: Mapping[str, Array], before: float = 0.0) -> Candidate:
-    """Evaluate the program at a point as it is, nothing repaired."""
-    program = instance.program
+def scored(
+    instance: Instance, variables: Mapping[str, Array], before: float = 0.0, memo: Memo | None = None
+) -> Candidate:
+    """Evaluate the program at a point as it is, nothing repaired; ``memo``: of what the repair evaluated."""
+    program, memo = instance.program, memo or Memo()
     env: dict[str, Any] = {**instance.env, **_plain(variables)}
     with np.errstate(all="ignore"):
         finite = all(np.isfinite(v).all() for v in variables.values())
-        after = _worst(instance, env) if finite else np.inf
+        after = _worst(instance, env, memo) if finite else np.inf
         minimized = program.sense == "minimize"
         objective = np.inf if minimized else -np.inf
         if finite and program.objective is not None:
@@ -102,16 +108,16 @@ def scored(instance: Instance, variables: Mapping[str, Array], before: float = 0
             loss = upper_value(e if minimized else Apply("neg", (e,), e.span), env)
             loss += after * abs(loss)
             objective = loss if minimized else -loss
-    return Candidate(variables, env, objective, before, after)
+    return Candidate(variables, env, objective, before, after, memo)
 
 
 def _plain(values: Mapping[str, Array]) -> dict[str, Any]:
     return {n: v if np.ndim(v) else float(v) for n, v in values.items()}
 
 
-def _worst(instance: Instance, env: Mapping[str, Any]) -> float:
+def _worst(instance: Instance, env: Mapping[str, Any], memo: Memo) -> float:
     try:
-        return max([0.0, *(v.amount for v in violations(instance, env))])
+        return max([0.0, *(v.amount for v in violations(instance, env, memo))])
     except np.linalg.LinAlgError:
         return float("inf")
 
@@ -128,7 +134,7 @@ def charged(instance: Instance, found: Candidate, multipliers: Mapping[str, Arra
     worth = 0.0
     for c in instance.program.constraints:
         if c.name in multipliers:
-            worth += float(np.abs(multipliers[c.name]).sum()) * excess(c, found.env)
+            worth += float(np.abs(multipliers[c.name]).sum()) * excess(c, found.env, found.memo)
     minimized = instance.program.sense == "minimize"
     return replace(found, objective=found.objective + (worth if minimized else -worth))
 

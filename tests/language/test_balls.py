@@ -15,6 +15,9 @@ import pytest
 
 from mmopt.language import balls
 from mmopt.language.balls import Ball, exact
+from mmopt.language.inverse_balls import sandwich, smallest_singular
+from mmopt.language.nuclear_ball import nuclear
+from mmopt.language.spectral_balls import root, smallest_eigenvalue
 
 SEEDS = range(25)
 
@@ -114,10 +117,10 @@ def test_what_has_no_value_has_no_bound() -> None:
     assert np.isinf(balls.sqrt(exact(-1.0)).rad)
     assert np.isinf(balls.power(exact(-1.0), exact(0.3)).rad)
     assert np.isinf(balls.power(exact(0.0), exact(-1.0)).rad)
-    assert np.isinf(balls.nuclear(exact(np.array([[np.inf]]))).rad)
+    assert np.isinf(nuclear(exact(np.array([[np.inf]]))).rad)
     singular = np.ones((2, 2))
     for matrix in (singular, -np.eye(2), np.full((2, 2), np.nan), np.array([[1.0, 3.0], [0.0, 0.0]])):
-        ball = balls.sandwich(exact(np.eye(2)), exact(matrix), exact(np.eye(2)))
+        ball = sandwich(exact(np.eye(2)), exact(matrix), exact(np.eye(2)))
         assert np.isinf(ball.rad).all()
 
 
@@ -149,7 +152,7 @@ def test_nuclear_norm(rows: int, columns: int, smallest: int) -> None:
     s[rng.random(r) < 0.3] = 0.0
     s[0] = 1.0
     k = (orthogonal(rng, rows)[:, :r] * s) @ orthogonal(rng, columns)[:r]
-    ball = balls.nuclear(exact(k))
+    ball = nuclear(exact(k))
     assert_inside(fractions(s).sum(), ball)
     assert ball.rad <= 1e-12 * s.sum()
 
@@ -162,7 +165,7 @@ def test_nuclear_norm_of_a_ball(seed: int) -> None:
     k = (a * s) @ b
     off = rng.normal(size=(4, 4)) * 1e-5
     shaken = Ball(k + off, np.abs(off) * (1 + 1e-9) + 1e-9)
-    assert_inside(fractions(s).sum(), balls.nuclear(shaken))
+    assert_inside(fractions(s).sum(), nuclear(shaken))
 
 
 # ---------------------------------------------------------------- inverses
@@ -195,17 +198,17 @@ def test_sandwich(condition: float, seed: int) -> None:
     n, m = int(rng.integers(2, 6)), int(rng.integers(1, 4))
     x, w = conditioned(rng, n, condition), rng.normal(size=(m, n))
     truth = fractions(w).dot(solve(x, w.T))
-    ball = balls.sandwich(exact(w), exact(x), exact(w.T))
+    ball = sandwich(exact(w), exact(x), exact(w.T))
     assert_inside(truth, ball)
     limit = 1e-12 if condition <= 1e9 else 1e-8
     assert balls.trace(ball).rad <= limit * float(truth.trace())
     other = rng.normal(size=n)
     assert_inside(
         fractions(w).dot(solve(x, other.reshape(-1, 1)))[:, 0],
-        balls.sandwich(exact(w), exact(x), exact(other)),
+        sandwich(exact(w), exact(x), exact(other)),
     )
     number = fractions(other).dot(solve(x, other.reshape(-1, 1)))[0]
-    assert_inside(number, balls.sandwich(exact(other), exact(x), exact(other)))
+    assert_inside(number, sandwich(exact(other), exact(x), exact(other)))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -215,7 +218,7 @@ def test_sandwich_of_balls(seed: int) -> None:
     # a midpoint that is not symmetric around a matrix that is
     matrix = Ball(x + rng.normal(size=(4, 4)) * 1e-8, np.full((4, 4), 1e-7))
     left = Ball(w + rng.normal(size=w.shape) * 1e-8, np.full(w.shape, 1e-7))
-    ball = balls.sandwich(left, matrix, balls.transpose(left))
+    ball = sandwich(left, matrix, balls.transpose(left))
     assert np.isfinite(ball.rad).all()
     assert_inside(fractions(w).dot(solve(x, w.T)), ball)
 
@@ -227,14 +230,14 @@ def test_sandwich_of_what_is_not_symmetric(seed: int) -> None:
     x, w = rng.normal(size=(n, n)), rng.normal(size=(3, n))
     if seed % 2:  # I + K with K skew, of Cayley's transform
         x = np.eye(n) + 10.0 * (x - x.T)
-    ball = balls.sandwich(exact(w), exact(x), exact(w.T))
+    ball = sandwich(exact(w), exact(x), exact(w.T))
     assert_inside(fractions(w).dot(solve(x, w.T)), ball)
     assert np.isfinite(ball.rad).all()
     least = np.linalg.svd(x, compute_uv=False)[-1]
-    assert 0 < balls.smallest_singular(exact(x)) <= least * (1 + 1e-12)
-    assert balls.smallest_singular(exact(np.zeros((n, n)))) == 0
+    assert 0 < smallest_singular(exact(x)) <= least * (1 + 1e-12)
+    assert smallest_singular(exact(np.zeros((n, n)))) == 0
     shaken = Ball(x + rng.normal(size=x.shape) * 1e-10, np.full(x.shape, 1e-9))
-    assert_inside(fractions(w).dot(solve(x, w.T)), balls.sandwich(exact(w), shaken, exact(w.T)))
+    assert_inside(fractions(w).dot(solve(x, w.T)), sandwich(exact(w), shaken, exact(w.T)))
 
 
 @pytest.mark.parametrize("condition", [1.0, 1e6, 1e12])
@@ -244,12 +247,12 @@ def test_smallest_eigenvalue_is_a_lower_bound(condition: float) -> None:
         s = np.ldexp(1.0, -rng.integers(0, int(np.log2(condition)) + 1, size=n))
         q = orthogonal(rng, 16)
         values = np.concatenate([s, np.ones(16)])[:16]
-        found = balls.smallest_eigenvalue(exact((q * values) @ q.T))
+        found = smallest_eigenvalue(exact((q * values) @ q.T))
         assert values.min() - 1e-13 <= found <= values.min()
-    assert balls.smallest_eigenvalue(exact(np.zeros((2, 2)))) <= 0
-    assert balls.smallest_eigenvalue(exact(-np.eye(2))) <= -1
-    assert balls.smallest_eigenvalue(exact(np.full((2, 2), np.nan))) == -np.inf
-    assert balls.smallest_eigenvalue(Ball(np.eye(2), np.full((2, 2), 0.6))) < 0
+    assert smallest_eigenvalue(exact(np.zeros((2, 2)))) <= 0
+    assert smallest_eigenvalue(exact(-np.eye(2))) <= -1
+    assert smallest_eigenvalue(exact(np.full((2, 2), np.nan))) == -np.inf
+    assert smallest_eigenvalue(Ball(np.eye(2), np.full((2, 2), 0.6))) < 0
 
 
 @pytest.mark.parametrize("least", [0.0, 2.0**-20, 1.0])
@@ -258,6 +261,6 @@ def test_matrix_root(least: float) -> None:
         rng = np.random.default_rng(seed)
         q = orthogonal(rng, 4)
         s = np.array([least, 1.0, 2.0, 4.0])
-        ball = balls.root(exact((q * s**2) @ q.T))
+        ball = root(exact((q * s**2) @ q.T))
         assert_inside(fractions((q * s) @ q.T), ball)
         assert ball.rad.max() <= (1e-12 if least == 1.0 else 1e-6)

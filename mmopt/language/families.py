@@ -1,4 +1,4 @@
-"""Families of constraints as one vector constraint: exact, and much faster to hand over.
+"""Families of constraints as one vector constraint: exact, and much faster to evaluate and to hand over.
 
 ``B[:, i].T @ F @ B[:, i] <= alpha for i in n`` says the same as ``diag(B.T @ F @ B) <= alpha``: entry i
 of either side is the same number. What has no such form (a matrix inequality per query) stays a
@@ -7,10 +7,14 @@ family.
 
 from __future__ import annotations
 
-from mmopt.language.evaluate import ENTRYWISE
+from collections.abc import Iterator
+
 from mmopt.language.tree import Apply, Block, Expr, Index, Name, chain, mentions, transpose
 
-__all__ = ["two_by_two", "vectorised"]
+__all__ = ["ENTRYWISE", "shared", "two_by_two", "vectorised"]
+
+# Entry by entry: the result lies as its arguments do.
+ENTRYWISE = frozenset({"add", "sub", "neg", "mul", "div", "pow", "abs", "sqrt", "exp", "log"})
 
 
 def _slice(expr: Expr, index: str) -> tuple[Expr, str] | None:
@@ -44,6 +48,15 @@ def vectorised(expr: Expr, index: str) -> Expr | None:
                 return None
             return Apply(atom, tuple(p for p in parts if p is not None), span, options)
     return None
+
+
+def shared(expr: Expr, index: str) -> Iterator[Expr]:
+    """The parts of an expression that are the same for every index: numbers, where it can be vectorised."""
+    if not mentions(expr, index):
+        yield expr
+    elif isinstance(expr, Apply) and expr.atom in ENTRYWISE:
+        for part in expr.args:
+            yield from shared(part, index)
 
 
 def _product(factors: list[Expr], index: str, expr: Apply) -> Expr | None:
