@@ -63,7 +63,7 @@ def _invertible(matrix: Ball) -> _Inverse | None:
     if not (np.isfinite(matrix.mid).all() and np.isfinite(matrix.rad).all()):
         return None
     x = symmetric(matrix)
-    lower, failed = scipy.linalg.lapack.dpotrf(x.mid, lower=1, clean=0)
+    lower, failed = scipy.linalg.lapack.dpotrf(x.mid.T, lower=1, clean=0)
     least = 0.0 if failed else below_eigenvalues(x, lower)
     if least > 0:
         return _Inverse(x, lower, least)

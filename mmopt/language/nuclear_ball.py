@@ -88,11 +88,12 @@ def _decomposed(mid: Array) -> tuple[Array, Array, Array]:
 
 def _gram(a: Array) -> tuple[Array, float]:
     """A Aᵀ - I, and a bound on the Frobenius norm of its rounding errors."""
-    out = np.zeros((len(a), len(a)))
+    lower = np.zeros((len(a), len(a)), order="F")
     for start in range(0, a.shape[1], BLOCK):
-        part = a[:, start : start + BLOCK]
-        out += part @ part.T
-    out.flat[:: len(a) + 1] -= 1.0
+        part = a[:, start : start + BLOCK].T
+        lower = scipy.linalg.blas.dsyrk(1.0, part, 1.0, lower, trans=1, lower=1, overwrite_c=1)
+    lower.flat[:: len(a) + 1] -= 1.0
+    out = lower + np.tril(lower, -1).T
     terms = min(a.shape[1], BLOCK) + -(-a.shape[1] // BLOCK) + 1
     return out, gamma(terms) * (_norm(a) ** 2 + len(a))
 

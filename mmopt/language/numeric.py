@@ -55,14 +55,14 @@ def symmetric_part(matrix: Array) -> Array:
 
 
 def is_definite(matrix: Array, least: float = 0.0) -> bool:
-    """Whether Cholesky's algorithm finds no eigenvalue of the symmetric part at or below ``least``.
+    """Whether Cholesky's algorithm finds no eigenvalue of a symmetric matrix at or below ``least``.
 
-    It may miss one by rounding, by n ε times the trace.
+    It may miss one by rounding, by n ε times the trace. Only one triangle is read.
     """
     if not np.isfinite(least):
         return False
-    shifted = np.array(symmetric_part(matrix), dtype=float, order="F")
-    shifted.flat[:: len(shifted) + 1] -= least
+    shifted = np.array(matrix, dtype=float, order="C").T
+    np.einsum("ii->i", shifted)[:] -= least
     found, failed = scipy.linalg.lapack.dpotrf(shifted, lower=1, clean=0, overwrite_a=1)
     return not failed and bool(np.isfinite(np.diagonal(found)).all())
 

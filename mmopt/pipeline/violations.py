@@ -11,7 +11,7 @@ import numpy as np
 from mmopt.compiler import Instance
 from mmopt.language import worst
 from mmopt.language.memo import Memo
-from mmopt.language.numeric import is_definite
+from mmopt.language.numeric import is_definite, symmetric_part
 from mmopt.language.tree import Declaration
 from mmopt.pipeline.where import place
 
@@ -79,7 +79,7 @@ def worst_line(instance: Instance, point: Mapping[str, Any]) -> Violation | None
 
 
 def _negative_eigenvalue(value: np.ndarray[Any, Any]) -> float:
-    if is_definite(value):
+    if is_definite(symmetric_part(value)):
         return 0.0
     eigenvalues = np.linalg.eigvalsh((value + value.T) / 2)
     return -float(eigenvalues[0]) / max(float(np.abs(eigenvalues).max()), 1e-300)
