@@ -15,6 +15,7 @@ from mmopt.language.numeric import Array
 from mmopt.language.program import Program
 from mmopt.language.tree import Assignment, Declaration
 from mmopt.queries import Workload
+from mmopt.queries.arrays import owned
 
 __all__ = ["Instance", "bind", "with_lets"]
 
@@ -144,9 +145,9 @@ def _given(
 
 def _numbers(what: str, value: Any) -> Array:
     try:
-        array = np.array(value)
+        array = np.asarray(value)
         if array.dtype.kind in "biuf":
-            return array.astype(float)
+            return owned(array)
     except (TypeError, ValueError):  # rows of unequal length
         pass
     raise OptionError(f"{what} is neither a number nor an array of numbers")

@@ -109,11 +109,8 @@ def _off(constraint: Constraint, env: Env, memo: Memo | None) -> Off:
     scale = max(float(np.abs(left).max(initial=0.0)), float(np.abs(right).max(initial=0.0)), LEAST)
     if relation.op in ("<<", ">>"):
         gap = (left - right if relation.op == ">>" else right - left) * np.ones(left.shape)
-        return (
-            (0.0 if numeric.is_definite(numeric.symmetric_part(gap)) else -float(numeric.eigh(gap)[0][0])),
-            scale,
-            (),
-        )
+        holds = numeric.is_definite(numeric.symmetric_part(gap))
+        return (0.0 if holds else -float(numeric.eigh(gap)[0][0])), scale, ()
     over = _over(constraint, left, right)
     if over.size == 0:
         return 0.0, scale, ()

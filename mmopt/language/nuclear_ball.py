@@ -15,6 +15,8 @@ Products of matrices are summed in blocks of ``BLOCK`` terms, whose rounding err
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import scipy.linalg
 
@@ -44,7 +46,9 @@ def nuclear(a: Ball) -> Ball:
     if size:
         vectors, lengths, directions = _decomposed(mid)
         high = min(high, _above(mid, rad, vectors, lengths))
-        low = _below(mid, rad, vectors, directions)
+        z = _polar(vectors, directions)
+        del vectors, directions  # of which z is made: memory
+        low = _below(mid, rad, z)
     return rounded((low + high) / 2, (high - low) / 2 + 2 * EPS * high)
 
 
@@ -54,7 +58,12 @@ def _norm(a: Array) -> float:
 
 
 def _eigenvectors(gram: Array) -> Array:
-    return np.asarray(scipy.linalg.eigh(gram, overwrite_a=True, check_finite=False, driver="evd")[1])
+    """Of a symmetric matrix, which is written over; by the driver that needs the least memory."""
+    return np.asarray(scipy.linalg.eigh(gram.T, overwrite_a=True, check_finite=False, driver="evr")[1])
+
+
+def _panels(count: int) -> Iterator[slice]:
+    return (slice(start, start + BLOCK) for start in range(0, count, BLOCK))
 
 
 def _decomposed(mid: Array) -> tuple[Array, Array, Array]:
@@ -89,37 +98,42 @@ def _decomposed(mid: Array) -> tuple[Array, Array, Array]:
 def _gram(a: Array) -> tuple[Array, float]:
     """A Aᵀ - I, and a bound on the Frobenius norm of its rounding errors."""
     lower = np.zeros((len(a), len(a)), order="F")
-    for start in range(0, a.shape[1], BLOCK):
-        part = a[:, start : start + BLOCK].T
-        lower = scipy.linalg.blas.dsyrk(1.0, part, 1.0, lower, trans=1, lower=1, overwrite_c=1)
-    lower.flat[:: len(a) + 1] -= 1.0
-    out = lower + np.tril(lower, -1).T
+    for here in _panels(a.shape[1]):
+        lower = scipy.linalg.blas.dsyrk(1.0, a[:, here].T, 1.0, lower, trans=1, lower=1, overwrite_c=1)
+    np.einsum("ii->i", lower)[:] -= 1.0
+    for here in _panels(len(a)):
+        lower[here, here] += np.tril(lower[here, here], -1).T
+        lower[here, here.stop :] = lower[here.stop :, here].T
     terms = min(a.shape[1], BLOCK) + -(-a.shape[1] // BLOCK) + 1
-    return out, gamma(terms) * (_norm(a) ** 2 + len(a))
+    return lower, gamma(terms) * (_norm(a) ** 2 + len(a))
 
 
 def _above(mid: Array, rad: Array, vectors: Array, lengths: Array) -> float:
     """An upper bound; infinity where U could be singular."""
     gram, slip = _gram(vectors.T)
     off = _norm(gram) + slip
+    del gram
     if off >= 0.5:
         return float("inf")
     # Row i of Uᵀ K was rounded by at most γ |uᵢ|ᵀ |K|.
-    errors = gamma(len(mid)) * np.linalg.norm(vectors, axis=0) * _norm(mid)
+    errors = gamma(len(mid)) * np.sqrt(np.einsum("ij,ij->j", vectors, vectors)) * _norm(mid)
     total = float((lengths + errors).sum()) * (1.0 + gamma(2 * sum(mid.shape) + 8))
     return total / float(np.sqrt(1.0 - off)) + float(np.sqrt(len(mid))) * _norm(rad)
 
 
-def _below(mid: Array, rad: Array, vectors: Array, directions: Array) -> float:
-    """A lower bound.
+def _polar(vectors: Array, directions: Array) -> Array:
+    """Z with nearly orthonormal rows; where a row has no direction U's column stands beside it.
 
-    Where a row has no direction, U's column stands beside Z, and zeros beside K, so that the rows of what is
-    multiplied are orthonormal all the same.
+    The directions are written over.
     """
-    z = vectors @ directions
     left_out = ~directions.any(axis=1)
-    if left_out.any():
-        z = np.hstack([z, vectors[:, left_out]])
+    for here in _panels(directions.shape[1]):
+        directions[:, here] = vectors @ directions[:, here]
+    return np.hstack([directions, vectors[:, left_out]]) if left_out.any() else directions
+
+
+def _below(mid: Array, rad: Array, z: Array) -> float:
+    """A lower bound; Z, which is written over, may have more columns than K: zeros stand beside that."""
     columns = mid.shape[1]
     best = 0.0
     for last in (*[False] * ROUNDS, True):
@@ -132,6 +146,7 @@ def _below(mid: Array, rad: Array, vectors: Array, directions: Array) -> float:
         best = max(best, (float(inner.sum()) - lost) / float(np.sqrt(1.0 + off + slip)) * (1 - 8 * EPS))
         if last or off <= slip:
             break
-        gram /= 2
-        z -= gram @ z
+        for here in _panels(z.shape[1]):
+            z[:, here] -= gram @ z[:, here] / 2
+        del gram
     return best

@@ -10,6 +10,7 @@ import numpy as np
 from mmopt.compiler import Instance
 from mmopt.errors import SolverError
 from mmopt.language import Program, evaluate
+from mmopt.language.numeric import symmetric_part
 from mmopt.pipeline.bounds import error_bound
 from mmopt.pipeline.certify import Array, named_multipliers
 from mmopt.queries import Strategy, Workload, normalise
@@ -37,7 +38,7 @@ def meaning(
     if m.kind == "strategy":
         return normalise(Strategy(matrix, m.norm)), None, None
     basis = np.asarray(env[m.basis], dtype=float)
-    return Strategy.from_covariance(matrix, basis), (matrix + matrix.T) / 2, basis
+    return Strategy.from_covariance(matrix, basis), symmetric_part(matrix), basis
 
 
 def charged_error(strategy: Strategy, workload: Workload) -> float:
