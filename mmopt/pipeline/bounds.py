@@ -76,10 +76,8 @@ def error_bound(
     root = workload.root
     steps = int(min(STEPS, WORK / (DECOMPOSITION * root.size * min(root.shape))))
     is_large = steps < FEWEST
-    if known is not None and known[0] >= (goal / (1.0 + ENOUGH) if is_large else goal):
-        return known
+    is_large = steps < FEWEST
     uniform = np.ones(workload.n)
-    found = [d for d in map(_usable, (strategy.prices(workload), *starts, uniform)) if d is not None]
     instance = bind(Program.load("l2_strategy"), workload)
 
     def certified(d: Array) -> tuple[float, Array]:
@@ -87,10 +85,14 @@ def error_bound(
         assert bound is not None
         return bound, d
 
-    best = certified(found[0] if is_large else _improved(root, found, steps, goal))
-    if is_large and best[0] < _uniform(root):
-        best = max(best, certified(uniform), key=lambda pair: pair[0])
-    return best if known is None or best[0] >= known[0] else known
+    is_enough = is_large and known is not None and known[0] * (1.0 + ENOUGH) >= goal
+    found = [] if known is None else [known]
+    if not is_enough:
+        first = [d for d in map(_usable, (strategy.prices(workload), *starts, uniform)) if d is not None]
+        found.append(certified(first[0] if is_large else _improved(root, first, steps, goal)))
+    if is_large and max(bound for bound, _ in found) < _uniform(root):
+        found.append(certified(uniform))
+    return max(found, key=lambda pair: pair[0])
 
 
 def _improved(root: Array, starts: Sequence[Array], steps: int, goal: float) -> Array:
