@@ -46,7 +46,7 @@ class Kernel:
 
 
 # Each program is claimed by one at most. Left out: design_weighting, a trace of an inverse in the weights of
-# dependent rows, and fitness_dual and softmax_step, which nobody needs at size.
+# dependent rows; fitness_level, whose costs have constant parts.
 KERNELS: tuple[Kernel, ...] = (
     Kernel(
         "nuclear",

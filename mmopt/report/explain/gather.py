@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance, bind
-from mmopt.compiler.reductions import planned
+from mmopt.compiler.reductions import by_components, planned
 from mmopt.errors import ResultError
 from mmopt.language import Program, evaluate
 from mmopt.language.survey import Survey, survey
@@ -28,6 +28,7 @@ from mmopt.report.explain.reading import bound_facts, line_facts, repair_words, 
 from mmopt.report.explain.solved import solved_facts
 from mmopt.report.explain.text import as_text
 from mmopt.results import Solution
+from mmopt.solvers import claims
 
 __all__ = ["Explanation", "Step", "explain"]
 
@@ -106,11 +107,20 @@ def _belongs(solution: Solution, program: Program, workload: Workload | None) ->
         raise ResultError(message, hint="give the workload file that was solved")
 
 
+def _planned(instance: Instance) -> tuple[str, ...]:
+    """The reductions that a solve would begin with; what becomes of their parts shows when it is done."""
+    found = planned(instance)
+    if found or instance.own or next(claims(instance), None) is None:
+        return found
+    split = by_components(instance.checked, instance.workload, {})
+    return () if split is None else (split[1],)
+
+
 def _explained(surveyed: Survey, instance: Instance | None, solution: Solution | None) -> Explanation:
     program = surveyed.checked.program
     compiled = None
     if instance is not None:
-        reductions = solution.reductions if solution else planned(instance)
+        reductions = solution.reductions if solution else _planned(instance)
         compiled = compiled_facts(surveyed, instance, reductions)
     return Explanation(
         program.name,

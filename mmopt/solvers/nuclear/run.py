@@ -45,14 +45,16 @@ def points(
         final = over or stalled or clock.is_over or wanted < DIGITS
         if gap <= wanted or final:
             stop = "stopped" if clock.is_over else "iteration limit" if over and not stalled else "solved"
-            values = _plain(form.point(env, problem, fetched(upper)))
-            multipliers = _plain(form.multipliers(env, problem, fetched(lower)))
+            chosen, priced = (lower, upper) if form.dual else (upper, lower)
+            values = _plain(form.point(env, problem, fetched(chosen)))
+            multipliers = _plain(form.multipliers(env, problem, fetched(priced)))
             yield Point(values, multipliers, len(best), f"gap {gap:.1e} by its own count", final, stop)
             if final:
                 return
             wanted *= 0.1
         else:
-            yield Point({}, {}, len(best), "", False, estimate=(upper.upper, lower.lower))
+            ends = form.worth(env, upper.upper), form.worth(env, lower.lower)
+            yield Point({}, {}, len(best), "", False, estimate=ends[::-1] if form.dual else ends)
         at = search_on.send(wanted)
         upper = at if at.upper < upper.upper else upper
         lower = at if at.lower > lower.lower else lower
