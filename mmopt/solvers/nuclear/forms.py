@@ -9,6 +9,7 @@ Givens are arrays, or split into components (``mmopt.components``); points and m
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -179,7 +180,7 @@ def _budget(env: Env, problem: Problem, at: Iterate) -> Values:
 
 def _twice(env: Env, square: float) -> float:
     """Cost and variance together, when both are the root of their product."""
-    return 2.0 * square**0.5
+    return 2.0 * math.sqrt(square)
 
 
 def _per_target(env: Env, problem: Problem, at: Iterate) -> Values:
