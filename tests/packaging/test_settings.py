@@ -79,7 +79,12 @@ def test_every_library_that_mmopt_imports_is_declared() -> None:
     lines = project["dependencies"] + extras["solvers"] + extras["chart"]
     declared = {re.split(r"[<>=\[]", line)[0] for line in lines}
     # Where the package is not called what the module is.
-    modules = {"ibis-framework": "ibis", "ruamel.yaml": "ruamel", "sdpa-python": "sdpap"}
+    modules = {
+        "array-api-compat": "array_api_compat",
+        "ibis-framework": "ibis",
+        "ruamel.yaml": "ruamel",
+        "sdpa-python": "sdpap",
+    }
     known = {modules.get(name, name) for name in declared} | sys.stdlib_module_names | {"mmopt"}
     for path in sorted((ROOT / "mmopt").rglob("*.py")):
         unknown = imported_libraries(path.read_text(encoding="utf-8")) - known
@@ -124,7 +129,18 @@ def use(table: "ibis.Table") -> None:
     assert ruff_codes(tmp_path, source) == ["TID253"]
 
 
-FOLDERS = ("queries", "language", "spec", "results", "compiler", "solvers", "pipeline", "mechanism", "data")
+FOLDERS = (
+    "components",
+    "queries",
+    "language",
+    "spec",
+    "results",
+    "compiler",
+    "solvers",
+    "pipeline",
+    "mechanism",
+    "data",
+)
 
 
 @pytest.mark.parametrize(
