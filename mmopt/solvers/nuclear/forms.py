@@ -17,6 +17,7 @@ from typing import Any
 from array_api_compat import array_namespace as namespace
 
 from mmopt.components import Level, Space, Split
+from mmopt.solvers.nuclear.conditioned import conditioned
 from mmopt.solvers.nuclear.problem import Part, Problem, whole
 from mmopt.solvers.nuclear.spectrum import Iterate, is_full
 
@@ -29,10 +30,14 @@ Values = dict[str, Any]
 
 @dataclass(frozen=True)
 class Form:
-    """How a program is read as a problem, and how its point and multipliers follow from an iterate."""
+    """How a program is read as a problem, and how its point and multipliers follow from an iterate.
+
+    ``point`` is told whether X may be equalised. That is where rounding has no first-order effect no more: at
+    the optimum X⁻¹ G X⁻¹ is diagonal, at an equalised X near it perhaps not nearly.
+    """
 
     problem: Callable[[Env], Problem]
-    point: Callable[[Env, Problem, Iterate], Values]
+    point: Callable[[Env, Problem, Iterate, bool], Values]
     multipliers: Callable[[Env, Problem, Iterate], Values]
 
 
@@ -75,11 +80,15 @@ def _parts(matrix: Array | Split) -> tuple[Array, ...]:
 
 def _square_of(like: Array | Split, side: str, parts: list[Array]) -> Array | Split:
     """P Pᵀ of each part, on the rows or columns of a given."""
-    products = tuple(part @ part.T for part in parts)
+    return _on(like, side, [part @ part.T for part in parts])
+
+
+def _on(like: Array | Split, side: str, products: list[Array]) -> Array | Split:
+    """Square parts as a matrix on the rows or columns of a given."""
     if not isinstance(like, Split):
         return products[0]
     space: Space = like.rows if side == "rows" else like.columns
-    return Split(space, space, products)
+    return Split(space, space, tuple(products))
 
 
 def _level(like: Array | Split, side: str, values: Array) -> Array | Level:
@@ -87,43 +96,46 @@ def _level(like: Array | Split, side: str, values: Array) -> Array | Level:
     return Level(like.rows if side == "rows" else like.columns, values) if isinstance(like, Split) else values
 
 
-def _scales(problem: Problem, at: Iterate) -> Array:
-    """p diag(X), by which X is scaled to unit diagonal; with the largest entry where that loses rank."""
+def _scales(problem: Problem, at: Iterate, even: bool) -> Array:
+    """p diag(X), by which X is scaled to unit diagonal; with the largest entry where that is not wanted.
+
+    It is not where it loses rank.
+    """
     xp = namespace(at.cells)
     diagonal = at.norm * at.cost / at.cells
-    if not is_full(problem, at.spectra):
+    if not (even and is_full(problem, at.spectra)):
         diagonal = xp.full_like(diagonal, float(xp.max(diagonal)))
     return diagonal * at.cells / problem.cells
 
 
-def _strategy(env: Env, problem: Problem, at: Iterate) -> Values:
+def _strategy(env: Env, problem: Problem, at: Iterate, even: bool) -> Values:
     """X, of unit diagonal where that is possible."""
     xp = namespace(at.cells)
-    scales = xp.sqrt(_scales(problem, at))
+    scales = xp.sqrt(_scales(problem, at, even))
     pairs = zip(problem.parts, at.spectra, strict=True)
     rows = [f.right * xp.sqrt(f.values) / xp.take(scales, part.cells)[:, None] for part, f in pairs]
     return {"X": _square_of(env["W"], "columns", rows)}
 
 
-def _answered(env: Env, problem: Problem, at: Iterate) -> list[Array]:
+def _answered(env: Env, problem: Problem, at: Iterate, even: bool) -> list[Array]:
     """Z with Z Zᵀ = W X⁻¹ Wᵀ for the X of ``_strategy``, by part."""
     xp = namespace(at.cells)
-    scales = xp.sqrt(_scales(problem, at))
+    scales = xp.sqrt(_scales(problem, at, even))
     triples = zip(_parts(env["W"]), problem.parts, at.spectra, strict=True)
     return [(w * xp.take(scales, part.cells)) @ f.right / xp.sqrt(f.values) for w, part, f in triples]
 
 
-def _with_variances(env: Env, problem: Problem, at: Iterate) -> Values:
-    (z,) = _answered(env, problem, at)
-    return {**_strategy(env, problem, at), "u": namespace(z).sum(z**2, axis=1)}
+def _with_variances(env: Env, problem: Problem, at: Iterate, even: bool) -> Values:
+    (z,) = _answered(env, problem, at, even)
+    return {**_strategy(env, problem, at, even), "u": namespace(z).sum(z**2, axis=1)}
 
 
-def _with_covariance(env: Env, problem: Problem, at: Iterate) -> Values:
-    covariance = _square_of(env["W"], "rows", _answered(env, problem, at))
-    return {**_strategy(env, problem, at), "Y": covariance}
+def _with_covariance(env: Env, problem: Problem, at: Iterate, even: bool) -> Values:
+    covariance = _square_of(env["W"], "rows", _answered(env, problem, at, even))
+    return {**_strategy(env, problem, at, even), "Y": covariance}
 
 
-def _prices(env: Env, problem: Problem, at: Iterate) -> Values:
+def _prices(env: Env, problem: Problem, at: Iterate, even: bool) -> Values:
     """2 N √t - t is largest at t = N²."""
     return {"d": _level(env["V"], "columns", at.norm**2 * at.cells / problem.cells)}
 
@@ -138,7 +150,7 @@ def _covariance(env: Env, problem: Problem, at: Iterate, scale: float) -> Array 
     roots = xp.sqrt(scale * at.cells / problem.cells)
     triples = zip(_parts(env["B"]), problem.parts, at.spectra, strict=True)
     rows = [(b * xp.take(roots, part.cells)) @ f.right / xp.sqrt(f.values) for b, part, f in triples]
-    return _square_of(env["B"], "rows", rows)
+    return _on(env["B"], "rows", conditioned(rows))
 
 
 def _largest(at: Iterate) -> tuple[float, float]:
@@ -147,18 +159,18 @@ def _largest(at: Iterate) -> tuple[float, float]:
     return at.norm * float(xp.max(at.cost / at.cells)), at.norm * float(xp.max(at.variance / at.queries))
 
 
-def _fit(env: Env, problem: Problem, at: Iterate) -> Values:
+def _fit(env: Env, problem: Problem, at: Iterate, even: bool) -> Values:
     cost, variance = _largest(at)
     return {"alpha": cost * variance, "Sigma": _covariance(env, problem, at, 1.0 / variance)}
 
 
-def _penalty(env: Env, problem: Problem, at: Iterate) -> Values:
+def _penalty(env: Env, problem: Problem, at: Iterate, even: bool) -> Values:
     cost, variance = _largest(at)
     even = (cost * variance) ** 0.5
     return {"alpha": even, "beta": even, "Sigma": _covariance(env, problem, at, (cost / variance) ** 0.5)}
 
 
-def _budget(env: Env, problem: Problem, at: Iterate) -> Values:
+def _budget(env: Env, problem: Problem, at: Iterate, even: bool) -> Values:
     cost, variance = _largest(at)
     budget = float(env["budget"])
     return {"excess": cost * variance / budget, "Sigma": _covariance(env, problem, at, cost / budget)}

@@ -31,7 +31,7 @@ def points(
     search_on = search(problem)
     at = next(search_on)
     upper = lower = at
-    wanted = SAFE * options.tolerance
+    wanted, even = SAFE * options.tolerance, True
     best = [gap_of(upper, lower)]
     limit = options.max_iterations or LIMIT
     while True:
@@ -41,12 +41,12 @@ def points(
         final = over or stalled or clock.is_over or wanted < DIGITS
         if gap <= wanted or final:
             stop = "stopped" if clock.is_over else "iteration limit" if over and not stalled else "solved"
-            values = _plain(form.point(env, problem, upper))
+            values = _plain(form.point(env, problem, upper, even))
             multipliers = _plain(form.multipliers(env, problem, lower))
             yield Point(values, multipliers, len(best), f"gap {gap:.1e} by its own count", final, stop)
             if final:
                 return
-            wanted *= 0.1
+            wanted, even = 0.1 * wanted, False
         else:
             yield Point({}, {}, len(best), "", False, estimate=(upper.upper, lower.lower))
         at = search_on.send(wanted)
