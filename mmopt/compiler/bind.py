@@ -17,6 +17,7 @@ from mmopt.language.numeric import Array
 from mmopt.language.program import Program
 from mmopt.language.tree import Assignment, Declaration
 from mmopt.queries import Workload
+from mmopt.queries.arrays import owned
 from mmopt.queries.check import no_targets, undetermined
 
 __all__ = ["Instance", "bind", "with_lets"]
@@ -166,9 +167,9 @@ def _numbers(what: str, value: Any) -> Array:
     if isinstance(value, np.ndarray) and value.dtype == float and _is_fixed(value):
         return value
     try:
-        array = np.array(value)
+        array = np.asarray(value)
         if array.dtype.kind in "biuf":
-            return array.astype(float, copy=False)
+            return owned(array)
     except (TypeError, ValueError):  # rows of unequal length
         pass
     raise OptionError(f"{what} is neither a number nor an array of numbers")

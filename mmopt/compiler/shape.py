@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mmopt.compiler.atom_cones import AtomCones
-from mmopt.compiler.families import two_by_two, vectorised
 from mmopt.language import Checked
+from mmopt.language.families import two_by_two, vectorised
 from mmopt.language.infer import Scope, infer
 from mmopt.language.rank import is_rank
 from mmopt.language.tree import Apply, Block, Constraint, Expr, Name, Number, Relation, chain

@@ -114,7 +114,9 @@ chosen has to have one: all but factor, pinv, rank, stack and used_rows.
 from mmopt.language.atoms import ATOMS, Atom
 from mmopt.language.check import SOURCES, Checked, check
 from mmopt.language.differentiate import Tape, value_and_gradient
-from mmopt.language.evaluate import evaluate, evaluate_ball, violation, worst
+from mmopt.language.enclose import evaluate_ball
+from mmopt.language.evaluate import evaluate
+from mmopt.language.feasibility import violation, worst
 from mmopt.language.layout import typeset_latex, typeset_text
 from mmopt.language.library import program_names
 from mmopt.language.program import Program

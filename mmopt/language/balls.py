@@ -16,7 +16,6 @@ import numpy as np
 
 from mmopt.language import numeric
 from mmopt.language.numeric import Array
-from mmopt.language.residual import residual
 
 __all__ = ["Ball", "exact", "rounded", "unknown"]
 
@@ -39,6 +38,11 @@ class Ball:
     rad: Array
 
     @property
+    def is_exact(self) -> bool:
+        """Whether every radius is zero."""
+        return not self.rad.any()
+
+    @property
     def upper(self) -> Array:
         with np.errstate(invalid="ignore"):  # -inf + inf, which the condition leaves out
             return np.where(np.isinf(self.rad), np.inf, np.nextafter(self.mid + self.rad, np.inf))
@@ -50,17 +54,19 @@ class Ball:
 
 
 def exact(value: Array | float) -> Ball:
-    """A value that is known exactly."""
+    """A value that is known exactly; its radius takes no memory and cannot be written to."""
     mid = np.asarray(value, dtype=float)
-    return Ball(mid, np.zeros(mid.shape))
+    return Ball(mid, np.broadcast_to(0.0, mid.shape))
 
 
 def rounded(mid: Array | float, rad: Array | float) -> Ball:
     """A result of one operation: its own rounding error is added to the radius."""
     mid = np.asarray(mid, dtype=float)
-    rad = np.asarray(rad, dtype=float) * GROW + U * np.abs(mid) + TINY
+    out = np.asarray(np.asarray(rad, dtype=float) * GROW + TINY)
+    out = np.asarray(out + U * np.abs(mid))
     # An infinite radius times zero, or a value that overflowed: nothing is known.
-    return Ball(mid, np.where(np.isfinite(mid) & np.isfinite(rad), rad, np.inf))
+    known = np.isfinite(out)
+    return Ball(mid, out if known.all() else np.where(known, out, np.inf))
 
 
 def unknown(mid: Array | float) -> Ball:
@@ -82,6 +88,10 @@ def neg(a: Ball) -> Ball:
 
 
 def mul(a: Ball, b: Ball) -> Ball:
+    if a.is_exact:
+        return rounded(a.mid * b.mid, 0.0 if b.is_exact else np.abs(a.mid) * b.rad)
+    if b.is_exact:
+        return rounded(a.mid * b.mid, a.rad * np.abs(b.mid))
     return rounded(a.mid * b.mid, np.abs(a.mid) * b.rad + a.rad * np.abs(b.mid) + a.rad * b.rad)
 
 
@@ -130,7 +140,7 @@ def absolute(a: Ball) -> Ball:
 
 
 def matmul(a: Ball, b: Ball) -> Ball:
-    if not a.rad.any() and not b.rad.any():
+    if a.is_exact and b.is_exact:
         rad = gamma(a.mid.shape[-1]) * (np.abs(a.mid) @ np.abs(b.mid))
     else:
         size = np.abs(b.mid) + b.rad
@@ -169,130 +179,3 @@ def extreme(pick: Callable[..., Array]) -> Callable[[Ball, int | None], Ball]:
 def block(rows: Sequence[Sequence[tuple[Ball, bool]]]) -> Ball:
     mids = numeric.block([[(e.mid, r) for e, r in row] for row in rows])
     return Ball(mids, numeric.block([[(e.rad, r) for e, r in row] for row in rows]))
-
-
-def nuclear(a: Ball) -> Ball:
-    """Bounded from both sides without trusting the decomposition.
-
-    Below: ‖K‖∗ >= <K, Z> / ‖Z‖ for any Z; Z = U Vᵀ from the computed decomposition. Above: K equals
-    U S Vᵀ up to a residual E, so ‖K‖∗ <= Σ|s| ‖uᵢ‖ ‖vᵢ‖ + √r ‖E‖_F.
-    """
-    if not (np.isfinite(a.mid).all() and np.isfinite(a.rad).all()):
-        return unknown(0.0)
-    u, s, vt = np.linalg.svd(a.mid, full_matrices=False)
-    r = len(s)
-    z = matmul(exact(u), exact(vt))
-    inner = total(mul(a, z))
-    # ‖Z‖² is the largest eigenvalue of ZᵀZ, at most 1 + the largest row sum of |ZᵀZ - I|, on the
-    # smaller side, where Z has orthonormal rows (columns).
-    small = z if z.mid.shape[0] <= z.mid.shape[1] else transpose(z)
-    gram = sub(matmul(small, transpose(small)), exact(np.eye(r)))
-    norm = float(np.sqrt(1.0 + float((np.abs(gram.mid) + gram.rad).sum(axis=1).max(initial=0.0)) * GROW))
-    low = max(0.0, float(inner.lower) / norm * (1 - 4 * U))
-    beyond = sub(a, matmul(matmul(exact(u), exact(np.diag(s))), exact(vt)))
-    off = float(np.linalg.norm(np.abs(beyond.mid) + beyond.rad)) * float(np.sqrt(r)) * GROW
-    lengths = np.linalg.norm(u, axis=0) * np.linalg.norm(vt, axis=1)
-    high = float((s * lengths).sum()) * (1 + 4 * gamma(sum(a.mid.shape) + r)) + off
-    return rounded((low + high) / 2, (high - low) / 2 + U * high)
-
-
-def _symmetric(a: Ball) -> Ball:
-    """The same matrices around a symmetric midpoint."""
-    return rounded((a.mid + a.mid.T) / 2, a.rad + np.abs(a.mid - a.mid.T) / 2)
-
-
-def smallest_eigenvalue(a: Ball) -> float:
-    """A number proved to be at most every eigenvalue of the symmetric part of every matrix in the ball.
-
-    Rump 2006, Verification of positive definiteness: where Cholesky's algorithm runs to its end on
-    the rounded M - s I, the least eigenvalue of M is at least s - c, with c = γ/(1 - γ) trace(M - s I)
-    and γ = γ of n + 2 terms. -inf where no s succeeds.
-    """
-    m = _symmetric(a)
-    if not (np.isfinite(m.mid).all() and np.isfinite(m.rad).all()):
-        return -float("inf")
-    n = len(m.mid)
-    shaken = float(np.linalg.norm(m.rad)) * GROW
-    guess = float(np.linalg.eigvalsh(m.mid)[0])
-    size = gamma(n + 2) * float(np.abs(np.diag(m.mid)).sum())
-    for s in (guess - size, guess / 2, 0.0):
-        shifted = m.mid - s * np.eye(n)
-        slip = gamma(n + 4) * float(np.abs(np.diag(shifted)).sum() + abs(s)) * 2 + TINY
-        try:
-            np.linalg.cholesky(shifted)
-        except np.linalg.LinAlgError:
-            continue
-        return s - slip - shaken
-    return -float("inf")
-
-
-def root(a: Ball) -> Ball:
-    """The symmetric square root of a psd matrix.
-
-    For psd A and B, ‖√A - √B‖ is at most √‖A - B‖, and at most ‖A - B‖_F / (λ(√A) + λ(√B)) with λ
-    the least eigenvalues (the difference D solves √A D + D √B = A - B). B is the square of the
-    computed root, lifted so that it is proved to be psd.
-    """
-    mid = numeric.root(a.mid)
-    mid = (mid + mid.T) / 2
-    least = smallest_eigenvalue(exact(mid))
-    if not np.isfinite(least):
-        lift = 2 * gamma(len(mid) + 4) * float(np.abs(mid).sum()) + TINY
-        mid = mid + lift * np.eye(len(mid))
-        least = max(0.0, smallest_eigenvalue(exact(mid)))
-    elif least < 0:
-        mid, least = mid - least * np.eye(len(mid)), 0.0
-    off = sub(a, matmul(exact(mid), exact(mid)))
-    change = float(np.linalg.norm(np.abs(off.mid) + off.rad)) * GROW
-    bounds = [float(np.sqrt(change))]
-    both = least + float(np.sqrt(max(0.0, smallest_eigenvalue(a))))
-    if both > 0:
-        bounds.append(change / both)
-    return rounded(mid, np.full(mid.shape, min(bounds)))
-
-
-def smallest_singular(a: Ball) -> float:
-    """A number proved to be at most every singular value of every matrix in the ball; 0 where none is.
-
-    With any Y and R = I - A Y of norm r < 1, inv(A) = Y inv(I - R), so its norm is at most ‖Y‖ / (1 - r).
-    """
-    guess = numeric.inv(a.mid)
-    if not (np.isfinite(guess).all() and np.isfinite(a.rad).all()):
-        return 0.0
-    rest = _missing(exact(np.eye(len(guess))), a, guess)
-    off = float(np.linalg.norm(np.abs(rest.mid) + rest.rad)) * GROW
-    return (1.0 - off) / (float(np.linalg.norm(guess)) * GROW) if off < 1 else 0.0
-
-
-def sandwich(left: Ball, matrix: Ball, right: Ball) -> Ball:
-    """``left @ inv(matrix) @ right`` for a symmetric positive definite matrix, or one that is not symmetric.
-
-    With Y ~ inv(X) R and Z ~ inv(X)ᵀ Lᵀ of any origin, L inv(X) R = L Y + Zᵀ(R - X Y) + (L - Zᵀ X) inv(X)
-    (R - X Y): the last term is a product of two residuals over the smallest eigenvalue (singular value). An
-    infinite radius says that no positive definite (invertible) matrix could be proved.
-    """
-    x = _symmetric(matrix) if matrix.rad.any() or (matrix.mid != matrix.mid.T).any() else matrix
-    smallest = smallest_eigenvalue(x)
-    if smallest <= 0 and _is_lopsided(matrix):
-        x, smallest = matrix, smallest_singular(matrix)
-    y, z = numeric.solve(x.mid, right.mid), numeric.solve(x.mid.T, left.mid.T)
-    if smallest <= 0 or not (np.isfinite(y).all() and np.isfinite(z).all()):
-        return unknown(left.mid @ np.nan_to_num(y))
-    missing_right = _missing(right, x, y)
-    missing_left = transpose(_missing(transpose(left), transpose(x), z))
-    out = add(matmul(left, exact(y)), matmul(exact(z.T), missing_right))
-    norm_right = np.linalg.norm(np.abs(missing_right.mid) + missing_right.rad, axis=0)
-    norm_left = np.linalg.norm(np.abs(missing_left.mid) + missing_left.rad, axis=-1)
-    return rounded(out.mid, out.rad + np.multiply.outer(norm_left, norm_right) / smallest)
-
-
-def _is_lopsided(a: Ball) -> bool:
-    """Whether no matrix of the ball is symmetric, not even up to rounding."""
-    slack = a.rad + a.rad.T + 1e-12 * float(np.abs(a.mid).max(initial=0.0))
-    return bool((np.abs(a.mid - a.mid.T) > slack).any())
-
-
-def _missing(right: Ball, x: Ball, y: Array) -> Ball:
-    """``right - x @ y``, the products summed with twice the digits."""
-    mid, rad = residual(right.mid, x.mid, y)
-    return rounded(mid, rad + right.rad + x.rad @ np.abs(y))

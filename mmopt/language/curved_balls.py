@@ -7,6 +7,7 @@ import numpy as np
 from mmopt.language import balls, numeric
 from mmopt.language.balls import GROW, POWER, Ball, exact, rounded, unknown
 from mmopt.language.numeric import Array
+from mmopt.language.spectral_balls import smallest_eigenvalue
 
 __all__ = ["exp", "log", "logsumexp", "polar"]
 
@@ -56,7 +57,7 @@ def polar(a: Ball) -> Ball:
     p = exact(numeric.polar(a.mid))
     middle = p.mid.T @ a.mid
     h = exact((middle + middle.T) / 2)
-    least = balls.smallest_eigenvalue(h)
+    least = smallest_eigenvalue(h)
     if least <= 0:
         return unknown(p.mid)
     gram = balls.sub(balls.matmul(balls.transpose(p), p), exact(np.eye(len(p.mid))))

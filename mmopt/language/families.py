@@ -1,4 +1,4 @@
-"""Families of constraints as one vector constraint: exact, and much faster to hand over.
+"""Families of constraints as one vector constraint: exact, and much faster to evaluate and to hand over.
 
 ``B[:, i].T @ F @ B[:, i] <= alpha for i in n`` says the same as ``diag(B.T @ F @ B) <= alpha``: entry i
 of either side is the same number. What has no such form (a matrix inequality per query) stays a
@@ -7,9 +7,11 @@ family.
 
 from __future__ import annotations
 
-from mmopt.language.tree import Apply, Expr, Index, Name, chain, mentions, transpose
+from collections.abc import Iterator
 
-__all__ = ["ENTRYWISE", "vectorised"]
+from mmopt.language.tree import Apply, Block, Expr, Index, Name, chain, mentions, transpose
+
+__all__ = ["ENTRYWISE", "shared", "two_by_two", "vectorised"]
 
 # Entry by entry: the result lies as its arguments do.
 ENTRYWISE = frozenset({"add", "sub", "neg", "mul", "div", "pow", "abs", "sqrt", "exp", "log"})
@@ -48,6 +50,15 @@ def vectorised(expr: Expr, index: str) -> Expr | None:
     return None
 
 
+def shared(expr: Expr, index: str) -> Iterator[Expr]:
+    """The parts of an expression that are the same for every index: numbers, where it can be vectorised."""
+    if not mentions(expr, index):
+        yield expr
+    elif isinstance(expr, Apply) and expr.atom in ENTRYWISE:
+        for part in expr.args:
+            yield from shared(part, index)
+
+
 def _product(factors: list[Expr], index: str, expr: Apply) -> Expr | None:
     first, last = _slice(factors[0], index), _slice(factors[-1], index)
     inner = factors[1:-1]
@@ -68,4 +79,13 @@ def _product(factors: list[Expr], index: str, expr: Apply) -> Expr | None:
         return Apply("diag", (join([left, *inner, transpose(right)]),), expr.span)
     if first and not mentions(factors[-1], index):
         return join([as_rows(first), *factors[1:]])
+    return None
+
+
+def two_by_two(expr: Expr) -> tuple[Expr, Expr, Expr] | None:
+    """Entries a, b, c of ``[[a, b], [b, c]]``, when the block has that form."""
+    if isinstance(expr, Block) and len(expr.rows) == 2 and len(expr.rows[0]) == 2:
+        (a, b), (again, c) = expr.rows
+        if b == again:
+            return a, b, c
     return None

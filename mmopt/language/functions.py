@@ -6,8 +6,19 @@ import math
 
 import numpy as np
 
-from mmopt.language import balls, curved_balls, gradients, matrix_rules, numeric, powers, rules
+from mmopt.language import (
+    balls,
+    curved_balls,
+    gradients,
+    matrix_rules,
+    numeric,
+    powers,
+    rules,
+    spectral_balls,
+)
 from mmopt.language.atom import Atom, Form
+from mmopt.language.inverse_balls import sandwich
+from mmopt.language.nuclear_ball import nuclear
 from mmopt.language.types import Curvature
 
 __all__ = ["FUNCTIONS_OF_CHOSEN"]
@@ -193,7 +204,7 @@ FUNCTIONS_OF_CHOSEN = (
         latex=Form("{0}^{{-1}}", 8),
         plain=Form("{0}⁻¹", 8),
         text="inv({0})",
-        ball=lambda a: balls.sandwich(balls.exact(np.eye(len(a.mid))), a, balls.exact(np.eye(len(a.mid)))),
+        ball=lambda a: sandwich(balls.exact(np.eye(len(a.mid))), a, balls.exact(np.eye(len(a.mid)))),
         gradient=gradients.inv,
     ),
     Atom(
@@ -207,7 +218,7 @@ FUNCTIONS_OF_CHOSEN = (
         latex=Form(r"\left\|{0}\right\|_*"),
         plain=Form("‖{0}‖∗"),
         text="nuclear({0})",
-        ball=balls.nuclear,
+        ball=nuclear,
         cvxpy=lambda cp, a: cp.normNuc(a),
         gradient=gradients.nuclear,
         cones=lambda shape, outputs, exponent: (
@@ -225,7 +236,7 @@ FUNCTIONS_OF_CHOSEN = (
         latex=Form("{0}^{{1/2}}", 8),
         plain=Form("{0}^½", 8),
         text="root({0})",
-        ball=balls.root,
+        ball=spectral_balls.root,
         gradient=gradients.root,
     ),
 )

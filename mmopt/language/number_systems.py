@@ -16,6 +16,7 @@ from mmopt.errors import ProgramError
 from mmopt.language import balls, numeric
 from mmopt.language.atoms import ATOMS
 from mmopt.language.balls import GROW, Ball, gamma
+from mmopt.language.inverse_balls import sandwich
 from mmopt.language.numeric import Array
 
 __all__ = ["BALLS", "PLAIN", "Numbers"]
@@ -83,7 +84,7 @@ def _ball_called(atom: str, *args: Any, **options: Any) -> Any:
 
 def _ball_solved(left: Any, matrix: Ball, right: Any) -> Ball:
     same = balls.exact(np.eye(len(matrix.mid)))
-    return balls.sandwich(same if left is None else left, matrix, same if right is None else right)
+    return sandwich(same if left is None else left, matrix, same if right is None else right)
 
 
 def _ball_grouped(vector: Ball, labels: Ints, count: int) -> Ball:

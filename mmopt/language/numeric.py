@@ -19,6 +19,7 @@ __all__ = [
     "eigh",
     "factor",
     "inv",
+    "is_definite",
     "leading",
     "logsumexp",
     "nuclear",
@@ -28,6 +29,7 @@ __all__ = [
     "solve",
     "stack",
     "support",
+    "symmetric_part",
     "used_rows",
 ]
 
@@ -46,6 +48,24 @@ def eigh(matrix: Array) -> tuple[Array, Array]:
     return values, vectors
 
 
+def symmetric_part(matrix: Array) -> Array:
+    """(M + Mᵀ) / 2; the matrix itself where that is the same."""
+    return matrix if np.array_equal(matrix, matrix.T) else (matrix + matrix.T) / 2
+
+
+def is_definite(matrix: Array, least: float = 0.0) -> bool:
+    """Whether Cholesky's algorithm finds no eigenvalue of a symmetric matrix at or below ``least``.
+
+    It may miss one by rounding, by n ε times the trace. Only one triangle is read.
+    """
+    if not np.isfinite(least):
+        return False
+    shifted = np.array(matrix, dtype=float, order="C").T
+    np.einsum("ii->i", shifted)[:] -= least
+    found, failed = scipy.linalg.lapack.dpotrf(shifted, lower=1, clean=0, overwrite_a=1)
+    return not failed and bool(np.isfinite(np.diagonal(found)).all())
+
+
 def diag(a: Array) -> Array:
     """Vector to diagonal matrix, matrix to its diagonal."""
     return np.diag(a) if a.ndim == 1 else np.diag(a).copy()
@@ -60,8 +80,10 @@ def solve(matrix: Array, right: Array) -> Array:
     nowhere = np.full(np.shape(right), np.inf)
     if not np.isfinite(matrix).all():
         return nowhere
-    size = float(np.abs(matrix).max(initial=0.0))
-    if not np.allclose(matrix, matrix.T, rtol=1e-12, atol=1e-14 * size):
+    if not (
+        np.array_equal(matrix, matrix.T)
+        or np.allclose(matrix, matrix.T, rtol=1e-12, atol=1e-14 * float(np.abs(matrix).max(initial=0.0)))
+    ):
         try:
             return np.asarray(np.linalg.solve(matrix, right))
         except np.linalg.LinAlgError:
@@ -117,9 +139,12 @@ def polar(matrix: Array) -> Array:
 
 def psd_floor(matrix: Array, largest: float | None = None) -> Array:
     """The symmetric part with every eigenvalue at least ``FLOOR`` times ``largest`` (None: its own)."""
-    values, vectors = eigh(matrix)
+    symmetric = symmetric_part(matrix)
+    # The trace is at least the largest eigenvalue where the rest is not negative: none to lift.
+    if is_definite(symmetric, FLOOR * (float(np.trace(symmetric)) if largest is None else largest)):
+        return symmetric
+    values, vectors = eigh(symmetric)
     floor = FLOOR * max(float(values[-1]) if largest is None else largest, 0.0)
-    symmetric = (matrix + matrix.T) / 2
     low = values < floor
     if not low.any():
         return symmetric

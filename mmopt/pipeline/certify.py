@@ -7,7 +7,7 @@ point is used.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,8 @@ from mmopt.compiler import Instance
 from mmopt.components import Level, Split
 from mmopt.language import evaluate, evaluate_ball
 from mmopt.language.by_component import floored
-from mmopt.language.evaluate import excess
+from mmopt.language.feasibility import excess
+from mmopt.language.memo import Memo
 from mmopt.language.numeric import FLOOR, psd_floor
 from mmopt.language.tree import Apply, Declaration, Expr
 from mmopt.pipeline.values import as_value, is_finite, plain, total
@@ -56,6 +57,7 @@ class Candidate:
     objective: float
     before: float
     after: float
+    memo: Memo = field(default_factory=Memo, repr=False, compare=False)
 
     @property
     def is_feasible(self) -> bool:
@@ -85,23 +87,27 @@ def _declared(d: Declaration, value: Any) -> Any:
 def candidate(instance: Instance, values: Mapping[str, Array]) -> Candidate:
     """Repair a point by its declarations and the program's ``repair``, then evaluate the program."""
     program = instance.program
-    before = _worst(instance, {**instance.env, **plain(values)})
+    memo = Memo()
+    before = _worst(instance, {**instance.env, **plain(values)}, memo)
     env: dict[str, Any] = dict(instance.env)
     for d in program.choose:
         env.update(plain({d.name: _declared(d, as_value(values[d.name]))}))
     with np.errstate(all="ignore"):
         for assignment in program.repair:
-            env[assignment.name] = evaluate(assignment.expr, env)
-    return scored(instance, {d.name: as_value(env[d.name]) for d in program.choose}, before)
+            env[assignment.name] = evaluate(assignment.expr, env, memo)
+    variables = {d.name: as_value(env[d.name]) for d in program.choose}
+    return scored(instance, variables, before, memo)
 
 
-def scored(instance: Instance, variables: Mapping[str, Array], before: float = 0.0) -> Candidate:
-    """Evaluate the program at a point as it is, nothing repaired."""
-    program = instance.program
+def scored(
+    instance: Instance, variables: Mapping[str, Array], before: float = 0.0, memo: Memo | None = None
+) -> Candidate:
+    """Evaluate the program at a point as it is, nothing repaired; ``memo``: of what the repair evaluated."""
+    program, memo = instance.program, memo or Memo()
     env: dict[str, Any] = {**instance.env, **plain(variables)}
     with np.errstate(all="ignore"):
         finite = all(is_finite(v) for v in variables.values())
-        after = _worst(instance, env) if finite else np.inf
+        after = _worst(instance, env, memo) if finite else np.inf
         minimized = program.sense == "minimize"
         objective = np.inf if minimized else -np.inf
         if finite and program.objective is not None:
@@ -109,12 +115,12 @@ def scored(instance: Instance, variables: Mapping[str, Array], before: float = 0
             loss = upper_value(e if minimized else Apply("neg", (e,), e.span), env)
             loss += after * abs(loss)
             objective = loss if minimized else -loss
-    return Candidate(variables, env, objective, before, after)
+    return Candidate(variables, env, objective, before, after, memo)
 
 
-def _worst(instance: Instance, env: Mapping[str, Any]) -> float:
+def _worst(instance: Instance, env: Mapping[str, Any], memo: Memo) -> float:
     try:
-        return max([0.0, *(v.amount for v in violations(instance, env))])
+        return max([0.0, *(v.amount for v in violations(instance, env, memo))])
     except np.linalg.LinAlgError:
         return float("inf")
 
@@ -131,7 +137,7 @@ def charged(instance: Instance, found: Candidate, multipliers: Mapping[str, Arra
     worth = 0.0
     for c in instance.program.constraints:
         if c.name in multipliers:
-            worth += total(multipliers[c.name]) * excess(c, found.env)
+            worth += total(multipliers[c.name]) * excess(c, found.env, found.memo)
     minimized = instance.program.sense == "minimize"
     return replace(found, objective=found.objective + (worth if minimized else -worth))
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from mmopt.compiler import Instance, Scaling, lower, scale
 from mmopt.compiler.reductions import by_components
+from mmopt.errors import OptionError
 from mmopt.language import Program
 from mmopt.pipeline.assemble import assemble
 from mmopt.pipeline.best import Best
@@ -18,7 +19,7 @@ from mmopt.pipeline.diagnosis.diagnose import explain_failure, missed
 from mmopt.pipeline.early import stopped_early, unscaled
 from mmopt.pipeline.lifting import lifted
 from mmopt.results import Solution, Status, gap_between
-from mmopt.solvers import Claim, Clock, Options, Point, SolverRow, run
+from mmopt.solvers import KERNELS, Claim, Clock, Options, Point, SolverRow, run
 
 __all__ = [
     "Progress",
@@ -99,6 +100,11 @@ def solve_convex(
     program = instance.program
     row = choose_solver(instance, solver)
     chosen = Options(**{"tolerance": row.tolerance, **overrides})
+    if chosen.arrays is not None and not (isinstance(row, Claim) and row.kernel.takes_arrays):
+        raise OptionError(
+            f"{row.name} computes with its own arrays, not with those of '{chosen.arrays}'",
+            hint=f"these take any: {', '.join(k.name for k in KERNELS if k.takes_arrays)}",
+        )
     worked, reductions = instance, tuple[str, ...]()
     if split and isinstance(row, Claim) and not instance.own:
         found = by_components(instance.checked, instance.workload, {})

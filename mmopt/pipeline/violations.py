@@ -12,6 +12,8 @@ from mmopt.compiler import Instance
 from mmopt.components import Level, Split
 from mmopt.language import worst
 from mmopt.language.by_component import least_eigenvalue
+from mmopt.language.memo import Memo
+from mmopt.language.numeric import is_definite, symmetric_part
 from mmopt.language.tree import Declaration
 from mmopt.pipeline.values import as_value, is_finite
 from mmopt.pipeline.where import place
@@ -25,7 +27,8 @@ class Violation:
 
     name : of the constraint; of the variable for what its declaration promises.
     kind : "constraint", "sign" or "psd".
-    amount : the largest violation, relative to the size of the line's sides; negative is to spare.
+    amount : the largest violation, relative to the size of the line's sides; negative is to spare. What
+        is psd, as it should be, has nothing to spare.
     entry : where it is: the index of the family, then the entry; () for a number or a matrix inequality.
     """
 
@@ -43,12 +46,13 @@ class Violation:
         return f"'{self.name}', declared {promise},"
 
 
-def violations(instance: Instance, point: Mapping[str, Any]) -> list[Violation]:
+def violations(instance: Instance, point: Mapping[str, Any], memo: Memo | None = None) -> list[Violation]:
     """Every constraint and every promise of a declaration at a point, the worst first.
 
     Parameters
     ----------
     point : values by name for what is chosen; other names are taken from the instance.
+    memo : of what has been evaluated for this program.
 
     Raises
     ------
@@ -58,7 +62,7 @@ def violations(instance: Instance, point: Mapping[str, Any]) -> list[Violation]:
     found = []
     with np.errstate(all="ignore"):
         for c in instance.program.constraints:
-            found.append(Violation(c.name, "constraint", *worst(c, env)))
+            found.append(Violation(c.name, "constraint", *worst(c, env, memo)))
     for d in instance.program.choose:
         value = as_value(env[d.name])
         if isinstance(value, Split):
@@ -84,6 +88,8 @@ def worst_line(instance: Instance, point: Mapping[str, Any]) -> Violation | None
 
 
 def _negative_eigenvalue(value: np.ndarray[Any, Any]) -> float:
+    if is_definite(symmetric_part(value)):
+        return 0.0
     eigenvalues = np.linalg.eigvalsh((value + value.T) / 2)
     return -float(eigenvalues[0]) / max(float(np.abs(eigenvalues).max()), 1e-300)
 

@@ -12,11 +12,27 @@ import scipy.linalg
 
 from mmopt.errors import TooLargeError
 
-__all__ = ["MEMORY_LIMIT", "Array", "Ints", "frozen", "qr", "require_memory", "stacked_root", "svd"]
+__all__ = [
+    "MEMORY_LIMIT",
+    "Array",
+    "Ints",
+    "frozen",
+    "has_independent_columns",
+    "largest_singular_value",
+    "owned",
+    "pseudo_factors",
+    "qr",
+    "require_memory",
+    "stacked_root",
+    "svd",
+]
 
 Array = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 AnyArray = TypeVar("AnyArray", bound=np.ndarray[tuple[int, ...], np.dtype[np.generic]])
+
+_CLEAR = 1e7  # a condition for which nobody needs singular values to see the rank
+_STEPS = 30  # of a power iteration
 
 MEMORY_LIMIT = 4 * 2**30
 """Bytes that one dense array may take."""
@@ -26,6 +42,13 @@ def frozen(array: AnyArray) -> AnyArray:
     """The same array, read-only."""
     array.setflags(write=False)
     return array
+
+
+def owned(array: npt.ArrayLike) -> Array:
+    """The array as floats, read-only and nobody else's: itself where it is that already, else a copy."""
+    if isinstance(array, np.ndarray) and array.flags.owndata and not array.flags.writeable:
+        return array if array.dtype == np.float64 else frozen(array.astype(np.float64))
+    return frozen(np.array(array, dtype=np.float64))
 
 
 def require_memory(shape: tuple[int, ...], what: str, hint: str = "") -> None:
@@ -52,6 +75,53 @@ def svd(matrix: Array, full: bool = False) -> tuple[Array, Array]:
     return values, rows
 
 
+def pseudo_factors(matrix: Array) -> tuple[Array, Array]:
+    """D (n, k) with D Dᵀ = (AᵀA)⁺, k the rank, and an orthonormal basis (n, n - k) of A's null space.
+
+    From a QR factorisation of A or Aᵀ where that shows full rank beyond doubt: A = Q T gives D = T⁻¹, and
+    Aᵀ = Q T gives D = Q T⁻ᵀ. Else from the singular value decomposition: D = V/s, where singular values
+    below 8 max(p, n) ε times the largest count as zero.
+    """
+    found = _factors_by_qr(matrix)
+    if found is not None:
+        return found
+    values, rows = svd(matrix, full=True)
+    k = int((values > 8 * max(matrix.shape) * np.finfo(np.float64).eps * values[0]).sum())
+    return (rows[:k] / values[:k, None]).T, rows[k:].T
+
+
+def _factors_by_qr(matrix: Array) -> tuple[Array, Array] | None:
+    p, n = matrix.shape
+    if p >= n:
+        inverse = _inverse_of_triangle(qr(matrix))
+        return None if inverse is None else (inverse, np.zeros((n, 0)))
+    columns, triangle = scipy.linalg.qr(matrix.T)
+    inverse = _inverse_of_triangle(triangle[:p])
+    return None if inverse is None else (columns[:, :p] @ inverse.T, columns[:, p:])
+
+
+def _inverse_of_triangle(triangle: Array) -> Array | None:
+    """T⁻¹ of an upper triangle whose condition is below ``_CLEAR``; else None."""
+    turned, singular = scipy.linalg.lapack.dtrtri(triangle.T, lower=1)
+    if singular or not np.linalg.norm(triangle) * np.linalg.norm(turned) < _CLEAR:
+        return None
+    return np.asarray(turned.T, dtype=np.float64)
+
+
+def has_independent_columns(matrix: Array) -> bool:
+    """Whether a QR factorisation shows full column rank beyond doubt; False: not known."""
+    p, n = matrix.shape
+    return p >= n and _inverse_of_triangle(qr(matrix)) is not None
+
+
+def largest_singular_value(matrix: Array) -> float:
+    """‖A‖₂ to a few per cent, from below, by a power iteration from the sum of the rows' magnitudes."""
+    v = np.abs(matrix).sum(axis=0)
+    for _ in range(_STEPS):
+        v = matrix.T @ (matrix @ (v / np.linalg.norm(v)))
+    return float(np.sqrt(np.linalg.norm(v)))
+
+
 def qr(matrix: Array) -> Array:
     """The triangle R (min(p, n), n) of a QR factorisation."""
     return np.asarray(np.linalg.qr(matrix, mode="r"), dtype=np.float64)
@@ -72,5 +142,5 @@ def stacked_root(blocks: Iterable[Array], n: int) -> Array:
         if count > 2 * n:
             held = [qr(np.vstack(held))]
             count = held[0].shape[0]
-    stacked = np.vstack(held)
+    stacked = held[0] if len(held) == 1 else np.vstack(held)
     return stacked if count <= n else qr(stacked)

@@ -18,6 +18,7 @@ __all__ = ["column_norms", "largest_difference"]
 
 _EPS = float(np.finfo(np.float64).eps)  # 2 u
 _DIRECT = 2**32  # operations up to which differences of columns are taken one by one
+_WIDTH = 256  # columns taken at a time
 _GRID = (25, 1, 2, 3, 4, 6, 8, 12, 16)  # bits tried for an exact sum; 25 first: if it fails, all fail
 
 
@@ -27,6 +28,11 @@ def column_norms(matrix: Array, norm: int) -> Array:
     When the entries are small integers times one power of two (hierarchies, wavelets) the L1 norm is exact,
     and the L2 norm is exact where it is an integer times that power, else the next float above.
     """
+    parts = [_column_norms(matrix[:, i : i + _WIDTH], norm) for i in range(0, matrix.shape[1], _WIDTH)]
+    return np.concatenate(parts)
+
+
+def _column_norms(matrix: Array, norm: int) -> Array:
     scaled, exponent = _scaled(matrix)
     size = np.abs(scaled)
     sums = np.asarray(size.sum(axis=0) if norm == 1 else np.square(size).sum(axis=0))

@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 import scipy.linalg
 
-from mmopt.queries.arrays import Array, Ints, qr, require_memory, stacked_root, svd
+from mmopt.queries.arrays import Array, Ints, has_independent_columns, require_memory, stacked_root, svd
 from mmopt.queries.classes import refine
 from mmopt.queries.explicit import Explicit
 from mmopt.queries.product import Product
@@ -32,9 +32,6 @@ __all__ = [
 
 Block = Product | Explicit
 Numbers = TypeVar("Numbers", Array, Ints)
-# Columns are independent for sure when the estimated reciprocal condition is above this: far above what
-# counts as zero, and such estimates are seldom off by more than ten.
-INDEPENDENT = 1e-7
 IMPLICIT = "work with the workload's factors, or with fewer cells"
 
 
@@ -54,6 +51,8 @@ class Merged:
     def expand(self, matrix: Numbers) -> Numbers:
         """M E: columns (·, c) copied to every cell of their class, 0 for untouched cells; (·, n)."""
         require_memory((matrix.shape[0], len(self.classes)), "matrix", IMPLICIT)
+        if np.array_equal(self.classes, np.arange(self.count)):
+            return matrix
         padded = np.concatenate([matrix, np.zeros((matrix.shape[0], 1), dtype=matrix.dtype)], axis=1)
         return padded[:, self.classes]  # class -1 reads the last column
 
@@ -96,11 +95,8 @@ def span(unit_root: Array, cells: Merged) -> Array:
     8 max(r, c) ε times the largest, of queries scaled to at most unit norm.
     """
     scaled = unit_root * np.sqrt(cells.sizes)
-    if len(scaled) >= cells.count:
-        # A triangle that is clearly not singular needs no singular values.
-        reciprocal, _ = scipy.linalg.lapack.dtrcon(qr(scaled))
-        if reciprocal > INDEPENDENT:
-            return np.eye(cells.count)
+    if has_independent_columns(scaled):
+        return np.eye(cells.count)
     values, rows = svd(scaled)
     rank = int((values > 8 * max(scaled.shape) * np.finfo(np.float64).eps * values[0]).sum())
     return np.eye(cells.count) if rank == cells.count else fix_signs(rows[:rank])

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import scipy.linalg
 
 from mmopt.errors import OptionError
-from mmopt.queries.arrays import Array, frozen, svd
+from mmopt.queries.arrays import Array, frozen, largest_singular_value, owned, pseudo_factors
 from mmopt.queries.outward import column_norms, largest_difference
 from mmopt.queries.workload import Workload
 
@@ -49,7 +49,7 @@ class Strategy:
             )
         if not np.isfinite(raw).all():
             raise OptionError("the strategy has NaN or infinite entries, expected finite numbers")
-        object.__setattr__(self, "matrix", frozen(np.array(raw, dtype=np.float64)))
+        object.__setattr__(self, "matrix", owned(raw))
 
     @staticmethod
     def from_covariance(covariance: npt.ArrayLike, basis: npt.ArrayLike, norm: int = 2) -> Strategy:
@@ -78,7 +78,10 @@ class Strategy:
             raise OptionError(
                 f"the covariance is not positive definite: its smallest eigenvalue is {values[0]:.3g}"
             )
-        return Strategy((vectors / np.sqrt(values)) @ vectors.T @ rows, norm)
+        half = vectors * values**-0.25
+        root = half @ half.T
+        is_identity = rows.shape[0] == rows.shape[1] and np.array_equal(rows, np.eye(len(rows)))
+        return Strategy(frozen(root if is_identity else root @ rows), norm)
 
     @property
     def p(self) -> int:
@@ -106,36 +109,58 @@ class Strategy:
 
     @cached_property
     def _directions(self) -> tuple[Array, Array]:
-        """V/s (n, k) with A⁺ = (V/s) Uᵀ, and an orthonormal basis (n, n - k) of the null space of A.
-
-        Singular values below 8 max(p, n) ε times the largest count as zero.
-        """
-        values, rows = svd(self.matrix, full=True)
-        cut = 8 * max(self.matrix.shape) * np.finfo(np.float64).eps * values[0]
-        k = int((values > cut).sum())
-        return frozen((rows[:k] / values[:k, None]).T), frozen(rows[k:].T)
+        """D (n, k) with D Dᵀ = (AᵀA)⁺, and an orthonormal basis (n, n - k) of the null space of A."""
+        inverse, null = pseudo_factors(self.matrix)
+        return frozen(inverse), frozen(null)
 
     def condition(self, workload: Workload) -> float:
-        """How rounding errors of A grow in total error: σ₁ / σᵢ, averaged by the directions' shares of it.
+        """How rounding errors of A grow in total error: σ₁ / σᵢ, weighted by the directions' shares of it.
 
-        A direction that A hardly measures and the workload does not ask for has no share.
+        The root of the mean square. A direction that A hardly measures and the workload does not ask for has
+        no share.
+        """
+        return float(self._norm * np.sqrt(self.prices(workload).sum() / self._error(workload)))
+
+    def prices(self, workload: Workload) -> Array:
+        """diag((AᵀA)⁺ G (AᵀA)⁺), (n,): how fast total error at unit noise falls as a column of A grows.
+
+        The derivative by the squared length of the column. Where A is optimal these are, up to a factor, the
+        multipliers of the columns' lengths.
         """
         inverse, _ = self._directions
-        lengths = np.linalg.norm(inverse, axis=0)  # 1 / σᵢ
-        shares = np.square(workload.root @ inverse).sum(axis=0)
-        return float(shares @ lengths / (shares.sum() * lengths.min()))
+        return np.asarray(np.square((workload.root @ inverse) @ inverse.T).sum(axis=0))
+
+    @cached_property
+    def _norm(self) -> float:
+        return largest_singular_value(self.matrix)
+
+    @cached_property
+    def largest_condition(self) -> float:
+        """At least ``condition`` of every workload, and cheap."""
+        inverse, _ = self._directions
+        return float(np.linalg.norm(self.matrix) * np.linalg.norm(inverse))
 
     def total_error(self, workload: Workload) -> float:
         """‖A‖² ‖W A⁺‖²_F with the weighted W, in units of the noise's variance at sensitivity 1.
 
         Infinity when W A⁺A differs from W by more than ``SUPPORT_TOLERANCE``. The sensitivity is the
-        upward-rounded one. W is replaced by its root (same Frobenius norm), A⁺ comes from the singular value
-        decomposition of A; no Gram matrix is formed.
+        upward-rounded one. W is replaced by its root (same Frobenius norm), A⁺ comes from a QR factorisation
+        or the singular value decomposition of A; no Gram matrix is formed.
         """
         if not self.supports(workload):
             return float("inf")
-        inverse, _ = self._directions
-        return float(self.sensitivity**2 * np.square(workload.root @ inverse).sum())
+        return self.sensitivity**2 * self._error(workload)
+
+    def _error(self, workload: Workload) -> float:
+        """‖W A⁺‖²_F, once for each workload."""
+        if workload.hash not in self._errors:
+            inverse, _ = self._directions
+            self._errors[workload.hash] = float(np.square(workload.root @ inverse).sum())
+        return self._errors[workload.hash]
+
+    @cached_property
+    def _errors(self) -> dict[str, float]:
+        return {}
 
     def supports(self, workload: Workload) -> bool:
         """Whether A determines every query: W A⁺A = W, relative to W scaled to at most unit queries."""
@@ -151,6 +176,14 @@ class Strategy:
         outside = self.unsupported(workload)
         inverse, _ = self._directions
         return np.where(outside <= SUPPORT_TOLERANCE, _sum_of_squares(workload, inverse), float("inf"))
+
+    def mean_variance(self, workload: Workload) -> float:
+        """The mean of ``variances``, without them where A determines everything."""
+        self._fits(workload.n)
+        _, null = self._directions
+        if null.shape[1]:
+            return float(self.variances(workload).mean())
+        return self._error(workload.unweighted) / workload.m
 
     def unsupported(self, workload: Workload) -> Array:
         """‖w - w A⁺A‖ / ‖w‖ for each unweighted query w, (m,): the part of it that A does not tell."""
@@ -217,4 +250,4 @@ def normalise(strategy: Strategy) -> Strategy:
 
 
 def _scaled(strategy: Strategy, sensitivity: float) -> Strategy:
-    return Strategy(strategy.matrix / sensitivity, strategy.norm)
+    return Strategy(frozen(strategy.matrix / sensitivity), strategy.norm)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -186,6 +186,19 @@ class Workload:
         one, where those of the Gram matrix would be right to its square root.
         """
         return frozen(self._merged.expand(reduce.root(self.blocks, self._merged, weighted=True)))
+
+    @property
+    def unweighted(self) -> Workload:
+        """The same queries with all weights 1; this workload itself where that is so."""
+        return self if (self.weights == 1.0).all() else self._unweighted
+
+    @cached_property
+    def _unweighted(self) -> Workload:
+        plain = (
+            replace(b, weight=1.0) if isinstance(b, Product) else replace(b, weights=np.ones(b.m))
+            for b in self.blocks
+        )
+        return Workload(self.domain, tuple(plain))
 
     @cached_property
     def unit_root(self) -> Array:

@@ -37,6 +37,7 @@ class Kernel:
     programs: tuple[str, ...]
     points: Callable[[str, Mapping[str, Any], Options, Clock], Generator[Point, None, None]]
     needs: Callable[[Mapping[str, Any]], tuple[float, float]]
+    takes_arrays: bool = False  # of any library, by the option ``arrays``
     tolerance: float = 1e-6
 
     @property
@@ -48,7 +49,12 @@ class Kernel:
 # dependent rows, and fitness_dual and softmax_step, which nobody needs at size.
 KERNELS: tuple[Kernel, ...] = (
     Kernel(
-        "nuclear", "interior point on the multipliers", tuple(nuclear.FORMS), nuclear.points, nuclear.needs
+        "nuclear",
+        "interior point on the multipliers",
+        tuple(nuclear.FORMS),
+        nuclear.points,
+        nuclear.needs,
+        takes_arrays=True,
     ),
     Kernel(
         "weighting", "fixed point, then interior point", weighting.PROGRAMS, weighting.points, weighting.needs

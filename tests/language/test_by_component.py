@@ -13,7 +13,7 @@ from mmopt.components import Level, Space, Split, lift
 from mmopt.errors import ProgramError
 from mmopt.language import evaluate, evaluate_ball, worst
 from mmopt.language.by_component import floored
-from mmopt.language.evaluate import excess
+from mmopt.language.feasibility import excess
 from mmopt.language.numeric import FLOOR, psd_floor
 from mmopt.queries.symmetry import symmetry
 

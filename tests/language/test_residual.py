@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from mmopt.language.residual import residual
+from mmopt.language.residual import residual, short_residual, split
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -31,3 +31,23 @@ def test_vectors_and_zeros() -> None:
     mid, rad = residual(np.zeros(3), np.zeros((3, 2)), np.zeros(2))
     assert mid.shape == rad.shape == (3,)
     assert not mid.any() and not rad.any()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_short_residual_against_fractions(seed: int) -> None:
+    """Fewer products, and an error that is still far below that of a plain product."""
+    rng = np.random.default_rng(seed)
+    n, k, c = (int(i) for i in rng.integers(1, 7, size=3))
+    x = rng.normal(size=(n, k)) * 10.0 ** rng.integers(-8, 9, size=(n, k))
+    y = rng.normal(size=(k, c)) * 10.0 ** rng.integers(-8, 9, size=(k, c))
+    right = x @ y
+    first, rest = split(x)
+    assert np.array_equal(first + rest, x)
+    mid, rad = short_residual(right, (first, rest), y)
+    size = np.abs(x).max(axis=1, keepdims=True) * np.abs(y).max(axis=0, keepdims=True) * k
+    for i in range(n):
+        for j in range(c):
+            terms = (Fraction(x[i, t]) * Fraction(y[t, j]) for t in range(k))
+            truth = Fraction(right[i, j]) - sum(terms, Fraction(0))
+            assert abs(truth - Fraction(mid[i, j])) <= Fraction(rad[i, j]) * (1 + Fraction(1, 10**9))
+    assert (rad <= 1e-21 * size).all()

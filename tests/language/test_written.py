@@ -106,7 +106,7 @@ def test_every_bracket_is_needed(tree: Expr) -> None:
             end += 1
             depth += (text[end] == "(") - (text[end] == ")")
         if (
-            text[start + 1 : end].replace(".", "").replace("e+", "").isalnum()
+            text[start + 1 : end].replace(".", "").replace("e+", "").replace("e-", "").isalnum()
             and text[end + 1 : end + 2] == "."
         ):
             continue  # (2).T: whether 2.T reads as well depends on how the number is written

@@ -75,3 +75,23 @@ def test_progress_before_the_first_certified_point() -> None:
     assert [p.certified for p in seen] == [False] * (len(seen) - 1) + [True]
     gaps = [p.gap for p in seen]
     assert gaps == sorted(gaps, reverse=True)
+
+
+@pytest.mark.parametrize("name", ["l2_strategy", "fitness_for_use", "fitness_budget"])
+def test_arrays_of_another_library(name: str) -> None:
+    ours, strict = solve(PREFIX, name), solve(PREFIX, name, arrays="array_api_strict")
+    assert strict.options["arrays"] == "array_api_strict"
+    assert strict.objective == pytest.approx(ours.objective, rel=tolerances.RECOMPUTED)
+
+
+def test_arrays_that_nobody_makes() -> None:
+    with pytest.raises(OptionError) as error:
+        solve(PREFIX, "l2_strategy", arrays="nonesuch:cuda")
+    assert str(error.value) == (
+        "there is no library of arrays 'nonesuch'\n  known: numpy, cupy, torch, torch:cuda"
+    )
+    with pytest.raises(OptionError) as error:
+        solve(PREFIX, "l2_strategy", solver="scs", arrays="cupy")
+    assert str(error.value) == (
+        "scs computes with its own arrays, not with those of 'cupy'\n  these take any: nuclear"
+    )

@@ -6,6 +6,7 @@ import pytest
 from mmopt.errors import OptionError
 from mmopt.queries import Domain, Product, Strategy, Workload, normalise
 from mmopt.queries import factor as f
+from mmopt.queries.arrays import frozen, pseudo_factors
 
 SEEDS = range(20)
 
@@ -201,3 +202,56 @@ def test_condition_counts_what_the_workload_asks_for() -> None:
     assert strategy.condition(first_two) == pytest.approx(1e3, rel=1e-5)
     assert strategy.condition(Workload.from_matrix(np.eye(3))) == pytest.approx(1e8, rel=1e-5)
     assert Strategy(7.0 * np.eye(3)).condition(first_two) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("rows", "cells", "rank"), [(5, 5, 5), (8, 5, 5), (3, 7, 3), (9, 6, 4), (4, 6, 2), (1, 4, 1)]
+)
+@pytest.mark.parametrize("condition", [1e0, 1e5, 1e9])
+def test_both_factorisations_give_the_pseudo_inverse(rows, cells, rank, condition):
+    """By QR where the rank is full beyond doubt, else by singular values."""
+    rng = np.random.default_rng(rows)
+    left, right = (np.linalg.qr(rng.normal(size=(k, k)))[0][:, :rank] for k in (rows, cells))
+    s = np.geomspace(1.0, 1.0 / condition, rank)
+    inverse, null = pseudo_factors((left * s) @ right.T)
+    expected = (right / s**2) @ right.T
+    assert inverse.shape == (cells, rank) and null.shape == (cells, cells - rank)
+    np.testing.assert_allclose(inverse @ inverse.T, expected, rtol=0, atol=1e-5 * expected.max())
+    np.testing.assert_allclose(null.T @ null, np.eye(cells - rank), atol=1e-13)
+    np.testing.assert_allclose(right.T @ null, 0, atol=1e-15 * condition + 1e-13)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_mean_variance_and_condition(random_workload, seed):
+    w = random_workload(seed)
+    s = strategy_for(w, np.random.default_rng(seed))
+    np.testing.assert_allclose(s.mean_variance(w), s.variances(w).mean(), rtol=1e-9)
+    assert 1 - 1e-9 <= s.condition(w) <= s.largest_condition * (1 + 1e-9)
+
+
+def test_mean_variance_where_something_is_not_measured():
+    w = Workload.from_matrix([[1, 0, 0], [1, 1, 0]], weights=[4, 1])
+    assert Strategy([[1, 0, 0], [0, 1, 0]]).mean_variance(w) == pytest.approx(1.5, rel=1e-12)
+    assert Strategy([[1, 0, 0]]).mean_variance(w) == np.inf
+
+
+def test_prices_are_what_longer_columns_would_save():
+    rng = np.random.default_rng(5)
+    w = Workload.from_matrix(rng.normal(size=(6, 4)))
+    s = Strategy(rng.normal(size=(5, 4)))
+
+    def error(gram):
+        return np.trace(w.gram @ np.linalg.inv(gram))
+
+    step, gram = 1e-6, s.matrix.T @ s.matrix
+    for i, price in enumerate(s.prices(w)):
+        moved = np.diag(np.eye(4)[i]) * step
+        assert (error(gram - moved) - error(gram + moved)) / (2 * step) == pytest.approx(price, rel=1e-6)
+
+
+def test_a_frozen_array_is_not_copied():
+    matrix = np.eye(3)
+    assert Strategy(frozen(matrix)).matrix is matrix
+    view = np.eye(3)[:2]
+    view.setflags(write=False)
+    assert Strategy(view).matrix is not view

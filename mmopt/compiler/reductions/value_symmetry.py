@@ -20,6 +20,7 @@ from mmopt.compiler.actions import PERMUTE_CELLS, PERMUTE_QUERIES, ROTATE_BASIS,
 from mmopt.compiler.bind import Instance, bind
 from mmopt.compiler.equivariance import equivariance
 from mmopt.language import Checked, evaluate
+from mmopt.language.by_component import has_forms
 from mmopt.language.tree import names_in
 from mmopt.queries import Workload
 from mmopt.queries.symmetry import symmetry
@@ -48,6 +49,8 @@ def by_components(
     sources = {d.source for d in program.givens if d.name not in givens}
     with_targets = bool(sources & TARGETS)
     if not sources <= (TARGETS if with_targets else {"workload.root", "workload.gram"}):
+        return None
+    if not has_forms(program):
         return None
     numbers = {n: float(v) for n, v in givens.items() if isinstance(v, int | float)}
     if not equivariance(checked, frozenset(givens), _defaults(checked, numbers)).allows(*ACTIONS):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from mmopt.compiler import Instance
-from mmopt.compiler.families import vectorised
 from mmopt.compiler.shape import scope_of
 from mmopt.language import to_source
+from mmopt.language.families import vectorised
 from mmopt.language.infer import infer
 from mmopt.language.tree import Apply, Constraint, Expr, Name, Number, mentions
 from mmopt.pipeline.violations import Violation

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from mmopt.components import Level, Split
+from mmopt.solvers.nuclear.coarse import start
 from mmopt.solvers.nuclear.forms import FORMS
+from mmopt.solvers.nuclear.placed import fetched, placed
 from mmopt.solvers.nuclear.search import search
 from mmopt.solvers.nuclear.spectrum import Iterate
 from mmopt.solvers.options import Clock, Options, Point
@@ -28,7 +30,9 @@ def points(
     form = FORMS[program]
     problem = form.problem(env)
     clock.handed_over = clock.elapsed
-    search_on = search(problem)
+    here = placed(problem, options.arrays)
+    coarse = start(here)
+    search_on = search(here, None if coarse is None else (coarse, None))
     at = next(search_on)
     upper = lower = at
     wanted, even = SAFE * options.tolerance, True
@@ -41,8 +45,8 @@ def points(
         final = over or stalled or clock.is_over or wanted < DIGITS
         if gap <= wanted or final:
             stop = "stopped" if clock.is_over else "iteration limit" if over and not stalled else "solved"
-            values = _plain(form.point(env, problem, upper, even))
-            multipliers = _plain(form.multipliers(env, problem, lower))
+            values = _plain(form.point(env, problem, fetched(upper), even))
+            multipliers = _plain(form.multipliers(env, problem, fetched(lower)))
             yield Point(values, multipliers, len(best), f"gap {gap:.1e} by its own count", final, stop)
             if final:
                 return

@@ -150,7 +150,8 @@ def test_a_kronecker_product(rng: np.random.Generator, program: str) -> None:
 def test_a_union_of_products_is_none() -> None:
     domain = Domain((Attribute("a", tuple("pq")), Attribute("b", tuple("xyz"))))
     products = [Product((f.identity(2), f.prefix(3))), Product((f.total(2), f.identity(3)))]
-    assert both_ways(Workload.from_products(domain, products), "l2_strategy").reductions == ()
+    (line,) = both_ways(Workload.from_products(domain, products), "l2_strategy").reductions
+    assert line.startswith("value symmetry: 6 cells -> 3 orbits")
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from mmopt import Program
-from mmopt.compiler.families import two_by_two, vectorised
 from mmopt.language import evaluate
+from mmopt.language.families import two_by_two, vectorised
 from mmopt.language.tree import Constraint
 
 HEAD = """\

@@ -1,0 +1,121 @@
+"""By how much a point misses a constraint, where, and in which units."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from mmopt.language import by_component, numeric
+from mmopt.language.evaluate import Env, evaluate
+from mmopt.language.families import shared, vectorised
+from mmopt.language.memo import Memo
+from mmopt.language.numeric import Array
+from mmopt.language.rank import is_rank, rank_residual
+from mmopt.language.tree import Apply, Constraint, Family
+
+__all__ = ["excess", "violation", "worst"]
+
+# What is compared with nothing larger than this is compared with this.
+LEAST = 1e-300
+
+# The largest violation (negative: to spare), the size of the sides, and where.
+Off = tuple[float, float, tuple[int, ...]]
+
+
+def violation(constraint: Constraint, env: Env) -> float:
+    """By how much a constraint is violated, relative to the size of its sides; 0 when it holds.
+
+    For ``>>`` it is the most negative eigenvalue of the difference, for a rank the first singular value
+    beyond it.
+    """
+    return max(worst(constraint, env)[0], 0.0)
+
+
+def worst(constraint: Constraint, env: Env, memo: Memo | None = None) -> tuple[float, tuple[int, ...]]:
+    """The violation where it is largest, and where: the index of the family, then the entry.
+
+    A negative violation is what is to spare; a matrix inequality that holds has nothing to spare. Scalar
+    and psd relations have no entry.
+    """
+    found: tuple[float, tuple[int, ...]] = (-np.inf, ())
+    for amount, size, entry in _all(constraint, env, memo):
+        found = max(found, (amount / size, entry), key=lambda pair: pair[0])
+    return found
+
+
+def excess(constraint: Constraint, env: Env, memo: Memo | None = None) -> float:
+    """By how much a constraint is violated where that is most, in the units of its sides; 0 when it holds."""
+    return max(0.0, *(amount for amount, _, _ in _all(constraint, env, memo)))
+
+
+def _all(constraint: Constraint, env: Env, memo: Memo | None) -> Iterator[Off]:
+    """One for each relation of a family, with its index in front of the entry; one without a family."""
+    if by_component.splits(env):
+        yield from by_component.offs(constraint, env)
+        return
+    family = constraint.family
+    if family is None:
+        yield _off(constraint, env, memo)
+        return
+    count = family.dim.value(env)
+    sides = _together(constraint, family, count, env, memo)
+    if sides is None:
+        for index in range(count):
+            amount, size, entry = _off(constraint, {**env, family.index: index}, None)
+            yield amount, size, (index, *entry)
+        return
+    left, right = sides
+    known = np.isfinite(left) & np.isfinite(right)
+    overs = np.where(known, _over(constraint, left, right), np.inf)
+    sizes = np.where(known, np.maximum(np.maximum(np.abs(left), np.abs(right)), LEAST), 1.0)
+    # Not everywhere: the largest, and the largest next to its sides.
+    for at in {int(np.argmax(overs)), int(np.argmax(overs / sizes))}:
+        yield float(overs[at]), float(sizes[at]), (at,)
+
+
+def _together(
+    constraint: Constraint, family: Family, count: int, env: Env, memo: Memo | None
+) -> tuple[Array, Array] | None:
+    """Both sides for all indices at once; None where they are not one number for each."""
+    sides = []
+    for side in (constraint.relation.left, constraint.relation.right):
+        joined = vectorised(side, family.index)
+        if joined is None or any(np.ndim(evaluate(e, env, memo)) for e in shared(side, family.index)):
+            return None
+        value = np.asarray(evaluate(joined, env, memo), dtype=float)
+        if value.shape not in ((), (count,)):
+            return None
+        sides.append(np.broadcast_to(value, (count,)))
+    return sides[0], sides[1]
+
+
+def _over(constraint: Constraint, left: Array, right: Array) -> Array:
+    """By how much each entry is violated."""
+    with np.errstate(invalid="ignore"):  # inf - inf, which the callers leave out
+        over = left - right if constraint.relation.op == "<=" else right - left
+    return np.abs(over) if constraint.relation.op == "==" else over
+
+
+def _off(constraint: Constraint, env: Env, memo: Memo | None) -> Off:
+    """One relation, or one of a family."""
+    relation = constraint.relation
+    if is_rank(constraint):
+        assert isinstance(relation.left, Apply)
+        matrix = np.asarray(evaluate(relation.left.args[0], env, memo), dtype=float)
+        rank = int(evaluate(relation.right, env, memo))
+        return (rank_residual(matrix, rank) if np.isfinite(matrix).all() else float("inf")), 1.0, ()
+    left = np.asarray(evaluate(relation.left, env, memo), dtype=float)
+    right = np.asarray(evaluate(relation.right, env, memo), dtype=float)
+    if not (np.isfinite(left).all() and np.isfinite(right).all()):
+        return float("inf"), 1.0, ()
+    scale = max(float(np.abs(left).max(initial=0.0)), float(np.abs(right).max(initial=0.0)), LEAST)
+    if relation.op in ("<<", ">>"):
+        gap = (left - right if relation.op == ">>" else right - left) * np.ones(left.shape)
+        holds = numeric.is_definite(numeric.symmetric_part(gap))
+        return (0.0 if holds else -float(numeric.eigh(gap)[0][0])), scale, ()
+    over = _over(constraint, left, right)
+    if over.size == 0:
+        return 0.0, scale, ()
+    at = np.unravel_index(int(np.argmax(over)), over.shape)
+    return float(over[at]), scale, tuple(int(i) for i in at)

@@ -1,0 +1,154 @@
+"""The nuclear norm, bounded from both sides without trusting a decomposition.
+
+Let K (p, q) have p <= q, U (p, p) and Z (p, q) be any matrices.
+
+Below: ‖K‖∗ >= <K, Z> / ‖Z‖. With K = U S Vᵀ the best Z is U Vᵀ, which comes from the eigenvectors U of
+K Kᵀ: the rows of Uᵀ K, scaled to length one, are V. Squaring costs half of the digits, so that these rows
+are not quite orthogonal; Newton's step Z <- Z - (Z Zᵀ - I) Z / 2 (Higham, Functions of Matrices,
+section 8.3) brings the digits back.
+
+Above: K = U⁻ᵀ (Uᵀ K), so ‖K‖∗ <= Σ ‖(Uᵀ K)ᵢ‖ / σ with (Uᵀ K)ᵢ the rows and σ the least singular value of U.
+
+Products of matrices are summed in blocks of ``BLOCK`` terms, whose rounding errors are those of
+``BLOCK`` + q / ``BLOCK`` terms instead of q.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import scipy.linalg
+
+from mmopt.language.balls import GROW, TINY, Ball, gamma, rounded, unknown
+from mmopt.language.numeric import EPS, Array
+
+__all__ = ["nuclear"]
+
+BLOCK = 128
+# Columns that are written over at a time.
+WIDTH = 512
+ROUNDS = 3
+# Rows of Uᵀ K that are shorter than the longest by this factor have lost too many digits to the squares.
+CLEAR = 1e-5
+
+
+def nuclear(a: Ball) -> Ball:
+    """The nuclear norm of every matrix in the ball, of any shape."""
+    size = float(np.abs(a.mid).max(initial=0.0))
+    if not (np.isfinite(size) and np.isfinite(a.rad).all()):
+        return unknown(0.0)
+    if size and not 1e-100 < size < 1e100:  # so that no square overflows, or is lost
+        bits = int(np.frexp(size)[1])
+        found = nuclear(Ball(np.ldexp(a.mid, -bits), np.ldexp(a.rad, -bits) + TINY))
+        return rounded(np.ldexp(found.mid, bits), np.ldexp(found.rad, bits))
+    mid, rad = (a.mid, a.rad) if a.mid.shape[0] <= a.mid.shape[1] else (a.mid.T, a.rad.T)
+    high = np.sqrt(len(mid)) * (_norm(mid) + _norm(rad)) * GROW
+    low = 0.0
+    if size:
+        vectors, lengths, directions = _decomposed(mid)
+        high = min(high, _above(mid, rad, vectors, lengths))
+        z = _polar(vectors, directions)
+        del vectors, directions  # of which z is made: memory
+        low = _below(mid, rad, z)
+    return rounded((low + high) / 2, (high - low) / 2 + 2 * EPS * high)
+
+
+def _norm(a: Array) -> float:
+    """The Frobenius norm."""
+    return float(np.linalg.norm(a)) * GROW
+
+
+def _eigenvectors(gram: Array) -> Array:
+    """Of a symmetric matrix, which is written over; by the driver that needs the least memory."""
+    return np.asarray(scipy.linalg.eigh(gram.T, overwrite_a=True, check_finite=False, driver="evr")[1])
+
+
+def _panels(count: int, width: int = BLOCK) -> Iterator[slice]:
+    return (slice(start, start + width) for start in range(0, count, width))
+
+
+def _decomposed(mid: Array) -> tuple[Array, Array, Array]:
+    """U, nearly orthogonal, the lengths of the rows of Uᵀ K, and their directions, nearly orthonormal.
+
+    The longest rows are the last. Those that are short next to them are freed of what they have of the longer
+    ones and decomposed once more, among themselves. What is no more than rounding has the direction 0.
+    """
+    vectors = _eigenvectors(mid @ mid.T)
+    rows = vectors.T @ mid
+    lengths = np.linalg.norm(rows, axis=1)
+    sizes, count = lengths.copy(), len(rows)
+    noise = 2 * EPS * float(np.sqrt(len(rows)) * lengths.max())
+    for _ in range(ROUNDS):
+        last = count
+        clear = sizes[:last] >= max(CLEAR * float(sizes[:last].max()), noise)
+        count = int(np.argmax(clear)) if clear.any() else last
+        rows[count:last] /= np.maximum(sizes[count:last, None], noise)
+        if not (sizes[:count] > noise).any():
+            break
+        short, long = rows[:count], rows[count:]
+        short -= (short @ long.T) @ long
+        turn = _eigenvectors(short @ short.T)
+        rows[:count] = turn.T @ short
+        sizes[:count] = np.linalg.norm(rows[:count], axis=1)
+        vectors[:, :count] = vectors[:, :count] @ turn
+        lengths[:count] = np.linalg.norm(vectors[:, :count].T @ mid, axis=1)
+    rows[:count] = 0.0
+    return vectors, lengths, rows
+
+
+def _gram(a: Array) -> tuple[Array, float]:
+    """A Aᵀ - I, and a bound on the Frobenius norm of its rounding errors."""
+    lower = np.zeros((len(a), len(a)), order="F")
+    for here in _panels(a.shape[1]):
+        lower = scipy.linalg.blas.dsyrk(1.0, a[:, here].T, 1.0, lower, trans=1, lower=1, overwrite_c=1)
+    np.einsum("ii->i", lower)[:] -= 1.0
+    for here in _panels(len(a)):
+        lower[here, here] += np.tril(lower[here, here], -1).T
+        lower[here, here.stop :] = lower[here.stop :, here].T
+    terms = min(a.shape[1], BLOCK) + -(-a.shape[1] // BLOCK) + 1
+    return lower, gamma(terms) * (_norm(a) ** 2 + len(a))
+
+
+def _above(mid: Array, rad: Array, vectors: Array, lengths: Array) -> float:
+    """An upper bound; infinity where U could be singular."""
+    gram, slip = _gram(vectors.T)
+    off = _norm(gram) + slip
+    del gram
+    if off >= 0.5:
+        return float("inf")
+    # Row i of Uᵀ K was rounded by at most γ |uᵢ|ᵀ |K|.
+    errors = gamma(len(mid)) * np.sqrt(np.einsum("ij,ij->j", vectors, vectors)) * _norm(mid)
+    total = float((lengths + errors).sum()) * (1.0 + gamma(2 * sum(mid.shape) + 8))
+    return total / float(np.sqrt(1.0 - off)) + float(np.sqrt(len(mid))) * _norm(rad)
+
+
+def _polar(vectors: Array, directions: Array) -> Array:
+    """Z with nearly orthonormal rows; where a row has no direction U's column stands beside it.
+
+    The directions are written over.
+    """
+    left_out = ~directions.any(axis=1)
+    for here in _panels(directions.shape[1], WIDTH):
+        directions[:, here] = vectors @ directions[:, here]
+    return np.hstack([directions, vectors[:, left_out]]) if left_out.any() else directions
+
+
+def _below(mid: Array, rad: Array, z: Array) -> float:
+    """A lower bound; Z, which is written over, may have more columns than K: zeros stand beside that."""
+    columns = mid.shape[1]
+    best = 0.0
+    for last in (*[False] * ROUNDS, True):
+        gram, slip = _gram(z)
+        off = _norm(gram)
+        sizes = np.linalg.norm(z, axis=1) * GROW
+        inner = np.einsum("ij,ij->i", mid, z[:, :columns])
+        wrong = gamma(columns) * np.linalg.norm(mid, axis=1) + np.linalg.norm(rad, axis=1)
+        lost = float(wrong @ sizes) * GROW + gamma(len(mid)) * float(np.abs(inner).sum()) * GROW
+        best = max(best, (float(inner.sum()) - lost) / float(np.sqrt(1.0 + off + slip)) * (1 - 8 * EPS))
+        if last or off <= slip:
+            break
+        for here in _panels(z.shape[1], WIDTH):
+            z[:, here] -= gram @ z[:, here] / 2
+        del gram
+    return best
