@@ -17,7 +17,7 @@ from typing import Any
 from array_api_compat import array_namespace as namespace
 
 from mmopt.components import Level, Space, Split
-from mmopt.solvers.nuclear.conditioned import conditioned
+from mmopt.solvers.nuclear.conditioned import Care, conditioned
 from mmopt.solvers.nuclear.problem import Part, Problem, whole
 from mmopt.solvers.nuclear.spectrum import Iterate, is_full
 
@@ -30,24 +30,21 @@ Values = dict[str, Any]
 
 @dataclass(frozen=True)
 class Form:
-    """How a program is read as a problem, and how its point and multipliers follow from an iterate.
-
-    ``point`` is told whether X may be equalised. That is where rounding has no first-order effect no more: at
-    the optimum X⁻¹ G X⁻¹ is diagonal, at an equalised X near it perhaps not nearly.
-    """
+    """How a program is read as a problem, and how its point and multipliers follow from an iterate."""
 
     problem: Callable[[Env], Problem]
-    point: Callable[[Env, Problem, Iterate, bool], Values]
+    point: Callable[[Env, Problem, Iterate, Care], Values]
     multipliers: Callable[[Env, Problem, Iterate], Values]
 
 
-def _split(w: Split, targets: Level | None = None) -> Problem:
+def _split(w: Split, targets: Level | None = None, ranks: list[int] | None = None) -> Problem:
     """The problem of queries by component."""
     cells, queries = w.columns, w.rows
     assert cells.labels is not None
     rows = [None] * cells.count if targets is None or queries.labels is None else list(queries.labels)
-    parts = zip(w.parts, w.multiplicities, cells.labels, rows, strict=True)
-    found = tuple(Part(part, float(often), column, row) for part, often, column, row in parts)
+    known = ranks or [None] * cells.count
+    parts = zip(w.parts, w.multiplicities, cells.labels, rows, known, strict=True)
+    found = tuple(Part(part, float(often), column, row, rank) for part, often, column, row, rank in parts)
     return Problem(found, cells.sizes, None if targets is None else targets.values * queries.sizes)
 
 
@@ -67,11 +64,13 @@ def _square(env: Env) -> Problem:
 
 
 def _targets(env: Env) -> Problem:
+    """``L @ B``; the rows of B are independent, and those with a target span all."""
     left, right = env["L"], env["B"]
     if isinstance(left, Split):
         parts = tuple(a @ b for a, b in zip(left.parts, right.parts, strict=True))
-        return _split(Split(left.rows, right.columns, parts), env["c"])
-    return whole(left @ right, env["c"])
+        ranks = [min(b.shape[0], part.shape[0]) for b, part in zip(right.parts, parts, strict=True)]
+        return _split(Split(left.rows, right.columns, parts), env["c"], ranks)
+    return whole(left @ right, env["c"], right.shape[0])
 
 
 def _parts(matrix: Array | Split) -> tuple[Array, ...]:
@@ -96,61 +95,61 @@ def _level(like: Array | Split, side: str, values: Array) -> Array | Level:
     return Level(like.rows if side == "rows" else like.columns, values) if isinstance(like, Split) else values
 
 
-def _scales(problem: Problem, at: Iterate, even: bool) -> Array:
+def _scales(problem: Problem, at: Iterate, care: Care) -> Array:
     """p diag(X), by which X is scaled to unit diagonal; with the largest entry where that is not wanted.
 
     It is not where it loses rank.
     """
     xp = namespace(at.cells)
     diagonal = at.norm * at.cost / at.cells
-    if not (even and is_full(problem, at.spectra)):
+    if not (care.even and is_full(problem, at.spectra)):
         diagonal = xp.full_like(diagonal, float(xp.max(diagonal)))
     return diagonal * at.cells / problem.cells
 
 
-def _strategy(env: Env, problem: Problem, at: Iterate, even: bool) -> Values:
+def _strategy(env: Env, problem: Problem, at: Iterate, care: Care) -> Values:
     """X, of unit diagonal where that is possible."""
     xp = namespace(at.cells)
-    scales = xp.sqrt(_scales(problem, at, even))
+    scales = xp.sqrt(_scales(problem, at, care))
     pairs = zip(problem.parts, at.spectra, strict=True)
     rows = [f.right * xp.sqrt(f.values) / xp.take(scales, part.cells)[:, None] for part, f in pairs]
     return {"X": _square_of(env["W"], "columns", rows)}
 
 
-def _answered(env: Env, problem: Problem, at: Iterate, even: bool) -> list[Array]:
+def _answered(env: Env, problem: Problem, at: Iterate, care: Care) -> list[Array]:
     """Z with Z Zᵀ = W X⁻¹ Wᵀ for the X of ``_strategy``, by part."""
     xp = namespace(at.cells)
-    scales = xp.sqrt(_scales(problem, at, even))
+    scales = xp.sqrt(_scales(problem, at, care))
     triples = zip(_parts(env["W"]), problem.parts, at.spectra, strict=True)
     return [(w * xp.take(scales, part.cells)) @ f.right / xp.sqrt(f.values) for w, part, f in triples]
 
 
-def _with_variances(env: Env, problem: Problem, at: Iterate, even: bool) -> Values:
-    (z,) = _answered(env, problem, at, even)
-    return {**_strategy(env, problem, at, even), "u": namespace(z).sum(z**2, axis=1)}
+def _with_variances(env: Env, problem: Problem, at: Iterate, care: Care) -> Values:
+    (z,) = _answered(env, problem, at, care)
+    return {**_strategy(env, problem, at, care), "u": namespace(z).sum(z**2, axis=1)}
 
 
-def _with_covariance(env: Env, problem: Problem, at: Iterate, even: bool) -> Values:
-    covariance = _square_of(env["W"], "rows", _answered(env, problem, at, even))
-    return {**_strategy(env, problem, at, even), "Y": covariance}
+def _with_covariance(env: Env, problem: Problem, at: Iterate, care: Care) -> Values:
+    covariance = _square_of(env["W"], "rows", _answered(env, problem, at, care))
+    return {**_strategy(env, problem, at, care), "Y": covariance}
 
 
-def _prices(env: Env, problem: Problem, at: Iterate, even: bool) -> Values:
+def _prices(env: Env, problem: Problem, at: Iterate, care: Care) -> Values:
     """2 N √t - t is largest at t = N²."""
     return {"d": _level(env["V"], "columns", at.norm**2 * at.cells / problem.cells)}
 
 
 def _sensitivity(env: Env, problem: Problem, at: Iterate) -> Values:
-    return {"sensitivity": _level(env["W"], "columns", at.cells / problem.cells)}
+    return {"sensitivity": _level(env["W"], "columns", at.norm**2 * at.cells / problem.cells)}
 
 
-def _covariance(env: Env, problem: Problem, at: Iterate, scale: float) -> Array | Split:
+def _covariance(env: Env, problem: Problem, at: Iterate, scale: float, care: Care) -> Array | Split:
     """Σ with costs scale⁻¹ times and variances scale times those that belong to the weights."""
     xp = namespace(at.cells)
     roots = xp.sqrt(scale * at.cells / problem.cells)
     triples = zip(_parts(env["B"]), problem.parts, at.spectra, strict=True)
     rows = [(b * xp.take(roots, part.cells)) @ f.right / xp.sqrt(f.values) for b, part, f in triples]
-    return _on(env["B"], "rows", conditioned(rows))
+    return _on(env["B"], "rows", conditioned(rows, care.condition))
 
 
 def _largest(at: Iterate) -> tuple[float, float]:
@@ -159,26 +158,42 @@ def _largest(at: Iterate) -> tuple[float, float]:
     return at.norm * float(xp.max(at.cost / at.cells)), at.norm * float(xp.max(at.variance / at.queries))
 
 
-def _fit(env: Env, problem: Problem, at: Iterate, even: bool) -> Values:
+def _fit(env: Env, problem: Problem, at: Iterate, care: Care) -> Values:
     cost, variance = _largest(at)
-    return {"alpha": cost * variance, "Sigma": _covariance(env, problem, at, 1.0 / variance)}
+    return {"alpha": cost * variance, "Sigma": _covariance(env, problem, at, 1.0 / variance, care)}
 
 
-def _penalty(env: Env, problem: Problem, at: Iterate, even: bool) -> Values:
+def _penalty(env: Env, problem: Problem, at: Iterate, care: Care) -> Values:
     cost, variance = _largest(at)
     even = (cost * variance) ** 0.5
-    return {"alpha": even, "beta": even, "Sigma": _covariance(env, problem, at, (cost / variance) ** 0.5)}
+    scaled = _covariance(env, problem, at, (cost / variance) ** 0.5, care)
+    return {"alpha": even, "beta": even, "Sigma": scaled}
 
 
-def _budget(env: Env, problem: Problem, at: Iterate, even: bool) -> Values:
+def _budget(env: Env, problem: Problem, at: Iterate, care: Care) -> Values:
     cost, variance = _largest(at)
     budget = float(env["budget"])
-    return {"excess": cost * variance / budget, "Sigma": _covariance(env, problem, at, cost / budget)}
+    return {"excess": cost * variance / budget, "Sigma": _covariance(env, problem, at, cost / budget, care)}
+
+
+def _of_cells(env: Env, problem: Problem, at: Iterate) -> Array | Level:
+    return _level(env["B"], "columns", at.cells / problem.cells)
+
+
+def _of_queries(env: Env, problem: Problem, at: Iterate) -> Array | Level:
+    return _level(env["L"], "rows", at.queries / problem.targets)
+
+
+def _times(values: Array | Level, factor: Array | Level | float) -> Array | Level:
+    if not isinstance(values, Level):
+        return values * factor
+    return Level(values.space, values.values * (factor.values if isinstance(factor, Level) else factor))
 
 
 def _per_target(env: Env, problem: Problem, at: Iterate) -> Values:
-    privacy = _level(env["B"], "columns", at.cells / problem.cells)
-    return {"privacy": privacy, "accuracy": _level(env["L"], "rows", at.queries / problem.targets)}
+    """A target that is wider by one saves N² q."""
+    accuracy = _times(_of_queries(env, problem, at), at.norm**2)
+    return {"privacy": _of_cells(env, problem, at), "accuracy": accuracy}
 
 
 def _in_blocks(env: Env, problem: Problem, at: Iterate) -> Values:
@@ -186,11 +201,16 @@ def _in_blocks(env: Env, problem: Problem, at: Iterate) -> Values:
     return {"privacy[1, 1]": found["privacy"], "accuracy": found["accuracy"]}
 
 
-def _per_query(env: Env, problem: Problem, at: Iterate) -> Values:
+def _relative(env: Env, problem: Problem, at: Iterate) -> Values:
     """The multipliers of variances that are divided by their targets."""
-    c = env["c"].values if isinstance(env["c"], Level) else env["c"]
-    found = _per_target(env, problem, at)
-    return {**found, "accuracy": _level(env["L"], "rows", c * at.queries / problem.targets)}
+    accuracy = _times(_of_queries(env, problem, at), env["c"])
+    return {"privacy": _of_cells(env, problem, at), "accuracy": accuracy}
+
+
+def _of_budget(env: Env, problem: Problem, at: Iterate) -> Values:
+    """A budget that is larger by one saves N² p / budget²."""
+    found = _relative(env, problem, at)
+    return {**found, "privacy": _times(found["privacy"], (at.norm / float(env["budget"])) ** 2)}
 
 
 FORMS: Mapping[str, Form] = MappingProxyType(
@@ -201,7 +221,7 @@ FORMS: Mapping[str, Form] = MappingProxyType(
         "l2_strategy_dual": Form(_square, _prices, lambda env, problem, at: {}),
         "fitness_for_use": Form(_targets, _fit, _per_target),
         "fitness_lmi": Form(_targets, _fit, _in_blocks),
-        "fitness_penalty": Form(_targets, _penalty, _per_query),
-        "fitness_budget": Form(_targets, _budget, _per_query),
+        "fitness_penalty": Form(_targets, _penalty, _relative),
+        "fitness_budget": Form(_targets, _budget, _of_budget),
     }
 )
