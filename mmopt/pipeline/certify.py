@@ -41,6 +41,9 @@ Array = NDArray[np.float64]
 # A repaired point may miss a constraint by this much, relatively: the rounding of its evaluation. What
 # it misses is charged to the objective.
 FEASIBLE = 1e-10
+# Up to here it may be rounding all the same, and another repair may help; so many are tried.
+SLIGHT = 1e-6
+REPAIRS = 8
 # Added to an objective where the error bound of its evaluation does not apply (a singular strategy).
 CHARGE = 1e-10
 
@@ -85,18 +88,29 @@ def _declared(d: Declaration, value: Any) -> Any:
 
 
 def candidate(instance: Instance, values: Mapping[str, Array]) -> Candidate:
-    """Repair a point by its declarations and the program's ``repair``, then evaluate the program."""
-    program = instance.program
+    """Repair a point by its declarations and the program's ``repair``, then evaluate the program.
+
+    Where what comes out misses a constraint by no more than the rounding of an ill-conditioned matrix the
+    repair is done again: it then rounds otherwise.
+    """
     memo = Memo()
     before = _worst(instance, {**instance.env, **plain(values)}, memo)
-    env: dict[str, Any] = dict(instance.env)
-    for d in program.choose:
-        env.update(plain({d.name: _declared(d, as_value(values[d.name]))}))
+    declared = {d.name: _declared(d, as_value(values[d.name])) for d in instance.program.choose}
+    found = _repaired(instance, declared, before, memo)
+    for _ in range(REPAIRS):
+        if not (instance.program.repair and FEASIBLE < found.after <= SLIGHT):
+            break
+        found = _repaired(instance, found.variables, before, Memo())
+    return found
+
+
+def _repaired(instance: Instance, variables: Mapping[str, Array], before: float, memo: Memo) -> Candidate:
+    program = instance.program
+    env: dict[str, Any] = {**instance.env, **plain(variables)}
     with np.errstate(all="ignore"):
         for assignment in program.repair:
             env[assignment.name] = evaluate(assignment.expr, env, memo)
-    variables = {d.name: as_value(env[d.name]) for d in program.choose}
-    return scored(instance, variables, before, memo)
+    return scored(instance, {d.name: as_value(env[d.name]) for d in program.choose}, before, memo)
 
 
 def scored(

@@ -10,7 +10,7 @@ Givens are arrays, or split into components (``mmopt.components``); points and m
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -18,6 +18,7 @@ from typing import Any
 from array_api_compat import array_namespace as namespace
 
 from mmopt.components import Level, Space, Split
+from mmopt.solvers.nuclear.conditioned import Care, care, conditioned
 from mmopt.solvers.nuclear.problem import Part, Problem, whole
 from mmopt.solvers.nuclear.spectrum import Iterate, is_full
 
@@ -26,6 +27,8 @@ __all__ = ["FORMS", "Form"]
 Array = Any
 Env = Mapping[str, Any]
 Values = dict[str, Any]
+
+LEAST = 1e-9  # gap for which a covariance that is only inverted has to be good
 
 
 @dataclass(frozen=True)
@@ -37,19 +40,20 @@ class Form:
     """
 
     problem: Callable[[Env], Problem]
-    point: Callable[[Env, Problem, Iterate], Values]
+    point: Callable[[Env, Problem, Iterate, Care], Values]
     multipliers: Callable[[Env, Problem, Iterate], Values]
     dual: bool = False
     worth: Callable[[Env, float], float] = lambda env, square: square
 
 
-def _split(w: Split, targets: Level | None = None) -> Problem:
+def _split(w: Split, targets: Level | None = None, ranks: list[int] | None = None) -> Problem:
     """The problem of queries by component."""
     cells, queries = w.columns, w.rows
     assert cells.labels is not None
     rows = [None] * cells.count if targets is None or queries.labels is None else list(queries.labels)
-    parts = zip(w.parts, w.multiplicities, cells.labels, rows, strict=True)
-    found = tuple(Part(part, float(often), column, row) for part, often, column, row in parts)
+    known: Sequence[int | None] = ranks or [None] * cells.count
+    parts = zip(w.parts, w.multiplicities, cells.labels, rows, known, strict=True)
+    found = tuple(Part(part, float(often), column, row, rank) for part, often, column, row, rank in parts)
     return Problem(found, cells.sizes, None if targets is None else targets.values * queries.sizes)
 
 
@@ -69,18 +73,20 @@ def _square(env: Env) -> Problem:
 
 
 def _targets(env: Env) -> Problem:
+    """``L @ B``; the rows of B are independent, and those with a target span all."""
     left, right = env["L"], env["B"]
     if isinstance(left, Split):
         parts = tuple(a @ b for a, b in zip(left.parts, right.parts, strict=True))
-        return _split(Split(left.rows, right.columns, parts), env["c"])
-    return whole(left @ right, env["c"])
+        ranks = [min(b.shape[0], part.shape[0]) for b, part in zip(right.parts, parts, strict=True)]
+        return _split(Split(left.rows, right.columns, parts), env["c"], ranks)
+    return whole(left @ right, env["c"], right.shape[0])
 
 
-def _relative(env: Env) -> Problem:
+def _of_one(env: Env) -> Problem:
     """``V``: queries divided by the roots of their targets, so that all targets are 1."""
     rows = env["V"] @ env["B"]
     xp = namespace(rows)
-    return whole(rows, xp.ones(rows.shape[0], dtype=rows.dtype))
+    return whole(rows, xp.ones(rows.shape[0], dtype=rows.dtype), env["B"].shape[0])
 
 
 def _parts(matrix: Array | Split) -> tuple[Array, ...]:
@@ -89,11 +95,15 @@ def _parts(matrix: Array | Split) -> tuple[Array, ...]:
 
 def _square_of(like: Array | Split, side: str, parts: list[Array]) -> Array | Split:
     """P Pᵀ of each part, on the rows or columns of a given."""
-    products = tuple(part @ part.T for part in parts)
+    return _on(like, side, [part @ part.T for part in parts])
+
+
+def _on(like: Array | Split, side: str, products: list[Array]) -> Array | Split:
+    """Square parts as a matrix on the rows or columns of a given."""
     if not isinstance(like, Split):
         return products[0]
     space: Space = like.rows if side == "rows" else like.columns
-    return Split(space, space, products)
+    return Split(space, space, tuple(products))
 
 
 def _level(like: Array | Split, side: str, values: Array) -> Array | Level:
@@ -101,58 +111,61 @@ def _level(like: Array | Split, side: str, values: Array) -> Array | Level:
     return Level(like.rows if side == "rows" else like.columns, values) if isinstance(like, Split) else values
 
 
-def _scales(problem: Problem, at: Iterate) -> Array:
-    """p diag(X), by which X is scaled to unit diagonal; with the largest entry where that loses rank."""
+def _scales(problem: Problem, at: Iterate, care: Care) -> Array:
+    """p diag(X), by which X is scaled to unit diagonal; with the largest entry where that is not wanted.
+
+    It is not where it loses rank.
+    """
     xp = namespace(at.cells)
     diagonal = at.norm * at.cost / at.cells
-    if not is_full(problem, at.spectra):
+    if not (care.even and is_full(problem, at.spectra)):
         diagonal = xp.full_like(diagonal, float(xp.max(diagonal)))
     return diagonal * at.cells / problem.cells
 
 
-def _strategy(env: Env, problem: Problem, at: Iterate) -> Values:
+def _strategy(env: Env, problem: Problem, at: Iterate, care: Care) -> Values:
     """X, of unit diagonal where that is possible."""
     xp = namespace(at.cells)
-    scales = xp.sqrt(_scales(problem, at))
+    scales = xp.sqrt(_scales(problem, at, care))
     pairs = zip(problem.parts, at.spectra, strict=True)
     rows = [f.right * xp.sqrt(f.values) / xp.take(scales, part.cells)[:, None] for part, f in pairs]
     return {"X": _square_of(env["W"], "columns", rows)}
 
 
-def _answered(env: Env, problem: Problem, at: Iterate) -> list[Array]:
+def _answered(env: Env, problem: Problem, at: Iterate, care: Care) -> list[Array]:
     """Z with Z Zᵀ = W X⁻¹ Wᵀ for the X of ``_strategy``, by part."""
     xp = namespace(at.cells)
-    scales = xp.sqrt(_scales(problem, at))
+    scales = xp.sqrt(_scales(problem, at, care))
     triples = zip(_parts(env["W"]), problem.parts, at.spectra, strict=True)
     return [(w * xp.take(scales, part.cells)) @ f.right / xp.sqrt(f.values) for w, part, f in triples]
 
 
-def _with_variances(env: Env, problem: Problem, at: Iterate) -> Values:
-    (z,) = _answered(env, problem, at)
-    return {**_strategy(env, problem, at), "u": namespace(z).sum(z**2, axis=1)}
+def _with_variances(env: Env, problem: Problem, at: Iterate, care: Care) -> Values:
+    (z,) = _answered(env, problem, at, care)
+    return {**_strategy(env, problem, at, care), "u": namespace(z).sum(z**2, axis=1)}
 
 
-def _with_covariance(env: Env, problem: Problem, at: Iterate) -> Values:
-    covariance = _square_of(env["W"], "rows", _answered(env, problem, at))
-    return {**_strategy(env, problem, at), "Y": covariance}
+def _with_covariance(env: Env, problem: Problem, at: Iterate, care: Care) -> Values:
+    covariance = _square_of(env["W"], "rows", _answered(env, problem, at, care))
+    return {**_strategy(env, problem, at, care), "Y": covariance}
 
 
-def _prices(env: Env, problem: Problem, at: Iterate) -> Values:
+def _prices(env: Env, problem: Problem, at: Iterate, care: Care) -> Values:
     """2 N √t - t is largest at t = N²."""
     return {"d": _level(env["V"], "columns", at.norm**2 * at.cells / problem.cells)}
 
 
 def _sensitivity(env: Env, problem: Problem, at: Iterate) -> Values:
-    return {"sensitivity": _level(env["W"], "columns", at.cells / problem.cells)}
+    return {"sensitivity": _level(env["W"], "columns", at.norm**2 * at.cells / problem.cells)}
 
 
-def _covariance(env: Env, problem: Problem, at: Iterate, scale: float) -> Array | Split:
+def _covariance(env: Env, problem: Problem, at: Iterate, scale: float, care: Care) -> Array | Split:
     """Σ with costs scale⁻¹ times and variances scale times those that belong to the weights."""
     xp = namespace(at.cells)
     roots = xp.sqrt(scale * at.cells / problem.cells)
     triples = zip(_parts(env["B"]), problem.parts, at.spectra, strict=True)
     rows = [(b * xp.take(roots, part.cells)) @ f.right / xp.sqrt(f.values) for b, part, f in triples]
-    return _square_of(env["B"], "rows", rows)
+    return _on(env["B"], "rows", conditioned(rows, care.condition))
 
 
 def _largest(at: Iterate) -> tuple[float, float]:
@@ -161,21 +174,36 @@ def _largest(at: Iterate) -> tuple[float, float]:
     return at.norm * float(xp.max(at.cost / at.cells)), at.norm * float(xp.max(at.variance / at.queries))
 
 
-def _fit(env: Env, problem: Problem, at: Iterate) -> Values:
+def _fit(env: Env, problem: Problem, at: Iterate, care: Care) -> Values:
     cost, variance = _largest(at)
-    return {"alpha": cost * variance, "Sigma": _covariance(env, problem, at, 1.0 / variance)}
+    return {"alpha": cost * variance, "Sigma": _covariance(env, problem, at, 1.0 / variance, care)}
 
 
-def _penalty(env: Env, problem: Problem, at: Iterate) -> Values:
+def _penalty(env: Env, problem: Problem, at: Iterate, care: Care) -> Values:
     cost, variance = _largest(at)
     even = (cost * variance) ** 0.5
-    return {"alpha": even, "beta": even, "Sigma": _covariance(env, problem, at, (cost / variance) ** 0.5)}
+    scaled = _covariance(env, problem, at, (cost / variance) ** 0.5, care)
+    return {"alpha": even, "beta": even, "Sigma": scaled}
 
 
-def _budget(env: Env, problem: Problem, at: Iterate) -> Values:
+def _budget(env: Env, problem: Problem, at: Iterate, care: Care) -> Values:
     cost, variance = _largest(at)
     budget = float(env["budget"])
-    return {"excess": cost * variance / budget, "Sigma": _covariance(env, problem, at, cost / budget)}
+    return {"excess": cost * variance / budget, "Sigma": _covariance(env, problem, at, cost / budget, care)}
+
+
+def _of_cells(env: Env, problem: Problem, at: Iterate) -> Array | Level:
+    return _level(env["B"], "columns", at.cells / problem.cells)
+
+
+def _of_queries(env: Env, problem: Problem, at: Iterate) -> Array | Level:
+    return _level(env["L"], "rows", at.queries / problem.targets)
+
+
+def _times(values: Array | Level, factor: Array | Level | float) -> Array | Level:
+    if not isinstance(values, Level):
+        return values * factor
+    return Level(values.space, values.values * (factor.values if isinstance(factor, Level) else factor))
 
 
 def _twice(env: Env, square: float) -> float:
@@ -184,8 +212,9 @@ def _twice(env: Env, square: float) -> float:
 
 
 def _per_target(env: Env, problem: Problem, at: Iterate) -> Values:
-    privacy = _level(env["B"], "columns", at.cells / problem.cells)
-    return {"privacy": privacy, "accuracy": _level(env["L"], "rows", at.queries / problem.targets)}
+    """A target that is wider by one saves N² q."""
+    accuracy = _times(_of_queries(env, problem, at), at.norm**2)
+    return {"privacy": _of_cells(env, problem, at), "accuracy": accuracy}
 
 
 def _in_blocks(env: Env, problem: Problem, at: Iterate) -> Values:
@@ -193,21 +222,26 @@ def _in_blocks(env: Env, problem: Problem, at: Iterate) -> Values:
     return {"privacy[1, 1]": found["privacy"], "accuracy": found["accuracy"]}
 
 
-def _per_query(env: Env, problem: Problem, at: Iterate) -> Values:
+def _relative(env: Env, problem: Problem, at: Iterate) -> Values:
     """The multipliers of variances that are divided by their targets."""
-    c = env["c"].values if isinstance(env["c"], Level) else env["c"]
-    found = _per_target(env, problem, at)
-    return {**found, "accuracy": _level(env["L"], "rows", c * at.queries / problem.targets)}
+    accuracy = _times(_of_queries(env, problem, at), env["c"])
+    return {"privacy": _of_cells(env, problem, at), "accuracy": accuracy}
 
 
-def _shares(env: Env, problem: Problem, at: Iterate) -> Values:
+def _of_budget(env: Env, problem: Problem, at: Iterate) -> Values:
+    """A budget that is larger by one saves N² p / budget²."""
+    found = _relative(env, problem, at)
+    return {**found, "privacy": _times(found["privacy"], (at.norm / float(env["budget"])) ** 2)}
+
+
+def _shares(env: Env, problem: Problem, at: Iterate, care: Care) -> Values:
     """F is left to the repair, which has it in closed form."""
     k = env["B"].shape[0]
     return {"p": at.cells, "q": at.queries, "F": namespace(at.cells).zeros((k, k), dtype=at.cells.dtype)}
 
 
 def _precision(env: Env, problem: Problem, at: Iterate) -> Values:
-    covariance = _covariance(env, problem, at, 1.0)
+    covariance = _covariance(env, problem, at, 1.0, care(LEAST, False))
     return {"fidelity[0, 0]": namespace(covariance).linalg.inv(covariance)}
 
 
@@ -219,10 +253,10 @@ FORMS: Mapping[str, Form] = MappingProxyType(
         "l2_strategy_dual": Form(_square, _prices, lambda env, problem, at: {}, dual=True),
         "fitness_for_use": Form(_targets, _fit, _per_target),
         "fitness_lmi": Form(_targets, _fit, _in_blocks),
-        "fitness_penalty": Form(_targets, _penalty, _per_query, worth=_twice),
+        "fitness_penalty": Form(_targets, _penalty, _relative, worth=_twice),
         "fitness_budget": Form(
-            _targets, _budget, _per_query, worth=lambda env, square: square / float(env["budget"])
+            _targets, _budget, _of_budget, worth=lambda env, square: square / float(env["budget"])
         ),
-        "fitness_dual": Form(_relative, _shares, _precision, dual=True, worth=_twice),
+        "fitness_dual": Form(_of_one, _shares, _precision, dual=True, worth=_twice),
     }
 )

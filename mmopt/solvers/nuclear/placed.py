@@ -10,7 +10,7 @@ import array_api_compat
 import numpy as np
 
 from mmopt.errors import OptionError
-from mmopt.solvers.nuclear.problem import Part, Problem
+from mmopt.solvers.nuclear.problem import Problem
 from mmopt.solvers.nuclear.spectrum import Iterate, Spectrum
 
 __all__ = ["back", "fetched", "placed"]
@@ -42,7 +42,9 @@ def placed(problem: Problem, library: str | None) -> Problem:
     def put(array: Array) -> Array:
         return None if array is None else make(np.asarray(array), **where)
 
-    parts = tuple(Part(put(p.rows), p.multiplicity, put(p.cells), put(p.queries)) for p in problem.parts)
+    parts = tuple(
+        replace(p, rows=put(p.rows), cells=put(p.cells), queries=put(p.queries)) for p in problem.parts
+    )
     return Problem(parts, put(problem.cells), put(problem.targets), problem.plain)
 
 

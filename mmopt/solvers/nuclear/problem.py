@@ -27,13 +27,15 @@ class Part:
 
     rows : (r, s). multiplicity : how often the component occurs.
     cells : (s,) whole numbers, the orbit of cells of each column. queries : (r,) the orbit of queries of each
-        row, or None when the queries have fixed weights (then only rowsᵀ rows matters).
+        row, or None when the queries have fixed weights (then only rowsᵀ rows matters). rank : of ``rows``;
+        None where it has to be found out from their singular values.
     """
 
     rows: Array
     multiplicity: float
     cells: Array
     queries: Array | None = None
+    rank: int | None = None
 
 
 @dataclass(frozen=True)
@@ -51,9 +53,11 @@ class Problem:
     plain: bool = False
 
 
-def whole(rows: Array, targets: Array | None = None) -> Problem:
+def whole(rows: Array, targets: Array | None = None, rank: int | None = None) -> Problem:
     """The problem of a matrix (r, n) as it is, every cell (and query) an orbit of its own."""
     xp = namespace(rows)
     r, n = rows.shape
     queries = None if targets is None else xp.arange(r)
-    return Problem((Part(rows, 1.0, xp.arange(n), queries),), xp.ones(n, dtype=rows.dtype), targets, True)
+    return Problem(
+        (Part(rows, 1.0, xp.arange(n), queries, rank),), xp.ones(n, dtype=rows.dtype), targets, True
+    )

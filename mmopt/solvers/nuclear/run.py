@@ -9,6 +9,7 @@ import numpy as np
 
 from mmopt.components import Level, Split
 from mmopt.solvers.nuclear.coarse import start
+from mmopt.solvers.nuclear.conditioned import care
 from mmopt.solvers.nuclear.forms import FORMS
 from mmopt.solvers.nuclear.placed import fetched, placed
 from mmopt.solvers.nuclear.search import search
@@ -20,6 +21,7 @@ __all__ = ["points"]
 LIMIT = 300
 PATIENCE = 12  # iterations in which the gap has to fall by a tenth
 SAFE = 0.5  # of the gap asked for: the program's own evaluation rounds to the worse side
+LATER = 0.1  # of the gap wanted
 DIGITS = 1e-14  # no gap below this is seen in floating point
 
 
@@ -35,7 +37,7 @@ def points(
     search_on = search(here, None if coarse is None else (coarse, None))
     at = next(search_on)
     upper = lower = at
-    wanted = SAFE * options.tolerance
+    wanted, is_first = SAFE * options.tolerance, True
     best = [gap_of(upper, lower)]
     limit = options.max_iterations or LIMIT
     while True:
@@ -46,17 +48,18 @@ def points(
         if gap <= wanted or final:
             stop = "stopped" if clock.is_over else "iteration limit" if over and not stalled else "solved"
             chosen, priced = (lower, upper) if form.dual else (upper, lower)
-            values = _plain(form.point(env, problem, fetched(chosen)))
+            values = _plain(form.point(env, problem, fetched(chosen), care(wanted, is_first)))
             multipliers = _plain(form.multipliers(env, problem, fetched(priced)))
             yield Point(values, multipliers, len(best), f"gap {gap:.1e} by its own count", final, stop)
             if final:
                 return
-            wanted *= 0.1
+            wanted, is_first = 0.1 * wanted, False
         else:
             ends = form.worth(env, upper.upper), form.worth(env, lower.lower)
             yield Point({}, {}, len(best), "", False, estimate=ends[::-1] if form.dual else ends)
         at = search_on.send(wanted)
-        upper = at if at.upper < upper.upper else upper
+        # Of points that are as good the later one: what rounding did to one it may not do to the next.
+        upper = at if at.upper < upper.upper * (1.0 + LATER * wanted) else upper
         lower = at if at.lower > lower.lower else lower
         best.append(gap_of(upper, lower))
 

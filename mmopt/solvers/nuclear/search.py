@@ -31,7 +31,7 @@ def search(
         queries = xp.full_like(problem.targets, 1.0 / problem.targets.shape[0])
     count = cells.shape[0] + (0 if queries is None else queries.shape[0])
     tau = 1.0 / count
-    ranks: list[int | None] = [None] * len(problem.parts)
+    ranks = [part.rank for part in problem.parts]
     while True:
         at = iterate(problem, ranks, cells, queries)
         ranks = [found.values.shape[0] for found in at.spectra]

@@ -77,6 +77,15 @@ def _small(k: Array) -> tuple[Array, Array]:
     return found[0], found[1]
 
 
+def _is_all(k: Array, vectors: Array, rounding: float) -> bool:
+    """Whether nothing but rounding is left of K beside these singular vectors, of its smaller side."""
+    xp = namespace(k)
+    if vectors.shape[1] == min(k.shape):
+        return True
+    k = k if k.shape[0] <= k.shape[1] else k.T
+    return float(xp.linalg.matrix_norm(k - vectors @ (vectors.T @ k))) <= rounding
+
+
 def spectrum(part: Part, rank: int | None, p: Array, q: Array | None) -> Spectrum:
     """The decomposition of one part; p (s,) and q (r,) are the weights of its columns and rows.
 
@@ -92,7 +101,7 @@ def spectrum(part: Part, rank: int | None, p: Array, q: Array | None) -> Spectru
     squares, vectors = _small(k)
     if rank is None:
         clear = _count(squares > float(squares[-1]) * GRAM**2)
-        rank = clear if clear == _count(squares > float(squares[-1]) * eps) else None
+        rank = clear if _is_all(k, vectors[:, -clear:], eps * float(squares[-1]) ** 0.5) else None
     if rank is None or float(squares[-rank]) <= float(squares[-1]) * GRAM**2:
         left, values, right = xp.linalg.svd(k, full_matrices=False)
         smallest = eps if rank is None else float(xp.finfo(k.dtype).smallest_normal)

@@ -1,0 +1,64 @@
+"""Points that floating point can hold.
+
+Where queries or cells have slack the noise of least privacy cost may be as large as one likes, and weights
+that go to zero make it so. Lowering the eigenvalues of Σ that are above t times the smallest keeps every
+target. With orthonormal B and p of sum 1 it adds at most 1 / (t λ) to p @ costs, λ the smallest eigenvalue,
+where the largest cost is at least 1 / (n λ).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from array_api_compat import array_namespace as namespace
+
+__all__ = ["Care", "care", "conditioned"]
+
+Array = Any
+
+LOSS = 10.0  # times the gap wanted is about 1 / t
+MOST = 1e10  # a larger t would leave less than half of the digits of the smallest eigenvalue
+
+
+@dataclass(frozen=True)
+class Care:
+    """What a point has to give up for the sake of rounding.
+
+    even : whether X may be equalised, which rounding may harm in first order: X⁻¹ G X⁻¹ is diagonal at the
+        optimum, at an equalised X near it perhaps not nearly.
+    condition : the largest condition of Σ.
+    """
+
+    even: bool
+    condition: float
+
+
+def care(wanted: float, is_first: bool) -> Care:
+    """For a gap: most at first, then the condition that a smaller gap needs."""
+    return Care(is_first, min(LOSS / wanted, MOST))
+
+
+def conditioned(roots: Sequence[Array], condition: float) -> list[Array]:
+    """R Rᵀ of each root R (k, r), r <= k, large eigenvalues lowered; what R does not reach gets the largest.
+
+    ``condition`` is that of all products together.
+    """
+    xp = namespace(roots[0])
+    products = [root @ root.T for root in roots]
+    spectra = [xp.linalg.eigvalsh(product) for product in products]
+    largest = max(float(values[-1]) for values in spectra)
+    if min(float(values[0]) for values in spectra) * condition > largest:
+        return products
+    # Of the roots, not of the products: these have lost what is below the rounding of the largest.
+    found = [xp.linalg.svd(root) for root in roots]
+    least = min(float(xp.min(values)) ** 2 for _, values, _ in found)
+    return [_product(left, values, condition * least) for left, values, _ in found]
+
+
+def _product(left: Array, values: Array, most: float) -> Array:
+    xp = namespace(left)
+    lowered = xp.full((left.shape[0],), most, dtype=left.dtype)
+    lowered[: values.shape[0]] = xp.clip(values**2, None, most)
+    return (left * lowered) @ left.T
