@@ -78,6 +78,10 @@ Penalty = Annotated[
         help="First weight of the rank in the search of a program of class rank. Default: 1.",
     ),
 ]
+Arrays = Annotated[
+    str | None,
+    typer.Option(metavar="LIBRARY", help="Library the kernel computes with: numpy, cupy, torch, torch:cuda."),
+]
 NoReduce = Annotated[
     bool,
     typer.Option("--no-reduce", help="Solve at full size, without the exact reductions."),
@@ -95,6 +99,7 @@ def options_for(
     starts: int | None = None,
     seed: int | None = None,
     penalty: float | None = None,
+    arrays: str | None = None,
 ) -> dict[str, Any]:
     """Keywords for ``mmopt.solve``: those that were given. OptionError when one is out of range."""
     from mmopt.solvers import Options
@@ -107,6 +112,7 @@ def options_for(
         "starts": starts,
         "seed": seed,
         "penalty": penalty,
+        "arrays": arrays,
     }
     chosen = {name: value for name, value in values.items() if value is not None}
     chosen["verbose"] = verbose

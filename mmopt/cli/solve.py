@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mmopt.cli.options import (
+    Arrays,
     Given,
     Iterations,
     Json,
@@ -50,6 +51,7 @@ def solve(
     starts: Starts = None,
     seed: Seed = None,
     penalty: Penalty = None,
+    arrays: Arrays = None,
     no_reduce: NoReduce = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show sizes, cones, solvers and forecasts; solve nothing.")
@@ -72,7 +74,9 @@ def solve(
         if dry_run:
             raise OptionError("--dry-run solves nothing, so there is nothing to write with --out")
         check_out(out)
-    options = options_for(tolerance, time_limit, max_iterations, threads, verbose, starts, seed, penalty)
+    options = options_for(
+        tolerance, time_limit, max_iterations, threads, verbose, starts, seed, penalty, arrays
+    )
     options["reduce"] = not no_reduce
     request = load_request(workload)
     parsed = read_program(program, request.workload)

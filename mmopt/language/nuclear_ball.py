@@ -26,6 +26,8 @@ from mmopt.language.numeric import EPS, Array
 __all__ = ["nuclear"]
 
 BLOCK = 128
+# Columns that are written over at a time.
+WIDTH = 512
 ROUNDS = 3
 # Rows of Uᵀ K that are shorter than the longest by this factor have lost too many digits to the squares.
 CLEAR = 1e-5
@@ -62,8 +64,8 @@ def _eigenvectors(gram: Array) -> Array:
     return np.asarray(scipy.linalg.eigh(gram.T, overwrite_a=True, check_finite=False, driver="evr")[1])
 
 
-def _panels(count: int) -> Iterator[slice]:
-    return (slice(start, start + BLOCK) for start in range(0, count, BLOCK))
+def _panels(count: int, width: int = BLOCK) -> Iterator[slice]:
+    return (slice(start, start + width) for start in range(0, count, width))
 
 
 def _decomposed(mid: Array) -> tuple[Array, Array, Array]:
@@ -127,7 +129,7 @@ def _polar(vectors: Array, directions: Array) -> Array:
     The directions are written over.
     """
     left_out = ~directions.any(axis=1)
-    for here in _panels(directions.shape[1]):
+    for here in _panels(directions.shape[1], WIDTH):
         directions[:, here] = vectors @ directions[:, here]
     return np.hstack([directions, vectors[:, left_out]]) if left_out.any() else directions
 
@@ -146,7 +148,7 @@ def _below(mid: Array, rad: Array, z: Array) -> float:
         best = max(best, (float(inner.sum()) - lost) / float(np.sqrt(1.0 + off + slip)) * (1 - 8 * EPS))
         if last or off <= slip:
             break
-        for here in _panels(z.shape[1]):
+        for here in _panels(z.shape[1], WIDTH):
             z[:, here] -= gram @ z[:, here] / 2
         del gram
     return best

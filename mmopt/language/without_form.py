@@ -43,5 +43,8 @@ def _lines(program: Program) -> Iterator[tuple[str, Expr | None]]:
         yield f"repair of {assignment.name}", assignment.expr
     if program.certificate is not None:
         yield "the certificate", program.certificate.expr
+        for m in program.certificate.multipliers:
+            if m.start is not None:
+                yield f"the start of {m.key}", m.start
     if program.meaning is not None:
         yield program.meaning.kind, program.meaning.expr

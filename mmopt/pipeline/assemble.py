@@ -114,7 +114,7 @@ def assemble(
     bound: float | None,
     status: Status,
     solver: tuple[str, str],
-    options: Mapping[str, float | int | bool | None],
+    options: Mapping[str, float | int | bool | str | None],
     iterations: int,
     seconds: Mapping[str, float],
     multipliers: Mapping[str, Any],

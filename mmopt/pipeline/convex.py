@@ -12,9 +12,9 @@ from mmopt.compiler.reductions import by_components
 from mmopt.pipeline.assemble import assemble
 from mmopt.pipeline.choice import choose_solver
 from mmopt.pipeline.lifting import lifted
-from mmopt.pipeline.running import Progress, Report, run_solver, with_total
+from mmopt.pipeline.running import Progress, Report, options_of, run_solver, with_total
 from mmopt.results import Solution
-from mmopt.solvers import Claim, Options
+from mmopt.solvers import Claim
 
 __all__ = [
     "Progress",
@@ -38,7 +38,7 @@ def solve_convex(
     """
     started = time.monotonic()
     row = choose_solver(instance, solver)
-    chosen = Options(**{"tolerance": row.tolerance, **overrides})
+    chosen = options_of(row, overrides)
     worked, reductions = instance, tuple[str, ...]()
     if split and isinstance(row, Claim) and not instance.own:
         found = by_components(instance.checked, instance.workload, {})

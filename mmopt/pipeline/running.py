@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from mmopt.compiler import Instance, Scaling, lower, scale
-from mmopt.errors import SolverError
+from mmopt.errors import OptionError, SolverError
 from mmopt.language import Program
 from mmopt.pipeline.best import Best
 from mmopt.pipeline.certify import Candidate
 from mmopt.pipeline.diagnosis.diagnose import explain_failure, missed
 from mmopt.pipeline.early import stopped_early, unscaled
 from mmopt.results import Solution, Status, gap_between
-from mmopt.solvers import Claim, Clock, Options, Point, SolverRow, run
+from mmopt.solvers import KERNELS, Claim, Clock, Options, Point, SolverRow, run
 
-__all__ = ["Progress", "Report", "Run", "run_solver", "stop_of", "with_total"]
+__all__ = ["Progress", "Report", "Run", "options_of", "run_solver", "stop_of", "with_total"]
 
 
 @dataclass(frozen=True)
@@ -131,6 +131,17 @@ class Run:
             "scaling": {} if scaling is None else scaling.scales,
             "warnings": warnings,
         }
+
+
+def options_of(row: SolverRow | Claim, overrides: Mapping[str, Any]) -> Options:
+    """The options, with the tolerance of the solver's row unless they have one; OptionError as they say."""
+    chosen = Options(**{"tolerance": row.tolerance, **overrides})
+    if chosen.arrays is not None and not (isinstance(row, Claim) and row.kernel.takes_arrays):
+        raise OptionError(
+            f"{row.name} computes with its own arrays, not with those of '{chosen.arrays}'",
+            hint=f"these take any: {', '.join(k.name for k in KERNELS if k.takes_arrays)}",
+        )
+    return chosen
 
 
 def run_solver(

@@ -37,6 +37,7 @@ def solve(
     starts: int | None = None,
     seed: int | None = None,
     penalty: float | None = None,
+    arrays: str | None = None,
     givens: Mapping[str, Any] | None = None,
     progress: Report | None = None,
     reduce: bool = True,
@@ -51,12 +52,14 @@ def solve(
     workload : the queries.
     program : a shipped name, a path, or a parsed Program; by default ``fitness_for_use`` when every
         query has a target, else ``l2_strategy``.
-    solver : by default chosen from the forecast: interior point when it takes less than a minute.
-    tolerance : the certified gap asked for; by default 1e-6 (interior point) or 1e-4 (first order).
+    solver : a kernel or a conic solver. By default the kernel that claims the program by its lines, else the
+        conic solver whose forecast is best: interior point when it takes less than 20 seconds.
+    tolerance : the certified gap asked for; by default 1e-6 (kernels, interior point) or 1e-4 (first order).
         When it is not reached the status says so; the gap printed is always the proved one.
     time_limit : seconds for the solver. max_iterations, threads, verbose : passed on.
     starts, seed : of the search of a program of class rank or smooth.
     penalty : first weight of the rank in the search of a program of class rank.
+    arrays : library that the kernel ``nuclear`` computes with, and a device: "cupy", "torch:cuda".
     givens : arrays by name, for givens of the program without a source or in place of one.
     progress : called with a ``Progress`` after every certified point.
     reduce : whether a convex program may be made smaller first, exactly (``Solution.reductions`` says how),
@@ -77,6 +80,7 @@ def solve(
         "starts": starts,
         "seed": seed,
         "penalty": penalty,
+        "arrays": arrays,
     }
     overrides = {name: value for name, value in given_options.items() if value is not None}
     overrides["verbose"] = verbose

@@ -15,9 +15,9 @@ from mmopt.compiler import Instance
 from mmopt.errors import UnsuitableError
 from mmopt.pipeline.assemble import assemble
 from mmopt.pipeline.choice import choose_solver
-from mmopt.pipeline.running import Report, run_solver, with_total
+from mmopt.pipeline.running import Report, options_of, run_solver, with_total
 from mmopt.results import Solution
-from mmopt.solvers import Claim, Options
+from mmopt.solvers import Claim
 
 __all__ = ["solve_split"]
 
@@ -40,8 +40,7 @@ def solve_split(
             f"{row.name} does not work by component ({line})",
             hint="leave the solver out, or solve over all cells with reduce=False (--no-reduce)",
         )
-    chosen = Options(**{"tolerance": row.tolerance, **overrides})
-    run = run_solver(instance, row, chosen, report, started)
+    run = run_solver(instance, row, options_of(row, overrides), report, started)
     point = run.best.point
     if point is None or not point.is_feasible:
         raise run.failure(instance, point)

@@ -78,7 +78,10 @@ class Strategy:
             raise OptionError(
                 f"the covariance is not positive definite: its smallest eigenvalue is {values[0]:.3g}"
             )
-        return Strategy(frozen((vectors / np.sqrt(values)) @ (vectors.T @ rows)), norm)
+        half = vectors * values**-0.25
+        root = half @ half.T
+        is_identity = rows.shape[0] == rows.shape[1] and np.array_equal(rows, np.eye(len(rows)))
+        return Strategy(frozen(root if is_identity else root @ rows), norm)
 
     @property
     def p(self) -> int:
@@ -116,9 +119,7 @@ class Strategy:
         The root of the mean square. A direction that A hardly measures and the workload does not ask for has
         no share.
         """
-        inverse, _ = self._directions
-        error = np.square(workload.root @ inverse).sum()
-        return float(self._norm * np.sqrt(self.prices(workload).sum() / error))
+        return float(self._norm * np.sqrt(self.prices(workload).sum() / self._error(workload)))
 
     def prices(self, workload: Workload) -> Array:
         """diag((AᵀA)⁺ G (AᵀA)⁺), (n,): how fast total error at unit noise falls as a column of A grows.
@@ -148,8 +149,18 @@ class Strategy:
         """
         if not self.supports(workload):
             return float("inf")
-        inverse, _ = self._directions
-        return float(self.sensitivity**2 * np.square(workload.root @ inverse).sum())
+        return self.sensitivity**2 * self._error(workload)
+
+    def _error(self, workload: Workload) -> float:
+        """‖W A⁺‖²_F, once for each workload."""
+        if workload.hash not in self._errors:
+            inverse, _ = self._directions
+            self._errors[workload.hash] = float(np.square(workload.root @ inverse).sum())
+        return self._errors[workload.hash]
+
+    @cached_property
+    def _errors(self) -> dict[str, float]:
+        return {}
 
     def supports(self, workload: Workload) -> bool:
         """Whether A determines every query: W A⁺A = W, relative to W scaled to at most unit queries."""
@@ -169,10 +180,10 @@ class Strategy:
     def mean_variance(self, workload: Workload) -> float:
         """The mean of ``variances``, without them where A determines everything."""
         self._fits(workload.n)
-        inverse, null = self._directions
+        _, null = self._directions
         if null.shape[1]:
             return float(self.variances(workload).mean())
-        return float(np.square(workload.unweighted_root @ inverse).sum() / workload.m)
+        return self._error(workload.unweighted) / workload.m
 
     def unsupported(self, workload: Workload) -> Array:
         """‖w - w A⁺A‖ / ‖w‖ for each unweighted query w, (m,): the part of it that A does not tell."""

@@ -188,15 +188,17 @@ class Workload:
         return frozen(self._merged.expand(reduce.root(self.blocks, self._merged, weighted=True)))
 
     @property
-    def unweighted_root(self) -> Array:
-        """``root`` of the unweighted queries; computed at each call unless all weights are 1."""
-        if (self.weights == 1.0).all():
-            return self.root
+    def unweighted(self) -> Workload:
+        """The same queries with all weights 1; this workload itself where that is so."""
+        return self if (self.weights == 1.0).all() else self._unweighted
+
+    @cached_property
+    def _unweighted(self) -> Workload:
         plain = (
             replace(b, weight=1.0) if isinstance(b, Product) else replace(b, weights=np.ones(b.m))
             for b in self.blocks
         )
-        return Workload(self.domain, tuple(plain)).root
+        return Workload(self.domain, tuple(plain))
 
     @cached_property
     def unit_root(self) -> Array:

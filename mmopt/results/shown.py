@@ -148,6 +148,6 @@ def _solver_words(solution: Solution) -> str:
     return f"{solution.solver} {solution.solver_version}, {solution.iterations} iterations"
 
 
-def _finite(number: float | int | bool | None) -> float | int | bool | None:
+def _finite(number: float | int | bool | str | None) -> float | int | bool | str | None:
     """JSON has no infinity."""
-    return None if number is None or not np.isfinite(number) else number
+    return None if isinstance(number, float) and not np.isfinite(number) else number

@@ -102,7 +102,7 @@ class Solution:
     value: float
     iterations: int
     seconds: Mapping[str, float]
-    options: Mapping[str, float | int | bool | None]
+    options: Mapping[str, float | int | bool | str | None]
     scaling: Mapping[str, float]
     workload_hash: str
     program_text: str

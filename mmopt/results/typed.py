@@ -32,7 +32,7 @@ def _is_value(value: Any) -> bool:
 
 
 def _is_plain(value: Any) -> bool:
-    return value is None or isinstance(value, bool | int | float)
+    return value is None or isinstance(value, bool | int | float | str)
 
 
 def _or_none(inner: Callable[[Any], bool]) -> Callable[[Any], bool]:
@@ -62,7 +62,7 @@ _KINDS: Mapping[str, Callable[[Any], bool]] = MappingProxyType(
         "Value | None": _or_none(_is_value),
         "Mapping[str, Value]": _mapping(_is_value),
         "Mapping[str, float]": _mapping(_is_number),
-        "Mapping[str, float | int | bool | None]": _mapping(_is_plain),
+        "Mapping[str, float | int | bool | str | None]": _mapping(_is_plain),
         "tuple[str, ...]": _several(_is_text),
         "tuple[Mapping[str, float], ...]": _several(_mapping(_is_number)),
         "Mapping[str, Solution]": _mapping(lambda value: isinstance(value, Mapping)),

@@ -37,6 +37,7 @@ class Kernel:
     programs: tuple[str, ...]
     points: Callable[[str, Mapping[str, Any], Options, Clock], Generator[Point, None, None]]
     needs: Callable[[Mapping[str, Any]], tuple[float, float]]
+    takes_arrays: bool = False  # of any library, by the option ``arrays``
     tolerance: float = 1e-6
 
     @property
@@ -45,10 +46,15 @@ class Kernel:
 
 
 # Each program is claimed by one at most. Left out: design_weighting, a trace of an inverse in the weights of
-# dependent rows, and fitness_dual and softmax_step, which nobody needs at size.
+# dependent rows; fitness_level, whose costs have constant parts.
 KERNELS: tuple[Kernel, ...] = (
     Kernel(
-        "nuclear", "interior point on the multipliers", tuple(nuclear.FORMS), nuclear.points, nuclear.needs
+        "nuclear",
+        "interior point on the multipliers",
+        tuple(nuclear.FORMS),
+        nuclear.points,
+        nuclear.needs,
+        takes_arrays=True,
     ),
     Kernel(
         "weighting", "fixed point, then interior point", weighting.PROGRAMS, weighting.points, weighting.needs

@@ -33,6 +33,7 @@ class Options:
     starts : how many starts a search makes (classes rank and smooth).
     seed : of the random numbers of such a search.
     penalty : first weight of the rank in the trace heuristic (class rank), relative to the scaled objective.
+    arrays : library whose arrays a kernel computes with, with a device after a colon ("cupy", "torch:cuda").
     """
 
     tolerance: float = 1e-6
@@ -43,6 +44,7 @@ class Options:
     starts: int | None = None
     seed: int | None = None
     penalty: float | None = None
+    arrays: str | None = None
 
     def __post_init__(self) -> None:
         if not 0 < self.tolerance < 1:

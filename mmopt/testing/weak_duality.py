@@ -147,7 +147,7 @@ def _instance(
     multipliers = [_random_multipliers(rng, instance) for _ in range(MULTIPLIERS)]
     notes = report.notes
     try:
-        solution = solve(workload, program, givens=givens)
+        solution = solve(workload, program, givens=givens, reduce=False)
     except SolverError as error:
         notes = (*notes, f"instance {number}: not solved, only random points ({error.message})")
     else:

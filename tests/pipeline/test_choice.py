@@ -69,9 +69,35 @@ def test_a_gap_out_of_reach_is_said() -> None:
     assert found.status.stop == "gap not reached" and found.warnings
 
 
-def test_progress_before_the_first_certified_point() -> None:
+@pytest.mark.parametrize("name", KERNELS[0].programs)
+def test_progress_before_the_first_certified_point(name: str) -> None:
+    """A kernel's own count brackets what comes out, in the scale of the program."""
     seen: list[Progress] = []
-    solve(PREFIX, "fitness_for_use", progress=seen.append)
-    assert [p.certified for p in seen] == [False] * (len(seen) - 1) + [True]
-    gaps = [p.gap for p in seen]
-    assert gaps == sorted(gaps, reverse=True)
+    found = solve(PREFIX, name, progress=seen.append)
+    certified = [p.certified for p in seen]
+    assert certified == sorted(certified) and certified[-1]
+    assert found.bound is not None
+    for point in seen:
+        ends = sorted([point.objective, point.bound or 0.0])
+        low, high = sorted([found.objective, found.bound])
+        assert ends[0] <= low * (1 + 1e-6) and high <= ends[1] * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("name", ["l2_strategy", "fitness_for_use", "fitness_budget"])
+def test_arrays_of_another_library(name: str) -> None:
+    ours, strict = solve(PREFIX, name), solve(PREFIX, name, arrays="array_api_strict")
+    assert strict.options["arrays"] == "array_api_strict"
+    assert strict.objective == pytest.approx(ours.objective, rel=tolerances.RECOMPUTED)
+
+
+def test_arrays_that_nobody_makes() -> None:
+    with pytest.raises(OptionError) as error:
+        solve(PREFIX, "l2_strategy", arrays="nonesuch:cuda")
+    assert str(error.value) == (
+        "there is no library of arrays 'nonesuch'\n  known: numpy, cupy, torch, torch:cuda"
+    )
+    with pytest.raises(OptionError) as error:
+        solve(PREFIX, "l2_strategy", solver="scs", arrays="cupy")
+    assert str(error.value) == (
+        "scs computes with its own arrays, not with those of 'cupy'\n  these take any: nuclear"
+    )

@@ -90,6 +90,7 @@ def test_options_are_recorded() -> None:
         "starts": None,
         "seed": None,
         "penalty": None,
+        "arrays": None,
     }
     assert s.solver == "nuclear" and s.solver_version == mmopt.__version__
     assert s.workload_hash == w.hash

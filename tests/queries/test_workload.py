@@ -352,3 +352,14 @@ def test_load_reads_a_workload_file(tmp_path):
     np.testing.assert_array_equal(w.weights, [1, 1, 2, 2, 2])
     np.testing.assert_array_equal(w.targets, [np.inf, np.inf, 50, 50, 50])
     np.testing.assert_array_equal(w.queries[2], [1, 0, 0, 1, 0, 0])
+
+
+def test_the_unweighted_workload():
+    rows = np.tri(3)
+    weighted = Workload.from_matrix(rows, targets=[1, 2, 3], weights=[1, 4, 9])
+    plain = weighted.unweighted
+    np.testing.assert_array_equal(plain.matrix, rows)
+    np.testing.assert_array_equal(plain.targets, weighted.targets)
+    assert plain.unweighted is plain
+    product = Workload.from_products(Domain.anonymous(4), [Product((f.prefix(4),), weight=2.0)])
+    np.testing.assert_array_equal(product.unweighted.matrix, np.tri(4))

@@ -254,7 +254,7 @@ class Recheck:
         )
         tolerance = s.options.get("tolerance")
         if s.status.stop == "gap reached":
-            reached = tolerance is not None and s.gap is not None and s.gap <= tolerance
+            reached = isinstance(tolerance, float) and s.gap is not None and s.gap <= tolerance
             self.rows.add("status", s.status.stop, f"asked for: {tolerance}", reached)
 
     def strategy(self, meant: AnyStrategy, covariance: Value | None, basis: Value | None) -> None:

@@ -46,7 +46,7 @@ def mean_roots(joint: Joint, workload: Workload, scale: str) -> dict[Key, Array]
         (term,) = terms
         root = {
             WEIGHTED: lambda: workload.root,
-            PLAIN: lambda: workload.unweighted_root,
+            PLAIN: lambda: workload.unweighted.root,
             UNIT: lambda: workload.unit_root,
         }[scale]
         terms = (replace(term, pieces=(replace(term.pieces[0], root=root),)),)

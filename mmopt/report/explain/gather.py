@@ -29,6 +29,7 @@ from mmopt.report.explain.reading import bound_facts, line_facts, repair_words, 
 from mmopt.report.explain.solved import solved_facts
 from mmopt.report.explain.text import as_text
 from mmopt.results import Solution
+from mmopt.solvers import claims
 
 __all__ = ["Explanation", "Step", "explain"]
 
@@ -124,6 +125,15 @@ def _belongs(solution: Solution, program: Program, workload: Workload | None) ->
         raise ResultError(message, hint="give the workload file that was solved")
 
 
+def _planned(instance: Instance) -> tuple[str, ...]:
+    """The reductions that a solve would begin with; what becomes of their parts shows when it is done."""
+    found = planned(instance)
+    if found or instance.own or next(claims(instance), None) is None:
+        return found
+    split = by_components(instance.checked, instance.workload, {})
+    return () if split is None else (split[1],)
+
+
 def _explained(
     surveyed: Survey,
     instance: Instance | None,
@@ -134,7 +144,7 @@ def _explained(
     compiled = None
     if instance is not None:
         if reductions is None:
-            reductions = solution.reductions if solution else planned(instance)
+            reductions = solution.reductions if solution else _planned(instance)
         compiled = compiled_facts(surveyed, instance, reductions)
     return Explanation(
         program.name,

@@ -9,6 +9,7 @@ Givens are arrays, or split into components (``mmopt.components``); points and m
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -29,11 +30,17 @@ Values = dict[str, Any]
 
 @dataclass(frozen=True)
 class Form:
-    """How a program is read as a problem, and how its point and multipliers follow from an iterate."""
+    """How a program is read as a problem, and how its point and multipliers follow from an iterate.
+
+    ``dual``: what it chooses are the weights; the best lower bound gives its point, the best upper one its
+    multipliers. ``worth`` is the program's objective where the squared norm is the optimum of the problem.
+    """
 
     problem: Callable[[Env], Problem]
     point: Callable[[Env, Problem, Iterate], Values]
     multipliers: Callable[[Env, Problem, Iterate], Values]
+    dual: bool = False
+    worth: Callable[[Env, float], float] = lambda env, square: square
 
 
 def _split(w: Split, targets: Level | None = None) -> Problem:
@@ -67,6 +74,13 @@ def _targets(env: Env) -> Problem:
         parts = tuple(a @ b for a, b in zip(left.parts, right.parts, strict=True))
         return _split(Split(left.rows, right.columns, parts), env["c"])
     return whole(left @ right, env["c"])
+
+
+def _relative(env: Env) -> Problem:
+    """``V``: queries divided by the roots of their targets, so that all targets are 1."""
+    rows = env["V"] @ env["B"]
+    xp = namespace(rows)
+    return whole(rows, xp.ones(rows.shape[0], dtype=rows.dtype))
 
 
 def _parts(matrix: Array | Split) -> tuple[Array, ...]:
@@ -164,6 +178,11 @@ def _budget(env: Env, problem: Problem, at: Iterate) -> Values:
     return {"excess": cost * variance / budget, "Sigma": _covariance(env, problem, at, cost / budget)}
 
 
+def _twice(env: Env, square: float) -> float:
+    """Cost and variance together, when both are the root of their product."""
+    return 2.0 * math.sqrt(square)
+
+
 def _per_target(env: Env, problem: Problem, at: Iterate) -> Values:
     privacy = _level(env["B"], "columns", at.cells / problem.cells)
     return {"privacy": privacy, "accuracy": _level(env["L"], "rows", at.queries / problem.targets)}
@@ -181,15 +200,29 @@ def _per_query(env: Env, problem: Problem, at: Iterate) -> Values:
     return {**found, "accuracy": _level(env["L"], "rows", c * at.queries / problem.targets)}
 
 
+def _shares(env: Env, problem: Problem, at: Iterate) -> Values:
+    """F is left to the repair, which has it in closed form."""
+    k = env["B"].shape[0]
+    return {"p": at.cells, "q": at.queries, "F": namespace(at.cells).zeros((k, k), dtype=at.cells.dtype)}
+
+
+def _precision(env: Env, problem: Problem, at: Iterate) -> Values:
+    covariance = _covariance(env, problem, at, 1.0)
+    return {"fidelity[0, 0]": namespace(covariance).linalg.inv(covariance)}
+
+
 FORMS: Mapping[str, Form] = MappingProxyType(
     {
         "l2_strategy": Form(_queries, _strategy, _sensitivity),
         "l2_strategy_lmi": Form(_queries, _with_variances, _sensitivity),
         "l2_strategy_block": Form(_queries, _with_covariance, _sensitivity),
-        "l2_strategy_dual": Form(_square, _prices, lambda env, problem, at: {}),
+        "l2_strategy_dual": Form(_square, _prices, lambda env, problem, at: {}, dual=True),
         "fitness_for_use": Form(_targets, _fit, _per_target),
         "fitness_lmi": Form(_targets, _fit, _in_blocks),
-        "fitness_penalty": Form(_targets, _penalty, _per_query),
-        "fitness_budget": Form(_targets, _budget, _per_query),
+        "fitness_penalty": Form(_targets, _penalty, _per_query, worth=_twice),
+        "fitness_budget": Form(
+            _targets, _budget, _per_query, worth=lambda env, square: square / float(env["budget"])
+        ),
+        "fitness_dual": Form(_relative, _shares, _precision, dual=True, worth=_twice),
     }
 )

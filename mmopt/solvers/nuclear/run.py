@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from mmopt.components import Level, Split
+from mmopt.solvers.nuclear.coarse import start
 from mmopt.solvers.nuclear.forms import FORMS
+from mmopt.solvers.nuclear.placed import fetched, placed
 from mmopt.solvers.nuclear.search import search
 from mmopt.solvers.nuclear.spectrum import Iterate
 from mmopt.solvers.options import Clock, Options, Point
@@ -28,7 +30,9 @@ def points(
     form = FORMS[program]
     problem = form.problem(env)
     clock.handed_over = clock.elapsed
-    search_on = search(problem)
+    here = placed(problem, options.arrays)
+    coarse = start(here)
+    search_on = search(here, None if coarse is None else (coarse, None))
     at = next(search_on)
     upper = lower = at
     wanted = SAFE * options.tolerance
@@ -41,14 +45,16 @@ def points(
         final = over or stalled or clock.is_over or wanted < DIGITS
         if gap <= wanted or final:
             stop = "stopped" if clock.is_over else "iteration limit" if over and not stalled else "solved"
-            values = _plain(form.point(env, problem, upper))
-            multipliers = _plain(form.multipliers(env, problem, lower))
+            chosen, priced = (lower, upper) if form.dual else (upper, lower)
+            values = _plain(form.point(env, problem, fetched(chosen)))
+            multipliers = _plain(form.multipliers(env, problem, fetched(priced)))
             yield Point(values, multipliers, len(best), f"gap {gap:.1e} by its own count", final, stop)
             if final:
                 return
             wanted *= 0.1
         else:
-            yield Point({}, {}, len(best), "", False, estimate=(upper.upper, lower.lower))
+            ends = form.worth(env, upper.upper), form.worth(env, lower.lower)
+            yield Point({}, {}, len(best), "", False, estimate=ends[::-1] if form.dual else ends)
         at = search_on.send(wanted)
         upper = at if at.upper < upper.upper else upper
         lower = at if at.lower > lower.lower else lower

@@ -95,7 +95,7 @@ def spectrum(part: Part, rank: int | None, p: Array, q: Array | None) -> Spectru
         rank = clear if clear == _count(squares > float(squares[-1]) * eps) else None
     if rank is None or float(squares[-rank]) <= float(squares[-1]) * GRAM**2:
         left, values, right = xp.linalg.svd(k, full_matrices=False)
-        smallest = eps if rank is None else float(xp.finfo(k.dtype).tiny)
+        smallest = eps if rank is None else float(xp.finfo(k.dtype).smallest_normal)
         kept = min(_count(values > values[0] * smallest), rank or values.shape[0])
         return Spectrum(values[:kept], left[:, :kept], right[:kept, :].T)
     values, vectors = xp.sqrt(squares[-rank:]), vectors[:, -rank:]

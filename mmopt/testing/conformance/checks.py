@@ -66,7 +66,7 @@ def of_gap(asked: Asked, solution: Solution) -> Iterator[Wrong]:
     """ "gap reached" is said exactly when the gap is at most the tolerance."""
     for part in (solution, *solution.steps.values()):
         tolerance = part.options.get("tolerance")
-        if part.gap is None or tolerance is None or part.steps:
+        if part.gap is None or not isinstance(tolerance, float) or part.steps:
             continue
         said, reached = part.status.stop == "gap reached", part.gap <= tolerance
         if said != reached:

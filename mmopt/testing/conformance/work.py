@@ -103,7 +103,9 @@ class Work:
             self.judge(asked, "solved", [("solve", "a solution", words)])
             return None
         tolerance = found.options.get("tolerance")
-        if not found.steps and found.gap is not None and tolerance is not None and found.gap > tolerance:
+        if found.steps or found.gap is None or not isinstance(tolerance, float):
+            return found
+        if found.gap > tolerance:
             self.record.notes.append(
                 f"{asked.program.name} on {asked.place}: gap {found.gap:.1e}, '{found.status.stop}'"
             )

@@ -80,7 +80,8 @@ def test_another_machine_may_find_another_basis(program: str, rng: np.random.Gen
     other = with_bases(w, {"basis": turned @ w.basis, "eigenqueries": vectors})
     solution = solve(other, program)
     assert failed(solution, w) == []
-    if solution.bases:
+    # The weights of query_weighting are equal within an eigenspace here, so it does not matter which basis.
+    if solution.bases and program != "query_weighting":
         assert failed(dataclasses.replace(solution, bases={}), w) != []
 
 

@@ -447,3 +447,11 @@ def test_givens_of_the_solution_are_used() -> None:
         for g in compiled(explain("query_weighting", workload, solution=solution)).givens
     }
     assert (origins["Q"], origins["W"]) == ("passed by the caller", "workload.root")
+
+
+def test_reductions_that_a_solve_would_begin_with() -> None:
+    ranges = Workload.from_matrix([[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1], [1, 1, 1, 1]], targets=[1.0] * 4)
+    line = "reflection: 4 cells -> 2 orbits, 2 components of size up to 2"
+    assert compiled(explain("l2_strategy", ranges)).reductions == (line,)
+    assert compiled(explain("query_weighting", ranges)).reductions == ()
+    assert mmopt.solve(ranges, "l2_strategy").reductions == (line,)
