@@ -82,7 +82,7 @@ def solve(
     parsed = read_program(program, request.workload)
     givens = read_givens(given, parsed, request.workload)
     if dry_run:
-        _dry_run(parsed, request.workload, givens, solver, as_json)
+        _dry_run(parsed, request.workload, givens, solver, as_json, reduce=not no_reduce)
         return
     solution = run_solve(request.workload, parsed, solver, givens, options)
     note_neighbours(request)
@@ -118,12 +118,18 @@ def run_solve(
 
 
 def _dry_run(
-    program: Program, workload: Workload, givens: Mapping[str, Any], solver: str | None, as_json: bool
+    program: Program,
+    workload: Workload,
+    givens: Mapping[str, Any],
+    solver: str | None,
+    as_json: bool,
+    *,
+    reduce: bool,
 ) -> None:
     from mmopt.cli.show import put_sizes
     from mmopt.report import sizes_of
 
-    sizes = sizes_of(program, workload, givens, solver)
+    sizes = sizes_of(program, workload, givens, solver, reduce=reduce)
     if as_json:
         show_json(
             {

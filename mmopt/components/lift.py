@@ -28,7 +28,7 @@ def lift(value: Split | Level) -> Array:
 
 
 def _bases(space: Space) -> list[scipy.sparse.csr_array]:
-    if space.bases is not None:
+    if space.bases is not None or space.labels is not None:  # coordinates that are not known are refused
         return [scipy.sparse.csr_array(space.basis(at)) for at in range(space.count)]
     widths = [int(m) * d for m, d in zip(space.multiplicities, space.dims, strict=True)]
     starts = np.cumsum([0, *widths])

@@ -12,11 +12,10 @@ from mmopt.errors import ProgramError
 from mmopt.language import numeric, structured
 from mmopt.language.families import vectorised
 from mmopt.language.number_systems import BALLS, PLAIN, Numbers
-from mmopt.language.program import Program
 from mmopt.language.structured import is_structured
-from mmopt.language.tree import Apply, Block, Constraint, Expr, Index, Name, Number, chain, walk
+from mmopt.language.tree import Apply, Block, Constraint, Expr, Index, Name, Number, chain
 
-__all__ = ["floored", "has_forms", "least_eigenvalue", "offs", "plainly", "splits", "with_bound"]
+__all__ = ["floored", "least_eigenvalue", "offs", "plainly", "splits", "with_bound"]
 
 Env = Mapping[str, Any]
 
@@ -180,24 +179,3 @@ def floored(split: Split) -> Split:
     """The symmetric part with every eigenvalue at least ``numeric.FLOOR`` times the largest of all."""
     largest = max(0.0, *(float(numeric.eigh(part)[0][-1]) for part in split.parts))
     return Split(split.rows, split.columns, tuple(numeric.psd_floor(part, largest) for part in split.parts))
-
-
-def has_forms(program: Program) -> bool:
-    """Whether every line of a program can be evaluated by component, as far as its atoms tell."""
-    lines: list[Expr | None] = [program.objective]
-    for c in program.constraints:
-        sides: list[Expr | None] = [c.relation.left, c.relation.right]
-        if c.family is not None:
-            sides = [vectorised(side, c.family.index) for side in sides if side is not None]
-        lines += sides
-    lines += [a.expr for a in (*program.lets, *program.repair)]
-    if program.certificate is not None:
-        lines.append(program.certificate.expr)
-        lines += [m.start for m in program.certificate.multipliers if m.start is not None]
-    return all(line is not None and all(map(_has_form, walk(line))) for line in lines)
-
-
-def _has_form(node: Expr) -> bool:
-    if isinstance(node, Apply):
-        return node.atom in structured.STRUCTURED
-    return not isinstance(node, Index | Block)

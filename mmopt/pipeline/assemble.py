@@ -8,13 +8,19 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance
+from mmopt.components import Split
 from mmopt.errors import SolverError
 from mmopt.language import Program, evaluate
+from mmopt.language.by_component import splits
 from mmopt.language.numeric import symmetric_part
 from mmopt.pipeline.bounds import error_bound
+from mmopt.pipeline.bounds_by_component import bound_by_component
 from mmopt.pipeline.certify import Array, named_multipliers
-from mmopt.queries import Strategy, Workload, normalise
+from mmopt.pipeline.split_meaning import split_meaning
+from mmopt.pipeline.values import as_value
+from mmopt.queries import AnyStrategy, ComponentStrategy, Strategy, Workload, normalise
 from mmopt.results import Solution, Status
+from mmopt.results.by_component import Value
 
 __all__ = ["assemble", "charged_error", "meaning", "rmse", "rounding", "value_of"]
 
@@ -25,8 +31,8 @@ PER_CONDITION = 8 * float(np.finfo(float).eps)
 
 
 def meaning(
-    instance: Instance, env: Mapping[str, Any], multipliers: Mapping[str, Array] | None = None
-) -> tuple[Strategy, Array | None, Array | None]:
+    instance: Instance, env: Mapping[str, Any], multipliers: Mapping[str, Any] | None = None
+) -> tuple[AnyStrategy, Value | None, Value | None]:
     """The strategy that a point stands for, and covariance and basis where it says those.
 
     ``multipliers`` are needed where the strategy is made of them (a dual program).
@@ -34,6 +40,10 @@ def meaning(
     m = instance.program.meaning
     assert m is not None
     env = {**env, **named_multipliers(instance, multipliers or {})}
+    if splits(env):
+        split, *noise = split_meaning(instance.program, env)
+        measured = ComponentStrategy(split, m.norm)
+        return measured if m.kind == "covariance" else measured.normalised(), noise[0], noise[1]
     matrix = np.asarray(evaluate(m.expr, env), dtype=float)
     if m.kind == "strategy":
         return normalise(Strategy(matrix, m.norm)), None, None
@@ -41,19 +51,19 @@ def meaning(
     return Strategy.from_covariance(matrix, basis), symmetric_part(matrix), basis
 
 
-def charged_error(strategy: Strategy, workload: Workload) -> float:
+def charged_error(strategy: AnyStrategy, workload: Workload) -> float:
     """Total error with what its evaluation may have rounded off; infinity for an unsupported workload."""
     return strategy.total_error(workload) * (1.0 + rounding(strategy, workload))
 
 
-def rounding(strategy: Strategy, workload: Workload) -> float:
+def rounding(strategy: AnyStrategy, workload: Workload) -> float:
     """What the evaluation of total error may have rounded off, relatively."""
     if PER_CONDITION * strategy.largest_condition <= ROUNDING:
         return ROUNDING
     return max(ROUNDING, PER_CONDITION * strategy.condition(workload))
 
 
-def rmse(strategy: Strategy, workload: Workload) -> float:
+def rmse(strategy: AnyStrategy, workload: Workload) -> float:
     """√(total unweighted squared error / m) at unit noise per unit of sensitivity."""
     return strategy.sensitivity * float(np.sqrt(strategy.mean_variance(workload)))
 
@@ -64,11 +74,18 @@ def value_of(instance: Instance, env: Mapping[str, Any], objective: float) -> fl
     return objective if expr is None else float(evaluate(expr, {**env, "objective": objective}))
 
 
-def _bases(instance: Instance) -> dict[str, Array]:
+def _bases(instance: Instance) -> dict[str, Value]:
     """Rows that the program took from the workload, which does not determine them uniquely."""
     program, workload = instance.program, instance.workload
     used = {d.source for d in program.givens if d.name not in instance.own}
-    found: dict[str, Array] = {}
+    found: dict[str, Value] = {}
+    if splits(instance.env):
+        for name in (d.name for d in program.givens if d.source == "workload.basis"):
+            own = instance.env[name]
+            # The rows of a part that has all dimensions are those of the identity.
+            if isinstance(own, Split) and own.rows.dims != own.columns.dims:
+                found["basis"] = own
+        return found
     # Over all cells the basis is the identity.
     if used & {"workload.basis", "workload.representation"} and workload.rank < workload.n:
         found["basis"] = workload.basis
@@ -78,15 +95,15 @@ def _bases(instance: Instance) -> dict[str, Array]:
 
 
 def _own_bound(
-    instance: Instance, bound: float | None, multipliers: Mapping[str, Array]
-) -> tuple[float, Array] | None:
+    instance: Instance, bound: float | None, multipliers: Mapping[str, Any]
+) -> tuple[float, Any] | None:
     """The bound where it is already one on total error over all strategies: of l2_strategy itself."""
     program, known = instance.program, Program.load("l2_strategy")
     same = (program.givens, program.certificate) == (known.givens, known.certificate)
     if bound is None or not same or "sensitivity" not in multipliers or instance.own or program.lets:
         return None
     named = named_multipliers(instance, multipliers)
-    return (bound, np.asarray(named["d"])) if "d" in named else None
+    return (bound, as_value(named["d"])) if "d" in named else None
 
 
 def assemble(
@@ -100,7 +117,7 @@ def assemble(
     options: Mapping[str, float | int | bool | str | None],
     iterations: int,
     seconds: Mapping[str, float],
-    multipliers: Mapping[str, Array],
+    multipliers: Mapping[str, Any],
     scaling: Mapping[str, float],
     warnings: tuple[str, ...] = (),
     steps: Mapping[str, Solution] | None = None,
@@ -109,6 +126,8 @@ def assemble(
     starts: Sequence[Array] = (),
 ) -> Solution:
     """Put a solution together; total error and its bound are computed here, for every program.
+
+    Of a point by component the solution is by component too.
 
     ``measured`` is a strategy equal to the point's meaning up to a rotation of its rows, to be kept in its
     place; ``starts`` are further multipliers (n,) for the bound on total error.
@@ -122,10 +141,14 @@ def assemble(
             f"the point of '{program.name}' does not support the workload: W A⁺ A differs from W",
             hint="ask for a smaller tolerance, or use another solver",
         )
-    duals = [d for d in (np.asarray(m) for m in multipliers.values()) if d.shape == (workload.n,)]
-    goal = error / (1.0 + float(options.get("tolerance") or 0.0))
     known = _own_bound(instance, bound, multipliers)
-    lower, best = error_bound(workload, strategy, [*duals, *starts], goal=goal, known=known)
+    best: Value
+    if isinstance(strategy, ComponentStrategy):
+        lower, best = known or bound_by_component(workload, strategy)
+    else:
+        duals = [d for d in (np.asarray(m) for m in multipliers.values()) if d.shape == (workload.n,)]
+        goal = error / (1.0 + float(options.get("tolerance") or 0.0))
+        lower, best = error_bound(workload, strategy, [*duals, *starts], goal=goal, known=known)
     if program.bound == "l2_strategy":
         bound = lower
         status = Status(status.stop, status.feasible, status.violation, True, status.raw)
@@ -143,8 +166,8 @@ def assemble(
         sensitivity=strategy.sensitivity,
         rmse=rmse(strategy, workload),
         strategy=strategy,
-        variables={d.name: np.asarray(env[d.name], dtype=float) for d in program.choose},
-        multipliers={name: np.asarray(value, dtype=float) for name, value in multipliers.items()},
+        variables={d.name: as_value(env[d.name]) for d in program.choose},
+        multipliers={name: as_value(value) for name, value in multipliers.items()},
         error_multipliers=best,
         value=value_of(instance, env, objective),
         iterations=iterations,

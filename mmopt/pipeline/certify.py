@@ -55,7 +55,7 @@ class Candidate:
     The objective is rounded to its worse side: up when it is minimized, down when it is maximized.
     """
 
-    variables: Mapping[str, Array]
+    variables: Mapping[str, Any]
     env: Mapping[str, Any]
     objective: float
     before: float
@@ -87,7 +87,7 @@ def _declared(d: Declaration, value: Any) -> Any:
     return value
 
 
-def candidate(instance: Instance, values: Mapping[str, Array]) -> Candidate:
+def candidate(instance: Instance, values: Mapping[str, Any]) -> Candidate:
     """Repair a point by its declarations and the program's ``repair``, then evaluate the program.
 
     Where what comes out misses a constraint by no more than the rounding of an ill-conditioned matrix the
@@ -104,7 +104,7 @@ def candidate(instance: Instance, values: Mapping[str, Array]) -> Candidate:
     return found
 
 
-def _repaired(instance: Instance, variables: Mapping[str, Array], before: float, memo: Memo) -> Candidate:
+def _repaired(instance: Instance, variables: Mapping[str, Any], before: float, memo: Memo) -> Candidate:
     program = instance.program
     env: dict[str, Any] = {**instance.env, **plain(variables)}
     with np.errstate(all="ignore"):
@@ -114,7 +114,7 @@ def _repaired(instance: Instance, variables: Mapping[str, Array], before: float,
 
 
 def scored(
-    instance: Instance, variables: Mapping[str, Array], before: float = 0.0, memo: Memo | None = None
+    instance: Instance, variables: Mapping[str, Any], before: float = 0.0, memo: Memo | None = None
 ) -> Candidate:
     """Evaluate the program at a point as it is, nothing repaired; ``memo``: of what the repair evaluated."""
     program, memo = instance.program, memo or Memo()
@@ -139,7 +139,7 @@ def _worst(instance: Instance, env: Mapping[str, Any], memo: Memo) -> float:
         return float("inf")
 
 
-def charged(instance: Instance, found: Candidate, multipliers: Mapping[str, Array]) -> Candidate:
+def charged(instance: Instance, found: Candidate, multipliers: Mapping[str, Any]) -> Candidate:
     """The candidate with what its last violations may be worth added to its objective.
 
     A point that misses a constraint by v is feasible for one that is v wider, whose optimum weak duality
@@ -177,7 +177,7 @@ def starts_from(instance: Instance, env: Mapping[str, Any]) -> dict[str, Array]:
     return found
 
 
-def bound_of(instance: Instance, multipliers: Mapping[str, Array]) -> float | None:
+def bound_of(instance: Instance, multipliers: Mapping[str, Any]) -> float | None:
     """The certificate at the multipliers (negative entries clipped where a sign is declared).
 
     A lower bound on what is minimized, rounded down; an upper bound on what is maximized, rounded up.
@@ -202,7 +202,7 @@ def bound_of(instance: Instance, multipliers: Mapping[str, Array]) -> float | No
     return bound if nothing is None else max(bound, nothing)
 
 
-def named_multipliers(instance: Instance, multipliers: Mapping[str, Array]) -> dict[str, Any]:
+def named_multipliers(instance: Instance, multipliers: Mapping[str, Any]) -> dict[str, Any]:
     """The multipliers by the certificate's names, as declared; without what is missing or not finite."""
     certificate = instance.program.certificate
     sizes = instance.sizes()

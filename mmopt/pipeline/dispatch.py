@@ -14,6 +14,7 @@ from mmopt.pipeline.procedure import solve_procedure
 from mmopt.pipeline.rank import solve_rank
 from mmopt.pipeline.reduced import solve_reduced
 from mmopt.pipeline.smooth import solve_smooth
+from mmopt.pipeline.split import solve_split
 from mmopt.results import Solution
 
 __all__ = ["solve_instance"]
@@ -30,11 +31,13 @@ def solve_instance(
     start: Mapping[str, Any] | None = None,
     *,
     reduce: bool = True,
+    line: str = "",
 ) -> Solution:
     """Solve a bound program of any class.
 
     ``start`` holds values of the chosen variables from which a smooth program starts; ``reduce`` says whether
-    a convex program is first made smaller by the exact reductions.
+    a convex program is first made smaller by the exact reductions. ``line`` says how an instance by component
+    splits.
 
     Raises
     ------
@@ -54,6 +57,8 @@ def solve_instance(
         return solve_smooth(instance, solver, overrides, report, start)
     if program.klass == "closed form":
         return solve_closed(instance, solver)
+    if line:
+        return solve_split(instance, line, solver, overrides, report)
     if reduce:
         return solve_reduced(instance, solver, overrides, report, partial(solve_convex, split=True))
     return solve_convex(instance, solver, overrides, report)

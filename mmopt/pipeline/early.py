@@ -8,6 +8,7 @@ import numpy as np
 
 from mmopt.compiler import Instance, Scaling, cones
 from mmopt.compiler.scale import disagreement
+from mmopt.language.by_component import splits
 from mmopt.language.numeric import Array
 from mmopt.pipeline.values import plain
 from mmopt.pipeline.violations import worst_line
@@ -71,6 +72,8 @@ def _above(gap: float) -> float:
 
 
 def _others(instance: Instance, row: SolverRow | Claim) -> str:
+    if splits(instance.env):  # no other solver works by component
+        return "another formulation"
     needed = cones(instance.checked, instance.sizes())
     rows = [r for r in SOLVERS if r.is_installed and not missing_cones(r, needed)]
     names = [r.name for r in rows if r.name != row.name]

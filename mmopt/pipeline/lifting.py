@@ -2,38 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
-import scipy.linalg
-
 from mmopt.compiler import Instance
-from mmopt.components import Split, lift
-from mmopt.language import evaluate
+from mmopt.components import lift
 from mmopt.pipeline.audit.adopt import adopt
 from mmopt.pipeline.best import Best
-from mmopt.pipeline.certify import Array
+from mmopt.pipeline.split_meaning import split_meaning
 from mmopt.pipeline.values import dense
 from mmopt.queries import Strategy
 
-__all__ = ["lifted", "split_strategy"]
-
-
-def split_strategy(worked: Instance, best: Best) -> Split:
-    """The strategy that the best point by components stands for, by component."""
-    meaning = worked.program.meaning
-    assert meaning is not None and best.point is not None
-    env = best.point.env
-    found: Split = evaluate(meaning.expr, env)
-    if meaning.kind == "strategy":
-        return found
-    basis: Split = env[meaning.basis]
-    parts = tuple(_whitened(s, b) for s, b in zip(found.parts, basis.parts, strict=True))
-    return Split(basis.rows, basis.columns, parts)
-
-
-def _whitened(covariance: Array, basis: Array) -> Array:
-    """Σ^(-1/2) B."""
-    values, vectors = scipy.linalg.eigh((covariance + covariance.T) / 2)
-    return np.asarray((vectors / np.sqrt(values)) @ vectors.T @ basis)
+__all__ = ["lifted"]
 
 
 def lifted(instance: Instance, worked: Instance, best: Best) -> Best:
@@ -43,7 +20,7 @@ def lifted(instance: Instance, worked: Instance, best: Best) -> Best:
     values = dense(best.point.variables)
     if instance.program.adoption is not None:
         # The coordinates of a basis differ from those of the components; what is measured does not.
-        strategy = Strategy(lift(split_strategy(worked, best)), worked.program.meaning.norm)
-        values = adopt(instance, strategy)
+        measured, _, _ = split_meaning(worked.program, best.point.env)
+        values = adopt(instance, Strategy(lift(measured), worked.program.meaning.norm))
     whole.offer(values, dense(best.multipliers or {}))
     return whole

@@ -17,6 +17,7 @@ from mmopt.language.tree import Expr, Name, Relation, Repeat, Step, SubProgram
 from mmopt.pipeline.assemble import assemble
 from mmopt.pipeline.certify import bound_of, starts_from, upper_value
 from mmopt.pipeline.convex import Report, with_total
+from mmopt.pipeline.values import plain
 from mmopt.results import Solution, Status
 
 __all__ = ["solve_procedure"]
@@ -93,7 +94,7 @@ class _Run:
         self.everything.append((step.name, solved))
         known = {**solved.multipliers, **solved.variables}
         known |= {"strategy": solved.strategy.matrix, "objective": np.asarray(solved.objective)}
-        self.env |= {f"{step.name}.{name}": v if np.ndim(v) else float(v) for name, v in known.items()}
+        self.env |= {f"{step.name}.{name}": value for name, value in plain(known).items()}
 
 
 def _has(program: Program, option: str) -> bool:

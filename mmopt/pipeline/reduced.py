@@ -20,6 +20,8 @@ from mmopt.pipeline.audit.adopt import adopt
 from mmopt.pipeline.best import Best
 from mmopt.pipeline.choice import choose_solver
 from mmopt.pipeline.convex import Progress, Report, with_total
+from mmopt.pipeline.values import dense
+from mmopt.queries import as_dense
 from mmopt.results import Solution, Status
 from mmopt.solvers import Options
 
@@ -83,7 +85,7 @@ class _Run:
             hint = "; or ".join(filter(None, [error.hint, UNREDUCED]))
             raise SolverError(message, where=error.where, hint=hint) from None
         self.leaves.append(found)
-        return Solved(found.strategy, found.multipliers, found.bound)
+        return Solved(as_dense(found.strategy), dense(found.multipliers), found.bound)
 
 
 def _default_tolerance(instance: Instance, solver: str | None) -> float:

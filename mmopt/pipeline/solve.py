@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mmopt.compiler import bind
 from mmopt.language import Program
 from mmopt.pipeline.convex import Report
 from mmopt.pipeline.dispatch import solve_instance
+from mmopt.pipeline.large import bound
 from mmopt.queries import Workload
 from mmopt.results import Solution
 from mmopt.solvers import Options
@@ -44,6 +44,9 @@ def solve(
 ) -> Solution:
     """Solve a program for a workload and certify the result.
 
+    Over more than ``large.MOST_CELLS`` cells a convex program that a kernel knows is solved by component,
+    if the workload has symmetries; nothing over the cells is formed then, and the Solution is by component.
+
     Parameters
     ----------
     workload : the queries.
@@ -59,7 +62,8 @@ def solve(
     arrays : library that the kernel ``nuclear`` computes with, and a device: "cupy", "torch:cuda".
     givens : arrays by name, for givens of the program without a source or in place of one.
     progress : called with a ``Progress`` after every certified point.
-    reduce : whether a convex program may be made smaller first, exactly (``Solution.reductions`` says how).
+    reduce : whether a convex program may be made smaller first, exactly (``Solution.reductions`` says how),
+        and a large workload be solved by component.
 
     Raises
     ------
@@ -81,5 +85,5 @@ def solve(
     overrides = {name: value for name, value in given_options.items() if value is not None}
     overrides["verbose"] = verbose
     Options(**overrides)  # a bad option is refused before any work
-    instance = bind(parsed, workload, givens)
-    return solve_instance(instance, solver, overrides, progress, reduce=reduce)
+    instance, line = bound(parsed, workload, givens, reduce=reduce)
+    return solve_instance(instance, solver, overrides, progress, reduce=reduce, line=line)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mmopt.compiler import Instance
+from mmopt.language.by_component import splits
 from mmopt.language.dims import Dim
 from mmopt.language.sources import AXES
 from mmopt.language.tree import Constraint
@@ -68,9 +69,14 @@ def named_rows(instance: Instance, name: str, rows: Sequence[int] | None) -> str
 
 
 def place(instance: Instance, c: Constraint, entry: tuple[int, ...]) -> str:
-    """One entry: " for j = 3 (query 'total')", " (cell 3)", " at entry 3, 1"; nothing for a number."""
+    """One entry: " for j = 3 (query 'total')", " (cell 3)", " at entry 3, 1"; nothing for a number.
+
+    By component it is an orbit of cells or queries: " at orbit 3".
+    """
     if not entry:
         return ""
+    if splits(instance.env):
+        return f" at orbit {entry[0]}"
     dim = _rows_of(instance, c)
     noun, label = _label(instance, _axis(instance, dim) if dim is not None else "", entry[0])
     known = f" ({noun} {label})" if noun != "entry" else ""

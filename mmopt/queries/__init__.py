@@ -1,6 +1,7 @@
 """What is asked and what is measured: domain, implicit query matrices, Workload, Strategy."""
 
 from mmopt.queries.bases import with_bases
+from mmopt.queries.component_strategy import AnyStrategy, ComponentStrategy, as_dense
 from mmopt.queries.domain import Attribute, Bins, Categories, Domain, Values
 from mmopt.queries.factor import Factor
 from mmopt.queries.product import Product
@@ -8,15 +9,18 @@ from mmopt.queries.strategy import Strategy, normalise
 from mmopt.queries.workload import Workload
 
 __all__ = [
+    "AnyStrategy",
     "Attribute",
     "Bins",
     "Categories",
+    "ComponentStrategy",
     "Domain",
     "Factor",
     "Product",
     "Strategy",
     "Values",
     "Workload",
+    "as_dense",
     "normalise",
     "with_bases",
 ]

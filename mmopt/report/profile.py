@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mmopt.queries import Workload
+from mmopt.queries import ComponentStrategy, Workload
+from mmopt.report.orbits import orbit_label
 from mmopt.report.style import cell, new_table
 from mmopt.results import Solution
+from mmopt.results.shown import levels
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -24,17 +26,23 @@ def slack_table(solution: Solution, workload: Workload) -> Table | None:
     Measuring the count of cell i with variance v adds 1 / v to its cost and to no other, so a variance of
     1 / slack leaves the privacy cost of the whole as it is (PVLDB 2021, section 4: personalised costs).
     """
-    slack = solution.slack
+    slack, sizes = levels(solution.slack)
+    profile, _ = levels(solution.profile)
     order = [int(i) for i in np.argsort(-slack, kind="stable") if slack[i] > 0]
     if not order:
         return None
     table = new_table("cell with slack", "cost / Δ²", "its count could be answered with variance")
-    largest = solution.profile.max()
+    largest = profile.max()
     for i in order[:SHOWN]:
-        name = ", ".join(workload.domain.cell(i))
-        table.add_row(
-            cell(name), cell(f"{solution.profile[i] / largest:.4f}"), cell(f">= {1 / slack[i]:.4g}")
-        )
+        name = _name(solution, workload, i)
+        table.add_row(cell(name), cell(f"{profile[i] / largest:.4f}"), cell(f">= {1 / slack[i]:.4g}"))
     if len(order) > SHOWN:
-        table.add_row(cell(f"and {len(order) - SHOWN} more"), "", "")
+        table.add_row(cell(f"and {int(sizes[order[SHOWN:]].sum())} more"), "", "")
     return table
+
+
+def _name(solution: Solution, workload: Workload, number: int) -> str:
+    """A cell by its values, or an orbit of cells."""
+    if isinstance(solution.strategy, ComponentStrategy):
+        return orbit_label(solution.strategy.cells, workload.domain, number)
+    return ", ".join(workload.domain.cell(number))

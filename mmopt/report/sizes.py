@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mmopt.compiler import Cone, Instance, bind, cones, variables
@@ -13,6 +13,7 @@ from mmopt.language import Program, evaluate
 from mmopt.language.tree import SubProgram, names_in
 from mmopt.pipeline.choice import choose_solver, pick_solver
 from mmopt.pipeline.coordinates import Coordinates
+from mmopt.pipeline.large import bound
 from mmopt.queries import Workload
 from mmopt.solvers import LBFGS, SOLVERS, claims, forecast, memory_limit, missing_cones
 
@@ -46,7 +47,8 @@ class Sizes:
     """A program, or a step of a procedure, at a workload's sizes. A smooth program has no cones.
 
     ``chosen`` is the solver that would run; ``refusal`` says why none would. ``conic`` is the conic solver
-    that would run without kernels, where there is one. ``step`` names the step.
+    that would run without kernels, where there is one. ``step`` names the step. ``components``: how the
+    workload splits, where kernels work on its components; cones and dimensions are those of all cells.
     """
 
     program: str
@@ -59,6 +61,7 @@ class Sizes:
     refusal: Error | None
     memory_limit: float
     conic: str | None = None
+    components: str = ""
 
     def summary(self) -> dict[str, Any]:
         """One JSON object; memory in bytes."""
@@ -73,6 +76,7 @@ class Sizes:
             "solver": self.chosen,
             "solvers": [s.summary() for s in self.solvers],
             "memory_limit": self.memory_limit,
+            "components": self.components or None,
             "refusal": None if self.refusal is None else str(self.refusal),
         }
 
@@ -82,8 +86,12 @@ def sizes_of(
     workload: Workload,
     givens: Mapping[str, Any] | None = None,
     solver: str | None = None,
+    *,
+    reduce: bool = True,
 ) -> list[Sizes]:
     """The sizes of a program, or of the steps of a procedure that depend on no earlier step.
+
+    ``reduce`` False: over all cells, even where a workload is large.
 
     What a step gets only as a parameter, a number that no size depends on, may be known later.
 
@@ -92,9 +100,9 @@ def sizes_of(
     mmopt.Error : the program does not fit the workload or the givens. A problem that no solver takes is
         no error here; ``Sizes.refusal`` holds it.
     """
-    instance = bind(program, workload, givens)
+    instance, line = bound(program, workload, givens, reduce=reduce)
     if program.klass != "procedure":
-        return [sizes_at(instance, solver)]
+        return [replace(sizes_at(instance, solver), components=line)]
     out = []
     for step in program.steps:
         if not isinstance(step, SubProgram):

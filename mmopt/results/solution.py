@@ -11,9 +11,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mmopt.components import Level
 from mmopt.errors import Error, ResultError
-from mmopt.queries import Strategy
-from mmopt.results import store
+from mmopt.queries import AnyStrategy, ComponentStrategy
+from mmopt.results import shown, store
+from mmopt.results.by_component import (
+    Value,
+    plain_strategy,
+    plain_value,
+    restored_strategy,
+    restored_value,
+)
 from mmopt.results.pack import pack, unpack
 from mmopt.results.status import Status
 from mmopt.results.table import as_html, as_text
@@ -25,6 +33,8 @@ Array = NDArray[np.float64]
 
 # A cell whose cost is below the largest by less than this part has no slack that could be relied on.
 SLACK = 1e-4
+# Fields with values that may be by component.
+BY_COMPONENT = frozenset({"variables", "multipliers", "error_multipliers", "covariance", "basis", "bases"})
 
 
 def gap_between(objective: float, bound: float | None, sense: str = "minimize") -> float | None:
@@ -46,6 +56,9 @@ def gap_between(objective: float, bound: float | None, sense: str = "minimize") 
 @dataclass(frozen=True, eq=False, repr=False)
 class Solution:
     """Frozen data; nothing in it needs a solver, and ``save``/``load`` give it back equal.
+
+    A solution over very many cells is by component: strategy a ``ComponentStrategy``, variables, multipliers,
+    covariance and basis ``Split`` and ``Level`` (``mmopt.components``), nothing of the size of the cells.
 
     program, title, cite : which program, and its source.
     objective, bound, gap : of the program as stated (for its given design set, say). The objective is
@@ -82,10 +95,10 @@ class Solution:
     error_bound: float
     sensitivity: float
     rmse: float
-    strategy: Strategy
-    variables: Mapping[str, Array]
-    multipliers: Mapping[str, Array]
-    error_multipliers: Array
+    strategy: AnyStrategy
+    variables: Mapping[str, Value]
+    multipliers: Mapping[str, Value]
+    error_multipliers: Value
     value: float
     iterations: int
     seconds: Mapping[str, float]
@@ -93,10 +106,10 @@ class Solution:
     scaling: Mapping[str, float]
     workload_hash: str
     program_text: str
-    covariance: Array | None = None
-    basis: Array | None = None
+    covariance: Value | None = None
+    basis: Value | None = None
     givens: Mapping[str, Array] = field(default_factory=dict)
-    bases: Mapping[str, Array] = field(default_factory=dict)
+    bases: Mapping[str, Value] = field(default_factory=dict)
     sense: str = "minimize"
     history: tuple[Mapping[str, float], ...] = ()
     reductions: tuple[str, ...] = ()
@@ -121,97 +134,38 @@ class Solution:
         return self.sensitivity
 
     @property
-    def profile(self) -> Array:
+    def profile(self) -> Array | Level:
         """The privacy profile (n,): the squared length of each column of the strategy at unit noise.
 
         For a covariance program that is bᵢᵀ Σ⁻¹ bᵢ, what a person in cell i pays (PVLDB 2021, section 4).
+        A strategy by component has it by orbit of cells.
         """
+        if isinstance(self.strategy, ComponentStrategy):
+            return self.strategy.profile
         return np.asarray(np.sum(self.strategy.matrix**2, axis=0))
 
     @property
-    def slack(self) -> Array:
+    def slack(self) -> Array | Level:
         """By how much each cell's cost is below the largest (n,); 0 where only the solver's error tells."""
         profile = self.profile
-        below = profile.max(initial=0.0) - profile
-        return np.where(below > SLACK * profile.max(initial=0.0), below, 0.0)
+        costs, _ = shown.levels(profile)
+        below = costs.max(initial=0.0) - costs
+        found = np.where(below > SLACK * costs.max(initial=0.0), below, 0.0)
+        return Level(profile.space, found) if isinstance(profile, Level) else found
 
     def rows(self) -> list[tuple[str, str]]:
         """What a reader wants to see first, as (name, text)."""
-        if self.bound is None:
-            bound = "no bound"
-        else:
-            side = "below" if self.sense == "minimize" else "above"
-            bound = f"{self.bound:.10g}   (proved: no feasible point is {side} it)"
-        rows = [
-            ("program", f"{self.program}: {self.title}"),
-            ("solver", _solver_words(self)),
-            *((("reduced", "; ".join(self.reductions)),) if self.reductions else ()),
-            ("status", str(self.status)),
-            ("objective", f"{self.objective:.10g}"),
-            ("bound", bound),
-            ("gap", "none" if self.gap is None else f"{self.gap:.2e}"),
-            ("total error", f"{self.error:.10g}   (at unit noise and sensitivity 1)"),
-            ("error bound", f"{self.error_bound:.10g}   (over all strategies)"),
-            ("error gap", f"{self.error_gap:.2e}"),
-            ("rmse", f"{self.rmse:.6g}   (per query, unweighted)"),
-            ("sensitivity", f"{self.sensitivity:.10g}   (rounded up)"),
-            ("seconds", ", ".join(f"{name} {s:.2f}" for name, s in self.seconds.items())),
-        ]
-        if self.covariance is not None:
-            cost, free = self.privacy_cost, int(np.count_nonzero(self.slack))
-            profile = f"Δ² at {self.profile.size - free} of {self.profile.size} cells"
-            if free:
-                profile += f", down to {self.profile.min() / cost**2:.4g} Δ² (cells with slack: {free})"
-            rows[6:6] = [
-                ("privacy cost", f"Δ = {cost:.6g}, ρ = Δ²/2 = {cost**2 / 2:.6g}"),
-                ("profile", profile),
-            ]
-        for name, step in self.steps.items():
-            bound = "no bound" if step.bound is None else f"bound {step.bound:.10g}, gap {step.gap:.1e}"
-            rows.append((f"step {name}", f"{step.program}: objective {step.objective:.10g}, {bound}"))
-        rows += [("warning", text) for text in self.warnings]
-        return rows
+        return shown.rows(self)
 
     def summary(self) -> dict[str, Any]:
         """The figures as one JSON object."""
-        return {
-            "program": self.program,
-            "solver": self.solver,
-            "solver_version": self.solver_version,
-            "status": {
-                "stop": self.status.stop,
-                "feasible": self.status.feasible,
-                "violation": self.status.violation,
-                "bound_valid": self.status.bound_valid,
-                "raw": self.status.raw,
-            },
-            "objective": self.objective,
-            "bound": self.bound,
-            "gap": _finite(self.gap),
-            "sense": self.sense,
-            "value": self.value,
-            "error": self.error,
-            "error_bound": self.error_bound,
-            "error_gap": _finite(self.error_gap),
-            "sensitivity": self.sensitivity,
-            "privacy_cost": self.privacy_cost if self.covariance is not None else None,
-            "profile": self.profile.tolist() if self.covariance is not None else None,
-            "rmse": self.rmse,
-            "iterations": self.iterations,
-            "seconds": dict(self.seconds),
-            "options": {k: _finite(v) for k, v in self.options.items()},
-            "reductions": list(self.reductions),
-            "warnings": list(self.warnings),
-            "history": [dict(row) for row in self.history],
-            "workload": self.workload_hash,
-            "steps": {name: step.summary() for name, step in self.steps.items()},
-        }
+        return shown.summary(self)
 
     def fields(self) -> dict[str, Any]:
         """Every field as plain numbers, texts, arrays and mappings of those."""
-        plain = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        plain = {f.name: plain_value(getattr(self, f.name)) for f in dataclasses.fields(self)}
         plain["status"] = dataclasses.asdict(self.status)
-        plain["strategy"] = {"matrix": self.strategy.matrix, "norm": self.strategy.norm}
+        plain["strategy"] = plain_strategy(self.strategy)
         plain["steps"] = {name: step.fields() for name, step in self.steps.items()}
         return plain
 
@@ -222,8 +176,10 @@ class Solution:
         check_kinds(fields["status"], {f.name: str(f.type) for f in dataclasses.fields(Status)})
         check_kinds(fields["strategy"], {"matrix": "Array", "norm": "int"})
         known = dict(fields)
+        for name in BY_COMPONENT & known.keys():
+            known[name] = restored_value(known[name])
         known["status"] = Status(**known["status"])
-        known["strategy"] = Strategy(**known["strategy"])
+        known["strategy"] = restored_strategy(known["strategy"])
         known["steps"] = {name: Solution.from_fields(step) for name, step in known["steps"].items()}
         for name in ("history", "reductions", "warnings"):
             known[name] = tuple(known[name])
@@ -264,15 +220,3 @@ class Solution:
 
     def _repr_html_(self) -> str:
         return as_html(self.rows())
-
-
-def _solver_words(solution: Solution) -> str:
-    """Name and version; a closed form or a given strategy has neither version nor iterations."""
-    if not solution.solver_version:
-        return solution.solver
-    return f"{solution.solver} {solution.solver_version}, {solution.iterations} iterations"
-
-
-def _finite(number: float | int | bool | str | None) -> float | int | bool | str | None:
-    """JSON has no infinity."""
-    return None if isinstance(number, float) and not np.isfinite(number) else number

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.errors import ResultError
+from mmopt.results.by_component import KINDS
 
 __all__ = ["check_kinds"]
 
@@ -23,6 +24,11 @@ def _is_number(value: Any) -> bool:
 
 def _is_array(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.dtype.kind in "fiu"
+
+
+def _is_value(value: Any) -> bool:
+    """An array, or a matrix or vector by component, whose fields its own reader checks."""
+    return _is_array(value) or (isinstance(value, Mapping) and value.get("kind") in KINDS)
 
 
 def _is_plain(value: Any) -> bool:
@@ -52,6 +58,9 @@ _KINDS: Mapping[str, Callable[[Any], bool]] = MappingProxyType(
         "Array": _is_array,
         "Array | None": _or_none(_is_array),
         "Mapping[str, Array]": _mapping(_is_array),
+        "Value": _is_value,
+        "Value | None": _or_none(_is_value),
+        "Mapping[str, Value]": _mapping(_is_value),
         "Mapping[str, float]": _mapping(_is_number),
         "Mapping[str, float | int | bool | str | None]": _mapping(_is_plain),
         "tuple[str, ...]": _several(_is_text),
@@ -59,7 +68,7 @@ _KINDS: Mapping[str, Callable[[Any], bool]] = MappingProxyType(
         "Mapping[str, Solution]": _mapping(lambda value: isinstance(value, Mapping)),
         # Read by the classes themselves.
         "Status": lambda value: isinstance(value, Mapping),
-        "Strategy": lambda value: isinstance(value, Mapping),
+        "AnyStrategy": lambda value: isinstance(value, Mapping),
     }
 )
 

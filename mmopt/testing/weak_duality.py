@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -208,7 +209,7 @@ def _random_point(rng: np.random.Generator, instance: Instance) -> dict[str, Arr
     return {d.name: draw_value(rng, d, sizes) for d in instance.program.choose}
 
 
-def _near_point(rng: np.random.Generator, solved: Mapping[str, Array]) -> list[dict[str, Array]]:
+def _near_point(rng: np.random.Generator, solved: Mapping[str, Any]) -> list[dict[str, Array]]:
     """The solver's point, and points around it."""
     points = [dict(solved)]
     for spread in 10.0 ** rng.uniform(-6.0, -1.0, size=POINTS - 1):
@@ -232,7 +233,7 @@ def _random_multiplier(rng: np.random.Generator, d: Declaration, sizes: Mapping[
 
 
 def _near_multipliers(
-    rng: np.random.Generator, instance: Instance, duals: Mapping[str, Array]
+    rng: np.random.Generator, instance: Instance, duals: Mapping[str, Any]
 ) -> list[dict[str, Array]]:
     """The solver's multipliers by the certificate's names (random where it has none), and some around."""
     certificate = instance.program.certificate

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from mmopt.compiler.bind import Instance
 from mmopt.compiler.reductions import blocks, kronecker, merge_cells, parallel_queries
 from mmopt.compiler.reductions.plan import Plan, Solved, Traits, reducible, smaller, traits_of
-from mmopt.compiler.reductions.value_symmetry import by_components
+from mmopt.compiler.reductions.value_symmetry import by_components, obstacle
 
 __all__ = [
     "REDUCTIONS",
@@ -22,6 +22,7 @@ __all__ = [
     "Traits",
     "by_components",
     "first_plan",
+    "obstacle",
     "planned",
     "reducible",
     "smaller",

@@ -16,49 +16,72 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from mmopt.compiler.actions import PERMUTE_CELLS, PERMUTE_QUERIES, ROTATE_BASIS, ROTATE_ROOT
 from mmopt.compiler.bind import Instance, bind
 from mmopt.compiler.equivariance import equivariance
+from mmopt.components import Split
 from mmopt.language import Checked, evaluate
-from mmopt.language.by_component import has_forms
 from mmopt.language.tree import names_in
+from mmopt.language.without_form import without_form
 from mmopt.queries import Workload
 from mmopt.queries.symmetry import symmetry
 
-__all__ = ["by_components"]
+__all__ = ["by_components", "obstacle"]
 
 ACTIONS = (PERMUTE_CELLS, PERMUTE_QUERIES, ROTATE_ROOT, ROTATE_BASIS)
+TOTALS = frozenset({"workload.root", "workload.gram"})
 TARGETS = frozenset({"workload.targets", "workload.representation", "workload.basis"})
 # A largest component of more than this part of the cells saves too little to be worth the detour.
 WORTH = 0.8
 
 
+def obstacle(checked: Checked, givens: Mapping[str, Any]) -> str:
+    """Why a program, with these givens, cannot be taken to the components of any workload; "" if it can."""
+    program = checked.program
+    if program.klass != "convex":
+        return f"it is of class {program.klass}, where no solution needs to have the workload's symmetries"
+    arrays = [name for name, value in givens.items() if np.ndim(value)]
+    if arrays:
+        return f"'{arrays[0]}' is passed as an array, which need not have the workload's symmetries"
+    sources = _sources(checked, givens)
+    other = sorted(sources - (TARGETS if sources & TARGETS else TOTALS))
+    if other:
+        return f"it takes {other[0]}, which is not known by component"
+    numbers = _defaults(checked, {name: float(value) for name, value in givens.items()})
+    why = equivariance(checked, frozenset(givens), numbers).why_not(*ACTIONS)
+    if why:
+        return f"it does not go with the symmetries: {why}"
+    form = without_form(program)
+    return f"{form} has no form by components" if form else ""
+
+
 def by_components(
-    checked: Checked, workload: Workload, givens: Mapping[str, Any]
+    checked: Checked, workload: Workload, givens: Mapping[str, Any], basis: Split | None = None
 ) -> tuple[Instance, str] | None:
     """The program bound to the workload's components, and one line on their sizes.
 
-    ``givens`` are those that the caller passes. None when the program does not go with permutations and
-    rotations, when it takes something else of the workload, or when there is no symmetry worth the while.
+    ``givens`` are those that the caller passes; ``basis`` takes the place of the workload's basis. None where
+    ``obstacle`` sees one, or when there is no symmetry worth the while.
 
     Raises
     ------
-    WorkloadError : the program asks for targets, and the workload lacks them.
+    WorkloadError : the program asks for targets, and the workload lacks them; another basis of another space.
     """
-    program = checked.program
-    sources = {d.source for d in program.givens if d.name not in givens}
-    with_targets = bool(sources & TARGETS)
-    if not sources <= (TARGETS if with_targets else {"workload.root", "workload.gram"}):
+    if obstacle(checked, givens):
         return None
-    if not has_forms(program):
-        return None
-    numbers = {n: float(v) for n, v in givens.items() if isinstance(v, int | float)}
-    if not equivariance(checked, frozenset(givens), _defaults(checked, numbers)).allows(*ACTIONS):
-        return None
-    found = symmetry(workload, with_targets)
+    found = symmetry(workload, bool(_sources(checked, givens) & TARGETS))
     if found is None or found.cells.largest > WORTH * workload.n:
         return None
+    if basis is not None:
+        found = found.in_basis(basis)
     return bind(checked, workload, givens, found.sources), str(found)
+
+
+def _sources(checked: Checked, givens: Mapping[str, Any]) -> set[str]:
+    """What is taken of the workload."""
+    return {d.source for d in checked.program.givens if d.name not in givens}
 
 
 def _defaults(checked: Checked, passed: Mapping[str, float]) -> dict[str, float]:

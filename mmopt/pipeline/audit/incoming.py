@@ -10,7 +10,7 @@ import scipy.sparse
 
 from mmopt.errors import OptionError, suggest
 from mmopt.pipeline.certify import Array
-from mmopt.queries import Strategy, Workload
+from mmopt.queries import AnyStrategy, Strategy, Workload, as_dense
 from mmopt.queries.arrays import require_memory
 from mmopt.queries.constructions import CONSTRUCTIONS
 from mmopt.queries.files import SUFFIXES, read_array
@@ -44,7 +44,7 @@ def norm_of(given: Any) -> int | None:
     """The norm that a strategy brings along."""
     if isinstance(given, Solution):
         given = given.strategy
-    return given.norm if isinstance(given, Strategy) else None
+    return given.norm if isinstance(given, AnyStrategy) else None
 
 
 def incoming(workload: Workload, given: Any, covariance: Any, basis: Any, norm: int) -> Strategy:
@@ -66,7 +66,7 @@ def incoming(workload: Workload, given: Any, covariance: Any, basis: Any, norm: 
         rows = workload.basis if basis is None else _numbers(basis, "the basis")
         strategy = Strategy.from_covariance(_numbers(covariance, "the covariance"), rows, norm)
     elif isinstance(given, Solution):
-        strategy = given.strategy
+        strategy = as_dense(given.strategy)
     elif isinstance(given, Strategy):
         strategy = given
     else:

@@ -25,7 +25,7 @@ class Proof:
     """The best bound so far, its multipliers, and where they come from."""
 
     bound: float | None = None
-    multipliers: Mapping[str, Array] = field(default_factory=dict)
+    multipliers: Mapping[str, Any] = field(default_factory=dict)
     origin: str = ""
     remarks: list[str] = field(default_factory=list)
 
@@ -99,7 +99,7 @@ class Prover:
             _, improved = error_bound(judge.workload, self.strategy)
             yield {wanted[0].key: improved}, "the strategy by steps of improvement"
 
-    def _try(self, proof: Proof, judge: Instance, multipliers: Mapping[str, Array], origin: str) -> None:
+    def _try(self, proof: Proof, judge: Instance, multipliers: Mapping[str, Any], origin: str) -> None:
         bound = bound_of(judge, multipliers)
         if bound is None:
             return

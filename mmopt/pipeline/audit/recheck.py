@@ -7,19 +7,26 @@ each figure is compared with what comes out. No solver is needed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from mmopt.compiler import Instance, bind
-from mmopt.errors import Error
+from mmopt.compiler.reductions import by_components
+from mmopt.components import Split
+from mmopt.errors import Error, ResultError
 from mmopt.language import Checked, Program, check
 from mmopt.pipeline.assemble import charged_error, meaning, rmse, value_of
+from mmopt.pipeline.audit.placed import placed_multipliers, placed_variables, same_cells, same_parts
+from mmopt.pipeline.bounds_by_component import certified_by_component
 from mmopt.pipeline.certify import FEASIBLE, Array, Candidate, bound_of, scored
+from mmopt.pipeline.values import is_finite
 from mmopt.pipeline.violations import worst_line
-from mmopt.queries import Strategy, Workload, with_bases
+from mmopt.queries import AnyStrategy, ComponentStrategy, Workload, with_bases
+from mmopt.queries.symmetry.joint import Cells
 from mmopt.results import Check, Figure, Solution, gap_between
+from mmopt.results.by_component import Value
 
 __all__ = ["Recheck", "Rows", "feasible_or_not", "same_array"]
 
@@ -37,14 +44,37 @@ def _close(stated: Figure, found: Figure) -> bool:
     return stated == found
 
 
-def same_array(stated: Array | None, found: Array | None) -> bool:
-    """Whether two arrays agree up to rounding, or both are absent."""
+def same_array(stated: Value | None, found: Value | None) -> bool:
+    """Whether two arrays, or matrices by component, agree up to rounding, or both are absent."""
     if stated is None or found is None:
         return stated is found
+    if not (isinstance(stated, np.ndarray) and isinstance(found, np.ndarray)):
+        return same_parts(stated, found, CLOSE_ARRAY)
     if np.shape(stated) != np.shape(found) or not np.isfinite(stated).all():
         return False
     off = float(np.linalg.norm(np.asarray(stated) - found))
     return off <= CLOSE_ARRAY * float(np.linalg.norm(found))
+
+
+def _arrays(values: Mapping[str, Value]) -> dict[str, Array]:
+    """What has to be an array: the values of a solution that is not by component."""
+    if not all(isinstance(value, np.ndarray) for value in values.values()):
+        raise ResultError("its bases are by component, its strategy is not")
+    return {name: np.asarray(value) for name, value in values.items()}
+
+
+def _gram(strategy: AnyStrategy) -> Split | None:
+    """AᵀA by component."""
+    if not isinstance(strategy, ComponentStrategy):
+        return None
+    parts = tuple(part.T @ part for part in strategy.split.parts)
+    return Split(strategy.cells, strategy.cells, parts)
+
+
+def _cells_of(instance: Instance) -> Cells | None:
+    """The space of the cells of an instance by component."""
+    splits = (value for value in instance.env.values() if isinstance(value, Split))
+    return next((value.columns for value in splits if isinstance(value.columns, Cells)), None)
 
 
 def _shapes(arrays: dict[str, tuple[int, ...]]) -> str:
@@ -114,11 +144,19 @@ class Recheck:
     def instance(self, checked: Checked) -> Instance | None:
         """The program with its givens: from the workload, or as the caller passed them."""
         s = self.solution
+        if isinstance(s.strategy, ComponentStrategy):
+            return self._by_component(checked, s.strategy)
         try:
-            instance = bind(checked, with_bases(self.workload, s.bases), s.givens)
+            instance = bind(checked, with_bases(self.workload, _arrays(s.bases)), s.givens)
         except Error as error:
             self.rows.add("givens", _shapes({n: v.shape for n, v in s.givens.items()}), error.message, False)
             return None
+        self._givens(checked)
+        return instance
+
+    def _givens(self, checked: Checked) -> None:
+        """What the caller passed, and bases that belong to the workload."""
+        s = self.solution
         if s.bases:
             stated = _shapes({n: v.shape for n, v in s.bases.items()})
             self.rows.add("bases", stated, "belong to the workload", True)
@@ -126,17 +164,46 @@ class Recheck:
         for name, value in s.givens.items():
             place = f", in place of {sources[name]}" if sources.get(name) else ""
             self.rows.add(f"given {name}", _shapes({name: value.shape}), f"passed by the caller{place}", True)
+
+    def _by_component(self, checked: Checked, strategy: ComponentStrategy) -> Instance | None:
+        """The same on the workload's own components, onto which the saved values are put."""
+        s, words = self.solution, strategy.cells.words
+        givens = {name: float(value) for name, value in s.givens.items() if not value.ndim}
+        basis = s.bases.get("basis")
+        try:
+            if givens.keys() != s.givens.keys() or not isinstance(basis, Split | None):
+                raise ResultError("arrays are passed, of which nothing is known by component")
+            found = by_components(checked, self.workload, givens, basis)
+        except Error as error:
+            self.rows.add("components", words, error.message, False)
+            return None
+        cells = None if found is None else _cells_of(found[0])
+        if found is None or cells is None:
+            self.rows.add("components", words, "the workload has none for this program", False)
+            return None
+        agree = same_cells(strategy.cells, cells)
+        if not self.rows.same("components", words, agree, "those of the workload"):
+            return None
+        self._givens(checked)
+        instance = found[0]
+        variables = placed_variables(instance, s.variables)
+        if variables is None:
+            shapes = _shapes({n: v.shape for n, v in s.variables.items()})
+            self.rows.add("variables", shapes, "of other components than the workload's", False)
+            return None
+        multipliers = placed_multipliers(instance, s.multipliers)
+        self.solution = replace(s, variables=variables, multipliers=multipliers)
         return instance
 
     def point(self, instance: Instance) -> Candidate | None:
         """The variables: of the declared shapes, finite, and feasible for the program as written."""
         s, sizes = self.solution, instance.sizes()
-        found = {name: np.shape(v) for name, v in s.variables.items()}
+        found = {name: v.shape for name, v in s.variables.items()}
         wanted = {d.name: tuple(dim.value(sizes) for dim in d.dims) for d in instance.program.choose}
         if found != wanted:
             self.rows.add("variables", _shapes(found), f"declared: {_shapes(wanted)}", False)
             return None
-        if not all(np.isfinite(v).all() for v in s.variables.values()):
+        if not all(map(is_finite, s.variables.values())):
             self.rows.add("variables", _shapes(found), "NaN or infinite entries", False)
             return None
         stated = feasible_or_not(s.status.feasible)
@@ -190,11 +257,13 @@ class Recheck:
             reached = isinstance(tolerance, float) and s.gap is not None and s.gap <= tolerance
             self.rows.add("status", s.status.stop, f"asked for: {tolerance}", reached)
 
-    def strategy(self, meant: Strategy, covariance: Array | None, basis: Array | None) -> None:
+    def strategy(self, meant: AnyStrategy, covariance: Value | None, basis: Value | None) -> None:
         """The strategy is what the variables mean, up to a rotation of its rows for norm 2."""
         s = self.solution
         same = s.strategy.norm == meant.norm and s.strategy.n == meant.n
-        if same and meant.norm == 2:
+        if isinstance(s.strategy, ComponentStrategy) or isinstance(meant, ComponentStrategy):
+            same = same and same_parts(_gram(s.strategy), _gram(meant), CLOSE_ARRAY)
+        elif same and meant.norm == 2:
             grams = [a.T @ a for a in (s.strategy.matrix, meant.matrix)]
             same = same_array(grams[0], grams[1])
         elif same:
@@ -218,6 +287,8 @@ class Recheck:
 
     def error_bound(self) -> Figure:
         """l2_strategy's certificate at the multipliers kept for total error."""
+        if isinstance(self.solution.strategy, ComponentStrategy):
+            return certified_by_component(self.workload, self.solution.error_multipliers)
         instance = bind(Program.load("l2_strategy"), self.workload)
         return bound_of(instance, {"sensitivity": self.solution.error_multipliers})
 

@@ -123,6 +123,17 @@ class Attribute:
             found = stacked_root([self.flat(part, sums)], part.dim)
         return np.asarray(found if np.linalg.norm(found) > tiny else found[:0])
 
+    def mean_root(self, part: Part, root: Array, sums: Array) -> Array:
+        """As ``root`` for the mean of all images of RᵀR, which need not be symmetric itself.
+
+        On an even or odd part, which the group moves by signs at most, that is RᵀR; on a rest it is the trace
+        of RᵀR over the multiplicity.
+        """
+        rows = self.of_query(part, root, sums, np.ones(len(root), dtype=np.int64))
+        tiny = 8 * max(root.shape) * EPS * float(np.linalg.norm(root))
+        found = stacked_root([rows], part.dim)
+        return np.asarray(found if np.linalg.norm(found) > tiny else found[:0])
+
     def _first(self, part: Part) -> int:
         return int(np.argmax(self.orbit_of == part.labels[0]))
 

@@ -24,14 +24,18 @@ __all__ = ["blocks_of", "component_roots", "root_of"]
 EPS = float(np.finfo(np.float64).eps)
 
 
-def component_roots(joint: Joint, terms: Sequence[Term]) -> dict[Key, Array]:
-    """Per component with a weighted Gram matrix other than zero, rows (·, d) whose Gram matrix is that."""
+def component_roots(joint: Joint, terms: Sequence[Term], *, mean: bool = False) -> dict[Key, Array]:
+    """Per component with a weighted Gram matrix other than zero, rows (·, d) whose Gram matrix is that.
+
+    With ``mean`` the symmetries need not be those of the terms: the Gram matrix is then that of the mean of
+    all images of the terms.
+    """
     stacks: dict[Key, list[Array]] = {}
     known: dict[tuple[int, Piece], dict[int, Array]] = {}
     for term in terms:
         for place in enumerate(term.pieces):
             if place not in known:
-                known[place] = _roots(place[1], joint.attributes[place[0]])
+                known[place] = _roots(place[1], joint.attributes[place[0]], mean)
         local = [known[place] for place in enumerate(term.pieces)]
         for key in choices([sorted(own) for own in local]):
             rows = kron_rows([own[k] for own, k in zip(local, key, strict=True)])
@@ -39,7 +43,7 @@ def component_roots(joint: Joint, terms: Sequence[Term]) -> dict[Key, Array]:
     return {key: stacked_root(stacks[key], joint.dim(key)) for key in sorted(stacks)}
 
 
-def _roots(piece: Piece, attribute: Attribute) -> dict[int, Array]:
+def _roots(piece: Piece, attribute: Attribute, mean: bool) -> dict[int, Array]:
     """The piece's root on each part of its attribute on which it is not zero."""
     if piece.kind == "identity":  # without the n × n identity matrix
         return {k: np.eye(part.dim) for k, part in enumerate(attribute.parts)}
@@ -47,7 +51,8 @@ def _roots(piece: Piece, attribute: Attribute) -> dict[int, Array]:
         return {0: np.sqrt(attribute.sizes.astype(np.float64))[None, :]}
     root = piece.root()
     sums = attribute.sums(root)
-    found = {k: attribute.root(part, root, sums) for k, part in enumerate(attribute.parts)}
+    one = attribute.mean_root if mean else attribute.root
+    found = {k: one(part, root, sums) for k, part in enumerate(attribute.parts)}
     return {k: rows for k, rows in found.items() if len(rows)}
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
 
 from mmopt.components import Level, Space, Split
+from mmopt.errors import WorkloadError
 from mmopt.queries.arrays import Array
 from mmopt.queries.check import no_targets, undetermined
 from mmopt.queries.classes import refine
@@ -26,6 +27,8 @@ __all__ = ["Found", "symmetry"]
 
 # Above this many cells the blocks of a workload without symmetry are not looked for.
 BLOCKS = 4096
+# What an orthonormal basis may be off by.
+CLOSE = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +43,33 @@ class Found:
     kinds: tuple[str, ...]
     cells: Space
     sources: Mapping[str, Split | Level]
+
+    def in_basis(self, basis: Split) -> Found:
+        """The same with another orthonormal basis of the queries with a target.
+
+        Raises
+        ------
+        WorkloadError : it is none, or splits otherwise.
+        """
+        known, queries = self.sources["workload.basis"], self.sources["workload.representation"]
+        assert isinstance(known, Split) and isinstance(queries, Split)
+        same = len(basis.parts) == len(known.parts)
+        if not same or any(a.shape != b.shape for a, b in zip(basis.parts, known.parts, strict=True)):
+            raise WorkloadError("the basis by component has other sizes than the workload's")
+        off = 0.0
+        for old, new in zip(known.parts, basis.parts, strict=True):
+            turn = old @ new.T
+            off = max(off, *(float(np.abs(m @ m.T - np.eye(len(m))).max()) for m in (turn, new)))
+        if not off <= CLOSE:
+            raise WorkloadError(f"the basis by component is not one of the workload: it is off by {off:.1e}")
+        turned = zip(queries.parts, known.parts, basis.parts, strict=True)
+        parts = tuple(q @ (old @ new.T) for q, old, new in turned)
+        sources = {
+            **self.sources,
+            "workload.representation": Split(queries.rows, queries.columns, parts),
+            "workload.basis": Split(known.rows, known.columns, tuple(basis.parts)),
+        }
+        return replace(self, sources=MappingProxyType(sources))
 
     def __str__(self) -> str:
         kinds = " and ".join(filter(None, [", ".join(self.kinds[:-1]), self.kinds[-1]]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -16,7 +16,7 @@ from mmopt.errors import TooLargeError
 from mmopt.queries.arrays import Array, Ints, require_memory
 from mmopt.queries.symmetry.attribute import Attribute
 
-__all__ = ["Chosen", "Joint", "choices", "kron_rows"]
+__all__ = ["Cells", "Chosen", "Joint", "choices", "kron_rows"]
 
 MOST = 200_000
 """Components that are held, at most."""
@@ -89,9 +89,9 @@ class Joint:
         wanted = order.reshape(self.dim(chosen.key), -1)[chosen.kept].ravel()
         return scipy.sparse.csr_array(out.tocsc()[:, wanted])
 
-    def space(self, chosen: Sequence[Chosen]) -> Space:
+    def space(self, chosen: Sequence[Chosen]) -> Cells:
         """The cells, with these components kept."""
-        return Space(
+        return Cells(
             multiplicities=np.array([float(self.multiplicity(c.key)) for c in chosen]),
             dims=tuple(len(c.kept) for c in chosen),
             labels=tuple(self.labels(c.key)[c.kept] for c in chosen),
@@ -99,7 +99,20 @@ class Joint:
             total=math.prod(len(a.classes) for a in self.attributes),
             orbits=self.orbit_of,
             bases=lambda at: self.basis(chosen[at]),
+            joint=self,
+            chosen=tuple(chosen),
         )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Cells(Space):
+    """The space of the cells, which knows the symmetries of the attributes that it comes from.
+
+    ``joint`` and ``chosen`` say everything else: ``joint.space(chosen)`` is the same space again.
+    """
+
+    joint: Joint = field(kw_only=True)
+    chosen: tuple[Chosen, ...] = field(kw_only=True)
 
 
 def choices(options: Sequence[Sequence[int]]) -> Iterator[Key]:

@@ -10,8 +10,11 @@ import numpy as np
 from mmopt.compiler import Instance, lower, scale
 from mmopt.compiler.scale import units_of
 from mmopt.compiler.shape import line
+from mmopt.components import Level, Split
+from mmopt.language.by_component import splits
 from mmopt.language.numeric import Array
 from mmopt.language.survey import Survey
+from mmopt.queries.symmetry.joint import Cells
 from mmopt.report.explain.facts import Compiled, Formula, GivenFacts, Handed, MatrixFacts, Scale
 from mmopt.report.explain.formulas import name_of
 from mmopt.report.explain.handed import handed_over
@@ -50,7 +53,7 @@ def compiled_facts(surveyed: Survey, instance: Instance, reductions: tuple[str, 
         choice = _choice(sizes)
         scaled = _scales(instance)
     return Compiled(
-        f"{counted(workload.m, 'query')} over {counted(workload.n, 'cell')}, rank {workload.rank:,}",
+        f"{counted(workload.m, 'query')} over {counted(workload.n, 'cell')}, rank {_rank(instance):,}",
         tuple(instance.sizes().items()),
         _givens(instance),
         scaled,
@@ -64,6 +67,14 @@ def compiled_facts(surveyed: Survey, instance: Instance, reductions: tuple[str, 
     )
 
 
+def _rank(instance: Instance) -> int:
+    """The rank of the queries; by component a root and a representation have independent rows and columns."""
+    for value in instance.env.values():
+        if isinstance(value, Split) and isinstance(value.columns, Cells):
+            return value.rows.kept
+    return instance.workload.rank
+
+
 def _givens(instance: Instance) -> tuple[GivenFacts, ...]:
     program, env = instance.program, instance.env
     rows = [(d.name, "passed by the caller" if d.name in instance.own else d.source) for d in program.givens]
@@ -74,11 +85,26 @@ def _givens(instance: Instance) -> tuple[GivenFacts, ...]:
 
 
 def _given(name: str, origin: str, value: Any) -> GivenFacts:
+    if isinstance(value, Split):
+        rows, columns = value.shape
+        return GivenFacts(name_of(name), origin, f"{rows:,} × {columns:,}", _by_component(value), None)
+    if isinstance(value, Level):
+        figures = f"by orbit: {_figures(np.asarray(value.values)).partition(', sum')[0]}"
+        return GivenFacts(name_of(name), origin, f"vector {value.shape[0]:,}", figures, None)
     array = np.asarray(value, dtype=float)
     if array.ndim == 0:
         return GivenFacts(name_of(name), origin, "number", figure(float(array)), None)
     shape = " × ".join(f"{size:,}" for size in array.shape) if array.ndim == 2 else f"vector {array.size:,}"
     return GivenFacts(name_of(name), origin, shape, _figures(array), _preview(array))
+
+
+def _by_component(value: Split) -> str:
+    """How a matrix splits; its norm."""
+    squares = [float(np.sum(np.square(part))) for part in value.parts]
+    size = float(np.sqrt(value.multiplicities @ np.array(squares)))
+    largest = max(value.columns.largest, value.rows.largest)
+    count = counted(value.columns.count, "component")
+    return f"{count} of size up to {largest:,}, norm {figure(size, 4)}"
 
 
 def _figures(array: Array) -> str:
@@ -117,7 +143,9 @@ def _entry(value: float) -> str:
 
 
 def _scales(instance: Instance) -> tuple[Scale, ...] | None:
-    """How everything chosen grows with the queries (s) and the targets (t)."""
+    """How everything chosen grows with the queries (s) and the targets (t); empty where nothing is scaled."""
+    if splits(instance.env):
+        return ()
     units = units_of(instance)
     if units is None:
         return None

@@ -208,6 +208,9 @@ def _units(c: Compiled) -> Iterator[Block]:
     if c.scaled is None:
         yield Paragraph(("The lines of the program agree on no units, so it is solved as given, unscaled.",))
         return
+    if not c.scaled:
+        yield Paragraph(("A kernel takes the program by component as it is, unscaled.",))
+        return
     yield Paragraph(
         (
             "When all queries are multiplied by s and all targets by t, the optimum is multiplied as below. "

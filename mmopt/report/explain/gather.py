@@ -15,7 +15,8 @@ from mmopt.language import Program, evaluate
 from mmopt.language.survey import Survey, survey
 from mmopt.language.tree import Assignment, Repeat, SubProgram, names_in
 from mmopt.language.tree import Step as AnyStep
-from mmopt.queries import Workload
+from mmopt.pipeline.large import bound, is_large
+from mmopt.queries import ComponentStrategy, Workload
 from mmopt.report.explain.compiled import compiled_facts
 from mmopt.report.explain.facts import (
     Facts,
@@ -90,8 +91,25 @@ def explain(
     if solution is not None:
         _belongs(solution, parsed, workload)
         givens = {**solution.givens, **(givens or {})}
-    instance = None if workload is None else bind(surveyed.checked, workload, givens)
+    instance, line = (None, "") if workload is None else _bound(surveyed, workload, givens, solution)
+    if line:
+        return _explained(surveyed, instance, solution, (line,))
     return _explained(surveyed, instance, solution)
+
+
+def _bound(
+    surveyed: Survey, workload: Workload, givens: Mapping[str, Any] | None, solution: Solution | None
+) -> tuple[Instance, str]:
+    """The instance as it is, or was, solved, and how it splits if it does."""
+    checked = surveyed.checked
+    if solution is None and is_large(workload) and all(line.fault is None for line in surveyed.lines):
+        return bound(checked.program, workload, givens)
+    if solution is not None and isinstance(solution.strategy, ComponentStrategy):
+        passed = {name: float(value) for name, value in (givens or {}).items()}
+        found = by_components(checked, workload, passed)
+        if found is not None:
+            return found
+    return bind(checked, workload, givens), ""
 
 
 def _belongs(solution: Solution, program: Program, workload: Workload | None) -> None:
@@ -116,11 +134,17 @@ def _planned(instance: Instance) -> tuple[str, ...]:
     return () if split is None else (split[1],)
 
 
-def _explained(surveyed: Survey, instance: Instance | None, solution: Solution | None) -> Explanation:
+def _explained(
+    surveyed: Survey,
+    instance: Instance | None,
+    solution: Solution | None,
+    reductions: tuple[str, ...] | None = None,
+) -> Explanation:
     program = surveyed.checked.program
     compiled = None
     if instance is not None:
-        reductions = solution.reductions if solution else _planned(instance)
+        if reductions is None:
+            reductions = solution.reductions if solution else _planned(instance)
         compiled = compiled_facts(surveyed, instance, reductions)
     return Explanation(
         program.name,

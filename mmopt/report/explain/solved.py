@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from mmopt.compiler import Instance
+from mmopt.components import Level, Space, Split
 from mmopt.language import Checked, evaluate
+from mmopt.language.by_component import splits
 from mmopt.language.dims import Dim
+from mmopt.language.families import vectorised
 from mmopt.language.numeric import Array
 from mmopt.language.sources import AXES
 from mmopt.language.tree import Constraint
+from mmopt.pipeline.values import plain
 from mmopt.queries import Workload
+from mmopt.queries.symmetry.joint import Cells
 from mmopt.report.explain.facts import Solved, SolvedLine
+from mmopt.report.orbits import orbit_label
 from mmopt.results import Solution
+from mmopt.results.shown import levels
 
 __all__ = ["solved_facts"]
 
@@ -39,19 +46,25 @@ def _line(checked: Checked, c: Constraint, solution: Solution, instance: Instanc
         return SolvedLine(
             c.name, count, tight, 0, 0, 0.0, (), "; ".join(filter(None, [words, f"no multiplier {of}"]))
         )
-    values = np.asarray(kept, dtype=float)
-    flat = np.abs(values.ravel())
-    zero = int((flat <= ZERO * flat.max(initial=0.0)).sum())
-    order = np.argsort(-flat, kind="stable")[: min(LARGEST, flat.size - zero)]
+    values, sizes = levels(kept)
+    flat, often = np.abs(values.ravel()), sizes.ravel()
+    is_zero = flat <= ZERO * flat.max(initial=0.0)
+    order = np.argsort(-flat, kind="stable")[: min(LARGEST, flat.size - int(is_zero.sum()))]
     names = _labels(checked, c, values.shape, instance)
+    if isinstance(kept, Level):
+        names = _orbits(kept.space, instance)
     largest = tuple((names(int(i)), float(values.ravel()[i])) for i in order)
-    return SolvedLine(c.name, count, tight, values.size, zero, float(values.sum()), largest, words)
+    total = float((values.ravel() * often).sum())
+    return SolvedLine(
+        c.name, count, tight, int(often.sum()), int(often[is_zero].sum()), total, largest, words
+    )
 
 
-def _slack(c: Constraint, solution: Solution, instance: Instance) -> tuple[int, int, str]:
+def _slack(c: Constraint, solution: Solution, instance: Instance) -> tuple[int | None, int | None, str]:
     """Rows, tight rows, and words on what is not counted by rows."""
-    values = {n: v if np.ndim(v) else float(v) for n, v in solution.variables.items()}
-    env: dict[str, Any] = {**instance.env, **values}
+    env: dict[str, Any] = {**instance.env, **plain(solution.variables)}
+    if splits(env):
+        return _slack_by_orbit(c, env)
     each: Sequence[Mapping[str, Any]] = [env]
     if c.family:
         each = [{**env, c.family.index: i} for i in range(c.family.dim.value(instance.sizes()))]
@@ -69,6 +82,20 @@ def _slack(c: Constraint, solution: Solution, instance: Instance) -> tuple[int, 
         count += left.size
         tight += int((np.abs(left - right) <= limit).sum())
     return count, tight, ""
+
+
+def _slack_by_orbit(c: Constraint, env: Mapping[str, Any]) -> tuple[int | None, int | None, str]:
+    """The same of a line by component, which is a number or one vector inequality."""
+    sides = [c.relation.left, c.relation.right]
+    if c.family is not None:
+        sides = [e for e in (vectorised(side, c.family.index) for side in sides) if e is not None]
+    found = [evaluate(side, env) for side in sides]
+    if any(isinstance(value, Split) for value in found) or len(found) < 2:
+        return None, None, "a matrix by component, not counted by rows"
+    sizes = next((levels(v)[1] for v in found if isinstance(v, Level)), np.ones(()))
+    left, right = np.broadcast_arrays(*(levels(v)[0] for v in found))
+    limit = TIGHT * np.maximum(np.maximum(np.abs(left), np.abs(right)), 1e-300)
+    return int(sizes.sum()), int(sizes[np.abs(left - right) <= limit].sum()), ""
 
 
 def _value(expr: Any, env: Mapping[str, Any]) -> Array:
@@ -94,6 +121,14 @@ def _labels(checked: Checked, c: Constraint, shape: tuple[int, ...], instance: I
         return ", ".join(parts) or c.name
 
     return label
+
+
+def _orbits(space: Space, instance: Instance | None) -> Callable[[int], str]:
+    """A function from the number of an orbit to its label."""
+    if isinstance(space, Cells) and instance is not None:
+        cells, domain = space, instance.workload.domain
+        return lambda orbit: f"orbit {orbit} ({orbit_label(cells, domain, orbit)})"
+    return lambda orbit: f"orbit {orbit}"
 
 
 def _dims(checked: Checked, c: Constraint) -> tuple[Dim, ...]:

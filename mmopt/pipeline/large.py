@@ -1,0 +1,72 @@
+"""From which size on a workload is solved by component only, and what is refused there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mmopt.compiler import Instance, bind
+from mmopt.compiler.reductions import by_components, obstacle
+from mmopt.errors import TooLargeError
+from mmopt.language import Program, check
+from mmopt.queries import Workload
+from mmopt.solvers import KERNELS, claims, memory_limit
+
+__all__ = ["MOST_CELLS", "bound", "is_large"]
+
+MOST_CELLS = 8192
+"""A workload over more cells is not taken to matrices over its cells when its symmetries suffice."""
+
+ARRAYS = 12  # matrices of the size of the cells that a dense solve holds at a time
+
+
+def is_large(workload: Workload) -> bool:
+    """Whether the workload has more than ``MOST_CELLS`` cells."""
+    return workload.n > MOST_CELLS
+
+
+def bound(
+    program: Program, workload: Workload, givens: Mapping[str, Any] | None, *, reduce: bool = True
+) -> tuple[Instance, str]:
+    """The instance as it is solved, and one line on its components; "" for one over the cells themselves.
+
+    ``reduce`` False: over the cells, whatever their number.
+
+    Raises
+    ------
+    TooLargeError : a large workload that cannot be solved by component, and does not fit in memory otherwise.
+    mmopt.Error : as ``bind``.
+    """
+    if not (reduce and is_large(workload)):
+        return bind(program, workload, givens), ""
+    checked, passed = check(program), givens or {}
+    why = obstacle(checked, passed)
+    if not why:
+        found = by_components(checked, workload, passed)
+        if found is None:
+            why = "no two values of an attribute can be swapped, so the workload does not split"
+        elif next(claims(found[0]), None) is None:
+            why = "no kernel knows the program, and conic solvers need matrices over the cells"
+        else:
+            return found
+    _refuse_dense(program, workload, why)
+    return bind(program, workload, givens), ""
+
+
+def _refuse_dense(program: Program, workload: Workload, why: str) -> None:
+    """Refuse what does not fit in memory, with the reason why it is not solved by component."""
+    one, limit = 8.0 * float(workload.n) ** 2, memory_limit()
+    if ARRAYS * one <= limit:
+        return
+    able = [n for kernel in KERNELS for n in kernel.programs if not obstacle(check(Program.load(n)), {})]
+    raise TooLargeError(
+        f"'{program.name}' cannot be solved by component: {why}; over {workload.n:,} cells one matrix alone "
+        f"takes {_gigabytes(one)}, and the limit here is {_gigabytes(limit)} for {ARRAYS} of them",
+        hint=f"these are: {', '.join(able)}; or group values of the attributes, so that there are fewer "
+        "cells; or try it as it is with reduce=False (--no-reduce)",
+    )
+
+
+def _gigabytes(size: float) -> str:
+    gigabytes = size / 2**30
+    return f"{gigabytes:,.0f} GiB" if gigabytes < 1e9 else f"{gigabytes:.0e} GiB"

@@ -1,0 +1,172 @@
+"""Values by component as plain numbers and arrays, and back.
+
+The cells are kept by the symmetries of the attributes that they come from: everything else of their space is
+made from these again. Coordinates of queries are not kept, so that nothing on them can be lifted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from mmopt.components import Level, Space, Split
+from mmopt.errors import Error, ResultError
+from mmopt.queries import AnyStrategy, ComponentStrategy, Strategy
+from mmopt.queries.symmetry.attribute import Attribute
+from mmopt.queries.symmetry.joint import Cells, Chosen, Joint
+
+__all__ = ["KINDS", "Value", "plain_strategy", "plain_value", "restored_strategy", "restored_value"]
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+Value = Array | Split | Level
+Fields = dict[str, Any]
+
+MATRIX, VECTOR = "matrix by component", "vector by orbit"
+KINDS = (MATRIX, VECTOR)
+
+
+def plain_value(value: Any) -> Any:
+    """A Split or Level as a mapping of numbers, texts and arrays, also inside mappings."""
+    if isinstance(value, Split):
+        sides = {"rows": _plain_space(value.rows), "columns": _plain_space(value.columns)}
+        return {"kind": MATRIX, **sides, "parts": _joined([np.asarray(p).ravel() for p in value.parts])}
+    if isinstance(value, Level):
+        return {"kind": VECTOR, "space": _plain_space(value.space), "values": np.asarray(value.values)}
+    if isinstance(value, Mapping):
+        return {name: plain_value(inner) for name, inner in value.items()}
+    return value
+
+
+def restored_value(value: Any) -> Any:
+    """What ``plain_value`` took apart; ResultError for numbers that do not fit together."""
+    if not isinstance(value, Mapping):
+        return value
+    try:
+        if value.get("kind") == MATRIX:
+            return _matrix(value)
+        if value.get("kind") == VECTOR:
+            return _vector(value)
+    except Error:
+        raise
+    except (TypeError, KeyError, ValueError, IndexError, AttributeError, OverflowError):
+        raise _broken() from None
+    return {name: restored_value(inner) for name, inner in value.items()}
+
+
+def plain_strategy(strategy: AnyStrategy) -> Fields:
+    """The matrix, or the parts, with the norm."""
+    if isinstance(strategy, ComponentStrategy):
+        return {"split": plain_value(strategy.split), "norm": strategy.norm}
+    return {"matrix": strategy.matrix, "norm": strategy.norm}
+
+
+def restored_strategy(fields: Mapping[str, Any]) -> AnyStrategy:
+    """What ``plain_strategy`` took apart."""
+    if "split" in fields:
+        split = restored_value(fields["split"])
+        if not isinstance(split, Split):
+            raise _broken()
+        return ComponentStrategy(split, fields["norm"])
+    return Strategy(fields["matrix"], fields["norm"])
+
+
+def _broken() -> ResultError:
+    return ResultError("its values by component do not fit together")
+
+
+def _require(holds: Any) -> None:
+    if not holds:
+        raise _broken()
+
+
+def _matrix(fields: Mapping[str, Any]) -> Split:
+    rows, columns = _space(fields["rows"]), _space(fields["columns"])
+    flat = np.asarray(fields["parts"], dtype=float)
+    _require(rows.count == columns.count and np.array_equal(rows.multiplicities, columns.multiplicities))
+    sizes = [r * c for r, c in zip(rows.dims, columns.dims, strict=True)]
+    _require(flat.shape == (sum(sizes),))
+    parts = zip(_cut(flat, sizes), rows.dims, columns.dims, strict=True)
+    return Split(rows, columns, tuple(part.reshape(r, c) for part, r, c in parts))
+
+
+def _vector(fields: Mapping[str, Any]) -> Level:
+    space, values = _space(fields["space"]), np.asarray(fields["values"], dtype=float)
+    _require(space.sizes is not None and values.shape == space.sizes.shape)
+    return Level(space, values)
+
+
+def _plain_space(space: Space) -> Fields:
+    if isinstance(space, Cells):
+        attributes = space.joint.attributes
+        return {
+            "attributes": np.array([len(a.classes) for a in attributes]),
+            "classes": _joined([a.classes for a in attributes]),
+            "counts": np.array([len(a.mirror) for a in attributes]),
+            "mirrors": _joined([a.mirror for a in attributes]),
+            "keys": np.array([c.key for c in space.chosen]).reshape(-1, len(attributes)),
+            "dims": np.array(space.dims, dtype=np.int64),
+            "kept": _joined([c.kept for c in space.chosen]),
+        }
+    found: Fields = {
+        "multiplicities": np.asarray(space.multiplicities),
+        "dims": np.array(space.dims, dtype=np.int64),
+        "total": space.total,
+    }
+    if space.labels is not None:
+        found["labels"] = _joined(space.labels)
+    if space.sizes is not None:
+        found["sizes"] = np.asarray(space.sizes)
+    return found
+
+
+def _space(fields: Mapping[str, Any]) -> Space:
+    dims = tuple(int(d) for d in fields["dims"])
+    _require(all(d >= 0 for d in dims))
+    if "attributes" in fields:
+        return _cells(fields, dims)
+    multiplicities, total = np.asarray(fields["multiplicities"], dtype=float), fields["total"]
+    _require(multiplicities.shape == (len(dims),) and (multiplicities >= 1).all())
+    _require(total is None or isinstance(total, int))
+    labels = sizes = None
+    if "sizes" in fields:
+        sizes = np.asarray(fields["sizes"], dtype=float)
+        flat = np.asarray(fields["labels"])
+        _require(sizes.ndim == 1 and (sizes >= 1).all() and flat.shape == (sum(dims),))
+        _require(flat.dtype.kind == "i" and ((flat >= 0) & (flat < len(sizes))).all())
+        labels = tuple(_cut(flat, dims))
+    return Space(multiplicities, dims, labels, sizes, total)
+
+
+def _cells(fields: Mapping[str, Any], dims: tuple[int, ...]) -> Cells:
+    classes = _cut(fields["classes"], fields["attributes"])
+    mirrors = _cut(fields["mirrors"], fields["counts"])
+    attributes = []
+    for own, mirror in zip(classes, mirrors, strict=True):
+        numbers = np.arange(len(mirror))
+        _require(own.dtype.kind == mirror.dtype.kind == "i" and np.array_equal(np.unique(own), numbers))
+        _require(np.array_equal(np.sort(mirror), numbers) and np.array_equal(mirror[mirror], numbers))
+        sizes = np.bincount(own)
+        _require(np.array_equal(sizes, sizes[mirror]))
+        attributes.append(Attribute(own, mirror))
+    joint = Joint(tuple(attributes))
+    chosen = []
+    for key, kept in zip(fields["keys"], _cut(fields["kept"], dims), strict=True):
+        parts = zip(attributes, key, strict=True)
+        _require(all(0 <= k < len(a.parts) for a, k in parts))
+        own_key = tuple(int(k) for k in key)
+        _require(kept.dtype.kind == "i" and (np.diff(kept) > 0).all())
+        _require(not len(kept) or (kept[0] >= 0 and kept[-1] < joint.dim(own_key)))
+        chosen.append(Chosen(own_key, kept))
+    return joint.space(chosen)
+
+
+def _joined(arrays: Any) -> Any:
+    return np.concatenate(list(arrays)) if arrays else np.zeros(0)
+
+
+def _cut(flat: Any, sizes: Any) -> list[Any]:
+    """Pieces of these sizes, which have to add up."""
+    _require(np.ndim(flat) == 1 and len(flat) == int(np.sum(sizes, initial=0)))
+    return np.split(np.asarray(flat), np.cumsum(sizes, dtype=np.int64)[:-1])

@@ -1,0 +1,153 @@
+"""A solution for a reader: rows of a table, and one JSON object."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mmopt.components import Level
+from mmopt.queries import ComponentStrategy
+
+if TYPE_CHECKING:
+    from mmopt.results.by_component import Value
+    from mmopt.results.solution import Solution
+
+__all__ = ["levels", "rows", "summary"]
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+
+
+def rows(solution: Solution) -> list[tuple[str, str]]:
+    """What a reader wants to see first, as (name, text)."""
+    s = solution
+    if s.bound is None:
+        bound = "no bound"
+    else:
+        side = "below" if s.sense == "minimize" else "above"
+        bound = f"{s.bound:.10g}   (proved: no feasible point is {side} it)"
+    found = [
+        ("program", f"{s.program}: {s.title}"),
+        ("solver", _solver_words(s)),
+        *((("reduced", "; ".join(s.reductions)),) if s.reductions else ()),
+        *((("not dense", _components_words(s.strategy)),) if _is_split(s) else ()),
+        ("status", str(s.status)),
+        ("objective", f"{s.objective:.10g}"),
+        ("bound", bound),
+        ("gap", "none" if s.gap is None else f"{s.gap:.2e}"),
+        *(_privacy_rows(s) if s.covariance is not None else ()),
+        ("total error", f"{s.error:.10g}   (at unit noise and sensitivity 1)"),
+        ("error bound", f"{s.error_bound:.10g}   (over all strategies)"),
+        ("error gap", f"{s.error_gap:.2e}"),
+        ("rmse", f"{s.rmse:.6g}   (per query, unweighted)"),
+        ("sensitivity", f"{s.sensitivity:.10g}   (rounded up)"),
+        ("seconds", ", ".join(f"{name} {t:.2f}" for name, t in s.seconds.items())),
+    ]
+    for name, step in s.steps.items():
+        bound = "no bound" if step.bound is None else f"bound {step.bound:.10g}, gap {step.gap:.1e}"
+        found.append((f"step {name}", f"{step.program}: objective {step.objective:.10g}, {bound}"))
+    return found + [("warning", text) for text in s.warnings]
+
+
+def _is_split(solution: Solution) -> bool:
+    return isinstance(solution.strategy, ComponentStrategy)
+
+
+def levels(value: Value) -> tuple[Array, Array]:
+    """The values of a vector, and how many of its entries have each: 1, or the sizes of the orbits."""
+    if isinstance(value, Level):
+        assert value.space.sizes is not None
+        return np.asarray(value.values), value.space.sizes
+    return np.asarray(value), np.ones(np.shape(value))
+
+
+def _privacy_rows(s: Solution) -> list[tuple[str, str]]:
+    cost = s.privacy_cost
+    profile, sizes = levels(s.profile)
+    free = int(sizes[levels(s.slack)[0] > 0].sum())
+    words = f"Δ² at {_count(s.strategy.n - free)} of {_count(s.strategy.n)} cells"
+    if free:
+        words += f", down to {profile.min() / cost**2:.4g} Δ² (cells with slack: {_count(free)})"
+    return [("privacy cost", f"Δ = {cost:.6g}, ρ = Δ²/2 = {cost**2 / 2:.6g}"), ("profile", words)]
+
+
+def _count(number: int) -> str:
+    """Plain digits as ever below a million."""
+    return f"{number}" if number < 10**6 else f"{float(number):.6g}"
+
+
+def _components_words(strategy: Any) -> str:
+    """How a strategy splits, and the size of what is never formed."""
+    n, p = strategy.n, strategy.p
+    gigabytes = 8.0 * float(n) * float(p) / 2**30
+    size = f"{gigabytes:,.1f}" if gigabytes < 1e6 else f"{gigabytes:.1e}"
+    return (
+        f"strategy by component ({strategy.cells.words}); "
+        f"as a matrix {_count(p)} × {_count(n)} it would take {size} GiB"
+    )
+
+
+def summary(solution: Solution) -> dict[str, Any]:
+    """The figures as one JSON object."""
+    s = solution
+    return {
+        "program": s.program,
+        "solver": s.solver,
+        "solver_version": s.solver_version,
+        "status": {
+            "stop": s.status.stop,
+            "feasible": s.status.feasible,
+            "violation": s.status.violation,
+            "bound_valid": s.status.bound_valid,
+            "raw": s.status.raw,
+        },
+        "objective": s.objective,
+        "bound": s.bound,
+        "gap": _finite(s.gap),
+        "sense": s.sense,
+        "value": s.value,
+        "error": s.error,
+        "error_bound": s.error_bound,
+        "error_gap": _finite(s.error_gap),
+        "sensitivity": s.sensitivity,
+        "privacy_cost": s.privacy_cost if s.covariance is not None else None,
+        "profile": _profile(s) if s.covariance is not None else None,
+        "rmse": s.rmse,
+        "iterations": s.iterations,
+        "seconds": dict(s.seconds),
+        "options": {k: _finite(v) for k, v in s.options.items()},
+        "reductions": list(s.reductions),
+        "components": _components(s),
+        "warnings": list(s.warnings),
+        "history": [dict(row) for row in s.history],
+        "workload": s.workload_hash,
+        "steps": {name: step.summary() for name, step in s.steps.items()},
+    }
+
+
+def _profile(s: Solution) -> Any:
+    """Cell by cell, or the orbits of cells with their sizes."""
+    values, sizes = levels(s.profile)
+    if not isinstance(s.profile, Level):
+        return values.tolist()
+    return {"values": values.tolist(), "cells": sizes.tolist()}
+
+
+def _components(s: Solution) -> dict[str, int] | None:
+    if not isinstance(s.strategy, ComponentStrategy):
+        return None
+    cells = s.strategy.cells
+    assert cells.sizes is not None
+    return {"orbits": len(cells.sizes), "components": cells.count, "largest": cells.largest}
+
+
+def _solver_words(solution: Solution) -> str:
+    """Name and version; a closed form or a given strategy has neither version nor iterations."""
+    if not solution.solver_version:
+        return solution.solver
+    return f"{solution.solver} {solution.solver_version}, {solution.iterations} iterations"
+
+
+def _finite(number: float | int | bool | str | None) -> float | int | bool | str | None:
+    """JSON has no infinity."""
+    return None if isinstance(number, float) and not np.isfinite(number) else number
