@@ -10,6 +10,7 @@ from mmopt.language import Program
 from mmopt.pipeline.convex import Report
 from mmopt.pipeline.dispatch import solve_instance
 from mmopt.pipeline.large import bound
+from mmopt.pipeline.threads import blas_threads
 from mmopt.queries import Workload
 from mmopt.results import Solution
 from mmopt.solvers import Options
@@ -56,7 +57,8 @@ def solve(
         conic solver whose forecast is best: interior point when it takes less than 20 seconds.
     tolerance : the certified gap asked for; by default 1e-6 (kernels, interior point) or 1e-4 (first order).
         When it is not reached the status says so; the gap printed is always the proved one.
-    time_limit : seconds for the solver. max_iterations, threads, verbose : passed on.
+    time_limit : seconds for the solver. max_iterations, verbose : passed on. threads : of the solver and of
+        the linear algebra; by default one where all matrices are small.
     starts, seed : of the search of a program of class rank or smooth.
     penalty : first weight of the rank in the search of a program of class rank.
     arrays : library that the kernel ``nuclear`` computes with, and a device: "cupy", "torch:cuda".
@@ -86,4 +88,5 @@ def solve(
     overrides["verbose"] = verbose
     Options(**overrides)  # a bad option is refused before any work
     instance, line = bound(parsed, workload, givens, reduce=reduce)
-    return solve_instance(instance, solver, overrides, progress, reduce=reduce, line=line)
+    with blas_threads(instance, threads):
+        return solve_instance(instance, solver, overrides, progress, reduce=reduce, line=line)

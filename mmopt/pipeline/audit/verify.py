@@ -15,6 +15,7 @@ from mmopt.language import Program, program_names
 from mmopt.pipeline.audit.recheck import Recheck, Rows, feasible_or_not, same_array
 from mmopt.pipeline.closed import solve_closed
 from mmopt.pipeline.procedure import solve_procedure
+from mmopt.pipeline.threads import blas_threads
 from mmopt.queries import Workload
 from mmopt.results import Check, Solution, Verification
 
@@ -83,6 +84,14 @@ def _checks(s: Solution, workload: Workload, expected: Program | None, is_what: 
     checked = work.program(expected, is_what)
     if checked is None or (instance := work.instance(checked)) is None:
         return rows.found
+    with blas_threads(instance):
+        _recomputed(work, instance)
+    return rows.found
+
+
+def _recomputed(work: Recheck, instance: Instance) -> None:
+    """Everything that follows from the program with its givens."""
+    s, rows = work.solution, work.rows
     klass = instance.program.klass
     if klass in ("procedure", "closed form"):
         _again(work, instance)
@@ -93,7 +102,6 @@ def _checks(s: Solution, workload: Workload, expected: Program | None, is_what: 
             rows.add("steps", ", ".join(s.steps), f"a {klass} program has none", False)
     assert instance.program.meaning is not None
     work.costs(scaled=instance.program.meaning.kind == "strategy")
-    return rows.found
 
 
 def _again(work: Recheck, instance: Instance) -> None:

@@ -1,0 +1,24 @@
+"""How many threads the linear algebra of a solve uses."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from mmopt.compiler import Instance
+from mmopt.components import Split
+
+__all__ = ["blas_threads"]
+
+# Threads for smaller matrices cost more than they give: on a busy machine each product waits for them.
+SMALL = 512
+
+
+def blas_threads(instance: Instance, asked: int | None = None) -> AbstractContextManager[Any]:
+    """As many threads as asked for; one where every matrix is small; else what the library takes by itself."""
+    split = [v.columns.largest for v in instance.env.values() if isinstance(v, Split)]
+    largest = max(split, default=instance.workload.n)
+    threads = asked or (1 if largest < SMALL else None)
+    return nullcontext() if threads is None else threadpool_limits(threads, user_api="blas")
