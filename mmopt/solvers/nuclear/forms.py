@@ -42,7 +42,7 @@ def _split(w: Split, targets: Level | None = None, ranks: list[int] | None = Non
     cells, queries = w.columns, w.rows
     assert cells.labels is not None
     rows = [None] * cells.count if targets is None or queries.labels is None else list(queries.labels)
-    known = ranks or [None] * cells.count
+    known: list[int | None] = [None] * cells.count if ranks is None else list(ranks)
     parts = zip(w.parts, w.multiplicities, cells.labels, rows, known, strict=True)
     found = tuple(Part(part, float(often), column, row, rank) for part, often, column, row, rank in parts)
     return Problem(found, cells.sizes, None if targets is None else targets.values * queries.sizes)
