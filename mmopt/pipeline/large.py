@@ -9,6 +9,7 @@ from mmopt.compiler import Instance, bind
 from mmopt.compiler.reductions import by_components, obstacle
 from mmopt.errors import TooLargeError
 from mmopt.language import Program, check
+from mmopt.pipeline.threads import one_thread
 from mmopt.queries import Workload
 from mmopt.solvers import KERNELS, claims, memory_limit
 
@@ -42,7 +43,8 @@ def bound(
     checked, passed = check(program), givens or {}
     why = obstacle(checked, passed)
     if not why:
-        found = by_components(checked, workload, passed)
+        with one_thread():  # components are found from many small matrices
+            found = by_components(checked, workload, passed)
         if found is None:
             why = "no two values of an attribute can be swapped, so the workload does not split"
         elif next(claims(found[0]), None) is None:

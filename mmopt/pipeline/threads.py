@@ -10,15 +10,26 @@ from threadpoolctl import threadpool_limits
 from mmopt.compiler import Instance
 from mmopt.components import Split
 
-__all__ = ["blas_threads"]
+__all__ = ["blas_threads", "one_thread"]
 
 # Threads for smaller matrices cost more than they give: on a busy machine each product waits for them.
 SMALL = 512
 
 
 def blas_threads(instance: Instance, asked: int | None = None) -> AbstractContextManager[Any]:
-    """As many threads as asked for; one where every matrix is small; else what the library takes by itself."""
+    """As many threads as asked for; one where every matrix is small; else what the library takes."""
     split = [v.columns.largest for v in instance.env.values() if isinstance(v, Split)]
     largest = max(split, default=instance.workload.n)
-    threads = asked or (1 if largest < SMALL else None)
-    return nullcontext() if threads is None else threadpool_limits(threads, user_api="blas")
+    if asked is None and largest < SMALL:
+        return one_thread()
+    return nullcontext() if asked is None else _limited(asked)
+
+
+def one_thread() -> AbstractContextManager[Any]:
+    """One thread for the linear algebra."""
+    return _limited(1)
+
+
+def _limited(threads: int) -> AbstractContextManager[Any]:
+    limits: AbstractContextManager[Any] = threadpool_limits(threads, user_api="blas")
+    return limits

@@ -85,7 +85,7 @@ class Claim:
     def points(self, instance: Instance, options: Options, clock: Clock) -> Generator[Point, None, None]:
         """Points under the names of the instance's program, in its own scale."""
         names = self.renaming.names
-        for point in self.kernel.points(self.program, self._givens(instance), options, clock):
+        for point in self.kernel.points(self.program, self.givens(instance), options, clock):
             yield replace(
                 point,
                 variables={names[n]: v for n, v in point.variables.items()},
@@ -94,9 +94,10 @@ class Claim:
 
     def forecast(self, instance: Instance) -> Forecast:
         """Memory and time, to a factor of about three."""
-        return Forecast(self.name, *self.kernel.needs(self._givens(instance)))
+        return Forecast(self.name, *self.kernel.needs(self.givens(instance)))
 
-    def _givens(self, instance: Instance) -> dict[str, Any]:
+    def givens(self, instance: Instance) -> dict[str, Any]:
+        """The instance's givens and lets under the shipped program's names."""
         names = self.renaming.names
         return {known: instance.env[asked] for known, asked in names.items() if asked in instance.env}
 

@@ -10,7 +10,8 @@ each solved alone, then make the best strategy of the whole, and (``composition.
   the sum of the bounds. Every block's strategy has sensitivity one.
 - an objective that is a largest, or one number that bounds a family of lines, is that of the largest block.
   Its multipliers, and zero for the others, prove it; blocks that are the same share them. The others keep
-  their own, smaller costs.
+  their own, smaller costs, unless their noise is so large that no matrix can hold it beside that of another
+  block: then they get less of it, at no more than the largest cost.
 """
 
 from __future__ import annotations
@@ -34,6 +35,11 @@ from mmopt.queries.arrays import Ints
 __all__ = ["IndependentBlocks", "applies"]
 
 
+# The largest ratio of standard deviations of noise: its square leaves half of the digits.
+FARTHEST = 3e4
+FULL = 1e-12  # singular values above this part of the largest are not zero
+
+
 @dataclass(frozen=True)
 class IndependentBlocks(Plan):
     """``cells`` and ``rows`` of each block; ``counts`` of cells and of the queries that have multipliers.
@@ -55,7 +61,7 @@ class IndependentBlocks(Plan):
             strategies = [normalise(p.strategy) for p in parts]
             scales, total = bounds, float(bounds.sum())
         else:
-            strategies = [p.strategy for p in parts]
+            strategies = _together([p.strategy for p in parts])
             largest = self.workloads[int(np.argmax(bounds))]
             scales = np.array([float(w == largest) for w in self.workloads])
             total = float(bounds.max())
@@ -117,6 +123,15 @@ def applies(instance: Instance, traits: Traits) -> IndependentBlocks | None:
         certified,
         dict(traits.acts.multipliers),
     )
+
+
+def _together(strategies: Sequence[Strategy]) -> list[Strategy]:
+    """The strategies, those that measure least scaled up to what the largest sensitivity allows."""
+    found = [np.linalg.svd(s.matrix, compute_uv=False) for s in strategies]
+    weakest = np.array([values[values > FULL * values[0]].min() for values in found])
+    room = np.array([s.sensitivity for s in strategies])
+    factors = np.clip(max(v[0] for v in found) / FARTHEST / weakest, 1.0, room.max() / room)
+    return [Strategy(f * s.matrix, s.norm) for f, s in zip(factors, strategies, strict=True)]
 
 
 def _part(workload: Workload, rows: Ints, cells: Ints) -> Workload:

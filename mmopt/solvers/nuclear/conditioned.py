@@ -26,8 +26,8 @@ MOST = 1e10  # a larger t would leave less than half of the digits of the smalle
 class Care:
     """What a point has to give up for the sake of rounding.
 
-    even : whether X may be equalised, which rounding may harm in first order: X⁻¹ G X⁻¹ is diagonal at the
-        optimum, at an equalised X near it perhaps not nearly.
+    even : whether X may be equalised. At the optimum X⁻¹ G X⁻¹ is diagonal, so that what rounding does to X
+        hardly changes its objective; at an equalised X near it that is not so.
     condition : the largest condition of Σ.
     """
 
@@ -41,9 +41,9 @@ def care(wanted: float, is_first: bool) -> Care:
 
 
 def conditioned(roots: Sequence[Array], condition: float) -> list[Array]:
-    """R Rᵀ of each root R (k, r), r <= k, large eigenvalues lowered; what R does not reach gets the largest.
+    """R Rᵀ of each root R (k, r), r <= k, the large eigenvalues lowered to a condition of them all.
 
-    ``condition`` is that of all products together.
+    What a root does not reach gets the largest eigenvalue.
     """
     xp = namespace(roots[0])
     products = [root @ root.T for root in roots]

@@ -10,7 +10,7 @@ Givens are arrays, or split into components (``mmopt.components``); points and m
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -51,7 +51,7 @@ def _split(w: Split, targets: Level | None = None, ranks: list[int] | None = Non
     cells, queries = w.columns, w.rows
     assert cells.labels is not None
     rows = [None] * cells.count if targets is None or queries.labels is None else list(queries.labels)
-    known: Sequence[int | None] = ranks or [None] * cells.count
+    known: list[int | None] = [None] * cells.count if ranks is None else list(ranks)
     parts = zip(w.parts, w.multiplicities, cells.labels, rows, known, strict=True)
     found = tuple(Part(part, float(often), column, row, rank) for part, often, column, row, rank in parts)
     return Problem(found, cells.sizes, None if targets is None else targets.values * queries.sizes)

@@ -9,6 +9,7 @@ gradient is known, so that the gap there is about τ times the number of shares.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from mmopt.solvers.nuclear.spectrum import Iterate, Spectrum
 __all__ = ["curvature", "step"]
 
 Array = Any
+Sums = Callable[[float, float], list[tuple[float, float]]]
 
 ROWS = 1024  # of the Hessian, formed at a time
 LEAST = 0.02  # a share falls to no less than this part of itself in one step
@@ -54,15 +56,18 @@ def step(problem: Problem, at: Iterate, tau: float) -> tuple[Array, Array | None
     return cells, None if at.queries is None else y[:t] / xp.sum(y[:t])
 
 
-def curvature(problem: Problem, at: Iterate, active: Array) -> Array:
-    """Q restricted to the shares ``active`` (queries before cells); only its lower triangle is right."""
+def curvature(problem: Problem, at: Iterate, active: Array, sums: Sums = exponentials) -> Array:
+    """Q restricted to the shares ``active`` (queries before cells); only its lower triangle is right.
+
+    ``sums`` gives 1 / z as exponentials: as few as a step needs, or enough for the second derivative.
+    """
     xp = namespace(at.cells)
     t = 0 if at.queries is None else at.queries.shape[0]
     total = xp.zeros((active.shape[0], active.shape[0]), dtype=at.cells.dtype)
     for part, found in zip(problem.parts, at.spectra, strict=True):
         z, labels = _stacked(found, part, t)
         values = found.values / at.norm
-        terms = exponentials(2 * float(xp.min(values)), 2 * float(xp.max(values)))
+        terms = sums(2 * float(xp.min(values)), 2 * float(xp.max(values)))
         factors = [xp.sqrt(values * xp.exp(-a * values) * w**0.5) for a, w in terms]
         if problem.plain:
             _add_plain(total, xp.take(z, active, axis=0), active < t, factors)

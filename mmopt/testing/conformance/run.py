@@ -9,6 +9,7 @@ from typing import Any
 from mmopt.errors import OptionError, suggest
 from mmopt.language import Program, program_names
 from mmopt.language.procedures import solved_programs
+from mmopt.testing.conformance.duals import kernel_duals
 from mmopt.testing.conformance.report import Report, Skip
 from mmopt.testing.conformance.work import CHECKS, Duals, Solver, Work
 from mmopt.testing.problems import problems_named
@@ -53,7 +54,8 @@ def conform(
     n : number of cells, of problems that are not fixed; by default a few, so that conic solvers are quick.
     seed : of random workloads and cases.
     twists : metamorphic cases per problem and program, taken in turn; None for all.
-    duals : gives the dual function of a program on a workload; None, or a result of None, skips.
+    duals : gives the dual function of a program on a workload; a result of None skips. None: those of the
+        kernel that ``solver`` names, if it names one.
     options : further keywords of ``solve`` for what is checked (``{"reduce": False}``).
     reference : those of the conic route.
     progress : called with a line before each problem.
@@ -67,7 +69,8 @@ def conform(
         if name not in CHECKS:
             raise OptionError(f"there is no check '{name}'", hint=suggest(name, CHECKS))
     chosen = program_names() if programs is None else programs
-    work = Work(solver, seed, tuple(checks), twists, duals, dict(options or {}), dict(reference or {}))
+    found = duals or kernel_duals(solver)
+    work = Work(solver, seed, tuple(checks), twists, found, dict(options or {}), dict(reference or {}))
     tried = problems_named(problems)
     if not callable(solver):
         check_solver(solver, **work.options)
