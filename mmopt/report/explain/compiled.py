@@ -143,7 +143,7 @@ def _entry(value: float) -> str:
 
 
 def _scales(instance: Instance) -> tuple[Scale, ...] | None:
-    """How everything chosen grows with the queries (s) and the targets (t); nothing by component: no scaling."""
+    """How everything chosen grows with the queries (s) and the targets (t); empty where nothing is scaled."""
     if splits(instance.env):
         return ()
     units = units_of(instance)
