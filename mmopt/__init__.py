@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mmopt.language import Program
     from mmopt.mechanism import build_manifest, measure, plan, write_release
     from mmopt.pipeline import certify, compare, solve, verify
-    from mmopt.queries import Attribute, Domain, Strategy, Workload
+    from mmopt.queries import Attribute, ComponentStrategy, Domain, Strategy, Workload
     from mmopt.report import Explanation, explain
     from mmopt.results import Solution, Verification
     from mmopt.spec import Privacy, Request, load_request
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Attribute",
+    "ComponentStrategy",
     "DataError",
     "Domain",
     "Error",
@@ -89,7 +90,7 @@ _HOMES = {
     "mmopt.language": ("Program",),
     "mmopt.mechanism": ("build_manifest", "measure", "plan", "write_release"),
     "mmopt.pipeline": ("certify", "compare", "solve", "verify"),
-    "mmopt.queries": ("Attribute", "Domain", "Strategy", "Workload"),
+    "mmopt.queries": ("Attribute", "ComponentStrategy", "Domain", "Strategy", "Workload"),
     "mmopt.report": ("Explanation", "explain"),
     "mmopt.results": ("Solution", "Verification"),
     "mmopt.spec": ("Privacy", "Request", "load_request"),

@@ -11,7 +11,7 @@ import numpy as np
 from mmopt.queries import Attribute, Domain, Factor, Product, Workload
 from mmopt.queries import factor as f
 
-__all__ = ["census", "domain_of", "marginals", "random_products", "random_symmetric_matrix"]
+__all__ = ["census", "domain_of", "marginals", "random_factor", "random_products", "random_symmetric_matrix"]
 
 
 def domain_of(*sizes: int) -> Domain:
@@ -20,7 +20,7 @@ def domain_of(*sizes: int) -> Domain:
     )
 
 
-def _random_factor(rng: np.random.Generator, size: int) -> Factor:
+def random_factor(rng: np.random.Generator, size: int) -> Factor:
     """A factor that some values leave alone: groups of values, signed ones, ranges, unions."""
     kind = rng.integers(7)
     if kind < 4:
@@ -45,7 +45,7 @@ def random_products(rng: np.random.Generator, full: bool = False) -> Workload:
     sizes = [int(size) for size in rng.integers(1, 6, size=int(rng.integers(1, 4)))]
     products = [
         Product(
-            tuple(_random_factor(rng, size) for size in sizes),
+            tuple(random_factor(rng, size) for size in sizes),
             weight=float(rng.choice([1.0, 0.5, 3.0])),
             target=float(rng.choice([2.0, 0.1])),
         )

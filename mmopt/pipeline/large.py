@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from mmopt.compiler import Instance, bind
+from mmopt.compiler.match import match
 from mmopt.compiler.reductions import by_components, obstacle
 from mmopt.errors import TooLargeError
-from mmopt.language import Program, check
+from mmopt.language import Program, check, program_names
 from mmopt.pipeline.threads import one_thread
 from mmopt.queries import Workload
 from mmopt.solvers import KERNELS, claims, memory_limit
@@ -60,13 +61,20 @@ def _refuse_dense(program: Program, workload: Workload, why: str) -> None:
     one, limit = 8.0 * float(workload.n) ** 2, memory_limit()
     if ARRAYS * one <= limit:
         return
-    able = [n for kernel in KERNELS for n in kernel.programs if not obstacle(check(Program.load(n)), {})]
     raise TooLargeError(
         f"'{program.name}' cannot be solved by component: {why}; over {workload.n:,} cells one matrix alone "
         f"takes {_gigabytes(one)}, and the limit here is {_gigabytes(limit)} for {ARRAYS} of them",
-        hint=f"these are: {', '.join(able)}; or group values of the attributes, so that there are fewer "
+        hint=f"these are: {', '.join(_able())}; or group values of the attributes, so that there are fewer "
         "cells; or try it as it is with reduce=False (--no-reduce)",
     )
+
+
+def _able() -> list[str]:
+    """The shipped programs that are solved by component."""
+    shipped = [check(Program.load(name)) for name in program_names()]
+    known = [check(Program.load(name)) for kernel in KERNELS for name in kernel.programs]
+    able = [c for c in shipped if not obstacle(c, {}) and any(match(k, c) is not None for k in known)]
+    return [c.program.name for c in able]
 
 
 def _gigabytes(size: float) -> str:

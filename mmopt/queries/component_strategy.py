@@ -11,6 +11,7 @@ from mmopt.components import Level, Split, lift
 from mmopt.errors import OptionError
 from mmopt.queries.arrays import Array, Ints, frozen, pseudo_factors, require_memory
 from mmopt.queries.outward import largest_difference
+from mmopt.queries.product import Product
 from mmopt.queries.strategy import SUPPORT_TOLERANCE, Strategy
 from mmopt.queries.symmetry.joint import Cells, Key
 from mmopt.queries.symmetry.projected import mean_roots, query_rows
@@ -171,8 +172,20 @@ class ComponentStrategy:
         often = float(self.cells.joint.multiplicity(key))
         return often * told, often * grown, often * missed
 
+    @cached_property
+    def _known(self) -> dict[tuple[str, str], tuple[float, float, float, float]]:
+        return {}
+
     def _sums(self, workload: Workload, scale: str) -> tuple[float, float, float, float]:
-        """``_seen`` over all queries, and their squared length."""
+        """``_seen`` over all queries, and their squared length, once for each workload."""
+        if scale == "plain" and _is_plain(workload):
+            scale = "weighted"
+        key = (workload.hash, scale)
+        if key not in self._known:
+            self._known[key] = self._summed(workload, scale)
+        return self._known[key]
+
+    def _summed(self, workload: Workload, scale: str) -> tuple[float, float, float, float]:
         total = np.zeros(4)
         for key, rows in mean_roots(self.cells.joint, workload, scale).items():
             length = float(self.cells.joint.multiplicity(key)) * float(np.square(rows).sum())
@@ -253,6 +266,13 @@ class ComponentStrategy:
     def __repr__(self) -> str:
         sensitivity = f"sensitivity {self.sensitivity:.6g}"
         return f"ComponentStrategy({self.p:,} × {self.n:,}, {self.cells.words}, {sensitivity})"
+
+
+def _is_plain(workload: Workload) -> bool:
+    """Whether all weights are 1; a product has one for all its queries."""
+    return all(
+        b.weight == 1.0 if isinstance(b, Product) else bool((b.weights == 1.0).all()) for b in workload.blocks
+    )
 
 
 AnyStrategy = Strategy | ComponentStrategy

@@ -128,7 +128,7 @@ class Workload:
     @property
     def has_all_targets(self) -> bool:
         """Whether every query has a finite target."""
-        return bool(np.isfinite(self.targets).all())
+        return all(np.isfinite(b.target if isinstance(b, Product) else b.targets).all() for b in self.blocks)
 
     def answers(self, x: npt.ArrayLike) -> Array:
         """The true answers (m,) for a data vector x (n,), or (m, c) for columns (n, c), without W."""

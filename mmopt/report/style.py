@@ -90,6 +90,9 @@ def gap(value: float | None) -> str:
     return "-" if value is None else f"{value:.1e}"
 
 
+HUGE = 1e6  # days, GiB
+
+
 def duration(seconds: float) -> str:
     """Seconds in words: ``0.4 s``, ``12 s``, ``3 min``, ``5 h``, ``80 days``."""
     if seconds < 10:
@@ -97,14 +100,18 @@ def duration(seconds: float) -> str:
     for limit, size, unit in ((120, 1, "s"), (7200, 60, "min"), (172_800, 3600, "h")):
         if seconds < limit:
             return f"{seconds / size:.0f} {unit}"
-    return f"{seconds / 86_400:,.0f} days"
+    days = seconds / 86_400
+    return f"{days:,.0f} days" if days < HUGE else f"{days:.0e} days"
 
 
 def memory(size: float) -> str:
     """Bytes in words: ``160 MiB``, ``2.4 GiB``, ``3,100 GiB``."""
     if size < 2**30:
         return f"{math.ceil(size / 2**20)} MiB"
-    return f"{size / 2**30:.1f} GiB" if size < 10 * 2**30 else f"{size / 2**30:,.0f} GiB"
+    gigabytes = size / 2**30
+    if gigabytes < 10:
+        return f"{gigabytes:.1f} GiB"
+    return f"{gigabytes:,.0f} GiB" if gigabytes < HUGE else f"{gigabytes:.0e} GiB"
 
 
 def counted(number: int, noun: str) -> str:

@@ -31,6 +31,7 @@ from mmopt.language import Program
 from mmopt.pipeline.comparison.memory import held, limited, peak_above
 from mmopt.pipeline.comparison.messages import Done, Ended, Failed, Started, Task, frames, receive, send
 from mmopt.pipeline.convex import Progress
+from mmopt.pipeline.large import is_large
 from mmopt.pipeline.solve import solve
 from mmopt.queries import Workload
 from mmopt.solvers import SOLVERS
@@ -115,7 +116,8 @@ def perform(task: Task, answers: BinaryIO) -> None:
                 tolerance=task.tolerance,
                 time_limit=task.time_limit,
                 progress=report,
-                reduce=False,  # what is compared are the forms of a problem at the same size
+                # What is compared are the forms of a problem at the same size; large ones are by component.
+                reduce=is_large(task.workload),
                 **task.options,
             )
         answer = Done(solution.fields(), peak_above(start, pid), time.process_time() - cpu)
