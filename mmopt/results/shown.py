@@ -11,11 +11,11 @@ from mmopt.queries import ComponentStrategy
 
 if TYPE_CHECKING:
     from mmopt.results.by_component import Value
-    from mmopt.results.solution import Solution
 
 __all__ = ["levels", "rows", "summary"]
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
+Solution = Any  # that of ``solution.py``, which imports this file
 
 
 def rows(solution: Solution) -> list[tuple[str, str]]:
@@ -144,7 +144,7 @@ def _components(s: Solution) -> dict[str, int] | None:
 def _solver_words(solution: Solution) -> str:
     """Name and version; a closed form or a given strategy has neither version nor iterations."""
     if not solution.solver_version:
-        return solution.solver
+        return str(solution.solver)
     return f"{solution.solver} {solution.solver_version}, {solution.iterations} iterations"
 
 
