@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from mmopt.compiler import Instance, bind
-from mmopt.compiler.reductions import by_components, obstacle
 from mmopt.compiler.match import match
+from mmopt.compiler.reductions import by_components, obstacle
 from mmopt.errors import TooLargeError
 from mmopt.language import Program, check, program_names
 from mmopt.queries import Workload

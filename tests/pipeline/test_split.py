@@ -191,8 +191,8 @@ def test_programs_that_are_refused_at_this_size(program: str, why: str) -> None:
     start = f"'{program}' cannot be solved by component: {why}; over 500,480 cells one matrix alone takes "
     assert text.startswith(f"{start}1,866 GiB, and the limit here is ")
     assert text.endswith(
-        f" for 12 of them\n  these are: {SHIPPED}; or group values of the attributes, so that there are fewer "
-        "cells; or try it as it is with reduce=False (--no-reduce)"
+        f" for 12 of them\n  these are: {SHIPPED}; or group values of the attributes, so that there are "
+        "fewer cells; or try it as it is with reduce=False (--no-reduce)"
     )
 
 
@@ -220,7 +220,8 @@ def test_a_conic_solver_does_not_work_by_component() -> None:
     with pytest.raises(SolverError) as error:
         solve(workload, solver="clarabel")
     assert str(error.value) == (
-        "clarabel does not work by component (value symmetry: 6 cells -> 1 orbit, 3 components of size up to 1)"
+        "clarabel does not work by component "
+        "(value symmetry: 6 cells -> 1 orbit, 3 components of size up to 1)"
         "\n  leave the solver out, or solve over all cells with reduce=False (--no-reduce)"
     )
     with pytest.raises(OptionError) as option:

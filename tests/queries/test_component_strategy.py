@@ -161,9 +161,7 @@ def test_what_is_refused() -> None:
             "the strategy has NaN or infinite entries, expected finite numbers",
         ),
         (
-            lambda: ComponentStrategy(
-                Split(cells, cells, tuple(0 * e for e in eyes(cells)))
-            ).normalised(),
+            lambda: ComponentStrategy(Split(cells, cells, tuple(0 * e for e in eyes(cells)))).normalised(),
             "a strategy of sensitivity 0 cannot be scaled to sensitivity 1",
         ),
         (
