@@ -7,8 +7,11 @@ import pytest
 from rich.console import Console
 from tolerances import RECOMPUTED
 
-from mmopt import Workload, solve
+from mmopt import Attribute, ComponentStrategy, Domain, Workload, solve
+from mmopt.components import Level
+from mmopt.queries import Product, factor
 from mmopt.report import slack_table
+from mmopt.report.orbits import orbit_label
 
 # Two blocks that share nothing: prefix sums of three cells, and one cell that may be four times as noisy.
 BLOCKS = np.block([[np.tri(3), np.zeros((3, 1))], [np.zeros((1, 3)), np.ones((1, 1))]])
@@ -44,3 +47,27 @@ def test_no_slack_no_table() -> None:
     found = solve(Workload.from_matrix(np.eye(3), targets=1.0), "fitness_for_use")
     assert slack_table(found, Workload.from_matrix(np.eye(3), targets=1.0)) is None
     assert dict(found.rows())["profile"] == "Δ² at 3 of 3 cells"
+
+
+def test_orbits_of_cells_with_slack(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two blocks of one attribute by component: five cells that are asked for with less noise than two."""
+    monkeypatch.setattr("mmopt.pipeline.large.MOST_CELLS", 1)
+    rows = np.vstack([np.eye(7), np.repeat([[1.0, 0.0]], [5, 2], axis=1)])
+    queries = factor.predicates(rows[:5], list("abcde")), factor.predicates(rows[5:7], list("fg"))
+    domain = Domain((Attribute("age", tuple("0123456")), Attribute("sex", ("F", "M"))))
+    both = factor.total(2)
+    products = [Product((own, both), target=t) for own, t in zip(queries, (1.0, 4.0), strict=True)]
+    workload = Workload.from_products(domain, products)
+    found = solve(workload, "fitness_for_use")
+    assert isinstance(found.strategy, ComponentStrategy)
+    row = dict(found.rows())["profile"]
+    assert row.startswith("Δ² at 10 of 14 cells, down to 0.") and row.endswith("(cells with slack: 4)")
+    console = Console(width=100, force_terminal=False)
+    with console.capture() as captured:
+        console.print(slack_table(found, workload))
+    line = captured.get().splitlines()[2]
+    assert line.split()[:6] == ["5", "or", "6,", "any", "sex", "(4"]
+    assert isinstance(found.slack, Level)
+    assert float(line.split()[-1]) == pytest.approx(1.0 / found.slack.values[1], rel=1e-3)
+    labels = [orbit_label(found.strategy.cells, domain, o) for o in range(2)]
+    assert labels == ["0 or 1 or 3 more, any sex (10 cells)", "5 or 6, any sex (4 cells)"]

@@ -21,7 +21,15 @@ def printed(part: object, width: int = 80) -> str:
 
 @pytest.mark.parametrize(
     ("seconds", "words"),
-    [(0.04, "0.0 s"), (9.94, "9.9 s"), (60, "60 s"), (600, "10 min"), (36_000, "10 h"), (864_000, "10 days")],
+    [
+        (0.04, "0.0 s"),
+        (9.94, "9.9 s"),
+        (60, "60 s"),
+        (600, "10 min"),
+        (36_000, "10 h"),
+        (864_000, "10 days"),
+        (1e15, "1e+10 days"),
+    ],
 )
 def test_duration(seconds: float, words: str) -> None:
     assert duration(seconds) == words
@@ -29,7 +37,13 @@ def test_duration(seconds: float, words: str) -> None:
 
 @pytest.mark.parametrize(
     ("size", "words"),
-    [(1, "1 MiB"), (160 * 2**20, "160 MiB"), (2.44 * 2**30, "2.4 GiB"), (3100 * 2**30, "3,100 GiB")],
+    [
+        (1, "1 MiB"),
+        (160 * 2**20, "160 MiB"),
+        (2.44 * 2**30, "2.4 GiB"),
+        (3100 * 2**30, "3,100 GiB"),
+        (2e9 * 2**30, "2e+09 GiB"),
+    ],
 )
 def test_memory(size: float, words: str) -> None:
     assert memory(size) == words

@@ -1,0 +1,191 @@
+"""The sf1-like example: the file asks what the tests' census workload asks, and every command takes it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tolerances
+from symmetric import census
+from typer.testing import CliRunner
+
+from mmopt import Solution, Workload, solve, verify
+from mmopt.cli.app import build
+from mmopt.components import Level, Split
+from mmopt.language import Program, evaluate
+from mmopt.queries import ComponentStrategy
+from mmopt.queries.symmetry import symmetry
+from mmopt.spec import load_request, parse_request
+
+FILE = Path(__file__).parents[2] / "examples" / "sf1-like" / "workload.yaml"
+
+
+@pytest.fixture(scope="module")
+def workload() -> Workload:
+    return load_request(FILE).workload
+
+
+@pytest.fixture(scope="module")
+def saved(workload: Workload, tmp_path_factory: pytest.TempPathFactory) -> tuple[Solution, Path]:
+    solution = solve(workload)
+    return solution, solution.save(tmp_path_factory.mktemp("sf1") / "sf1.npz")
+
+
+def run(*arguments: object) -> str:
+    result = CliRunner().invoke(build(), [str(a) for a in arguments], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def refused(*arguments: object) -> str:
+    """What a command line that fails says."""
+    result = CliRunner().invoke(build(), [str(a) for a in arguments], catch_exceptions=False)
+    assert result.exit_code == 2
+    return result.stderr
+
+
+def test_the_file_asks_for_the_census_workload(workload: Workload) -> None:
+    """Query by query, on random data; the two are written independently of each other."""
+    other = census()
+    assert (workload.m, workload.n) == (other.m, other.n) == (4151, 500_480)
+    assert workload.domain.shape == other.domain.shape
+    assert [rows for _, rows in workload.groups()] == [rows for _, rows in other.groups()]
+    x = np.random.default_rng(0).integers(0, 100, workload.n).astype(float)
+    np.testing.assert_array_equal(workload.answers(x), other.answers(x))
+
+
+def test_the_optimum(saved: tuple[Solution, Path]) -> None:
+    solution, _ = saved
+    assert solution.program == "l2_strategy"
+    assert solution.bound is not None and solution.gap is not None
+    assert 15050.845 < solution.bound <= solution.objective < 15051.4
+    assert solution.gap <= 1e-6 and solution.error_gap <= 1.1e-6
+    assert solution.error == pytest.approx(solution.objective, rel=tolerances.RECOMPUTED)
+    assert solution.error_bound == solution.bound
+    assert solution.rmse == pytest.approx(1.9042, rel=tolerances.PRINTED_3)
+    assert 1.0 - tolerances.ROUNDING < solution.sensitivity <= 1.0
+    assert solution.reductions == (
+        "value symmetry: 500480 cells -> 400 orbits, 96 components of size up to 400",
+    )
+    assert dict(solution.rows())["not dense"] == (
+        "strategy by component (400 orbits, 96 components of size up to 400); "
+        "as a matrix 7544 × 500480 it would take 28.1 GiB"
+    )
+
+
+def test_variances_of_the_queries(workload: Workload, saved: tuple[Solution, Path]) -> None:
+    """All 4,151 of them; equal queries have the same, and they add up to the error."""
+    solution, _ = saved
+    assert isinstance(solution.strategy, ComponentStrategy)
+    variances = solution.strategy.variances(workload)
+    assert variances.shape == (4151,) and np.isfinite(variances).all()
+    assert variances.sum() == pytest.approx(solution.error, rel=tolerances.RECOMPUTED)
+    totals = [variances[rows.start] for name, rows in workload.groups() if name == "total"]
+    assert len(totals) == 5 and np.ptp(totals) == 0.0
+
+
+def test_the_singular_value_bound_and_the_identity(workload: Workload) -> None:
+    found = symmetry(workload, False)
+    assert found is not None
+    root, cells = found.sources["workload.root"], found.cells
+    assert isinstance(root, Split) and cells.sizes is not None
+    program = Program.load("l2_strategy")
+    assert program.objective is not None and program.certificate is not None
+    uniform = Level(cells, np.ones(len(cells.sizes)))
+    bound = evaluate(program.certificate.expr, {"W": root, "d": uniform})
+    assert bound == pytest.approx(9079.62, rel=tolerances.PUBLISHED)
+    identity = ComponentStrategy(
+        Split(cells.abstract(cells.dims), cells, tuple(np.eye(d) for d in cells.dims))
+    )
+    # The components that are left out are not asked for, and would make all columns as long as they are.
+    assert identity.mean_variance(workload) == pytest.approx(67.6525**2, rel=tolerances.PRINTED)
+
+
+def test_it_is_kept_and_verified(workload: Workload, saved: tuple[Solution, Path]) -> None:
+    solution, path = saved
+    assert path.stat().st_size < 10_000_000
+    loaded = Solution.load(path)
+    assert loaded == solution
+    assert [str(row) for row in verify(loaded, workload).failures] == []
+    assert "all 15 checks hold" in run("verify", path, FILE)
+
+
+@pytest.mark.slow
+def test_the_privacy_cost_when_every_query_has_variance_1() -> None:
+    text = FILE.read_text(encoding="utf-8").replace("- product: {", "- max_variance: 1.0\n    product: {")
+    workload = parse_request(text, "targets.yaml").workload
+    assert workload.has_all_targets
+    solution = solve(workload)
+    assert solution.program == "fitness_for_use"
+    assert solution.bound is not None
+    assert 8.3327 < solution.bound <= solution.objective < 8.3367
+    assert solution.gap is not None and solution.gap <= 1e-6
+    assert solution.error_bound == pytest.approx(15050.845, rel=tolerances.PUBLISHED)
+    assert isinstance(solution.strategy, ComponentStrategy)
+    assert solution.strategy.variances(workload).max() == pytest.approx(1.0, rel=tolerances.RECOMPUTED)
+    assert [str(row) for row in verify(solution, workload).failures] == []
+
+
+# -- the command line
+
+
+def test_check() -> None:
+    assert run("check", FILE).startswith(f"{FILE}: 4,151 queries over 500,480 cells\n")
+
+
+def test_what_a_solve_would_take() -> None:
+    shown = run("solve", FILE, "--dry-run")
+    assert "components  value symmetry: 500480 cells -> 400 orbits, 96 components" in shown
+    assert "dimensions  r = 3,112, n = 500,480\n" in shown
+    record = json.loads(run("solve", FILE, "--dry-run", "--json"))
+    (problem,) = record["problems"]
+    assert problem["solver"] == "nuclear" and problem["refusal"] is None
+    assert problem["components"].endswith("400 orbits, 96 components of size up to 400")
+    for solver in problem["solvers"]:
+        able = solver["name"] == "nuclear"
+        assert solver["missing_cones"] or (solver["memory"] < problem["memory_limit"]) == able
+    shown = run("show", "l2_strategy", "--workload", FILE)
+    assert "components  value symmetry: 500480 cells" in shown
+
+
+def test_explain(saved: tuple[Solution, Path]) -> None:
+    _, path = saved
+    planned = " ".join(run("explain", "l2_strategy", FILE).split())
+    assert "rank 3,112" in planned
+    assert "value symmetry: 500480 cells -> 400 orbits, 96 components of size up to 400" in planned
+    assert "3,112 × 500,480" in planned and "workload.root" in planned
+    assert "A kernel takes the program by component as it is, unscaled." in planned
+    solved = json.loads(run("explain", "l2_strategy", FILE, "--solution", path, "--json"))["solved"]
+    (line,) = solved["lines"]
+    assert line["name"] == "sensitivity"
+    assert "any relationship" in line["largest"][0][0]
+
+
+def test_solve_prints_and_saves(tmp_path: Path) -> None:
+    record = json.loads(run("solve", FILE, "--json", "--tolerance", "1e-3", "--out", tmp_path / "sf1.npz"))
+    assert record["components"] == {"orbits": 400, "components": 96, "largest": 400}
+    assert Solution.load(tmp_path / "sf1.npz").objective == record["objective"]
+
+
+def test_a_release_of_it_is_refused(saved: tuple[Solution, Path], tmp_path: Path) -> None:
+    """Before the solve, and with a saved solution."""
+    text = FILE.read_text(encoding="utf-8") + "privacy: {epsilon: 1.0, delta: 1.0e-9}\n"
+    (tmp_path / "private.yaml").write_text(text, encoding="utf-8")
+    (tmp_path / "people.csv").write_text("sex,hispanic,race,relationship,age\n", encoding="utf-8")
+    files = (tmp_path / "private.yaml", tmp_path / "people.csv", "--out", tmp_path / "release")
+    message = (
+        "error: a release measures the strategy as a matrix, and this one has up to 7,544 × 500,480 entries, "
+        "28.1 GiB; the limit is 4 GiB\n  strategies by component are solved, judged and verified at this "
+        "size, not measured: group values of the attributes so that there are fewer cells\n"
+    )
+    assert refused("release", *files).endswith(message)
+    assert refused("release", *files, "--strategy", saved[1]).endswith(message)
+    assert not (tmp_path / "release").exists()
+
+
+def test_what_else_is_refused_at_this_size(saved: tuple[Solution, Path]) -> None:
+    assert "'min_error' cannot be solved by component" in refused("solve", FILE, "--program", "min_error")
+    certified = refused("certify", FILE, saved[1])
+    assert "error: the strategy matrix has 7,544 × 500,480 entries, 28.1 GiB" in certified
