@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from mmopt.compiler import Instance
 from mmopt.components import Split
@@ -31,5 +31,8 @@ def one_thread() -> AbstractContextManager[Any]:
 
 
 def _limited(threads: int) -> AbstractContextManager[Any]:
+    running = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+    if max(running, default=0) == threads:  # setting it again takes memory, which may be limited
+        return nullcontext()
     limits: AbstractContextManager[Any] = threadpool_limits(threads, user_api="blas")
     return limits
