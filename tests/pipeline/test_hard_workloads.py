@@ -28,9 +28,9 @@ def test_the_gap_is_reached(name: str, rng: np.random.Generator) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("targets", TARGETS)
 @pytest.mark.parametrize("name", ROWS)
-def test_the_gap_is_reached_for_all_targets(name: str, targets: str, rng: np.random.Generator) -> None:
+def test_the_gap_is_reached_for_other_targets(name: str, rng: np.random.Generator) -> None:
+    targets = str(rng.choice(list(TARGETS)))
     workload = hard_workload(name, targets, rng)
     for program in PROGRAMS:
         for reduce in (False, True):
