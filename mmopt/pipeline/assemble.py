@@ -144,7 +144,7 @@ def assemble(
     known = _own_bound(instance, bound, multipliers)
     best: Value
     if isinstance(strategy, ComponentStrategy):
-        lower, best = known or bound_by_component(workload, strategy)
+        lower, best = known or bound_by_component(workload)
     else:
         duals = [d for d in (np.asarray(m) for m in multipliers.values()) if d.shape == (workload.n,)]
         goal = error / (1.0 + float(options.get("tolerance") or 0.0))

@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.compiler import Instance
+from mmopt.compiler import Instance, bind
 from mmopt.compiler.reductions import by_components
-from mmopt.components import Level
 from mmopt.language import Program, check
 from mmopt.pipeline.audit.placed import placed_multipliers
 from mmopt.pipeline.certify import bound_of
-from mmopt.queries import ComponentStrategy, Workload
+from mmopt.queries import Workload
 from mmopt.solvers import Clock, Options, nuclear
 from mmopt.solvers.nuclear.forecast import ITERATIONS, needs
 
@@ -27,14 +26,18 @@ MOST, PATIENCE = 25, 60.0  # iterations, and seconds by forecast
 CLOSE = 1e-6
 
 
-def bound_by_component(workload: Workload, strategy: ComponentStrategy) -> tuple[float, Any]:
+def bound_by_component(workload: Workload) -> tuple[float, Any]:
     """A proved lower bound on the total error of every strategy, and its multipliers by orbit of cells.
 
-    0, with uniform multipliers, where the weighted queries have no symmetry although the targets have.
+    Where the weights of a matrix's rows break the symmetry that its targets have, it is the singular value
+    bound, with uniform multipliers (n,).
     """
-    instance = _instance(workload)
-    if instance is None:
-        return 0.0, Level(strategy.cells, np.ones(len(strategy.profile.values)))
+    instance, by_component = _instance(workload)
+    if not by_component:
+        uniform = np.ones(workload.n)
+        bound = bound_of(instance, {"sensitivity": uniform})
+        assert bound is not None
+        return bound, uniform
     each = needs(instance.env)[1] / ITERATIONS[False]
     options = Options(tolerance=CLOSE, max_iterations=max(1, min(MOST, int(PATIENCE / each))))
     points = nuclear.points("l2_strategy", instance.env, options, Clock(math.inf))
@@ -47,13 +50,18 @@ def bound_by_component(workload: Workload, strategy: ComponentStrategy) -> tuple
 
 
 def certified_by_component(workload: Workload, multipliers: Any) -> float | None:
-    """``l2_strategy``'s certificate at multipliers by orbit; 0 where the workload has no such symmetry."""
-    instance = _instance(workload)
-    if instance is None:
-        return 0.0
-    return bound_of(instance, placed_multipliers(instance, {"sensitivity": multipliers}))
+    """``l2_strategy``'s certificate at the multipliers that ``bound_by_component`` gave."""
+    instance, by_component = _instance(workload)
+    offered = {"sensitivity": multipliers}
+    return bound_of(instance, placed_multipliers(instance, offered) if by_component else offered)
 
 
-def _instance(workload: Workload) -> Instance | None:
-    found = by_components(check(Program.load("l2_strategy")), workload, {})
-    return None if found is None else found[0]
+def _instance(workload: Workload) -> tuple[Instance, bool]:
+    """``l2_strategy`` by component, and whether it could be.
+
+    The symmetries of products and their targets are also those of their Gram matrix, so that only a workload
+    from a matrix, whose rows are at hand, is ever taken as it is.
+    """
+    program = check(Program.load("l2_strategy"))
+    found = by_components(program, workload, {})
+    return (bind(program, workload), False) if found is None else (found[0], True)

@@ -120,6 +120,19 @@ def test_covariances_by_component(rng: np.random.Generator) -> None:
 
 
 @pytest.mark.usefixtures("all_large")
+def test_weights_without_the_symmetry_of_the_targets() -> None:
+    """Total error is then judged by all weights, and its bound is the singular value bound."""
+    rows = np.vstack([np.tri(6), np.tri(6)[:, ::-1]])
+    workload = Workload.from_matrix(rows, targets=1.0, weights=np.arange(1.0, 13.0))
+    solution = solve(workload, "fitness_for_use")
+    strategy = by_component(solution)
+    assert solution.error == pytest.approx(charged_error(strategy.dense(), workload), rel=1e-9)
+    singular = np.linalg.svd(workload.root, compute_uv=False)
+    assert solution.error_bound == pytest.approx(singular.sum() ** 2 / 6, rel=tolerances.RECOMPUTED)
+    assert verify(solution, workload).holds
+
+
+@pytest.mark.usefixtures("all_large")
 def test_numbers_may_be_given() -> None:
     workload = marginals([2, 3, 4], [1, 2], target=1.5)
     plain, doubled = (solve(workload, "fitness_budget", givens=g) for g in ({}, {"budget": 2.0}))

@@ -12,11 +12,48 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance
+from mmopt.compiler.reductions import by_components
 from mmopt.components import Level, Space, Split
+from mmopt.errors import ResultError
+from mmopt.language import Checked
 from mmopt.language.dims import Dim
+from mmopt.queries import AnyStrategy, ComponentStrategy, Workload
 from mmopt.queries.symmetry.joint import Cells
+from mmopt.results import Solution
 
-__all__ = ["placed_multipliers", "placed_variables", "same_cells", "same_parts"]
+__all__ = ["gram_of", "own_components", "placed_multipliers", "placed_variables", "same_parts"]
+
+
+def own_components(
+    solution: Solution, strategy: ComponentStrategy, checked: Checked, workload: Workload
+) -> Instance:
+    """The program on the workload's own components, with the solution's givens and basis.
+
+    Raises
+    ------
+    ResultError : the workload has none for this program, or others than the solution's strategy.
+    WorkloadError : a basis that is none of the workload.
+    """
+    givens = {name: float(value) for name, value in solution.givens.items() if not value.ndim}
+    basis = solution.bases.get("basis")
+    if givens.keys() != solution.givens.keys() or not isinstance(basis, Split | None):
+        raise ResultError("arrays are passed, of which nothing is known by component")
+    found = by_components(checked, workload, givens, basis)
+    if found is None:
+        raise ResultError("the workload has none for this program")
+    splits = (value for value in found[0].env.values() if isinstance(value, Split))
+    cells = next(value.columns for value in splits if isinstance(value.columns, Cells))
+    if not _same_cells(strategy.cells, cells):
+        raise ResultError("not those of the workload")
+    return found[0]
+
+
+def gram_of(strategy: AnyStrategy) -> Split | None:
+    """AᵀA by component; None for a strategy that is a matrix."""
+    if not isinstance(strategy, ComponentStrategy):
+        return None
+    parts = tuple(part.T @ part for part in strategy.split.parts)
+    return Split(strategy.cells, strategy.cells, parts)
 
 
 def placed_variables(instance: Instance, values: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -82,7 +119,7 @@ def _spaces(instance: Instance) -> dict[str, Space]:
     return found
 
 
-def same_cells(one: Cells, two: Cells) -> bool:
+def _same_cells(one: Cells, two: Cells) -> bool:
     """Whether two spaces come from the same symmetries and keep the same components."""
     pairs = list(zip(one.joint.attributes, two.joint.attributes, strict=False))
     if len(one.joint.attributes) != len(two.joint.attributes) or len(one.chosen) != len(two.chosen):

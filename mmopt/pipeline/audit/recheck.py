@@ -13,18 +13,21 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from mmopt.compiler import Instance, bind
-from mmopt.compiler.reductions import by_components
-from mmopt.components import Split
 from mmopt.errors import Error, ResultError
 from mmopt.language import Checked, Program, check
 from mmopt.pipeline.assemble import charged_error, meaning, rmse, value_of
-from mmopt.pipeline.audit.placed import placed_multipliers, placed_variables, same_cells, same_parts
+from mmopt.pipeline.audit.placed import (
+    gram_of,
+    own_components,
+    placed_multipliers,
+    placed_variables,
+    same_parts,
+)
 from mmopt.pipeline.bounds_by_component import certified_by_component
 from mmopt.pipeline.certify import FEASIBLE, Array, Candidate, bound_of, scored
 from mmopt.pipeline.values import is_finite
 from mmopt.pipeline.violations import worst_line
 from mmopt.queries import AnyStrategy, ComponentStrategy, Workload, with_bases
-from mmopt.queries.symmetry.joint import Cells
 from mmopt.results import Check, Figure, Solution, gap_between
 from mmopt.results.by_component import Value
 
@@ -61,20 +64,6 @@ def _arrays(values: Mapping[str, Value]) -> dict[str, Array]:
     if not all(isinstance(value, np.ndarray) for value in values.values()):
         raise ResultError("its bases are by component, its strategy is not")
     return {name: np.asarray(value) for name, value in values.items()}
-
-
-def _gram(strategy: AnyStrategy) -> Split | None:
-    """AᵀA by component."""
-    if not isinstance(strategy, ComponentStrategy):
-        return None
-    parts = tuple(part.T @ part for part in strategy.split.parts)
-    return Split(strategy.cells, strategy.cells, parts)
-
-
-def _cells_of(instance: Instance) -> Cells | None:
-    """The space of the cells of an instance by component."""
-    splits = (value for value in instance.env.values() if isinstance(value, Split))
-    return next((value.columns for value in splits if isinstance(value.columns, Cells)), None)
 
 
 def _shapes(arrays: dict[str, tuple[int, ...]]) -> str:
@@ -168,24 +157,13 @@ class Recheck:
     def _by_component(self, checked: Checked, strategy: ComponentStrategy) -> Instance | None:
         """The same on the workload's own components, onto which the saved values are put."""
         s, words = self.solution, strategy.cells.words
-        givens = {name: float(value) for name, value in s.givens.items() if not value.ndim}
-        basis = s.bases.get("basis")
         try:
-            if givens.keys() != s.givens.keys() or not isinstance(basis, Split | None):
-                raise ResultError("arrays are passed, of which nothing is known by component")
-            found = by_components(checked, self.workload, givens, basis)
+            instance = own_components(s, strategy, checked, self.workload)
         except Error as error:
             self.rows.add("components", words, error.message, False)
             return None
-        cells = None if found is None else _cells_of(found[0])
-        if found is None or cells is None:
-            self.rows.add("components", words, "the workload has none for this program", False)
-            return None
-        agree = same_cells(strategy.cells, cells)
-        if not self.rows.same("components", words, agree, "those of the workload"):
-            return None
+        self.rows.add("components", words, "those of the workload", True)
         self._givens(checked)
-        instance = found[0]
         variables = placed_variables(instance, s.variables)
         if variables is None:
             shapes = _shapes({n: v.shape for n, v in s.variables.items()})
@@ -262,7 +240,7 @@ class Recheck:
         s = self.solution
         same = s.strategy.norm == meant.norm and s.strategy.n == meant.n
         if isinstance(s.strategy, ComponentStrategy) or isinstance(meant, ComponentStrategy):
-            same = same and same_parts(_gram(s.strategy), _gram(meant), CLOSE_ARRAY)
+            same = same and same_parts(gram_of(s.strategy), gram_of(meant), CLOSE_ARRAY)
         elif same and meant.norm == 2:
             grams = [a.T @ a for a in (s.strategy.matrix, meant.matrix)]
             same = same_array(grams[0], grams[1])
