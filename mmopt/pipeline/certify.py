@@ -30,6 +30,7 @@ __all__ = [
     "bound_of",
     "candidate",
     "charged",
+    "declared",
     "named_multipliers",
     "scored",
     "starts_from",
@@ -87,6 +88,11 @@ def _declared(d: Declaration, value: Any) -> Any:
     return value
 
 
+def declared(instance: Instance, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The chosen variables as they are declared: symmetric, psd, of a sign."""
+    return {d.name: _declared(d, as_value(values[d.name])) for d in instance.program.choose}
+
+
 def candidate(instance: Instance, values: Mapping[str, Any]) -> Candidate:
     """Repair a point by its declarations and the program's ``repair``, then evaluate the program.
 
@@ -95,8 +101,7 @@ def candidate(instance: Instance, values: Mapping[str, Any]) -> Candidate:
     """
     memo = Memo()
     before = _worst(instance, {**instance.env, **plain(values)}, memo)
-    declared = {d.name: _declared(d, as_value(values[d.name])) for d in instance.program.choose}
-    found = _repaired(instance, declared, before, memo)
+    found = _repaired(instance, declared(instance, values), before, memo)
     for _ in range(REPAIRS):
         if not (instance.program.repair and FEASIBLE < found.after <= SLIGHT):
             break

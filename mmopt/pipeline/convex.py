@@ -10,8 +10,9 @@ from typing import Any
 from mmopt.compiler import Instance
 from mmopt.compiler.reductions import by_components
 from mmopt.pipeline.assemble import assemble
+from mmopt.pipeline.best import Best
 from mmopt.pipeline.choice import choose_solver
-from mmopt.pipeline.lifting import lifted
+from mmopt.pipeline.lifting import Lifted
 from mmopt.pipeline.running import Progress, Report, options_of, run_solver, with_total
 from mmopt.results import Solution
 from mmopt.solvers import Claim
@@ -44,11 +45,9 @@ def solve_convex(
         found = by_components(instance.checked, instance.workload, {})
         if found is not None:
             worked, reductions = found[0], (found[1],)
-    run = run_solver(worked, row, chosen, report, started)
-    best = run.best
-    if worked is not instance and best.is_feasible:
-        best = lifted(instance, worked, best)
+    best = Best(instance) if worked is instance else Lifted(instance, worked=worked)
+    run = run_solver(worked, row, chosen, report, started, best)
     if best.point is None or not best.is_feasible:
-        raise run.failure(instance, best.point)
-    solution = assemble(instance, best.point.env, **run.conclusion(best))
+        raise run.failure()
+    solution = assemble(instance, best.point.env, **run.conclusion())
     return with_total(replace(solution, reductions=reductions), time.monotonic() - started)

@@ -1,26 +1,41 @@
-"""From a point by components back to the cells."""
+"""Points by component, scored against the whole instance."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from mmopt.compiler import Instance
 from mmopt.components import lift
 from mmopt.pipeline.audit.adopt import adopt
 from mmopt.pipeline.best import Best
+from mmopt.pipeline.certify import Candidate, declared
 from mmopt.pipeline.split_meaning import split_meaning
-from mmopt.pipeline.values import dense
+from mmopt.pipeline.values import dense, plain
 from mmopt.queries import Strategy
 
-__all__ = ["lifted"]
+__all__ = ["Lifted"]
 
 
-def lifted(instance: Instance, worked: Instance, best: Best) -> Best:
-    """The best point and multipliers of an instance by components, scored against the whole one."""
-    assert best.point is not None and worked.program.meaning is not None
-    whole = Best(instance)
-    values = dense(best.point.variables)
-    if instance.program.adoption is not None:
+@dataclass(kw_only=True)
+class Lifted(Best):
+    """The best of an instance whose solver works by component: a point is lifted, then repaired and scored.
+
+    ``worked`` is the instance by component. Nothing is scored there, where it would have to be done again.
+    """
+
+    worked: Instance = field(repr=False)
+
+    def offer(self, values: Mapping[str, Any], multipliers: Mapping[str, Any]) -> Candidate | None:
+        return super().offer(self._over_cells(values), dense(multipliers))
+
+    def _over_cells(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        program = self.worked.program
+        if self.instance.program.adoption is None:
+            return dense(values)
         # The coordinates of a basis differ from those of the components; what is measured does not.
-        measured, _, _ = split_meaning(worked.program, best.point.env)
-        values = adopt(instance, Strategy(lift(measured), worked.program.meaning.norm))
-    whole.offer(values, dense(best.multipliers or {}))
-    return whole
+        assert program.meaning is not None
+        env = {**self.worked.env, **plain(declared(self.worked, values))}
+        measured, _, _ = split_meaning(program, env)
+        return adopt(self.instance, Strategy(lift(measured), program.meaning.norm))

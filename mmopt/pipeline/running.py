@@ -12,7 +12,6 @@ from mmopt.compiler import Instance, Scaling, lower, scale
 from mmopt.errors import OptionError, SolverError
 from mmopt.language import Program
 from mmopt.pipeline.best import Best
-from mmopt.pipeline.certify import Candidate
 from mmopt.pipeline.diagnosis.diagnose import explain_failure, missed
 from mmopt.pipeline.early import stopped_early, unscaled
 from mmopt.results import Solution, Status, gap_between
@@ -82,7 +81,6 @@ class Run:
     ``before`` are the seconds until the run began, ``solved`` those of the run.
     """
 
-    instance: Instance
     row: SolverRow | Claim
     options: Options
     best: Best
@@ -92,32 +90,33 @@ class Run:
     before: float
     solved: float
 
-    def failure(self, instance: Instance, point: Candidate | None) -> SolverError:
-        """Why ``point``, the best, is not feasible; ``instance`` is what was asked for."""
-        handed = self.handed
+    def failure(self) -> SolverError:
+        """Why the best point is not feasible."""
+        handed, best = self.handed, self.best
         if handed.scaled is None or handed.scaling is None:
-            return missed(self.instance, self.row.name, self.last, point)
+            return missed(best.instance, self.row.name, self.last, best.point)
         return explain_failure(
-            instance,
+            best.instance,
             handed.scaled,
             handed.scaling,
             self.row.name,
             self.last,
-            point,
+            best.point,
             interrupted=self.clock.interrupted,
         )
 
-    def conclusion(self, best: Best) -> dict[str, Any]:
-        """What a Solution says of how it came about; ``best`` has a feasible point, of this run or lifted."""
-        point, row, options = best.point, self.row, self.options
+    def conclusion(self) -> dict[str, Any]:
+        """What a Solution says of how it came about; there is a feasible point."""
+        best, row, options = self.best, self.row, self.options
+        point = best.point
         assert point is not None
-        has_certificate = self.instance.program.certificate is not None
+        has_certificate = best.instance.program.certificate is not None
         stop = stop_of(best.gap, options, self.clock.interrupted, self.last, has_certificate)
         status = Status(stop, True, point.before, best.bound is not None, self.last.raw)
-        warnings = stopped_early(self.instance, row, options, status, best.gap, best.values or {})
+        warnings = stopped_early(best.instance, row, options, status, best.gap, best.values or {})
         scaling = self.handed.scaling
         if scaling is not None:
-            warnings = (*unscaled(self.instance, scaling), *warnings)
+            warnings = (*unscaled(best.instance, scaling), *warnings)
         compiling = self.clock.handed_over
         return {
             "objective": point.objective,
@@ -150,12 +149,12 @@ def run_solver(
     options: Options,
     report: Report | None,
     started: float,
+    best: Best,
 ) -> Run:
     """Score the solver's points until the gap is reached, the time is over, or it has no more.
 
-    ``started`` (``time.monotonic``) is when the work on this instance began.
+    ``started`` (``time.monotonic``) is when the work on this instance began; ``best`` does the scoring.
     """
-    best = Best(instance)
     last: Point | None = None
     before = time.monotonic() - started
     with Clock(options.time_limit) as clock:
@@ -170,7 +169,7 @@ def run_solver(
                     break
         solved = clock.elapsed
     assert last is not None
-    return Run(instance, row, options, best, last, handed, clock, before, solved)
+    return Run(row, options, best, last, handed, clock, before, solved)
 
 
 def _tell(report: Report, program: Program, solver: str, clock: Clock, last: Point, best: Best) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 from mmopt.compiler import Instance
 from mmopt.errors import UnsuitableError
 from mmopt.pipeline.assemble import assemble
+from mmopt.pipeline.best import Best
 from mmopt.pipeline.choice import choose_solver
 from mmopt.pipeline.running import Report, options_of, run_solver, with_total
 from mmopt.results import Solution
@@ -40,9 +41,10 @@ def solve_split(
             f"{row.name} does not work by component ({line})",
             hint="leave the solver out, or solve over all cells with reduce=False (--no-reduce)",
         )
-    run = run_solver(instance, row, options_of(row, overrides), report, started)
-    point = run.best.point
+    best = Best(instance)
+    run = run_solver(instance, row, options_of(row, overrides), report, started, best)
+    point = best.point
     if point is None or not point.is_feasible:
-        raise run.failure(instance, point)
-    solution = assemble(instance, point.env, **run.conclusion(run.best))
+        raise run.failure()
+    solution = assemble(instance, point.env, **run.conclusion())
     return with_total(replace(solution, reductions=(line,)), time.monotonic() - started)
