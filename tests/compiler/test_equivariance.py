@@ -40,6 +40,7 @@ EVERY_STRATEGY = {
     "fitness_dual": set(),
     "fitness_penalty": set(),
     "fitness_budget": set(),
+    "fitness_hybrid": set(),
 }
 
 

@@ -118,6 +118,7 @@ POWERS = {
     "fitness_budget": (2.0, -1.0),
     "fitness_dual": (1.0, -0.5),
     "fitness_for_use": (2.0, -1.0),
+    "fitness_hybrid": (1.0, -0.5),
     "fitness_level": (2.0, -1.0),
     "fitness_lmi": (2.0, -1.0),
     "fitness_penalty": (1.0, -0.5),

@@ -17,7 +17,14 @@ from mmopt.language.feasibility import excess
 from mmopt.language.numeric import FLOOR, psd_floor
 from mmopt.queries.symmetry import symmetry
 
-PROGRAMS = ["l2_strategy", "weighted_l2", "fitness_for_use", "fitness_penalty", "fitness_budget"]
+PROGRAMS = [
+    "l2_strategy",
+    "weighted_l2",
+    "fitness_for_use",
+    "fitness_penalty",
+    "fitness_budget",
+    "fitness_hybrid",
+]
 SEEDS = range(8)
 
 

@@ -10,7 +10,8 @@ from mmopt.language.without_form import without_form
 
 
 @pytest.mark.parametrize(
-    "name", ["l2_strategy", "weighted_l2", "fitness_for_use", "fitness_penalty", "fitness_budget"]
+    "name",
+    ["l2_strategy", "weighted_l2", "fitness_for_use", "fitness_penalty", "fitness_budget", "fitness_hybrid"],
 )
 def test_programs_whose_every_line_has_a_form(name: str) -> None:
     assert without_form(Program.load(name)) == ""

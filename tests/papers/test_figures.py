@@ -115,6 +115,7 @@ FIGURES: list[tuple[str, Rows, dict[str, Any], Figure]] = [
     ("fitness_for_use", identity_and_total(9), {}, Figure("Theorem 7", "exact", 18 / 10, FITNESS)),
     ("fitness_budget", prefix(4), {"budget": 0.3}, Figure("Theorem 5", "exact", 1.75860, FITNESS)),
     ("fitness_penalty", prefix(4), {}, Figure("Theorem 12", "exact", 1.75860, FITNESS)),
+    ("fitness_hybrid", prefix(4), {}, Figure("Theorem 12", "exact", 1.75860, FITNESS)),
     ("fitness_dual", prefix(4), {}, Figure(FIT, "exact", 1.75860, FITNESS)),
     ("fitness_lmi", prefix(4), {}, Figure(FIT, "exact", 1.75860, FITNESS)),
     ("fitness_level", prefix(4), {}, Figure(FIT, "exact", 1.75860, FITNESS)),

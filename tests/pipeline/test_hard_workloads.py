@@ -9,7 +9,7 @@ from tolerances import GAP_INTERIOR
 
 from mmopt import Workload, solve
 
-PROGRAMS = ["l2_strategy", "weighted_l2", "fitness_for_use", "fitness_penalty"]
+PROGRAMS = ["l2_strategy", "weighted_l2", "fitness_for_use", "fitness_penalty", "fitness_hybrid"]
 MOST = 60  # iterations; in 10,000 draws the most were 45, the mean was 7
 
 

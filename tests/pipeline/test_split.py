@@ -30,7 +30,14 @@ from mmopt.pipeline.large import bound, is_large
 from mmopt.queries import ComponentStrategy, Product, factor
 from mmopt.queries.symmetry import symmetry
 
-PROGRAMS = ("l2_strategy", "weighted_l2", "fitness_for_use", "fitness_penalty", "fitness_budget")
+PROGRAMS = (
+    "l2_strategy",
+    "weighted_l2",
+    "fitness_for_use",
+    "fitness_penalty",
+    "fitness_budget",
+    "fitness_hybrid",
+)
 
 
 @pytest.fixture
@@ -186,7 +193,7 @@ def test_privacy_cost_of_marginals(side: int, root: float) -> None:
 # -- what cannot be solved by component
 
 LARGE = census()
-SHIPPED = "fitness_budget, fitness_for_use, fitness_penalty, l2_strategy, weighted_l2"
+SHIPPED = "fitness_budget, fitness_for_use, fitness_hybrid, fitness_penalty, l2_strategy, weighted_l2"
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 With shares y of sum 1 and N the norm: X = diag(p)^-½ V S Vᵀ diag(p)^-½ has the objective N and the largest
 diagonal entry N max(cost / cells); Σ = B diag(p)^½ V S⁻¹ Vᵀ diag(p)^½ Bᵀ has the costs N cost / cells and,
-relative to the targets, the variances N variance / queries (Xiao et al., PVLDB 2021, Theorem 12 for scales).
+relative to the targets, the variances N variance / weights (Xiao et al., PVLDB 2021, Theorem 12 for scales).
 
 Givens are arrays, or split into components (``mmopt.components``); points and multipliers then are too.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -80,6 +80,19 @@ def _targets(env: Env) -> Problem:
         ranks = [min(b.shape[0], part.shape[0]) for b, part in zip(right.parts, parts, strict=True)]
         return _split(Split(left.rows, right.columns, parts), env["c"], ranks)
     return whole(left @ right, env["c"], right.shape[0])
+
+
+def _with_all(env: Env) -> Problem:
+    """The same with the weight of all variances."""
+    found = _targets(env)
+    assert found.targets is not None
+    return replace(found, floors=found.targets * (float(env["total"]) / _sum(env["c"])))
+
+
+def _sum(values: Array | Level) -> float:
+    if isinstance(values, Level):
+        return float(values.values @ values.space.sizes)
+    return float(namespace(values).sum(values))
 
 
 def _of_one(env: Env) -> Problem:
@@ -171,7 +184,7 @@ def _covariance(env: Env, problem: Problem, at: Iterate, scale: float, care: Car
 def _largest(at: Iterate) -> tuple[float, float]:
     """The largest cost and the largest variance relative to its target, of Σ at scale 1."""
     xp = namespace(at.cells)
-    return at.norm * float(xp.max(at.cost / at.cells)), at.norm * float(xp.max(at.variance / at.queries))
+    return at.norm * float(xp.max(at.cost / at.cells)), at.norm * float(xp.max(at.variance / at.weights))
 
 
 def _fit(env: Env, problem: Problem, at: Iterate, care: Care) -> Values:
@@ -181,9 +194,12 @@ def _fit(env: Env, problem: Problem, at: Iterate, care: Care) -> Values:
 
 def _penalty(env: Env, problem: Problem, at: Iterate, care: Care) -> Values:
     cost, variance = _largest(at)
-    even = (cost * variance) ** 0.5
-    scaled = _covariance(env, problem, at, (cost / variance) ** 0.5, care)
-    return {"alpha": even, "beta": even, "Sigma": scaled}
+    scale = (cost / (at.norm * at.wide)) ** 0.5
+    return {
+        "alpha": cost / scale,
+        "beta": variance * scale,
+        "Sigma": _covariance(env, problem, at, scale, care),
+    }
 
 
 def _budget(env: Env, problem: Problem, at: Iterate, care: Care) -> Values:
@@ -254,6 +270,7 @@ FORMS: Mapping[str, Form] = MappingProxyType(
         "fitness_for_use": Form(_targets, _fit, _per_target),
         "fitness_lmi": Form(_targets, _fit, _in_blocks),
         "fitness_penalty": Form(_targets, _penalty, _relative, worth=_twice),
+        "fitness_hybrid": Form(_with_all, _penalty, _relative, worth=_twice),
         "fitness_budget": Form(
             _targets, _budget, _of_budget, worth=lambda env, square: square / float(env["budget"])
         ),

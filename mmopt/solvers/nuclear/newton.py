@@ -2,6 +2,7 @@
 
 In logarithms x of the shares y the gradient of 2 N is g N and its Hessian (diag(g) - Q) N, where with Z the
 rows of U and V stacked Qᵢⱼ = ± Σₖₗ Zᵢₖ Zᵢₗ Zⱼₖ Zⱼₗ sₖ sₗ / (sₖ + sₗ) / N, negative between cells and queries.
+Of a query whose weight is more than its share only the part y / w of both counts.
 1 / (sₖ + sₗ) as a sum of exponentials makes Q a sum of Hadamard squares of products of matrices.
 The step solves for g + τ = λ y: a logarithmic barrier keeps all shares positive, and on its path the largest
 gradient is known, so that the gap there is about τ times the number of shares.
@@ -37,9 +38,10 @@ def step(problem: Problem, at: Iterate, tau: float) -> tuple[Array, Array | None
     t = 0
     if at.queries is not None:
         t = at.queries.shape[0]
+        gradient = at.variance * (at.queries / at.weights)
         y = xp.concat([at.queries, y])
-        g = xp.concat([at.variance, g])
-        lam = xp.concat([xp.full_like(at.queries, 1.0 + tau * t), lam])
+        g = xp.concat([gradient, g])
+        lam = xp.concat([xp.full_like(at.queries, float(xp.sum(gradient)) + tau * t), lam])
     slack = lam * y - g
     residual = tau - slack
     slack = xp.where(slack > tau, slack, xp.full_like(slack, tau))
@@ -50,7 +52,10 @@ def step(problem: Problem, at: Iterate, tau: float) -> tuple[Array, Array | None
     queries = int(xp.sum(xp.astype(active < t, xp.int64)))
     hessian = _with_ends(hessian, y[~gone], queries, slack[~gone])
     delta = residual / slack
-    delta[~gone] = _solve(hessian, residual[~gone])
+    if problem.floors is None:
+        delta[~gone] = _solve(hessian, residual[~gone])
+    else:
+        delta[~gone] = _balanced(hessian, residual[~gone], y[~gone], queries)
     y = y * xp.where(delta < 0, xp.clip(1.0 + delta, LEAST, None), xp.exp(xp.clip(delta, None, MOST)))
     cells = y[t:] / xp.sum(y[t:])
     return cells, None if at.queries is None else y[:t] / xp.sum(y[:t])
@@ -77,7 +82,16 @@ def curvature(problem: Problem, at: Iterate, active: Array, sums: Sums = exponen
         for f in factors:
             product = (z * f) @ (z * f).T
             total += part.multiplicity * (member @ product**2 @ member.T)
-    return total
+    if problem.floors is None:
+        return total
+    return _damped(total, xp.take(at.queries / at.weights, active[active < t]))
+
+
+def _damped(hessian: Array, parts: Array) -> Array:
+    """Q by the shares of queries that are ``parts`` of their weights."""
+    xp = namespace(parts)
+    scales = xp.concat([parts, xp.ones(hessian.shape[0] - parts.shape[0], dtype=parts.dtype)])
+    return hessian * scales[:, None] * scales[None, :]
 
 
 def _stacked(found: Spectrum, part: Any, t: int) -> tuple[Array, Array]:
@@ -115,6 +129,18 @@ def _with_ends(hessian: Array, y: Array, t: int, slack: Array) -> Array:
         diagonal = own[:, None] == xp.arange(end)[None, :]
         hessian[start:end, :end] += xp.where(diagonal, slack[start:end, None], 0.0)
     return hessian
+
+
+def _balanced(matrix: Array, right: Array, y: Array, t: int) -> Array:
+    """The solution along which the shares of the queries keep their sum.
+
+    Without a hybrid it follows: then N only grows by that sum.
+    """
+    xp = namespace(y)
+    group = xp.where(xp.arange(y.shape[0]) < t, y, xp.zeros_like(y))
+    found = _solve(matrix, xp.stack([right, group], axis=1))
+    along = float(group @ found[:, 1])
+    return found[:, 0] - (float(group @ found[:, 0]) / along if along else 0.0) * found[:, 1]
 
 
 def _solve(matrix: Array, right: Array) -> Array:

@@ -45,7 +45,8 @@ def placed(problem: Problem, library: str | None) -> Problem:
     parts = tuple(
         replace(p, rows=put(p.rows), cells=put(p.cells), queries=put(p.queries)) for p in problem.parts
     )
-    return Problem(parts, put(problem.cells), put(problem.targets), problem.plain)
+    fields = {"cells": put(problem.cells), "targets": put(problem.targets), "floors": put(problem.floors)}
+    return replace(problem, parts=parts, **fields)
 
 
 def fetched(at: Iterate) -> Iterate:
@@ -55,6 +56,7 @@ def fetched(at: Iterate) -> Iterate:
         at,
         cells=back(at.cells),
         queries=back(at.queries),
+        weights=back(at.weights),
         spectra=spectra,
         cost=back(at.cost),
         variance=back(at.variance),

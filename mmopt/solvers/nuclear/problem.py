@@ -3,7 +3,7 @@
 For fixed multipliers the least Lagrangian of ``l2_strategy`` and of ``fitness_for_use`` is a nuclear norm,
 so both are the concave maximization of N(p, q) = ‖diag(√q) W diag(√p)‖∗ over cell weights p >= 0 of sum 1 and
 query weights q >= 0 with c @ q = 1 (q fixed for total error). The squared optimum is the optimum of the
-program.
+program. A hybrid adds fixed weights to those of the queries, whose sum is then 1 without them.
 
 A workload with symmetries splits into parts with multiplicities (Gatermann & Parrilo 2004, Symmetry groups,
 semidefinite programs, and sums of squares): weights are then constant on orbits and N adds up over parts.
@@ -43,21 +43,24 @@ class Problem:
     """Parts over orbits of cells and of queries.
 
     cells : (o,) number of cells in each orbit. targets : (t,) the sum of the targets c of each orbit of
-        queries; None when the weights of the queries are fixed. ``plain`` says that there is a single part
-        whose orbits are its columns and rows, in order.
+        queries; None when the weights of the queries are fixed. floors : (t,) what is added to the shares of
+        the queries; None for nothing. ``plain`` says that there is a single part whose orbits are its columns
+        and rows, in order.
     """
 
     parts: tuple[Part, ...]
     cells: Array
     targets: Array | None = None
+    floors: Array | None = None
     plain: bool = False
 
 
-def whole(rows: Array, targets: Array | None = None, rank: int | None = None) -> Problem:
+def whole(
+    rows: Array, targets: Array | None = None, rank: int | None = None, floors: Array | None = None
+) -> Problem:
     """The problem of a matrix (r, n) as it is, every cell (and query) an orbit of its own."""
     xp = namespace(rows)
     r, n = rows.shape
     queries = None if targets is None else xp.arange(r)
-    return Problem(
-        (Part(rows, 1.0, xp.arange(n), queries, rank),), xp.ones(n, dtype=rows.dtype), targets, True
-    )
+    part = Part(rows, 1.0, xp.arange(n), queries, rank)
+    return Problem((part,), xp.ones(n, dtype=rows.dtype), targets, floors, plain=True)

@@ -36,18 +36,22 @@ class Iterate:
     """Weights with the certificate at them.
 
     cells, queries : shares y of each orbit, of sum 1: size times p, and target times q.
+    weights : the shares of the queries with what is added to them.
     cost, variance : the gradient of log N by log p and log q times 2, of sum 1 each. At the optimum they
-        equal the shares where those are positive; cost / cells is the privacy cost of a cell (diag X) and
-        variance / queries the variance relative to its target, both divided by N.
+        equal the weights where the shares are positive; cost / cells is the privacy cost of a cell (diag X)
+        and variance / weights the variance relative to its target, both divided by N.
+    wide : what the variances come to, divided by N: the largest, or with a hybrid's weighted sum.
     lower, upper : bounds of the optimum, N² and the objective of the point that belongs to the weights.
     """
 
     cells: Array
     queries: Array
+    weights: Array
     spectra: tuple[Spectrum, ...]
     norm: float
     cost: Array
     variance: Array
+    wide: float
     lower: float
     upper: float
 
@@ -59,10 +63,7 @@ class Iterate:
     def slope(self) -> float:
         """How far the largest entries of the gradient are above the shares: the gap without equalising."""
         xp = namespace(self.cost)
-        worst = float(xp.max(self.cost / self.cells))
-        if self.variance is not None:
-            worst *= float(xp.max(self.variance / self.queries))
-        return worst - 1.0
+        return self.wide * float(xp.max(self.cost / self.cells)) - 1.0
 
 
 def _count(mask: Array) -> int:
@@ -123,7 +124,8 @@ def iterate(problem: Problem, ranks: Sequence[int | None], cells: Array, queries
     """Everything that is asked of weights: gradient and both bounds."""
     xp = namespace(cells)
     p = cells / problem.cells
-    q = None if queries is None else queries / problem.targets
+    weights = queries if queries is None or problem.floors is None else queries + problem.floors
+    q = None if weights is None else weights / problem.targets
     spectra, norm = [], 0.0
     cost = xp.zeros_like(cells)
     variance = None if queries is None else xp.zeros_like(queries)
@@ -139,13 +141,21 @@ def iterate(problem: Problem, ranks: Sequence[int | None], cells: Array, queries
                 share if problem.plain else gathered(part.queries, share, variance.shape[0])
             )
     cost = cost / norm
-    upper = norm**2 * float(xp.max(cost / cells))
+    wide = 1.0
     if variance is not None:
         variance = variance / norm
-        upper *= float(xp.max(variance / queries))
-    else:
+        wide = _wide(problem, variance / weights)
+    upper = norm**2 * wide * float(xp.max(cost / cells))
+    if variance is None:
         upper = min(upper, _equalised(problem, spectra, norm * cost / problem.cells))
-    return Iterate(cells, queries, tuple(spectra), norm, cost, variance, norm**2, upper)
+    return Iterate(cells, queries, weights, tuple(spectra), norm, cost, variance, wide, norm**2, upper)
+
+
+def _wide(problem: Problem, relative: Array) -> float:
+    """The largest variance relative to its target, with the weighted sum of all of a hybrid."""
+    xp = namespace(relative)
+    largest = float(xp.max(relative))
+    return largest if problem.floors is None else largest + float(problem.floors @ relative)
 
 
 def is_full(problem: Problem, spectra: tuple[Spectrum, ...] | list[Spectrum]) -> bool:

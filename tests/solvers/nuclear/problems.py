@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from mmopt.solvers.nuclear.problem import Part, Problem, whole
 
-__all__ = ["by_parts", "plain"]
+__all__ = ["by_parts", "mixed", "plain"]
 
 
 def plain(rng: np.random.Generator, *, targets: bool, rank: int | None = None) -> Problem:
@@ -28,3 +30,10 @@ def by_parts(rng: np.random.Generator, *, targets: bool) -> Problem:
         parts.append(Part(rows, often, cells, queries))
     sizes = np.array([3.0, 8.0, 8.0, 16.0])
     return Problem(tuple(parts), sizes, rng.uniform(2.0, 9.0, size=3) if targets else None)
+
+
+def mixed(problem: Problem, rng: np.random.Generator) -> Problem:
+    """The problem with something added to the shares of the queries, to some of them nothing."""
+    floors = rng.uniform(0.0, 2.0, size=len(problem.targets))
+    floors[0] = 0.0
+    return replace(problem, floors=floors)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import tolerances
-from solvers.nuclear.problems import by_parts, plain
+from solvers.nuclear.problems import by_parts, mixed, plain
 
 from mmopt.solvers.nuclear import newton
 from mmopt.solvers.nuclear.exponentials import many_exponentials
@@ -24,11 +24,13 @@ def problem_of(kind: str, rng: np.random.Generator) -> Problem:
         "low rank": lambda: plain(rng, targets=True, rank=3),
         "parts": lambda: by_parts(rng, targets=False),
         "parts with targets": lambda: by_parts(rng, targets=True),
+        "hybrid": lambda: mixed(plain(rng, targets=True), rng),
+        "hybrid by parts": lambda: mixed(by_parts(rng, targets=True), rng),
     }
     return make[kind]()
 
 
-KINDS = ["total error", "targets", "low rank", "parts", "parts with targets"]
+KINDS = ["total error", "targets", "low rank", "parts", "parts with targets", "hybrid", "hybrid by parts"]
 
 
 def at(problem: Problem, x: np.ndarray) -> Iterate:
@@ -45,7 +47,9 @@ def drawn(problem: Problem, rng: np.random.Generator) -> np.ndarray:
 
 def gradient(found: Iterate) -> np.ndarray:
     """Of 2 N by the logarithms of the shares."""
-    parts = [found.cost] if found.variance is None else [found.variance, found.cost]
+    parts = [found.cost]
+    if found.variance is not None:
+        parts = [found.variance * found.queries / found.weights, found.cost]
     return found.norm * np.concatenate(parts)
 
 
