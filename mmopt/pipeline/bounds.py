@@ -76,7 +76,6 @@ def error_bound(
     root = workload.root
     steps = int(min(STEPS, WORK / (DECOMPOSITION * root.size * min(root.shape))))
     is_large = steps < FEWEST
-    is_large = steps < FEWEST
     uniform = np.ones(workload.n)
     instance = bind(Program.load("l2_strategy"), workload)
 

@@ -13,29 +13,35 @@ from mmopt.pipeline.assemble import assemble
 from mmopt.pipeline.best import Best
 from mmopt.pipeline.choice import choose_solver
 from mmopt.pipeline.lifting import Lifted
-from mmopt.pipeline.running import Progress, Report, options_of, run_solver, with_total
+from mmopt.pipeline.running import Progress, Report, Run, options_of, run_solver, with_total
 from mmopt.results import Solution
 from mmopt.solvers import Claim
 
 __all__ = [
     "Progress",
     "Report",
+    "find_convex",
     "solve_convex",
     "with_total",
 ]
 
 
-def solve_convex(
+def find_convex(
     instance: Instance,
     solver: str | None,
     overrides: Mapping[str, Any],
     report: Report | None,
     *,
     split: bool = False,
-) -> Solution:
-    """Solve one convex program, with the tolerance of the solver's row unless ``overrides`` has one.
+) -> tuple[Run, tuple[str, ...]]:
+    """Run a solver on one convex program until its best point has the gap, and say how it was split.
 
-    ``split`` lets a kernel work on the components of a workload with symmetries.
+    The tolerance is that of the solver's row unless ``overrides`` has one. ``split`` lets a kernel work on
+    the components of a workload with symmetries.
+
+    Raises
+    ------
+    SolverError : no feasible point was found.
     """
     started = time.monotonic()
     row = choose_solver(instance, solver)
@@ -47,7 +53,21 @@ def solve_convex(
             worked, reductions = found[0], (found[1],)
     best = Best(instance) if worked is instance else Lifted(instance, worked=worked)
     run = run_solver(worked, row, chosen, report, started, best)
-    if best.point is None or not best.is_feasible:
+    if not best.is_feasible:
         raise run.failure()
-    solution = assemble(instance, best.point.env, **run.conclusion())
+    return run, reductions
+
+
+def solve_convex(
+    instance: Instance,
+    solver: str | None,
+    overrides: Mapping[str, Any],
+    report: Report | None,
+    *,
+    split: bool = False,
+) -> Solution:
+    """Solve one convex program as it is; the arguments are those of ``find_convex``."""
+    started = time.monotonic()
+    run, reductions = find_convex(instance, solver, overrides, report, split=split)
+    solution = assemble(instance, run.point.env, **run.conclusion())
     return with_total(replace(solution, reductions=reductions), time.monotonic() - started)

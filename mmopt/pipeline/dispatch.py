@@ -60,5 +60,5 @@ def solve_instance(
     if line:
         return solve_split(instance, line, solver, overrides, report)
     if reduce:
-        return solve_reduced(instance, solver, overrides, report, partial(solve_convex, split=True))
+        return solve_reduced(instance, solver, overrides, report)
     return solve_convex(instance, solver, overrides, report)

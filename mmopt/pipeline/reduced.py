@@ -8,26 +8,24 @@ put into its certificate. So nothing depends on a reduction being right but the 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from mmopt.compiler import Instance
 from mmopt.compiler.reductions import Plan, Solved, Traits, first_plan, reducible, smaller, traits_of
 from mmopt.errors import SolverError, TooLargeError
-from mmopt.pipeline.assemble import assemble
+from mmopt.pipeline.assemble import assemble, meaning
 from mmopt.pipeline.audit.adopt import adopt
 from mmopt.pipeline.best import Best
 from mmopt.pipeline.choice import choose_solver
-from mmopt.pipeline.convex import Progress, Report, with_total
+from mmopt.pipeline.convex import Progress, Report, find_convex, solve_convex, with_total
 from mmopt.pipeline.values import dense
 from mmopt.queries import as_dense
 from mmopt.results import Solution, Status
 from mmopt.solvers import Options
 
 __all__ = ["LIFTED", "solve_reduced"]
-
-Solve = Callable[[Instance, str | None, Mapping[str, Any], Report | None], Solution]
 
 # How a solve ends whose parts reached their gaps, when what they make together does not.
 LIFTED = "gap not reached by the lifted point"
@@ -45,11 +43,10 @@ class _Run:
     solver: str | None
     overrides: Mapping[str, Any]
     report: Report | None
-    solve: Solve
     traits: Traits
     started: float = field(default_factory=time.monotonic)
     known: dict[tuple[str, float], Solved] = field(default_factory=dict)
-    leaves: list[Solution] = field(default_factory=list)
+    leaves: list[Mapping[str, Any]] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
     asked: float = 0.0  # the gap asked for: the largest default of the solvers, unless the caller says
 
@@ -73,19 +70,22 @@ class _Run:
         tolerance = self.overrides.get("tolerance") or _default_tolerance(instance, self.solver)
         self.asked = max(self.asked, tolerance)
         options = {**self.overrides, "tolerance": MARGIN * share * tolerance}
-        if any(s.status.stop == "interrupted" for s in self.leaves):
+        if any(leaf["status"].stop == "interrupted" for leaf in self.leaves):
             options["time_limit"] = LEAST
         elif "time_limit" in options:
             used = time.monotonic() - self.started
             options["time_limit"] = max(options["time_limit"] - used, LEAST)
         try:
-            found = self.solve(instance, self.solver, options, self.report)
+            found, split = find_convex(instance, self.solver, options, self.report, split=True)
         except SolverError as error:
             message = f"{error.message} (cells and queries counted after: {'; '.join(self.lines)})"
             hint = "; or ".join(filter(None, [error.hint, UNREDUCED]))
             raise SolverError(message, where=error.where, hint=hint) from None
-        self.leaves.append(found)
-        return Solved(as_dense(found.strategy), dense(found.multipliers), found.bound)
+        self.lines.extend(prefix + line for line in split)
+        leaf = found.conclusion()
+        self.leaves.append(leaf)
+        strategy, _, _ = meaning(instance, found.point.env, leaf["multipliers"])
+        return Solved(as_dense(strategy), dense(leaf["multipliers"]), leaf["bound"])
 
 
 def _default_tolerance(instance: Instance, solver: str | None) -> float:
@@ -101,12 +101,11 @@ def solve_reduced(
     solver: str | None,
     overrides: Mapping[str, Any],
     report: Report | None,
-    solve: Solve,
 ) -> Solution:
-    """Solve a convex program by the reductions that apply to it, with ``solve`` for what is left.
+    """Solve a convex program by the reductions that apply to it.
 
-    Without any it is ``solve``. The tolerance asked for is that of the whole; parts are solved somewhat more
-    exactly. ``Solution.reductions`` has a line for each.
+    The tolerance asked for is that of the whole; parts are solved somewhat more exactly.
+    ``Solution.reductions`` has a line for each.
 
     Raises
     ------
@@ -114,12 +113,12 @@ def solve_reduced(
     """
     started = time.monotonic()
     if not reducible(instance):
-        return solve(instance, solver, overrides, report)
+        return solve_convex(instance, solver, overrides, report, split=True)
     traits = traits_of(instance)
     plan = first_plan(instance, traits)
     if plan is None:
-        return solve(instance, solver, overrides, report)
-    run = _Run(solver, overrides, report, solve, traits)
+        return solve_convex(instance, solver, overrides, report, split=True)
+    run = _Run(solver, overrides, report, traits)
     lifted = run.lifted(plan, instance, 1.0)
     found = time.monotonic()
     best = Best(instance)
@@ -133,11 +132,11 @@ def solve_reduced(
         )
     options = asdict(Options(**{**overrides, "tolerance": run.asked}))
     status = Status(
-        _stop(run, best.gap), True, point.before, best.bound is not None, run.leaves[-1].status.raw
+        _stop(run, best.gap), True, point.before, best.bound is not None, run.leaves[-1]["status"].raw
     )
-    names = dict.fromkeys((s.solver, s.solver_version) for s in run.leaves)
+    names = dict.fromkeys(leaf["solver"] for leaf in run.leaves)
     name = (" and ".join(n for n, _ in names), " and ".join(v for _, v in names))
-    iterations = sum(s.iterations for s in run.leaves)
+    iterations = sum(leaf["iterations"] for leaf in run.leaves)
     if report is not None:
         seen = (point.objective, best.bound, instance.program.sense)
         report(Progress(instance.program.name, name[0], found - started, iterations, *seen))
@@ -152,10 +151,10 @@ def solve_reduced(
         iterations=iterations,
         seconds={"compile": 0.0, "solve": 0.0, "total": 0.0},
         multipliers=best.multipliers or {},
-        scaling=run.leaves[0].scaling if len(run.leaves) == 1 else {},
+        scaling=run.leaves[0]["scaling"] if len(run.leaves) == 1 else {},
         warnings=_warnings(run, status, best.gap),
     )
-    solving = sum(s.seconds["solve"] for s in run.leaves)
+    solving = sum(leaf["seconds"]["solve"] for leaf in run.leaves)
     seconds = {"compile": found - started - solving, "solve": solving}
     total = time.monotonic() - started
     return with_total(replace(solution, seconds=seconds, reductions=tuple(run.lines)), total)
@@ -165,12 +164,16 @@ def _stop(run: _Run, gap: float) -> str:
     """Why the whole ended: its own gap, or the first part that did not reach one."""
     if gap <= run.asked:
         return "gap reached"
-    stops = [s.status.stop for s in run.leaves]
+    stops = [leaf["status"].stop for leaf in run.leaves]
     return next((stop for stop in stops if stop != "gap reached"), LIFTED)
 
 
 def _warnings(run: _Run, status: Status, gap: float) -> tuple[str, ...]:
-    found = dict.fromkeys(w for s in run.leaves for w in s.warnings) if status.stop != "gap reached" else {}
+    found = (
+        dict.fromkeys(w for leaf in run.leaves for w in leaf["warnings"])
+        if status.stop != "gap reached"
+        else {}
+    )
     if status.stop == LIFTED:
         found[
             f"every part reached its gap, and what they make together has a gap of {gap:.1e} "

@@ -12,6 +12,7 @@ from mmopt.compiler import Instance, Scaling, lower, scale
 from mmopt.errors import OptionError, SolverError
 from mmopt.language import Program
 from mmopt.pipeline.best import Best
+from mmopt.pipeline.certify import Candidate
 from mmopt.pipeline.diagnosis.diagnose import explain_failure, missed
 from mmopt.pipeline.early import stopped_early, unscaled
 from mmopt.results import Solution, Status, gap_between
@@ -90,6 +91,12 @@ class Run:
     before: float
     solved: float
 
+    @property
+    def point(self) -> Candidate:
+        """The best point; there is one."""
+        assert self.best.point is not None
+        return self.best.point
+
     def failure(self) -> SolverError:
         """Why the best point is not feasible."""
         handed, best = self.handed, self.best
@@ -107,9 +114,7 @@ class Run:
 
     def conclusion(self) -> dict[str, Any]:
         """What a Solution says of how it came about; there is a feasible point."""
-        best, row, options = self.best, self.row, self.options
-        point = best.point
-        assert point is not None
+        best, row, options, point = self.best, self.row, self.options, self.point
         has_certificate = best.instance.program.certificate is not None
         stop = stop_of(best.gap, options, self.clock.interrupted, self.last, has_certificate)
         status = Status(stop, True, point.before, best.bound is not None, self.last.raw)

@@ -41,10 +41,8 @@ def solve_split(
             f"{row.name} does not work by component ({line})",
             hint="leave the solver out, or solve over all cells with reduce=False (--no-reduce)",
         )
-    best = Best(instance)
-    run = run_solver(instance, row, options_of(row, overrides), report, started, best)
-    point = best.point
-    if point is None or not point.is_feasible:
+    run = run_solver(instance, row, options_of(row, overrides), report, started, Best(instance))
+    if not run.best.is_feasible:
         raise run.failure()
-    solution = assemble(instance, point.env, **run.conclusion())
+    solution = assemble(instance, run.point.env, **run.conclusion())
     return with_total(replace(solution, reductions=(line,)), time.monotonic() - started)

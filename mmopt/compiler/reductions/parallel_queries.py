@@ -32,6 +32,8 @@ from mmopt.queries.arrays import Ints
 __all__ = ["ParallelQueries", "applies"]
 
 TARGETS = "workload.targets"
+# Of the queries; with more of them left the solve is no faster, and the lifted point has to be scored again.
+WORTH = 0.95
 SOURCES = frozenset({TARGETS, "workload.representation"})
 
 
@@ -96,7 +98,7 @@ def _text(before: int, after: int) -> str:
 def _added_up(workload: Workload, axes: dict[str, tuple[Axis, ...]]) -> ParallelQueries | None:
     same, lead = _parallel(workload.queries)
     _, first = np.unique(same, return_index=True)
-    if len(first) == workload.m:
+    if len(first) > WORTH * workload.m:
         return None
     size = np.sqrt(np.bincount(same, weights=workload.weights * lead**2))
     order = np.argsort(first)
@@ -118,7 +120,7 @@ def _left_out(instance: Instance, axes: dict[str, tuple[Axis, ...]]) -> Parallel
     kept = ~implied
     kept[tight] = False
     kept[tight[np.unique(same[tight], return_index=True)[1]]] = True  # one of those that say the same
-    if kept.all():
+    if kept.sum() > WORTH * len(kept):
         return None
     others = np.setdiff1d(np.arange(workload.m), finite)
     rows = np.sort(np.concatenate([others, finite[kept]]))

@@ -18,7 +18,8 @@ __all__ = ["Care", "care", "conditioned"]
 
 Array = Any
 
-LOSS = 10.0  # times the gap wanted is about 1 / t
+LOSS = 10.0  # over the gap wanted is t
+CELLS = 16  # with more of them than LOSS times this t grows like their number: the loss is at most n / t
 MOST = 1e10  # a larger t would leave less than half of the digits of the smallest eigenvalue
 
 
@@ -35,9 +36,9 @@ class Care:
     condition: float
 
 
-def care(wanted: float, is_first: bool) -> Care:
-    """For a gap: most at first, then the condition that a smaller gap needs."""
-    return Care(is_first, min(LOSS / wanted, MOST))
+def care(wanted: float, is_first: bool, n: int) -> Care:
+    """For a gap and n cells: most at first, then the condition that a smaller gap needs."""
+    return Care(is_first, min(max(LOSS, n / CELLS) / wanted, MOST))
 
 
 def conditioned(roots: Sequence[Array], condition: float) -> list[Array]:

@@ -257,7 +257,7 @@ def _shares(env: Env, problem: Problem, at: Iterate, care: Care) -> Values:
 
 
 def _precision(env: Env, problem: Problem, at: Iterate) -> Values:
-    covariance = _covariance(env, problem, at, 1.0, care(LEAST, False))
+    covariance = _covariance(env, problem, at, 1.0, care(LEAST, False, problem.cells.shape[0]))
     return {"fidelity[0, 0]": namespace(covariance).linalg.inv(covariance)}
 
 

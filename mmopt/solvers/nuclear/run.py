@@ -48,7 +48,8 @@ def points(
         if gap <= wanted or final:
             stop = "stopped" if clock.is_over else "iteration limit" if over and not stalled else "solved"
             chosen, priced = (lower, upper) if form.dual else (upper, lower)
-            values = _plain(form.point(env, problem, fetched(chosen), care(wanted, is_first)))
+            caring = care(wanted, is_first, problem.cells.shape[0])
+            values = _plain(form.point(env, problem, fetched(chosen), caring))
             multipliers = _plain(form.multipliers(env, problem, fetched(priced)))
             yield Point(values, multipliers, len(best), f"gap {gap:.1e} by its own count", final, stop)
             if final:

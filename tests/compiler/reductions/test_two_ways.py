@@ -87,6 +87,7 @@ def test_values_of_an_attribute() -> None:
         assert found.reductions == (
             "merge cells: 15 -> 9 cells (3 that no query touches left out)",
             "Kronecker product: 9 -> 3 x 3 cells",
+            "factor 'a': value symmetry: 3 cells -> 2 orbits, 2 components of size up to 2",
         )
 
 
