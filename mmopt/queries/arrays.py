@@ -16,6 +16,7 @@ __all__ = [
     "MEMORY_LIMIT",
     "Array",
     "Ints",
+    "fits_memory",
     "frozen",
     "has_independent_columns",
     "largest_singular_value",
@@ -53,13 +54,18 @@ def owned(array: npt.ArrayLike) -> Array:
 
 def require_memory(shape: tuple[int, ...], what: str, hint: str = "") -> None:
     """Raise TooLargeError if a dense array of this shape would pass the memory limit."""
-    size = 8 * math.prod(shape)
-    if size > MEMORY_LIMIT:
+    if not fits_memory(shape):
+        size = 8 * math.prod(shape)
         raise TooLargeError(
             f"the {what} has {' × '.join(f'{length:,}' for length in shape)} entries, "
             f"{size / 2**30:,.1f} GiB; the limit is {MEMORY_LIMIT / 2**30:g} GiB",
             hint=hint,
         )
+
+
+def fits_memory(shape: tuple[int, ...]) -> bool:
+    """Whether a dense array of doubles of this shape is within the memory limit."""
+    return 8 * math.prod(shape) <= MEMORY_LIMIT
 
 
 def svd(matrix: Array, full: bool = False) -> tuple[Array, Array]:

@@ -1,18 +1,23 @@
-"""The blocks without a closed form: explicit predicates, and unions of other blocks."""
+"""The blocks made of other data: explicit predicates, unions of blocks, blocks over reordered cells."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import reduce
 
 import numpy as np
 
 from mmopt.queries.arrays import Array, Ints, stacked_root
-from mmopt.queries.classes import column_classes, refine
+from mmopt.queries.classes import column_classes, ordered, refine
 from mmopt.queries.describe import describe_array
+from mmopt.queries.directed import plus_up
 from mmopt.queries.domain import Attribute
 from mmopt.queries.factor_base import Factor
 from mmopt.queries.labels import group_label
+from mmopt.queries.outward import column_powers
 from mmopt.queries.structured import Identity
 
-__all__ = ["Predicates", "Union"]
+__all__ = ["Predicates", "Reordered", "Union"]
 
 
 class Predicates(Factor):
@@ -27,18 +32,28 @@ class Predicates(Factor):
     def rows(self) -> int:
         return int(self._matrix.shape[0])
 
-    def take(self, index: Ints) -> Array:
+    def _take(self, index: Ints) -> Array:
         rows: Array = self._matrix[index]
         return rows
 
-    def gram(self) -> Array:
+    def _gram(self) -> Array:
         return np.asarray(self._matrix.T @ self._matrix)
 
-    def root(self) -> Array:
+    def _root(self) -> Array:
         return stacked_root([self._matrix], self.size)
 
     def apply(self, x: Array) -> Array:
         return np.asarray(x @ self._matrix.T)
+
+    def adjoint(self, y: Array) -> Array:
+        return np.asarray(y @ self._matrix)
+
+    def entrywise(self, norm: int) -> Factor:
+        size = np.abs(self._matrix)
+        return Predicates(size if norm == 1 else np.square(size), self.names)
+
+    def column_powers(self, norm: int) -> Array:
+        return column_powers(self._matrix, norm)
 
     def squared_norms(self) -> Array:
         return np.asarray(np.square(self._matrix).sum(axis=1))
@@ -48,6 +63,9 @@ class Predicates(Factor):
 
     def labels(self, attribute: Attribute) -> list[str]:
         return [group_label(attribute, name) for name in self.names]
+
+    def holdings(self) -> Iterator[tuple[int, int]]:
+        yield id(self), self._matrix.nbytes
 
     def describe(self) -> list[object]:
         return [self.kind, self.size, describe_array(self._matrix)]
@@ -73,7 +91,7 @@ class Union(Factor):
     def full_rank(self) -> bool:
         return any(part.full_rank for part in self.parts)
 
-    def take(self, index: Ints) -> Array:
+    def _take(self, index: Ints) -> Array:
         rows: Array = np.empty((len(index), self.size))
         start = 0
         for part in self.parts:
@@ -82,17 +100,31 @@ class Union(Factor):
             start += part.rows
         return rows
 
-    def gram(self) -> Array:
+    def _gram(self) -> Array:
         total = np.zeros((self.size, self.size))
         for part in self.parts:
             total += part.gram()
         return total
 
-    def root(self) -> Array:
+    def _root(self) -> Array:
         return stacked_root((part.root() for part in self.parts), self.size)
 
     def apply(self, x: Array) -> Array:
         return np.concatenate([part.apply(x) for part in self.parts], axis=-1)
+
+    def adjoint(self, y: Array) -> Array:
+        total = np.zeros((*y.shape[:-1], self.size))
+        start = 0
+        for part in self.parts:
+            total += part.adjoint(y[..., start : start + part.rows])
+            start += part.rows
+        return total
+
+    def entrywise(self, norm: int) -> Factor:
+        return Union(tuple(part.entrywise(norm) for part in self.parts))
+
+    def column_powers(self, norm: int) -> Array:
+        return reduce(plus_up, [part.column_powers(norm) for part in self.parts])
 
     def squared_norms(self) -> Array:
         return np.concatenate([part.squared_norms() for part in self.parts])
@@ -106,8 +138,76 @@ class Union(Factor):
     def labels(self, attribute: Attribute) -> list[str]:
         return [label for part in self.parts for label in part.labels(attribute)]
 
+    def holdings(self) -> Iterator[tuple[int, int]]:
+        for part in self.parts:
+            yield from part.holdings()
+
     def describe(self) -> list[object]:
         return [self.kind, self.size, [part.describe() for part in self.parts]]
 
     def __repr__(self) -> str:
         return f"union({', '.join(map(repr, self.parts))})"
+
+
+class Reordered(Factor):
+    """A block over the cells in another order: its first column is cell ``order[0]``, and so on."""
+
+    kind = "reordered"
+
+    def __init__(self, block: Factor, order: Ints) -> None:
+        super().__init__(block.size)
+        self.block = block
+        self.order = order
+        self._place = np.argsort(order)
+
+    @property
+    def rows(self) -> int:
+        return self.block.rows
+
+    @property
+    def full_rank(self) -> bool:
+        return self.block.full_rank
+
+    def _take(self, index: Ints) -> Array:
+        return np.asarray(self.block.take(index)[:, self._place])
+
+    def _gram(self) -> Array:
+        return np.asarray(self.block.gram()[np.ix_(self._place, self._place)])
+
+    def _root(self) -> Array:
+        return np.asarray(self.block.root()[:, self._place])
+
+    def apply(self, x: Array) -> Array:
+        return self.block.apply(x[..., self.order])
+
+    def adjoint(self, y: Array) -> Array:
+        return np.asarray(self.block.adjoint(y)[..., self._place])
+
+    def entrywise(self, norm: int) -> Factor:
+        return Reordered(self.block.entrywise(norm), self.order)
+
+    def column_powers(self, norm: int) -> Array:
+        return np.asarray(self.block.column_powers(norm)[self._place])
+
+    def squared_norms(self) -> Array:
+        return self.block.squared_norms()
+
+    def classes(self) -> Ints:
+        return ordered(self.block.classes()[self._place])
+
+    def spanning(self) -> Factor:
+        return Identity(self.size) if self.full_rank else Reordered(self.block.spanning(), self.order)
+
+    def labels(self, attribute: Attribute) -> list[str]:
+        # Bins in another order are no bins; their labels still say what each cell is.
+        return self.block.labels(Attribute(attribute.name, tuple(attribute.labels[i] for i in self.order)))
+
+    def holdings(self) -> Iterator[tuple[int, int]]:
+        yield id(self), self.order.nbytes + self._place.nbytes
+        yield from self.block.holdings()
+
+    def describe(self) -> list[object]:
+        return [self.kind, self.size, self.block.describe(), describe_array(self.order)]
+
+    def __repr__(self) -> str:
+        return f"reordered({self.block!r})"

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 import numpy as np
 
-from mmopt.errors import OptionError
+from mmopt.errors import OptionError, WorkloadError
 from mmopt.queries.arrays import Array, require_memory
+from mmopt.queries.factor_base import Factor
+from mmopt.queries.trees import Haar, Hierarchy
 
 __all__ = ["CONSTRUCTIONS", "haar", "hierarchy", "identity"]
 
@@ -31,19 +32,7 @@ def haar(n: int) -> Array:
     ------
     OptionError : n is not a power of two.
     """
-    _check(n)
-    if n & (n - 1):
-        raise OptionError(
-            f"the Haar wavelet needs a power of two, found {n} cells",
-            hint=f"the nearest are {2 ** (n.bit_length() - 1)} and {2 ** n.bit_length()}",
-        )
-    rows = [np.ones((1, n))]
-    size = n
-    while size > 1:
-        half = size // 2
-        rows.append(np.kron(np.eye(n // size), np.repeat([1.0, -1.0], half)))
-        size = half
-    return np.vstack(rows)
+    return _made(Haar, n)
 
 
 def hierarchy(n: int, branching: int = 2) -> Array:
@@ -58,29 +47,17 @@ def hierarchy(n: int, branching: int = 2) -> Array:
     ------
     OptionError : branching below 2.
     """
+    return _made(Hierarchy, n, branching)
+
+
+def _made(kind: Callable[..., Factor], n: int, *options: int) -> Array:
     _check(n)
-    if branching < 2:
-        raise OptionError(f"the hierarchy's branching is {branching}, expected 2 or more")
-    require_memory((2 * n, n), "strategy")
-    blocks: list[tuple[int, int]] = []
-    level = [(0, n)]
-    while level:
-        blocks += level
-        level = [part for block in level for part in _parts(*block, branching)]
-    start, stop = np.array(blocks).T[:, :, None]
-    cells = np.arange(n)
-    inside = (start <= cells) & (cells < stop)
-    return np.asarray(inside, dtype=np.float64)
-
-
-def _parts(start: int, stop: int, branching: int) -> list[tuple[int, int]]:
-    """A block of cells in at most `branching` parts; none if it is one cell."""
-    if stop - start == 1:
-        return []
-    parts = min(branching, stop - start)
-    length, longer = divmod(stop - start, parts)
-    cuts = [start + k * length + min(k, longer) for k in range(parts + 1)]
-    return list(itertools.pairwise(cuts))
+    try:
+        factor = kind(n, *options)
+    except WorkloadError as error:
+        raise OptionError(error.message, hint=error.hint) from None
+    require_memory(factor.shape, "strategy")
+    return factor.matrix()
 
 
 def _check(n: int) -> None:

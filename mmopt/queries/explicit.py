@@ -9,12 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from mmopt.errors import WorkloadError
-from mmopt.queries.arrays import Array, Ints, frozen, require_memory
-from mmopt.queries.check import check_sizes, per_query, query_matrix
-from mmopt.queries.classes import column_classes, ordered
+from mmopt.queries.arrays import Array, Ints, require_memory
+from mmopt.queries.check import per_query, query_matrix
+from mmopt.queries.classes import column_classes
 from mmopt.queries.describe import describe_array
 from mmopt.queries.domain import Domain
+from mmopt.queries.implicit import Dense, Implicit, Sparse
+from mmopt.queries.sparse import describe_sparse, sparse_classes, sparse_queries
 
 __all__ = ["Explicit"]
 
@@ -35,7 +36,7 @@ class Explicit:
         weights: npt.ArrayLike | None = None,
     ) -> Explicit:
         """Check and copy a matrix; WorkloadError as in ``Workload.from_matrix``."""
-        values = _sparse(matrix) if scipy.sparse.issparse(matrix) else query_matrix(matrix)
+        values = sparse_queries(matrix) if scipy.sparse.issparse(matrix) else query_matrix(matrix)
         m = values.shape[0]
         return Explicit(
             values,
@@ -62,7 +63,16 @@ class Explicit:
         """Queries start to stop - 1, dense (stop - start, n)."""
         if isinstance(self.values, np.ndarray):
             return self.values[start:stop]
+        require_memory((stop - start, self.n), "rows of the query matrix")
         return np.asarray(self.values[start:stop].toarray())
+
+    def implicit(self, weighted: bool = False) -> Implicit:
+        """The queries as an implicit matrix; weighted: scaled by the square roots of their weights."""
+        if isinstance(self.values, np.ndarray):
+            scaled = np.sqrt(self.weights)[:, None] * self.values if weighted else self.values
+            return Dense(scaled)
+        root = scipy.sparse.diags_array(np.sqrt(self.weights))
+        return Sparse(scipy.sparse.csr_array(root @ self.values) if weighted else self.values)
 
     def weighted_gram(self) -> Array:
         """Gram matrix (n, n) of the queries scaled by the square roots of their weights."""
@@ -86,15 +96,7 @@ class Explicit:
         """(n,) class of each cell: equal columns share a number; -1: a column of zeros."""
         if isinstance(self.values, np.ndarray):
             return column_classes(self.values)
-        columns = self.values.tocsc()
-        known: dict[bytes, int] = {}
-        result = np.full(self.n, -1, dtype=np.int64)
-        for j in range(self.n):
-            span = slice(columns.indptr[j], columns.indptr[j + 1])
-            if span.stop > span.start:
-                key = columns.indices[span].tobytes() + columns.data[span].tobytes()
-                result[j] = known.setdefault(key, len(known))
-        return ordered(result)
+        return sparse_classes(self.values)
 
     def blocks(self, size: int) -> Iterator[tuple[int, Array]]:
         """Dense blocks of at most ``size`` rows, each with the number of its first row."""
@@ -112,34 +114,8 @@ class Explicit:
     def describe(self) -> list[object]:
         """Plain data that determines queries, weights and targets; the same for dense and sparse input."""
         sparse = scipy.sparse.csr_array(self.values)  # rows sorted, no stored zeros
-        arrays = (sparse.indptr, sparse.indices, sparse.data, self.weights, self.targets)
-        return ["matrix", [self.m, self.n], *(describe_array(array) for array in arrays)]
+        own = (describe_array(array) for array in (self.weights, self.targets))
+        return ["matrix", [self.m, self.n], *describe_sparse(sparse), *own]
 
     def __repr__(self) -> str:
         return f"Explicit({self.m} × {self.n})"
-
-
-def _sparse(matrix: object) -> scipy.sparse.csr_array:
-    """A checked copy in CSR form, without stored zeros."""
-    raw = scipy.sparse.csr_array(matrix, copy=True)
-    if raw.ndim != 2 or 0 in raw.shape:
-        raise WorkloadError(
-            f"the query matrix has the shape {raw.shape}, expected at least one query and one cell"
-        )
-    if raw.dtype.kind not in "biuf":
-        raise WorkloadError(f"the query matrix holds {raw.dtype.name} values, expected real numbers")
-    values = raw.astype(np.float64)
-    values.sum_duplicates()
-    values.eliminate_zeros()
-    wrong = ~np.isfinite(values.data)
-    if wrong.any():
-        entry = int(np.argmax(wrong))
-        row = int(np.searchsorted(values.indptr, entry, side="right")) - 1
-        raise WorkloadError(
-            f"query {row} has the entry {values.data[entry]:g} at cell {values.indices[entry]}, "
-            "expected finite numbers"
-        )
-    check_sizes(abs(values).max(axis=1).toarray().ravel())
-    for array in (values.data, values.indices, values.indptr):
-        frozen(array)
-    return values

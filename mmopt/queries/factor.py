@@ -9,14 +9,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy.typing as npt
+import scipy.sparse
 
 from mmopt.errors import WorkloadError
 from mmopt.queries.check import query_matrix
-from mmopt.queries.composed import Predicates, Union
+from mmopt.queries.composed import Predicates, Reordered, Union
 from mmopt.queries.factor_base import Factor
+from mmopt.queries.implicit import permutation
+from mmopt.queries.sparse import SparsePredicates, sparse_queries
 from mmopt.queries.structured import AllRange, Identity, Prefix, Total
+from mmopt.queries.trees import Haar, Hierarchy
+from mmopt.queries.windows import WidthRange
 
-__all__ = ["Factor", "all_range", "identity", "predicates", "prefix", "total", "union"]
+__all__ = [
+    "Factor",
+    "all_range",
+    "haar",
+    "hierarchy",
+    "identity",
+    "predicates",
+    "prefix",
+    "reordered",
+    "sparse_predicates",
+    "total",
+    "union",
+    "width_range",
+]
 
 
 def identity(n: int) -> Factor:
@@ -39,6 +57,30 @@ def all_range(n: int) -> Factor:
     return AllRange(n)
 
 
+def width_range(n: int, width: int) -> Factor:
+    """n - width + 1 queries, one per range of ``width`` neighbouring cells, by first cell.
+
+    WorkloadError for a width below 1 or above n.
+    """
+    return WidthRange(n, width)
+
+
+def haar(n: int) -> Factor:
+    """The n rows of the Haar wavelet, entries -1, 0, 1: the total, then differences of halves, coarse to fine.
+
+    WorkloadError unless n is a power of two.
+    """
+    return Haar(n)
+
+
+def hierarchy(n: int, branching: int = 2) -> Factor:
+    """The total, its ``branching`` parts, their parts, down to single cells; any n.
+
+    WorkloadError for a branching below 2.
+    """
+    return Hierarchy(n, branching)
+
+
 def predicates(matrix: npt.ArrayLike, labels: Sequence[str] = ()) -> Factor:
     """Explicit queries (rows, size), one label each ("predicate 0", "predicate 1", … if none are given).
 
@@ -49,9 +91,36 @@ def predicates(matrix: npt.ArrayLike, labels: Sequence[str] = ()) -> Factor:
     """
     names = tuple(labels)
     dense = query_matrix(matrix, names)
-    if names and len(names) != dense.shape[0]:
-        raise WorkloadError(f"{dense.shape[0]} predicates have {len(names)} labels")
+    _check_labels(dense.shape[0], names)
     return Predicates(dense, names or tuple(f"predicate {i}" for i in range(dense.shape[0])))
+
+
+def sparse_predicates(
+    matrix: scipy.sparse.sparray | scipy.sparse.spmatrix, labels: Sequence[str] = ()
+) -> Factor:
+    """Explicit queries from a scipy sparse matrix (rows, size), kept sparse; labels as in ``predicates``.
+
+    Raises
+    ------
+    WorkloadError : not a finite real matrix with a row and a column, an all-zero row, or a number of labels
+        that is not the number of rows.
+    """
+    values = sparse_queries(matrix)
+    _check_labels(values.shape[0], labels)
+    return SparsePredicates(values, tuple(labels))
+
+
+def reordered(block: Factor, order: Sequence[int] | npt.ArrayLike) -> Factor:
+    """The block over the cells in another order: its first column is cell ``order[0]``, and so on.
+
+    Ranges of a reordered attribute, for instance. WorkloadError unless ``order`` has every cell once.
+    """
+    return Reordered(block, permutation(order, block.size, "the order of the cells"))
+
+
+def _check_labels(rows: int, labels: Sequence[str]) -> None:
+    if labels and len(labels) != rows:
+        raise WorkloadError(f"{rows} predicates have {len(labels)} labels")
 
 
 def union(*factors: Factor) -> Factor:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
+from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
@@ -10,11 +11,12 @@ import numpy as np
 from mmopt.errors import WorkloadError
 from mmopt.queries.arrays import Array, Ints, require_memory
 from mmopt.queries.domain import Attribute
+from mmopt.queries.linear import NUMBER, Implicit
 
-__all__ = ["Factor"]
+__all__ = ["Counting", "Factor"]
 
 
-class Factor(ABC):
+class Factor(Implicit):
     """A block of queries on one attribute; stands for a matrix (rows, size). Immutable.
 
     Parameters
@@ -40,30 +42,39 @@ class Factor(ABC):
         """Number of queries."""
 
     @property
+    def shape(self) -> tuple[int, int]:
+        """(rows, size)."""
+        return self.rows, self.size
+
+    @property
     def full_rank(self) -> bool:
         """Whether the kind alone says that the columns are independent (False: not known)."""
         return self.size == 1
 
-    @abstractmethod
     def take(self, index: Ints) -> Array:
-        """The dense rows of these numbers, (len(index), size)."""
-
-    def matrix(self) -> Array:
-        """All rows, dense (rows, size); TooLargeError beyond the memory limit."""
-        require_memory((self.rows, self.size), f"matrix of {self!r}")
-        return self.take(np.arange(self.rows))
+        """The dense rows of these numbers, (len(index), size); TooLargeError beyond the memory limit."""
+        require_memory((len(index), self.size), f"rows of {self!r}")
+        return self._take(index)
 
     @abstractmethod
-    def gram(self) -> Array:
-        """Gram matrix MᵀM, (size, size)."""
+    def _take(self, index: Ints) -> Array: ...
+
+    def _dense(self) -> Array:
+        return self._take(np.arange(self.rows))
 
     @abstractmethod
+    def _gram(self) -> Array: ...
+
     def root(self) -> Array:
-        """R (r, size) with RᵀR = ``gram()`` and r <= min(rows, size), not computed from the Gram matrix."""
+        """R (r, size) with RᵀR = ``gram()`` and r <= min(rows, size), not computed from the Gram matrix.
+
+        TooLargeError beyond the memory limit.
+        """
+        require_memory((min(self.shape), self.size), f"root of the Gram matrix of {self!r}")
+        return self._root()
 
     @abstractmethod
-    def apply(self, x: Array) -> Array:
-        """M x along the last axis: (…, size) to (…, rows)."""
+    def _root(self) -> Array: ...
 
     @abstractmethod
     def squared_norms(self) -> Array:
@@ -78,8 +89,15 @@ class Factor(ABC):
         return self
 
     @abstractmethod
+    def entrywise(self, norm: int) -> Factor: ...
+
+    @abstractmethod
     def labels(self, attribute: Attribute) -> list[str]:
         """One text per query; empty for the total."""
+
+    def holdings(self) -> Iterator[tuple[int, int]]:
+        """The size alone, for a block with a closed form."""
+        yield id(self), NUMBER
 
     def describe(self) -> list[object]:
         """Plain data that determines the matrix, for hashes and comparison."""
@@ -93,3 +111,11 @@ class Factor(ABC):
 
     def __repr__(self) -> str:
         return f"{self.kind}({self.size})"
+
+
+class Counting(Factor):
+    """A block with entries 0 and 1 only."""
+
+    def entrywise(self, norm: int) -> Factor:
+        """Itself: |m| = m² = m."""
+        return self

@@ -10,11 +10,12 @@ step to the next float.
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse
 import scipy.spatial.distance
 
 from mmopt.queries.arrays import Array
 
-__all__ = ["column_norms", "largest_difference"]
+__all__ = ["column_norms", "column_powers", "largest_difference", "not_below"]
 
 _EPS = float(np.finfo(np.float64).eps)  # 2 u
 _DIRECT = 2**32  # operations up to which differences of columns are taken one by one
@@ -30,6 +31,35 @@ def column_norms(matrix: Array, norm: int) -> Array:
     """
     parts = [_column_norms(matrix[:, i : i + _WIDTH], norm) for i in range(0, matrix.shape[1], _WIDTH)]
     return np.concatenate(parts)
+
+
+def column_powers(matrix: Array | scipy.sparse.csr_array, norm: int) -> Array:
+    """Upward-rounded Σᵢ |aᵢⱼ|^norm of each column of a finite matrix (p, n), dense or sparse, (n,).
+
+    Norm 1 or 2: sums of magnitudes or of squares, exact on small integers as ``column_norms``.
+    """
+    values = matrix if isinstance(matrix, np.ndarray) else matrix.data
+    scaled, exponent = _scaled(values)
+    size = np.abs(scaled) if norm == 1 else np.square(scaled)
+    if isinstance(matrix, np.ndarray):
+        sums, most = size.sum(axis=0), matrix.shape[0]
+        touched = matrix.any(axis=0)
+    else:
+        counts = np.bincount(matrix.indices[values != 0], minlength=matrix.shape[1])
+        sums = np.bincount(matrix.indices, weights=size, minlength=matrix.shape[1])
+        most, touched = int(counts.max(initial=0)), counts > 0
+    sums, _ = _not_below(np.asarray(sums), most + 1, _grid(np.abs(scaled)), norm)
+    with np.errstate(over="ignore", under="ignore"):
+        result = np.ldexp(sums, norm * exponent)
+    result = np.where(result < 2.0**-1020, np.nextafter(result, np.inf), result)  # rounded by ldexp
+    return np.where(touched, result, 0.0)
+
+
+def not_below(sums: Array, terms: int) -> Array:
+    """Floats not below the exact sums of ``terms`` nonnegative terms whose computed values these are."""
+    sums = np.nextafter(sums * (1.0 + 2.0 * terms * _EPS), np.inf)
+    # Each term may have lost 2⁻¹⁰⁷⁴ by underflow; 2⁻¹⁰⁰⁰ is far more.
+    return np.nextafter(sums + terms * 2.0**-1000, np.inf)
 
 
 def _column_norms(matrix: Array, norm: int) -> Array:
@@ -87,22 +117,23 @@ def _grid(size: Array) -> int | None:
 
 def _upward(sums: Array, terms: int, grid: int | None, norm: int, exponent: int) -> Array:
     """2ᵉ × sums, or their square roots for norm 2, rounded upwards; 0 stays 0 only on a grid."""
-    # On the grid all terms are integers; below 2⁵³ in all, every partial sum is exact.
-    if grid is not None and sums.max() * 2.0 ** (grid * norm) < 2.0**53:
-        if norm == 2:
-            roots = np.sqrt(sums)
-            whole = np.square(np.rint(roots * 2.0**grid)) == sums * 4.0**grid
-            sums = np.where(whole, roots, np.nextafter(roots, np.inf))
-    else:
-        # Each term may have lost 2⁻¹⁰⁷⁴ by underflow; 2⁻¹⁰⁰⁰ is far more.
-        sums = np.nextafter(sums * (1.0 + 2.0 * terms * _EPS), np.inf)
-        sums = np.nextafter(sums + terms * 2.0**-1000, np.inf)
-        if norm == 2:
-            sums = np.nextafter(np.sqrt(sums), np.inf)
+    sums, exact = _not_below(sums, terms, grid, norm)
+    if norm == 2:
+        roots = np.sqrt(sums)
+        whole = exact & (np.square(np.rint(roots * 2.0 ** (grid or 0))) == sums * 4.0 ** (grid or 0))
+        sums = np.where(whole, roots, np.nextafter(roots, np.inf))
     with np.errstate(over="ignore"):  # infinity is a bound too
         result = np.ldexp(sums, exponent)
     tiny = (result < 2.0**-1020) & (sums > 0)  # rounded by ldexp
     return np.where(tiny, np.nextafter(result, np.inf), result)
+
+
+def _not_below(sums: Array, terms: int, grid: int | None, norm: int) -> tuple[Array, bool]:
+    """The sums, exact or rounded upwards, and which."""
+    # On the grid all terms are integers; below 2⁵³ in all, every partial sum is exact.
+    if grid is not None and sums.max(initial=0.0) * 2.0 ** (grid * norm) < 2.0**53:
+        return sums, True
+    return not_below(sums, terms), False
 
 
 def _difference_by_gram(rows: Array) -> float | None:

@@ -16,6 +16,8 @@ from mmopt.queries.classes import ordered
 from mmopt.queries.describe import describe_number
 from mmopt.queries.domain import Domain
 from mmopt.queries.factor_base import Factor
+from mmopt.queries.implicit import Implicit, Scaled
+from mmopt.queries.kron import Kron, kron
 from mmopt.queries.labels import join
 
 __all__ = ["Product", "check_products"]
@@ -68,6 +70,11 @@ class Product:
         """The target of each query, (m,)."""
         return np.full(self.m, self.target)
 
+    def implicit(self, weighted: bool = False) -> Implicit:
+        """The queries as an implicit matrix; weighted: scaled by the square root of the weight."""
+        product = Kron(self.factors)
+        return Scaled(product, math.sqrt(self.weight)) if weighted and self.weight != 1.0 else product
+
     @property
     def full_rank(self) -> bool:
         """Whether the factors' kinds alone say that the columns are independent (False: not known)."""
@@ -75,6 +82,7 @@ class Product:
 
     def rows(self, start: int, stop: int) -> Array:
         """Queries start to stop - 1, dense (stop - start, n)."""
+        require_memory((stop - start, self.n), "rows of this product")
         numbers = np.unravel_index(np.arange(start, stop), [factor.rows for factor in self.factors])
         result = np.ones((stop - start, 1))
         for factor, index in zip(self.factors, numbers, strict=True):
@@ -90,7 +98,7 @@ class Product:
     def gram(self) -> Array:
         """Gram matrix (n, n): the Kronecker product of the factors' Gram matrices."""
         require_memory((self.n, self.n), "Gram matrix")
-        return _kron([factor.gram() for factor in self.factors])
+        return kron([factor.gram() for factor in self.factors])
 
     def weighted_gram(self) -> Array:
         """The Gram matrix times the weight, (n, n)."""
@@ -105,7 +113,7 @@ class Product:
         columns = self.n if cells is None else len(cells)
         require_memory((math.prod(root.shape[0] for root in roots), columns), "root of the Gram matrix")
         if cells is None:
-            return _kron(roots)
+            return kron(roots)
         codes = np.unravel_index(cells, [factor.size for factor in self.factors])
         result = np.ones((1, columns))
         for root, code in zip(roots, codes, strict=True):
@@ -114,14 +122,11 @@ class Product:
 
     def apply(self, x: Array) -> Array:
         """The answers for x (n,), or for each column of x (n, c): (m,) or (m, c)."""
-        tensor = np.asarray(x, dtype=np.float64).T.reshape(-1, *(factor.size for factor in self.factors))
-        for axis, factor in enumerate(self.factors, start=1):
-            tensor = np.moveaxis(factor.apply(np.moveaxis(tensor, axis, -1)), -1, axis)
-        return tensor.reshape((*x.shape[1:], self.m)).T
+        return self.implicit().apply(np.asarray(x, dtype=np.float64).T).T
 
     def squared_norms(self) -> Array:
         """Squared L2 norm of each query, (m,)."""
-        return _kron([factor.squared_norms() for factor in self.factors])
+        return kron([factor.squared_norms() for factor in self.factors])
 
     def classes(self) -> Ints:
         """(n,) class of each cell: cells of one class are told apart by no query here; -1: untouched.
@@ -187,10 +192,3 @@ def check_products(domain: Domain, products: Sequence[Product]) -> None:
             raise WorkloadError(f"two products have the name '{product.name}'")
         if product.name is not None:
             names.add(product.name)
-
-
-def _kron(arrays: list[Array]) -> Array:
-    result = arrays[0]
-    for array in arrays[1:]:
-        result = np.asarray(np.kron(result, array), dtype=np.float64)
-    return result

@@ -119,6 +119,7 @@ def integer_candidates(blocks: Sequence[Block], cells: Merged) -> Ints | None:
         small = block.spanning() if isinstance(block, Product) else block
         require_memory((small.m, small.n), "matrix of independent queries")
         found.append(small.rows(0, small.m)[:, cells.first])
+    require_memory((sum(map(len, found)), cells.count), "matrix of independent queries")
     rows = np.vstack(found)
     size = np.abs(rows)
     largest = size.max(axis=1, keepdims=True)

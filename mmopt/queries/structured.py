@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from mmopt.queries.arrays import Array, Ints
+from mmopt.queries.arrays import Array, Ints, require_memory
 from mmopt.queries.domain import Attribute
-from mmopt.queries.factor_base import Factor
+from mmopt.queries.factor_base import Counting, Factor
 from mmopt.queries.labels import cell_label, range_labels
 
 __all__ = ["AllRange", "Identity", "Prefix", "Total"]
 
 
-class Identity(Factor):
+class Identity(Counting):
     kind = "identity"
 
     @property
@@ -23,16 +23,21 @@ class Identity(Factor):
     def full_rank(self) -> bool:
         return True
 
-    def take(self, index: Ints) -> Array:
+    def _take(self, index: Ints) -> Array:
         return np.asarray(index[:, None] == np.arange(self.size), dtype=np.float64)
 
-    def gram(self) -> Array:
+    def _gram(self) -> Array:
         return np.eye(self.size)
 
-    root = gram
+    _root = _gram
 
     def apply(self, x: Array) -> Array:
         return x
+
+    adjoint = apply
+
+    def column_powers(self, norm: int) -> Array:
+        return np.ones(self.size)
 
     def squared_norms(self) -> Array:
         return np.ones(self.size)
@@ -44,24 +49,30 @@ class Identity(Factor):
         return [cell_label(attribute, i) for i in range(self.size)]
 
 
-class Total(Factor):
+class Total(Counting):
     kind = "total"
 
     @property
     def rows(self) -> int:
         return 1
 
-    def take(self, index: Ints) -> Array:
+    def _take(self, index: Ints) -> Array:
         return np.ones((len(index), self.size))
 
-    def gram(self) -> Array:
+    def _gram(self) -> Array:
         return np.ones((self.size, self.size))
 
-    def root(self) -> Array:
+    def _root(self) -> Array:
         return np.ones((1, self.size))
 
     def apply(self, x: Array) -> Array:
         return np.asarray(x.sum(axis=-1, keepdims=True))
+
+    def adjoint(self, y: Array) -> Array:
+        return np.repeat(y, self.size, axis=-1)
+
+    def column_powers(self, norm: int) -> Array:
+        return np.ones(self.size)
 
     def squared_norms(self) -> Array:
         return np.array([float(self.size)])
@@ -73,7 +84,7 @@ class Total(Factor):
         return [""]
 
 
-class Prefix(Factor):
+class Prefix(Counting):
     kind = "prefix"
 
     @property
@@ -84,19 +95,25 @@ class Prefix(Factor):
     def full_rank(self) -> bool:
         return True
 
-    def take(self, index: Ints) -> Array:
+    def _take(self, index: Ints) -> Array:
         return (index[:, None] >= np.arange(self.size)).astype(np.float64)
 
-    def gram(self) -> Array:
+    def _gram(self) -> Array:
         # Cells i and j are both counted by the prefixes that end at max(i, j) or later.
         cells = np.arange(self.size)
         return (self.size - np.maximum.outer(cells, cells)).astype(np.float64)
 
-    def root(self) -> Array:
-        return self.matrix()
+    def _root(self) -> Array:
+        return self._dense()
 
     def apply(self, x: Array) -> Array:
         return np.cumsum(x, axis=-1)
+
+    def adjoint(self, y: Array) -> Array:
+        return _sums_from(y)
+
+    def column_powers(self, norm: int) -> Array:
+        return np.arange(self.size, 0.0, -1.0)
 
     def squared_norms(self) -> Array:
         return np.arange(1.0, self.size + 1)
@@ -111,7 +128,7 @@ class Prefix(Factor):
         return range_labels(attribute, [(None, i) for i in range(self.size)])
 
 
-class AllRange(Factor):
+class AllRange(Counting):
     """Rows in the order (0..0), (0..1), …, (0..size-1), (1..1), …: first cell, then last cell."""
 
     kind = "all_range"
@@ -131,19 +148,19 @@ class AllRange(Factor):
         low = np.searchsorted(start, index, side="right") - 1
         return low, low + index - start[low]
 
-    def take(self, index: Ints) -> Array:
+    def _take(self, index: Ints) -> Array:
         low, high = self.ends(index)
         cells = np.arange(self.size)
         return ((low[:, None] <= cells) & (cells <= high[:, None])).astype(np.float64)
 
-    def gram(self) -> Array:
+    def _gram(self) -> Array:
         # Ranges that hold cells i <= j: i + 1 first cells, size - j last cells.
         cells = np.arange(self.size)
         return np.asarray(
             (np.minimum.outer(cells, cells) + 1.0) * (self.size - np.maximum.outer(cells, cells))
         )
 
-    def root(self) -> Array:
+    def _root(self) -> Array:
         # The Gram matrix is (n + 1) T⁻¹ with T tridiagonal (-1, 2, -1) = L Lᵀ; this is √(n + 1) L⁻¹:
         # entries j √((n + 1) / (i (i + 1))) for j <= i, counted from 1; exact up to rounding of each entry.
         i = np.arange(1.0, self.size + 1)
@@ -154,6 +171,19 @@ class AllRange(Factor):
         low, high = self.ends(np.arange(self.rows))
         difference: Array = sums[..., high + 1] - sums[..., low]
         return difference
+
+    def adjoint(self, y: Array) -> Array:
+        # By first and last cell: cell j counts in the ranges that start at it or before and end at it or
+        # after. Sums only, no differences: small results keep their digits.
+        low, high = self.ends(np.arange(self.rows))
+        require_memory((*y.shape[:-1], self.size, self.size), f"ranges of {self!r} by their ends")
+        table = np.zeros((*y.shape[:-1], self.size, self.size))
+        table[..., low, high] = y
+        started = np.cumsum(table, axis=-2, out=table)
+        return np.asarray(np.diagonal(_sums_from(started), axis1=-2, axis2=-1))
+
+    def column_powers(self, norm: int) -> Array:
+        return (np.arange(self.size) + 1.0) * np.arange(self.size, 0.0, -1.0)
 
     def squared_norms(self) -> Array:
         low, high = self.ends(np.arange(self.rows))
@@ -168,3 +198,8 @@ class AllRange(Factor):
     def labels(self, attribute: Attribute) -> list[str]:
         low, high = self.ends(np.arange(self.rows))
         return range_labels(attribute, zip(low.tolist(), high.tolist(), strict=True))
+
+
+def _sums_from(x: Array) -> Array:
+    """The sum from each place to the end of the last axis."""
+    return np.asarray(np.cumsum(x[..., ::-1], axis=-1)[..., ::-1])
