@@ -42,10 +42,10 @@ class Predicates(Factor):
     def _root(self) -> Array:
         return stacked_root([self._matrix], self.size)
 
-    def apply(self, x: Array) -> Array:
+    def _apply(self, x: Array) -> Array:
         return np.asarray(x @ self._matrix.T)
 
-    def adjoint(self, y: Array) -> Array:
+    def _adjoint(self, y: Array) -> Array:
         return np.asarray(y @ self._matrix)
 
     def entrywise(self, norm: int) -> Factor:
@@ -109,10 +109,10 @@ class Union(Factor):
     def _root(self) -> Array:
         return stacked_root((part.root() for part in self.parts), self.size)
 
-    def apply(self, x: Array) -> Array:
+    def _apply(self, x: Array) -> Array:
         return np.concatenate([part.apply(x) for part in self.parts], axis=-1)
 
-    def adjoint(self, y: Array) -> Array:
+    def _adjoint(self, y: Array) -> Array:
         total = np.zeros((*y.shape[:-1], self.size))
         start = 0
         for part in self.parts:
@@ -177,10 +177,10 @@ class Reordered(Factor):
     def _root(self) -> Array:
         return np.asarray(self.block.root()[:, self._place])
 
-    def apply(self, x: Array) -> Array:
+    def _apply(self, x: Array) -> Array:
         return self.block.apply(x[..., self.order])
 
-    def adjoint(self, y: Array) -> Array:
+    def _adjoint(self, y: Array) -> Array:
         return np.asarray(self.block.adjoint(y)[..., self._place])
 
     def entrywise(self, norm: int) -> Factor:

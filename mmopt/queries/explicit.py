@@ -14,7 +14,7 @@ from mmopt.queries.check import per_query, query_matrix
 from mmopt.queries.classes import column_classes
 from mmopt.queries.describe import describe_array
 from mmopt.queries.domain import Domain
-from mmopt.queries.implicit import Dense, Implicit, Sparse
+from mmopt.queries.implicit import Dense, Implicit, Scaled, Sparse
 from mmopt.queries.sparse import describe_sparse, sparse_classes, sparse_queries
 
 __all__ = ["Explicit"]
@@ -68,11 +68,8 @@ class Explicit:
 
     def implicit(self, weighted: bool = False) -> Implicit:
         """The queries as an implicit matrix; weighted: scaled by the square roots of their weights."""
-        if isinstance(self.values, np.ndarray):
-            scaled = np.sqrt(self.weights)[:, None] * self.values if weighted else self.values
-            return Dense(scaled)
-        root = scipy.sparse.diags_array(np.sqrt(self.weights))
-        return Sparse(scipy.sparse.csr_array(root @ self.values) if weighted else self.values)
+        plain = Dense(self.values) if isinstance(self.values, np.ndarray) else Sparse(self.values)
+        return Scaled(plain, np.sqrt(self.weights)) if weighted and (self.weights != 1.0).any() else plain
 
     def weighted_gram(self) -> Array:
         """Gram matrix (n, n) of the queries scaled by the square roots of their weights."""
@@ -82,10 +79,6 @@ class Explicit:
             return np.asarray(scaled.T @ scaled)
         weighted = scipy.sparse.diags_array(self.weights) @ self.values
         return np.asarray((self.values.T @ weighted).toarray())
-
-    def apply(self, x: Array) -> Array:
-        """The answers for x (n,) or each column of x (n, c)."""
-        return np.asarray(self.values @ np.asarray(x, dtype=np.float64))
 
     def squared_norms(self) -> Array:
         """Squared L2 norm of each query, (m,)."""

@@ -66,7 +66,7 @@ def width_range(n: int, width: int) -> Factor:
 
 
 def haar(n: int) -> Factor:
-    """The n rows of the Haar wavelet, entries -1, 0, 1: the total, then differences of halves, coarse to fine.
+    """The n rows of the Haar wavelet: the total, then differences of halves, coarse to fine.
 
     WorkloadError unless n is a power of two.
     """

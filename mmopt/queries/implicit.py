@@ -50,10 +50,10 @@ class Dense(Implicit):
     def _gram(self) -> Array:
         return np.asarray(self._values.T @ self._values)
 
-    def apply(self, x: Array) -> Array:
+    def _apply(self, x: Array) -> Array:
         return np.asarray(x @ self._values.T)
 
-    def adjoint(self, y: Array) -> Array:
+    def _adjoint(self, y: Array) -> Array:
         return np.asarray(y @ self._values)
 
     def entrywise(self, norm: int) -> Implicit:
@@ -91,10 +91,10 @@ class Sparse(Implicit):
     def _gram(self) -> Array:
         return sparse_gram(self._values)
 
-    def apply(self, x: Array) -> Array:
+    def _apply(self, x: Array) -> Array:
         return sparse_apply(self._values, x)
 
-    def adjoint(self, y: Array) -> Array:
+    def _adjoint(self, y: Array) -> Array:
         return sparse_adjoint(self._values, y)
 
     def entrywise(self, norm: int) -> Implicit:
@@ -150,10 +150,10 @@ class Scaled(Implicit):
     def _gram(self) -> Array:
         return np.square(self.scale) * self.inner.gram() if self.is_uniform else super()._gram()
 
-    def apply(self, x: Array) -> Array:
+    def _apply(self, x: Array) -> Array:
         return np.asarray(self.scale * self.inner.apply(x))
 
-    def adjoint(self, y: Array) -> Array:
+    def _adjoint(self, y: Array) -> Array:
         return self.inner.adjoint(self.scale * y)
 
     def entrywise(self, norm: int) -> Implicit:
@@ -213,10 +213,10 @@ class Permuted(Implicit):
     def _gram(self) -> Array:
         return _at(_at(self.inner.gram(), self._columns).T, self._columns)
 
-    def apply(self, x: Array) -> Array:
+    def _apply(self, x: Array) -> Array:
         return _at(self.inner.apply(_back(x, self._columns)), self._rows)
 
-    def adjoint(self, y: Array) -> Array:
+    def _adjoint(self, y: Array) -> Array:
         return _at(self.inner.adjoint(_back(y, self._rows)), self._columns)
 
     def entrywise(self, norm: int) -> Implicit:
@@ -241,7 +241,8 @@ def permutation(order: npt.ArrayLike, count: int, what: str) -> Ints:
     given = np.asarray(order)
     if given.dtype.kind not in "iu" or given.shape != (count,):
         raise WorkloadError(
-            f"{what} is an array of shape {given.shape} and type {given.dtype.name}, expected {count:,} integers"
+            f"{what} is an array of shape {given.shape} and type {given.dtype.name}, "
+            f"expected {count:,} integers"
         )
     found = given.astype(np.int64)
     missing = np.setdiff1d(np.arange(count), found)

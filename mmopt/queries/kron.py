@@ -36,10 +36,10 @@ class Kron(Implicit):
     def _gram(self) -> Array:
         return kron([part.gram() for part in self.parts])
 
-    def apply(self, x: Array) -> Array:
+    def _apply(self, x: Array) -> Array:
         return self._contracted(x, transposed=False)
 
-    def adjoint(self, y: Array) -> Array:
+    def _adjoint(self, y: Array) -> Array:
         return self._contracted(y, transposed=True)
 
     def _contracted(self, x: Array, transposed: bool) -> Array:
@@ -65,7 +65,7 @@ class Kron(Implicit):
     def largest_power(self, norm: int) -> tuple[float, bool]:
         """The product of the parts' largest ones, since none is negative."""
         found = [part.largest_power(norm) for part in self.parts]
-        value = reduce(times_up, [np.float64(power) for power, _ in found])
+        value = reduce(times_up, [np.asarray(power) for power, _ in found])
         return float(value), all(is_attained for _, is_attained in found)
 
     def holdings(self) -> Iterator[tuple[int, int]]:
@@ -107,10 +107,10 @@ class Stack(Implicit):
             total += block.gram()
         return total
 
-    def apply(self, x: Array) -> Array:
+    def _apply(self, x: Array) -> Array:
         return np.concatenate([block.apply(x) for block in self.blocks], axis=-1)
 
-    def adjoint(self, y: Array) -> Array:
+    def _adjoint(self, y: Array) -> Array:
         total = np.zeros((*y.shape[:-1], self.shape[1]))
         start = 0
         for block in self.blocks:
@@ -140,7 +140,7 @@ class Stack(Implicit):
             return found, True
         if fits_memory(self.shape[1:]):
             return float(self.column_powers(norm).max()), True
-        value = reduce(plus_up, [np.float64(block.largest_power(norm)[0]) for block in self.blocks])
+        value = reduce(plus_up, [np.asarray(block.largest_power(norm)[0]) for block in self.blocks])
         return float(value), False
 
     def holdings(self) -> Iterator[tuple[int, int]]:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from mmopt.errors import OptionError
+from mmopt.errors import OptionError, WorkloadError
 from mmopt.queries.arrays import Array, require_memory
 from mmopt.queries.directed import root_up
 
 if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
 
-__all__ = ["NUMBER", "Implicit", "LargestNorm", "Sizes", "held_bytes", "norm_of"]
+__all__ = ["NUMBER", "Implicit", "LargestNorm", "MatrixBytes"]
 
 NUMBER = 8
 """Bytes of one number: an entry, a size, a scale."""
@@ -35,15 +36,11 @@ class LargestNorm(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Sizes:
+class MatrixBytes:
     """Bytes of a matrix: ``implicit`` as it is held, ``explicit`` as an array of doubles."""
 
     implicit: int
     explicit: int
-
-    @staticmethod
-    def of(matrix: Implicit) -> Sizes:
-        return Sizes(matrix.implicit_bytes, matrix.explicit_bytes)
 
 
 class Implicit(ABC):
@@ -57,13 +54,34 @@ class Implicit(ABC):
     def shape(self) -> tuple[int, int]:
         """(rows, columns); may be far beyond what an array can have."""
 
-    @abstractmethod
-    def apply(self, x: Array) -> Array:
-        """M x along the last axis: (…, columns) to (…, rows)."""
+    def apply(self, x: npt.ArrayLike) -> Array:
+        """M x along the last axis: (…, columns) to (…, rows).
+
+        WorkloadError for vectors of another length, TooLargeError for a result beyond the memory limit.
+        """
+        rows, columns = self.shape
+        return self._apply(self._vectors(x, columns, rows))
+
+    def adjoint(self, y: npt.ArrayLike) -> Array:
+        """Mᵀ y along the last axis: (…, rows) to (…, columns); errors as for ``apply``."""
+        rows, columns = self.shape
+        return self._adjoint(self._vectors(y, rows, columns))
+
+    def _vectors(self, x: npt.ArrayLike, length: int, result: int) -> Array:
+        vectors = np.asarray(x, dtype=np.float64)
+        if vectors.shape[-1:] != (length,):
+            raise WorkloadError(
+                f"a product with {self!r} takes vectors of {length:,} numbers along the last axis, "
+                f"found an array of shape {vectors.shape}"
+            )
+        require_memory((*vectors.shape[:-1], result), f"product with {self!r}")
+        return vectors
 
     @abstractmethod
-    def adjoint(self, y: Array) -> Array:
-        """Mᵀ y along the last axis: (…, rows) to (…, columns)."""
+    def _apply(self, x: Array) -> Array: ...
+
+    @abstractmethod
+    def _adjoint(self, y: Array) -> Array: ...
 
     @abstractmethod
     def entrywise(self, norm: int) -> Implicit:
@@ -107,7 +125,7 @@ class Implicit(ABC):
         For small integers the L1 norm is exact, and the L2 norm is exact or the least float above.
         TooLargeError when one number per column is beyond the memory limit; OptionError for another norm.
         """
-        norm_of(norm)
+        _norm_of(norm)
         require_memory(self.shape[1:], f"column norms of {self!r}", "ask for the largest one")
         return _rooted(self.column_powers(norm), norm)
 
@@ -116,7 +134,7 @@ class Implicit(ABC):
 
         It says whether some column attains it; OptionError for a norm other than 1 and 2.
         """
-        power, is_attained = self.largest_power(norm_of(norm))
+        power, is_attained = self.largest_power(_norm_of(norm))
         return LargestNorm(float(_rooted(np.array(power), norm)), is_attained)
 
     def largest_power(self, norm: int) -> tuple[float, bool]:
@@ -136,32 +154,19 @@ class Implicit(ABC):
         return LinearOperator(
             shape=self.shape,
             dtype=np.float64,
-            matvec=lambda x: self.apply(_floats(x).ravel()),
-            rmatvec=lambda y: self.adjoint(_floats(y).ravel()),
-            matmat=lambda x: self.apply(_floats(x).T).T,
-            rmatmat=lambda y: self.adjoint(_floats(y).T).T,
+            matvec=lambda x: self.apply(x.ravel()),
+            rmatvec=lambda y: self.adjoint(y.ravel()),
+            matmat=lambda x: self.apply(x.T).T,
+            rmatmat=lambda y: self.adjoint(y.T).T,
         )
 
-    @property
-    def implicit_bytes(self) -> int:
-        """Bytes held to stand for the matrix; a piece used several times counts once."""
-        return held_bytes([self])
-
-    @property
-    def explicit_bytes(self) -> int:
-        """Bytes of the dense matrix of doubles."""
-        return NUMBER * self.shape[0] * self.shape[1]
+    def sizes(self) -> MatrixBytes:
+        """Bytes held to stand for the matrix (a piece used several times counts once), and of all entries."""
+        rows, columns = self.shape
+        return MatrixBytes(sum(dict(self.holdings()).values()), NUMBER * rows * columns)
 
 
-def held_bytes(matrices: Iterable[Implicit]) -> int:
-    """Bytes held for all of the matrices; a piece that several share counts once."""
-    held: dict[int, int] = {}
-    for matrix in matrices:
-        held.update(matrix.holdings())
-    return sum(held.values())
-
-
-def norm_of(norm: int) -> int:
+def _norm_of(norm: int) -> int:
     """The norm; OptionError unless it is 1 or 2."""
     if norm not in (1, 2):
         raise OptionError(f"the norm of columns is {norm!r}, expected 1 (Laplace) or 2 (Gaussian)")
@@ -170,7 +175,3 @@ def norm_of(norm: int) -> int:
 
 def _rooted(powers: Array, norm: int) -> Array:
     return root_up(powers) if norm == 2 else powers
-
-
-def _floats(x: object) -> Array:
-    return np.asarray(x, dtype=np.float64)

@@ -120,10 +120,6 @@ class Product:
             result = (result[:, None, :] * root[:, code][None, :, :]).reshape(-1, columns)
         return result
 
-    def apply(self, x: Array) -> Array:
-        """The answers for x (n,), or for each column of x (n, c): (m,) or (m, c)."""
-        return self.implicit().apply(np.asarray(x, dtype=np.float64).T).T
-
     def squared_norms(self) -> Array:
         """Squared L2 norm of each query, (m,)."""
         return kron([factor.squared_norms() for factor in self.factors])

@@ -56,10 +56,10 @@ class SparsePredicates(Factor):
         blocks = (self._take(np.arange(start, min(start + step, self.rows))) for start in starts)
         return stacked_root(blocks, self.size)
 
-    def apply(self, x: Array) -> Array:
+    def _apply(self, x: Array) -> Array:
         return sparse_apply(self._values, x)
 
-    def adjoint(self, y: Array) -> Array:
+    def _adjoint(self, y: Array) -> Array:
         return sparse_adjoint(self._values, y)
 
     def entrywise(self, norm: int) -> Factor:

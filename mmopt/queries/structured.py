@@ -31,10 +31,11 @@ class Identity(Counting):
 
     _root = _gram
 
-    def apply(self, x: Array) -> Array:
+    def _apply(self, x: Array) -> Array:
         return x
 
-    adjoint = apply
+    def _adjoint(self, y: Array) -> Array:
+        return y
 
     def column_powers(self, norm: int) -> Array:
         return np.ones(self.size)
@@ -65,10 +66,10 @@ class Total(Counting):
     def _root(self) -> Array:
         return np.ones((1, self.size))
 
-    def apply(self, x: Array) -> Array:
+    def _apply(self, x: Array) -> Array:
         return np.asarray(x.sum(axis=-1, keepdims=True))
 
-    def adjoint(self, y: Array) -> Array:
+    def _adjoint(self, y: Array) -> Array:
         return np.repeat(y, self.size, axis=-1)
 
     def column_powers(self, norm: int) -> Array:
@@ -106,10 +107,10 @@ class Prefix(Counting):
     def _root(self) -> Array:
         return self._dense()
 
-    def apply(self, x: Array) -> Array:
+    def _apply(self, x: Array) -> Array:
         return np.cumsum(x, axis=-1)
 
-    def adjoint(self, y: Array) -> Array:
+    def _adjoint(self, y: Array) -> Array:
         return _sums_from(y)
 
     def column_powers(self, norm: int) -> Array:
@@ -166,13 +167,13 @@ class AllRange(Counting):
         i = np.arange(1.0, self.size + 1)
         return np.tril(np.outer(np.sqrt((self.size + 1) / (i * (i + 1))), i))
 
-    def apply(self, x: Array) -> Array:
+    def _apply(self, x: Array) -> Array:
         sums = np.concatenate([np.zeros((*x.shape[:-1], 1)), np.cumsum(x, axis=-1)], axis=-1)
         low, high = self.ends(np.arange(self.rows))
         difference: Array = sums[..., high + 1] - sums[..., low]
         return difference
 
-    def adjoint(self, y: Array) -> Array:
+    def _adjoint(self, y: Array) -> Array:
         # By first and last cell: cell j counts in the ranges that start at it or before and end at it or
         # after. Sums only, no differences: small results keep their digits.
         low, high = self.ends(np.arange(self.rows))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Iterator
 
 import numpy as np
 import scipy.sparse
 
 from mmopt.errors import WorkloadError
-from mmopt.queries.arrays import Array, Ints
+from mmopt.queries.arrays import Array, Ints, require_memory
 from mmopt.queries.domain import Attribute
 from mmopt.queries.factor_base import Counting, Factor
 from mmopt.queries.labels import range_labels
@@ -67,7 +67,7 @@ class Haar(Factor):
     def _root(self) -> Array:
         return self._dense()
 
-    def apply(self, x: Array) -> Array:
+    def _apply(self, x: Array) -> Array:
         details: list[Array] = []
         sums = x
         for _ in range(self.levels):
@@ -76,7 +76,7 @@ class Haar(Factor):
             sums = first + second
         return np.concatenate([sums, *details[::-1]], axis=-1)
 
-    def adjoint(self, y: Array) -> Array:
+    def _adjoint(self, y: Array) -> Array:
         sums = y[..., :1]
         for level in range(self.levels):
             detail = y[..., 1 << level : 2 << level]
@@ -87,7 +87,7 @@ class Haar(Factor):
         """The indicators of the blocks, sparse: n (1 + log₂ n) ones."""
         start, length = self._blocks(np.arange(self.size))
         ends = np.concatenate([[0], np.cumsum(length)])
-        cells = np.arange(ends[-1]) - np.repeat(ends[:-1] - start, length)
+        cells = _runs(start, length)
         blocks = scipy.sparse.csr_array((np.ones(len(cells)), cells, ends), shape=(self.size, self.size))
         return SparsePredicates(blocks)
 
@@ -127,55 +127,36 @@ class Hierarchy(Counting):
         if branching < 2:
             raise WorkloadError(f"the hierarchy's branching is {branching}, expected 2 or more")
         self.branching = int(branching)
-
-    @cached_property
-    def _levels(self) -> tuple[tuple[Ints, Ints], ...]:
-        """First cell, and last cell plus one, of the blocks of each level."""
-        levels = [(np.zeros(1, dtype=np.int64), np.array([self.size]))]
-        while True:
-            start, stop = levels[-1]
-            inner = stop - start > 1
-            start, length = start[inner], (stop - start)[inner]
-            if not len(start):
-                return tuple(levels)
-            parts = np.minimum(self.branching, length)
-            short, longer = np.divmod(length, parts)
-            k = np.arange(parts.sum()) - np.repeat(np.cumsum(parts) - parts, parts)
-            start, short, longer = (np.repeat(a, parts) for a in (start, short, longer))
-            start = start + k * short + np.minimum(k, longer)
-            levels.append((start, start + short + (k < longer)))
-
-    @cached_property
-    def _members(self) -> tuple[Ints, ...]:
-        """The block that holds each cell at each level, (size,) each; -1 below single cells."""
-        found = []
-        for start, stop in self._levels:
-            at = np.searchsorted(start, np.arange(self.size), side="right") - 1
-            held = (at >= 0) & (np.arange(self.size) < stop[at])
-            found.append(np.where(held, at, -1))
-        return tuple(found)
-
-    @cached_property
-    def _ends(self) -> tuple[Ints, Ints]:
-        starts, stops = zip(*self._levels, strict=True)
-        return np.concatenate(starts), np.concatenate(stops)
+        require_memory((2 * self.size, 2), f"list of the blocks of {self!r}")
+        self._levels = tuple(_levels(self.size, self.branching))
 
     @property
     def rows(self) -> int:
-        return len(self._ends[0])
+        return sum(len(start) for start, _ in self._levels)
 
     @property
     def full_rank(self) -> bool:
         return True
 
+    def _members(self) -> Iterator[Ints]:
+        """The block that holds each cell, (size,), level by level; -1 below single cells."""
+        for start, stop in self._levels:
+            at = np.full(self.size, -1)
+            at[_runs(start, stop - start)] = np.repeat(np.arange(len(start)), stop - start)
+            yield at
+
+    def _ends(self) -> tuple[Ints, Ints]:
+        starts, stops = zip(*self._levels, strict=True)
+        return np.concatenate(starts), np.concatenate(stops)
+
     def _take(self, index: Ints) -> Array:
-        start, stop = (ends[index][:, None] for ends in self._ends)
+        start, stop = (ends[index][:, None] for ends in self._ends())
         cells = np.arange(self.size)
-        return ((start <= cells) & (cells < stop)).astype(np.float64)
+        return np.asarray((start <= cells) & (cells < stop), dtype=np.float64)
 
     def _gram(self) -> Array:
         total = np.zeros((self.size, self.size))
-        for member in self._members:
+        for member in self._members():
             total += (member[:, None] == member) & (member >= 0)
         return total
 
@@ -185,7 +166,7 @@ class Hierarchy(Counting):
         # w / √(1 + s) is its w. From single cells (R = w = 1) upwards, each is a sum of positive terms.
         root = np.eye(self.size)
         w = np.ones(self.size)
-        for (start, stop), member in zip(self._levels[::-1], self._members[::-1], strict=True):
+        for (start, stop), member in zip(self._levels[::-1], [*self._members()][::-1], strict=True):
             inner = stop - start > 1
             s = np.bincount(member[member >= 0], weights=np.square(w[member >= 0]), minlength=len(start))
             own = np.flatnonzero((member >= 0) & inner[member])
@@ -197,25 +178,25 @@ class Hierarchy(Counting):
             w[own] /= np.sqrt(1.0 + s[at])
         return root
 
-    def apply(self, x: Array) -> Array:
+    def _apply(self, x: Array) -> Array:
         padded = np.concatenate([x, np.zeros((*x.shape[:-1], 1))], axis=-1)
         # Sums from each start to its stop; those from a stop to the next start are left out.
         parts = (np.column_stack(level).ravel() for level in self._levels)
         return np.concatenate([np.add.reduceat(padded, cuts, axis=-1)[..., ::2] for cuts in parts], axis=-1)
 
-    def adjoint(self, y: Array) -> Array:
+    def _adjoint(self, y: Array) -> Array:
         total = np.zeros((*y.shape[:-1], self.size))
         first = 0
-        for (start, _), member in zip(self._levels, self._members, strict=True):
+        for (start, _), member in zip(self._levels, self._members(), strict=True):
             total += np.where(member >= 0, y[..., first + np.maximum(member, 0)], 0.0)
             first += len(start)
         return total
 
     def column_powers(self, norm: int) -> Array:
-        return np.sum([member >= 0 for member in self._members], axis=0).astype(np.float64)
+        return np.sum([member >= 0 for member in self._members()], axis=0).astype(np.float64)
 
     def squared_norms(self) -> Array:
-        start, stop = self._ends
+        start, stop = self._ends()
         return (stop - start).astype(np.float64)
 
     def classes(self) -> Ints:
@@ -226,11 +207,34 @@ class Hierarchy(Counting):
 
     def labels(self, attribute: Attribute) -> list[str]:
         """The total is empty, each other block reads as a range."""
-        start, stop = (ends[1:].tolist() for ends in self._ends)
+        start, stop = (ends[1:].tolist() for ends in self._ends())
         return ["", *range_labels(attribute, [(i, j - 1) for i, j in zip(start, stop, strict=True)])]
+
+    def holdings(self) -> Iterator[tuple[int, int]]:
+        yield id(self), sum(start.nbytes + stop.nbytes for start, stop in self._levels)
 
     def describe(self) -> list[object]:
         return [self.kind, self.size, self.branching]
 
     def __repr__(self) -> str:
         return f"hierarchy({self.size}, {self.branching})"
+
+
+def _levels(size: int, branching: int) -> Iterator[tuple[Ints, Ints]]:
+    """First cell, and last cell plus one, of the blocks of each level, down to single cells."""
+    start, length = np.zeros(1, dtype=np.int64), np.array([size])
+    while len(start):
+        yield start, start + length
+        inner = length > 1
+        start, length = start[inner], length[inner]
+        parts = np.minimum(branching, length)
+        short, longer = np.divmod(length, parts)
+        k = _runs(np.zeros_like(parts), parts)
+        start, short, longer = (np.repeat(a, parts) for a in (start, short, longer))
+        start, length = start + k * short + np.minimum(k, longer), short + (k < longer)
+
+
+def _runs(start: Ints, length: Ints) -> Ints:
+    """The numbers start to start + length - 1 of each run, one run after the other."""
+    ends = np.cumsum(length)
+    return np.asarray(np.arange(ends[-1:].sum()) - np.repeat(ends - length - start, length))

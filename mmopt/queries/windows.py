@@ -18,12 +18,14 @@ __all__ = ["WidthRange"]
 class WidthRange(Counting):
     """Row i counts cells i to i + width - 1; n - width + 1 rows."""
 
-    kind = "width"
+    kind = "width_range"
 
     def __init__(self, size: int, width: int) -> None:
         super().__init__(size)
         if not 1 <= width <= size:
-            raise WorkloadError(f"ranges of {width} cells over {size} cells, expected a width from 1 to {size}")
+            raise WorkloadError(
+                f"ranges of {width:,} cells over {size:,} cells, expected a width from 1 to {size:,}"
+            )
         self.width = int(width)
 
     @property
@@ -46,15 +48,15 @@ class WidthRange(Counting):
     def _gram(self) -> Array:
         first, last = self._ends()
         both = np.minimum.outer(last, last) - np.maximum.outer(first, first) + 1
-        return np.maximum(both, 0).astype(np.float64)
+        return np.asarray(np.maximum(both, 0), dtype=np.float64)
 
     def _root(self) -> Array:
         return self._dense()  # independent rows
 
-    def apply(self, x: Array) -> Array:
+    def _apply(self, x: Array) -> Array:
         return _windows(x, self.width)
 
-    def adjoint(self, y: Array) -> Array:
+    def _adjoint(self, y: Array) -> Array:
         beside = np.zeros((*y.shape[:-1], self.width - 1))
         return _windows(np.concatenate([beside, y, beside], axis=-1), self.width)
 
@@ -79,7 +81,7 @@ class WidthRange(Counting):
         return [self.kind, self.size, self.width]
 
     def __repr__(self) -> str:
-        return f"width({self.size}, {self.width})"
+        return f"width_range({self.size}, {self.width})"
 
 
 def _windows(x: Array, width: int) -> Array:

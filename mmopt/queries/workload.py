@@ -9,7 +9,6 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -22,13 +21,10 @@ from mmopt.queries.describe import describe_domain, digest
 from mmopt.queries.domain import Domain
 from mmopt.queries.explicit import Explicit
 from mmopt.queries.kron import Stack
-from mmopt.queries.linear import Sizes
+from mmopt.queries.linear import MatrixBytes
 from mmopt.queries.product import Product, check_products
 from mmopt.queries.reduce import IMPLICIT, Block, Merged
 from mmopt.queries.spectrum import spectrum
-
-if TYPE_CHECKING:
-    from scipy.sparse.linalg import LinearOperator
 
 __all__ = ["Workload"]
 
@@ -141,22 +137,18 @@ class Workload:
         array = np.asarray(x, dtype=np.float64)
         if array.ndim not in (1, 2) or array.shape[0] != self.n:
             raise WorkloadError(f"the workload has {self.n} cells, found data of shape {array.shape}")
-        return np.concatenate([block.apply(array) for block in self.blocks])
+        return self.implicit(weighted=False).apply(array.T).T
 
     def implicit(self, weighted: bool = True) -> Stack:
-        """W (m, n) without forming it: products with vectors both ways, column norms, Gram matrix.
+        """W (m, n) without forming it: products both ways, column norms, Gram matrix, ``LinearOperator``.
 
         With ``weighted`` False the queries themselves.
         """
         return Stack([block.implicit(weighted) for block in self.blocks])
 
-    def operator(self, weighted: bool = True) -> LinearOperator:
-        """W (m, n), or the queries, as a scipy ``LinearOperator``."""
-        return self.implicit(weighted).operator()
-
-    def sizes(self) -> Sizes:
+    def sizes(self) -> MatrixBytes:
         """Bytes of the queries as they are held, and as a dense matrix."""
-        return Sizes.of(self.implicit(weighted=False))
+        return self.implicit(weighted=False).sizes()
 
     def squared_norms(self) -> Array:
         """Squared L2 norm of each unweighted query, (m,)."""
