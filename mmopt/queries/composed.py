@@ -200,7 +200,8 @@ class Reordered(Factor):
 
     def labels(self, attribute: Attribute) -> list[str]:
         # Bins in another order are no bins; their labels still say what each cell is.
-        return self.block.labels(Attribute(attribute.name, tuple(attribute.labels[i] for i in self.order)))
+        moved = Attribute(attribute.name, tuple(attribute.labels[i] for i in self.order))
+        return [f"{label} (reordered)" if label else "" for label in self.block.labels(moved)]
 
     def holdings(self) -> Iterator[tuple[int, int]]:
         yield id(self), self.order.nbytes + self._place.nbytes

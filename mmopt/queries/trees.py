@@ -193,7 +193,7 @@ class Hierarchy(Counting):
         return total
 
     def column_powers(self, norm: int) -> Array:
-        return np.sum([member >= 0 for member in self._members()], axis=0).astype(np.float64)
+        return np.asarray(np.sum([member >= 0 for member in self._members()], axis=0), dtype=np.float64)
 
     def squared_norms(self) -> Array:
         start, stop = self._ends()

@@ -46,12 +46,17 @@ Blocks of queries on one attribute::
     sex: total                               # one query: all cells
     age: prefix                              # first cell, first two cells, …
     age: all_range                           # every range of neighbouring cells
+    age: {width_range: 2}                    # every range of two neighbouring cells
+    age: hierarchy                           # all cells, their halves, and so on down to single cells
+    age: {hierarchy: 4}                      # the same by quarters
+    race: haar                               # all cells, then differences of halves; for 2, 4, 8, … cells
     age: adults                              # one query: a group, a value or a run
     age: [minors, adults, 65-114]            # one query each
     race: [[White], [Black, Asian]]          # one query per list: the cells of its members together
     race: {predicates: [[White], [Black, Asian]]}  # the same
     age: {each: [0-20, 30]}                  # one query per cell of these
     age: {union: [identity, total, [minors]]}  # the queries of several blocks
+    age: {reordered: prefix, order: [65-114, 18-64, minors]}  # as if the cells stood in this order
     age: five_years                          # a block named under ``predicates``
 
 Anchors and aliases (``&a``, ``*a``) may be used; tags, merge keys and several documents may not.

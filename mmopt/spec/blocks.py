@@ -8,35 +8,35 @@ import numpy as np
 
 from mmopt.errors import suggest
 from mmopt.queries import Domain, Factor
-from mmopt.queries.factor import predicates, union
+from mmopt.queries.factor import predicates, reordered, union
 from mmopt.spec.cells import Cells
 from mmopt.spec.domain import check_name, read_members
-from mmopt.spec.fields import items, mapping, one_of, record
-from mmopt.spec.nodes import ListNode, Map, Node, Scalar, describe, fail, too_large
-from mmopt.spec.words import BLOCK_WORDS
+from mmopt.spec.fields import integer, items, mapping, one_of, record
+from mmopt.spec.nodes import ListNode, Map, Node, Scalar, describe, fail, located, too_large
+from mmopt.spec.words import BLOCK_NUMBERS, BLOCK_WORDS, is_block_word
 
 __all__ = ["MAX_ENTRIES", "Budget", "Vocabulary", "read_block", "read_vocabularies"]
 
 MAX_ENTRIES = 2**26
-"""Most entries of explicit predicates (predicates × cells of their attribute) in one file: half a GiB."""
+"""Most numbers held for the blocks of one file, half a GiB: those of explicit predicates (predicates × cells
+of their attribute), of the ends of hierarchies' blocks, of orders."""
 
-_FORMS = ("predicates", "union", "each")
+_FORMS = ("predicates", "union", "each", *BLOCK_NUMBERS, "reordered")
 
 
 @dataclass
 class Budget:
-    """Entries of explicit predicates still allowed."""
+    """Numbers still allowed."""
 
     left: int = MAX_ENTRIES
 
-    def take(self, node: Node, rows: int, size: int) -> None:
-        """Charge a matrix of predicates before it is formed."""
+    def take(self, node: Node, rows: int, size: int, what: str = "explicit predicates") -> None:
+        """Charge an array before it is formed."""
         if rows * size > self.left:
             too_large(
                 node,
-                f"explicit predicates take more than {MAX_ENTRIES:,} entries in this file, "
-                f"with {rows:,} × {size:,} here",
-                "identity, prefix and all_range take none",
+                f"{what} take more than {MAX_ENTRIES:,} entries in this file, with {rows:,} × {size:,} here",
+                "identity, prefix, all_range, width_range and haar take none",
             )
         self.left -= rows * size
 
@@ -76,7 +76,9 @@ def read_block(node: Node, words: Vocabulary) -> Factor:
     what = f"the block of attribute '{words.cells.name}'"
     if isinstance(node, Scalar):
         if isinstance(node.value, str) and node.value in BLOCK_WORDS:
-            return BLOCK_WORDS[node.value](words.cells.size)
+            return _closed(node, node.value, (), words)
+        if node.text in BLOCK_NUMBERS:
+            fail(node, f"'{node.text}' needs a number", f"write {{{node.text}: 5}}, for instance")
         if node.text in words.named:
             return words.named[node.text]
         if node.value is None:
@@ -85,13 +87,43 @@ def read_block(node: Node, words: Vocabulary) -> Factor:
     if isinstance(node, ListNode):
         return _explicit(node, items(node, what), words)
     assert isinstance(node, Map)
-    form = one_of(record(node, what, _FORMS), what, _FORMS)
+    form = one_of(record(node, what, (*_FORMS, "order")), what, _FORMS)
     value = node.by_key[form]
+    if form == "reordered":
+        return _reordered(node, words)
+    if node.get("order") is not None:
+        fail(node.key("order"), f"{what} has an order with {form}; order belongs to reordered: block")
+    if form in BLOCK_NUMBERS:
+        return _closed(value, form, (integer(value, form),), words)
     if form == "union":
         return union(*(read_block(part, words) for part in items(value, f"union in {what}")))
     if form == "each":
         return _each(value, words)
     return _explicit(value, items(value, f"predicates in {what}"), words)
+
+
+def _closed(node: Node, word: str, number: tuple[int, ...], words: Vocabulary) -> Factor:
+    """A block that is held by its size, and by a number if it takes one."""
+    size = words.cells.size
+    if word == "hierarchy":
+        words.budget.take(node, 4, size, "hierarchies")
+    with located(node):
+        return BLOCK_NUMBERS[word](size, *number) if number else BLOCK_WORDS[word](size)
+
+
+def _reordered(node: Map, words: Vocabulary) -> Factor:
+    """A block over the cells in the order that the file gives, each of them once."""
+    order = node.get("order")
+    name = words.cells.name
+    if order is None:
+        fail(node, f"the block of attribute '{name}' is reordered and has no order", "add order: [value, …]")
+    block = read_block(node.by_key["reordered"], words)
+    cells = read_members(order, items(order, "order"), words.cells, words.groups, "order")
+    if len(cells) < words.cells.size:
+        missing = words.cells.labels[min(set(range(words.cells.size)).difference(cells))]
+        fail(order, f"the order of attribute '{name}' lacks '{missing}', expected every value once")
+    words.budget.take(order, 2, words.cells.size, "orders")
+    return reordered(block, cells)
 
 
 def _explicit(node: Node, nodes: tuple[Node, ...], words: Vocabulary, others: tuple[str, ...] = ()) -> Factor:
@@ -133,7 +165,7 @@ def _predicate(node: Node, words: Vocabulary, others: tuple[str, ...]) -> tuple[
 
 
 def _refuse_block(node: Node, words: Vocabulary) -> None:
-    if isinstance(node, Scalar) and (node.text in BLOCK_WORDS or node.text in words.named):
+    if isinstance(node, Scalar) and (is_block_word(node.text) or node.text in words.named):
         fail(
             node,
             f"'{node.text}' is a block of queries, expected a predicate: a value, a group or a list of them",

@@ -10,7 +10,7 @@ from mmopt.spec.cells import RUN, Cells
 from mmopt.spec.encodings import FORMS, read_encoding
 from mmopt.spec.fields import mapping, read_choice, record, text
 from mmopt.spec.nodes import ListNode, Map, Node, Scalar, describe, fail, located
-from mmopt.spec.words import BLOCK_WORDS
+from mmopt.spec.words import is_block_word
 
 __all__ = ["Rules", "check_name", "read_domain", "read_members", "read_rules"]
 
@@ -60,7 +60,7 @@ def _attribute(key: Scalar, node: Node, rules: Rules) -> tuple[Attribute, Cells]
     labels, encoding = read_encoding(form, name)
     cells = Cells(name, labels, encoding)
     for label, place in _labelled(form):
-        if label in BLOCK_WORDS:
+        if is_block_word(label):
             fail(
                 place,
                 f"{what} has a value labelled '{label}', which is a word for a block of queries",
@@ -126,7 +126,7 @@ def _groups(node: Node, cells: Cells) -> dict[str, tuple[int, ...]]:
 def check_name(key: Scalar, kind: str, cells: Cells, taken: tuple[str, ...]) -> None:
     """Refuse a name for a group or a list of predicates that already means something for this attribute."""
     name = key.text
-    if name in BLOCK_WORDS:
+    if is_block_word(name):
         fail(key, f"a {kind} cannot be called '{name}', which is a word for a block of queries")
     if cells.has_label(name):
         fail(key, f"a {kind} cannot be called '{name}', which is a value of attribute '{cells.name}'")

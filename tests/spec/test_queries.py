@@ -12,8 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mmopt.errors import Location, TooLargeError
 from mmopt.queries import Workload
 from mmopt.spec import parse_request
+from mmopt.spec.blocks import Budget
+from mmopt.spec.nodes import Scalar
 
 DOMAIN = """domain:
   sex: {values: [F, M]}
@@ -59,6 +62,21 @@ BLOCKS = [
     ("age: {each: adults}", "age", [[0, 1, 0], [0, 0, 1]]),
     ("age: {union: [identity, total]}", "age", [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1]]),
     ("sex: {union: [{union: [[F]]}, prefix, M]}", "sex", [[1, 0], [1, 0], [1, 1], [0, 1]]),
+    ("age: {width_range: 2}", "age", [[1, 1, 0], [0, 1, 1]]),
+    ("race: haar", "race", [[1, 1, 1, 1], [1, 1, -1, -1], [1, -1, 0, 0], [0, 0, 1, -1]]),
+    ("age: hierarchy", "age", [[1, 1, 1], [1, 1, 0], [0, 0, 1], [1, 0, 0], [0, 1, 0]]),
+    ("age: {hierarchy: 3}", "age", [[1, 1, 1], [1, 0, 0], [0, 1, 0], [0, 0, 1]]),
+    (
+        "age: {reordered: prefix, order: [65-114, 18-64, minors]}",
+        "age",
+        [[0, 0, 1], [0, 1, 1], [1, 1, 1]],
+    ),
+    (
+        "race: {reordered: {width_range: 3}, order: [Asian, White, Other, Black]}",
+        "race",
+        [[1, 0, 1, 1], [1, 1, 0, 1]],
+    ),
+    ("age: {union: [{width_range: 3}, {hierarchy: 3}]}", "age", [[1, 1, 1], [1, 1, 1], *np.eye(3)]),
     ("age: each", "age", [[1, 0, 0], [0, 1, 0], [0, 0, 1]]),
     ("age: two", "age", [[1, 0, 0], [0, 1, 1]]),
     ("age: both", "age", [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 0], [0, 1, 1], [1, 1, 1]]),
@@ -78,6 +96,47 @@ def test_predicate_labels() -> None:
         "Black or Asian",
         "White or Black or Asian or Other",
     ]
+
+
+def test_labels_of_ranges_and_trees() -> None:
+    text = """domain: {age: {bins: [0, 18, 65, 115, 120]}}
+workload:
+  - product: {age: {width_range: 3}}
+  - product: {age: {hierarchy: 3}}
+  - product: {age: haar}
+  - product: {age: {reordered: prefix, order: ["[115, 120)", 65-114, 18-64, 0-17]}}
+"""
+    assert parse_request(text).workload.labels() == [
+        "0 <= age < 115",
+        "18 <= age < 120",
+        "everyone",
+        "0 <= age < 65",
+        "65 <= age < 115",
+        "115 <= age < 120",
+        "0 <= age < 18",
+        "18 <= age < 65",
+        "everyone",
+        "0 <= age < 65 minus 65 <= age < 120",
+        "0 <= age < 18 minus 18 <= age < 65",
+        "65 <= age < 115 minus 115 <= age < 120",
+        "age=[115, 120) (reordered)",
+        "age up to [65, 115) (reordered)",
+        "age up to [18, 65) (reordered)",
+        "age up to [0, 18) (reordered)",
+    ]
+
+
+def test_what_blocks_hold_is_limited() -> None:
+    """A short file with many large hierarchies is refused before they are made."""
+    word = Scalar(Location("w.yaml", 2, 3, "  hierarchy", 9), 1, "hierarchy", "hierarchy")
+    budget = Budget(left=1000)
+    budget.take(word, 4, 200, "hierarchies")
+    with pytest.raises(TooLargeError) as caught:
+        budget.take(word, 4, 100, "hierarchies")
+    assert caught.value.message == (
+        "hierarchies take more than 67,108,864 entries in this file, with 4 × 100 here"
+    )
+    assert caught.value.where == word.where
 
 
 def test_product_of_nothing_is_the_total() -> None:
