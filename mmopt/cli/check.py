@@ -52,7 +52,7 @@ def check(
 def _check_workload(path: str, cells: bool) -> None:
     from mmopt.pipeline import default_program
     from mmopt.report import domain_table, pairs_table, queries_table
-    from mmopt.report.style import counted
+    from mmopt.report.style import counted, storage
     from mmopt.spec import load_request
 
     request = load_request(path)
@@ -62,6 +62,7 @@ def _check_workload(path: str, cells: bool) -> None:
             typer.echo(line)
         return
     name, why = default_program(workload)
+    sizes = workload.sizes()
     show(
         f"{path}: {counted(workload.m, 'query')} over {counted(workload.n, 'cell')}",
         "",
@@ -71,6 +72,10 @@ def _check_workload(path: str, cells: bool) -> None:
             [
                 ("cells", f"{' x '.join(map(str, domain.shape))} = {workload.n:,}"),
                 ("order", f"row-major, last attribute fastest: {_order(domain)}"),
+                (
+                    "queries",
+                    f"as a matrix {storage(sizes.explicit)}; held in {storage(sizes.implicit)}",
+                ),
             ]
         ),
         "",

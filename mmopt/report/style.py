@@ -21,6 +21,7 @@ __all__ = [
     "pairs_table",
     "paragraphs",
     "shortened",
+    "storage",
 ]
 
 
@@ -112,6 +113,15 @@ def memory(size: float) -> str:
     if gigabytes < 10:
         return f"{gigabytes:.1f} GiB"
     return f"{gigabytes:,.0f} GiB" if gigabytes < HUGE else f"{gigabytes:.0e} GiB"
+
+
+def storage(size: float) -> str:
+    """Bytes in words, to three digits: ``512 B``, ``335 KiB``, ``1.53 GiB``, ``2.3e+21 TiB``."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if size < 999.5:
+            return f"{size:.3g} {unit}"
+        size /= 1024
+    return f"{size:.3g} TiB"
 
 
 def counted(number: int, noun: str) -> str:

@@ -119,7 +119,7 @@ workload:
         "0 <= age < 65 minus 65 <= age < 120",
         "0 <= age < 18 minus 18 <= age < 65",
         "65 <= age < 115 minus 115 <= age < 120",
-        "age=[115, 120) (reordered)",
+        "age up to [115, 120) (reordered)",
         "age up to [65, 115) (reordered)",
         "age up to [18, 65) (reordered)",
         "age up to [0, 18) (reordered)",

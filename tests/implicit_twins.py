@@ -1,0 +1,155 @@
+"""Random implicit matrices, and each operation of one against the same matrix written out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import scipy.sparse
+import scipy.sparse.linalg
+from tolerances import ROUNDING
+
+from mmopt.queries import Factor
+from mmopt.queries import factor as f
+from mmopt.queries.implicit import Dense, Permuted, Scaled, Sparse
+from mmopt.queries.kron import Kron, Stack
+from mmopt.queries.linear import Implicit
+
+__all__ = ["BLOCKS", "check_twin", "random_block", "random_matrix", "random_rows"]
+
+BLOCKS: dict[str, Callable[[np.random.Generator, int], Factor]] = {
+    "identity": lambda rng, n: f.identity(n),
+    "total": lambda rng, n: f.total(n),
+    "prefix": lambda rng, n: f.prefix(n),
+    "all_range": lambda rng, n: f.all_range(n),
+    "width_range": lambda rng, n: f.width_range(n, int(rng.integers(1, n + 1))),
+    "hierarchy": lambda rng, n: f.hierarchy(n, int(rng.integers(2, n + 3))),
+    "haar": lambda rng, n: f.haar(1 << (n.bit_length() - 1)),
+    "predicates": lambda rng, n: f.predicates(random_rows(rng, n)),
+    "sparse": lambda rng, n: f.sparse_predicates(scipy.sparse.csr_array(random_rows(rng, n))),
+    "reordered": lambda rng, n: _reordered(rng, random_block(rng, n)),
+    "union": lambda rng, n: f.union(*(_of_size(rng, n) for _ in range(int(rng.integers(1, 4))))),
+}
+"""Each kind of block over about so many cells (the Haar wavelet: the power of two below)."""
+
+
+def random_rows(rng: np.random.Generator, n: int) -> np.ndarray:
+    """A few rows of -2 to 2, or of real numbers; none of zeros, some columns are."""
+    m = int(rng.integers(1, 5))
+    rows = rng.integers(-2, 3, size=(m, n)).astype(float)
+    if rng.random() < 0.3:
+        rows = rows * rng.normal(size=rows.shape)
+    rows[:, rng.random(n) < 0.2] = 0.0
+    rows[~rows.any(axis=1), int(rng.integers(n))] = 1.0
+    return rows
+
+
+def random_block(rng: np.random.Generator, n: int) -> Factor:
+    return BLOCKS[str(rng.choice(list(BLOCKS)[:-2]))](rng, n)
+
+
+def _of_size(rng: np.random.Generator, n: int) -> Factor:
+    """Not the Haar wavelet, unless it has this size."""
+    block = random_block(rng, n)
+    return block if block.size == n else f.hierarchy(n)
+
+
+def _reordered(rng: np.random.Generator, block: Factor) -> Factor:
+    return f.reordered(block, rng.permutation(block.size))
+
+
+def random_matrix(rng: np.random.Generator, n: int, depth: int) -> tuple[Implicit, np.ndarray]:
+    """An implicit matrix of n columns and its dense twin, composed up to ``depth`` levels deep."""
+    kind = int(rng.integers(8 if depth else 3))
+    if kind == 0:
+        rows = random_rows(rng, n)
+        return Dense.read(rows), rows
+    if kind == 1:
+        rows = random_rows(rng, n)
+        return Sparse.read(scipy.sparse.coo_array(rows)), rows
+    if kind == 2:
+        block = _of_size(rng, n)
+        return block, block.matrix()
+    if kind in (3, 4):
+        sizes = [1, n] if rng.random() < 0.3 else [d for d in range(2, n + 1) if n % d == 0][:1]
+        sizes = sizes if len(sizes) == 2 else [sizes[0], n // sizes[0]] if sizes else [n]
+        parts, twins = zip(*(random_matrix(rng, size, depth - 1) for size in sizes), strict=True)
+        twin = twins[0]
+        for other in twins[1:]:
+            twin = np.kron(twin, other)
+        return Kron(parts), twin
+    if kind == 5:
+        parts, twins = zip(*(random_matrix(rng, n, depth - 1) for _ in range(2)), strict=True)
+        return Stack(parts), np.vstack(twins)
+    inner, twin = random_matrix(rng, n, depth - 1)
+    m = len(twin)
+    if kind == 6:
+        scale = float(rng.choice([-2.0, 0.5, 1.0 / 3.0])) if rng.random() < 0.5 else rng.normal(size=m)
+        return Scaled(inner, scale), np.asarray(scale)[..., None] * twin
+    rows = rng.permutation(m) if rng.random() < 0.7 else None
+    columns = rng.permutation(n) if rng.random() < 0.7 else None
+    moved = twin if rows is None else twin[rows]
+    return Permuted(inner, rows, columns), moved if columns is None else moved[:, columns]
+
+
+def check_twin(matrix: Implicit, dense: np.ndarray, rng: np.random.Generator) -> None:
+    """Shape, products, Gram matrix, norms, operator and sizes; norms against exact rational arithmetic."""
+    m, n = dense.shape
+    assert matrix.shape == (m, n)
+    _close(matrix.matrix(), dense)
+    _close(matrix.gram(), dense.T @ dense)
+    for shape in ((), (3,), (2, 0), (2, 3)):
+        x, y = rng.normal(size=(*shape, n)), rng.normal(size=(*shape, m))
+        _close(matrix.apply(x), x @ dense.T)
+        _close(matrix.adjoint(y), y @ dense)
+    for norm in (1, 2):
+        _close(matrix.entrywise(norm).matrix(), np.abs(dense) ** norm)
+        _check_norms(matrix, norm)
+    _check_operator(matrix, dense, rng)
+    sizes = matrix.sizes()
+    assert sizes.explicit == 8 * m * n
+    assert sizes.implicit > 0
+
+
+def _check_norms(matrix: Implicit, norm: int) -> None:
+    """At least the exact norms of the entries, and no more than rounding above; exact for integers."""
+    entries = np.vectorize(Fraction, otypes=[object])(matrix.matrix())
+    powers = (abs(entries) ** norm).sum(axis=0)
+    found = [Fraction(float(value)) for value in matrix.column_norms(norm)]
+    # A scaled matrix is the product of exact numbers, of which the dense twin has rounded each entry.
+    slack = Fraction(0) if all(v.denominator == 1 for v in entries.ravel()) else Fraction(1, 2**46)
+    for value, power in zip(found, powers, strict=True):
+        assert value**norm * (1 + slack) >= power
+        assert value**norm <= power * (1 + Fraction(1, 2**42))
+        if not slack:
+            assert value == power if norm == 1 else _is_root(value, power)
+    largest = matrix.largest_column_norm(norm)
+    assert largest.value == float(max(found))
+    assert largest.is_attained
+
+
+def _is_root(value: Fraction, power: Fraction) -> bool:
+    """Whether the float is the least one not below the square root."""
+    below = Fraction(float(np.nextafter(float(value), 0.0)))
+    return value**2 >= power and (value == 0 or below**2 < power)
+
+
+def _check_operator(matrix: Implicit, dense: np.ndarray, rng: np.random.Generator) -> None:
+    operator = matrix.operator()
+    assert isinstance(operator, scipy.sparse.linalg.LinearOperator)
+    (m, n) = operator.shape
+    for x, y in (
+        (rng.normal(size=n), rng.normal(size=m)),
+        (rng.normal(size=(n, 1)), rng.normal(size=(m, 1))),
+        (rng.normal(size=(n, 4)), rng.normal(size=(m, 4))),
+    ):
+        _close(operator @ x, dense @ x)
+        _close(operator.T @ y, dense.T @ y)
+    _close((operator.H @ operator) @ np.eye(n), dense.T @ dense)
+
+
+def _close(found: np.ndarray, expected: np.ndarray) -> None:
+    assert found.shape == expected.shape
+    scale = float(np.abs(expected).max(initial=1.0))
+    np.testing.assert_allclose(found, expected, rtol=0, atol=100 * ROUNDING * scale)
