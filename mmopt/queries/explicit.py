@@ -14,7 +14,8 @@ from mmopt.queries.check import per_query, query_matrix
 from mmopt.queries.classes import column_classes
 from mmopt.queries.describe import describe_array
 from mmopt.queries.domain import Domain
-from mmopt.queries.implicit import Dense, Implicit, Scaled, Sparse
+from mmopt.queries.implicit import Dense, Scaled, Sparse
+from mmopt.queries.linear import Implicit
 from mmopt.queries.sparse import describe_sparse, sparse_classes, sparse_queries
 
 __all__ = ["Explicit"]
@@ -69,7 +70,10 @@ class Explicit:
     def implicit(self, weighted: bool = False) -> Implicit:
         """The queries as an implicit matrix; weighted: scaled by the square roots of their weights."""
         plain = Dense(self.values) if isinstance(self.values, np.ndarray) else Sparse(self.values)
-        return Scaled(plain, np.sqrt(self.weights)) if weighted and (self.weights != 1.0).any() else plain
+        scales = np.sqrt(self.weights)
+        if not weighted or (scales == 1.0).all():
+            return plain
+        return Scaled(plain, scales[0] if (scales == scales[0]).all() else scales)
 
     def weighted_gram(self) -> Array:
         """Gram matrix (n, n) of the queries scaled by the square roots of their weights."""

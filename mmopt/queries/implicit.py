@@ -26,7 +26,7 @@ from mmopt.queries.sparse import (
     sparse_queries,
 )
 
-__all__ = ["Dense", "Implicit", "Permuted", "Scaled", "Sparse", "permutation"]
+__all__ = ["Dense", "Permuted", "Scaled", "Sparse", "permutation"]
 
 
 class Dense(Implicit):

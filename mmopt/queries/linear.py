@@ -37,7 +37,7 @@ class LargestNorm(NamedTuple):
 
 @dataclass(frozen=True)
 class MatrixBytes:
-    """Bytes of a matrix: ``implicit`` as it is held, ``explicit`` as an array of doubles."""
+    """Bytes of a matrix: ``implicit`` of the numbers that stand for it, ``explicit`` as an array of doubles."""
 
     implicit: int
     explicit: int

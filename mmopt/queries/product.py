@@ -16,9 +16,10 @@ from mmopt.queries.classes import ordered
 from mmopt.queries.describe import describe_number
 from mmopt.queries.domain import Domain
 from mmopt.queries.factor_base import Factor
-from mmopt.queries.implicit import Implicit, Scaled
+from mmopt.queries.implicit import Scaled
 from mmopt.queries.kron import Kron, kron
 from mmopt.queries.labels import join
+from mmopt.queries.linear import Implicit
 
 __all__ = ["Product", "check_products"]
 

@@ -21,7 +21,7 @@ from mmopt.queries.describe import describe_domain, digest
 from mmopt.queries.domain import Domain
 from mmopt.queries.explicit import Explicit
 from mmopt.queries.kron import Stack
-from mmopt.queries.linear import MatrixBytes
+from mmopt.queries.linear import Implicit, MatrixBytes
 from mmopt.queries.product import Product, check_products
 from mmopt.queries.reduce import IMPLICIT, Block, Merged
 from mmopt.queries.spectrum import spectrum
@@ -139,12 +139,13 @@ class Workload:
             raise WorkloadError(f"the workload has {self.n} cells, found data of shape {array.shape}")
         return self.implicit(weighted=False).apply(array.T).T
 
-    def implicit(self, weighted: bool = True) -> Stack:
+    def implicit(self, weighted: bool = True) -> Implicit:
         """W (m, n) without forming it: products both ways, column norms, Gram matrix, ``LinearOperator``.
 
         With ``weighted`` False the queries themselves.
         """
-        return Stack([block.implicit(weighted) for block in self.blocks])
+        parts = [block.implicit(weighted) for block in self.blocks]
+        return parts[0] if len(parts) == 1 else Stack(parts)
 
     def sizes(self) -> MatrixBytes:
         """Bytes of the queries as they are held, and as a dense matrix."""

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from mmopt.report import pairs_table, paragraphs
 from mmopt.report.answers import _places
-from mmopt.report.style import cell, counted, duration, figure, gap, memory, new_table, shortened
+from mmopt.report.style import cell, counted, duration, figure, gap, memory, new_table, shortened, storage
 
 
 def printed(part: object, width: int = 80) -> str:
@@ -47,6 +47,22 @@ def test_duration(seconds: float, words: str) -> None:
 )
 def test_memory(size: float, words: str) -> None:
     assert memory(size) == words
+
+
+@pytest.mark.parametrize(
+    ("size", "words"),
+    [
+        (8, "8 B"),
+        (999, "999 B"),
+        (1000, "0.977 KiB"),
+        (162_112, "158 KiB"),
+        (16_619_939_840, "15.5 GiB"),
+        (22 * 2**40, "22 TiB"),
+        (8e30, "7.28e+18 TiB"),
+    ],
+)
+def test_storage(size: float, words: str) -> None:
+    assert storage(size) == words
 
 
 def test_numbers_that_are_not_there() -> None:
