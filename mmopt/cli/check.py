@@ -62,7 +62,7 @@ def _check_workload(path: str, cells: bool) -> None:
             typer.echo(line)
         return
     name, why = default_program(workload)
-    sizes = workload.sizes()
+    sizes = workload.implicit(weighted=False).sizes()
     show(
         f"{path}: {counted(workload.m, 'query')} over {counted(workload.n, 'cell')}",
         "",

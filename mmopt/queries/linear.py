@@ -37,7 +37,7 @@ class LargestNorm(NamedTuple):
 
 @dataclass(frozen=True)
 class MatrixBytes:
-    """Bytes of a matrix: ``implicit`` of the numbers that stand for it, ``explicit`` as an array of doubles."""
+    """Bytes of a matrix: ``implicit`` of the numbers held for it, ``explicit`` as an array of doubles."""
 
     implicit: int
     explicit: int
@@ -55,7 +55,7 @@ class Implicit(ABC):
         """(rows, columns); may be far beyond what an array can have."""
 
     def apply(self, x: npt.ArrayLike) -> Array:
-        """M x along the last axis: (…, columns) to (…, rows).
+        """M x along the last axis: (…, columns) to (…, rows); x itself where M is the identity.
 
         WorkloadError for vectors of another length, TooLargeError for a result beyond the memory limit.
         """

@@ -5,6 +5,7 @@ All derived arrays are computed once, when first asked for, and are read-only.
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +22,7 @@ from mmopt.queries.describe import describe_domain, digest
 from mmopt.queries.domain import Domain
 from mmopt.queries.explicit import Explicit
 from mmopt.queries.kron import Stack
-from mmopt.queries.linear import Implicit, MatrixBytes
+from mmopt.queries.linear import Implicit
 from mmopt.queries.product import Product, check_products
 from mmopt.queries.reduce import IMPLICIT, Block, Merged
 from mmopt.queries.spectrum import spectrum
@@ -137,19 +138,12 @@ class Workload:
         array = np.asarray(x, dtype=np.float64)
         if array.ndim not in (1, 2) or array.shape[0] != self.n:
             raise WorkloadError(f"the workload has {self.n} cells, found data of shape {array.shape}")
-        return self.implicit(weighted=False).apply(array.T).T
+        return np.array(self.implicit(weighted=False).apply(array.T).T)  # identities return x itself
 
     def implicit(self, weighted: bool = True) -> Implicit:
-        """W (m, n) without forming it: products both ways, column norms, Gram matrix, ``LinearOperator``.
-
-        With ``weighted`` False the queries themselves.
-        """
+        """W (m, n), or the unweighted queries, without forming it: products both ways, norms, operator."""
         parts = [block.implicit(weighted) for block in self.blocks]
         return parts[0] if len(parts) == 1 else Stack(parts)
-
-    def sizes(self) -> MatrixBytes:
-        """Bytes of the queries as they are held, and as a dense matrix."""
-        return self.implicit(weighted=False).sizes()
 
     def squared_norms(self) -> Array:
         """Squared L2 norm of each unweighted query, (m,)."""
@@ -161,12 +155,9 @@ class Workload:
 
     def groups(self) -> list[tuple[str, slice]]:
         """Name and rows of each product; a product without a name is named by its attributes."""
-        result = []
-        start = 0
-        for block in self.blocks:
-            result.append((block.title(self.domain), slice(start, start + block.m)))
-            start += block.m
-        return result
+        ends = itertools.accumulate(block.m for block in self.blocks)
+        blocks = zip(self.blocks, ends, strict=True)
+        return [(block.title(self.domain), slice(end - block.m, end)) for block, end in blocks]
 
     # -- what error depends on -----------------------------------------------------------------------
 
