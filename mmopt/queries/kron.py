@@ -9,7 +9,7 @@ from functools import reduce
 import numpy as np
 
 from mmopt.errors import WorkloadError
-from mmopt.queries.arrays import Array, fits_memory, require_memory
+from mmopt.queries.arrays import Array, fits_memory
 from mmopt.queries.directed import plus_up, times_up
 from mmopt.queries.implicit import Scaled
 from mmopt.queries.linear import Implicit
@@ -43,14 +43,13 @@ class Kron(Implicit):
         return self._contracted(y, transposed=True)
 
     def _contracted(self, x: Array, transposed: bool) -> Array:
-        """One axis at a time; those that shrink most come first, so that what is between stays small."""
+        """One axis at a time, first those that shrink most: nothing between is larger than x and the result."""
         ends = [part.shape[::-1] if transposed else part.shape for part in self.parts]
         lengths = [source for _, source in ends]
         count = math.prod(x.shape[:-1])
         tensor = x.reshape(count, *lengths)
         for at in sorted(range(len(ends)), key=lambda i: ends[i][0] / ends[i][1]):
             lengths[at] = ends[at][0]
-            require_memory((count, math.prod(lengths)), f"product with {self!r}")
             part = self.parts[at]
             moved = np.moveaxis(tensor, at + 1, -1)
             tensor = np.moveaxis(part.adjoint(moved) if transposed else part.apply(moved), -1, at + 1)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mmopt.errors import OptionError, WorkloadError
-from mmopt.queries.arrays import Array, require_memory
+from mmopt.queries.arrays import Array, fits_memory, require_memory
 from mmopt.queries.directed import root_up
 
 if TYPE_CHECKING:
@@ -74,7 +74,9 @@ class Implicit(ABC):
                 f"a product with {self!r} takes vectors of {length:,} numbers along the last axis, "
                 f"found an array of shape {vectors.shape}"
             )
-        require_memory((*vectors.shape[:-1], result), f"product with {self!r}")
+        shape = (*vectors.shape[:-1], result)
+        if not fits_memory(shape):  # products are many, and the name may be long
+            require_memory(shape, f"product with {self!r}")
         return vectors
 
     @abstractmethod

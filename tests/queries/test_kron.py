@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import scipy.sparse
 from implicit_twins import random_block
 
 from mmopt.errors import TooLargeError
@@ -66,12 +65,3 @@ def test_attributes_contract_before_they_expand():
         np.testing.assert_array_equal(product.apply(x), 100 * f.all_range(100).squared_norms())
     finally:
         arrays.MEMORY_LIMIT = limit
-
-
-def test_a_step_beyond_the_limit_is_refused(monkeypatch):
-    tall = f.sparse_predicates(scipy.sparse.csr_array(np.ones((50, 2))))
-    product = Kron([tall, tall, f.all_range(2)])
-    monkeypatch.setattr(arrays, "MEMORY_LIMIT", 8 * 2500)
-    with pytest.raises(TooLargeError) as caught:
-        product.apply(np.ones(8))
-    assert caught.value.message.startswith(f"the product with {product!r} has 7,500 entries, ")
