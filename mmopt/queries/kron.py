@@ -43,17 +43,14 @@ class Kron(Implicit):
         return self._contracted(y, transposed=True)
 
     def _contracted(self, x: Array, transposed: bool) -> Array:
-        """One axis at a time, first those that shrink most: nothing between is larger than x and the result."""
+        """One axis at a time; nothing between is larger than both ends, as what shrinks most comes first."""
         ends = [part.shape[::-1] if transposed else part.shape for part in self.parts]
-        lengths = [source for _, source in ends]
-        count = math.prod(x.shape[:-1])
-        tensor = x.reshape(count, *lengths)
+        tensor = x.reshape(math.prod(x.shape[:-1]), *(source for _, source in ends))
         for at in sorted(range(len(ends)), key=lambda i: ends[i][0] / ends[i][1]):
-            lengths[at] = ends[at][0]
             part = self.parts[at]
             moved = np.moveaxis(tensor, at + 1, -1)
             tensor = np.moveaxis(part.adjoint(moved) if transposed else part.apply(moved), -1, at + 1)
-        return tensor.reshape(*x.shape[:-1], math.prod(lengths))
+        return tensor.reshape(*x.shape[:-1], math.prod(result for result, _ in ends))
 
     def entrywise(self, norm: int) -> Implicit:
         return Kron([part.entrywise(norm) for part in self.parts])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mmopt.queries.arrays import Array, Ints, require_memory
+from mmopt.queries.arrays import Array, Ints
 from mmopt.queries.domain import Attribute
 from mmopt.queries.factor_base import Counting, Factor
 from mmopt.queries.labels import cell_label, range_labels
@@ -168,20 +168,17 @@ class AllRange(Counting):
         return np.tril(np.outer(np.sqrt((self.size + 1) / (i * (i + 1))), i))
 
     def _apply(self, x: Array) -> Array:
-        sums = np.concatenate([np.zeros((*x.shape[:-1], 1)), np.cumsum(x, axis=-1)], axis=-1)
-        low, high = self.ends(np.arange(self.rows))
-        difference: Array = sums[..., high + 1] - sums[..., low]
-        return difference
+        # By first cell. Sums only, here and below, no differences: small results keep their digits.
+        return np.concatenate([np.cumsum(x[..., first:], axis=-1) for first in range(self.size)], axis=-1)
 
     def _adjoint(self, y: Array) -> Array:
-        # By first and last cell: cell j counts in the ranges that start at it or before and end at it or
-        # after. Sums only, no differences: small results keep their digits.
-        low, high = self.ends(np.arange(self.rows))
-        require_memory((*y.shape[:-1], self.size, self.size), f"ranges of {self!r} by their ends")
-        table = np.zeros((*y.shape[:-1], self.size, self.size))
-        table[..., low, high] = y
-        started = np.cumsum(table, axis=-2, out=table)
-        return np.asarray(np.diagonal(_sums_from(started), axis1=-2, axis2=-1))
+        total = np.zeros((*y.shape[:-1], self.size))
+        start = 0
+        for first in range(self.size):
+            stop = start + self.size - first
+            total[..., first:] += _sums_from(y[..., start:stop])
+            start = stop
+        return total
 
     def column_powers(self, norm: int) -> Array:
         return (np.arange(self.size) + 1.0) * np.arange(self.size, 0.0, -1.0)
