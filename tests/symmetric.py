@@ -21,14 +21,19 @@ def domain_of(*sizes: int) -> Domain:
 
 
 def random_factor(rng: np.random.Generator, size: int) -> Factor:
-    """A factor that some values leave alone: groups of values, signed ones, ranges, unions."""
-    kind = rng.integers(7)
-    if kind < 4:
-        return [f.identity, f.total, f.all_range, f.prefix][kind](size)
-    if kind == 4:  # the members of a group one by one, and the group
+    """A factor that some values leave alone: groups of values, signed ones, ranges, trees, unions."""
+    kind = rng.integers(10)
+    if kind < 5:
+        return [f.identity, f.total, f.all_range, f.prefix, f.hierarchy][kind](size)
+    if kind == 5:
+        return f.width_range(size, int(rng.integers(1, size + 1)))
+    if kind == 6:
+        ordered = f.prefix(size) if size & (size - 1) else f.haar(size)
+        return f.reordered(ordered, rng.permutation(size))
+    if kind == 7:  # the members of a group one by one, and the group
         group = rng.permutation(size)[: max(1, size // 2)]
         rows = np.vstack([np.eye(size)[group], np.isin(np.arange(size), group)])
-    elif kind == 5:  # signed, also as its own negative
+    elif kind == 8:  # signed, also as its own negative
         group = np.isin(np.arange(size), rng.permutation(size)[: max(1, size // 2)])
         rows = np.vstack([np.where(group, 1.0, -2.0), np.where(group, -1.0, 2.0)])
     else:  # differences of all pairs, with fractions

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from implicit_twins import random_block
 
 from mmopt.queries import Attribute, Domain, Factor, Product, Workload
 from mmopt.queries import factor as f
@@ -18,16 +19,11 @@ def domain_of(*sizes: int) -> Domain:
 
 
 def random_factor(rng: np.random.Generator, size: int, depth: int = 1) -> Factor:
-    kind = rng.integers(6 if depth else 5)
-    if kind < 4:
-        return [f.identity, f.total, f.prefix, f.all_range][kind](size)
-    if kind == 4:
-        rows = int(rng.integers(1, 4))
-        matrix = rng.integers(-1, 2, size=(rows, size)).astype(float)
-        matrix[matrix.any(axis=1) == 0, 0] = 1
-        return f.predicates(matrix, [f"p{i}" for i in range(rows)])
-    parts = [random_factor(rng, size, depth - 1) for _ in range(int(rng.integers(1, 4)))]
-    return f.union(*parts)
+    block = random_block(rng, size)
+    if depth and rng.random() < 0.3:
+        parts = [random_factor(rng, size, depth - 1) for _ in range(int(rng.integers(1, 4)))]
+        return f.union(*parts)
+    return block if block.size == size else f.hierarchy(size)
 
 
 def random_workload(seed: int) -> Workload:
