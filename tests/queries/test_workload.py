@@ -64,7 +64,8 @@ def check_integer_basis(w: Workload) -> None:
 def test_products_agree_with_their_dense_matrix(random_workload, seed):
     w = random_workload(seed)
     check_derived(w)
-    check_integer_basis(w)
+    if (w.queries == np.rint(w.queries)).all():
+        check_integer_basis(w)
     assert len(w.labels()) == w.m
     assert w.groups()[-1][1].stop == w.m
 
