@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     )
     from mmopt.language import Program
     from mmopt.mechanism import build_manifest, measure, plan, write_release
-    from mmopt.pipeline import certify, compare, solve, verify
+    from mmopt.pipeline import Tuned, certify, compare, solve, tune, verify
     from mmopt.queries import Attribute, ComponentStrategy, Domain, Strategy, Workload
     from mmopt.report import Explanation, explain
     from mmopt.results import Solution, Verification
@@ -54,6 +54,7 @@ __all__ = [
     "SolverError",
     "Strategy",
     "TooLargeError",
+    "Tuned",
     "UnsuitableError",
     "Verification",
     "Workload",
@@ -68,6 +69,7 @@ __all__ = [
     "measure",
     "plan",
     "solve",
+    "tune",
     "verify",
     "write_release",
 ]
@@ -89,7 +91,7 @@ _HOMES = {
     ),
     "mmopt.language": ("Program",),
     "mmopt.mechanism": ("build_manifest", "measure", "plan", "write_release"),
-    "mmopt.pipeline": ("certify", "compare", "solve", "verify"),
+    "mmopt.pipeline": ("Tuned", "certify", "compare", "solve", "tune", "verify"),
     "mmopt.queries": ("Attribute", "ComponentStrategy", "Domain", "Strategy", "Workload"),
     "mmopt.report": ("Explanation", "explain"),
     "mmopt.results": ("Solution", "Verification"),

@@ -8,10 +8,19 @@ from typing import Annotated
 
 import typer
 
-from mmopt.cli.options import Iterations, Json, Threads, Verbose, WorkloadFile, names_in, options_for
+from mmopt.cli.options import (
+    Iterations,
+    Json,
+    Threads,
+    Verbose,
+    WorkloadFile,
+    names_in,
+    numbers_in,
+    options_for,
+)
 from mmopt.cli.output import console, note, show, show_json
 from mmopt.cli.refusals import check_out
-from mmopt.errors import OptionError, SolverError
+from mmopt.errors import SolverError
 
 __all__ = ["compare"]
 
@@ -89,7 +98,7 @@ def compare(
     if chart is not None:
         check_out(chart, "--chart", "gaps.svg")
         check_chart(chart)
-    gaps = [_number(text) for text in names_in(tolerance, "--tolerance")]
+    gaps = numbers_in(tolerance, "--tolerance")
     request = load_request(workload)
     chosen = combinations(
         names_in(programs, "--programs") or None,
@@ -124,10 +133,3 @@ def compare(
             found, chart, f"{Path(request.path).name}: {counted(w.m, 'query')} over {counted(w.n, 'cell')}"
         )
         note(f"chart: {chart}")
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise OptionError(f"--tolerance has '{text}', expected numbers separated by commas") from None

@@ -25,6 +25,7 @@ __all__ = [
     "Verbose",
     "WorkloadFile",
     "names_in",
+    "numbers_in",
     "options_for",
 ]
 
@@ -131,3 +132,15 @@ def names_in(text: str | None, option: str) -> list[str]:
         if names.count(name) > 1:
             raise OptionError(f"{option} names '{name}' {names.count(name)} times")
     return names
+
+
+def numbers_in(text: str | None, option: str) -> list[float]:
+    """The numbers of a list separated by commas; OptionError as ``names_in``."""
+    return [_number(name, option) for name in names_in(text, option)]
+
+
+def _number(text: str, option: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise OptionError(f"{option} has '{text}', expected numbers separated by commas") from None

@@ -67,7 +67,8 @@ def solve(
     Ctrl-C ends the solve and gives the best certified point so far.
     """
     from mmopt.cli.inputs import note_neighbours, read_givens, read_program
-    from mmopt.report import history_table, slack_table, solution_table
+    from mmopt.queries.subworkloads import subworkloads
+    from mmopt.report import history_table, slack_table, solution_table, subworkloads_table
     from mmopt.spec import load_request
 
     if out is not None:
@@ -94,6 +95,8 @@ def solve(
         show(solution_table(solution))
         if solution.history:
             show("", history_table(solution))
+        if subworkloads(request.workload):
+            show("", subworkloads_table(solution, request.workload))
         slack = slack_table(solution, request.workload) if solution.covariance is not None else None
         if slack is not None:
             show("", slack)

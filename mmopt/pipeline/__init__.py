@@ -6,12 +6,14 @@ from mmopt.pipeline.comparison.compare import Combination, combinations, compare
 from mmopt.pipeline.comparison.outcome import Outcome
 from mmopt.pipeline.convex import Progress
 from mmopt.pipeline.solve import default_program, solve
+from mmopt.pipeline.tuning import Tuned, tune
 from mmopt.pipeline.violations import Violation, violations
 
 __all__ = [
     "Combination",
     "Outcome",
     "Progress",
+    "Tuned",
     "Violation",
     "certify",
     "combinations",
@@ -20,6 +22,7 @@ __all__ = [
     "outcomes",
     "program_for",
     "solve",
+    "tune",
     "verify",
     "violations",
     "with_formulations",

@@ -9,7 +9,7 @@ from mmopt.compiler import Instance, bind
 from mmopt.compiler.match import match
 from mmopt.compiler.reductions import by_components, obstacle
 from mmopt.errors import TooLargeError
-from mmopt.language import Program, check, program_names
+from mmopt.language import Checked, Program, check, program_names
 from mmopt.pipeline.threads import one_thread
 from mmopt.queries import Workload
 from mmopt.solvers import KERNELS, claims, memory_limit
@@ -18,6 +18,12 @@ __all__ = ["MOST_CELLS", "bound", "is_large"]
 
 MOST_CELLS = 8192
 """A workload over more cells is not taken to matrices over its cells when its symmetries suffice."""
+
+FEW_CELLS = 1024
+"""A workload over no more cells is always taken to matrices over them."""
+
+SMALL = 1 / 8
+"""Of the cells: components that are no larger are worth a solution by component between the two sizes."""
 
 ARRAYS = 12  # matrices of the size of the cells that a dense solve holds at a time
 
@@ -28,20 +34,29 @@ def is_large(workload: Workload) -> bool:
 
 
 def bound(
-    program: Program, workload: Workload, givens: Mapping[str, Any] | None, *, reduce: bool = True
+    program: Program,
+    workload: Workload,
+    givens: Mapping[str, Any] | None,
+    *,
+    reduce: bool = True,
+    solver: str | None = None,
 ) -> tuple[Instance, str]:
     """The instance as it is solved, and one line on its components; "" for one over the cells themselves.
 
-    ``reduce`` False: over the cells, whatever their number.
+    Between ``FEW_CELLS`` and ``MOST_CELLS`` it is by component where those are small and a kernel solves it.
+    ``reduce`` False: over the cells, whatever their number. ``solver``: the one that the caller names.
 
     Raises
     ------
     TooLargeError : a large workload that cannot be solved by component, and does not fit in memory otherwise.
     mmopt.Error : as ``bind``.
     """
-    if not (reduce and is_large(workload)):
+    if not reduce or workload.n <= FEW_CELLS:
         return bind(program, workload, givens), ""
     checked, passed = check(program), givens or {}
+    if not is_large(workload):
+        small = _by_small_components(checked, workload, passed, solver)
+        return small or (bind(program, workload, givens), "")
     why = obstacle(checked, passed)
     if not why:
         with one_thread():  # components are found from many small matrices
@@ -54,6 +69,17 @@ def bound(
             return found
     _refuse_dense(program, workload, why)
     return bind(program, workload, givens), ""
+
+
+def _by_small_components(
+    checked: Checked, workload: Workload, givens: Mapping[str, Any], solver: str | None
+) -> tuple[Instance, str] | None:
+    """The instance by component, if a kernel takes it and no component is more than ``SMALL`` of the cells."""
+    if solver is not None and all(solver.lower() != kernel.name for kernel in KERNELS):
+        return None
+    with one_thread():
+        found = by_components(checked, workload, givens, largest=int(SMALL * workload.n))
+    return found if found is not None and next(claims(found[0]), None) is not None else None
 
 
 def _refuse_dense(program: Program, workload: Workload, why: str) -> None:

@@ -47,6 +47,7 @@ def solve(
 
     Over more than ``large.MOST_CELLS`` cells a convex program that a kernel knows is solved by component,
     if the workload has symmetries; nothing over the cells is formed then, and the Solution is by component.
+    So it is over more than ``large.FEW_CELLS`` cells, where all components are small.
 
     Parameters
     ----------
@@ -87,6 +88,6 @@ def solve(
     overrides = {name: value for name, value in given_options.items() if value is not None}
     overrides["verbose"] = verbose
     Options(**overrides)  # a bad option is refused before any work
-    instance, line = bound(parsed, workload, givens, reduce=reduce)
+    instance, line = bound(parsed, workload, givens, reduce=reduce, solver=solver)
     with blas_threads(instance, threads):
         return solve_instance(instance, solver, overrides, progress, reduce=reduce, line=line)

@@ -37,12 +37,14 @@ class Product:
     name : the group's name, or None.
     weight : multiplies the squared error of these queries; positive.
     target : largest variance allowed for each of these queries, in squared counts; infinity for none.
+    subworkload : the name of a part of the workload that these queries belong to, or None.
     """
 
     factors: tuple[Factor, ...]
     name: str | None = None
     weight: float = 1.0
     target: float = math.inf
+    subworkload: str | None = None
 
     def __post_init__(self) -> None:
         if not self.factors:

@@ -14,6 +14,7 @@ from mmopt.report.sizes import Sizes, SolverSize, sizes_of
 from mmopt.report.solutions import solution_table
 from mmopt.report.style import pairs_table, paragraphs
 from mmopt.report.takers import lacking, taken, takers_table
+from mmopt.report.tuning import subworkloads_table, tuning_table
 from mmopt.report.verifications import verification_report
 from mmopt.report.workloads import domain_table, queries_table
 
@@ -43,8 +44,10 @@ __all__ = [
     "slack_table",
     "solution_table",
     "solvers_table",
+    "subworkloads_table",
     "taken",
     "takers_table",
+    "tuning_table",
     "verification_report",
     "write_chart",
 ]

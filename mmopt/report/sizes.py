@@ -100,7 +100,7 @@ def sizes_of(
     mmopt.Error : the program does not fit the workload or the givens. A problem that no solver takes is
         no error here; ``Sizes.refusal`` holds it.
     """
-    instance, line = bound(program, workload, givens, reduce=reduce)
+    instance, line = bound(program, workload, givens, reduce=reduce, solver=solver)
     if program.klass != "procedure":
         return [replace(sizes_at(instance, solver), components=line)]
     out = []

@@ -39,6 +39,7 @@ each with any of::
     name: income by age                      # names are unique; unnamed entries may stand twice
     weight: 2.0                              # multiplies the squared error of its queries
     max_variance: 50.0                       # target: largest variance of each query, in squared counts
+    subworkload: PL94                        # a part of the workload, for `mmopt tune`
 
 Blocks of queries on one attribute::
 

@@ -18,7 +18,7 @@ MAX_PRODUCTS = 20_000
 """Most products of one file, those of ``marginals`` written out."""
 
 _FORMS = ("marginal", "marginals", "product")
-_KEYS = (*_FORMS, "name", "weight", "max_variance")
+_KEYS = (*_FORMS, "name", "weight", "max_variance", "subworkload")
 
 
 @dataclass
@@ -55,7 +55,7 @@ class _Reader:
             self.names[name] = here
         if len(self.products) == MAX_PRODUCTS:
             too_large(found, f"the workload has more than {MAX_PRODUCTS:,} products")
-        weight, target = found.get("weight"), found.get("max_variance")
+        weight, target, part = (found.get(key) for key in ("weight", "max_variance", "subworkload"))
         no_target = "leave max_variance out for queries without a target"
         with located(found):
             product = Product(
@@ -63,6 +63,7 @@ class _Reader:
                 name=name,
                 weight=1.0 if weight is None else positive(weight, "weight", "leave the entry out instead"),
                 target=math.inf if target is None else positive(target, "max_variance", no_target),
+                subworkload=None if part is None else text(part, "subworkload"),
             )
         self.products.append(product)
 

@@ -190,3 +190,12 @@ def test_names_weights_targets() -> None:
     assert names == ["by sex", "all: total", "all: sex", "all: age", "sex", "sex"]
     assert w.weights.tolist() == [2.0] * 2 + [1.0] * 10
     assert w.targets.tolist() == [50.0] * 2 + [math.inf] * 10
+
+
+def test_subworkloads() -> None:
+    w = workload(
+        "  - {marginals: {ways: [0, 1]}, subworkload: basics}\n  - {product: {age: prefix}}\n"
+        "  - {marginal: [sex], subworkload: basics}"
+    )
+    assert w.products is not None
+    assert [p.subworkload for p in w.products] == ["basics"] * 4 + [None, "basics"]

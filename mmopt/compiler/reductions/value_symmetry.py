@@ -58,12 +58,17 @@ def obstacle(checked: Checked, givens: Mapping[str, Any]) -> str:
 
 
 def by_components(
-    checked: Checked, workload: Workload, givens: Mapping[str, Any], basis: Split | None = None
+    checked: Checked,
+    workload: Workload,
+    givens: Mapping[str, Any],
+    basis: Split | None = None,
+    largest: int | None = None,
 ) -> tuple[Instance, str] | None:
     """The program bound to the workload's components, and one line on their sizes.
 
     ``givens`` are those that the caller passes; ``basis`` takes the place of the workload's basis. None where
-    ``obstacle`` sees one, or when there is no symmetry worth the while.
+    ``obstacle`` sees one, or when there is no symmetry worth the while: no component may have more cells than
+    ``largest``.
 
     Raises
     ------
@@ -72,7 +77,8 @@ def by_components(
     if obstacle(checked, givens):
         return None
     found = symmetry(workload, bool(_sources(checked, givens) & TARGETS))
-    if found is None or found.cells.largest > WORTH * workload.n:
+    most = WORTH * workload.n if largest is None else largest
+    if found is None or found.cells.largest > most:
         return None
     if basis is not None:
         found = found.in_basis(basis)

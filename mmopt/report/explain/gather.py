@@ -15,7 +15,7 @@ from mmopt.language import Program, evaluate
 from mmopt.language.survey import Survey, survey
 from mmopt.language.tree import Assignment, Repeat, SubProgram, names_in
 from mmopt.language.tree import Step as AnyStep
-from mmopt.pipeline.large import bound, is_large
+from mmopt.pipeline.large import bound
 from mmopt.queries import ComponentStrategy, Workload
 from mmopt.report.explain.compiled import compiled_facts
 from mmopt.report.explain.facts import (
@@ -102,7 +102,7 @@ def _bound(
 ) -> tuple[Instance, str]:
     """The instance as it is, or was, solved, and how it splits if it does."""
     checked = surveyed.checked
-    if solution is None and is_large(workload) and all(line.fault is None for line in surveyed.lines):
+    if solution is None and all(line.fault is None for line in surveyed.lines):
         return bound(checked.program, workload, givens)
     if solution is not None and isinstance(solution.strategy, ComponentStrategy):
         passed = {name: float(value) for name, value in (givens or {}).items()}

@@ -1,0 +1,57 @@
+"""``mmopt tune``, and what ``mmopt solve`` says of sub-workloads."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+TEXT = """\
+domain:
+  sex: {values: [F, M]}
+  age: {bins: [0, 18, 65, 115]}
+workload:
+  - {marginal: [sex], subworkload: sexes}
+  - {product: {age: prefix}, name: up to an age}
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "parts.yaml"
+    path.write_text(TEXT, encoding="utf-8")
+    return path
+
+
+def test_table_and_json(run: Any, file: Path) -> None:
+    done = run("tune", file, "sexes", "--factors", "1,9")
+    assert (done.status, done.err) == (0, "")
+    assert max(map(len, done.out.splitlines())) <= 80
+    head, _, *rows = done.out.splitlines()
+    assert head.split() == ["optimised", "for", "everything", "sexes", "the", "rest", "gap"]
+    assert [row[:16].strip() for row in rows] == ["sexes alone", "the rest alone", "everything", "sexes × 9"]
+    assert rows[0].split()[2] == "-" and rows[1].split()[3] == "-"
+    found = json.loads(run("tune", file, "sexes", "--factors", "1,9", "--json").out)
+    assert [row["factor"] for row in found] == [None, None, 1.0, 9.0]
+    assert found[3]["rmse"]["sexes"] < found[2]["rmse"]["sexes"]
+    assert all(0 <= row["gap"] <= 1e-6 for row in found)
+
+
+def test_refused(refused: Any, file: Path) -> None:
+    assert refused("tune", file, "sex").startswith(
+        "error: there is no sub-workload 'sex', the workload has sexes\n  did you mean 'sexes'?"
+    )
+    assert refused("tune", file, "sexes", "--factors", "1,x").startswith(
+        "error: --factors has 'x', expected numbers separated by commas"
+    )
+    assert refused("tune", file, "sexes", "--factors", "0").startswith(
+        "error: the factor of the sub-workload 'sexes' is 0"
+    )
+
+
+def test_solve_shows_the_errors_of_each(run: Any, file: Path) -> None:
+    done = run("solve", file)
+    (line,) = [line for line in done.out.splitlines() if line.startswith("sexes")]
+    assert line.split()[1] == "2" and float(line.split()[2]) > 1.0
