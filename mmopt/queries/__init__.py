@@ -4,6 +4,9 @@ from mmopt.queries.bases import with_bases
 from mmopt.queries.component_strategy import AnyStrategy, ComponentStrategy, as_dense
 from mmopt.queries.domain import Attribute, Bins, Categories, Domain, Values
 from mmopt.queries.factor import Factor
+from mmopt.queries.implicit import Dense, Permuted, Scaled, Sparse
+from mmopt.queries.kron import Kron, Stack
+from mmopt.queries.linear import Implicit
 from mmopt.queries.product import Product
 from mmopt.queries.strategy import Strategy, normalise
 from mmopt.queries.workload import Workload
@@ -14,9 +17,16 @@ __all__ = [
     "Bins",
     "Categories",
     "ComponentStrategy",
+    "Dense",
     "Domain",
     "Factor",
+    "Implicit",
+    "Kron",
+    "Permuted",
     "Product",
+    "Scaled",
+    "Sparse",
+    "Stack",
     "Strategy",
     "Values",
     "Workload",

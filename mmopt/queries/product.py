@@ -66,12 +66,16 @@ class Product:
     @property
     def weights(self) -> Array:
         """The weight of each query, (m,)."""
-        return np.full(self.m, self.weight)
+        return self._of_each(self.weight, "weights")
 
     @property
     def targets(self) -> Array:
         """The target of each query, (m,)."""
-        return np.full(self.m, self.target)
+        return self._of_each(self.target, "targets")
+
+    def _of_each(self, value: float, what: str) -> Array:
+        require_memory((self.m,), f"list of the {what} of {self!r}")
+        return np.full(self.m, value)
 
     def implicit(self, weighted: bool = False) -> Implicit:
         """The queries as an implicit matrix; weighted: scaled by the square root of the weight."""
@@ -125,6 +129,7 @@ class Product:
 
     def squared_norms(self) -> Array:
         """Squared L2 norm of each query, (m,)."""
+        require_memory((self.m,), f"list of the squared norms of {self!r}")
         return kron([factor.squared_norms() for factor in self.factors])
 
     def classes(self) -> Ints:
@@ -133,6 +138,7 @@ class Product:
         Taken factor by factor, so two cells may be in different classes although their columns are equal
         (only where a predicate has weights other than 0 and 1).
         """
+        require_memory((self.n,), f"list of the classes of the cells of {self!r}")
         result = np.zeros(1, dtype=np.int64)
         for factor in self.factors:
             classes = factor.classes()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mmopt.queries.arrays import Array, Ints
+from mmopt.queries.arrays import Array, Ints, require_memory
 from mmopt.queries.domain import Attribute
 from mmopt.queries.factor_base import Counting, Factor
 from mmopt.queries.labels import cell_label, range_labels
@@ -184,6 +184,7 @@ class AllRange(Counting):
         return (np.arange(self.size) + 1.0) * np.arange(self.size, 0.0, -1.0)
 
     def squared_norms(self) -> Array:
+        require_memory((self.rows,), f"list of the squared norms of {self!r}")
         low, high = self.ends(np.arange(self.rows))
         return (high - low + 1).astype(np.float64)
 

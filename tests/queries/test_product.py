@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from mmopt.errors import WorkloadError
+from mmopt.errors import TooLargeError, WorkloadError
 from mmopt.queries import Attribute, Bins, Domain, Product
 from mmopt.queries import factor as f
 
@@ -102,6 +102,23 @@ def test_errors(arguments, text):
     with pytest.raises(WorkloadError) as caught:
         Product((f.total(2),), **arguments)
     assert str(caught.value) == text
+
+
+@pytest.mark.parametrize(
+    ("ask", "what"),
+    [
+        (lambda p: p.weights, "weights"),
+        (lambda p: p.targets, "targets"),
+        (lambda p: p.squared_norms(), "squared norms"),
+        (lambda p: p.classes(), "classes of the cells"),
+    ],
+)
+def test_lists_that_are_too_long_are_refused(ask, what):
+    product = Product((f.all_range(2010), f.all_range(1000), f.prefix(2000)))
+    with pytest.raises(TooLargeError) as caught:
+        ask(product)
+    count = product.n if what.startswith("classes") else product.m
+    assert caught.value.message.startswith(f"the list of the {what} of {product!r} has {count:,} entries, ")
 
 
 def test_a_product_needs_a_factor():
