@@ -189,8 +189,10 @@ def _largest_of_products(blocks: Sequence[Implicit], norm: int) -> float | None:
 def _undominated(rows: Array) -> Array:
     """The rows that no other row exceeds or equals in every entry, one of each."""
     rows = np.unique(rows, axis=0)
-    kept: list[int] = []
-    for i in np.argsort(-rows.sum(axis=1)):
-        if not (rows[kept] >= rows[i]).all(axis=1).any():
-            kept.append(int(i))
-    return rows[kept]
+    kept = np.empty_like(rows)
+    count = 0
+    for row in rows[np.argsort(-rows.sum(axis=1))]:
+        if not (kept[:count] >= row).all(axis=1).any():
+            kept[count] = row
+            count += 1
+    return kept[:count]
