@@ -51,11 +51,10 @@ def bound(
     TooLargeError : a large workload that cannot be solved by component, and does not fit in memory otherwise.
     mmopt.Error : as ``bind``.
     """
-    if not reduce or workload.n <= FEW_CELLS:
-        return bind(program, workload, givens), ""
     checked, passed = check(program), givens or {}
-    if not is_large(workload):
-        small = _by_small_components(checked, workload, passed, solver)
+    if not (reduce and is_large(workload)):
+        few = not reduce or workload.n <= FEW_CELLS
+        small = None if few else _by_small_components(checked, workload, passed, solver)
         return small or (bind(program, workload, givens), "")
     why = obstacle(checked, passed)
     if not why:
@@ -74,7 +73,7 @@ def bound(
 def _by_small_components(
     checked: Checked, workload: Workload, givens: Mapping[str, Any], solver: str | None
 ) -> tuple[Instance, str] | None:
-    """The instance by component, if a kernel takes it and no component is more than ``SMALL`` of the cells."""
+    """The instance by component, if a kernel takes it and each component is ``SMALL`` beside the cells."""
     if solver is not None and all(solver.lower() != kernel.name for kernel in KERNELS):
         return None
     with one_thread():

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tolerances
-from symmetric import census
 from typer.testing import CliRunner
 
 from mmopt import Solution, Workload, solve, verify
@@ -23,6 +22,7 @@ from mmopt.mechanism.folder import ANSWERS_FILE
 from mmopt.queries import ComponentStrategy
 from mmopt.queries.symmetry import symmetry
 from mmopt.spec import load_request, parse_request
+from mmopt.testing.census import census
 
 FILE = Path(__file__).parents[2] / "examples" / "sf1-like" / "workload.yaml"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import tolerances
-from symmetric import marginals, random_products, random_symmetric_matrix
+from symmetric import random_products, random_symmetric_matrix
 
 from mmopt import PrivacyError, Strategy, Workload, WorkloadError, solve
 from mmopt.components import lift
@@ -14,6 +14,7 @@ from mmopt.mechanism.rounding import round_any
 from mmopt.mechanism.rounding_by_component import IntegerComponents
 from mmopt.queries import ComponentStrategy, Product, factor
 from mmopt.queries.symmetry import symmetry
+from mmopt.testing.census import marginals
 
 
 @pytest.fixture(autouse=True)

@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 import tolerances
-from symmetric import census, marginals, random_products
+from symmetric import random_products
 
 from mmopt import Program, Workload
 from mmopt.components import Level, Space, Split
 from mmopt.language import evaluate, evaluate_ball, worst
 from mmopt.language.by_component import floored
 from mmopt.queries.symmetry import symmetry
+from mmopt.testing.census import census, marginals
 
 
 def halves(parts: tuple[np.ndarray, ...]) -> tuple[list[np.ndarray], list[np.ndarray], list[float]]:

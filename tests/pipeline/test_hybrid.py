@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 import tolerances
-from symmetric import marginals
 
 import mmopt
 from mmopt import Workload
 from mmopt.queries import ComponentStrategy
+from mmopt.testing.census import marginals
 
 
 def drawn(rng: np.random.Generator) -> Workload:

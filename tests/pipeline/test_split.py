@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import tolerances
 from own_texts import edited
-from symmetric import census, domain_of, marginals, random_products, random_symmetric_matrix
+from symmetric import random_products, random_symmetric_matrix
 
 from mmopt import (
     OptionError,
@@ -29,6 +29,7 @@ from mmopt.pipeline.assemble import charged_error, rmse
 from mmopt.pipeline.large import bound, is_large
 from mmopt.queries import ComponentStrategy, Product, factor
 from mmopt.queries.symmetry import symmetry
+from mmopt.testing.census import census, domain_of, marginals
 
 PROGRAMS = (
     "l2_strategy",
@@ -265,3 +266,17 @@ def test_the_objective_is_that_of_the_file() -> None:
     assert program.objective is not None
     dense = evaluate(program.objective, {"W": workload.root, "X": lift(solution.variables["X"])})
     assert dense == pytest.approx(solution.objective, rel=tolerances.RECOMPUTED)
+
+
+def test_between_the_two_sizes_it_is_by_component_where_those_are_small() -> None:
+    """1,331 cells; a conic solver gets matrices over the cells, a workload with large components too."""
+    workload = marginals((11, 11, 11), (1, 2))
+    assert bound(Program.load("l2_strategy"), workload, None)[1].startswith("value symmetry: 1331 cells")
+    assert not bound(Program.load("l2_strategy"), workload, None, solver="scs")[1]
+    assert bound(Program.load("l2_strategy"), workload, None, solver="Nuclear")[1]
+    assert not bound(Program.load("l2_strategy"), workload, None, reduce=False)[1]
+    assert not bound(Program.load("query_weighting"), workload, {"Q": np.eye(1331)})[1]
+    assert not bound(Program.load("l2_strategy"), marginals((10, 10, 10), (1, 2)), None)[1]
+    halves = Workload.from_products(domain_of(1331), [Product((factor.prefix(1331),))])
+    assert not bound(Program.load("l2_strategy"), halves, None)[1]
+    assert isinstance(solve(workload).strategy, ComponentStrategy)

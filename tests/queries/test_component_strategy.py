@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 import scipy.linalg
 import tolerances
-from symmetric import domain_of, marginals, random_factor, random_products, random_symmetric_matrix
+from symmetric import random_factor, random_products, random_symmetric_matrix
 
 from mmopt import OptionError, Strategy, TooLargeError, Workload
 from mmopt.components import Space, Split, lift
 from mmopt.queries import ComponentStrategy, Product, as_dense
 from mmopt.queries.symmetry import symmetry
 from mmopt.queries.symmetry.joint import Cells
+from mmopt.testing.census import domain_of, marginals
 
 # A random strategy may be nearly singular, which both ways of computing feel.
 RANDOM = 1e-6

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from symmetric import marginals, random_products
+from symmetric import random_products
 
 from mmopt import ResultError, Solution, solve
 from mmopt.components import Level, Space, Split, lift
@@ -16,6 +16,7 @@ from mmopt.queries.symmetry import symmetry
 from mmopt.results import store
 from mmopt.results.by_component import plain_value, restored_value
 from mmopt.results.pack import pack, unpack
+from mmopt.testing.census import marginals
 
 
 def values(seed: int) -> dict[str, Split | Level]:

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from symmetric import marginals
 
 from mmopt import Solution, Workload, solve, verify
 from mmopt.components import Level, Split
 from mmopt.queries import ComponentStrategy
 from mmopt.queries import factor as f
 from mmopt.queries.product import Product
+from mmopt.testing.census import marginals
 
 WORKLOAD = Workload.from_products(
     marginals([3, 4], [1], target=2.0).domain,

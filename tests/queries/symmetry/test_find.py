@@ -7,13 +7,14 @@ import math
 import numpy as np
 import pytest
 import tolerances
-from symmetric import census, domain_of, marginals, random_products, random_symmetric_matrix
+from symmetric import random_products, random_symmetric_matrix
 
 from mmopt.components import Space, Split, lift
 from mmopt.errors import TooLargeError, WorkloadError
 from mmopt.queries import Product, Workload
 from mmopt.queries import factor as f
 from mmopt.queries.symmetry import Found, symmetry
+from mmopt.testing.census import census, domain_of, marginals
 
 SEEDS = range(40)
 

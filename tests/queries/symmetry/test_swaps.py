@@ -6,13 +6,13 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from symmetric import domain_of
 
 from mmopt.queries import Product, Workload
 from mmopt.queries import factor as f
 from mmopt.queries.factor_base import Factor
 from mmopt.queries.symmetry.pieces import Piece, terms_of
 from mmopt.queries.symmetry.swaps import interchangeable, keys, reverses, swappable_rows
+from mmopt.testing.census import domain_of
 
 SEEDS = range(30)
 

@@ -1,0 +1,147 @@
+"""The workloads, and the figures that others reach on them.
+
+The others' figures were measured on these workloads with the noise and the units of the row: HDMM and
+ResidualPlanner as their authors publish them, jax_privacy's dense factorization, in November 2026. They are
+values of errors, which do not depend on the machine; HDMM's are the best of its starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from mmopt.errors import OptionError, suggest
+from mmopt.queries import Factor, Product, Workload
+from mmopt.queries import factor as f
+from mmopt.testing.census import census, domain_of, marginals
+
+__all__ = ["ROWS", "Row", "rows_named"]
+
+ADULT = (2, 5, 16, 20, 75)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One workload and program.
+
+    group, name : as the command line takes and shows them. program : that solves it.
+    figure : what is compared, ``objective`` or ``rmse`` of the Solution.
+    peers : that figure as others reach it; lower is better.
+    """
+
+    group: str
+    name: str
+    program: str
+    build: Callable[[], Workload]
+    figure: str
+    peers: Mapping[str, float]
+
+
+def _line(block: Callable[[int], Factor], n: int, target: float = float("inf")) -> Workload:
+    return Workload.from_products(domain_of(n), [Product((block(n),), target=target)])
+
+
+def _total_error() -> list[Row]:
+    hdmm = {
+        ("prefix", 64): 282.2014,
+        ("prefix", 256): 1631.403,
+        ("prefix", 512): 3842.165,
+        ("prefix", 1024): 8944.331,
+        ("all ranges", 64): 11024.38,
+        ("all ranges", 256): 276929.3,
+        ("all ranges", 1024): 6484329.2,
+    }
+    blocks = {"prefix": f.prefix, "all ranges": f.all_range}
+    return [
+        Row(
+            "total error",
+            f"{kind} {n}",
+            "l2_strategy",
+            partial(_line, blocks[kind], n),
+            "objective",
+            {"HDMM": value},
+        )
+        for (kind, n), value in hdmm.items()
+    ]
+
+
+def _largest_error() -> list[Row]:
+    build = partial(_line, f.prefix)
+    return [
+        Row(
+            "largest error",
+            f"prefix {n}",
+            "fitness_for_use",
+            partial(build, n, 1.0),
+            "objective",
+            {"jax_privacy": value},
+        )
+        for n, value in ((64, 4.78127), (1024, 10.7096))
+    ]
+
+
+def _marginals() -> list[Row]:
+    adult = [
+        ("2-way", (2,), 21302.88, 20682.04),
+        ("≤2-way", (0, 1, 2), 23623.0, 23560.71),
+        ("≤3-way", (0, 1, 2, 3), 312078.0, 311984.60),
+        ("all", (0, 1, 2, 3, 4, 5), 1801075.0, 1800173.09),
+    ]
+    sums = {10: 10888529.55, 20: 839859903.0, 50: 2.26899e11}
+    largest = {5: 17.262209, 10: 105.030804, 20: 768.94140}
+    tens = partial(marginals, ways=(0, 1, 2, 3))
+    return [
+        *(
+            Row(
+                "marginals",
+                f"{name} on 2x5x16x20x75",
+                "l2_strategy",
+                partial(marginals, ADULT, ways),
+                "objective",
+                {"HDMM": hdmm, "ResidualPlanner": planner},
+            )
+            for name, ways, hdmm, planner in adult
+        ),
+        *(
+            Row(
+                "marginals",
+                f"≤3-way on 10^{d}",
+                "l2_strategy",
+                partial(tens, (10,) * d),
+                "objective",
+                {"ResidualPlanner": value},
+            )
+            for d, value in sums.items()
+        ),
+        *(
+            Row(
+                "marginals",
+                f"≤3-way on 10^{d}, largest",
+                "fitness_for_use",
+                partial(tens, (10,) * d, target=1.0),
+                "objective",
+                {"ResidualPlanner": value},
+            )
+            for d, value in largest.items()
+        ),
+    ]
+
+
+ROWS: tuple[Row, ...] = (
+    *_total_error(),
+    *_largest_error(),
+    *_marginals(),
+    Row("census", "SF1-like, 500,480 cells", "l2_strategy", census, "rmse", {"HDMM": 2.3214}),
+)
+
+
+def rows_named(groups: Sequence[str] | None) -> tuple[Row, ...]:
+    """The rows of these groups, all by default; OptionError for a group that there is not."""
+    known = list(dict.fromkeys(row.group for row in ROWS))
+    for group in groups or ():
+        if group not in known:
+            raise OptionError(
+                f"there is no group '{group}', expected one of {', '.join(known)}", hint=suggest(group, known)
+            )
+    return tuple(row for row in ROWS if groups is None or row.group in groups)

@@ -1,0 +1,63 @@
+"""Rows beside what others reach: units, bounds, and the command line."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+import tolerances
+
+from mmopt.errors import OptionError
+from mmopt.testing.peers import ROWS, Row, reach, rows_named
+from mmopt.testing.peers.__main__ import main
+
+SMALL = [row for row in ROWS if row.name in ("prefix 64", "all ranges 64") or "2x5x16x20x75" in row.name]
+
+
+def test_rows_have_names_and_figures_of_their_own() -> None:
+    assert len({(row.group, row.name) for row in ROWS}) == len(ROWS)
+    assert {row.figure for row in ROWS} <= {"objective", "rmse"}
+    assert all(row.peers and min(row.peers.values()) > 0 for row in ROWS)
+    assert {row.group for row in rows_named(["census", "marginals"])} == {"census", "marginals"}
+    assert rows_named(None) == ROWS
+    with pytest.raises(
+        OptionError, match=r"^there is no group 'censu', expected one of total error, "
+    ) as raised:
+        rows_named(["censu"])
+    assert raised.value.hint == "did you mean 'census'?"
+
+
+@pytest.mark.parametrize("row", SMALL, ids=lambda row: f"{row.group}, {row.name}")
+def test_nobody_is_better_than_the_bound(row: Row) -> None:
+    found = reach(row)
+    assert found.solution.gap is not None and found.solution.gap <= tolerances.GAP_INTERIOR
+    assert found.bound is not None and found.bound <= found.value
+    assert found.theirs == min(row.peers.values()) == row.peers[found.peer]
+    # Printed to seven digits or so, and never below what is proved.
+    assert found.theirs >= found.bound * (1 - tolerances.PRINTED)
+    assert found.ratio >= 1 - tolerances.PRINTED
+
+
+def test_rmse_and_its_bound() -> None:
+    (row,) = rows_named(["census"])
+    found = reach(row, tolerance=1e-3)
+    assert found.bound is not None and found.bound <= found.value <= found.bound * (1 + 1e-3)
+    assert found.value == found.solution.rmse and 1.0 < found.ratio < 1.3
+
+
+def test_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def status(*arguments: str) -> int | str | None:
+        monkeypatch.setattr(sys, "argv", ["peers", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return ended.value.code
+
+    assert status("--groups", "list") == 0
+    assert capsys.readouterr().out.splitlines() == ["total error", "largest error", "marginals", "census"]
+    assert status("--groups", "census", "--tolerance", "1e-2") == 0
+    said = capsys.readouterr()
+    assert said.err == "census: SF1-like, 500,480 cells\n"
+    head, _, line = said.out.splitlines()
+    assert head.split()[:3] == ["workload", "ours", "gap"] and line.split()[-1] == "HDMM"
+    assert status("--groups", "nowhere") == 2
+    assert capsys.readouterr().err.startswith("error: there is no group 'nowhere'")
