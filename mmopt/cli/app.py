@@ -17,6 +17,7 @@ from mmopt.cli.programs import programs
 from mmopt.cli.release import release
 from mmopt.cli.show import show
 from mmopt.cli.solve import solve
+from mmopt.cli.templates import templates
 from mmopt.cli.tune import tune
 from mmopt.cli.verify import verify
 
@@ -42,7 +43,19 @@ def build() -> typer.Typer:
         pretty_exceptions_enable=False,
     )
     app.callback()(_options)
-    for command in (programs, show, explain, check, solve, certify, verify, compare, tune, release):
+    for command in (
+        programs,
+        show,
+        explain,
+        check,
+        solve,
+        certify,
+        verify,
+        compare,
+        tune,
+        templates,
+        release,
+    ):
         app.command()(guarded(command))
     return app
 

@@ -14,6 +14,7 @@ from mmopt.report.sizes import Sizes, SolverSize, sizes_of
 from mmopt.report.solutions import solution_table
 from mmopt.report.style import pairs_table, paragraphs
 from mmopt.report.takers import lacking, taken, takers_table
+from mmopt.report.templates import templates_table
 from mmopt.report.tuning import subworkloads_table, tuning_table
 from mmopt.report.verifications import verification_report
 from mmopt.report.workloads import domain_table, queries_table
@@ -47,6 +48,7 @@ __all__ = [
     "subworkloads_table",
     "taken",
     "takers_table",
+    "templates_table",
     "tuning_table",
     "verification_report",
     "write_chart",

@@ -21,7 +21,18 @@ from mmopt.cli.guard import guarded
 from mmopt.errors import Location, OptionError
 from mmopt.language import program_names
 
-COMMANDS = ("programs", "show", "check", "solve", "certify", "verify", "compare", "tune", "release")
+COMMANDS = (
+    "programs",
+    "show",
+    "check",
+    "solve",
+    "certify",
+    "verify",
+    "compare",
+    "tune",
+    "templates",
+    "release",
+)
 
 
 def test_help_names_every_command_and_the_exit_statuses(run: Any) -> None:

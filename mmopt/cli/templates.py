@@ -1,0 +1,58 @@
+"""``mmopt templates WORKLOAD``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from mmopt.cli.options import Json, WorkloadFile, names_in
+from mmopt.cli.output import note, show, show_json
+from mmopt.errors import OptionError
+
+__all__ = ["templates"]
+
+NOISES = {"laplace": 1, "gaussian": 2}
+
+
+def templates(
+    workload: WorkloadFile,
+    noise: Annotated[
+        str,
+        typer.Option(metavar="laplace|gaussian", help="laplace for ε, gaussian for (ε, δ)."),
+    ] = "gaussian",
+    names: Annotated[
+        str | None,
+        typer.Option("--templates", metavar="A,B", help="identity, product, union, marginals. Default: all."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of random starts.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Optimise strategies kept in factors: a product, a union of products, weighted marginals.
+
+    For workloads of products over domains too large for a matrix. The bound holds for every strategy.
+    """
+    from mmopt.highdim import templates as optimise
+    from mmopt.report import templates_table
+    from mmopt.spec import load_request
+
+    if noise not in NOISES:
+        raise OptionError(f"--noise is '{noise}', expected laplace or gaussian")
+    asked = load_request(workload).workload
+    chosen = names_in(names, "--templates") or None
+    found = optimise(asked, NOISES[noise], chosen, seed=seed, report=note)
+    if as_json:
+        rows: list[dict[str, Any]] = [
+            {
+                "template": c.template,
+                "error": c.error if np.isfinite(c.error) else None,
+                "rmse": c.rmse if np.isfinite(c.rmse) else None,
+                "seconds": c.seconds,
+                "reason": c.reason,
+            }
+            for c in found.candidates
+        ]
+        show_json({"templates": rows, "bound": found.bound, "bound_from": found.bound_from})
+    else:
+        show(templates_table(found))

@@ -1,0 +1,95 @@
+"""A lower bound on total error for unions of products, from multipliers that are products themselves.
+
+Theorem. For p >= 0 with Σ p = 1, every strategy of sensitivity 1 (L2, and so L1) has total error at least
+‖W diag(√p)‖²_* (the certificate of ``l2_strategy``), and ‖K‖_* >= tr(MᵀK) whenever MᵀM ⪯ I.
+Let p = p₁ ⊗ … ⊗ p_d, Kᵢⱼ = Fᵢⱼ diag(√pᵢ), and let vᵢ = √pᵢ, the direction of the total. Where every
+UᵢⱼᵀUᵢⱼ (Uᵢⱼ Sᵢⱼ = Kᵢⱼ the polar form) commutes with vᵢvᵢᵀ, attribute i splits into vᵢ and its complement;
+the subspaces that choose one of the two for each such attribute are orthogonal, and
+M = Σ_s (μ_sj ⊗ᵢ Uᵢⱼ Π_si)ⱼ with Σⱼ μ²_sj = 1 has MᵀM ⪯ I. The best μ give
+
+    ‖W diag(√p)‖_* >= Σ_s √(Σⱼ wⱼ Πᵢ tr(Sᵢⱼ Π_si)²).
+
+Products that differ in one attribute only count as one there: their Gram matrices add up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from mmopt.language.numeric import eigh
+from mmopt.queries import Factor, Workload
+from mmopt.queries.arrays import Array
+from mmopt.queries.product_strategy import one_attribute, products_of
+
+__all__ = ["product_bound"]
+
+CHARGED = 1e-9
+"""Taken off, relatively: eigenvectors are orthonormal, and their eigenvalues right, to 1e-12 or better."""
+
+COMMUTES = 1e-9
+SUPPORT = 1e-10  # of the largest singular value: what is less counts as zero
+
+
+def product_bound(workload: Workload, multipliers: Sequence[Array]) -> float:
+    """The bound of the theorem, (rounded down), at pᵢ = multipliers / their sum and at equal pᵢ.
+
+    Parameters
+    ----------
+    workload : from products. multipliers : per attribute (nᵢ,), nonnegative; those of ``kron.Descent`` say.
+    """
+    equal = [np.ones(len(own)) for own in multipliers]
+    return max(_bound(workload, multipliers), _bound(workload, equal))
+
+
+def _bound(workload: Workload, multipliers: Sequence[Array]) -> float:
+    terms = _merged(workload)
+    found = np.ones((1, len(terms)))  # (subspaces, terms)
+    for i, own in enumerate(multipliers):
+        p = np.maximum(np.asarray(own, dtype=float), 0.0)
+        distinct = list(dict.fromkeys(term[i] for term, _ in terms))
+        split = _split(distinct, p / p.sum())
+        place = [distinct.index(term[i]) for term, _ in terms]
+        found = np.vstack([found * row[place] for row in split])
+    weights = np.array([weight for _, weight in terms])
+    norm = np.sqrt(np.square(found) @ weights).sum()
+    return float(norm**2 * (1.0 - CHARGED))
+
+
+Term = tuple[tuple[Factor, ...], ...]  # per attribute the factors whose Gram matrices add up
+
+
+def _merged(workload: Workload) -> list[tuple[Term, float]]:
+    """Products as terms; those of one weight that differ in one attribute only are one."""
+    terms: list[tuple[Term, float]] = [
+        (tuple((f,) for f in p.factors), p.weight) for p in products_of(workload)
+    ]
+    for i in range(len(workload.domain.shape)):
+        joined: dict[tuple[Term, Term, float], list[Factor]] = {}
+        for term, weight in terms:
+            joined.setdefault((term[:i], term[i + 1 :], weight), []).extend(term[i])
+        terms = [((*before, tuple(own), *after), weight) for (before, after, weight), own in joined.items()]
+    return terms
+
+
+def _split(distinct: Sequence[tuple[Factor, ...]], p: Array) -> Array:
+    """tr(S Π) of each on v = √p and on its complement, (2, distinct); their sums where it may not split."""
+    v = np.sqrt(p)
+    along, whole, is_split = [], [], True
+    for factors in distinct:
+        root = one_attribute([(f, 1.0) for f in factors]).root * v
+        values, vectors = eigh(root.T @ root)
+        kept = values > (SUPPORT * math.sqrt(max(float(values[-1]), 0.0))) ** 2
+        own = vectors[:, kept]
+        singular = np.linalg.norm(root @ own, axis=0)
+        part = own.T @ v
+        # The projection on the row space commutes with v vᵀ where v lies in that space or is orthogonal.
+        inside = float(part @ part) / float(v @ v)
+        is_split = is_split and (abs(inside - 1.0) < COMMUTES or inside < COMMUTES)
+        along.append(float(singular @ np.square(part)) / float(v @ v))
+        whole.append(float(singular.sum()))
+    if not is_split:
+        return np.array([whole])
+    return np.array([along, np.maximum(np.array(whole) - along, 0.0)])

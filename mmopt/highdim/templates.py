@@ -1,0 +1,153 @@
+"""The templates of the slides, each optimised for a workload of products, the best first, and a bound.
+
+What is optimised stays in its form: one product of strategies on the attributes, a union of such products,
+weighted marginals. The bound holds for every strategy of every form.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mmopt.compiler.reductions import by_components
+from mmopt.errors import OptionError, TooLargeError, suggest
+from mmopt.highdim.blocks import block_for
+from mmopt.highdim.bound import product_bound
+from mmopt.highdim.kron import Descent, Solve, product_strategy
+from mmopt.highdim.marginals import marginal_strategy
+from mmopt.highdim.union import union_strategy
+from mmopt.language import Program, check
+from mmopt.pipeline import solve
+from mmopt.queries import Strategy, Workload
+from mmopt.queries.marginal_strategy import MarginalStrategy
+from mmopt.queries.product_strategy import ProductStrategy, products_of
+from mmopt.queries.union_strategy import UnionStrategy
+
+__all__ = ["TEMPLATES", "Candidate", "Templates", "templates"]
+
+TEMPLATES = ("identity", "product", "union", "marginals")
+LARGEST = 1024  # cells, or the size of a component, up to which the bound is l2_strategy's own
+BOUND_GAP = 1e-4
+
+Implicit = ProductStrategy | UnionStrategy | MarginalStrategy
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """template : its name. strategy : sensitivity at most 1, or None with the reason why there is none.
+
+    error : total squared error, weighted, at unit noise per unit of sensitivity. rmse : per unweighted query.
+    """
+
+    template: str
+    strategy: Implicit | None
+    error: float
+    rmse: float
+    seconds: float
+    reason: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Templates:
+    """candidates : the best first. bound : on the total error of every strategy, and where it is from."""
+
+    candidates: tuple[Candidate, ...]
+    bound: float
+    bound_from: str
+
+    @property
+    def best(self) -> Candidate:
+        """The one of least total error."""
+        return self.candidates[0]
+
+    @property
+    def gap(self) -> float:
+        """Error of the best over the bound, less 1."""
+        return self.best.error / self.bound - 1.0
+
+
+def templates(
+    workload: Workload,
+    norm: int = 2,
+    names: Sequence[str] | None = None,
+    *,
+    seed: int = 0,
+    report: Callable[[str], None] | None = None,
+) -> Templates:
+    """Optimise every template for a workload.
+
+    Parameters
+    ----------
+    workload : from products. norm : 1 for Laplace noise (epsilon), 2 for Gaussian (epsilon and delta).
+    names : of ``TEMPLATES``; all by default. seed : of random starts. report : called with what comes next.
+
+    Raises
+    ------
+    OptionError : a workload from a matrix, another norm, or a template that there is not.
+    """
+    products_of(workload)
+    if norm not in (1, 2):
+        raise OptionError(f"the norm is {norm!r}, expected 1 (Laplace) or 2 (Gaussian)")
+    chosen = list(dict.fromkeys(names or TEMPLATES))
+    for name in chosen:
+        if name not in TEMPLATES:
+            known = ", ".join(TEMPLATES)
+            raise OptionError(
+                f"there is no template '{name}', expected one of {known}", hint=suggest(name, TEMPLATES)
+            )
+    search = _Search(workload, norm, seed, block_for(norm))
+    found = []
+    for name in chosen:
+        if report is not None:
+            report(name)
+        found.append(search.candidate(name))
+    if report is not None:
+        report("bound")
+    bound, source = search.bound()
+    return Templates(tuple(sorted(found, key=lambda c: c.error)), bound, source)
+
+
+@dataclass
+class _Search:
+    workload: Workload
+    norm: int
+    seed: int
+    block: Solve
+    descent: Descent | None = None
+
+    def candidate(self, name: str) -> Candidate:
+        started = time.monotonic()
+        try:
+            strategy = self._strategy(name)
+        except TooLargeError as error:
+            return Candidate(name, None, np.inf, np.inf, time.monotonic() - started, error.message)
+        total = strategy.total_error(self.workload)
+        rmse = strategy.sensitivity * float(np.sqrt(strategy.mean_variance(self.workload)))
+        return Candidate(name, strategy, total, rmse, time.monotonic() - started)
+
+    def _strategy(self, name: str) -> Implicit:
+        if name == "identity":
+            return ProductStrategy(tuple(Strategy(np.eye(n), self.norm) for n in self.workload.domain.shape))
+        if name == "product":
+            return self._product().strategy
+        if name == "union":
+            return union_strategy(self.workload, self.block, self.norm)
+        return marginal_strategy(self.workload, self.norm, seed=self.seed)
+
+    def _product(self) -> Descent:
+        if self.descent is None:
+            self.descent = product_strategy(self.workload, self.block)
+        return self.descent
+
+    def bound(self) -> tuple[float, str]:
+        """That of l2_strategy where it can be solved, else from multipliers that are products."""
+        program = Program.load("l2_strategy")
+        small = self.workload.n <= LARGEST
+        if small or by_components(check(program), self.workload, {}, largest=LARGEST) is not None:
+            bound = solve(self.workload, program, tolerance=BOUND_GAP).bound
+            if bound is not None:
+                return bound, "l2_strategy"
+        return product_bound(self.workload, self._product().multipliers), "multipliers that are products"

@@ -1,0 +1,33 @@
+"""Strategies of several forms for one workload, the best first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mmopt.highdim import Templates
+from mmopt.report.style import cell, duration, figure, new_table
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+__all__ = ["templates_table"]
+
+
+def templates_table(found: Templates) -> Table:
+    """A row per template, then the bound: total error, root mean square per query, factor above the bound."""
+    numbers = ("total error", "rmse", "error / bound", "time")
+    table = new_table("template", *numbers, "strategy", right=numbers)
+    for c in found.candidates:
+        known = np.isfinite(c.error)
+        table.add_row(
+            cell(c.template, "bold"),
+            figure(c.error if known else None),
+            figure(c.rmse if known else None),
+            figure(c.error / found.bound if known else None, 5),
+            duration(c.seconds),
+            cell(c.reason if c.strategy is None else repr(c.strategy)),
+        )
+    table.add_row(cell("bound", "bold"), figure(found.bound), "", "1", "", cell(f"by {found.bound_from}"))
+    return table
