@@ -7,10 +7,10 @@ The strategy is A = [I; Θ] D⁻¹ with D = diag(s), s = 1 + 1ᵀΘ, Θ >= 0. Wi
 by the formula of Woodbury (McKenna, Miklau, Hay, Machanavajjhala: PVLDB 2018, section 5.2). The gradient
 needs the same product Θ D G D, the only one in O(k n²); the others take O(k² n).
 
-Where Θ is constant on blocks of neighbouring cells, Θ = T diag(r) B with B the blocks' rows of 0 and 1 and
-r = 1/√(a block's cells), ΘΘᵀ = T Tᵀ and s is constant on blocks too: the same formula holds with the Gram
-matrix diag(r) B G Bᵀ diag(r), with s = 1 + r ∘ 1ᵀT, and with the sum over each block for Gᵢᵢ. So what is found
-over merged cells has the same error over all of them.
+Where Θ is constant on blocks of neighbouring cells, Θ = T diag(r) B with the blocks' rows B of 0 and 1 and
+with r = 1/√(a block's cells), then ΘΘᵀ = T Tᵀ and s is constant on blocks too: the same formula holds with
+the Gram matrix diag(r) B G Bᵀ diag(r), with s = 1 + r ∘ 1ᵀT, and with the sum over each block for Gᵢᵢ. So
+what is found over merged cells has the same error over all of them.
 """
 
 from __future__ import annotations
