@@ -93,5 +93,7 @@ def put_sizes(sizes: list[Sizes]) -> None:
             ("solver", problem.chosen or "none can take it"),
         ]
         put("", pairs_table(rows))
+        if problem.cones:
+            put("", cones_table(problem))
         if problem.solvers:
-            put("", cones_table(problem), "", solvers_table(problem))
+            put("", solvers_table(problem))

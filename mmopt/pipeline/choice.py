@@ -17,7 +17,7 @@ from mmopt.solvers import (
     solver_named,
 )
 
-__all__ = ["choose_solver", "pick_solver"]
+__all__ = ["choose_solver", "is_claimed", "pick_solver"]
 
 
 def choose_solver(instance: Instance, name: str | None) -> SolverRow | Claim:
@@ -41,6 +41,11 @@ def choose_solver(instance: Instance, name: str | None) -> SolverRow | Claim:
         f"the kernel '{kernel.name}' does not know '{instance.program.name}'",
         hint=f"it solves {', '.join(kernel.programs)}, under any names",
     )
+
+
+def is_claimed(instance: Instance, name: str | None) -> bool:
+    """Whether a kernel takes the instance: any by default, the one that is named otherwise."""
+    return any(name is None or claim.name == name.lower() for claim in claims(instance))
 
 
 def _refuse_too_large(instance: Instance, claim: Claim) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from mmopt.compiler import Instance
 from mmopt.errors import OptionError
+from mmopt.pipeline.choice import is_claimed
 from mmopt.pipeline.closed import solve_closed
 from mmopt.pipeline.convex import Report, solve_convex
 from mmopt.pipeline.procedure import solve_procedure
@@ -54,6 +55,8 @@ def solve_instance(
     if program.klass == "rank":
         return solve_rank(instance, solver, overrides, report)
     if program.klass == "smooth":
+        if start is None and is_claimed(instance, solver):
+            return solve_convex(instance, solver, overrides, report)
         return solve_smooth(instance, solver, overrides, report, start)
     if program.klass == "closed form":
         return solve_closed(instance, solver)

@@ -207,6 +207,6 @@ def stop_of(gap: float, options: Options, interrupted: bool, last: Point, has_ce
     # A point that is not the solver's last was the last all the same: the time was over after it.
     if last.stop == "stopped" or not last.final:
         return "time limit"
-    if last.stop == "iteration limit":
-        return "iteration limit"
+    if last.stop == "iteration limit" or last.stop.startswith("local optimum"):
+        return last.stop
     return "gap not reached" if has_certificate else "solver finished"

@@ -11,11 +11,11 @@ from mmopt.compiler import Cone, Instance, bind, cones, variables
 from mmopt.errors import Error
 from mmopt.language import Program, evaluate
 from mmopt.language.tree import SubProgram, names_in
-from mmopt.pipeline.choice import choose_solver, pick_solver
+from mmopt.pipeline.choice import choose_solver, is_claimed, pick_solver
 from mmopt.pipeline.coordinates import Coordinates
 from mmopt.pipeline.large import bound
 from mmopt.queries import Workload
-from mmopt.solvers import LBFGS, SOLVERS, claims, forecast, memory_limit, missing_cones
+from mmopt.solvers import LBFGS, SOLVERS, Claim, claims, forecast, memory_limit, missing_cones
 
 __all__ = ["Sizes", "SolverSize", "sizes_at", "sizes_of"]
 
@@ -117,25 +117,29 @@ def sizes_of(
     return out
 
 
-def _searched(instance: Instance, step: str) -> Sizes:
-    """A smooth program: unknowns, and no cones."""
+def _searched(instance: Instance, solver: str | None, step: str) -> Sizes:
+    """A smooth program: unknowns, no cones, and the kernel that knows it."""
     program, sizes = instance.program, instance.sizes()
     coordinates = Coordinates(program.choose, sizes)
     unknowns = sum(map(coordinates.length, program.choose))
-    return Sizes(program.name, step, sizes, unknowns, (), (), LBFGS.name, None, memory_limit())
+    rows = tuple(_claimed(claim, instance) for claim in claims(instance))
+    chosen = choose_solver(instance, solver).name if is_claimed(instance, solver) else LBFGS.name
+    return Sizes(program.name, step, sizes, unknowns, (), rows, chosen, None, memory_limit())
+
+
+def _claimed(claim: Claim, instance: Instance) -> SolverSize:
+    own = claim.forecast(instance)
+    return SolverSize(claim.name, True, (), own.memory, own.seconds)
 
 
 def sizes_at(instance: Instance, solver: str | None = None, step: str = "") -> Sizes:
     """The sizes of a program with its numbers filled in."""
     if instance.program.klass == "smooth":
-        return _searched(instance, step)
+        return _searched(instance, solver, step)
     sizes = instance.sizes()
     needed = cones(instance.checked, sizes)
     unknowns = variables(instance.checked, sizes)
-    rows = []
-    for claim in claims(instance):
-        own = claim.forecast(instance)
-        rows.append(SolverSize(claim.name, True, (), own.memory, own.seconds))
+    rows = [_claimed(claim, instance) for claim in claims(instance)]
     for row in SOLVERS:
         predicted = forecast(row, needed, unknowns)
         missing = tuple(missing_cones(row, needed))

@@ -40,7 +40,7 @@ def taken(program: Program, kernel: Kernel) -> bool:
     if program.klass == "procedure":
         steps = [Program.load(name) for name in solved_programs(program.steps)]
         return bool(steps) and all(taken(step, kernel) for step in steps)
-    return program.klass == "convex" and any(
+    return program.klass in ("convex", "smooth") and any(
         match(check(Program.load(known)), check(program)) for known in kernel.programs
     )
 

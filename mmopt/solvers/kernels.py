@@ -16,7 +16,7 @@ from mmopt.compiler import Instance
 from mmopt.compiler.match import Renaming, match
 from mmopt.language import Program, check
 from mmopt.resources import version
-from mmopt.solvers import nuclear, weighting
+from mmopt.solvers import nuclear, p_identity, weighting
 from mmopt.solvers.forecast import Forecast
 from mmopt.solvers.options import Clock, Options, Point
 from mmopt.solvers.table import solver_named
@@ -59,6 +59,13 @@ KERNELS: tuple[Kernel, ...] = (
     Kernel(
         "weighting", "fixed point, then interior point", weighting.PROGRAMS, weighting.points, weighting.needs
     ),
+    Kernel(
+        "p_identity",
+        "quasi-Newton from many starts, over merged cells first",
+        p_identity.PROGRAMS,
+        p_identity.points,
+        p_identity.needs,
+    ),
 )
 
 
@@ -97,9 +104,15 @@ class Claim:
         return Forecast(self.name, *self.kernel.needs(self.givens(instance)))
 
     def givens(self, instance: Instance) -> dict[str, Any]:
-        """The instance's givens and lets under the shipped program's names."""
-        names = self.renaming.names
-        return {known: instance.env[asked] for known, asked in names.items() if asked in instance.env}
+        """The instance's givens and lets under the shipped program's names, and the sizes of the chosen."""
+        names, sizes = self.renaming.names, instance.sizes()
+        found = {known: instance.env[asked] for known, asked in names.items() if asked in instance.env}
+        chosen = {d.name: d for d in instance.program.choose}
+        for d in Program.load(self.program).choose:
+            for dim, asked in zip(d.dims, chosen[names[d.name]].dims, strict=True):
+                if len(dim.symbols) == 1:
+                    found.setdefault(next(iter(dim.symbols)), asked.value(sizes))
+        return found
 
     def _key(self, name: str) -> str:
         """``privacy[1, 1]`` of the shipped program under the constraint's name here."""

@@ -89,7 +89,7 @@ class Point:
     stop: str = ""  # why it stopped, when it is final: "solved", "infeasible", "unbounded", "stopped", …
     vectors: Vectors | None = None  # where the solver is called directly
     # Objective and bound by a kernel's own count while no point is worth scoring: for a display only.
-    estimate: tuple[float, float] | None = None
+    estimate: tuple[float, float | None] | None = None
 
 
 @dataclass

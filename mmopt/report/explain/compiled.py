@@ -22,7 +22,7 @@ from mmopt.report.sizes import Sizes, sizes_at
 from mmopt.report.style import counted, duration, figure
 from mmopt.solvers.forecast import PATIENCE
 from mmopt.solvers.handover import hand_over
-from mmopt.solvers.table import LBFGS, solver_named
+from mmopt.solvers.table import solver_named
 
 __all__ = ["compiled_facts"]
 
@@ -42,8 +42,9 @@ def compiled_facts(surveyed: Survey, instance: Instance, reductions: tuple[str, 
     if not surveyed.checked.program.choose:
         refusal = "Nothing is chosen here, so nothing goes to a solver"
     elif surveyed.checked.program.klass == "smooth":
-        unknowns = counted(sizes_at(instance).variables, "unknown")
-        refusal = f"Not compiled into cones: {LBFGS.name} searches it by gradients, in {unknowns}"
+        found = sizes_at(instance)
+        unknowns = counted(found.variables, "unknown")
+        refusal = f"Not compiled into cones: {found.chosen} searches it by gradients, in {unknowns}"
     elif bad:
         refusal = f"Not compiled: {', '.join(repr(name) for name in bad)} cannot be handed to a convex solver"
     else:

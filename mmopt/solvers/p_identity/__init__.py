@@ -1,0 +1,14 @@
+"""p_identity, natively: the identity and a few rows below it, each column divided by its sum.
+
+The error and its gradient take O(k n²) for k rows over n cells (``objective``). It is not convex: a search
+by quasi-Newton steps (``search``) goes down from many starts (``starts``), first over merged cells, leaves
+what looks worse early, and ends with the best over all cells.
+"""
+
+from mmopt.solvers.p_identity.forecast import needs
+from mmopt.solvers.p_identity.objective import Objective
+from mmopt.solvers.p_identity.points import PROGRAMS, points
+from mmopt.solvers.p_identity.search import State, search
+from mmopt.solvers.p_identity.starts import Start, starts
+
+__all__ = ["PROGRAMS", "Objective", "Start", "State", "needs", "points", "search", "starts"]

@@ -1,0 +1,164 @@
+"""The search: all starts a short way over merged cells, the better third further, the best to the end."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.optimize
+from numpy.typing import NDArray
+
+from mmopt.solvers.p_identity.objective import Objective
+from mmopt.solvers.p_identity.starts import Start, starts
+
+__all__ = ["State", "default_starts", "rounds", "search"]
+
+Array = NDArray[np.float64]
+
+KEPT = 3  # of so many starts one is followed after each round
+FIRST, SECOND, BETWEEN = 60, 240, 200  # quasi-Newton steps of a round
+# Cells up to which there are so many starts, and the last round has so many steps.
+SIZES = ((512, 18, 1000), (2048, 9, 300), (math.inf, 4, 60))
+MERGED = 128  # blocks that are left where cells are merged, at least
+LARGEST = ((4096, 4), (math.inf, 8))  # cells in a block, up to so many cells
+ALIKE = 0.05  # squared difference of the columns of neighbouring cells, next to their squares
+MEMORY = 10
+DECREASE = 1e-9  # of the objective in a step, relatively
+GRADIENT = 1e-12
+MOST = 1e4  # of an entry of Θ: cells that nobody asks for send it to infinity, where digits are lost
+
+
+@dataclass(frozen=True)
+class State:
+    """The search so far.
+
+    rows : Θ (k, n) of the best strategy.
+    value : its total error.
+    count : starts in all.
+    values : the errors of those that were followed, where each was left; of all while there was one round.
+    iterations : quasi-Newton steps of all starts.
+    stop : "" while it goes on; "solved", "stopped" (told to) or "iteration limit".
+    """
+
+    rows: Array
+    value: float
+    count: int
+    values: tuple[float, ...]
+    iterations: int
+    stop: str = ""
+
+
+@dataclass(frozen=True)
+class _Way:
+    """One start on its way: rows over the cells and their error."""
+
+    number: int
+    rows: Array
+    value: float
+
+
+def default_starts(n: int) -> int:
+    """How many starts there are unless the caller says otherwise."""
+    return next(count for size, count, _ in SIZES if n <= size)
+
+
+def rounds(gram: Array) -> list[tuple[int, int]]:
+    """Cells in a block and quasi-Newton steps of each round; cells are merged where neighbours are alike."""
+    n = len(gram)
+    own = np.diag(gram)
+    apart = float(np.sum(own[1:] + own[:-1] - 2.0 * np.diag(gram, 1)))
+    largest = next(block for size, block in LARGEST if n <= size)
+    block = 1
+    while 2 * block <= largest and n >= 2 * block * MERGED and apart <= ALIKE * float(np.sum(own)):
+        block *= 2
+    last = next(steps for size, _, steps in SIZES if n <= size)
+    found = [(block, FIRST), (block, SECOND)]
+    while block > 2:
+        block //= 2
+        found.append((block, BETWEEN))
+    return [*found, (1, last)]
+
+
+def search(
+    root: Array,
+    gram: Array,
+    most: int,
+    *,
+    count: int | None = None,
+    seed: int = 0,
+    limit: float = math.inf,
+    over: Callable[[], bool] = lambda: False,
+    first: tuple[Start, ...] = (),
+) -> Generator[State, None, None]:
+    """States of the search, one after each round; the last one says why it stopped.
+
+    Parameters
+    ----------
+    root, gram : the queries up to rotation (r, n) and their Gram matrix (n, n).
+    most : rows that Θ may have.
+    count : number of starts.
+    limit : quasi-Newton steps of all starts together.
+    over : asked at every step whether to stop.
+    first : starts of the caller's, before the others.
+    """
+    count = count or default_starts(len(gram))
+    chosen = itertools.islice(itertools.chain(first, starts(root, most, seed)), count)
+    ways = [_Way(i, start.rows, math.inf) for i, start in enumerate(chosen)]
+    alone = _Way(-1, np.zeros((1, len(gram))), float(np.trace(gram)))  # the identity
+    values: dict[int, float] = {}
+    used = 0
+    planned = rounds(gram)
+    for place, (block, steps) in enumerate(planned):
+        objective = Objective.of(gram, block)
+        for i, way in enumerate(ways):
+            ways[i], taken = _descend(objective, way, min(steps, limit - used), over)
+            used += taken
+        if place < 2:
+            values = {}
+        values |= {way.number: way.value for way in ways}
+        ways.sort(key=lambda way: way.value)
+        best = ways[0] if ways[0].value < alone.value else alone
+        stop = "stopped" if over() else "iteration limit" if used >= limit else ""
+        if not stop and place == len(planned) - 1:
+            stop = "solved"
+        yield State(best.rows, best.value, count, tuple(values.values()), used, stop)
+        if stop:
+            return
+        ways = ways[: -(-len(ways) // KEPT)]
+
+
+def _descend(objective: Objective, way: _Way, steps: float, over: Callable[[], bool]) -> tuple[_Way, int]:
+    """So many steps of L-BFGS-B (Byrd, Lu, Nocedal & Zhu 1995) over the blocks, and how many were taken."""
+    t = objective.merged(way.rows)
+    size, _ = objective.value_and_gradient(t)
+    if steps < 1 or over():
+        return replace(way, rows=objective.spread(t), value=size), 0
+
+    def scaled(x: Array) -> tuple[float, Array]:
+        value, gradient = objective.value_and_gradient(x.reshape(t.shape))
+        return value / size, gradient.ravel() / size
+
+    def watch(intermediate_result: scipy.optimize.OptimizeResult) -> None:
+        if over():
+            raise StopIteration
+
+    found = scipy.optimize.minimize(
+        scaled,
+        t.ravel(),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=scipy.optimize.Bounds(0.0, np.tile(MOST * np.sqrt(objective.cells), len(t))),
+        callback=watch,
+        options={
+            "maxiter": int(steps),
+            "maxfun": 2 * int(steps) + 20,
+            "maxcor": MEMORY,
+            "ftol": DECREASE,
+            "gtol": GRADIENT,
+        },
+    )
+    rows = objective.spread(np.asarray(found.x).reshape(t.shape))
+    return replace(way, rows=rows, value=float(found.fun) * size), int(found.nit)
