@@ -1,5 +1,5 @@
 """Strategies in factors for workloads of products: no matrix over the cells is ever formed."""
 
-from mmopt.highdim.templates import TEMPLATES, Candidate, Templates, templates
+from mmopt.highdim.search import TEMPLATES, Candidate, Templates, templates
 
 __all__ = ["TEMPLATES", "Candidate", "Templates", "templates"]
