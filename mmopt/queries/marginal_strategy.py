@@ -15,8 +15,11 @@ import numpy as np
 
 from mmopt.errors import OptionError
 from mmopt.queries.arrays import Array, owned, require_memory
+from mmopt.queries.factor import identity, total
 from mmopt.queries.factor_base import Factor
-from mmopt.queries.kron import kron
+from mmopt.queries.implicit import Scaled
+from mmopt.queries.kron import Kron, Stack, kron
+from mmopt.queries.linear import Implicit
 from mmopt.queries.product_strategy import products_of
 from mmopt.queries.workload import Workload
 
@@ -103,6 +106,36 @@ class MarginalStrategy:
         """Whether every query is a combination of the measured ones."""
         return bool(np.isfinite(_over(energies(workload), self.eigenvalues)))
 
+    def implicit(self) -> Implicit:
+        """All rows (p, n), never formed: the marginals in the order of their bit masks."""
+        rows = []
+        for mask in np.flatnonzero(self.weights > 0).tolist():
+            kinds = (identity if mask >> i & 1 else total for i in range(len(self.sizes)))
+            kept = [kind(size) for kind, size in zip(kinds, self.sizes, strict=True)]
+            rows.append(Scaled(Kron(kept), float(self.weights[mask])))
+        return Stack(rows)
+
+    def estimate(self, noisy: Array) -> Array:
+        """Least-squares estimate (n,) of the data vector from noisy answers (p,), in closed form.
+
+        (AᵀA)⁺ is a sum of ⊗ᵢ (I if i ∈ S, else J) with weights that follow from the eigenvalues.
+
+        Raises
+        ------
+        TooLargeError : as many numbers as cells do not fit in memory.
+        """
+        require_memory((self.n,), "estimate of the data vector")
+        eigenvalues = self.eigenvalues
+        inverse = np.divide(1.0, eigenvalues, where=eigenvalues > 0, out=np.zeros_like(eigenvalues))
+        d = len(self.sizes)
+        weights = _of_supersets(inverse, d) / volumes(self.sizes)
+        image = self.implicit().adjoint(noisy).reshape(self.sizes)
+        found = np.zeros(self.sizes)
+        for mask in np.flatnonzero(weights).tolist():
+            summed = tuple(i for i in range(d) if not mask >> i & 1)
+            found += weights[mask] * image.sum(axis=summed, keepdims=True)
+        return found.ravel()
+
     def __repr__(self) -> str:
         count = int((self.weights > 0).sum())
         return f"MarginalStrategy({count} marginals, norm {self.norm}, sensitivity {self.sensitivity:g})"
@@ -122,6 +155,15 @@ def supersets(values: Array, d: int) -> Array:
     for i in range(d):
         halves = out.reshape(-1, 2, 2**i)
         halves[:, 0] += halves[:, 1]
+    return out
+
+
+def _of_supersets(values: Array, d: int) -> Array:
+    """What ``supersets`` makes these values of."""
+    out = np.array(values, dtype=float)
+    for i in range(d):
+        halves = out.reshape(-1, 2, 2**i)
+        halves[:, 0] -= halves[:, 1]
     return out
 
 

@@ -9,9 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from mmopt.errors import OptionError
-from mmopt.queries.arrays import Array
+from mmopt.queries.arrays import Array, pseudo_factors
+from mmopt.queries.implicit import Dense, Scaled
+from mmopt.queries.kron import Kron, Stack
+from mmopt.queries.least_squares import least_squares
+from mmopt.queries.linear import Implicit
 from mmopt.queries.product_strategy import ProductStrategy, products_of
 from mmopt.queries.workload import Workload
+
+TINY = float(np.finfo(float).tiny)
 
 __all__ = ["UnionStrategy", "combined_error", "shares"]
 
@@ -93,6 +99,27 @@ class UnionStrategy:
     def supports(self, workload: Workload) -> bool:
         """Whether every product is supported by its part."""
         return all(part.supports(_only(workload, group)) for part, _, group in self._each(workload))
+
+    def implicit(self) -> Implicit:
+        """All rows (p, n), never formed."""
+        return Stack([Scaled(part.implicit(), s) for part, s in zip(self.parts, self.shares, strict=True)])
+
+    def estimate(self, noisy: Array) -> Array:
+        """Least-squares estimate (n,) of the data vector from noisy answers (p,) of all parts, by LSMR.
+
+        It is preconditioned by the inverse root of a Kronecker product: of each attribute's Gram matrices,
+        averaged over the parts.
+
+        Raises
+        ------
+        SolverError : it does not settle.
+        """
+        roots = []
+        for own in zip(*(part.factors for part in self.parts), strict=True):
+            scaled = [s * f.matrix / max(f.sensitivity, TINY) for s, f in zip(self.shares, own, strict=True)]
+            inverse, _ = pseudo_factors(np.vstack(scaled))
+            roots.append(Dense(inverse))
+        return least_squares(self.implicit(), noisy, Kron(roots))
 
     def _each(self, workload: Workload) -> list[tuple[ProductStrategy, float, tuple[int, ...]]]:
         count = len(products_of(workload))

@@ -10,13 +10,15 @@ import pytest
 import tolerances
 from symmetric import random_factor
 
-from mmopt.errors import OptionError
+from mmopt.errors import OptionError, SolverError
 from mmopt.queries import Product, Strategy, Workload
 from mmopt.queries import factor as f
 from mmopt.queries.marginal_strategy import MarginalStrategy, energies, subsets, supersets, volumes
 from mmopt.queries.product_strategy import ProductStrategy
 from mmopt.queries.union_strategy import UnionStrategy, combined_error, shares
 from mmopt.testing.census import domain_of, marginals
+
+Matrix = np.ndarray
 
 
 def sizes_of(rng: np.random.Generator) -> list[int]:
@@ -55,6 +57,16 @@ def same_as_dense(
     assert found.supports(workload)
 
 
+def estimated(
+    found: ProductStrategy | UnionStrategy | MarginalStrategy, matrix: Matrix, rng: np.random.Generator
+) -> None:
+    """Answers are A x, estimates A⁺ y."""
+    x, noisy = rng.normal(size=found.n), rng.normal(size=found.p)
+    np.testing.assert_allclose(found.implicit().apply(x), matrix @ x, atol=1e-12)
+    size = np.linalg.norm(np.linalg.pinv(matrix), 2)
+    np.testing.assert_allclose(found.estimate(noisy), np.linalg.pinv(matrix) @ noisy, atol=1e-8 * size)
+
+
 @pytest.mark.parametrize("norm", [1, 2])
 @pytest.mark.parametrize("draw", range(6))
 def test_a_product_is_its_kronecker_matrix(rng: np.random.Generator, norm: int, draw: int) -> None:
@@ -63,10 +75,7 @@ def test_a_product_is_its_kronecker_matrix(rng: np.random.Generator, norm: int, 
     matrix = reduce(np.kron, [own.matrix for own in found.factors])
     workload = asked(rng, sizes)
     same_as_dense(found, Strategy(matrix, norm), workload)
-    x = rng.normal(size=found.n)
-    np.testing.assert_allclose(found.implicit().apply(x), matrix @ x, atol=1e-12)
-    noisy = rng.normal(size=found.p)
-    np.testing.assert_allclose(found.estimate(noisy), np.linalg.pinv(matrix) @ noisy, atol=1e-9)
+    estimated(found, matrix, rng)
 
 
 def test_a_product_that_does_not_support_a_query() -> None:
@@ -87,6 +96,7 @@ def test_a_union_is_its_parts_one_below_the_other(rng: np.random.Generator) -> N
     blocks = [reduce(np.kron, [own.matrix for own in part.factors]) for part in parts]
     whole = Strategy(np.vstack([0.6 * blocks[0], 0.8 * blocks[1]]))
     assert (found.p, found.n) == (whole.p, whole.n)
+    estimated(found, whole.matrix, rng)
     assert found.sensitivity >= whole.sensitivity * (1 - tolerances.ROUNDING)
     expected = [
         Strategy(block).variances(workload) / share**2
@@ -129,6 +139,7 @@ def test_marginals_are_their_matrix(rng: np.random.Generator, norm: int, draw: i
             rows.append(weight * reduce(np.kron, own))
     workload = asked(rng, sizes)
     same_as_dense(found, Strategy(np.vstack(rows), norm), workload)
+    estimated(found, np.vstack(rows), rng)
 
 
 def test_marginals_that_tell_nothing_of_a_query() -> None:
@@ -177,3 +188,19 @@ def test_refused(make: Callable[[], object], message: str) -> None:
 
 def union(shares: tuple[float, ...] = (0.5, 0.5), sizes: tuple[int, ...] = (2, 2)) -> UnionStrategy:
     return UnionStrategy(tuple(ProductStrategy((Strategy(np.eye(s)),)) for s in sizes), shares, ((0,), (0,)))
+
+
+def test_least_squares_that_do_not_settle(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
+    monkeypatch.setattr("mmopt.queries.least_squares.STEPS", 1)
+    found = union(sizes=(5, 5))
+    found = UnionStrategy(tuple(factors_of(rng, [5], 2) for _ in range(2)), found.shares, found.groups)
+    with pytest.raises(SolverError, match=r"^least squares over 14 × 5 did not settle in 1 steps"):
+        found.estimate(rng.normal(size=found.p))
+
+
+def test_estimates_answer_what_is_supported_only(rng: np.random.Generator) -> None:
+    """Marginals without the finest: the estimate is the shortest that fits."""
+    found = MarginalStrategy((3, 4), np.array([0.2, 0.5, 0.7, 0.0]))
+    matrix = found.implicit().matrix()
+    estimated(found, matrix, rng)
+    assert np.linalg.matrix_rank(matrix) == 6
