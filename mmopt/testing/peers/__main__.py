@@ -39,7 +39,7 @@ def peers(
         table.add_row(
             cell(r.row.name),
             figure(r.value, 8),
-            gap(r.solution.gap),
+            gap(r.gap),
             duration(r.cpu),
             figure(r.theirs, 8),
             f"{r.ratio:.4f}",

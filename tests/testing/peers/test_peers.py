@@ -12,6 +12,7 @@ from mmopt.testing.peers import ROWS, Row, reach, rows_named
 from mmopt.testing.peers.__main__ import main
 
 SMALL = [row for row in ROWS if row.name in ("prefix 64", "all ranges 64") or "2x5x16x20x75" in row.name]
+CONVEX = ("l2_strategy", "fitness_for_use")
 
 
 def test_rows_have_names_and_figures_of_their_own() -> None:
@@ -30,7 +31,8 @@ def test_rows_have_names_and_figures_of_their_own() -> None:
 @pytest.mark.parametrize("row", SMALL, ids=lambda row: f"{row.group}, {row.name}")
 def test_nobody_is_better_than_the_bound(row: Row) -> None:
     found = reach(row)
-    assert found.solution.gap is not None and found.solution.gap <= tolerances.GAP_INTERIOR
+    assert found.gap is not None
+    assert found.gap <= tolerances.GAP_INTERIOR or row.program not in CONVEX
     assert found.bound is not None and found.bound <= found.value
     assert found.theirs == min(row.peers.values()) == row.peers[found.peer]
     # Printed to seven digits or so, and never below what is proved.
@@ -42,7 +44,7 @@ def test_rmse_and_its_bound() -> None:
     (row,) = rows_named(["census"])
     found = reach(row, tolerance=1e-3)
     assert found.bound is not None and found.bound <= found.value <= found.bound * (1 + 1e-3)
-    assert found.value == found.solution.rmse and 1.0 < found.ratio < 1.3
+    assert found.gap is not None and 1.0 < found.ratio < 1.3
 
 
 def test_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -53,7 +55,13 @@ def test_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
         return ended.value.code
 
     assert status("--groups", "list") == 0
-    assert capsys.readouterr().out.splitlines() == ["total error", "largest error", "marginals", "census"]
+    assert capsys.readouterr().out.splitlines() == [
+        "total error",
+        "largest error",
+        "marginals",
+        "census",
+        "laplace",
+    ]
     assert status("--groups", "census", "--tolerance", "1e-2") == 0
     said = capsys.readouterr()
     assert said.err == "census: SF1-like, 500,480 cells\n"
