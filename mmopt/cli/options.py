@@ -25,6 +25,7 @@ __all__ = [
     "Verbose",
     "WorkloadFile",
     "names_in",
+    "norm_of",
     "numbers_in",
     "options_for",
 ]
@@ -144,3 +145,11 @@ def _number(text: str, option: str) -> float:
         return float(text)
     except ValueError:
         raise OptionError(f"{option} has '{text}', expected numbers separated by commas") from None
+
+
+def norm_of(noise: str) -> int:
+    """The norm of sensitivities under a noise; OptionError for another word."""
+    norms = {"laplace": 1, "gaussian": 2}
+    if noise not in norms:
+        raise OptionError(f"--noise is '{noise}', expected laplace or gaussian")
+    return norms[noise]

@@ -7,13 +7,10 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from mmopt.cli.options import Json, WorkloadFile, names_in
+from mmopt.cli.options import Json, WorkloadFile, names_in, norm_of
 from mmopt.cli.output import note, show, show_json
-from mmopt.errors import OptionError
 
 __all__ = ["templates"]
-
-NOISES = {"laplace": 1, "gaussian": 2}
 
 
 def templates(
@@ -37,11 +34,10 @@ def templates(
     from mmopt.report import templates_table
     from mmopt.spec import load_request
 
-    if noise not in NOISES:
-        raise OptionError(f"--noise is '{noise}', expected laplace or gaussian")
+    norm = norm_of(noise)
     asked = load_request(workload).workload
     chosen = names_in(names, "--templates") or None
-    found = optimise(asked, NOISES[noise], chosen, seed=seed, report=note)
+    found = optimise(asked, norm, chosen, seed=seed, report=note)
     if as_json:
         rows: list[dict[str, Any]] = [
             {

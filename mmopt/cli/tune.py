@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +13,7 @@ from mmopt.cli.options import (
     Tolerance,
     Verbose,
     WorkloadFile,
+    norm_of,
     numbers_in,
     options_for,
 )
@@ -36,6 +37,13 @@ def tune(
             help="Factors of its queries' weights, separated by commas. Weights multiply squared errors.",
         ),
     ] = "1,4,16",
+    noise: Annotated[
+        str,
+        typer.Option(
+            metavar="laplace|gaussian",
+            help="gaussian: the program's strategies. laplace: products of strategies on the attributes.",
+        ),
+    ] = "gaussian",
     program: Annotated[
         str, typer.Option(metavar="NAME|FILE", help="A program that minimises total error.")
     ] = "l2_strategy",
@@ -50,6 +58,7 @@ def tune(
     Errors are root mean squares per query, for unit noise per unit of sensitivity.
     """
     from mmopt.cli.progress import Display
+    from mmopt.highdim import tune_templates
     from mmopt.pipeline import tune as tune_subworkload
     from mmopt.report import tuning_table
     from mmopt.spec import load_request
@@ -64,9 +73,11 @@ def tune(
             return display
 
         given = numbers_in(factors, "--factors")
-        found.extend(
-            tune_subworkload(asked, subworkload, given, program, progress=begin, solver=solver, **options)
-        )
+        if norm_of(noise) == 1:
+            found.extend(tune_templates(asked, subworkload, given, report=display.begin))
+        else:
+            ways: dict[str, Any] = {"progress": begin, "solver": solver, **options}
+            found.extend(tune_subworkload(asked, subworkload, given, program, **ways))
     if as_json:
         show_json([row.summary() for row in found])
     else:

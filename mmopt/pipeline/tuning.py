@@ -8,18 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
+
+import numpy as np
 
 from mmopt.errors import OptionError
 from mmopt.language import Program
-from mmopt.pipeline.assemble import rmse
 from mmopt.pipeline.convex import Report
 from mmopt.pipeline.solve import solve
 from mmopt.queries import Workload
 from mmopt.queries.subworkloads import only, rest_of, subworkloads, weighted
-from mmopt.results import Solution
+from mmopt.results.solution import gap_between
 
-__all__ = ["EVERYTHING", "Tuned", "tune", "tuned_parts"]
+__all__ = ["EVERYTHING", "Found", "Measured", "Tuned", "tune", "tuned", "tuned_parts"]
 
 EVERYTHING = "everything"
 REST = "the rest"
@@ -31,27 +32,54 @@ class Tuned:
     """One strategy of a tuning.
 
     optimised : what it was optimised for, in words. factor : of the sub-workload's weight; None where it
-    or the rest was optimised alone. solution : certified for that.
+    or the rest was optimised alone. strategy : for that; error, bound : its total error, weighted, and the
+    bound proved with it (None without one).
     rmse : by part of the workload (``EVERYTHING``, each sub-workload, ``the rest``) the root mean square
     error per unweighted query, for unit noise per unit of sensitivity; only of what was optimised for.
     """
 
     optimised: str
     factor: float | None
-    solution: Solution
+    strategy: Measured
+    error: float
+    bound: float | None
     rmse: Mapping[str, float]
+
+    @property
+    def gap(self) -> float | None:
+        """error / bound - 1, or None without a bound."""
+        return gap_between(self.error, self.bound)
 
     def summary(self) -> dict[str, object]:
         """Plain data for JSON."""
-        found = self.solution
         return {
             "optimised": self.optimised,
             "factor": self.factor,
             "rmse": dict(self.rmse),
-            "objective": found.objective,
-            "bound": found.bound,
-            "gap": found.gap,
+            "error": self.error,
+            "bound": self.bound,
+            "gap": self.gap,
         }
+
+
+class Measured(Protocol):
+    """What is asked of a strategy here."""
+
+    @property
+    def sensitivity(self) -> float:
+        """Of the rows that are measured, rounded upwards."""
+
+    def mean_variance(self, workload: Workload) -> float:
+        """Of the queries, at unit noise."""
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A strategy with its total error, weighted, and a bound on every strategy's."""
+
+    strategy: Measured
+    error: float
+    bound: float | None
 
 
 def tune(
@@ -79,18 +107,31 @@ def tune(
     mmopt.Error : no such sub-workload, a factor that is not positive, or what ``solve`` raises; before
         anything is solved where that can be known.
     """
+
+    def solved(case: Workload, words: str) -> Found:
+        found = solve(case, program, progress=progress and progress(words), **options)
+        return Found(found.strategy, found.error, found.error_bound)
+
+    return tuned(workload, name, factors, solved)
+
+
+def tuned(
+    workload: Workload, name: str, factors: Sequence[float], solved: Callable[[Workload, str], Found]
+) -> Iterator[Tuned]:
+    """As ``tune``, with any way to solve: ``solved`` is called with a workload and words for it."""
     part, rest = only(workload, name), rest_of(workload, name)
     if name in (EVERYTHING, REST):
         raise OptionError(f"the sub-workload is called '{name}', a word of the table", hint="rename it")
     changed = [(factor, weighted(workload, {name: factor})) for factor in factors]
-    cases: list[tuple[str, float | None, Workload, Mapping[str, Workload]]] = [
-        (f"{name} alone", None, part, {name: part})
-    ]
+    cases: list[_Case] = [(f"{name} alone", None, part, {name: part})]
     if rest is not None:
         cases.append(("the rest alone", None, rest, {REST: rest}))
     parts = tuned_parts(workload, name)
     cases += [(_words(name, factor), factor, case, parts) for factor, case in changed]
-    return _solved(cases, program, progress, options)
+    return _solved(cases, solved)
+
+
+_Case = tuple[str, float | None, Workload, Mapping[str, Workload]]
 
 
 def tuned_parts(workload: Workload, name: str) -> dict[str, Workload]:
@@ -100,16 +141,14 @@ def tuned_parts(workload: Workload, name: str) -> dict[str, Workload]:
     return parts if rest is None else {**parts, REST: rest}
 
 
-def _solved(
-    cases: Sequence[tuple[str, float | None, Workload, Mapping[str, Workload]]],
-    program: str | Path | Program,
-    progress: Callable[[str], Report | None] | None,
-    options: Mapping[str, Any],
-) -> Iterator[Tuned]:
+def _solved(cases: Sequence[_Case], solved: Callable[[Workload, str], Found]) -> Iterator[Tuned]:
     for words, factor, case, parts in cases:
-        solution = solve(case, program, progress=progress and progress(words), **options)
-        errors = {part: rmse(solution.strategy, asked) for part, asked in parts.items()}
-        yield Tuned(words, factor, solution, errors)
+        found = solved(case, words)
+        errors = {
+            part: found.strategy.sensitivity * float(np.sqrt(found.strategy.mean_variance(asked)))
+            for part, asked in parts.items()
+        }
+        yield Tuned(words, factor, found.strategy, found.error, found.bound, errors)
 
 
 def _words(name: str, factor: float) -> str:

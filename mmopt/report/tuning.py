@@ -37,5 +37,5 @@ def tuning_table(tuned: Sequence[Tuned]) -> Table:
     table = new_table("optimised for", *parts, "gap", right=(*parts, "gap"))
     for row in tuned:
         errors = [figure(row.rmse.get(part), 5) for part in parts]
-        table.add_row(cell(row.optimised, "bold"), *errors, gap(row.solution.gap))
+        table.add_row(cell(row.optimised, "bold"), *errors, gap(row.gap))
     return table
