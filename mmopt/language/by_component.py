@@ -9,7 +9,7 @@ import numpy as np
 
 from mmopt.components import Level, Split
 from mmopt.errors import ProgramError
-from mmopt.language import numeric, structured
+from mmopt.language import numeric, scalars, structured
 from mmopt.language.families import vectorised
 from mmopt.language.number_systems import BALLS, PLAIN, Numbers
 from mmopt.language.structured import is_structured
@@ -101,10 +101,8 @@ def _solved(factors: list[Expr], at: int, env: Env, numbers: Numbers) -> Any:
             if one is not None:
                 middle = structured.apply(numbers, "matmul", (one, middle) if first else (middle, one), {})
         return middle
-    count = len(matrix.parts)
-    lefts = left.parts if left is not None else (None,) * count
-    rights = right.parts if right is not None else (None,) * count
-    parts = tuple(numbers.solved(*own) for own in zip(lefts, matrix.parts, rights, strict=True))
+    first, last = (None if side is None else side.parts for side in (left, right))
+    parts = scalars.solved(numbers, first, matrix.parts, last)
     rows = left.rows if left is not None else matrix.columns
     return Split(rows, right.columns if right is not None else matrix.rows, parts)
 

@@ -35,6 +35,8 @@ class Numbers:
     take : entries of a vector by their numbers.
     join : a vector of numbers.
     grouped : the sums of a vector's entries by their labels 0 … count - 1.
+    shape : of a matrix. low : its entries from below.
+    stack : the entries of 1 x 1 matrices as a vector; cut : such a vector as 1 x 1 matrices.
     """
 
     exact: Callable[[Any], Any]
@@ -44,6 +46,14 @@ class Numbers:
     take: Callable[[Any, Ints], Any]
     join: Callable[[Sequence[Any]], Any]
     grouped: Callable[[Any, Ints, int], Any]
+    shape: Callable[[Any], tuple[int, ...]]
+    low: Callable[[Any], Array]
+    stack: Callable[[Sequence[Any]], Any]
+    cut: Callable[[Any], list[Any]]
+
+
+def _stacked(matrices: Sequence[Array]) -> Array:
+    return np.concatenate(matrices)[:, 0]
 
 
 def _called(atom: str, *args: Any, **options: Any) -> Any:
@@ -67,6 +77,10 @@ PLAIN = Numbers(
     take=lambda vector, index: vector[index],
     join=lambda numbers: np.concatenate([np.atleast_1d(np.asarray(n, dtype=float)) for n in numbers]),
     grouped=lambda vector, labels, count: np.bincount(labels, vector, minlength=count),
+    shape=np.shape,
+    low=np.asarray,
+    stack=_stacked,
+    cut=lambda vector: list(np.reshape(vector, (-1, 1, 1))),
 )
 
 
@@ -97,6 +111,11 @@ def _ball_grouped(vector: Ball, labels: Ints, count: int) -> Ball:
     return balls.rounded(sums(vector.mid), sums(vector.rad) + slip)
 
 
+def _ball_cut(vector: Ball) -> list[Ball]:
+    pairs = zip(vector.mid.reshape(-1, 1, 1), vector.rad.reshape(-1, 1, 1), strict=True)
+    return [Ball(mid, rad) for mid, rad in pairs]
+
+
 BALLS = Numbers(
     exact=lambda value: value if isinstance(value, Ball) else balls.exact(value),
     count=_ball_count,
@@ -108,4 +127,8 @@ BALLS = Numbers(
         np.concatenate([np.atleast_1d(n.rad) for n in numbers]),
     ),
     grouped=_ball_grouped,
+    shape=lambda ball: ball.mid.shape,
+    low=lambda ball: ball.lower,
+    stack=lambda matrices: Ball(_stacked([m.mid for m in matrices]), _stacked([m.rad for m in matrices])),
+    cut=_ball_cut,
 )

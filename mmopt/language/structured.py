@@ -19,6 +19,7 @@ import numpy as np
 
 from mmopt.components import Level, Space, Split
 from mmopt.errors import ProgramError
+from mmopt.language import scalars
 from mmopt.language.number_systems import Numbers
 
 __all__ = ["STRUCTURED", "Structured", "apply", "is_structured"]
@@ -83,9 +84,8 @@ def _mapped(numbers: Numbers, atom: str, *args: Any) -> Split | None:
         if isinstance(other, Split):
             _same(split.rows, other.rows, atom)
             _same(split.columns, other.columns, atom)
-    each = [a.parts if isinstance(a, Split) else (a,) * len(split.parts) for a in args]
-    parts = tuple(numbers.call(atom, *own) for own in zip(*each, strict=True))
-    return Split(split.rows, split.columns, parts)
+    each = (a.parts if isinstance(a, Split) else a for a in args)
+    return Split(split.rows, split.columns, scalars.each(numbers, atom, *each))
 
 
 def _same(one: Space, other: Space, atom: str) -> None:
@@ -133,21 +133,20 @@ def _matmul(numbers: Numbers, atom: str, a: Any, b: Any) -> Any:
     if not (isinstance(a, Split) and isinstance(b, Split)):
         return None
     _same(a.columns, b.rows, atom)
-    parts = tuple(numbers.call(atom, x, y) for x, y in zip(a.parts, b.parts, strict=True))
-    return Split(a.rows, b.columns, parts)
+    return Split(a.rows, b.columns, scalars.each(numbers, atom, a.parts, b.parts))
 
 
 def _transpose(numbers: Numbers, atom: str, a: Any) -> Split | Level:
     if isinstance(a, Level):
         return a
-    return Split(a.columns, a.rows, tuple(numbers.call(atom, part) for part in a.parts))
+    return Split(a.columns, a.rows, scalars.each(numbers, atom, a.parts))
 
 
 def _turned(numbers: Numbers, atom: str, a: Any) -> Split | None:
     """Inverse and pseudo-inverse: rows and columns change places."""
     if not isinstance(a, Split):
         return None
-    return Split(a.columns, a.rows, tuple(numbers.call(atom, part) for part in a.parts))
+    return Split(a.columns, a.rows, scalars.each(numbers, atom, a.parts))
 
 
 def _root(numbers: Numbers, atom: str, a: Any) -> Split | None:
@@ -157,7 +156,7 @@ def _root(numbers: Numbers, atom: str, a: Any) -> Split | None:
 def _factor(numbers: Numbers, atom: str, a: Any) -> Split | None:
     if not isinstance(a, Split):
         return None
-    parts = tuple(numbers.call(atom, part) for part in a.parts)
+    parts = scalars.each(numbers, atom, a.parts)
     return Split(a.columns.abstract(tuple(len(part) for part in parts)), a.columns, parts)
 
 
@@ -165,8 +164,8 @@ def _weighted(numbers: Numbers, atom: str, a: Any) -> Any:
     """The number of each part, as often as the part stands there."""
     if not isinstance(a, Split):
         return None
-    each = numbers.join([numbers.call(atom, part) for part in a.parts])
-    return numbers.call("sum", numbers.call("mul", numbers.count(a.multiplicities), each))
+    each, order = scalars.vector(numbers, atom, a.parts)
+    return numbers.call("sum", numbers.call("mul", numbers.count(a.multiplicities[order]), each))
 
 
 def _total(numbers: Numbers, atom: str, a: Any) -> Any:
@@ -188,12 +187,16 @@ def _soft_max(numbers: Numbers, atom: str, a: Any) -> Any:
 
 def _diag(numbers: Numbers, atom: str, a: Any) -> Split | Level:
     if isinstance(a, Level):
-        parts = tuple(numbers.call(atom, numbers.take(a.values, own)) for own in _labels(a.space))
+        labels = _labels(a.space)
+        if a.space.largest == 1:
+            return Split(a.space, a.space, tuple(numbers.cut(numbers.take(a.values, np.concatenate(labels)))))
+        parts = tuple(numbers.call(atom, numbers.take(a.values, own)) for own in labels)
         return Split(a.space, a.space, parts)
     _same(a.rows, a.columns, atom)
-    labels = _labels(a.rows)
-    entries = numbers.join([numbers.call(atom, part) for part in a.parts])
-    copies = np.repeat(a.multiplicities, [len(own) for own in labels])
+    known = _labels(a.rows)
+    entries, order = scalars.vector(numbers, atom, a.parts)
+    labels = [known[at] for at in order]
+    copies = np.repeat(a.multiplicities[order], [len(own) for own in labels])
     sizes = _sizes(a.rows)
     sums = numbers.grouped(
         numbers.call("mul", numbers.count(copies), entries), np.concatenate(labels), len(sizes)

@@ -19,7 +19,7 @@ from array_api_compat import array_namespace as namespace
 
 from mmopt.solvers.nuclear.exponentials import exponentials
 from mmopt.solvers.nuclear.problem import Problem
-from mmopt.solvers.nuclear.spectrum import Iterate, Spectrum
+from mmopt.solvers.nuclear.spectrum import Iterate, Spectrum, lengths_of
 
 __all__ = ["curvature", "step"]
 
@@ -69,7 +69,11 @@ def curvature(problem: Problem, at: Iterate, active: Array, sums: Sums = exponen
     xp = namespace(at.cells)
     t = 0 if at.queries is None else at.queries.shape[0]
     total = xp.zeros((active.shape[0], active.shape[0]), dtype=at.cells.dtype)
-    for part, found in zip(problem.parts, at.spectra, strict=True):
+    if problem.lines is not None:
+        lengths = lengths_of(problem.lines, at.spectra)
+        total += problem.lines.curvature(lengths, active, t, at.cells.shape[0]) / at.norm
+    for number in problem.others:
+        part, found = problem.parts[number], at.spectra[number]
         z, labels = _stacked(found, part, t)
         values = found.values / at.norm
         terms = sums(2 * float(xp.min(values)), 2 * float(xp.max(values)))

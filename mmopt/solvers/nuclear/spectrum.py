@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from array_api_compat import array_namespace as namespace
 
+from mmopt.solvers.nuclear.lines import Lengths, Lines
 from mmopt.solvers.nuclear.problem import Part, Problem
 
 __all__ = ["Iterate", "Spectrum", "is_full", "iterate"]
@@ -120,18 +122,44 @@ def gathered(labels: Array, values: Array, count: int) -> Array:
     return xp.astype(xp.arange(count)[:, None] == labels[None, :], values.dtype) @ values
 
 
+def _of_lines(lines: Lines, found: Lengths) -> Iterator[tuple[int, Spectrum]]:
+    """The decomposition of each line by its number among the parts."""
+    one = np.ones((1, 1))
+    values = [value[value > 0] for value in np.split(found.values, lines.count)]
+    lefts = [None] * lines.count if found.lefts is None else np.split(found.lefts[:, None], lines.ends())
+    for at, value, left in zip(lines.places.tolist(), values, lefts, strict=True):
+        kept = value.shape[0]
+        yield at, Spectrum(value, None if left is None else left[:, :kept], one[:, :kept])
+
+
+def lengths_of(lines: Lines, spectra: Sequence[Spectrum]) -> Lengths:
+    """What ``_of_lines`` took apart, of lines that are not zero."""
+    own = [spectra[at] for at in lines.places]
+    lefts = None if own[0].left is None else np.concatenate([found.left for found in own])[:, 0]
+    return Lengths(np.concatenate([found.values for found in own]), lefts)
+
+
 def iterate(problem: Problem, ranks: Sequence[int | None], cells: Array, queries: Array | None) -> Iterate:
     """Everything that is asked of weights: gradient and both bounds."""
     xp = namespace(cells)
     p = cells / problem.cells
     weights = queries if queries is None or problem.floors is None else queries + problem.floors
     q = None if weights is None else weights / problem.targets
-    spectra, norm = [], 0.0
+    spectra: dict[int, Spectrum] = {}
+    norm = 0.0
     cost = xp.zeros_like(cells)
     variance = None if queries is None else xp.zeros_like(queries)
-    for part, rank in zip(problem.parts, ranks, strict=True):
-        found = spectrum(part, rank, xp.take(p, part.cells), None if q is None else xp.take(q, part.queries))
-        spectra.append(found)
+    if problem.lines is not None:
+        lengths = problem.lines.lengths(p, q)
+        spectra.update(_of_lines(problem.lines, lengths))
+        norm += float(problem.lines.multiplicities @ lengths.values)
+        cost = cost + problem.lines.cost(lengths, cost.shape[0])
+        if variance is not None:
+            variance = variance + problem.lines.variance(lengths, variance.shape[0])
+    for at in problem.others:
+        part = problem.parts[at]
+        here = xp.take(p, part.cells), None if q is None else xp.take(q, part.queries)
+        spectra[at] = found = spectrum(part, ranks[at], *here)
         norm += part.multiplicity * float(xp.sum(found.values))
         share = part.multiplicity * (found.right**2 @ found.values)
         cost = cost + (share if problem.plain else gathered(part.cells, share, cost.shape[0]))
@@ -141,14 +169,15 @@ def iterate(problem: Problem, ranks: Sequence[int | None], cells: Array, queries
                 share if problem.plain else gathered(part.queries, share, variance.shape[0])
             )
     cost = cost / norm
+    each = tuple(spectra[at] for at in range(len(problem.parts)))
     wide = 1.0
     if variance is not None:
         variance = variance / norm
         wide = _wide(problem, variance / weights)
     upper = norm**2 * wide * float(xp.max(cost / cells))
     if variance is None:
-        upper = min(upper, _equalised(problem, spectra, norm * cost / problem.cells))
-    return Iterate(cells, queries, weights, tuple(spectra), norm, cost, variance, wide, norm**2, upper)
+        upper = min(upper, _equalised(problem, each, norm * cost / problem.cells))
+    return Iterate(cells, queries, weights, each, norm, cost, variance, wide, norm**2, upper)
 
 
 def _wide(problem: Problem, relative: Array) -> float:
@@ -158,13 +187,13 @@ def _wide(problem: Problem, relative: Array) -> float:
     return largest if problem.floors is None else largest + float(problem.floors @ relative)
 
 
-def is_full(problem: Problem, spectra: tuple[Spectrum, ...] | list[Spectrum]) -> bool:
+def is_full(problem: Problem, spectra: Sequence[Spectrum]) -> bool:
     """Whether every part has full column rank: then any scaling of the columns supports the queries."""
     parts = zip(problem.parts, spectra, strict=True)
     return all(found.values.shape[0] == part.rows.shape[1] for part, found in parts)
 
 
-def _equalised(problem: Problem, spectra: list[Spectrum], weights: Array) -> float:
+def _equalised(problem: Problem, spectra: Sequence[Spectrum], weights: Array) -> float:
     """The objective of X with rows and columns scaled to unit diagonal; infinity where not all is measured.
 
     ``weights`` is diag(X) * p, for X = diag(p)^-½ V S Vᵀ diag(p)^-½.
@@ -173,7 +202,10 @@ def _equalised(problem: Problem, spectra: list[Spectrum], weights: Array) -> flo
         return float("inf")
     xp = namespace(weights)
     total = 0.0
-    for part, found in zip(problem.parts, spectra, strict=True):
+    if problem.lines is not None:
+        total += problem.lines.equalised(lengths_of(problem.lines, spectra), weights)
+    for at in problem.others:
+        part, found = problem.parts[at], spectra[at]
         scaled = (part.rows * xp.sqrt(xp.take(weights, part.cells))) @ found.right
         total += part.multiplicity * float(xp.sum(scaled**2 / found.values))
     return total
