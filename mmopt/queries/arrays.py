@@ -92,6 +92,8 @@ def pseudo_factors(matrix: Array) -> tuple[Array, Array]:
 
 def _factors_by_qr(matrix: Array) -> tuple[Array, Array] | None:
     p, n = matrix.shape
+    if p == n == 1 and matrix[0, 0]:
+        return 1.0 / matrix, np.zeros((1, 0))
     if p >= n:
         inverse = _inverse_of_triangle(qr(matrix))
         return None if inverse is None else (inverse, np.zeros((n, 0)))
@@ -134,6 +136,9 @@ def stacked_root(blocks: Iterable[Array], n: int) -> Array:
     themselves are returned. The error is that of QR (Householder, backward stable): a small multiple of
     machine precision times ‖R‖.
     """
+    if n == 1:
+        entries = np.concatenate(list(blocks))[:, 0]
+        return entries[:, None] if len(entries) <= 1 else np.array([[math.hypot(*entries.tolist())]])
     held: list[Array] = []
     count = 0
     for block in blocks:

@@ -53,7 +53,8 @@ def mean_roots(joint: Joint, workload: Workload, scale: str) -> dict[Key, Array]
     elif scale == PLAIN:
         terms = tuple(replace(term, weight=1.0) for term in terms)
     elif scale == UNIT:
-        largest = [math.prod(float(f.squared_norms().max()) for f in p.factors) for p in products]
+        each = {id(f): float(f.squared_norms().max()) for f in {id(f): f for p in products for f in p.factors}.values()}
+        largest = [math.prod([each[id(f)] for f in p.factors]) for p in products]
         terms = tuple(replace(t, weight=1.0 / size) for t, size in zip(terms, largest, strict=True))
     return component_roots(joint, terms, mean=True)
 
@@ -81,17 +82,15 @@ class QueryRows:
     """
 
     joint: Joint
-    local: tuple[dict[int, Array], ...]
+    local: tuple[Local, ...]
     labels: Ints
 
     @property
     def count(self) -> int:
-        return math.prod(len(own[0]) for own in self.local)
+        return math.prod(self._counts)
 
     def parts(self) -> Iterator[tuple[Key, Array]]:
-        used = [sorted(k for k, rows in own.items() if rows.any()) for own in self.local]
-        for key in choices(used):
-            yield key, kron_rows([own[k] for own, k in zip(self.local, key, strict=True)])
+        yield from combined(self.local)
 
 
 def query_rows(joint: Joint, workload: Workload) -> Iterator[QueryRows]:
