@@ -5,23 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from mmopt.errors import OptionError, PrivacyError, TooLargeError
+from mmopt.errors import OptionError, PrivacyError
 
 if TYPE_CHECKING:
-    from mmopt.language import Program
-    from mmopt.queries import AnyStrategy, Strategy
     from mmopt.spec import Request
 
 __all__ = [
     "check_confidence",
     "check_folder",
-    "check_measurable",
     "check_out",
     "check_privacy",
     "check_table",
-    "measurable",
     "refuse_with_strategy",
 ]
 
@@ -78,43 +74,6 @@ def check_table(data: Path, request: Request) -> None:
     file = table_file(data)
     with reading(file) as connection:
         open_columns(connection, file, {a.name: a.column for a in request.workload.domain.attributes})
-
-
-def check_measurable(request: Request, program: Program, givens: Mapping[str, Any]) -> None:
-    """Refuse a workload that would be solved by component, and whose strategy is too large as a matrix."""
-    from mmopt.compiler.reductions import by_components
-    from mmopt.components import Split
-    from mmopt.language import check
-    from mmopt.pipeline.large import is_large
-
-    workload = request.workload
-    found = by_components(check(program), workload, givens) if is_large(workload) else None
-    if found is not None:
-        rows = max(value.columns.kept for value in found[0].env.values() if isinstance(value, Split))
-        _check_matrix(rows, workload.n)
-
-
-def measurable(strategy: AnyStrategy) -> Strategy:
-    """The strategy as a matrix, each row of which is measured; TooLargeError where it is too large."""
-    from mmopt.queries import ComponentStrategy
-
-    if isinstance(strategy, ComponentStrategy):
-        _check_matrix(strategy.p, strategy.n)
-        return strategy.dense()
-    return strategy
-
-
-def _check_matrix(rows: int, cells: int) -> None:
-    from mmopt.queries.arrays import MEMORY_LIMIT
-
-    size = 8.0 * rows * cells
-    if size > MEMORY_LIMIT:
-        raise TooLargeError(
-            f"a release measures the strategy as a matrix, and this one has up to {rows:,} × {cells:,} "
-            f"entries, {size / 2**30:,.1f} GiB; the limit is {MEMORY_LIMIT / 2**30:g} GiB",
-            hint="strategies by component are solved, judged and verified at this size, not measured: "
-            "group values of the attributes so that there are fewer cells",
-        )
 
 
 def refuse_with_strategy(options: Mapping[str, object]) -> None:

@@ -25,10 +25,8 @@ from mmopt.cli.output import note, show, show_json
 from mmopt.cli.refusals import (
     check_confidence,
     check_folder,
-    check_measurable,
     check_privacy,
     check_table,
-    measurable,
     refuse_with_strategy,
 )
 from mmopt.errors import ResultError
@@ -109,7 +107,7 @@ def release(
     note_neighbours(request)
     planned = plan(
         request.workload,
-        measurable(solution.strategy),
+        solution.strategy,
         request.privacy,
         request.neighbours,
         absolute=solution.covariance is not None,
@@ -138,7 +136,6 @@ def _solved(
     check_privacy(request, program.name, program.meaning is not None and program.meaning.kind == "covariance")
     givens = read_givens(given, program, request.workload)
     check_table(data, request)
-    check_measurable(request, program, givens)
     solution = run_solve(request.workload, program, solver, givens, options)
     if solution.status.stop.startswith("interrupted"):
         # Data was not touched; somebody who stops a release does not want half of one.

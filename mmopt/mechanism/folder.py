@@ -39,7 +39,7 @@ def build_manifest(plan: Plan, answers: Answers, **extra: Any) -> dict[str, Any]
         "workload": {"hash": plan.workload.hash, "queries": plan.workload.m, "cells": plan.workload.n},
         "strategy": {
             "hash": integer.hash,
-            "rows": integer.matrix.shape[0],
+            "rows": integer.rows,
             "bits": integer.bits,
             "sensitivity": integer.sensitivity,
             "bias": integer.bias,

@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from mmopt.errors import PrivacyError, WorkloadError
+from mmopt.mechanism.measured import Measured, Neighbours
 from mmopt.mechanism.noise import check_scale
 from mmopt.mechanism.privacy import THEOREM_APPROX, THEOREM_ZCDP, allowed_rho, gaussian_rho, zcdp_epsilon
 from mmopt.mechanism.reconstruct import standard_errors
-from mmopt.mechanism.rounding import IntegerStrategy, Neighbours, round_strategy
-from mmopt.queries.strategy import Strategy
+from mmopt.mechanism.rounding import round_any
+from mmopt.queries.component_strategy import AnyStrategy
 from mmopt.queries.workload import Workload
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class Plan:
     ----------
     integer : the integer matrix to measure, and how to reconstruct from it.
     absolute : the noise is what the targets ask for, rather than what `privacy` allows.
-    scale : parameter of the discrete Gaussian in units of `integer.matrix`.
+    scale : parameter of the discrete Gaussian in units of the integer matrix.
     rho : zCDP cost that the release claims, rounded up.
     delta, epsilon : the claimed (epsilon, delta), epsilon rounded up; None without a delta.
     allowed : the rho that `privacy` allows; None when only the targets decide.
@@ -44,7 +45,7 @@ class Plan:
     """
 
     workload: Workload
-    integer: IntegerStrategy
+    integer: Measured
     privacy: Privacy | None
     absolute: bool
     scale: float
@@ -83,7 +84,7 @@ class Plan:
 
 def plan(
     workload: Workload,
-    strategy: Strategy,
+    strategy: AnyStrategy,
     privacy: Privacy | None,
     neighbours: Neighbours = "add-remove",
     absolute: bool = False,
@@ -106,7 +107,7 @@ def plan(
             "no privacy parameters, and the noise is not set by targets",
             hint="add a line such as 'privacy: {epsilon: 1.0, delta: 1.0e-6}' to the workload file",
         )
-    integer = round_strategy(strategy, workload, neighbours)
+    integer = round_any(strategy, workload, neighbours)
     if allowed is None or absolute:
         scale = _scale_for_targets(workload, strategy, integer)
     else:
@@ -133,7 +134,7 @@ def plan(
     )
 
 
-def _scale_for_rho(integer: IntegerStrategy, allowed: float) -> float:
+def _scale_for_rho(integer: Measured, allowed: float) -> float:
     """The smallest scale, to a few units in the last place, whose rounded-up cost is at most `allowed`."""
     if integer.squared_sensitivity == 0:
         raise PrivacyError(
@@ -147,7 +148,7 @@ def _scale_for_rho(integer: IntegerStrategy, allowed: float) -> float:
     return scale
 
 
-def _scale_for_targets(workload: Workload, strategy: Strategy, integer: IntegerStrategy) -> float:
+def _scale_for_targets(workload: Workload, strategy: AnyStrategy, integer: Measured) -> float:
     """Unit noise in integer units, shrunk so that rounding takes no query above its target."""
     unit = strategy.variances(workload)
     targeted = np.isfinite(workload.targets)

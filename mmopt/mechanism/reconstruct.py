@@ -12,19 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from mmopt.errors import OptionError
-from mmopt.mechanism.rounding import IntegerStrategy
+from mmopt.mechanism.measured import Measured
 
-__all__ = ["estimate", "half_width", "standard_errors"]
+__all__ = ["half_width", "standard_errors"]
 
 Floats = npt.NDArray[np.float64]
 
 
-def estimate(integer: IntegerStrategy, noisy: npt.NDArray[np.int64]) -> Floats:
-    """Least-squares estimates (m,) of the unweighted queries from noisy answers (k,) to `integer.matrix`."""
-    return np.asarray(integer.reconstruction @ noisy.astype(float), dtype=np.float64)
-
-
-def standard_errors(integer: IntegerStrategy, scale: float) -> Floats:
+def standard_errors(integer: Measured, scale: float) -> Floats:
     """Standard errors (m,) at integer noise of parameter `scale`.
 
     Slightly conservative: a discrete Gaussian's variance is at most scale² (Canonne, Kamath and Steinke

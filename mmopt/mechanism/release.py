@@ -8,11 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from mmopt.errors import DataError
-from mmopt.mechanism.exact import integer_product
+from mmopt.mechanism.measured import MAX_ROWS
 from mmopt.mechanism.noise import add_noise, check_scale, simulate
 from mmopt.mechanism.planning import Plan
-from mmopt.mechanism.reconstruct import estimate, half_width
-from mmopt.mechanism.rounding import MAX_ROWS
+from mmopt.mechanism.reconstruct import half_width
 
 __all__ = ["Answers", "measure"]
 
@@ -55,12 +54,12 @@ def measure(
     width = half_width(confidence)
     integer = plan.integer
     check_scale(plan.scale, integer.largest_answer)
-    exact = integer_product(integer.matrix, counts)
+    exact = integer.answers(counts)
     if simulate_seed is None:
         noisy = add_noise(exact, plan.scale, integer.sensitivity, plan.rho)
     else:
         noisy = simulate(exact, plan.scale, simulate_seed)
-    estimates = estimate(integer, noisy)
+    estimates = integer.estimate(noisy)
     names = [name for name, rows in plan.workload.groups() for _ in range(rows.stop - rows.start)]
     return Answers(
         groups=tuple(names),

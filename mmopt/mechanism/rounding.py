@@ -13,12 +13,12 @@ import hashlib
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from mmopt.errors import PrivacyError, WorkloadError
+from mmopt.mechanism.core import check_loss, check_rank, choose_bits, inverse_root, rint, unsupported
 from mmopt.mechanism.exact import (
     integer_product,
     largest_entry,
@@ -26,25 +26,19 @@ from mmopt.mechanism.exact import (
     largest_squared_norm,
     root_above,
 )
+from mmopt.mechanism.measured import MAX_ROWS, Measured, Neighbours
+from mmopt.mechanism.rounding_by_component import round_components
+from mmopt.queries.component_strategy import AnyStrategy, ComponentStrategy
 from mmopt.queries.strategy import Strategy
 from mmopt.queries.workload import Workload
 
-__all__ = ["BIAS_LIMIT", "LOSS_LIMIT", "MAX_ROWS", "IntegerStrategy", "Neighbours", "round_strategy"]
+__all__ = ["BIAS_LIMIT", "IntegerStrategy", "round_any", "round_strategy"]
 
-Neighbours = Literal["add-remove", "replace-one"]
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 BIAS_LIMIT = 1e-6
 """Largest accepted error of a rounded reconstruction, in units of the workload's largest entry."""
-
-LOSS_LIMIT = 1.01
-"""Largest accepted factor by which rounding multiplies the variance of a query."""
-
-MAX_ROWS = 2**31
-"""Rows that the integers have room for. A public constant: it must not depend on the data."""
-
-_COLUMN_BITS = 29  # column norms up to 2^29: squared differences stay below 2^62, answers below 2^60
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,9 +80,29 @@ class IntegerStrategy:
         return digest.hexdigest()
 
     @property
+    def rows(self) -> int:
+        """k, the number of measured queries."""
+        return len(self.matrix)
+
+    @property
     def largest_answer(self) -> int:
         """Bound on abs(matrix @ x) for a table of at most MAX_ROWS rows."""
         return largest_entry(self.matrix) * MAX_ROWS
+
+    def answers(self, counts: Integers) -> Integers:
+        """The exact answers (k,) for a data vector (n,)."""
+        return integer_product(self.matrix, counts)
+
+    def estimate(self, noisy: Integers) -> Floats:
+        """Least-squares estimates (m,) of the unweighted queries from noisy answers (k,)."""
+        return np.asarray(self.reconstruction @ noisy.astype(float), dtype=np.float64)
+
+
+def round_any(strategy: AnyStrategy, workload: Workload, neighbours: Neighbours = "add-remove") -> Measured:
+    """Round a strategy, as a matrix or by component; errors as ``round_strategy``."""
+    if isinstance(strategy, ComponentStrategy):
+        return round_components(strategy, workload, neighbours)
+    return round_strategy(strategy, workload, neighbours)
 
 
 def round_strategy(
@@ -111,37 +125,28 @@ def round_strategy(
     if strategy.matrix.shape[1] != workload.n:
         raise WorkloadError(f"the strategy has {strategy.matrix.shape[1]} cells, the workload {workload.n}")
     if not strategy.supports(workload):
-        raise WorkloadError(
-            "the strategy does not support the workload: some query is no combination of its rows",
-            hint="solve the strategy for this workload",
-        )
+        raise unsupported()
     basis = workload.integer_basis
     if basis is not None:
         basis = _divide_by_gcd(basis)
-        real = _inverse_root(strategy.covariance(basis.astype(float)))
-        bits = _choose_bits(real @ basis)
-        core = _rint(np.ldexp(real, bits))
-        _check_rank(core, bits)
+        real = inverse_root(strategy.covariance(basis.astype(float)))
+        bits = choose_bits(_length(real @ basis))
+        core = rint(np.ldexp(real, bits))
+        check_rank(core, bits)
         # representation @ workload.basis are the queries; both bases span the same space.
         change = np.linalg.lstsq(basis.T.astype(float), workload.basis.T, rcond=None)[0].T
         bias = _check_bias(workload.basis, change @ basis)
         reconstruction = np.linalg.solve(core.T.astype(float), (workload.representation @ change).T).T
         matrix = integer_product(core, basis)
     else:
-        real = _inverse_root(strategy.covariance(workload.basis)) @ workload.basis
-        bits = _choose_bits(real)
-        core, basis = _rint(np.ldexp(real, bits)), np.eye(workload.n, dtype=np.int64)
-        _check_rank(core, bits)
+        real = inverse_root(strategy.covariance(workload.basis)) @ workload.basis
+        bits = choose_bits(_length(real))
+        core, basis = rint(np.ldexp(real, bits)), np.eye(workload.n, dtype=np.int64)
+        check_rank(core, bits)
         matrix = core
         reconstruction, bias = _least_squares(workload.queries, core)
     variances = np.ldexp(np.einsum("ij,ij->i", reconstruction, reconstruction), 2 * bits)
-    loss = float(np.max(variances / strategy.variances(workload)))
-    if not loss <= LOSS_LIMIT:
-        raise WorkloadError(
-            f"rounding the strategy to {bits} bits multiplies a query's variance by {loss:.4g}, "
-            f"the limit is {LOSS_LIMIT}",
-            hint="the queries differ too much in size for 64-bit integers; scale the large ones down",
-        )
+    loss = check_loss(variances, strategy.variances(workload), bits)
     squared = (
         largest_squared_norm(matrix) if neighbours == "add-remove" else largest_squared_difference(matrix)
     )
@@ -168,41 +173,9 @@ def _divide_by_gcd(basis: Integers) -> Integers:
     return np.asarray(basis // np.maximum(divisors, 1)[:, None], dtype=np.int64)
 
 
-def _inverse_root(covariance: Floats) -> Floats:
-    """The symmetric Sigma^(-1/2); WorkloadError when Sigma is singular to working accuracy."""
-    values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
-    if not (np.isfinite(values).all() and values[0] > values[-1] * len(values) * 2.0**-52):
-        raise WorkloadError(
-            "the covariance of the measured basis is singular: eigenvalues from "
-            f"{values[0]:.3g} to {values[-1]:.3g}",
-            hint="the strategy measures some queries with next to no noise beside others",
-        )
-    root = np.asarray((vectors / np.sqrt(values)) @ vectors.T, dtype=np.float64)
-    return (root + root.T) / 2
-
-
-def _choose_bits(real: Floats) -> int:
-    """The most bits that keep the rounded matrix's column norms about 2^29 or below."""
-    largest = math.sqrt(float(np.einsum("ij,ij->j", real, real).max()))
-    return _COLUMN_BITS - math.ceil(math.log2(largest))
-
-
-def _rint(real: Floats) -> Integers:
-    rounded = np.rint(real)
-    if not np.abs(rounded).max() < 2.0**52:  # beyond, float64 holds no fractions and the cast may overflow
-        raise WorkloadError(f"a rounded strategy entry is {np.abs(rounded).max():.3g}, the limit is 2^52")
-    return rounded.astype(np.int64)
-
-
-def _check_rank(core: Integers, bits: int) -> None:
-    """WorkloadError unless the core has full row rank with a margin far above float error."""
-    values = np.linalg.svd(core.astype(float), compute_uv=False)
-    if not values[-1] > values[0] * 1e-12:
-        raise WorkloadError(
-            f"the strategy rounded to {bits} bits loses rank: singular values from "
-            f"{values[-1]:.3g} to {values[0]:.3g}",
-            hint="the queries differ too much in size for 64-bit integers; scale the large ones down",
-        )
+def _length(real: Floats) -> float:
+    """The largest norm of a column."""
+    return math.sqrt(float(np.einsum("ij,ij->j", real, real).max()))
 
 
 def _least_squares(queries: Floats, core: Integers) -> tuple[Floats, float]:

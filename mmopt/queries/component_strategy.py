@@ -195,8 +195,12 @@ class ComponentStrategy:
 
     def supports(self, workload: Workload) -> bool:
         """Whether A determines every query: W A⁺A = W, relative to W scaled to at most unit queries."""
+        return self.missed(workload) <= SUPPORT_TOLERANCE
+
+    def missed(self, workload: Workload) -> float:
+        """‖W - W A⁺A‖ / ‖W‖ in Frobenius norms, of W scaled to at most unit queries: what A does not tell."""
         _, _, missed, length = self._sums(workload, "unit")
-        return missed <= SUPPORT_TOLERANCE**2 * length
+        return float(np.sqrt(missed / length))
 
     def total_error(self, workload: Workload) -> float:
         """‖A‖² ‖W A⁺‖²_F with the weighted W, as ``Strategy.total_error``; infinity where W is not supported.

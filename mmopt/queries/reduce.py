@@ -28,6 +28,7 @@ __all__ = [
     "merged",
     "root",
     "span",
+    "whole_rows",
 ]
 
 Block = Product | Explicit
@@ -119,15 +120,25 @@ def integer_candidates(blocks: Sequence[Block], cells: Merged) -> Ints | None:
         small = block.spanning() if isinstance(block, Product) else block
         require_memory((small.m, small.n), "matrix of independent queries")
         found.append(small.rows(0, small.m)[:, cells.first])
-    rows = np.vstack(found)
+    rows = whole_rows(np.vstack(found))
+    if rows is None:
+        return None
+    _, first = np.unique(rows, axis=0, return_index=True)
+    return np.asarray(rows[np.sort(first)], dtype=np.int64)
+
+
+def whole_rows(rows: Array) -> Ints | None:
+    """The rows (k, c) as integers, or None if some are not.
+
+    A row that is one number times a row of -1, 0 and 1 counts as that row.
+    """
     size = np.abs(rows)
     largest = size.max(axis=1, keepdims=True)
     flat = ((size == 0) | (size == largest)).all(axis=1, keepdims=True)
     rows = np.where(flat, np.sign(rows), rows)
     if not (rows == np.rint(rows)).all() or np.abs(rows).max() > 2**53:
         return None
-    _, first = np.unique(rows, axis=0, return_index=True)
-    return rows[np.sort(first)].astype(np.int64)
+    return rows.astype(np.int64)
 
 
 def independent_rows(rows: Ints, rank: int) -> Ints | None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +17,9 @@ from typer.testing import CliRunner
 from mmopt import Solution, Workload, solve, verify
 from mmopt.cli.app import build
 from mmopt.components import Level, Split
+from mmopt.data import data_vector
 from mmopt.language import Program, evaluate
+from mmopt.mechanism.folder import ANSWERS_FILE
 from mmopt.queries import ComponentStrategy
 from mmopt.queries.symmetry import symmetry
 from mmopt.spec import load_request, parse_request
@@ -169,20 +174,24 @@ def test_solve_prints_and_saves(tmp_path: Path) -> None:
     assert Solution.load(tmp_path / "sf1.npz").objective == record["objective"]
 
 
-def test_a_release_of_it_is_refused(saved: tuple[Solution, Path], tmp_path: Path) -> None:
-    """Before the solve, and with a saved solution."""
-    text = FILE.read_text(encoding="utf-8") + "privacy: {epsilon: 1.0, delta: 1.0e-9}\n"
-    (tmp_path / "private.yaml").write_text(text, encoding="utf-8")
-    (tmp_path / "people.csv").write_text("sex,hispanic,race,relationship,age\n", encoding="utf-8")
-    files = (tmp_path / "private.yaml", tmp_path / "people.csv", "--out", tmp_path / "release")
-    message = (
-        "error: a release measures the strategy as a matrix, and this one has up to 7,544 × 500,480 entries, "
-        "28.1 GiB; the limit is 4 GiB\n  strategies by component are solved, judged and verified at this "
-        "size, not measured: group values of the attributes so that there are fewer cells\n"
-    )
-    assert refused("release", *files).endswith(message)
-    assert refused("release", *files, "--strategy", saved[1]).endswith(message)
-    assert not (tmp_path / "release").exists()
+def test_a_release(workload: Workload, saved: tuple[Solution, Path], tmp_path: Path) -> None:
+    """On a generated population: every answer beside the truth, in units of its own error."""
+    people = tmp_path / "people.csv"
+    subprocess.run([sys.executable, FILE.parent / "population.py", "5000", people], check=True)
+    shown = run("release", FILE, people, "--strategy", saved[1], "--simulate", "7", "--out", tmp_path / "out")
+    assert "4,151 answers" in " ".join(shown.split())
+    with (tmp_path / "out" / ANSWERS_FILE).open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    estimates = np.array([float(row["estimate"]) for row in rows])
+    errors = np.array([float(row["standard_error"]) for row in rows])
+    truth = workload.answers(data_vector(people, workload.domain).counts)
+    assert truth[0] == 5000.0
+    z = (estimates - truth) / errors
+    # The answers hang together, so that their spread strays more than that of 4,151 alone would.
+    assert 0.8 < np.sqrt(np.mean(z**2)) < 1.25 and np.abs(z).max() < 6.0
+    assert np.sqrt(np.mean(errors**2)) == pytest.approx(11.70, rel=tolerances.PRINTED_3)
+    totals = [estimates[rows.start] for name, rows in workload.groups() if name == "total"]
+    assert np.ptp(totals) < 1e-6, "equal queries have equal answers"
 
 
 def test_what_else_is_refused_at_this_size(saved: tuple[Solution, Path]) -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from mmopt.errors import DataError, OptionError, PrivacyError
 from mmopt.mechanism import measure, plan
-from mmopt.mechanism.reconstruct import estimate, half_width
-from mmopt.mechanism.rounding import MAX_ROWS
+from mmopt.mechanism.measured import MAX_ROWS
+from mmopt.mechanism.reconstruct import half_width
 from mmopt.queries import Strategy, Workload
 from mmopt.spec import Privacy
 
@@ -36,7 +36,7 @@ def test_without_noise_the_answers_are_exact(name):
     workload = Workload.from_matrix(queries)
     for x in (DATA, DATA * 10**7):
         found = plan(workload, Strategy(queries), Privacy(rho=0.5))
-        exact = estimate(found.integer, found.integer.matrix @ x)
+        exact = found.integer.estimate(found.integer.answers(x))
         limit = 1e-6 if name == "real" else 1e-12
         np.testing.assert_allclose(exact, queries @ x, rtol=0, atol=limit * np.abs(queries).max() * x.sum())
 

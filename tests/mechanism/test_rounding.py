@@ -7,7 +7,8 @@ import pytest
 
 from mmopt.errors import PrivacyError, WorkloadError
 from mmopt.mechanism import round_strategy
-from mmopt.mechanism.rounding import BIAS_LIMIT, LOSS_LIMIT
+from mmopt.mechanism.core import LOSS_LIMIT
+from mmopt.mechanism.rounding import BIAS_LIMIT
 from mmopt.queries import Attribute, Domain, Product, Strategy, Values, Workload
 from mmopt.queries.factor import identity, total
 

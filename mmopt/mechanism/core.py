@@ -1,0 +1,76 @@
+"""The core of an integer strategy: Σ^(-1/2) rounded to integers, and what must not be lost by it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from mmopt.errors import WorkloadError
+
+__all__ = ["LOSS_LIMIT", "check_loss", "check_rank", "choose_bits", "inverse_root", "rint", "unsupported"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+LOSS_LIMIT = 1.01
+"""Largest accepted factor by which rounding multiplies the variance of a query."""
+
+_COLUMN_BITS = 29  # column norms up to 2^29: squared differences stay below 2^62, answers below 2^60
+
+
+def inverse_root(covariance: Floats) -> Floats:
+    """The symmetric Sigma^(-1/2); WorkloadError when Sigma is singular to working accuracy."""
+    values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
+    if not (np.isfinite(values).all() and values[0] > values[-1] * len(values) * 2.0**-52):
+        raise WorkloadError(
+            "the covariance of the measured basis is singular: eigenvalues from "
+            f"{values[0]:.3g} to {values[-1]:.3g}",
+            hint="the strategy measures some queries with next to no noise beside others",
+        )
+    root = np.asarray((vectors / np.sqrt(values)) @ vectors.T, dtype=np.float64)
+    return (root + root.T) / 2
+
+
+def choose_bits(largest: float) -> int:
+    """The most bits that keep column norms, of which this is the largest, about 2^29 or below."""
+    return _COLUMN_BITS - math.ceil(math.log2(largest))
+
+
+def rint(real: Floats) -> Integers:
+    rounded = np.rint(real)
+    if not np.abs(rounded).max() < 2.0**52:  # beyond, float64 holds no fractions and the cast may overflow
+        raise WorkloadError(f"a rounded strategy entry is {np.abs(rounded).max():.3g}, the limit is 2^52")
+    return rounded.astype(np.int64)
+
+
+def check_rank(core: Integers, bits: int) -> None:
+    """WorkloadError unless the core has full row rank with a margin far above float error."""
+    values = np.linalg.svd(core.astype(float), compute_uv=False)
+    if not values[-1] > values[0] * 1e-12:
+        raise WorkloadError(
+            f"the strategy rounded to {bits} bits loses rank: singular values from "
+            f"{values[-1]:.3g} to {values[0]:.3g}",
+            hint="the queries differ too much in size for 64-bit integers; scale the large ones down",
+        )
+
+
+def check_loss(rounded: Floats, unrounded: Floats, bits: int) -> float:
+    """The largest factor by which a variance grew; WorkloadError above LOSS_LIMIT."""
+    loss = float(np.max(rounded / unrounded))
+    if not loss <= LOSS_LIMIT:
+        raise WorkloadError(
+            f"rounding the strategy to {bits} bits multiplies a query's variance by {loss:.4g}, "
+            f"the limit is {LOSS_LIMIT}",
+            hint="the queries differ too much in size for 64-bit integers; scale the large ones down",
+        )
+    return loss
+
+
+def unsupported() -> WorkloadError:
+    """The strategy does not determine all queries."""
+    return WorkloadError(
+        "the strategy does not support the workload: some query is no combination of its rows",
+        hint="solve the strategy for this workload",
+    )
