@@ -11,7 +11,7 @@ import numpy as np
 from mmopt.queries.arrays import Array, Ints, require_memory
 from mmopt.queries.symmetry.attribute import Attribute
 from mmopt.queries.symmetry.blocks import independent_columns
-from mmopt.queries.symmetry.joint import Chosen, Joint, Key, choices, kron_rows
+from mmopt.queries.symmetry.joint import Chosen, Joint, Key, Local, combined
 from mmopt.queries.symmetry.pieces import Piece, Term
 from mmopt.queries.symmetry.row_orbits import RowOrbits, row_orbits
 
@@ -28,20 +28,20 @@ class AskedRows:
 
 
 @dataclass(frozen=True, eq=False)
-class _Local:
-    """The query orbits of a piece, and their rows t (o, dim) on each part on which they are not all zero."""
+class _Orbits:
+    """The query orbits of a piece, and their rows t (o, dim) on the parts."""
 
     orbits: RowOrbits
-    rows: dict[int, Array]
+    local: Local
 
     @staticmethod
-    def of(piece: Piece, attribute: Attribute) -> _Local:
+    def of(piece: Piece, attribute: Attribute) -> _Orbits:
         own = row_orbits(piece, attribute)
         sums = attribute.sums(own.rows)
         found = {
             k: attribute.of_query(part, own.rows, sums, own.counts) for k, part in enumerate(attribute.parts)
         }
-        return _Local(own, {k: t for k, t in found.items() if t.any()})
+        return _Orbits(own, Local({k: t for k, t in found.items() if t.any()}))
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,19 +89,18 @@ def asked_rows(joint: Joint, terms: Sequence[Term]) -> tuple[list[AskedProduct],
     """The products with a target, and their rows on each component, split into independent blocks."""
     products: list[AskedProduct] = []
     stacks: dict[Key, list[tuple[Array, Ints]]] = {}
-    known: dict[tuple[int, Piece], _Local] = {}
+    known: dict[tuple[int, Piece], _Orbits] = {}
     start = 0
     for term in terms:
         if not term.has_target:
             continue
         for place in enumerate(term.pieces):
             if place not in known:
-                known[place] = _Local.of(place[1], joint.attributes[place[0]])
+                known[place] = _Orbits.of(place[1], joint.attributes[place[0]])
         local = [known[place] for place in enumerate(term.pieces)]
         products.append(AskedProduct(tuple(own.orbits for own in local), start, term.target))
         start += products[-1].count
-        for key in choices([sorted(own.rows) for own in local]):
-            rows = kron_rows([own.rows[k] for own, k in zip(local, key, strict=True)])
+        for key, rows in combined([own.local for own in local]):
             used = np.flatnonzero(rows.any(axis=1))
             stacks.setdefault(key, []).append((rows[used], products[-1].start + used))
     found: list[AskedRows] = []
