@@ -101,8 +101,8 @@ def _solved(factors: list[Expr], at: int, env: Env, numbers: Numbers) -> Any:
             if one is not None:
                 middle = structured.apply(numbers, "matmul", (one, middle) if first else (middle, one), {})
         return middle
-    first, last = (None if side is None else side.parts for side in (left, right))
-    parts = scalars.solved(numbers, first, matrix.parts, last)
+    sides = [None if side is None else side.parts for side in (left, right)]
+    parts = scalars.solved(numbers, sides[0], matrix.parts, sides[1])
     rows = left.rows if left is not None else matrix.columns
     return Split(rows, right.columns if right is not None else matrix.rows, parts)
 

@@ -77,7 +77,7 @@ PLAIN = Numbers(
     take=lambda vector, index: vector[index],
     join=lambda numbers: np.concatenate([np.atleast_1d(np.asarray(n, dtype=float)) for n in numbers]),
     grouped=lambda vector, labels, count: np.bincount(labels, vector, minlength=count),
-    shape=np.shape,
+    shape=lambda matrix: matrix.shape,
     low=np.asarray,
     stack=_stacked,
     cut=lambda vector: list(np.reshape(vector, (-1, 1, 1))),

@@ -38,16 +38,14 @@ POSITIVE = frozenset({"root", "factor", "inv", "pinv"})
 
 def each(numbers: Numbers, atom: str, *args: Any) -> tuple[Any, ...]:
     """The atom on every part; an argument is a tuple of parts, or a number that counts for all."""
-    count = next(len(a) for a in args if isinstance(a, tuple))
-    small = _small(numbers, atom, [a for a in args if isinstance(a, tuple)])
-
-    def on(places: Sequence[int]) -> list[list[Any]]:
-        return [[a[at] for at in places] if isinstance(a, tuple) else a for a in args]
+    tuples = [a for a in args if isinstance(a, tuple)]
+    count = len(tuples[0])
+    small = _small(numbers, atom, tuples)
 
     if not small:
         rows = zip(*(a if isinstance(a, tuple) else (a,) * count for a in args), strict=True)
         return tuple(numbers.call(atom, *own) for own in rows)
-    stacked = [numbers.stack(a) if isinstance(a, list) else a for a in on(small)]
+    stacked = [numbers.stack([a[at] for at in small]) if isinstance(a, tuple) else a for a in args]
     found = numbers.cut(AS_NUMBERS[atom](numbers, *stacked))
     return _merged(count, small, found, lambda at: numbers.call(atom, *_at(args, at)))
 
@@ -94,14 +92,13 @@ def _merged(
 
 
 def _small(numbers: Numbers, atom: str, tuples: Sequence[tuple[Any, ...]]) -> list[int]:
-    """The parts that are numbers in all arguments; for a root or an inverse only where the first is positive."""
+    """The parts that are numbers in all arguments; for roots and inverses only positive ones."""
     if atom not in AS_NUMBERS:
         return []
-    places = [
-        at
-        for at, own in enumerate(zip(*tuples, strict=True))
-        if all(numbers.shape(part) == (1, 1) for part in own)
-    ]
+    shape = numbers.shape
+    places = list(range(len(tuples[0])))
+    for parts in tuples:
+        places = [at for at in places if shape(parts[at]) == (1, 1)]
     if len(places) < FEWEST:
         return []
     if atom not in POSITIVE:

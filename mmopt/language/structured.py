@@ -195,12 +195,10 @@ def _diag(numbers: Numbers, atom: str, a: Any) -> Split | Level:
     _same(a.rows, a.columns, atom)
     known = _labels(a.rows)
     entries, order = scalars.vector(numbers, atom, a.parts)
-    labels = [known[at] for at in order]
-    copies = np.repeat(a.multiplicities[order], [len(own) for own in labels])
+    orbits = np.concatenate([known[at] for at in order])
+    copies = np.repeat(a.multiplicities[order], [len(known[at]) for at in order])
     sizes = _sizes(a.rows)
-    sums = numbers.grouped(
-        numbers.call("mul", numbers.count(copies), entries), np.concatenate(labels), len(sizes)
-    )
+    sums = numbers.grouped(numbers.call("mul", numbers.count(copies), entries), orbits, len(sizes))
     return Level(a.rows, numbers.call("div", sums, numbers.count(sizes)))
 
 

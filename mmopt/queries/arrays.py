@@ -23,6 +23,7 @@ __all__ = [
     "pseudo_factors",
     "qr",
     "require_memory",
+    "spectral_norm",
     "stacked_root",
     "svd",
 ]
@@ -122,6 +123,13 @@ def largest_singular_value(matrix: Array) -> float:
     for _ in range(_STEPS):
         v = matrix.T @ (matrix @ (v / np.linalg.norm(v)))
     return float(np.sqrt(np.linalg.norm(v)))
+
+
+def spectral_norm(matrix: Array) -> float:
+    """‖A‖₂; 0 of a matrix without entries."""
+    if matrix.size <= 1:
+        return float(np.abs(matrix).sum())
+    return float(np.linalg.norm(matrix, 2))
 
 
 def qr(matrix: Array) -> Array:

@@ -8,7 +8,7 @@ together from the factors' roots by QR, so that small singular values keep their
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import scipy.linalg
@@ -18,7 +18,7 @@ from mmopt.queries.arrays import Array, qr, stacked_root, svd
 from mmopt.queries.symmetry.attribute import Attribute
 from mmopt.queries.symmetry.blocks import independent
 from mmopt.queries.symmetry.joint import Chosen, Joint, Key, Local, combined
-from mmopt.queries.symmetry.pieces import Piece, Term
+from mmopt.queries.symmetry.pieces import Piece, Term, pieces_of
 
 __all__ = ["blocks_of", "component_roots", "root_of"]
 
@@ -32,19 +32,18 @@ def component_roots(joint: Joint, terms: Sequence[Term], *, mean: bool = False) 
     all images of the terms.
     """
     stacks: dict[Key, list[Array]] = {}
-    known = tuple({piece: Local(_roots(piece, a, mean)) for piece in own} for a, own in _pieces(joint, terms))
+    if not terms:
+        return {}
+    known = tuple(
+        {piece: Local(_roots(piece, a, mean)) for piece in own}
+        for a, own in zip(joint.attributes, pieces_of(terms), strict=True)
+    )
     for term in terms:
         local = [own[piece] for own, piece in zip(known, term.pieces, strict=True)]
         scale = math.sqrt(term.weight)
         for key, rows in combined(local):
             stacks.setdefault(key, []).append(rows if scale == 1.0 else scale * rows)
     return {key: stacked_root(stacks[key], joint.dim(key)) for key in sorted(stacks)}
-
-
-def _pieces(joint: Joint, terms: Sequence[Term]) -> Iterator[tuple[Attribute, Iterable[Piece]]]:
-    """Each attribute with its pieces, those of several terms once."""
-    for i, attribute in enumerate(joint.attributes):
-        yield attribute, dict.fromkeys(term.pieces[i] for term in terms)
 
 
 def _roots(piece: Piece, attribute: Attribute, mean: bool) -> dict[int, Array]:

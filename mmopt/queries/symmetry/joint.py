@@ -138,10 +138,7 @@ def choices(options: Sequence[Sequence[int]]) -> Iterator[Key]:
 
 @dataclass(frozen=True, eq=False)
 class Local:
-    """What a piece has on the parts of its attribute: ``rows[k]`` (·, dim), parts of zeros left out.
-
-    ``only``: the part, and the number there, where that is all; else None.
-    """
+    """What a piece has on the parts of its attribute: ``rows[k]`` (·, dim), parts of zeros left out."""
 
     rows: Mapping[int, Array]
 
@@ -150,11 +147,15 @@ class Local:
         return sorted(self.rows)
 
     @cached_property
+    def numbers(self) -> Mapping[int, float] | None:
+        """The rows where they are a number each; else None."""
+        numbers = {k: float(rows[0, 0]) for k, rows in self.rows.items() if rows.size == 1}
+        return numbers if len(numbers) == len(self.rows) else None
+
+    @cached_property
     def only(self) -> tuple[int, float] | None:
-        if len(self.rows) != 1:
-            return None
-        ((k, rows),) = self.rows.items()
-        return (k, float(rows[0, 0])) if rows.size == 1 else None
+        """The part and the number there, where that is all; else None."""
+        return next(iter(self.numbers.items())) if self.numbers and len(self.numbers) == 1 else None
 
 
 def combined(pieces: Sequence[Local]) -> Iterator[tuple[Key, Array]]:
@@ -170,19 +171,24 @@ def combined(pieces: Sequence[Local]) -> Iterator[tuple[Key, Array]]:
     free = [i for i, own in enumerate(known) if own is None]
     key = [0 if own is None else own[0] for own in known]
     scale = math.prod([own[1] for own in known if own is not None])
+    numbers = [pieces[i].numbers for i in free]
     for picked in choices([pieces[i].keys for i in free]):
         for i, k in zip(free, picked, strict=True):
             key[i] = k
-        yield tuple(key), _kron_rows([pieces[i].rows[k] for i, k in zip(free, picked, strict=True)], scale)
+        if None in numbers:
+            rows = _kron_rows([pieces[i].rows[k] for i, k in zip(free, picked, strict=True)], scale)
+        else:
+            values = [own[k] for own, k in zip(numbers, picked, strict=True) if own is not None]
+            rows = np.array([[math.prod(values, start=scale)]])
+        yield tuple(key), rows
 
 
 def _kron_rows(matrices: Sequence[Array], scale: float) -> Array:
     """The Kronecker product, if it fits in memory."""
-    large = [m for m in matrices if m.size > 1]
+    shape = math.prod([m.shape[0] for m in matrices]), math.prod([m.shape[1] for m in matrices])
+    require_memory(shape, "root of a component")
     out = np.full((1, 1), math.prod([float(m[0, 0]) for m in matrices if m.size == 1], start=scale))
-    if large:
-        shape = math.prod(m.shape[0] for m in large), math.prod(m.shape[1] for m in large)
-        require_memory(shape, "root of a component")
-    for m in large:
-        out = np.asarray(np.kron(out, m), dtype=np.float64)
+    for m in matrices:
+        if m.size > 1:
+            out = np.asarray(np.kron(out, m), dtype=np.float64)
     return out

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,7 @@ from mmopt.queries.composed import Union
 from mmopt.queries.factor_base import Factor
 from mmopt.queries.workload import Workload
 
-__all__ = ["Piece", "Rows", "Term", "is_rigid", "terms_of"]
+__all__ = ["Piece", "Rows", "Term", "is_rigid", "pieces_of", "terms_of"]
 
 # Kinds whose symmetry is known without looking at numbers.
 SYMMETRIC = ("identity", "total")
@@ -77,6 +77,12 @@ def terms_of(workload: Workload, with_targets: bool) -> tuple[tuple[int, ...], t
     pieces = {number: equal[f] for number, f in factors.items()}
     terms = tuple(Term(tuple([pieces[id(f)] for f in p.factors]), p.weight, p.target) for p in products)
     return sizes, terms
+
+
+def pieces_of(terms: Sequence[Term]) -> Iterator[tuple[Piece, ...]]:
+    """For each attribute its pieces, in the order of the terms, those of several terms once."""
+    for own in zip(*(term.pieces for term in terms), strict=True):
+        yield tuple(dict.fromkeys(own))
 
 
 def _whole(workload: Workload) -> Term:

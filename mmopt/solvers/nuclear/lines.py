@@ -22,7 +22,7 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Lengths:
-    """What lines come to: ``values`` (k,), the norms of K; ``lefts``, the left vectors one after the other."""
+    """What lines come to: ``values`` (k,), the norms of K; ``lefts``, their left vectors end to end."""
 
     values: Array
     lefts: Array | None
@@ -55,7 +55,7 @@ class Lines:
         """At weights p, q of the orbits of cells and queries."""
         squares = self.entries**2 if q is None or self.queries is None else self.entries**2 * q[self.queries]
         own = p[self.cells]
-        values = np.sqrt(own * self._sums(squares))
+        values = np.sqrt(own * _sums(self.rows, squares, self.count))
         if q is None:
             return Lengths(values, None)
         scales = np.divide(np.sqrt(own), values, out=np.zeros_like(values), where=values > 0)
@@ -63,17 +63,17 @@ class Lines:
 
     def cost(self, found: Lengths, count: int) -> Array:
         """What the lines add to the cost of each orbit of cells, (count,)."""
-        return np.bincount(self.cells, self.multiplicities * found.values, minlength=count)
+        return _sums(self.cells, self.multiplicities * found.values, count)
 
     def variance(self, found: Lengths, count: int) -> Array:
         """What they add to the variance of each orbit of queries, (count,)."""
         assert found.lefts is not None and self.queries is not None
         shares = found.lefts**2 * (self.multiplicities * found.values)[self.rows]
-        return np.bincount(self.queries, shares, minlength=count)
+        return _sums(self.queries, shares, count)
 
     def equalised(self, found: Lengths, weights: Array) -> float:
         """The sum of squares of t √weight, each over the length."""
-        squares = self._sums(self.entries**2) * weights[self.cells]
+        squares = _sums(self.rows, self.entries**2, self.count) * weights[self.cells]
         return float(self.multiplicities @ (squares / found.values))
 
     def curvature(self, found: Lengths, active: Ints, queries: int, cells: int) -> Array:
@@ -93,8 +93,10 @@ class Lines:
         scaled = scipy.sparse.csr_array(whole * np.sqrt(self.multiplicities * found.values / 2.0)[:, None])
         return np.asarray((scaled.T @ scaled).toarray())
 
-    def _sums(self, entries: Array) -> Array:
-        return np.bincount(self.rows, entries, minlength=self.count)
+
+def _sums(labels: Ints, entries: Array, count: int) -> Array:
+    """The sums of entries with the same label."""
+    return np.bincount(labels, entries, minlength=count).astype(np.float64, copy=False)
 
 
 def lines_of(parts: Sequence[Any]) -> Lines | None:
