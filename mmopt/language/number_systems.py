@@ -5,6 +5,7 @@ What is written once for both (the structured forms of the atoms) takes one of t
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -36,7 +37,8 @@ class Numbers:
     join : a vector of numbers.
     grouped : the sums of a vector's entries by their labels 0 … count - 1.
     shape : of a matrix. low : its entries from below.
-    stack : the entries of 1 x 1 matrices as a vector; cut : such a vector as 1 x 1 matrices.
+    stack : the entries of matrices of one column as a vector; cut : a vector as such matrices, of given
+        lengths.
     """
 
     exact: Callable[[Any], Any]
@@ -49,11 +51,18 @@ class Numbers:
     shape: Callable[[Any], tuple[int, ...]]
     low: Callable[[Any], Array]
     stack: Callable[[Sequence[Any]], Any]
-    cut: Callable[[Any], list[Any]]
+    cut: Callable[[Any, Sequence[int]], list[Any]]
 
 
 def _stacked(matrices: Sequence[Array]) -> Array:
     return np.concatenate(matrices)[:, 0]
+
+
+def _cut(vector: Array, lengths: Sequence[int]) -> list[Array]:
+    column = np.reshape(vector, (-1, 1))
+    return [
+        column[end - length : end] for end, length in zip(itertools.accumulate(lengths), lengths, strict=True)
+    ]
 
 
 def _called(atom: str, *args: Any, **options: Any) -> Any:
@@ -80,7 +89,7 @@ PLAIN = Numbers(
     shape=lambda matrix: matrix.shape,
     low=np.asarray,
     stack=_stacked,
-    cut=lambda vector: list(np.reshape(vector, (-1, 1, 1))),
+    cut=_cut,
 )
 
 
@@ -111,8 +120,8 @@ def _ball_grouped(vector: Ball, labels: Ints, count: int) -> Ball:
     return balls.rounded(sums(vector.mid), sums(vector.rad) + slip)
 
 
-def _ball_cut(vector: Ball) -> list[Ball]:
-    pairs = zip(vector.mid.reshape(-1, 1, 1), vector.rad.reshape(-1, 1, 1), strict=True)
+def _ball_cut(vector: Ball, lengths: Sequence[int]) -> list[Ball]:
+    pairs = zip(_cut(vector.mid, lengths), _cut(vector.rad, lengths), strict=True)
     return [Ball(mid, rad) for mid, rad in pairs]
 
 

@@ -27,7 +27,7 @@ AS_NUMBERS: Mapping[str, Form] = MappingProxyType(
             for atom in ("add", "sub", "neg", "mul", "div")
         },
         "matmul": lambda numbers, a, b: numbers.call("mul", a, b),
-        **dict.fromkeys(("transpose", "trace", "diag"), lambda numbers, a: a),
+        **dict.fromkeys(("transpose", "trace", "diag", "sum"), lambda numbers, a: a),
         "nuclear": lambda numbers, a: numbers.call("abs", a),
         **dict.fromkeys(("root", "factor"), lambda numbers, a: numbers.call("sqrt", a)),
         **dict.fromkeys(("inv", "pinv"), lambda numbers, a: numbers.call("div", numbers.exact(1.0), a)),
@@ -46,16 +46,16 @@ def each(numbers: Numbers, atom: str, *args: Any) -> tuple[Any, ...]:
         rows = zip(*(a if isinstance(a, tuple) else (a,) * count for a in args), strict=True)
         return tuple(numbers.call(atom, *own) for own in rows)
     stacked = [numbers.stack([a[at] for at in small]) if isinstance(a, tuple) else a for a in args]
-    found = numbers.cut(AS_NUMBERS[atom](numbers, *stacked))
+    found = numbers.cut(AS_NUMBERS[atom](numbers, *stacked), [1] * len(small))
     return _merged(count, small, found, lambda at: numbers.call(atom, *_at(args, at)))
 
 
-def vector(numbers: Numbers, atom: str, parts: tuple[Any, ...]) -> tuple[Any, list[int]]:
+def vector(numbers: Numbers, atom: str, parts: tuple[Any, ...], **options: int) -> tuple[Any, list[int]]:
     """The atom's numbers on the parts in one vector, and the order in which the parts stand there."""
     small = _small(numbers, atom, [parts])
     own = set(small)
     rest = [at for at in range(len(parts)) if at not in own]
-    found = [numbers.call(atom, parts[at]) for at in rest]
+    found = [numbers.call(atom, parts[at], **options) for at in rest]
     if small:
         found.insert(0, AS_NUMBERS[atom](numbers, numbers.stack([parts[at] for at in small])))
     return numbers.join(found), [*small, *rest]
@@ -75,7 +75,8 @@ def solved(numbers: Numbers, left: Any, matrix: tuple[Any, ...], right: Any) -> 
     for side in sides:
         top = numbers.call("mul", top, numbers.stack([side[at] for at in small]))
     bottom = numbers.stack([matrix[at] for at in small])
-    return _merged(len(matrix), small, numbers.cut(numbers.call("div", top, bottom)), one)
+    found = numbers.cut(numbers.call("div", top, bottom), [1] * len(small))
+    return _merged(len(matrix), small, found, one)
 
 
 def _at(args: Sequence[Any], at: int) -> list[Any]:

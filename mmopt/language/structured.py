@@ -10,7 +10,7 @@ An atom without a row here is refused by name; ``numpy`` below stands for dense 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -22,7 +22,7 @@ from mmopt.errors import ProgramError
 from mmopt.language import scalars
 from mmopt.language.number_systems import Numbers
 
-__all__ = ["STRUCTURED", "Structured", "apply", "is_structured"]
+__all__ = ["STRUCTURED", "Structured", "apply", "is_structured", "labels", "same", "spread"]
 
 Form = Callable[..., Any]
 
@@ -82,13 +82,14 @@ def _mapped(numbers: Numbers, atom: str, *args: Any) -> Split | None:
         return None
     for other in args:
         if isinstance(other, Split):
-            _same(split.rows, other.rows, atom)
-            _same(split.columns, other.columns, atom)
+            same(split.rows, other.rows, atom)
+            same(split.columns, other.columns, atom)
     each = (a.parts if isinstance(a, Split) else a for a in args)
     return Split(split.rows, split.columns, scalars.each(numbers, atom, *each))
 
 
-def _same(one: Space, other: Space, atom: str) -> None:
+def same(one: Space, other: Space, atom: str) -> None:
+    """ProgramError unless the spaces have the same components."""
     if not one.matches(other):
         raise ProgramError(f"'{atom}' of values that split differently: {one!r} and {other!r}")
 
@@ -100,7 +101,7 @@ def _levels(numbers: Numbers, atom: str, *args: Any) -> Level | None:
         return None
     for other in args:
         if isinstance(other, Level):
-            _same(first.space, other.space, atom)
+            same(first.space, other.space, atom)
     values = [a.values if isinstance(a, Level) else a for a in args]
     return Level(first.space, numbers.call(atom, *values))
 
@@ -132,7 +133,7 @@ def _matmul(numbers: Numbers, atom: str, a: Any, b: Any) -> Any:
         return _total(numbers, "sum", _levels(numbers, "mul", a, b))
     if not (isinstance(a, Split) and isinstance(b, Split)):
         return None
-    _same(a.columns, b.rows, atom)
+    same(a.columns, b.rows, atom)
     return Split(a.rows, b.columns, scalars.each(numbers, atom, a.parts, b.parts))
 
 
@@ -187,22 +188,26 @@ def _soft_max(numbers: Numbers, atom: str, a: Any) -> Any:
 
 def _diag(numbers: Numbers, atom: str, a: Any) -> Split | Level:
     if isinstance(a, Level):
-        labels = _labels(a.space)
-        if a.space.largest == 1:
-            return Split(a.space, a.space, tuple(numbers.cut(numbers.take(a.values, np.concatenate(labels)))))
-        parts = tuple(numbers.call(atom, numbers.take(a.values, own)) for own in labels)
-        return Split(a.space, a.space, parts)
-    _same(a.rows, a.columns, atom)
-    known = _labels(a.rows)
-    entries, order = scalars.vector(numbers, atom, a.parts)
+        orbits = labels(a.space)
+        columns = numbers.cut(numbers.take(a.values, np.concatenate(orbits)), [len(own) for own in orbits])
+        own = (c if numbers.shape(c) == (1, 1) else numbers.call(atom, numbers.stack([c])) for c in columns)
+        return Split(a.space, a.space, tuple(own))
+    same(a.rows, a.columns, atom)
+    return spread(numbers, a.rows, *scalars.vector(numbers, atom, a.parts))
+
+
+def spread(numbers: Numbers, space: Space, entries: Any, order: Sequence[int]) -> Level:
+    """The diagonal of a matrix from the diagonals of its parts, one after the other in this order."""
+    known = labels(space)
     orbits = np.concatenate([known[at] for at in order])
-    copies = np.repeat(a.multiplicities[order], [len(known[at]) for at in order])
-    sizes = _sizes(a.rows)
+    copies = np.repeat(space.multiplicities[order], [len(known[at]) for at in order])
+    sizes = _sizes(space)
     sums = numbers.grouped(numbers.call("mul", numbers.count(copies), entries), orbits, len(sizes))
-    return Level(a.rows, numbers.call("div", sums, numbers.count(sizes)))
+    return Level(space, numbers.call("div", sums, numbers.count(sizes)))
 
 
-def _labels(space: Space) -> tuple[Any, ...]:
+def labels(space: Space) -> tuple[Any, ...]:
+    """The orbits of each component's basis vectors; ProgramError where they are not told apart."""
     if space.labels is None:
         raise ProgramError("the rows of a root are not told apart: they have no diagonal by orbits")
     return space.labels
