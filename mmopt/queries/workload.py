@@ -20,7 +20,7 @@ from mmopt.queries.arrays import Array, Ints, frozen, require_memory
 from mmopt.queries.describe import describe_domain, digest
 from mmopt.queries.domain import Domain
 from mmopt.queries.explicit import Explicit
-from mmopt.queries.product import Product, check_products
+from mmopt.queries.product import Product, check_products, with_shared_factors
 from mmopt.queries.reduce import IMPLICIT, Block, Merged
 from mmopt.queries.spectrum import spectrum
 
@@ -69,7 +69,7 @@ class Workload:
         WorkloadError : no product, a product that does not fit the domain, or a name used twice.
         """
         check_products(domain, products)
-        return Workload(domain, tuple(products))
+        return Workload(domain, with_shared_factors(products))
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Workload:
