@@ -13,7 +13,7 @@ from mmopt.queries.arrays import Array, Ints, require_memory
 from mmopt.queries.symmetry.attribute import Attribute
 from mmopt.queries.symmetry.blocks import independent_columns
 from mmopt.queries.symmetry.joint import Chosen, Joint, Key, Local, combined
-from mmopt.queries.symmetry.pieces import Piece, Term, pieces_of
+from mmopt.queries.symmetry.pieces import Piece, Term, pieces_at
 from mmopt.queries.symmetry.row_orbits import RowOrbits, row_orbits
 
 __all__ = ["AskedProduct", "AskedRows", "asked_rows"]
@@ -99,8 +99,8 @@ def asked_rows(joint: Joint, terms: Sequence[Term]) -> tuple[list[AskedProduct],
     stacks: dict[Key, list[tuple[Array, Ints]]] = {}
     asked = [term for term in terms if term.has_target]
     known = [
-        {piece: _Orbits.of(piece, a) for piece in own}
-        for a, own in zip(joint.attributes, pieces_of(asked), strict=True)
+        {piece: _Orbits.of(piece, a) for piece in pieces_at(asked, at)}
+        for at, a in enumerate(joint.attributes)
     ]
     start = 0
     for term in asked:

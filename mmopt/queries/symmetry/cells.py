@@ -18,7 +18,7 @@ from mmopt.queries.arrays import Array, qr, stacked_root, svd
 from mmopt.queries.symmetry.attribute import Attribute
 from mmopt.queries.symmetry.blocks import independent
 from mmopt.queries.symmetry.joint import Chosen, Joint, Key, Local, combined
-from mmopt.queries.symmetry.pieces import Piece, Term, pieces_of
+from mmopt.queries.symmetry.pieces import Piece, Term, pieces_at
 
 __all__ = ["blocks_of", "component_roots", "root_of"]
 
@@ -32,12 +32,10 @@ def component_roots(joint: Joint, terms: Sequence[Term], *, mean: bool = False) 
     all images of the terms.
     """
     stacks: dict[Key, list[Array]] = {}
-    if not terms:
-        return {}
-    known = tuple(
-        {piece: Local(_roots(piece, a, mean)) for piece in own}
-        for a, own in zip(joint.attributes, pieces_of(terms), strict=True)
-    )
+    known = [
+        {piece: Local(_roots(piece, a, mean)) for piece in pieces_at(terms, at)}
+        for at, a in enumerate(joint.attributes)
+    ]
     for term in terms:
         local = [own[piece] for own, piece in zip(known, term.pieces, strict=True)]
         scale = math.sqrt(term.weight)

@@ -13,7 +13,7 @@ from mmopt.queries.composed import Union
 from mmopt.queries.factor_base import Factor
 from mmopt.queries.workload import Workload
 
-__all__ = ["Piece", "Rows", "Term", "is_rigid", "pieces_of", "terms_of"]
+__all__ = ["Piece", "Rows", "Term", "is_rigid", "pieces_at", "terms_of"]
 
 # Kinds whose symmetry is known without looking at numbers.
 SYMMETRIC = ("identity", "total")
@@ -79,10 +79,9 @@ def terms_of(workload: Workload, with_targets: bool) -> tuple[tuple[int, ...], t
     return sizes, terms
 
 
-def pieces_of(terms: Sequence[Term]) -> Iterator[tuple[Piece, ...]]:
-    """For each attribute its pieces, in the order of the terms, those of several terms once."""
-    for own in zip(*(term.pieces for term in terms), strict=True):
-        yield tuple(dict.fromkeys(own))
+def pieces_at(terms: Sequence[Term], at: int) -> tuple[Piece, ...]:
+    """The pieces on an attribute, in the order of the terms, those of several terms once."""
+    return tuple(dict.fromkeys([term.pieces[at] for term in terms]))
 
 
 def _whole(workload: Workload) -> Term:
