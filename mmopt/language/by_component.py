@@ -147,9 +147,9 @@ def offs(constraint: Constraint, env: Env) -> Iterator[tuple[float, float, tuple
     relation = constraint.relation
     sides = [relation.left, relation.right]
     if constraint.family is not None:
-        whole = [vectorised(side, constraint.family.index) for side in sides]
-        sides = [side for side in whole if side is not None]
-        if len(sides) < len(whole):
+        vectors = [vectorised(side, constraint.family.index) for side in sides]
+        sides = [side for side in vectors if side is not None]
+        if len(sides) < len(vectors):
             raise ProgramError(
                 f"the family '{constraint.name}' has no form by components",
                 hint="solve the program without the symmetry",

@@ -48,6 +48,10 @@ def test_the_files_ask_for_all_marginals() -> None:
 
 def test_check() -> None:
     assert run("check", SURVEY).startswith(f"{SURVEY}: 3,926 queries over 240,000 cells\n")
+    shown = run("check", ADULT)
+    assert shown.startswith(f"{ADULT}: 21,043,262 queries over 641,263,392,000,000,000 cells\n")
+    (more,) = (line.split() for line in shown.splitlines() if line.startswith("…"))
+    assert more[:3] == ["…", "420", "more"]
 
 
 @pytest.mark.parametrize(
