@@ -40,6 +40,9 @@ PRINTED = 5e-6
 PRINTED_3 = 5e-5
 """A number printed with three decimals in the design's list."""
 
+DECIMALS_3 = 6e-4
+"""A number that a paper prints with three decimals, absolute."""
+
 PRINTED_RATIO = 2e-3
 """A number of order one that a paper prints with two decimals."""
 

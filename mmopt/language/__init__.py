@@ -112,7 +112,7 @@ chosen has to have one: all but factor, pinv, rank, stack and used_rows.
 """
 
 from mmopt.language.atoms import ATOMS, Atom
-from mmopt.language.check import SOURCES, Checked, check
+from mmopt.language.check import SOURCES, Checked, check, shipped
 from mmopt.language.differentiate import Tape, value_and_gradient
 from mmopt.language.enclose import evaluate_ball
 from mmopt.language.evaluate import evaluate
@@ -134,6 +134,7 @@ __all__ = [
     "evaluate",
     "evaluate_ball",
     "program_names",
+    "shipped",
     "to_source",
     "typeset_latex",
     "typeset_text",

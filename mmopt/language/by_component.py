@@ -9,7 +9,8 @@ import numpy as np
 
 from mmopt.components import Level, Split
 from mmopt.errors import ProgramError
-from mmopt.language import numeric, structured
+from mmopt.language import numeric, scalars, structured
+from mmopt.language.component_products import Scaling, diagonal, times, whole
 from mmopt.language.families import vectorised
 from mmopt.language.number_systems import BALLS, PLAIN, Numbers
 from mmopt.language.structured import is_structured
@@ -56,10 +57,12 @@ def _value(expr: Expr, env: Env, numbers: Numbers) -> Any:
                 hint="solve the program without the symmetry",
             )
         case Apply(atom="matmul"):
-            factors = chain(expr)
-            at = [i for i, f in enumerate(factors) if isinstance(f, Apply) and f.atom == "inv"]
-            if len(at) == 1:
-                return _solved(factors, at[0], env, numbers)
+            return whole(numbers, _factor(expr, env, numbers))
+        case Apply(atom="diag", args=(Apply(atom="matmul") as product,)) if not _inverses(product):
+            left, right = (_factor(a, env, numbers) for a in product.args)
+            if isinstance(left, Split) and isinstance(right, Split):
+                return diagonal(numbers, left, right)
+            return _applied(numbers, "diag", (whole(numbers, times(numbers, left, right)),), {})
         case Apply(atom="eye" | "ones" as atom):
             raise ProgramError(
                 f"'{atom}' has no form by components: its size alone does not say how it splits",
@@ -69,6 +72,26 @@ def _value(expr: Expr, env: Env, numbers: Numbers) -> Any:
             pass
     args = tuple(_value(a, env, numbers) for a in expr.args)
     return _applied(numbers, expr.atom, args, dict(expr.options))
+
+
+def _factor(expr: Expr, env: Env, numbers: Numbers) -> Any:
+    """A factor of a product, or a product; around one inverse it is solved."""
+    match expr:
+        case Apply(atom="matmul", args=(left, right)):
+            at = _inverses(expr)
+            if len(at) == 1:
+                return _solved(chain(expr), at[0], env, numbers)
+            return times(numbers, _factor(left, env, numbers), _factor(right, env, numbers))
+        case Apply(atom="diag", args=(inner,)) if not (isinstance(inner, Apply) and inner.atom == "matmul"):
+            value = _value(inner, env, numbers)
+            return Scaling(value) if isinstance(value, Level) else _applied(numbers, "diag", (value,), {})
+        case _:
+            return _value(expr, env, numbers)
+
+
+def _inverses(product: Apply) -> list[int]:
+    """Where inverses stand in a product."""
+    return [i for i, f in enumerate(chain(product)) if isinstance(f, Apply) and f.atom == "inv"]
 
 
 def _applied(numbers: Numbers, atom: str, args: tuple[Any, ...], options: Mapping[str, int]) -> Any:
@@ -101,10 +124,8 @@ def _solved(factors: list[Expr], at: int, env: Env, numbers: Numbers) -> Any:
             if one is not None:
                 middle = structured.apply(numbers, "matmul", (one, middle) if first else (middle, one), {})
         return middle
-    count = len(matrix.parts)
-    lefts = left.parts if left is not None else (None,) * count
-    rights = right.parts if right is not None else (None,) * count
-    parts = tuple(numbers.solved(*own) for own in zip(lefts, matrix.parts, rights, strict=True))
+    sides = [None if side is None else side.parts for side in (left, right)]
+    parts = scalars.solved(numbers, sides[0], matrix.parts, sides[1])
     rows = left.rows if left is not None else matrix.columns
     return Split(rows, right.columns if right is not None else matrix.rows, parts)
 
@@ -112,9 +133,9 @@ def _solved(factors: list[Expr], at: int, env: Env, numbers: Numbers) -> Any:
 def _product(factors: list[Expr], env: Env, numbers: Numbers) -> Any:
     value = None
     for f in factors:
-        own = _value(f, env, numbers)
-        value = own if value is None else _applied(numbers, "matmul", (value, own), {})
-    return value
+        own = _factor(f, env, numbers)
+        value = own if value is None else times(numbers, value, own)
+    return whole(numbers, value)
 
 
 def offs(constraint: Constraint, env: Env) -> Iterator[tuple[float, float, tuple[int, ...]]]:
@@ -126,9 +147,9 @@ def offs(constraint: Constraint, env: Env) -> Iterator[tuple[float, float, tuple
     relation = constraint.relation
     sides = [relation.left, relation.right]
     if constraint.family is not None:
-        whole = [vectorised(side, constraint.family.index) for side in sides]
-        sides = [side for side in whole if side is not None]
-        if len(sides) < len(whole):
+        vectors = [vectorised(side, constraint.family.index) for side in sides]
+        sides = [side for side in vectors if side is not None]
+        if len(sides) < len(vectors):
             raise ProgramError(
                 f"the family '{constraint.name}' has no form by components",
                 hint="solve the program without the symmetry",
@@ -151,8 +172,9 @@ def offs(constraint: Constraint, env: Env) -> Iterator[tuple[float, float, tuple
         at = np.unravel_index(int(np.argmax(over)), over.shape)
         yield float(over[at]), float(size.max()), tuple(int(i) for i in at)
         return
-    for orbit, (amount, own) in enumerate(zip(over, size, strict=True)):
-        yield float(amount), float(own), (orbit,)
+    # Not everywhere: the largest, and the largest next to its sides.
+    for orbit in {int(np.argmax(over)), int(np.argmax(over / size))}:
+        yield float(over[orbit]), float(size[orbit]), (orbit,)
 
 
 def _off_order(large: Any, small: Any) -> tuple[float, float, tuple[int, ...]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 
 from mmopt.errors import ProgramError, suggest
 from mmopt.language.classes import check_sections
@@ -21,7 +22,7 @@ from mmopt.language.sources import AXES, PSD, SOURCES
 from mmopt.language.tree import Assignment, Constraint, Declaration, Span
 from mmopt.language.types import Curvature, Type
 
-__all__ = ["SOURCES", "Checked", "check", "declared_type"]
+__all__ = ["SOURCES", "Checked", "check", "declared_type", "shipped"]
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,12 @@ class Checked:
     objective: Type | None
     constraints: Mapping[str, tuple[Type, Type]]
     scope: Scope
+
+
+@cache
+def shipped(name: str) -> Checked:
+    """A shipped program by name, read and checked once: its file is part of the package."""
+    return check(Program.load(name))
 
 
 def check(program: Program, faults: dict[str, ProgramError] | None = None) -> Checked:

@@ -5,6 +5,7 @@ What is written once for both (the structured forms of the atoms) takes one of t
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -35,6 +36,9 @@ class Numbers:
     take : entries of a vector by their numbers.
     join : a vector of numbers.
     grouped : the sums of a vector's entries by their labels 0 … count - 1.
+    shape : of a matrix. low : its entries from below.
+    stack : the entries of matrices of one column as a vector; cut : a vector as such matrices, of given
+        lengths.
     """
 
     exact: Callable[[Any], Any]
@@ -44,6 +48,21 @@ class Numbers:
     take: Callable[[Any, Ints], Any]
     join: Callable[[Sequence[Any]], Any]
     grouped: Callable[[Any, Ints, int], Any]
+    shape: Callable[[Any], tuple[int, ...]]
+    low: Callable[[Any], Array]
+    stack: Callable[[Sequence[Any]], Any]
+    cut: Callable[[Any, Sequence[int]], list[Any]]
+
+
+def _stacked(matrices: Sequence[Array]) -> Array:
+    return np.concatenate(matrices)[:, 0]
+
+
+def _cut(vector: Array, lengths: Sequence[int]) -> list[Array]:
+    column = np.reshape(vector, (-1, 1))
+    return [
+        column[end - length : end] for end, length in zip(itertools.accumulate(lengths), lengths, strict=True)
+    ]
 
 
 def _called(atom: str, *args: Any, **options: Any) -> Any:
@@ -67,6 +86,10 @@ PLAIN = Numbers(
     take=lambda vector, index: vector[index],
     join=lambda numbers: np.concatenate([np.atleast_1d(np.asarray(n, dtype=float)) for n in numbers]),
     grouped=lambda vector, labels, count: np.bincount(labels, vector, minlength=count),
+    shape=lambda matrix: matrix.shape,
+    low=np.asarray,
+    stack=_stacked,
+    cut=_cut,
 )
 
 
@@ -97,6 +120,11 @@ def _ball_grouped(vector: Ball, labels: Ints, count: int) -> Ball:
     return balls.rounded(sums(vector.mid), sums(vector.rad) + slip)
 
 
+def _ball_cut(vector: Ball, lengths: Sequence[int]) -> list[Ball]:
+    pairs = zip(_cut(vector.mid, lengths), _cut(vector.rad, lengths), strict=True)
+    return [Ball(mid, rad) for mid, rad in pairs]
+
+
 BALLS = Numbers(
     exact=lambda value: value if isinstance(value, Ball) else balls.exact(value),
     count=_ball_count,
@@ -108,4 +136,8 @@ BALLS = Numbers(
         np.concatenate([np.atleast_1d(n.rad) for n in numbers]),
     ),
     grouped=_ball_grouped,
+    shape=lambda ball: ball.mid.shape,
+    low=lambda ball: ball.lower,
+    stack=lambda matrices: Ball(_stacked([m.mid for m in matrices]), _stacked([m.rad for m in matrices])),
+    cut=_ball_cut,
 )

@@ -44,6 +44,8 @@ CLEARLY = 1e-3
 
 def eigh(matrix: Array) -> tuple[Array, Array]:
     """Eigenvalues (ascending) and eigenvectors of the symmetric part."""
+    if matrix.shape == (1, 1):
+        return matrix[0].copy(), np.ones((1, 1))
     values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
     return values, vectors
 

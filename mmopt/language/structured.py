@@ -10,7 +10,7 @@ An atom without a row here is refused by name; ``numpy`` below stands for dense 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -19,9 +19,10 @@ import numpy as np
 
 from mmopt.components import Level, Space, Split
 from mmopt.errors import ProgramError
+from mmopt.language import scalars
 from mmopt.language.number_systems import Numbers
 
-__all__ = ["STRUCTURED", "Structured", "apply", "is_structured"]
+__all__ = ["STRUCTURED", "Structured", "apply", "is_structured", "labels", "same", "spread"]
 
 Form = Callable[..., Any]
 
@@ -81,14 +82,14 @@ def _mapped(numbers: Numbers, atom: str, *args: Any) -> Split | None:
         return None
     for other in args:
         if isinstance(other, Split):
-            _same(split.rows, other.rows, atom)
-            _same(split.columns, other.columns, atom)
-    each = [a.parts if isinstance(a, Split) else (a,) * len(split.parts) for a in args]
-    parts = tuple(numbers.call(atom, *own) for own in zip(*each, strict=True))
-    return Split(split.rows, split.columns, parts)
+            same(split.rows, other.rows, atom)
+            same(split.columns, other.columns, atom)
+    each = (a.parts if isinstance(a, Split) else a for a in args)
+    return Split(split.rows, split.columns, scalars.each(numbers, atom, *each))
 
 
-def _same(one: Space, other: Space, atom: str) -> None:
+def same(one: Space, other: Space, atom: str) -> None:
+    """ProgramError unless the spaces have the same components."""
     if not one.matches(other):
         raise ProgramError(f"'{atom}' of values that split differently: {one!r} and {other!r}")
 
@@ -100,7 +101,7 @@ def _levels(numbers: Numbers, atom: str, *args: Any) -> Level | None:
         return None
     for other in args:
         if isinstance(other, Level):
-            _same(first.space, other.space, atom)
+            same(first.space, other.space, atom)
     values = [a.values if isinstance(a, Level) else a for a in args]
     return Level(first.space, numbers.call(atom, *values))
 
@@ -132,22 +133,21 @@ def _matmul(numbers: Numbers, atom: str, a: Any, b: Any) -> Any:
         return _total(numbers, "sum", _levels(numbers, "mul", a, b))
     if not (isinstance(a, Split) and isinstance(b, Split)):
         return None
-    _same(a.columns, b.rows, atom)
-    parts = tuple(numbers.call(atom, x, y) for x, y in zip(a.parts, b.parts, strict=True))
-    return Split(a.rows, b.columns, parts)
+    same(a.columns, b.rows, atom)
+    return Split(a.rows, b.columns, scalars.each(numbers, atom, a.parts, b.parts))
 
 
 def _transpose(numbers: Numbers, atom: str, a: Any) -> Split | Level:
     if isinstance(a, Level):
         return a
-    return Split(a.columns, a.rows, tuple(numbers.call(atom, part) for part in a.parts))
+    return Split(a.columns, a.rows, scalars.each(numbers, atom, a.parts))
 
 
 def _turned(numbers: Numbers, atom: str, a: Any) -> Split | None:
     """Inverse and pseudo-inverse: rows and columns change places."""
     if not isinstance(a, Split):
         return None
-    return Split(a.columns, a.rows, tuple(numbers.call(atom, part) for part in a.parts))
+    return Split(a.columns, a.rows, scalars.each(numbers, atom, a.parts))
 
 
 def _root(numbers: Numbers, atom: str, a: Any) -> Split | None:
@@ -157,7 +157,7 @@ def _root(numbers: Numbers, atom: str, a: Any) -> Split | None:
 def _factor(numbers: Numbers, atom: str, a: Any) -> Split | None:
     if not isinstance(a, Split):
         return None
-    parts = tuple(numbers.call(atom, part) for part in a.parts)
+    parts = scalars.each(numbers, atom, a.parts)
     return Split(a.columns.abstract(tuple(len(part) for part in parts)), a.columns, parts)
 
 
@@ -165,8 +165,8 @@ def _weighted(numbers: Numbers, atom: str, a: Any) -> Any:
     """The number of each part, as often as the part stands there."""
     if not isinstance(a, Split):
         return None
-    each = numbers.join([numbers.call(atom, part) for part in a.parts])
-    return numbers.call("sum", numbers.call("mul", numbers.count(a.multiplicities), each))
+    each, order = scalars.vector(numbers, atom, a.parts)
+    return numbers.call("sum", numbers.call("mul", numbers.count(a.multiplicities[order]), each))
 
 
 def _total(numbers: Numbers, atom: str, a: Any) -> Any:
@@ -188,20 +188,26 @@ def _soft_max(numbers: Numbers, atom: str, a: Any) -> Any:
 
 def _diag(numbers: Numbers, atom: str, a: Any) -> Split | Level:
     if isinstance(a, Level):
-        parts = tuple(numbers.call(atom, numbers.take(a.values, own)) for own in _labels(a.space))
-        return Split(a.space, a.space, parts)
-    _same(a.rows, a.columns, atom)
-    labels = _labels(a.rows)
-    entries = numbers.join([numbers.call(atom, part) for part in a.parts])
-    copies = np.repeat(a.multiplicities, [len(own) for own in labels])
-    sizes = _sizes(a.rows)
-    sums = numbers.grouped(
-        numbers.call("mul", numbers.count(copies), entries), np.concatenate(labels), len(sizes)
-    )
-    return Level(a.rows, numbers.call("div", sums, numbers.count(sizes)))
+        orbits = labels(a.space)
+        columns = numbers.cut(numbers.take(a.values, np.concatenate(orbits)), [len(own) for own in orbits])
+        own = (c if numbers.shape(c) == (1, 1) else numbers.call(atom, numbers.stack([c])) for c in columns)
+        return Split(a.space, a.space, tuple(own))
+    same(a.rows, a.columns, atom)
+    return spread(numbers, a.rows, *scalars.vector(numbers, atom, a.parts))
 
 
-def _labels(space: Space) -> tuple[Any, ...]:
+def spread(numbers: Numbers, space: Space, entries: Any, order: Sequence[int]) -> Level:
+    """The diagonal of a matrix from the diagonals of its parts, one after the other in this order."""
+    known = labels(space)
+    orbits = np.concatenate([known[at] for at in order])
+    copies = np.repeat(space.multiplicities[order], [len(known[at]) for at in order])
+    sizes = _sizes(space)
+    sums = numbers.grouped(numbers.call("mul", numbers.count(copies), entries), orbits, len(sizes))
+    return Level(space, numbers.call("div", sums, numbers.count(sizes)))
+
+
+def labels(space: Space) -> tuple[Any, ...]:
+    """The orbits of each component's basis vectors; ProgramError where they are not told apart."""
     if space.labels is None:
         raise ProgramError("the rows of a root are not told apart: they have no diagonal by orbits")
     return space.labels

@@ -10,7 +10,7 @@ import numpy as np
 from mmopt.compiler import Instance
 from mmopt.components import Split
 from mmopt.errors import SolverError
-from mmopt.language import Program, evaluate
+from mmopt.language import evaluate, shipped
 from mmopt.language.by_component import splits
 from mmopt.language.numeric import symmetric_part
 from mmopt.pipeline.bounds import error_bound
@@ -98,7 +98,7 @@ def _own_bound(
     instance: Instance, bound: float | None, multipliers: Mapping[str, Any]
 ) -> tuple[float, Any] | None:
     """The bound where it is already one on total error over all strategies: of l2_strategy itself."""
-    program, known = instance.program, Program.load("l2_strategy")
+    program, known = instance.program, shipped("l2_strategy").written
     same = (program.givens, program.certificate) == (known.givens, known.certificate)
     if bound is None or not same or "sensitivity" not in multipliers or instance.own or program.lets:
         return None

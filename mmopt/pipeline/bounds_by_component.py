@@ -13,7 +13,7 @@ import numpy as np
 
 from mmopt.compiler import Instance, bind
 from mmopt.compiler.reductions import by_components
-from mmopt.language import Program, check
+from mmopt.language import shipped
 from mmopt.pipeline.audit.placed import placed_multipliers
 from mmopt.pipeline.certify import bound_of
 from mmopt.queries import Workload
@@ -62,6 +62,6 @@ def _instance(workload: Workload) -> tuple[Instance, bool]:
     The symmetries of products and their targets are also those of their Gram matrix, so that only a workload
     from a matrix, whose rows are at hand, is ever taken as it is.
     """
-    program = check(Program.load("l2_strategy"))
+    program = shipped("l2_strategy")
     found = by_components(program, workload, {})
     return (bind(program, workload), False) if found is None else (found[0], True)

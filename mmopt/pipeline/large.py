@@ -9,7 +9,7 @@ from mmopt.compiler import Instance, bind
 from mmopt.compiler.match import match
 from mmopt.compiler.reductions import by_components, obstacle
 from mmopt.errors import TooLargeError
-from mmopt.language import Checked, Program, check, program_names
+from mmopt.language import Checked, Program, check, program_names, shipped
 from mmopt.pipeline.threads import one_thread
 from mmopt.queries import Workload
 from mmopt.solvers import KERNELS, claims, memory_limit
@@ -96,9 +96,12 @@ def _refuse_dense(program: Program, workload: Workload, why: str) -> None:
 
 def _able() -> list[str]:
     """The shipped programs that are solved by component."""
-    shipped = [check(Program.load(name)) for name in program_names()]
-    known = [check(Program.load(name)) for kernel in KERNELS for name in kernel.programs]
-    able = [c for c in shipped if not obstacle(c, {}) and any(match(k, c) is not None for k in known)]
+    known = [shipped(name) for kernel in KERNELS for name in kernel.programs]
+    able = [
+        c
+        for c in map(shipped, program_names())
+        if not obstacle(c, {}) and any(match(k, c) is not None for k in known)
+    ]
     return [c.program.name for c in able]
 
 

@@ -24,6 +24,7 @@ __all__ = [
     "pseudo_factors",
     "qr",
     "require_memory",
+    "spectral_norm",
     "stacked_root",
     "svd",
 ]
@@ -98,6 +99,8 @@ def pseudo_factors(matrix: Array) -> tuple[Array, Array]:
 
 def _factors_by_qr(matrix: Array) -> tuple[Array, Array] | None:
     p, n = matrix.shape
+    if p == n == 1 and matrix[0, 0]:
+        return 1.0 / matrix, np.zeros((1, 0))
     if p >= n:
         inverse = _inverse_of_triangle(qr(matrix))
         return None if inverse is None else (inverse, np.zeros((n, 0)))
@@ -128,6 +131,13 @@ def largest_singular_value(matrix: Array) -> float:
     return float(np.sqrt(np.linalg.norm(v)))
 
 
+def spectral_norm(matrix: Array) -> float:
+    """‖A‖₂; 0 of a matrix without entries."""
+    if matrix.size <= 1:
+        return float(np.abs(matrix).sum())
+    return float(np.linalg.norm(matrix, 2))
+
+
 def qr(matrix: Array) -> Array:
     """The triangle R (min(p, n), n) of a QR factorisation."""
     return np.asarray(np.linalg.qr(matrix, mode="r"), dtype=np.float64)
@@ -140,6 +150,9 @@ def stacked_root(blocks: Iterable[Array], n: int) -> Array:
     themselves are returned. The error is that of QR (Householder, backward stable): a small multiple of
     machine precision times ‖R‖.
     """
+    if n == 1:
+        entries = np.concatenate(list(blocks))[:, 0]
+        return entries[:, None] if len(entries) <= 1 else np.array([[math.hypot(*entries.tolist())]])
     held: list[Array] = []
     count = 0
     for block in blocks:

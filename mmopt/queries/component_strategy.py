@@ -9,7 +9,7 @@ import numpy as np
 
 from mmopt.components import Level, Split, lift
 from mmopt.errors import OptionError
-from mmopt.queries.arrays import Array, Ints, frozen, pseudo_factors, require_memory
+from mmopt.queries.arrays import Array, Ints, frozen, pseudo_factors, require_memory, spectral_norm
 from mmopt.queries.outward import largest_difference
 from mmopt.queries.product import Product
 from mmopt.queries.strategy import SUPPORT_TOLERANCE, Strategy
@@ -89,11 +89,12 @@ class ComponentStrategy:
         """The diagonal of AᵀA by orbit, and the number of terms that each entry is added up from."""
         cells = self.cells
         assert cells.labels is not None and cells.sizes is not None
-        total, terms = np.zeros(len(cells.sizes)), np.zeros(len(cells.sizes))
-        for part, often, labels in zip(self.split.parts, cells.multiplicities, cells.labels, strict=True):
-            np.add.at(total, labels, often * np.square(part).sum(axis=0))
-            np.add.at(terms, labels, len(part) + 1.0)
-        return total / cells.sizes, terms
+        labels, orbits = np.concatenate(cells.labels), len(cells.sizes)
+        squares = np.concatenate([np.square(part).sum(axis=0) for part in self.split.parts])
+        total = np.bincount(labels, np.repeat(cells.multiplicities, cells.dims) * squares, minlength=orbits)
+        counts = np.repeat([len(part) + 1.0 for part in self.split.parts], cells.dims)
+        terms = np.bincount(labels, counts, minlength=orbits)
+        return total / cells.sizes, np.asarray(terms, dtype=np.float64)
 
     @cached_property
     def sensitivity(self) -> float:
@@ -218,15 +219,17 @@ class ComponentStrategy:
     def condition(self, workload: Workload) -> float:
         """How rounding errors of A grow in total error, as ``Strategy.condition``."""
         told, grown, _, _ = self._sums(workload, "weighted")
-        largest = max(float(np.linalg.norm(part, 2)) for part in self.split.parts)
-        return largest * float(np.sqrt(grown / told))
+        return self._largest * float(np.sqrt(grown / told))
 
     @cached_property
     def largest_condition(self) -> float:
         """At least ``condition`` of every workload."""
-        inverses = [np.linalg.norm(inverse, 2) if inverse.size else 0.0 for inverse, _ in self._directions]
-        largest = max(float(np.linalg.norm(part, 2)) for part in self.split.parts)
-        return largest * float(max(inverses))
+        return self._largest * max(spectral_norm(inverse) for inverse, _ in self._directions)
+
+    @cached_property
+    def _largest(self) -> float:
+        """‖A‖₂."""
+        return max(spectral_norm(part) for part in self.split.parts)
 
     def mean_variance(self, workload: Workload) -> float:
         """The mean of ``variances``, without them."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from mmopt.queries.kron import Kron, kron
 from mmopt.queries.labels import join
 from mmopt.queries.linear import Implicit
 
-__all__ = ["Product", "check_products"]
+__all__ = ["Product", "check_products", "with_shared_factors"]
 
 
 @dataclass(frozen=True)
@@ -197,3 +198,18 @@ def check_products(domain: Domain, products: Sequence[Product]) -> None:
             raise WorkloadError(f"two products have the name '{product.name}'")
         if product.name is not None:
             names.add(product.name)
+
+
+def with_shared_factors(products: Sequence[Product]) -> tuple[Product, ...]:
+    """The same products, equal factors as one object: what is asked of it is then computed once."""
+    first: dict[Factor, Factor] = {}
+    known: dict[int, Factor] = {}
+    found = []
+    for product in products:
+        for factor in product.factors:
+            if id(factor) not in known:
+                known[id(factor)] = first.setdefault(factor, factor)
+        factors = tuple([known[id(factor)] for factor in product.factors])
+        is_shared = all(map(operator.is_, factors, product.factors))
+        found.append(product if is_shared else replace(product, factors=factors))
+    return tuple(found)

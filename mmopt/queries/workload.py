@@ -23,7 +23,7 @@ from mmopt.queries.domain import Domain
 from mmopt.queries.explicit import Explicit
 from mmopt.queries.kron import Stack
 from mmopt.queries.linear import Implicit
-from mmopt.queries.product import Product, check_products
+from mmopt.queries.product import Product, check_products, with_shared_factors
 from mmopt.queries.reduce import IMPLICIT, Block, Merged
 from mmopt.queries.spectrum import spectrum
 
@@ -72,7 +72,7 @@ class Workload:
         WorkloadError : no product, a product that does not fit the domain, or a name used twice.
         """
         check_products(domain, products)
-        return Workload(domain, tuple(products))
+        return Workload(domain, with_shared_factors(products))
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Workload:

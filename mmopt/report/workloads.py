@@ -16,6 +16,7 @@ __all__ = ["domain_table", "queries_table"]
 
 # Labels are made for examples only; a larger workload is described without them.
 MOST_LABELS = 200_000
+MOST_GROUPS = 50
 
 
 def domain_table(domain: Domain) -> Table:
@@ -38,10 +39,11 @@ def domain_table(domain: Domain) -> Table:
 
 
 def queries_table(workload: Workload) -> Table:
-    """Each group of queries: how many, its weight and target, its first queries."""
+    """Each group of queries, up to ``MOST_GROUPS``: how many, weight and target, first queries."""
     table = new_table("queries", "count", "weight", "max_variance", "first", right=("count", "weight"))
     labels = workload.labels() if workload.m <= MOST_LABELS else None
-    for name, rows in workload.groups():
+    groups = workload.groups()
+    for name, rows in groups[:MOST_GROUPS]:
         first = shortened(labels[rows], 2) if labels is not None else ""
         table.add_row(
             cell(name, "bold"),
@@ -50,6 +52,9 @@ def queries_table(workload: Workload) -> Table:
             cell(_span(workload.targets[rows])),
             cell(first),
         )
+    if len(groups) > MOST_GROUPS:
+        shown = groups[MOST_GROUPS - 1][1].stop
+        table.add_row(f"… {len(groups) - MOST_GROUPS:,} more", f"{workload.m - shown:,}")
     return table
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from mmopt.compiler import Instance
 from mmopt.compiler.match import Renaming, match
-from mmopt.language import Program, check
+from mmopt.language import shipped
 from mmopt.resources import version
 from mmopt.solvers import nuclear, p_identity, weighting
 from mmopt.solvers.forecast import Forecast
@@ -124,7 +124,7 @@ def claims(instance: Instance) -> Iterator[Claim]:
     """The kernels that claim the instance's program, the preferred one first."""
     for kernel in KERNELS:
         for name in kernel.programs:
-            found = match(check(Program.load(name)), instance.checked)
+            found = match(shipped(name), instance.checked)
             if found is not None:
                 yield Claim(kernel, name, found)
                 break

@@ -14,7 +14,7 @@ from mmopt.spec.nodes import ListNode, Map, Node, Scalar, fail, located, too_lar
 
 __all__ = ["MAX_PRODUCTS", "read_products"]
 
-MAX_PRODUCTS = 20_000
+MAX_PRODUCTS = 50_000
 """Most products of one file, those of ``marginals`` written out."""
 
 _FORMS = ("marginal", "marginals", "product")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mmopt.language
-from mmopt.language import Checked, Program, check, program_names
+from mmopt.language import Checked, Program, check, program_names, shipped
 from mmopt.language.atoms import FUNCTIONS
 from mmopt.language.sections import SECTIONS
 from mmopt.language.sources import AXES, SOURCES
@@ -168,3 +168,9 @@ def test_the_program_of_the_reference_checks() -> None:
     text = str(mmopt.language.__doc__)
     lines = text[text.index("    program l2") : text.index("``Program.parse")].rstrip().split("\n")
     check(Program.parse("\n".join(line[4:] for line in lines)))
+
+
+@pytest.mark.parametrize("name", ["l2_strategy", "fitness_for_use"])
+def test_a_shipped_program_is_read_once(name: str) -> None:
+    assert shipped(name) is shipped(name)
+    assert shipped(name).written == Program.load(name)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from rational import conditioned
 
-from mmopt.language.numeric import FLOOR, is_definite, psd_floor, symmetric_part
+from mmopt.language.numeric import FLOOR, eigh, is_definite, psd_floor, symmetric_part
 
 
 def test_definite_by_cholesky(rng: np.random.Generator) -> None:
@@ -40,3 +40,12 @@ def test_eigenvalues_are_lifted_to_the_floor(least: float, rng: np.random.Genera
     assert found[1:] == pytest.approx(np.sort(values)[1:], rel=1e-9)
     if least >= FLOOR:
         assert np.array_equal(lifted, symmetric_part(x))
+
+
+def test_eigenvalues_of_one_entry() -> None:
+    matrix = np.array([[-2.5]])
+    values, vectors = eigh(matrix)
+    assert values.tolist() == [-2.5] and vectors.tolist() == [[1.0]]
+    values[0] = 0.0
+    assert matrix[0, 0] == -2.5, "the matrix is nobody else's"
+    assert np.isnan(eigh(np.array([[np.nan]]))[0]).all()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
 import pytest
-from symmetric import random_products, random_symmetric_matrix
+from symmetric import domain_of, random_products, random_symmetric_matrix
 
 from mmopt.components import Level, Space, Split, lift
 from mmopt.errors import ProgramError
@@ -16,6 +17,8 @@ from mmopt.language.balls import Ball
 from mmopt.language.number_systems import BALLS, PLAIN
 from mmopt.language.structured import STRUCTURED, apply
 from mmopt.language.tree import Apply, Name, Span
+from mmopt.queries import Product, Workload
+from mmopt.queries import factor as f
 from mmopt.queries.symmetry import symmetry
 
 SEEDS = range(12)
@@ -25,6 +28,8 @@ HERE = Span(1, 1)
 def drawn(seed: int) -> tuple[np.random.Generator, Split]:
     """A split root with more than one component, of full rank for every other seed."""
     rng = np.random.default_rng(seed)
+    if seed % 4 == 3:
+        return rng, many(rng)
     while True:
         workload = (
             random_products(rng, full=seed % 2 == 0) if rng.random() < 0.7 else random_symmetric_matrix(rng)
@@ -32,6 +37,17 @@ def drawn(seed: int) -> tuple[np.random.Generator, Split]:
         found = symmetry(workload, False)
         if found is not None and found.cells.count > 1:
             return rng, found.sources["workload.root"]
+
+
+def many(rng: np.random.Generator) -> Split:
+    """Sixteen components of one row and column, and as many others: marginals, and a group of values."""
+    sizes = (2, 3, 2, 2, 4)
+    group = f.predicates([[1.0, 1.0, 1.0, 2.0]], ["g"])
+    kinds = [*((f.identity(n), f.total(n)) for n in sizes[:4]), (f.identity(4), group)]
+    products = [Product(own, weight=float(rng.uniform(0.5, 2.0))) for own in itertools.product(*kinds)]
+    found = symmetry(Workload.from_products(domain_of(*sizes), products), False)
+    assert found is not None and found.cells.dims.count(1) == 16 and found.cells.count == 32
+    return found.sources["workload.root"]
 
 
 def psd(rng: np.random.Generator, space: Space) -> Split:

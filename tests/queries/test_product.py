@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from mmopt.errors import TooLargeError, WorkloadError
-from mmopt.queries import Attribute, Bins, Domain, Product
+from mmopt.queries import Attribute, Bins, Domain, Product, Workload
 from mmopt.queries import factor as f
+from mmopt.queries.product import with_shared_factors
 
 
 def dense(product: Product) -> np.ndarray:
@@ -125,3 +126,16 @@ def test_a_product_needs_a_factor():
     with pytest.raises(WorkloadError) as caught:
         Product(())
     assert str(caught.value) == "a product needs at least one factor, found none"
+
+
+def test_equal_factors_become_one_object():
+    made = [[f.identity(3), f.predicates([[1.0, 0.0]])], [f.identity(3), f.predicates([[1.0, 0.0]])]]
+    one, two = (Product(tuple(own), weight=2.0, target=5.0) for own in made)
+    first, second = with_shared_factors([one, two])
+    assert first is one, "nothing of it changes"
+    assert second == two and second.factors[0] is one.factors[0] and second.factors[1] is one.factors[1]
+    workload = Workload.from_products(
+        Domain((Attribute("a", ("x", "y", "z")), Attribute("b", ("p", "q")))), [one, two]
+    )
+    assert workload.products == (one, two)
+    assert all(a is b for a, b in zip(*(p.factors for p in workload.products), strict=True))

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from mmopt.queries.arrays import Array, Ints, require_memory
 from mmopt.queries.symmetry.attribute import Attribute
 from mmopt.queries.symmetry.blocks import independent_columns
-from mmopt.queries.symmetry.joint import Chosen, Joint, Key, choices, kron_rows
-from mmopt.queries.symmetry.pieces import Piece, Term
+from mmopt.queries.symmetry.joint import Chosen, Joint, Key, Local, combined
+from mmopt.queries.symmetry.pieces import Piece, Term, pieces_at
 from mmopt.queries.symmetry.row_orbits import RowOrbits, row_orbits
 
 __all__ = ["AskedProduct", "AskedRows", "asked_rows"]
@@ -28,20 +29,20 @@ class AskedRows:
 
 
 @dataclass(frozen=True, eq=False)
-class _Local:
-    """The query orbits of a piece, and their rows t (o, dim) on each part on which they are not all zero."""
+class _Orbits:
+    """The query orbits of a piece, and their rows t (o, dim) on the parts."""
 
     orbits: RowOrbits
-    rows: dict[int, Array]
+    local: Local
 
     @staticmethod
-    def of(piece: Piece, attribute: Attribute) -> _Local:
+    def of(piece: Piece, attribute: Attribute) -> _Orbits:
         own = row_orbits(piece, attribute)
         sums = attribute.sums(own.rows)
         found = {
             k: attribute.of_query(part, own.rows, sums, own.counts) for k, part in enumerate(attribute.parts)
         }
-        return _Local(own, {k: t for k, t in found.items() if t.any()})
+        return _Orbits(own, Local({k: t for k, t in found.items() if t.any()}))
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,28 +53,35 @@ class AskedProduct:
     start: int
     target: float | None
 
-    @property
+    @cached_property
     def count(self) -> int:
-        return math.prod(len(o.counts) for o in self.orbits)
+        return math.prod([o.size for o in self.orbits])
 
-    @property
+    @cached_property
     def queries(self) -> int:
-        return math.prod(len(o.labels) for o in self.orbits)
+        return math.prod([len(o.labels) for o in self.orbits])
+
+    @cached_property
+    def _several(self) -> tuple[RowOrbits, ...]:
+        """Those of more than one orbit."""
+        return tuple(o for o in self.orbits if o.size > 1)
 
     def sizes(self) -> list[int]:
-        out = [1]
-        for o in self.orbits:
-            out = [a * int(b) for a in out for b in o.counts]
+        """Queries in each orbit."""
+        out = [math.prod([len(o.labels) for o in self.orbits if o.size == 1])]
+        for o in self._several:
+            out = [a * b for a in out for b in o.counts.tolist()]
         return out
 
     def targets(self) -> Array:
+        """(count,) of each orbit."""
         return self.orbits[0].targets if self.target is None else np.full(self.count, self.target)
 
     def lengths(self) -> Array:
         """(count,) the length of a query of each orbit."""
-        out = np.ones(1)
-        for o in self.orbits:
-            out = np.multiply.outer(out, np.linalg.norm(o.rows, axis=1)).ravel()
+        out = np.array([math.prod([o.lengths[0] for o in self.orbits if o.size == 1])])
+        for o in self._several:
+            out = np.multiply.outer(out, o.lengths).ravel()
         return out
 
     def orbit_of(self) -> Ints:
@@ -89,25 +97,24 @@ def asked_rows(joint: Joint, terms: Sequence[Term]) -> tuple[list[AskedProduct],
     """The products with a target, and their rows on each component, split into independent blocks."""
     products: list[AskedProduct] = []
     stacks: dict[Key, list[tuple[Array, Ints]]] = {}
-    known: dict[tuple[int, Piece], _Local] = {}
+    asked = [term for term in terms if term.has_target]
+    known = [
+        {piece: _Orbits.of(piece, a) for piece in pieces_at(asked, at)}
+        for at, a in enumerate(joint.attributes)
+    ]
     start = 0
-    for term in terms:
-        if not term.has_target:
-            continue
-        for place in enumerate(term.pieces):
-            if place not in known:
-                known[place] = _Local.of(place[1], joint.attributes[place[0]])
-        local = [known[place] for place in enumerate(term.pieces)]
+    for term in asked:
+        local = [own[piece] for own, piece in zip(known, term.pieces, strict=True)]
         products.append(AskedProduct(tuple(own.orbits for own in local), start, term.target))
         start += products[-1].count
-        for key in choices([sorted(own.rows) for own in local]):
-            rows = kron_rows([own.rows[k] for own, k in zip(local, key, strict=True)])
-            used = np.flatnonzero(rows.any(axis=1))
-            stacks.setdefault(key, []).append((rows[used], products[-1].start + used))
+        for key, rows in combined([own.local for own in local]):
+            stacks.setdefault(key, []).append((rows, products[-1].start + np.arange(len(rows))))
     found: list[AskedRows] = []
     for key in sorted(stacks):
-        whole = np.vstack([rows for rows, _ in stacks[key]])
+        whole = np.concatenate([rows for rows, _ in stacks[key]])
         numbers = np.concatenate([own for _, own in stacks[key]])
+        asked_here = np.flatnonzero(whole.any(axis=1))
+        whole, numbers = whole[asked_here], numbers[asked_here]
         for kept in independent_columns(whole):
             used = np.flatnonzero(whole[:, kept].any(axis=1))
             rows = whole if (len(used), len(kept)) == whole.shape else whole[used][:, kept]

@@ -21,6 +21,8 @@ def independent(root: Array) -> list[Ints]:
     An entry counts as zero below 8 max(r, d) ε times the lengths of both columns, what a QR of the root is
     off by. Columns of zeros are in no block.
     """
+    if root.shape[1] == 1:
+        return [np.zeros(1, dtype=np.int64)] if root.any() else []
     lengths = np.linalg.norm(root, axis=0)
     unit = root / np.where(lengths > 0, lengths, 1.0)
     tiny = 8 * max(root.shape) * float(np.finfo(np.float64).eps)
@@ -29,6 +31,8 @@ def independent(root: Array) -> list[Ints]:
 
 def independent_columns(rows: Array) -> list[Ints]:
     """Columns by blocks that no row connects; a row has an entry other than zero in one block only."""
+    if rows.shape[1] == 1:
+        return [np.zeros(1, dtype=np.int64)] if rows.any() else []
     used = rows != 0
     return _reached(
         np.flatnonzero(used.any(axis=0)),

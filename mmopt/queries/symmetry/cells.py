@@ -7,6 +7,7 @@ together from the factors' roots by QR, so that small singular values keep their
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,8 +17,8 @@ from mmopt.components import Split
 from mmopt.queries.arrays import Array, qr, stacked_root, svd
 from mmopt.queries.symmetry.attribute import Attribute
 from mmopt.queries.symmetry.blocks import independent
-from mmopt.queries.symmetry.joint import Chosen, Joint, Key, choices, kron_rows
-from mmopt.queries.symmetry.pieces import Piece, Term
+from mmopt.queries.symmetry.joint import Chosen, Joint, Key, Local, combined
+from mmopt.queries.symmetry.pieces import Piece, Term, pieces_at
 
 __all__ = ["blocks_of", "component_roots", "root_of"]
 
@@ -31,15 +32,15 @@ def component_roots(joint: Joint, terms: Sequence[Term], *, mean: bool = False) 
     all images of the terms.
     """
     stacks: dict[Key, list[Array]] = {}
-    known: dict[tuple[int, Piece], dict[int, Array]] = {}
+    known = [
+        {piece: Local(_roots(piece, a, mean)) for piece in pieces_at(terms, at)}
+        for at, a in enumerate(joint.attributes)
+    ]
     for term in terms:
-        for place in enumerate(term.pieces):
-            if place not in known:
-                known[place] = _roots(place[1], joint.attributes[place[0]], mean)
-        local = [known[place] for place in enumerate(term.pieces)]
-        for key in choices([sorted(own) for own in local]):
-            rows = kron_rows([own[k] for own, k in zip(local, key, strict=True)])
-            stacks.setdefault(key, []).append(np.sqrt(term.weight) * rows)
+        local = [own[piece] for own, piece in zip(known, term.pieces, strict=True)]
+        scale = math.sqrt(term.weight)
+        for key, rows in combined(local):
+            stacks.setdefault(key, []).append(rows if scale == 1.0 else scale * rows)
     return {key: stacked_root(stacks[key], joint.dim(key)) for key in sorted(stacks)}
 
 
@@ -70,6 +71,8 @@ def root_of(joint: Joint, blocks: Sequence[tuple[Chosen, Array]]) -> Split:
 
 def revealed(rows: Array) -> Array:
     """Independent rows of the same Gram matrix; singular values below 8 max(r, d) ε times the largest go."""
+    if rows.shape == (1, 1) and rows[0, 0]:
+        return rows
     tiny = 8 * max(rows.shape) * EPS
     if rows.shape[0] >= rows.shape[1]:
         rows = qr(rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -18,7 +18,7 @@ from mmopt.queries.symmetry.asked_rows import asked_rows
 from mmopt.queries.symmetry.attribute import Attribute
 from mmopt.queries.symmetry.cells import blocks_of, component_roots, root_of
 from mmopt.queries.symmetry.joint import Chosen, Joint
-from mmopt.queries.symmetry.pieces import Term, terms_of
+from mmopt.queries.symmetry.pieces import Piece, Term, terms_of
 from mmopt.queries.symmetry.swaps import interchangeable, reverses, swappable_rows
 from mmopt.queries.symmetry.targets import asked_of
 from mmopt.queries.workload import Workload
@@ -97,7 +97,14 @@ def symmetry(workload: Workload, with_targets: bool) -> Found | None:
     TooLargeError : a component, or their list, that does not fit in memory.
     """
     sizes, terms = terms_of(workload, with_targets)
-    joint = Joint(tuple(_attribute(i, size, terms, with_targets) for i, size in enumerate(sizes)))
+    asked = [with_targets and term.has_target for term in terms]
+    columns = zip(*(term.pieces for term in terms), strict=True)
+    joint = Joint(
+        tuple(
+            _attribute(size, dict.fromkeys(zip(own, asked, strict=True)))
+            for size, own in zip(sizes, columns, strict=True)
+        )
+    )
     if joint.is_trivial and math.prod(sizes) > BLOCKS:
         return None
     if with_targets:
@@ -135,9 +142,8 @@ def _asked(workload: Workload) -> Array:
     return np.asarray(workload.queries[np.isfinite(workload.targets)])
 
 
-def _attribute(at: int, size: int, terms: Sequence[Term], with_targets: bool) -> Attribute:
-    """The classes and the reversal that all products allow."""
-    pieces = {(term.pieces[at], term.has_target and with_targets): None for term in terms}
+def _attribute(size: int, pieces: Collection[tuple[Piece, bool]]) -> Attribute:
+    """The classes and the reversal that all pieces allow; each with whether its queries have targets."""
     classes = np.zeros(size, dtype=np.int64)
     for piece, has_target in pieces:
         own = interchangeable(piece)

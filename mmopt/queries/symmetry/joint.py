@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -16,7 +16,7 @@ from mmopt.errors import TooLargeError
 from mmopt.queries.arrays import Array, Ints, require_memory
 from mmopt.queries.symmetry.attribute import Attribute
 
-__all__ = ["Cells", "Chosen", "Joint", "choices", "kron_rows"]
+__all__ = ["Cells", "Chosen", "Joint", "Key", "Local", "choices", "combined"]
 
 MOST = 200_000
 """Components that are held, at most."""
@@ -46,18 +46,28 @@ class Joint:
     def is_trivial(self) -> bool:
         return all(len(a.sizes) == len(a.classes) for a in self.attributes)
 
+    @cached_property
+    def _copies(self) -> tuple[tuple[int, ...], ...]:
+        return tuple(tuple(part.multiplicity for part in a.parts) for a in self.attributes)
+
+    @cached_property
+    def _split(self) -> tuple[int, ...]:
+        """The attributes with more than one orbit; the others have parts of one dimension."""
+        return tuple(i for i, a in enumerate(self.attributes) if len(a.sizes) > 1)
+
     def multiplicity(self, key: Key) -> int:
-        return math.prod(a.parts[k].multiplicity for a, k in zip(self.attributes, key, strict=True))
+        return math.prod([own[k] for own, k in zip(self._copies, key, strict=True)])
 
     def dim(self, key: Key) -> int:
-        return math.prod(a.parts[k].dim for a, k in zip(self.attributes, key, strict=True))
+        return math.prod([self.attributes[i].parts[key[i]].dim for i in self._split])
 
     def labels(self, key: Key) -> Ints:
         """The orbit of each basis vector of a component."""
         require_memory((self.dim(key),), "component")
         out = np.zeros(1, dtype=np.int64)
-        for a, k in zip(self.attributes, key, strict=True):
-            out = np.add.outer(out * len(a.sizes), a.parts[k].labels).ravel()
+        for i in self._split:
+            a = self.attributes[i]
+            out = np.add.outer(out * len(a.sizes), a.parts[key[i]].labels).ravel()
         return out
 
     def sizes(self) -> Array:
@@ -126,14 +136,58 @@ def choices(options: Sequence[Sequence[int]]) -> Iterator[Key]:
     return itertools.product(*options)
 
 
-def kron_rows(matrices: Sequence[Array]) -> Array:
+@dataclass(frozen=True, eq=False)
+class Local:
+    """What a piece has on the parts of its attribute: ``rows[k]`` (·, dim), parts of zeros left out."""
+
+    rows: Mapping[int, Array]
+
+    @cached_property
+    def keys(self) -> list[int]:
+        return sorted(self.rows)
+
+    @cached_property
+    def numbers(self) -> Mapping[int, float] | None:
+        """The rows where they are a number each; else None."""
+        numbers = {k: float(rows[0, 0]) for k, rows in self.rows.items() if rows.size == 1}
+        return numbers if len(numbers) == len(self.rows) else None
+
+    @cached_property
+    def only(self) -> tuple[int, float] | None:
+        """The part and the number there, where that is all; else None."""
+        return next(iter(self.numbers.items())) if self.numbers and len(self.numbers) == 1 else None
+
+
+def combined(pieces: Sequence[Local]) -> Iterator[tuple[Key, Array]]:
+    """Every component on which a product is not zero, and the Kronecker product of its pieces' rows there.
+
+    Most pieces of a product over many attributes are totals, of which there is one number.
+
+    Raises
+    ------
+    TooLargeError : too many components, or a component that does not fit in memory.
+    """
+    known = [piece.only for piece in pieces]
+    free = [i for i, own in enumerate(known) if own is None]
+    key = [0 if own is None else own[0] for own in known]
+    scale = math.prod([own[1] for own in known if own is not None])
+    numbers = [pieces[i].numbers for i in free]
+    for picked in choices([pieces[i].keys for i in free]):
+        for i, k in zip(free, picked, strict=True):
+            key[i] = k
+        if None in numbers:
+            rows = _kron_rows([pieces[i].rows[k] for i, k in zip(free, picked, strict=True)], scale)
+        else:
+            values = [own[k] for own, k in zip(numbers, picked, strict=True) if own is not None]
+            rows = np.array([[math.prod(values, start=scale)]])
+        yield tuple(key), rows
+
+
+def _kron_rows(matrices: Sequence[Array], scale: float) -> Array:
     """The Kronecker product, if it fits in memory."""
-    require_memory(
-        (math.prod(m.shape[0] for m in matrices), math.prod(m.shape[1] for m in matrices)),
-        "root of a component",
-    )
-    scale = math.prod(float(m[0, 0]) for m in matrices if m.size == 1)
-    out = np.full((1, 1), scale)
+    shape = math.prod([m.shape[0] for m in matrices]), math.prod([m.shape[1] for m in matrices])
+    require_memory(shape, "root of a component")
+    out = np.full((1, 1), math.prod([float(m[0, 0]) for m in matrices if m.size == 1], start=scale))
     for m in matrices:
         if m.size > 1:
             out = np.asarray(np.kron(out, m), dtype=np.float64)

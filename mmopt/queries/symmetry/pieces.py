@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,7 @@ from mmopt.queries.composed import Union
 from mmopt.queries.factor_base import Factor
 from mmopt.queries.workload import Workload
 
-__all__ = ["Piece", "Rows", "Term", "is_rigid", "terms_of"]
+__all__ = ["Piece", "Rows", "Term", "is_rigid", "pieces_at", "terms_of"]
 
 # Kinds whose symmetry is known without looking at numbers.
 SYMMETRIC = ("identity", "total")
@@ -72,9 +72,16 @@ def terms_of(workload: Workload, with_targets: bool) -> tuple[tuple[int, ...], t
     if products is None:
         return (workload.n,), _split(workload) if with_targets else (_whole(workload),)
     sizes = tuple(attribute.size for attribute in workload.domain.attributes)
-    pieces = {f: _piece(f) for p in products for f in p.factors}  # equal factors are one piece
-    terms = tuple(Term(tuple(pieces[f] for f in p.factors), p.weight, p.target) for p in products)
+    factors = {id(f): f for p in products for f in p.factors}
+    equal = {f: _piece(f) for f in factors.values()}  # equal factors are one piece
+    pieces = {number: equal[f] for number, f in factors.items()}
+    terms = tuple(Term(tuple([pieces[id(f)] for f in p.factors]), p.weight, p.target) for p in products)
     return sizes, terms
+
+
+def pieces_at(terms: Sequence[Term], at: int) -> tuple[Piece, ...]:
+    """The pieces on an attribute, in the order of the terms, those of several terms once."""
+    return tuple(dict.fromkeys([term.pieces[at] for term in terms]))
 
 
 def _whole(workload: Workload) -> Term:

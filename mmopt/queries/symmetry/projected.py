@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from mmopt.queries.arrays import Array, Ints
 from mmopt.queries.factor_base import Factor
 from mmopt.queries.symmetry.attribute import Attribute
 from mmopt.queries.symmetry.cells import component_roots
-from mmopt.queries.symmetry.joint import Joint, Key, choices, kron_rows
+from mmopt.queries.symmetry.joint import Joint, Key, Local, combined
 from mmopt.queries.symmetry.pieces import terms_of
 from mmopt.queries.workload import Workload
 
@@ -53,7 +54,9 @@ def mean_roots(joint: Joint, workload: Workload, scale: str) -> dict[Key, Array]
     elif scale == PLAIN:
         terms = tuple(replace(term, weight=1.0) for term in terms)
     elif scale == UNIT:
-        largest = [math.prod(float(f.squared_norms().max()) for f in p.factors) for p in products]
+        factors = {id(f): f for p in products for f in p.factors}
+        each = {number: float(f.squared_norms().max()) for number, f in factors.items()}
+        largest = [math.prod([each[id(f)] for f in p.factors]) for p in products]
         terms = tuple(replace(t, weight=1.0 / size) for t, size in zip(terms, largest, strict=True))
     return component_roots(joint, terms, mean=True)
 
@@ -80,18 +83,30 @@ class QueryRows:
     each component on which they are not all zero.
     """
 
-    joint: Joint
-    local: tuple[dict[int, Array], ...]
-    labels: Ints
+    pieces: tuple[_Distinct, ...]
 
     @property
     def count(self) -> int:
-        return math.prod(len(own[0]) for own in self.local)
+        return math.prod([piece.count for piece in self.pieces])
+
+    @cached_property
+    def labels(self) -> Ints:
+        labels = np.zeros(1, dtype=np.int64)
+        for piece in self.pieces:
+            labels = np.add.outer(labels * piece.count, piece.labels).ravel()
+        return labels
 
     def parts(self) -> Iterator[tuple[Key, Array]]:
-        used = [sorted(k for k, rows in own.items() if rows.any()) for own in self.local]
-        for key in choices(used):
-            yield key, kron_rows([own[k] for own, k in zip(self.local, key, strict=True)])
+        return combined([piece.local for piece in self.pieces])
+
+
+@dataclass(frozen=True, eq=False)
+class _Distinct:
+    """The ``count`` different rows of a factor on the parts of its attribute, and which each query has."""
+
+    local: Local
+    count: int
+    labels: Ints
 
 
 def query_rows(joint: Joint, workload: Workload) -> Iterator[QueryRows]:
@@ -99,35 +114,30 @@ def query_rows(joint: Joint, workload: Workload) -> Iterator[QueryRows]:
     check_fit(joint, workload)
     products = workload.products
     if products is None:
-        local, labels = _distinct(joint.attributes[0], workload.queries)
-        yield QueryRows(joint, (local,), labels)
+        yield QueryRows((_distinct(joint.attributes[0], workload.queries),))
         return
-    known: dict[tuple[int, Factor], tuple[dict[int, Array], Ints]] = {}
+    known = tuple(
+        {id(f): _of_factor(attribute, f) for f in {id(p.factors[i]): p.factors[i] for p in products}.values()}
+        for i, attribute in enumerate(joint.attributes)
+    )
     for product in products:
-        for place in enumerate(product.factors):
-            if place not in known:
-                known[place] = _of_factor(joint.attributes[place[0]], place[1])
-        own = [known[place] for place in enumerate(product.factors)]
-        labels = np.zeros(1, dtype=np.int64)
-        for local, numbers in own:
-            labels = np.add.outer(labels * len(local[0]), numbers).ravel()
-        yield QueryRows(joint, tuple(local for local, _ in own), labels)
+        yield QueryRows(tuple([own[id(f)] for own, f in zip(known, product.factors, strict=True)]))
 
 
-def _of_factor(attribute: Attribute, factor: Factor) -> tuple[dict[int, Array], Ints]:
+def _of_factor(attribute: Attribute, factor: Factor) -> _Distinct:
     if factor.kind == "identity":  # without the n × n identity matrix
         _, first = np.unique(attribute.classes, return_index=True)
-        local, labels = _distinct(attribute, factor.take(first.astype(np.int64)))
-        return local, labels[attribute.classes]
+        found = _distinct(attribute, factor.take(first.astype(np.int64)))
+        return replace(found, labels=found.labels[attribute.classes])
     return _distinct(attribute, factor.matrix())
 
 
-def _distinct(attribute: Attribute, rows: Array) -> tuple[dict[int, Array], Ints]:
-    """Coordinates (k, dim) on each part, equal ones once, and which of them each row has."""
+def _distinct(attribute: Attribute, rows: Array) -> _Distinct:
     sums = attribute.sums(rows)
     once = np.ones(len(rows), dtype=np.int64)
     found = [attribute.of_query(part, rows, sums, once) for part in attribute.parts]
     whole, labels = np.unique(np.hstack(found), axis=0, return_inverse=True)
     ends = np.cumsum([part.dim for part in attribute.parts])
     parts = np.split(whole, ends[:-1], axis=1)
-    return dict(enumerate(parts)), np.asarray(labels, dtype=np.int64).reshape(-1)
+    local = Local({k: own for k, own in enumerate(parts) if own.any()})
+    return _Distinct(local, len(whole), np.asarray(labels, dtype=np.int64).reshape(-1))

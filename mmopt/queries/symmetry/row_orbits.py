@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse
@@ -31,6 +32,16 @@ class RowOrbits:
     counts: Ints
     targets: Array
     labels: Ints
+
+    @property
+    def size(self) -> int:
+        """Number of orbits, o."""
+        return len(self.counts)
+
+    @cached_property
+    def lengths(self) -> Array:
+        """(o,) the length of a query of each."""
+        return np.asarray(np.linalg.norm(self.rows, axis=1))
 
 
 def row_orbits(piece: Piece, attribute: Attribute) -> RowOrbits:

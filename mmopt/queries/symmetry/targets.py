@@ -88,6 +88,8 @@ def _determined(others: dict[Key, Array], chosen: Sequence[Chosen], bases: Seque
 
 def _span(unit: Array) -> Array:
     """Orthonormal rows (k, d) that span the rows of queries of length 1; the identity when k = d."""
+    if unit.shape[1] == 1:  # no query is zero here
+        return np.eye(1)
     values, right = svd(unit)
     rank = int((values > 8 * max(unit.shape) * EPS * values[0]).sum())
     return np.eye(unit.shape[1]) if rank == unit.shape[1] else np.asarray(right[:rank])

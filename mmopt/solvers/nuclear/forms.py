@@ -20,7 +20,7 @@ from array_api_compat import array_namespace as namespace
 from mmopt.components import Level, Space, Split
 from mmopt.solvers.nuclear.conditioned import Care, care, conditioned
 from mmopt.solvers.nuclear.problem import Part, Problem, whole
-from mmopt.solvers.nuclear.spectrum import Iterate, is_full
+from mmopt.solvers.nuclear.spectrum import Iterate, is_full, spectra_of
 
 __all__ = ["FORMS", "Form"]
 
@@ -131,7 +131,7 @@ def _scales(problem: Problem, at: Iterate, care: Care) -> Array:
     """
     xp = namespace(at.cells)
     diagonal = at.norm * at.cost / at.cells
-    if not (care.even and is_full(problem, at.spectra)):
+    if not (care.even and is_full(problem, at.lengths, at.spectra)):
         diagonal = xp.full_like(diagonal, float(xp.max(diagonal)))
     return diagonal * at.cells / problem.cells
 
@@ -140,7 +140,7 @@ def _strategy(env: Env, problem: Problem, at: Iterate, care: Care) -> Values:
     """X, of unit diagonal where that is possible."""
     xp = namespace(at.cells)
     scales = xp.sqrt(_scales(problem, at, care))
-    pairs = zip(problem.parts, at.spectra, strict=True)
+    pairs = zip(problem.parts, spectra_of(problem, at), strict=True)
     rows = [f.right * xp.sqrt(f.values) / xp.take(scales, part.cells)[:, None] for part, f in pairs]
     return {"X": _square_of(env["W"], "columns", rows)}
 
@@ -149,7 +149,7 @@ def _answered(env: Env, problem: Problem, at: Iterate, care: Care) -> list[Array
     """Z with Z Zᵀ = W X⁻¹ Wᵀ for the X of ``_strategy``, by part."""
     xp = namespace(at.cells)
     scales = xp.sqrt(_scales(problem, at, care))
-    triples = zip(_parts(env["W"]), problem.parts, at.spectra, strict=True)
+    triples = zip(_parts(env["W"]), problem.parts, spectra_of(problem, at), strict=True)
     return [(w * xp.take(scales, part.cells)) @ f.right / xp.sqrt(f.values) for w, part, f in triples]
 
 
@@ -176,7 +176,7 @@ def _covariance(env: Env, problem: Problem, at: Iterate, scale: float, care: Car
     """Σ with costs scale⁻¹ times and variances scale times those that belong to the weights."""
     xp = namespace(at.cells)
     roots = xp.sqrt(scale * at.cells / problem.cells)
-    triples = zip(_parts(env["B"]), problem.parts, at.spectra, strict=True)
+    triples = zip(_parts(env["B"]), problem.parts, spectra_of(problem, at), strict=True)
     rows = [(b * xp.take(roots, part.cells)) @ f.right / xp.sqrt(f.values) for b, part, f in triples]
     return _on(env["B"], "rows", conditioned(rows, care.condition))
 

@@ -31,20 +31,28 @@ LEAST = 0.02  # a share falls to no less than this part of itself in one step
 MOST = 2.0  # and its logarithm grows by no more
 
 
-def step(problem: Problem, at: Iterate, tau: float) -> tuple[Array, Array | None]:
-    """The next shares of cells and of queries (None when their weights are fixed)."""
+def step(
+    problem: Problem, at: Iterate, barrier: float, counts: Array | None = None
+) -> tuple[Array, Array | None]:
+    """The next shares of cells and of queries (None when their weights are fixed).
+
+    ``counts`` (t,): how many equal shares each share of queries is the sum of; None: of one.
+    """
     xp = namespace(at.cells)
-    y, g, lam = at.cells, at.cost, xp.full_like(at.cells, 1.0 + tau * at.cells.shape[0])
+    tau = xp.full_like(at.cells, barrier)
+    y, g, lam = at.cells, at.cost, xp.full_like(at.cells, 1.0 + float(xp.sum(tau)))
     t = 0
     if at.queries is not None:
         t = at.queries.shape[0]
         gradient = at.variance * (at.queries / at.weights)
+        own = xp.full_like(at.queries, barrier) if counts is None else barrier * counts
+        tau = xp.concat([own, tau])
         y = xp.concat([at.queries, y])
         g = xp.concat([gradient, g])
-        lam = xp.concat([xp.full_like(at.queries, float(xp.sum(gradient)) + tau * t), lam])
+        lam = xp.concat([xp.full_like(at.queries, float(xp.sum(gradient)) + float(xp.sum(own))), lam])
     slack = lam * y - g
     residual = tau - slack
-    slack = xp.where(slack > tau, slack, xp.full_like(slack, tau))
+    slack = xp.where(slack > tau, slack, tau)
     # What is nearly gone and pushed further down hardly touches anything else.
     gone = (y < tau) & (g < 0.5 * lam * y)
     active = xp.nonzero(~gone)[0]
@@ -69,7 +77,10 @@ def curvature(problem: Problem, at: Iterate, active: Array, sums: Sums = exponen
     xp = namespace(at.cells)
     t = 0 if at.queries is None else at.queries.shape[0]
     total = xp.zeros((active.shape[0], active.shape[0]), dtype=at.cells.dtype)
-    for part, found in zip(problem.parts, at.spectra, strict=True):
+    if problem.lines is not None and at.lengths is not None:
+        total += problem.lines.curvature(at.lengths, active, t, at.cells.shape[0]) / at.norm
+    for number, found in zip(problem.others, at.spectra, strict=True):
+        part = problem.parts[number]
         z, labels = _stacked(found, part, t)
         values = found.values / at.norm
         terms = sums(2 * float(xp.min(values)), 2 * float(xp.max(values)))

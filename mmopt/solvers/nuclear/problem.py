@@ -12,9 +12,12 @@ semidefinite programs, and sums of squares): weights are then constant on orbits
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from array_api_compat import array_namespace as namespace
+
+from mmopt.solvers.nuclear.lines import Lines, lines_of
 
 __all__ = ["Part", "Problem", "whole"]
 
@@ -53,6 +56,17 @@ class Problem:
     targets: Array | None = None
     floors: Array | None = None
     plain: bool = False
+
+    @cached_property
+    def lines(self) -> Lines | None:
+        """The parts of one column, which are taken together; None where there are none."""
+        return lines_of(self.parts)
+
+    @cached_property
+    def others(self) -> tuple[int, ...]:
+        """The numbers of all other parts."""
+        own = set() if self.lines is None else set(self.lines.places.tolist())
+        return tuple(at for at in range(len(self.parts)) if at not in own)
 
 
 def whole(

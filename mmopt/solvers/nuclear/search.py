@@ -7,6 +7,7 @@ from typing import Any
 
 from array_api_compat import array_namespace as namespace
 
+from mmopt.solvers.nuclear.fold import fold_of
 from mmopt.solvers.nuclear.newton import step
 from mmopt.solvers.nuclear.problem import Problem
 from mmopt.solvers.nuclear.spectrum import Iterate, iterate
@@ -31,10 +32,15 @@ def search(
         queries = xp.full_like(problem.targets, 1.0 / problem.targets.shape[0])
     count = cells.shape[0] + (0 if queries is None else queries.shape[0])
     tau = 1.0 / count
-    ranks = [part.rank for part in problem.parts]
+    ranks = [problem.parts[number].rank for number in problem.others]
+    fold = fold_of(problem)
     while True:
         at = iterate(problem, ranks, cells, queries)
         ranks = [found.values.shape[0] for found in at.spectra]
         wanted = yield at
         tau = min(tau, FALL * max(at.slope, 0.3 * (wanted or 1e-12)) / count)
-        cells, queries = step(problem, at, tau)
+        if fold is None:
+            cells, queries = step(problem, at, tau)
+        else:
+            cells, colours = step(fold.problem, fold.iterate(at), tau, fold.counts)
+            queries = fold.spread(colours)

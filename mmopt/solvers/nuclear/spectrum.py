@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from array_api_compat import array_namespace as namespace
 
+from mmopt.solvers.nuclear.lines import Lengths, Lines
 from mmopt.solvers.nuclear.problem import Part, Problem
 
-__all__ = ["Iterate", "Spectrum", "is_full", "iterate"]
+__all__ = ["Iterate", "Spectrum", "is_full", "iterate", "spectra_of"]
 
 Array = Any  # of any library that follows the array API standard; None where a docstring says so
 
@@ -37,6 +39,7 @@ class Iterate:
 
     cells, queries : shares y of each orbit, of sum 1: size times p, and target times q.
     weights : the shares of the queries with what is added to them.
+    lengths, spectra : of the problem's lines, and of its other parts.
     cost, variance : the gradient of log N by log p and log q times 2, of sum 1 each. At the optimum they
         equal the weights where the shares are positive; cost / cells is the privacy cost of a cell (diag X)
         and variance / weights the variance relative to its target, both divided by N.
@@ -47,6 +50,7 @@ class Iterate:
     cells: Array
     queries: Array
     weights: Array
+    lengths: Lengths | None
     spectra: tuple[Spectrum, ...]
     norm: float
     cost: Array
@@ -120,17 +124,46 @@ def gathered(labels: Array, values: Array, count: int) -> Array:
     return xp.astype(xp.arange(count)[:, None] == labels[None, :], values.dtype) @ values
 
 
+def _of_lines(lines: Lines, found: Lengths) -> Iterator[tuple[int, Spectrum]]:
+    """The decomposition of each line by its number among the parts."""
+    one = np.ones((1, 1))
+    values = [value[value > 0] for value in np.split(found.values, lines.count)]
+    lefts = [None] * lines.count if found.lefts is None else np.split(found.lefts[:, None], lines.ends())
+    for at, value, left in zip(lines.places.tolist(), values, lefts, strict=True):
+        kept = value.shape[0]
+        yield at, Spectrum(value, None if left is None else left[:, :kept], one[:, :kept])
+
+
+def spectra_of(problem: Problem, at: Iterate) -> tuple[Spectrum, ...]:
+    """The decomposition of every part."""
+    if problem.lines is None or at.lengths is None:  # of arrays of another library there are no lines
+        return at.spectra
+    found = dict(zip(problem.others, at.spectra, strict=True))
+    found.update(_of_lines(problem.lines, at.lengths))
+    return tuple(found[number] for number in range(len(problem.parts)))
+
+
 def iterate(problem: Problem, ranks: Sequence[int | None], cells: Array, queries: Array | None) -> Iterate:
-    """Everything that is asked of weights: gradient and both bounds."""
+    """Everything that is asked of weights: gradient and both bounds; ``ranks`` of all parts but the lines."""
     xp = namespace(cells)
     p = cells / problem.cells
     weights = queries if queries is None or problem.floors is None else queries + problem.floors
     q = None if weights is None else weights / problem.targets
-    spectra, norm = [], 0.0
+    spectra: list[Spectrum] = []
+    lengths = None
+    norm = 0.0
     cost = xp.zeros_like(cells)
     variance = None if queries is None else xp.zeros_like(queries)
-    for part, rank in zip(problem.parts, ranks, strict=True):
-        found = spectrum(part, rank, xp.take(p, part.cells), None if q is None else xp.take(q, part.queries))
+    if problem.lines is not None:
+        lengths = problem.lines.lengths(p, q)
+        norm += float(problem.lines.multiplicities @ lengths.values)
+        cost = cost + problem.lines.cost(lengths, cost.shape[0])
+        if variance is not None:
+            variance = variance + problem.lines.variance(lengths, variance.shape[0])
+    for number, rank in zip(problem.others, ranks, strict=True):
+        part = problem.parts[number]
+        here = xp.take(p, part.cells), None if q is None else xp.take(q, part.queries)
+        found = spectrum(part, rank, *here)
         spectra.append(found)
         norm += part.multiplicity * float(xp.sum(found.values))
         share = part.multiplicity * (found.right**2 @ found.values)
@@ -147,8 +180,10 @@ def iterate(problem: Problem, ranks: Sequence[int | None], cells: Array, queries
         wide = _wide(problem, variance / weights)
     upper = norm**2 * wide * float(xp.max(cost / cells))
     if variance is None:
-        upper = min(upper, _equalised(problem, spectra, norm * cost / problem.cells))
-    return Iterate(cells, queries, weights, tuple(spectra), norm, cost, variance, wide, norm**2, upper)
+        upper = min(upper, _equalised(problem, lengths, spectra, norm * cost / problem.cells))
+    return Iterate(
+        cells, queries, weights, lengths, tuple(spectra), norm, cost, variance, wide, norm**2, upper
+    )
 
 
 def _wide(problem: Problem, relative: Array) -> float:
@@ -158,22 +193,29 @@ def _wide(problem: Problem, relative: Array) -> float:
     return largest if problem.floors is None else largest + float(problem.floors @ relative)
 
 
-def is_full(problem: Problem, spectra: tuple[Spectrum, ...] | list[Spectrum]) -> bool:
+def is_full(problem: Problem, lengths: Lengths | None, spectra: Sequence[Spectrum]) -> bool:
     """Whether every part has full column rank: then any scaling of the columns supports the queries."""
-    parts = zip(problem.parts, spectra, strict=True)
-    return all(found.values.shape[0] == part.rows.shape[1] for part, found in parts)
+    numbers = range(len(problem.parts)) if lengths is None else problem.others
+    parts = zip((problem.parts[number] for number in numbers), spectra, strict=True)
+    full = all(found.values.shape[0] == part.rows.shape[1] for part, found in parts)
+    return full and (lengths is None or bool((lengths.values > 0).all()))
 
 
-def _equalised(problem: Problem, spectra: list[Spectrum], weights: Array) -> float:
+def _equalised(
+    problem: Problem, lengths: Lengths | None, spectra: Sequence[Spectrum], weights: Array
+) -> float:
     """The objective of X with rows and columns scaled to unit diagonal; infinity where not all is measured.
 
     ``weights`` is diag(X) * p, for X = diag(p)^-½ V S Vᵀ diag(p)^-½.
     """
-    if not is_full(problem, spectra):
+    if not is_full(problem, lengths, spectra):
         return float("inf")
     xp = namespace(weights)
     total = 0.0
-    for part, found in zip(problem.parts, spectra, strict=True):
+    if problem.lines is not None and lengths is not None:
+        total += problem.lines.equalised(lengths, weights)
+    for number, found in zip(problem.others, spectra, strict=True):
+        part = problem.parts[number]
         scaled = (part.rows * xp.sqrt(xp.take(weights, part.cells))) @ found.right
         total += part.multiplicity * float(xp.sum(scaled**2 / found.values))
     return total

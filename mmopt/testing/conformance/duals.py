@@ -42,7 +42,7 @@ def kernel_duals(solver: object) -> Duals | None:
 def _nuclear(claim: Claim, givens: Mapping[str, Any]) -> Dual:
     """2 N by the logarithms of the shares, of queries before cells."""
     problem = FORMS[claim.program].problem(givens)
-    ranks = [part.rank for part in problem.parts]
+    ranks = [problem.parts[number].rank for number in problem.others]
     t = 0 if problem.targets is None else len(problem.targets)
 
     def at(x: Array) -> Iterate:

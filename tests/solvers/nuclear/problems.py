@@ -8,7 +8,7 @@ import numpy as np
 
 from mmopt.solvers.nuclear.problem import Part, Problem, whole
 
-__all__ = ["by_parts", "mixed", "plain"]
+__all__ = ["by_parts", "lined", "mixed", "plain"]
 
 
 def plain(rng: np.random.Generator, *, targets: bool, rank: int | None = None) -> Problem:
@@ -30,6 +30,19 @@ def by_parts(rng: np.random.Generator, *, targets: bool) -> Problem:
         parts.append(Part(rows, often, cells, queries))
     sizes = np.array([3.0, 8.0, 8.0, 16.0])
     return Problem(tuple(parts), sizes, rng.uniform(2.0, 9.0, size=3) if targets else None)
+
+
+def lined(rng: np.random.Generator, *, targets: bool, wide: bool = False) -> Problem:
+    """Components of one column, several to an orbit; with ``wide`` those of ``by_parts`` between them."""
+    others = by_parts(rng, targets=targets)
+    parts = list(others.parts) if wide else []
+    for number in range(7):
+        count = int(rng.integers(1, 4))
+        queries = rng.permutation(3)[:count] if targets else None
+        cells = np.array([number % 4])
+        part = Part(rng.normal(size=(count, 1)), float(1 + number), cells, queries)
+        parts.insert(int(rng.integers(len(parts) + 1)), part)
+    return Problem(tuple(parts), others.cells, others.targets)
 
 
 def mixed(problem: Problem, rng: np.random.Generator) -> Problem:

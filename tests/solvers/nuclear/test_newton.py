@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import tolerances
-from solvers.nuclear.problems import by_parts, mixed, plain
+from solvers.nuclear.problems import by_parts, lined, mixed, plain
 
 from mmopt.solvers.nuclear import newton
 from mmopt.solvers.nuclear.exponentials import many_exponentials
 from mmopt.solvers.nuclear.problem import Problem
-from mmopt.solvers.nuclear.spectrum import Iterate, iterate
+from mmopt.solvers.nuclear.spectrum import Iterate, iterate, spectra_of
 
 STEP = 1e-4
 
@@ -24,19 +25,35 @@ def problem_of(kind: str, rng: np.random.Generator) -> Problem:
         "low rank": lambda: plain(rng, targets=True, rank=3),
         "parts": lambda: by_parts(rng, targets=False),
         "parts with targets": lambda: by_parts(rng, targets=True),
+        "lines": lambda: lined(rng, targets=False),
+        "lines with targets": lambda: lined(rng, targets=True),
+        "lines and parts": lambda: lined(rng, targets=True, wide=True),
         "hybrid": lambda: mixed(plain(rng, targets=True), rng),
+        "hybrid of lines": lambda: mixed(lined(rng, targets=True), rng),
         "hybrid by parts": lambda: mixed(by_parts(rng, targets=True), rng),
     }
     return make[kind]()
 
 
-KINDS = ["total error", "targets", "low rank", "parts", "parts with targets", "hybrid", "hybrid by parts"]
+KINDS = [
+    "total error",
+    "targets",
+    "low rank",
+    "parts",
+    "parts with targets",
+    "lines",
+    "lines with targets",
+    "lines and parts",
+    "hybrid",
+    "hybrid of lines",
+    "hybrid by parts",
+]
 
 
 def at(problem: Problem, x: np.ndarray) -> Iterate:
     """The iterate at shares exp(x), queries before cells, not scaled to sum 1."""
     t = 0 if problem.targets is None else len(problem.targets)
-    ranks = [None] * len(problem.parts)
+    ranks = [None] * len(problem.others)
     return iterate(problem, ranks, np.exp(x[t:]), np.exp(x[:t]) if t else None)
 
 
@@ -91,6 +108,31 @@ def test_the_curvature_is_positive(kind: str, rng: np.random.Generator) -> None:
     lower = newton.curvature(problem, at(problem, x), np.arange(len(x)))
     values = np.linalg.eigvalsh(np.tril(lower) + np.tril(lower, -1).T)
     assert values[0] >= -tolerances.ROUNDING * values[-1]
+
+
+@pytest.mark.parametrize("targets", [False, True])
+def test_lines_are_parts(targets: bool, rng: np.random.Generator) -> None:
+    """With a second column of zeros they are parts like others, though not of full rank."""
+    problem = lined(rng, targets=targets, wide=True)
+    x = drawn(problem, rng)
+    parts = []
+    for part in problem.parts:
+        if part.rows.shape[1] == 1:
+            cells = np.concatenate([part.cells, part.cells])
+            part = replace(part, rows=np.hstack([part.rows, np.zeros_like(part.rows)]), cells=cells)
+        parts.append(part)
+    other = replace(problem, parts=tuple(parts))
+    assert problem.lines is not None and problem.lines.count == 7 and other.lines is None
+    one, two = at(problem, x), at(other, x)
+    assert one.norm == pytest.approx(two.norm, rel=tolerances.ROUNDING)
+    assert not targets or one.upper == pytest.approx(two.upper, rel=tolerances.FINE)
+    np.testing.assert_allclose(gradient(one), gradient(two), rtol=tolerances.FINE)
+    for a, b in zip(spectra_of(problem, one), spectra_of(other, two), strict=True):
+        np.testing.assert_allclose(a.values, b.values, rtol=tolerances.FINE)
+        if targets:
+            np.testing.assert_allclose(
+                (a.left * a.values) @ a.left.T, (b.left * b.values) @ b.left.T, atol=tolerances.FINE
+            )
 
 
 def test_a_block_of_rows_at_a_time_is_the_same(

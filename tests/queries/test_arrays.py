@@ -1,0 +1,51 @@
+"""Roots, pseudo-inverses and norms, of matrices of one entry too."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tolerances
+
+from mmopt.queries.arrays import pseudo_factors, spectral_norm, stacked_root
+
+SHAPES = [(1, 1), (3, 1), (1, 3), (4, 3), (3, 3)]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_pseudo_factors(shape: tuple[int, int], rng: np.random.Generator) -> None:
+    a = rng.normal(size=shape)
+    inverse, null = pseudo_factors(a)
+    np.testing.assert_allclose(inverse @ inverse.T, np.linalg.pinv(a.T @ a), atol=tolerances.FINE)
+    assert null.shape == (shape[1], shape[1] - min(shape))
+    np.testing.assert_allclose(a @ null, 0.0, atol=tolerances.ROUNDING)
+    np.testing.assert_allclose(null.T @ null, np.eye(null.shape[1]), atol=tolerances.ROUNDING)
+
+
+def test_the_pseudo_inverse_of_zero() -> None:
+    inverse, null = pseudo_factors(np.zeros((1, 1)))
+    assert inverse.shape == (1, 0)
+    np.testing.assert_array_equal(np.abs(null), [[1.0]])
+
+
+@pytest.mark.parametrize("counts", [[1], [2, 1], [5], [1, 1, 1]])
+@pytest.mark.parametrize("columns", [1, 2])
+def test_a_root_of_a_sum(counts: list[int], columns: int, rng: np.random.Generator) -> None:
+    blocks = [rng.normal(size=(count, columns)) for count in counts]
+    root = stacked_root(iter(blocks), columns)
+    assert len(root) == min(sum(counts), columns)
+    expected = sum(block.T @ block for block in blocks)
+    np.testing.assert_allclose(root.T @ root, expected, rtol=tolerances.FINE)
+
+
+def test_a_root_of_one_column_neither_overflows_nor_loses_digits() -> None:
+    root = stacked_root([np.array([[3e200], [4e200]])], 1)
+    np.testing.assert_allclose(root, [[5e200]], rtol=tolerances.ROUNDING)
+    small = stacked_root([np.array([[3e-200], [4e-200]])], 1)
+    np.testing.assert_allclose(small, [[5e-200]], rtol=tolerances.ROUNDING)
+
+
+@pytest.mark.parametrize("shape", [*SHAPES, (1, 0), (0, 2)])
+def test_spectral_norm(shape: tuple[int, int], rng: np.random.Generator) -> None:
+    a = rng.normal(size=shape)
+    expected = float(np.linalg.svd(a)[1].max(initial=0.0))
+    assert spectral_norm(a) == pytest.approx(expected, rel=tolerances.ROUNDING)
