@@ -108,7 +108,7 @@ class Claim:
         names, sizes = self.renaming.names, instance.sizes()
         found = {known: instance.env[asked] for known, asked in names.items() if asked in instance.env}
         chosen = {d.name: d for d in instance.program.choose}
-        for d in Program.load(self.program).choose:
+        for d in shipped(self.program).program.choose:
             for dim, asked in zip(d.dims, chosen[names[d.name]].dims, strict=True):
                 if len(dim.symbols) == 1:
                     found.setdefault(next(iter(dim.symbols)), asked.value(sizes))
