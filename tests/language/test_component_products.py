@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import tolerances
-from symmetric import marginals, random_products
+from symmetric import random_products
 
 from mmopt.components import Level, Space, Split, lift
 from mmopt.errors import ProgramError
@@ -13,6 +13,7 @@ from mmopt.language.balls import Ball
 from mmopt.language.component_products import Scaling, diagonal, times, whole
 from mmopt.language.number_systems import BALLS, PLAIN
 from mmopt.queries.symmetry import symmetry
+from mmopt.testing.census import marginals
 
 
 def drawn(seed: int) -> tuple[np.random.Generator, Split]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from symmetric import domain_of, random_products, random_symmetric_matrix
+from symmetric import random_products, random_symmetric_matrix
 
 from mmopt.components import Level, Space, Split, lift
 from mmopt.errors import ProgramError
@@ -20,6 +20,7 @@ from mmopt.language.tree import Apply, Name, Span
 from mmopt.queries import Product, Workload
 from mmopt.queries import factor as f
 from mmopt.queries.symmetry import symmetry
+from mmopt.testing.census import domain_of
 
 SEEDS = range(12)
 HERE = Span(1, 1)

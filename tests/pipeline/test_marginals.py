@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tolerances
-from symmetric import marginals
 
 from mmopt import Solution, Workload, solve, verify
 from mmopt.queries import ComponentStrategy
+from mmopt.testing.census import marginals
 
 ADULT = (100, 100, 100, 99, 85, 42, 16, 15, 9, 7, 6, 5, 2, 2)
 CPS = (100, 50, 7, 4, 2)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import tolerances
-from symmetric import marginals
 
 from mmopt import Workload, solve
 from mmopt.components import Level, Split
@@ -14,6 +13,7 @@ from mmopt.solvers.nuclear import search as searching
 from mmopt.solvers.nuclear.fold import fold_of
 from mmopt.solvers.nuclear.forms import FORMS
 from mmopt.solvers.nuclear.problem import Part, Problem
+from mmopt.testing.census import marginals
 
 
 def problem_of(workload: Workload) -> Problem:
