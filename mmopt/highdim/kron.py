@@ -17,7 +17,7 @@ from mmopt.queries import Factor, Product, Strategy, Workload
 from mmopt.queries.arrays import Array, Ints
 from mmopt.queries.product_strategy import ProductStrategy, one_attribute, products_of
 
-__all__ = ["ROUNDS", "Block", "Descent", "Solve", "product_strategy"]
+__all__ = ["Block", "Descent", "Solve", "product_strategy"]
 
 ROUNDS = 40
 SETTLED = 1e-7  # a round that gains less, relatively, is the last

@@ -1,4 +1,4 @@
-"""Several product strategies side by side, each with a share of the sensitivity and its own products."""
+"""Several product strategies side by side, each with a share of the sensitivity."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from mmopt.errors import OptionError
-from mmopt.queries.arrays import Array, pseudo_factors
+from mmopt.queries.arrays import Array, owned, pseudo_factors
 from mmopt.queries.implicit import Dense, Scaled
 from mmopt.queries.kron import Kron, Stack
 from mmopt.queries.least_squares import least_squares
 from mmopt.queries.linear import Implicit
+from mmopt.queries.product import Product
 from mmopt.queries.product_strategy import ProductStrategy, products_of
 from mmopt.queries.workload import Workload
 
@@ -24,34 +25,42 @@ __all__ = ["UnionStrategy", "combined_error", "shares"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class UnionStrategy:
-    """The rows θ_g A_g of all parts, measured with noise. A product's queries are estimated from one part.
+    """The rows θ_g A_g of all parts, measured with noise.
 
-    Estimates from all parts together would be no worse; these errors are upper bounds of theirs.
+    A query of product j is estimated by a mean of what the parts say of it; least squares over all rows are
+    no worse, so these errors are upper bounds of theirs.
 
     Parameters
     ----------
     parts : A_g, all over the same cells and of one norm. shares : θ_g > 0.
-    groups : for each part the numbers of the workload's products that it answers, each product once.
+    means : (parts, products), nonnegative, the weights of the parts in the mean of each product of the
+        workload; each column sums to 1.
 
     Raises
     ------
-    OptionError : lengths that do not fit, different norms, or a share that is not positive.
+    OptionError : lengths that do not fit, different norms, a share that is not positive, or means that are
+        none.
     """
 
     parts: tuple[ProductStrategy, ...]
     shares: tuple[float, ...]
-    groups: tuple[tuple[int, ...], ...]
+    means: Array
 
     def __post_init__(self) -> None:
-        if not len(self.parts) == len(self.shares) == len(self.groups) > 0:
+        object.__setattr__(self, "means", owned(self.means))
+        if not len(self.parts) == len(self.shares) == len(self.means) > 0 or self.means.ndim != 2:
             raise OptionError(
-                f"a union strategy of {len(self.parts)} parts has {len(self.shares)} shares and "
-                f"{len(self.groups)} groups, expected as many"
+                f"a union strategy of {len(self.parts)} parts has {len(self.shares)} shares and means of "
+                f"shape {self.means.shape}, expected one share and one row for each part"
             )
         if len({part.norm for part in self.parts}) != 1 or len({part.n for part in self.parts}) != 1:
             raise OptionError("the parts of a union strategy differ in norm or in the number of cells")
         if not all(0 < share < math.inf for share in self.shares):
             raise OptionError("the shares of a union strategy must be positive and finite")
+        if not ((self.means >= 0).all() and np.allclose(self.means.sum(axis=0), 1.0, rtol=0, atol=1e-9)):
+            raise OptionError(
+                "the means of a union strategy must be nonnegative, and 1 in all for each product"
+            )
 
     @property
     def norm(self) -> int:
@@ -77,9 +86,14 @@ class UnionStrategy:
 
     def total_error(self, workload: Workload) -> float:
         """Total squared error, weighted, at unit noise per unit of sensitivity; infinity if not supported."""
+        products = self._products(workload)
         sums = [
-            part.total_error(_only(workload, group)) / (share * part.sensitivity) ** 2
-            for part, share, group in self._each(workload)
+            (mean / share) ** 2
+            * part.total_error(Workload(workload.domain, (product,)))
+            / part.sensitivity**2
+            for part, share, row in zip(self.parts, self.shares, self.means, strict=True)
+            for product, mean in zip(products, row.tolist(), strict=True)
+            if mean > 0
         ]
         return self.sensitivity**2 * math.fsum(sums)
 
@@ -88,17 +102,20 @@ class UnionStrategy:
         return float(self.variances(workload).mean())
 
     def variances(self, workload: Workload) -> Array:
-        """Variance of each unweighted query's estimate at unit noise on A x (no sensitivity), (m,)."""
-        products = products_of(workload)
-        found: dict[int, Array] = {}
-        for part, share, group in self._each(workload):
-            for j in group:
-                found[j] = part.variances(_only(workload, [j])) / share**2
-        return np.concatenate([found[j] for j in range(len(products))])
+        """Variance of each unweighted query's mean at unit noise on A x (no sensitivity), (m,)."""
+        found = []
+        for j, product in enumerate(self._products(workload)):
+            alone = Workload(workload.domain, (product,))
+            total = np.zeros(product.m)
+            for part, share, row in zip(self.parts, self.shares, self.means, strict=True):
+                if row[j] > 0:
+                    total += (row[j] / share) ** 2 * part.variances(alone)
+            found.append(total)
+        return np.concatenate(found)
 
     def supports(self, workload: Workload) -> bool:
-        """Whether every product is supported by its part."""
-        return all(part.supports(_only(workload, group)) for part, _, group in self._each(workload))
+        """Whether every product is supported by the parts in its mean."""
+        return bool(np.isfinite(self.variances(workload)).all())
 
     def implicit(self) -> Implicit:
         """All rows (p, n), never formed."""
@@ -121,13 +138,14 @@ class UnionStrategy:
             roots.append(Dense(inverse))
         return least_squares(self.implicit(), noisy, Kron(roots))
 
-    def _each(self, workload: Workload) -> list[tuple[ProductStrategy, float, tuple[int, ...]]]:
-        count = len(products_of(workload))
-        if sorted(j for group in self.groups for j in group) != list(range(count)):
+    def _products(self, workload: Workload) -> tuple[Product, ...]:
+        products = products_of(workload)
+        if len(products) != self.means.shape[1]:
             raise OptionError(
-                f"the groups of the union strategy are not the {count} products of the workload"
+                f"the union strategy has means for {self.means.shape[1]} products, "
+                f"the workload has {len(products)}"
             )
-        return list(zip(self.parts, self.shares, self.groups, strict=True))
+        return products
 
     def __repr__(self) -> str:
         count = len(self.parts)
@@ -148,8 +166,3 @@ def combined_error(errors: Sequence[float], norm: int) -> float:
     """Total error at those shares: (Σ E^(1/3))³, or (Σ √E)²."""
     power = 1 / 3 if norm == 1 else 1 / 2
     return float((np.asarray(errors, dtype=float) ** power).sum() ** (1 / power))
-
-
-def _only(workload: Workload, group: Sequence[int]) -> Workload:
-    products = products_of(workload)
-    return Workload(workload.domain, tuple(products[j] for j in group))

@@ -85,8 +85,8 @@ def test_a_union_is_no_worse_than_one_product() -> None:
     assert union.total_error(workload) < 0.9 * single.total_error(workload)
     # Of two one-attribute problems: (√E₁ + √E₂)².
     one = solve(Workload.from_products(domain_of(8), [Product((f.all_range(8),))]), "l2_strategy").objective
-    expected = (np.sqrt(one) + np.sqrt(2 * one)) ** 2
-    assert union.total_error(workload) == pytest.approx(expected, rel=1e-5)
+    apart = (np.sqrt(one) + np.sqrt(2 * one)) ** 2
+    assert union.total_error(workload) <= apart * (1 + 1e-5)
     assert isinstance(union_strategy(two(4, ("R", "R"), ("I", "T")), block_for(2), 2), ProductStrategy)
 
 

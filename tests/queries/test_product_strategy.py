@@ -89,10 +89,11 @@ def test_a_product_that_does_not_support_a_query() -> None:
 
 
 def test_a_union_is_its_parts_one_below_the_other(rng: np.random.Generator) -> None:
-    """Its errors are those of the part that answers; all rows together tell no less."""
+    """Its errors are those of means of the parts; all rows together tell no less."""
     workload = asked(rng, [3, 4])
     parts = tuple(factors_of(rng, [3, 4], 2) for _ in range(2))
-    found = UnionStrategy(parts, (0.6, 0.8), ((0, 2), (1,)))
+    means = np.array([[1.0, 0.0, 0.3], [0.0, 1.0, 0.7]])
+    found = UnionStrategy(parts, (0.6, 0.8), means)
     blocks = [reduce(np.kron, [own.matrix for own in part.factors]) for part in parts]
     whole = Strategy(np.vstack([0.6 * blocks[0], 0.8 * blocks[1]]))
     assert (found.p, found.n) == (whole.p, whole.n)
@@ -104,8 +105,9 @@ def test_a_union_is_its_parts_one_below_the_other(rng: np.random.Generator) -> N
     ]
     rows = [rows for _, rows in workload.groups()]
     found_variances = found.variances(workload)
-    for j, part in ((0, 0), (1, 1), (2, 0)):
-        np.testing.assert_allclose(found_variances[rows[j]], expected[part][rows[j]], rtol=1e-9)
+    for j, own in enumerate(rows):
+        mean = sum(weight**2 * part[own] for weight, part in zip(means[:, j], expected, strict=True))
+        np.testing.assert_allclose(found_variances[own], mean, rtol=1e-9)
     assert (whole.variances(workload) <= found_variances * (1 + 1e-9)).all()
     weighted = float(workload.weights @ found_variances)
     assert found.total_error(workload) == pytest.approx(found.sensitivity**2 * weighted, rel=1e-9)
@@ -173,10 +175,14 @@ def test_sums_over_sets(rng: np.random.Generator) -> None:
         (lambda: MarginalStrategy((2,), np.array([0.0, -1.0])), "finite, nonnegative, and not all zero"),
         (lambda: MarginalStrategy((2,), np.zeros(2)), "nonnegative, and not all zero"),
         (lambda: MarginalStrategy((2,), np.ones(2), 3), "norm is 3, expected 1 (Laplace) or 2 (Gaussian)"),
-        (lambda: UnionStrategy((), (), ()), "of 0 parts has 0 shares and 0 groups"),
+        (
+            lambda: UnionStrategy((), (), np.zeros((0, 0))),
+            "of 0 parts has 0 shares and means of shape",
+        ),
         (lambda: union(shares=(1.0, 0.0)), "must be positive and finite"),
         (lambda: union(sizes=(2, 3)), "differ in norm or in the number of cells"),
-        (lambda: union().variances(marginals((2,), (0, 1))), "are not the 2 products of the workload"),
+        (lambda: union().variances(marginals((2,), (0, 1))), "has means for 1 products, the workload has 2"),
+        (lambda: union(mean=0.9), "must be nonnegative, and 1 in all for each product"),
         (lambda: union().variances(Workload.from_matrix(np.eye(2))), "the workload is a matrix"),
     ],
 )
@@ -186,14 +192,17 @@ def test_refused(make: Callable[[], object], message: str) -> None:
     assert message in raised.value.message
 
 
-def union(shares: tuple[float, ...] = (0.5, 0.5), sizes: tuple[int, ...] = (2, 2)) -> UnionStrategy:
-    return UnionStrategy(tuple(ProductStrategy((Strategy(np.eye(s)),)) for s in sizes), shares, ((0,), (0,)))
+def union(
+    shares: tuple[float, ...] = (0.5, 0.5), sizes: tuple[int, ...] = (2, 2), mean: float = 0.5
+) -> UnionStrategy:
+    parts = tuple(ProductStrategy((Strategy(np.eye(s)),)) for s in sizes)
+    return UnionStrategy(parts, shares, np.full((2, 1), mean))
 
 
 def test_least_squares_that_do_not_settle(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
     monkeypatch.setattr("mmopt.queries.least_squares.STEPS", 1)
     found = union(sizes=(5, 5))
-    found = UnionStrategy(tuple(factors_of(rng, [5], 2) for _ in range(2)), found.shares, found.groups)
+    found = UnionStrategy(tuple(factors_of(rng, [5], 2) for _ in range(2)), found.shares, found.means)
     with pytest.raises(SolverError, match=r"^least squares over 14 × 5 did not settle in 1 steps"):
         found.estimate(rng.normal(size=found.p))
 
