@@ -26,7 +26,7 @@ __all__ = ["curvature", "step"]
 Array = Any
 Sums = Callable[[float, float], list[tuple[float, float]]]
 
-ROWS = 1024  # of the Hessian, formed at a time
+ROWS = 512  # of the Hessian, formed at a time
 LEAST = 0.02  # a share falls to no less than this part of itself in one step
 MOST = 2.0  # and its logarithm grows by no more
 
@@ -84,14 +84,15 @@ def curvature(problem: Problem, at: Iterate, active: Array, sums: Sums = exponen
         z, labels = _stacked(found, part, t)
         values = found.values / at.norm
         terms = sums(2 * float(xp.min(values)), 2 * float(xp.max(values)))
-        factors = [xp.sqrt(values * xp.exp(-a * values) * w**0.5) for a, w in terms]
+        factors = [values * xp.exp(-a * values) * w**0.5 for a, w in terms]
         if problem.plain:
-            _add_plain(total, xp.take(z, active, axis=0), active < t, factors)
+            z = xp.take(z, active, axis=0)
+            _add_plain(total, z, active < t, factors)
             continue
         sign = 2.0 * xp.astype(labels < t, z.dtype) - 1.0
         member = xp.astype(active[:, None] == labels[None, :], z.dtype) * sign
         for f in factors:
-            product = (z * f) @ (z * f).T
+            product = (z * f) @ z.T
             total += part.multiplicity * (member @ product**2 @ member.T)
     if problem.floors is None:
         return total
@@ -117,12 +118,14 @@ def _add_plain(total: Array, z: Array, is_query: Array, factors: list[Array]) ->
     """Add the Hadamard squares by stretches of rows, lower triangle only: half the work, no second matrix."""
     xp = namespace(z)
     sign = 2.0 * xp.astype(is_query, z.dtype) - 1.0
-    for f in factors:
-        scaled = z * f
-        for start in range(0, z.shape[0], ROWS):
-            end = min(start + ROWS, z.shape[0])
-            product = scaled[start:end, :] @ scaled[:end, :].T
-            total[start:end, :end] += product**2 * sign[start:end, None] * sign[None, :end]
+    for start in range(0, z.shape[0], ROWS):
+        end = min(start + ROWS, z.shape[0])
+        for f in factors:
+            product = (z[start:end, :] * f) @ z[:end, :].T
+            product *= product
+            product *= sign[start:end, None]
+            product *= sign[None, :end]
+            total[start:end, :end] += product
 
 
 def _with_ends(hessian: Array, y: Array, t: int, slack: Array) -> Array:
@@ -158,7 +161,8 @@ def _solve(matrix: Array, right: Array) -> Array:
     """Solve with a positive definite matrix of which the lower triangle is given."""
     if isinstance(matrix, np.ndarray):
         try:
-            factor = scipy.linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+            # The transpose, upper triangle: in the order of columns, so that it is factored in place.
+            factor = scipy.linalg.cho_factor(matrix.T, lower=False, overwrite_a=True, check_finite=False)
         except np.linalg.LinAlgError:
             return np.zeros_like(right)
         return scipy.linalg.cho_solve(factor, right)
