@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 from mmopt.cli.options import Json, WorkloadFile, names_in, norm_of
@@ -42,8 +42,8 @@ def templates(
         rows: list[dict[str, Any]] = [
             {
                 "template": c.template,
-                "error": c.error if np.isfinite(c.error) else None,
-                "rmse": c.rmse if np.isfinite(c.rmse) else None,
+                "error": c.error if isfinite(c.error) else None,
+                "rmse": c.rmse if isfinite(c.rmse) else None,
                 "seconds": c.seconds,
                 "reason": c.reason,
             }
