@@ -5,6 +5,7 @@ from mmopt.queries.component_strategy import AnyStrategy, ComponentStrategy, as_
 from mmopt.queries.domain import Attribute, Bins, Categories, Domain, Values
 from mmopt.queries.factor import Factor
 from mmopt.queries.product import Product
+from mmopt.queries.product_strategy import ProductStrategy
 from mmopt.queries.strategy import Strategy, normalise
 from mmopt.queries.workload import Workload
 
@@ -17,6 +18,7 @@ __all__ = [
     "Domain",
     "Factor",
     "Product",
+    "ProductStrategy",
     "Strategy",
     "Values",
     "Workload",

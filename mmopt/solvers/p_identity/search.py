@@ -83,10 +83,10 @@ def rounds(gram: Array) -> list[tuple[int, int]]:
 
 
 def search(
-    root: Array,
     gram: Array,
     most: int,
     *,
+    queries: Array | None = None,
     count: int | None = None,
     seed: int = 0,
     limit: float = math.inf,
@@ -97,15 +97,16 @@ def search(
 
     Parameters
     ----------
-    root, gram : the queries up to rotation (r, n) and their Gram matrix (n, n).
+    gram : the queries' Gram matrix (n, n).
     most : rows that Θ may have.
+    queries : rows (r, n) of which those that count several cells are a start.
     count : number of starts.
     limit : quasi-Newton steps of all starts together.
     over : asked at every step whether to stop.
     first : starts of the caller's, before the others.
     """
     count = count or default_starts(len(gram))
-    chosen = itertools.islice(itertools.chain(first, starts(root, most, seed)), count)
+    chosen = itertools.islice(itertools.chain(first, starts(len(gram), most, seed, queries)), count)
     ways = [_Way(i, start.rows, math.inf) for i, start in enumerate(chosen)]
     alone = _Way(-1, np.zeros((1, len(gram))), float(np.trace(gram)))  # the identity
     values: dict[int, float] = {}

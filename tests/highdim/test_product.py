@@ -1,0 +1,97 @@
+"""Products of p-identities: their error against dense matrices, what is merged, and the census workload."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from symmetric import census
+from tolerances import RECOMPUTED
+
+from mmopt import Attribute, Domain, Workload, solve
+from mmopt.errors import OptionError, UnsuitableError
+from mmopt.highdim import Terms, product
+from mmopt.queries import Product, ProductStrategy, Strategy
+from mmopt.queries import factor as f
+
+
+def union(*products: tuple[float, list[f.Factor]]) -> Workload:
+    sizes = [factor.size for factor in products[0][1]]
+    attributes = [Attribute("abc"[i], tuple(map(str, range(size)))) for i, size in enumerate(sizes)]
+    rows = [Product(tuple(factors), weight=weight) for weight, factors in products]
+    return Workload.from_products(Domain(tuple(attributes)), rows)
+
+
+SMALL = union(
+    (1.0, [f.prefix(6), f.total(3)]),
+    (4.0, [f.identity(6), f.identity(3)]),
+    (0.5, [f.total(6), f.predicates([[1, 1, 0], [0, 0, 1]])]),
+)
+
+
+def test_its_figures_are_those_of_the_dense_matrix() -> None:
+    s = product(SMALL, starts=2)
+    dense = Strategy(s.matrix, 1)
+    assert s.sensitivity == pytest.approx(dense.sensitivity, rel=RECOMPUTED)
+    assert (s.p, s.n) == (dense.p, dense.n) == (s.matrix.shape[0], 18)
+    assert s.total_error(SMALL) == pytest.approx(dense.total_error(SMALL), rel=RECOMPUTED)
+    assert s.rmse(SMALL) == pytest.approx(np.sqrt(dense.mean_variance(SMALL)), rel=RECOMPUTED)
+
+
+def test_it_is_better_than_noise_on_each_cell_and_not_below_the_bound() -> None:
+    w = union((1.0, [f.prefix(20), f.total(12)]), (1.0, [f.total(20), f.all_range(12)]))
+    s = product(w)
+    assert s.sensitivity <= 1.0 + 1e-12
+    assert solve(w, "l2_strategy").error < s.total_error(w) < 0.6 * np.trace(w.gram)
+
+
+def test_one_attribute_is_a_search_of_p_identity() -> None:
+    w = union((1.0, [f.prefix(64)]))
+    assert product(w).rmse(w) == pytest.approx(solve(w, "p_identity").rmse, rel=2e-3)
+
+
+def test_the_same_seed_gives_the_same_strategy() -> None:
+    one, two = product(SMALL, starts=2, seed=3), product(SMALL, starts=2, seed=3)
+    assert all(np.array_equal(a, b) for a, b in zip(one.matrices, two.matrices, strict=True))
+
+
+def test_values_that_no_query_tells_apart_are_measured_together() -> None:
+    w = union((1.0, [f.predicates([[1, 1, 1, 0], [1, 1, 0, 0]]), f.total(1000)]))
+    assert [side.size for side in Terms.of(w).sides] == [2, 1]
+    first, second = product(w).matrices
+    # Nobody asks for the last value; the thousand are one.
+    assert np.array_equal(first[:, 0], first[:, 1]) and not first[:, 3].any()
+    assert np.array_equal(second, np.ones((1, 1000)))
+
+
+def test_what_it_does_not_support_has_infinite_error() -> None:
+    s = ProductStrategy((np.ones((1, 6)), np.eye(3)))
+    assert s.total_error(SMALL) == np.inf
+    only = union((1.0, [f.total(6), f.identity(3)]))
+    assert s.total_error(only) == pytest.approx(3.0)
+
+
+def test_messages() -> None:
+    with pytest.raises(UnsuitableError) as wrong:
+        product(Workload.from_matrix(np.eye(3)))
+    assert str(wrong.value).startswith(
+        "the workload is a matrix, and strategies by attribute need a union of products"
+    )
+    with pytest.raises(OptionError) as few:
+        product(SMALL, starts=0)
+    assert str(few.value) == "'starts' is at least 1, not 0"
+    with pytest.raises(OptionError) as other:
+        ProductStrategy((np.eye(2), np.eye(3))).total_error(SMALL)
+    assert (
+        str(other.value) == "the strategy is a product over (2, 3) values, the workload is over (6, 3) values"
+    )
+    with pytest.raises(OptionError) as none:
+        ProductStrategy(())
+    assert str(none.value) == "a product strategy needs at least one factor, found none"
+
+
+def test_census() -> None:
+    """Their search ends at 5.1695, the best of three random starts; noise on each cell has 67.65."""
+    w = census()
+    s = product(w, starts=1)
+    assert s.n == 500_480 and s.sensitivity <= 1.0 + 1e-12
+    assert s.rmse(w) <= 5.16
