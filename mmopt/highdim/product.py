@@ -20,14 +20,24 @@ from mmopt.highdim.terms import Side, Terms
 from mmopt.queries import ProductStrategy, Workload
 from mmopt.solvers.p_identity import Start, search
 
-__all__ = ["product"]
+__all__ = ["Effort", "product"]
 
 Array = NDArray[np.float64]
 
 STARTS = 5
-SWEEPS = 30  # rounds over the attributes from one start, at most
 SETTLED = 1e-5  # a round that improves the error by less is the last
-FIRST, LATER = 9, 4  # starts of an attribute's search in the first round, and in a later one
+
+
+@dataclass(frozen=True)
+class Effort:
+    """Starts of an attribute's search in the first round over the attributes and in a later one, and rounds."""
+
+    first: int = 9
+    later: int = 4
+    rounds: int = 30
+
+
+THOROUGH = Effort()
 
 
 @dataclass(frozen=True)
@@ -50,7 +60,12 @@ class _Factor:
 
 
 def product(
-    workload: Workload, *, starts: int = STARTS, seed: int = 0, time_limit: float = np.inf
+    workload: Workload,
+    *,
+    starts: int = STARTS,
+    seed: int = 0,
+    time_limit: float = np.inf,
+    effort: Effort = THOROUGH,
 ) -> ProductStrategy:
     """The best product of p-identities found, of L1 sensitivity at most 1, for total error.
 
@@ -60,6 +75,7 @@ def product(
     starts : how often the factors begin anew; the best end is kept.
     seed : of the random numbers.
     time_limit : seconds after which no factor is searched any more.
+    effort : how thorough each search is.
 
     Raises
     ------
@@ -70,30 +86,28 @@ def product(
         raise OptionError(f"'starts' is at least 1, not {starts}")
     terms = Terms.of(workload)
     end = time.monotonic() + time_limit
-    ends = [_descend(terms, [seed, number], end) for number in range(starts)]
+    ends = [_descend(terms, effort, seed, number, end) for number in range(starts)]
     factors, _ = min(ends, key=lambda found: found[1])
     matrices = [side.spread(f.matrix()) for side, f in zip(terms.sides, factors, strict=True)]
     return ProductStrategy(tuple(matrices), 1)
 
 
-def _descend(terms: Terms, seed: Sequence[int], end: float) -> tuple[list[_Factor], float]:
+def _descend(terms: Terms, effort: Effort, seed: int, number: int, end: float) -> tuple[list[_Factor], float]:
     """Rounds over the attributes from one start, and the error at their end."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng([seed, number])
     factors = [_Factor(np.zeros((1, side.size))) for side in terms.sides]
     errors = [f.errors(side) for f, side in zip(factors, terms.sides, strict=True)]
-    if seed[-1]:  # the first start begins with noise on each value
-        errors = [
-            e * rng.uniform(0.1, 1.0, len(side.grams))[side.used]
-            for e, side in zip(errors, terms.sides, strict=True)
-        ]
+    if number:  # the first start begins with noise on each value, the others as if some queries cost less
+        draws = [rng.uniform(0.1, 1.0, len(side.grams))[side.used] for side in terms.sides]
+        errors = [e * draw for e, draw in zip(errors, draws, strict=True)]
     before = np.inf
-    for sweep in range(SWEEPS):
-        for at in rng.permutation(len(terms.sides)):
+    for turn in range(effort.rounds):
+        for at in rng.permutation(len(terms.sides)).tolist():
             side = terms.sides[at]
             if time.monotonic() < end and side.size > 1:
-                count = FIRST if sweep == 0 else LATER
-                factors[at] = _improved(terms, errors, int(at), factors[at], count, int(rng.integers(2**31)))
-                errors[at] = factors[at].errors(side)
+                count = effort.first if turn == 0 else effort.later
+                factors[at] = _improved(terms, errors, at, factors[at], count, int(rng.integers(2**31)))
+            errors[at] = factors[at].errors(side)
         now = float(terms.weights @ np.prod(errors, axis=0))
         if not now < before * (1.0 - SETTLED):
             break

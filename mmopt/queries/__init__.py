@@ -4,9 +4,11 @@ from mmopt.queries.bases import with_bases
 from mmopt.queries.component_strategy import AnyStrategy, ComponentStrategy, as_dense
 from mmopt.queries.domain import Attribute, Bins, Categories, Domain, Values
 from mmopt.queries.factor import Factor
+from mmopt.queries.marginals_strategy import MarginalsStrategy
 from mmopt.queries.product import Product
 from mmopt.queries.product_strategy import ProductStrategy
 from mmopt.queries.strategy import Strategy, normalise
+from mmopt.queries.union_strategy import UnionStrategy
 from mmopt.queries.workload import Workload
 
 __all__ = [
@@ -17,9 +19,11 @@ __all__ = [
     "ComponentStrategy",
     "Domain",
     "Factor",
+    "MarginalsStrategy",
     "Product",
     "ProductStrategy",
     "Strategy",
+    "UnionStrategy",
     "Values",
     "Workload",
     "as_dense",

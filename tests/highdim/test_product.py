@@ -4,28 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from highdim.unions import SMALL, union
 from symmetric import census
 from tolerances import RECOMPUTED
 
-from mmopt import Attribute, Domain, Workload, solve
+from mmopt import Workload, solve
 from mmopt.errors import OptionError, UnsuitableError
 from mmopt.highdim import Terms, product
-from mmopt.queries import Product, ProductStrategy, Strategy
+from mmopt.queries import ProductStrategy, Strategy
 from mmopt.queries import factor as f
-
-
-def union(*products: tuple[float, list[f.Factor]]) -> Workload:
-    sizes = [factor.size for factor in products[0][1]]
-    attributes = [Attribute("abc"[i], tuple(map(str, range(size)))) for i, size in enumerate(sizes)]
-    rows = [Product(tuple(factors), weight=weight) for weight, factors in products]
-    return Workload.from_products(Domain(tuple(attributes)), rows)
-
-
-SMALL = union(
-    (1.0, [f.prefix(6), f.total(3)]),
-    (4.0, [f.identity(6), f.identity(3)]),
-    (0.5, [f.total(6), f.predicates([[1, 1, 0], [0, 0, 1]])]),
-)
 
 
 def test_its_figures_are_those_of_the_dense_matrix() -> None:

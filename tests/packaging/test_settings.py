@@ -137,6 +137,7 @@ FOLDERS = (
     "results",
     "compiler",
     "solvers",
+    "highdim",
     "pipeline",
     "mechanism",
     "data",
