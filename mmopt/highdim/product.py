@@ -30,7 +30,7 @@ SETTLED = 1e-5  # a round that improves the error by less is the last
 
 @dataclass(frozen=True)
 class Effort:
-    """Starts of an attribute's search in the first round over the attributes and in a later one, and rounds."""
+    """Starts of an attribute's search in the first round and in later ones, and rounds of all."""
 
     first: int = 9
     later: int = 4

@@ -1,14 +1,18 @@
-"""Groups of products, each with a product strategy of its own and a share of the privacy budget.
+"""Several product strategies side by side, each with a share of the privacy budget.
 
-With errors E_g of the groups at sensitivity 1 and shares θ_g of sum 1 the total is Σ E_g / θ_g², least for
-θ_g ∝ E_g^⅓ (pure privacy), where it is (Σ E_g^⅓)³. Groups come from splitting one in two, again and again, and
-then by turns: each group gets its strategy and share, then each product goes to the group that answers it best
-(McKenna, Miklau, Hay, Machanavajjhala: PVLDB 2018, OPT₊, whose groups are given).
+With shares θ_g of sum 1 and errors E_gj of product j by part g at sensitivity 1, product j is answered by a
+mean of what the parts say, with weights α_gj of sum 1: the total is Σ_g Σⱼ wⱼ α_gj² E_gj / θ_g². Its three
+unknowns take turns, the others fixed: the part's strategy for the weights wⱼ α_gj² (``product``), then
+θ_g ∝ (Σⱼ wⱼ α_gj² E_gj)^⅓, then α_gj ∝ θ_g² / E_gj.
+With α of 0 and 1 this is OPT₊ (McKenna, Miklau, Hay, Machanavajjhala: PVLDB 2018), whose groups are given.
+
+Turns begin with groups: one is split in two as long as that helps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +28,9 @@ Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 GROUPS = 4
-ROUNDS = 6  # of strategies and groups by turns
+ROUNDS = 12  # of strategies, shares and means by turns
+SETTLED = 1e-3  # a round that lowers the error by less is the last
+LEAST = 1e-3  # part of a mean below which it is left out
 WORTH = 1e-3  # a further group that lowers the error by less is not made
 QUICK = Effort(first=4, later=2, rounds=2)  # for choosing between groupings
 
@@ -38,8 +44,8 @@ def shares_of(errors: Array) -> Array:
 def union(workload: Workload, groups: int = GROUPS, *, seed: int = 0) -> UnionStrategy:
     """The best union of at most so many products of p-identities found, of L1 sensitivity at most 1.
 
-    One group is split in two as long as that helps: of all ways to tell its products apart by what they ask of
-    one attribute, the one that promises most is tried.
+    A group is split in two as long as that helps: of all ways to tell its products apart by what they ask
+    of one attribute, the one that promises most is tried.
 
     Parameters
     ----------
@@ -71,11 +77,12 @@ def union(workload: Workload, groups: int = GROUPS, *, seed: int = 0) -> UnionSt
 def _split(workload: Workload, products: Sequence[Product], grouping: Ints, seed: int) -> Ints | None:
     """The grouping with one group more that promises most; None where no group can be split."""
     known: dict[bytes, float] = {}
+    weights = np.array([p.weight for p in products])
 
     def root(rows: Ints) -> float:
         """The cubic root of the error of a group."""
         if rows.tobytes() not in known:
-            part = _part(workload, products, rows)
+            part = _part(workload, products, np.where(np.isin(np.arange(len(weights)), rows), weights, 0.0))
             strategy = product(part, starts=1, seed=seed, effort=QUICK)
             known[rows.tobytes()] = float(np.cbrt(strategy.total_error(part)))
         return known[rows.tobytes()]
@@ -108,28 +115,36 @@ def _halves(products: Sequence[Product], rows: Ints) -> list[Ints]:
 def _turns(
     workload: Workload, products: Sequence[Product], grouping: Ints, seed: int
 ) -> tuple[UnionStrategy, Ints]:
-    """Strategies and groups by turns from a grouping; the best on the way, and its groups."""
+    """Strategies, shares and means by turns from a grouping; the best, and which part counts most in it."""
     weights = np.array([p.weight for p in products])
+    means = (np.unique(grouping)[:, None] == grouping).astype(float)
     best: tuple[UnionStrategy, Ints] | None = None
+    before = np.inf
     for turn in range(ROUNDS):
-        kept = [np.flatnonzero(grouping == g) for g in np.unique(grouping)]
-        parts = [product(_part(workload, products, rows), starts=1, seed=seed + turn) for rows in kept]
+        means = means[means.any(axis=1)]
+        asked = [weights * np.square(own) for own in means]
+        parts = [product(_part(workload, products, own), starts=1, seed=seed + turn) for own in asked]
         each = np.array([part.errors(workload) for part in parts])
-        total = np.array([weights[rows] @ e[rows] for rows, e in zip(kept, each, strict=True)])
-        shares = shares_of(total)
+        used = np.where(means > 0, each, 0.0)
+        shares = shares_of(np.array([own @ e for own, e in zip(asked, used, strict=True)]))
         strategy = _scaled(UnionStrategy(tuple(parts), shares))
-        if best is None or strategy.total_error(workload) < best[0].total_error(workload):
-            best = strategy, grouping
-        following = np.argmin(each / np.square(shares)[:, None], axis=0)
-        if len(kept) == 1 or np.array_equal(following, grouping):
+        error = strategy.total_error(workload)
+        means = np.square(shares)[:, None] / each
+        means = np.where(means > LEAST * means.sum(axis=0), means, 0.0)
+        means /= means.sum(axis=0)
+        if best is None or error < best[0].total_error(workload):
+            best = strategy, np.argmax(means, axis=0)
+        if len(parts) == 1 or error > before * (1.0 - SETTLED):
             break
-        grouping = following
+        before = error
     assert best is not None
     return best
 
 
-def _part(workload: Workload, products: Sequence[Product], rows: Ints) -> Workload:
-    return Workload.from_products(workload.domain, [products[j] for j in rows])
+def _part(workload: Workload, products: Sequence[Product], weights: Array) -> Workload:
+    """The products with these weights, without those of weight zero."""
+    kept = [replace(p, weight=float(w)) for p, w in zip(products, weights, strict=True) if w > 0]
+    return Workload.from_products(workload.domain, kept)
 
 
 def _scaled(strategy: UnionStrategy) -> UnionStrategy:

@@ -17,10 +17,11 @@ __all__ = ["UnionStrategy"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class UnionStrategy:
-    """The rows shareᵢ Aᵢ of all parts; a product of a workload is answered from the part that does it best.
+    """The rows shareᵢ Aᵢ of all parts; a product of a workload is answered by a mean of what they say.
 
-    Least squares over all parts together would answer no worse, but has no form by attribute: ``errors`` is
-    an upper bound on what it gives.
+    Each part by itself gives unbiased answers, and the noises are independent: with weights inverse to the
+    errors the mean's error is the harmonic sum 1 / Σ (1 / eᵢ). Least squares over all parts together would
+    answer no worse, but has no form by attribute: ``errors`` is an upper bound on what it gives.
 
     Parameters
     ----------
@@ -71,13 +72,14 @@ class UnionStrategy:
     def errors(self, workload: Workload) -> Array:
         """Total unweighted error of each product of the workload, (products,).
 
-        Infinity where no part supports it; else as ``ProductStrategy.errors``.
+        Infinity where no part supports it.
         """
         each = [
             part.errors(workload) / (s * part.sensitivity) ** 2
             for s, part in zip(self.shares.tolist(), self.parts, strict=True)
         ]
-        return np.asarray(self.sensitivity**2 * np.min(each, axis=0))
+        with np.errstate(divide="ignore"):
+            return np.asarray(self.sensitivity**2 / np.sum(1.0 / np.array(each), axis=0))
 
     def total_error(self, workload: Workload) -> float:
         """Σ of ``errors``, weighted."""

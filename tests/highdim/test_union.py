@@ -58,11 +58,11 @@ def test_two_parts_are_better_where_queries_have_nothing_in_common() -> None:
 def test_the_driver_keeps_the_best() -> None:
     w = marginal_workload((2, 3, 10), (1, 2))
     found = h.best(w)
-    assert set(found.tried) == {"product", "union", "marginals"} and found.kind == "marginals"
+    assert set(found.tried) == {"product", "union", "marginals"}
     least = min(t.error for t in found.tried.values())
     assert found.strategy.total_error(w) == least == found.tried[found.kind].error
     assert found.strategy.sensitivity <= 1.0 + 1e-12
-    assert str(found).count("\n") == 2 and "* marginals  rmse " in str(found)
+    assert str(found).count("\n") == 2 and f"* {found.kind:<10} rmse " in str(found)
 
 
 def test_messages() -> None:
@@ -81,8 +81,8 @@ def test_messages() -> None:
 
 
 def test_census() -> None:
-    """HDMM's driver ends at 5.2114; one product at 5.1578."""
+    """One product ends at 5.1578, the best that is published at 5.1695."""
     w = census()
     s = h.union(w)
     assert s.sensitivity <= 1.0
-    assert s.rmse(w) <= 4.7
+    assert s.rmse(w) <= 4.56
