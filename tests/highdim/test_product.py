@@ -11,7 +11,7 @@ from tolerances import RECOMPUTED
 from mmopt import Workload, solve
 from mmopt.errors import OptionError, UnsuitableError
 from mmopt.highdim import Terms, product
-from mmopt.queries import ProductStrategy, Strategy
+from mmopt.queries import Strategy
 from mmopt.queries import factor as f
 
 
@@ -50,13 +50,6 @@ def test_values_that_no_query_tells_apart_are_measured_together() -> None:
     assert np.array_equal(second, np.ones((1, 1000)))
 
 
-def test_what_it_does_not_support_has_infinite_error() -> None:
-    s = ProductStrategy((np.ones((1, 6)), np.eye(3)))
-    assert s.total_error(SMALL) == np.inf
-    only = union((1.0, [f.total(6), f.identity(3)]))
-    assert s.total_error(only) == pytest.approx(3.0)
-
-
 def test_messages() -> None:
     with pytest.raises(UnsuitableError) as wrong:
         product(Workload.from_matrix(np.eye(3)))
@@ -66,14 +59,6 @@ def test_messages() -> None:
     with pytest.raises(OptionError) as few:
         product(SMALL, starts=0)
     assert str(few.value) == "'starts' is at least 1, not 0"
-    with pytest.raises(OptionError) as other:
-        ProductStrategy((np.eye(2), np.eye(3))).total_error(SMALL)
-    assert (
-        str(other.value) == "the strategy is a product over (2, 3) values, the workload is over (6, 3) values"
-    )
-    with pytest.raises(OptionError) as none:
-        ProductStrategy(())
-    assert str(none.value) == "a product strategy needs at least one factor, found none"
 
 
 def test_census() -> None:

@@ -19,11 +19,11 @@ __all__ = ["State", "default_starts", "rounds", "search"]
 Array = NDArray[np.float64]
 
 KEPT = 3  # of so many starts one is followed after each round
-FIRST, SECOND, BETWEEN = 60, 240, 200  # quasi-Newton steps of a round
-# Cells up to which there are so many starts, and the last round has so many steps.
-SIZES = ((512, 18, 1000), (2048, 9, 300), (math.inf, 4, 60))
+FIRST, SECOND = 60, 240  # quasi-Newton steps of the first two rounds
+# Cells up to which there are so many starts, and so many steps in a round between and in the last one.
+SIZES = ((512, 18, 200, 1000), (2048, 9, 200, 300), (math.inf, 4, 80, 60))
 MERGED = 128  # blocks that are left where cells are merged, at least
-LARGEST = ((4096, 4), (math.inf, 8))  # cells in a block, up to so many cells
+LARGEST = ((1024, 4), (math.inf, 8))  # cells in a block, up to so many cells
 ALIKE = 0.05  # squared difference of the columns of neighbouring cells, next to their squares
 MEMORY = 10
 DECREASE = 1e-9  # of the objective in a step, relatively
@@ -62,7 +62,7 @@ class _Way:
 
 def default_starts(n: int) -> int:
     """How many starts there are unless the caller says otherwise."""
-    return next(count for size, count, _ in SIZES if n <= size)
+    return next(count for size, count, *_ in SIZES if n <= size)
 
 
 def rounds(gram: Array) -> list[tuple[int, int]]:
@@ -74,11 +74,11 @@ def rounds(gram: Array) -> list[tuple[int, int]]:
     block = 1
     while 2 * block <= largest and n >= 2 * block * MERGED and apart <= ALIKE * float(np.sum(own)):
         block *= 2
-    last = next(steps for size, _, steps in SIZES if n <= size)
+    between, last = next((steps, end) for size, _, steps, end in SIZES if n <= size)
     found = [(block, FIRST), (block, SECOND)]
     while block > 2:
         block //= 2
-        found.append((block, BETWEEN))
+        found.append((block, between))
     return [*found, (1, last)]
 
 
