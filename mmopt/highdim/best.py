@@ -43,17 +43,21 @@ class Choice:
         return "\n".join(lines)
 
 
-def best(workload: Workload, *, seed: int = 0) -> Choice:
-    """The best of a product, a union of two products and weighted marginals, under pure differential privacy.
+def best(workload: Workload, *, norm: int = 1, seed: int = 0) -> Choice:
+    """The best of a product, a union of products and weighted marginals, for total error.
+
+    ``norm``: 1 for Laplace noise (pure privacy), 2 for Gaussian noise. Under the latter ``solve`` has the
+    optimum over all strategies where the workload's symmetries suffice.
 
     Raises
     ------
+    OptionError : another norm.
     UnsuitableError : a workload that is no union of products.
     """
     kinds: Mapping[str, Callable[[], AnyParts]] = {
-        "product": lambda: product(workload, seed=seed),
-        "union": lambda: union(workload, seed=seed),
-        "marginals": lambda: marginals(workload, seed=seed),
+        "product": lambda: product(workload, norm=norm, seed=seed),
+        "union": lambda: union(workload, norm=norm, seed=seed),
+        "marginals": lambda: marginals(workload, norm=norm, seed=seed),
     }
     found: dict[str, AnyParts] = {}
     tried: dict[str, Tried] = {}

@@ -3,26 +3,25 @@
 For A = A₁ ⊗ … ⊗ A_d the total error at sensitivity 1 is Σⱼ wⱼ ∏ᵢ tr(Gᵢⱼ (AᵢᵀAᵢ)⁻¹), and the sensitivity is
 the product of the factors'. With all factors but one fixed it is tr(G (AᵢᵀAᵢ)⁻¹) for one Gram matrix G, the
 sum of the Gᵢⱼ with the others' errors as weights: the problem of a single attribute (McKenna, Miklau, Hay,
-Machanavajjhala: PVLDB 2018, OPT⊗). The factors take turns until none gets better.
+Machanavajjhala: PVLDB 2018, OPT⊗). The factors take turns until none gets better. For Gaussian noise the
+problem of one attribute is convex.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mmopt.errors import OptionError
-from mmopt.highdim.terms import Side, Terms
+from mmopt.highdim.factors import Factor, Identities, Rows
+from mmopt.highdim.terms import Terms
 from mmopt.queries import ProductStrategy, Workload
-from mmopt.solvers.p_identity import Start, search
 
 __all__ = ["Effort", "product"]
-
-Array = NDArray[np.float64]
 
 STARTS = 5
 SETTLED = 1e-5  # a round that improves the error by less is the last
@@ -38,40 +37,24 @@ class Effort:
 
 
 THOROUGH = Effort()
-
-
-@dataclass(frozen=True)
-class _Factor:
-    """Θ (k, r) over the merged values of an attribute."""
-
-    theta: Array
-
-    def matrix(self) -> Array:
-        """[I; Θ] with each column divided by its sum; rows of zeros are left out."""
-        used = self.theta[self.theta.any(axis=1)]
-        whole = np.vstack([np.eye(self.theta.shape[1]), used])
-        return np.asarray(whole / whole.sum(axis=0))
-
-    def errors(self, side: Side) -> Array:
-        """tr(G (AᵀA)⁻¹) for every product, (products,)."""
-        inverse = np.linalg.pinv(self.matrix())
-        each = [float(np.sum((gram @ inverse) * inverse)) for gram in side.grams]
-        return np.array(each)[side.used]
+KINDS: Mapping[int, type[Factor]] = MappingProxyType({1: Identities, 2: Rows})
 
 
 def product(
     workload: Workload,
     *,
+    norm: int = 1,
     starts: int = STARTS,
     seed: int = 0,
     time_limit: float = np.inf,
     effort: Effort = THOROUGH,
 ) -> ProductStrategy:
-    """The best product of p-identities found, of L1 sensitivity at most 1, for total error.
+    """The best product of strategies found, of sensitivity at most 1, for total error.
 
     Parameters
     ----------
     workload : a union of products.
+    norm : 1 for Laplace noise: the factors are p-identities. 2 for Gaussian noise: any strategies.
     starts : how often the factors begin anew; the best end is kept.
     seed : of the random numbers.
     time_limit : seconds after which no factor is searched any more.
@@ -79,23 +62,27 @@ def product(
 
     Raises
     ------
-    OptionError : no start.
+    OptionError : no start, or another norm.
     UnsuitableError : a workload that is no union of products.
     """
     if starts < 1:
         raise OptionError(f"'starts' is at least 1, not {starts}")
+    if norm not in KINDS:
+        raise OptionError(f"the strategy's norm is {norm!r}, expected 1 (Laplace) or 2 (Gaussian)")
     terms = Terms.of(workload)
     end = time.monotonic() + time_limit
-    ends = [_descend(terms, effort, seed, number, end) for number in range(starts)]
+    ends = [_descend(terms, KINDS[norm], effort, seed, number, end) for number in range(starts)]
     factors, _ = min(ends, key=lambda found: found[1])
     matrices = [side.spread(f.matrix()) for side, f in zip(terms.sides, factors, strict=True)]
-    return ProductStrategy(tuple(matrices), 1)
+    return ProductStrategy(tuple(matrices), norm)
 
 
-def _descend(terms: Terms, effort: Effort, seed: int, number: int, end: float) -> tuple[list[_Factor], float]:
+def _descend(
+    terms: Terms, kind: type[Factor], effort: Effort, seed: int, number: int, end: float
+) -> tuple[list[Factor], float]:
     """Rounds over the attributes from one start, and the error at their end."""
     rng = np.random.default_rng([seed, number])
-    factors = [_Factor(np.zeros((1, side.size))) for side in terms.sides]
+    factors = [kind.first(side) for side in terms.sides]
     errors = [f.errors(side) for f, side in zip(factors, terms.sides, strict=True)]
     if number:  # the first start begins with noise on each value, the others as if some queries cost less
         draws = [rng.uniform(0.1, 1.0, len(side.grams))[side.used] for side in terms.sides]
@@ -106,22 +93,11 @@ def _descend(terms: Terms, effort: Effort, seed: int, number: int, end: float) -
             side = terms.sides[at]
             if time.monotonic() < end and side.size > 1:
                 count = effort.first if turn == 0 else effort.later
-                factors[at] = _improved(terms, errors, at, factors[at], count, int(rng.integers(2**31)))
+                gram = terms.surrogate(errors, at)
+                factors[at] = factors[at].improved(side, gram, count, int(rng.integers(2**31)))
             errors[at] = factors[at].errors(side)
         now = float(terms.weights @ np.prod(errors, axis=0))
         if not now < before * (1.0 - SETTLED):
             break
         before = now
     return factors, now
-
-
-def _improved(
-    terms: Terms, errors: Sequence[Array], at: int, known: _Factor, count: int, seed: int
-) -> _Factor:
-    """The factor that a search finds, the known one being its first start."""
-    side = terms.sides[at]
-    gram = terms.surrogate(errors, at)
-    most = max(1, side.size // 2, len(known.theta))
-    first = (Start("known", known.theta),)
-    *_, found = search(gram, most, queries=side.queries, count=count, seed=seed, first=first)
-    return _Factor(found.rows)

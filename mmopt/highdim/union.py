@@ -1,9 +1,9 @@
 """Several product strategies side by side, each with a share of the privacy budget.
 
-With shares θ_g of sum 1 and errors E_gj of product j by part g at sensitivity 1, product j is answered by a
-mean of what the parts say, with weights α_gj of sum 1: the total is Σ_g Σⱼ wⱼ α_gj² E_gj / θ_g². Its three
-unknowns take turns, the others fixed: the part's strategy for the weights wⱼ α_gj² (``product``), then
-θ_g ∝ (Σⱼ wⱼ α_gj² E_gj)^⅓, then α_gj ∝ θ_g² / E_gj.
+Let θ_g be the shares, of sum 1 (of squares of sum 1 for Gaussian noise), and E_gj the error of product j by
+part g at sensitivity 1. Product j is answered by a mean of what the parts say, with weights α_gj of sum 1:
+the total is Σ_g Σⱼ wⱼ α_gj² E_gj / θ_g². Its three unknowns take turns, the others fixed: the part's strategy
+for the weights wⱼ α_gj² (``product``), then θ_g ∝ (Σⱼ wⱼ α_gj² E_gj)^⅓ (or ^¼), then α_gj ∝ θ_g² / E_gj.
 With α of 0 and 1 this is OPT₊ (McKenna, Miklau, Hay, Machanavajjhala: PVLDB 2018), whose groups are given.
 
 Turns begin with groups: one is split in two as long as that helps.
@@ -35,14 +35,17 @@ WORTH = 1e-3  # a further group that lowers the error by less is not made
 QUICK = Effort(first=4, later=2, rounds=2)  # for choosing between groupings
 
 
-def shares_of(errors: Array) -> Array:
-    """The best shares of the budget, of sum 1, for groups with these errors (groups,) at sensitivity 1."""
-    roots = np.cbrt(errors)
-    return np.asarray(roots / roots.sum())
+def shares_of(errors: Array, norm: int = 1) -> Array:
+    """The best shares of the budget, of norm 1, for groups with these errors (groups,) at sensitivity 1.
+
+    They make Σ errors / shares² least: (Σ errors^⅓)³ for norm 1, (Σ errors^½)² for norm 2.
+    """
+    roots = errors ** (1.0 / (2 + norm))
+    return np.asarray(roots / np.linalg.norm(roots, norm))
 
 
-def union(workload: Workload, groups: int = GROUPS, *, seed: int = 0) -> UnionStrategy:
-    """The best union of at most so many products of p-identities found, of L1 sensitivity at most 1.
+def union(workload: Workload, groups: int = GROUPS, *, norm: int = 1, seed: int = 0) -> UnionStrategy:
+    """The best union of at most so many products of strategies found, of sensitivity at most 1.
 
     A group is split in two as long as that helps: of all ways to tell its products apart by what they ask
     of one attribute, the one that promises most is tried.
@@ -51,40 +54,45 @@ def union(workload: Workload, groups: int = GROUPS, *, seed: int = 0) -> UnionSt
     ----------
     workload : a union of products.
     groups : how many parts at most.
+    norm : as for ``product``.
     seed : of the random numbers.
 
     Raises
     ------
-    OptionError : no group.
+    OptionError : no group, or another norm.
     UnsuitableError : a workload that is no union of products.
     """
     if groups < 1:
         raise OptionError(f"'groups' is at least 1, not {groups}")
     Terms.of(workload)  # says what is wrong with the workload as a whole
     products = workload.products or ()
-    best, grouping = _turns(workload, products, np.zeros(len(products), dtype=np.int64), seed)
+    best, grouping = _turns(workload, products, np.zeros(len(products), dtype=np.int64), norm, seed)
     while len(best.parts) < groups:
-        following = _split(workload, products, grouping, seed)
+        following = _split(workload, products, grouping, norm, seed)
         if following is None:
             break
-        found, settled = _turns(workload, products, following, seed)
+        found, settled = _turns(workload, products, following, norm, seed)
         if not found.total_error(workload) < best.total_error(workload) * (1.0 - WORTH):
             break
         best, grouping = found, settled
     return best
 
 
-def _split(workload: Workload, products: Sequence[Product], grouping: Ints, seed: int) -> Ints | None:
+def _split(
+    workload: Workload, products: Sequence[Product], grouping: Ints, norm: int, seed: int
+) -> Ints | None:
     """The grouping with one group more that promises most; None where no group can be split."""
     known: dict[bytes, float] = {}
     weights = np.array([p.weight for p in products])
 
     def root(rows: Ints) -> float:
-        """The cubic root of the error of a group."""
+        """What a group adds to the root of the total error: that of its error, cubic or square."""
         if rows.tobytes() not in known:
-            part = _part(workload, products, np.where(np.isin(np.arange(len(weights)), rows), weights, 0.0))
-            strategy = product(part, starts=1, seed=seed, effort=QUICK)
-            known[rows.tobytes()] = float(np.cbrt(strategy.total_error(part)))
+            own = np.zeros(len(weights))
+            own[rows] = weights[rows]
+            part = _part(workload, products, own)
+            strategy = product(part, norm=norm, starts=1, seed=seed, effort=QUICK)
+            known[rows.tobytes()] = strategy.total_error(part) ** (norm / (2 + norm))
         return known[rows.tobytes()]
 
     best: tuple[float, Ints] | None = None
@@ -113,7 +121,7 @@ def _halves(products: Sequence[Product], rows: Ints) -> list[Ints]:
 
 
 def _turns(
-    workload: Workload, products: Sequence[Product], grouping: Ints, seed: int
+    workload: Workload, products: Sequence[Product], grouping: Ints, norm: int, seed: int
 ) -> tuple[UnionStrategy, Ints]:
     """Strategies, shares and means by turns from a grouping; the best, and which part counts most in it."""
     weights = np.array([p.weight for p in products])
@@ -123,10 +131,12 @@ def _turns(
     for turn in range(ROUNDS):
         means = means[means.any(axis=1)]
         asked = [weights * np.square(own) for own in means]
-        parts = [product(_part(workload, products, own), starts=1, seed=seed + turn) for own in asked]
+        parts = [
+            product(_part(workload, products, own), norm=norm, starts=1, seed=seed + turn) for own in asked
+        ]
         each = np.array([part.errors(workload) for part in parts])
         used = np.where(means > 0, each, 0.0)
-        shares = shares_of(np.array([own @ e for own, e in zip(asked, used, strict=True)]))
+        shares = shares_of(np.array([own @ e for own, e in zip(asked, used, strict=True)]), norm)
         strategy = _scaled(UnionStrategy(tuple(parts), shares))
         error = strategy.total_error(workload)
         means = np.square(shares)[:, None] / each

@@ -67,3 +67,16 @@ def test_census() -> None:
     s = product(w, starts=1)
     assert s.n == 500_480 and s.sensitivity <= 1.0 + 1e-12
     assert s.rmse(w) <= 5.16
+
+
+def test_gaussian_noise() -> None:
+    """One product is the optimum where the workload is one; their census product has 2.3214."""
+    one = union((1.0, [f.prefix(12), f.all_range(5)]))
+    assert product(one, norm=2).total_error(one) == pytest.approx(solve(one, "l2_strategy").error, rel=1e-5)
+    w = census()
+    s = product(w, norm=2, starts=1)
+    assert s.norm == 2 and s.sensitivity <= 1.0 + 1e-12
+    assert s.rmse(w) <= 2.3214
+    with pytest.raises(OptionError) as wrong:
+        product(one, norm=3)
+    assert str(wrong.value) == "the strategy's norm is 3, expected 1 (Laplace) or 2 (Gaussian)"
