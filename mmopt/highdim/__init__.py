@@ -1,9 +1,8 @@
 """Strategies for unions of products over many attributes, by parts: nothing over all cells is ever formed.
 
 ``product`` searches one product of strategies (OPT⊗ of HDMM), ``union`` groups of products with one each
-(OPT₊), ``marginals`` weights of marginals (OPT_M); ``best`` tries all. With ``norm=1`` they are for Laplace
-noise, and in a product each attribute's strategy is a p-identity; with ``norm=2`` for Gaussian noise, and it is
-any.
+(OPT₊), ``marginals`` weights of marginals (OPT_M); ``best`` tries all. ``norm=1`` is for Laplace noise, where
+an attribute's strategy in a product is a p-identity; ``norm=2`` for Gaussian noise, where it is any.
 """
 
 from mmopt.highdim.best import Choice, Tried, best

@@ -61,6 +61,7 @@ def test_messages() -> None:
     assert str(few.value) == "'groups' is at least 1, not 0"
 
 
+@pytest.mark.slow
 def test_census() -> None:
     """One product ends at 5.1578, the best that is published at 5.1695."""
     w = census()
