@@ -1,6 +1,29 @@
-"""Strategies in factors for workloads of products: no matrix over the cells is ever formed."""
+"""Strategies for unions of products over many attributes, kept in factors: nothing dense over the cells.
 
+``product`` searches one product of strategies (OPT⊗ of HDMM), ``union`` several side by side (OPT₊),
+``marginal_strategy`` weights of marginals (OPT_M); ``templates`` tries all and bounds them. ``norm=1`` is for
+Laplace noise, where an attribute's strategy in a product is a p-identity; ``norm=2`` for Gaussian noise,
+where it is any.
+"""
+
+from mmopt.highdim.bound import multipliers_of, product_bound
+from mmopt.highdim.marginals import marginal_strategy
+from mmopt.highdim.product import product
 from mmopt.highdim.search import TEMPLATES, Candidate, Templates, templates
+from mmopt.highdim.terms import Terms
 from mmopt.highdim.tuning import tune_templates
+from mmopt.highdim.union import union
 
-__all__ = ["TEMPLATES", "Candidate", "Templates", "templates", "tune_templates"]
+__all__ = [
+    "TEMPLATES",
+    "Candidate",
+    "Templates",
+    "Terms",
+    "marginal_strategy",
+    "multipliers_of",
+    "product",
+    "product_bound",
+    "templates",
+    "tune_templates",
+    "union",
+]

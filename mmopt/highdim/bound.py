@@ -22,9 +22,9 @@ import numpy as np
 from mmopt.language.numeric import eigh
 from mmopt.queries import Factor, Workload
 from mmopt.queries.arrays import Array
-from mmopt.queries.product_strategy import one_attribute, products_of
+from mmopt.queries.product_strategy import ProductStrategy, one_attribute, products_of
 
-__all__ = ["product_bound"]
+__all__ = ["multipliers_of", "product_bound"]
 
 CHARGED = 1e-9
 """Taken off, relatively: eigenvectors are orthonormal, and their eigenvalues right, to 1e-12 or better."""
@@ -33,12 +33,35 @@ COMMUTES = 1e-9
 SUPPORT = 1e-10  # of the largest singular value: what is less counts as zero
 
 
+def multipliers_of(strategy: ProductStrategy, workload: Workload) -> list[Array]:
+    """Per attribute the prices of its values (``Strategy.prices``) in the workload that the others leave it.
+
+    Where the strategy's factors are optimal these are their multipliers.
+    """
+    products = products_of(workload)
+    errors = np.array(
+        [
+            [float(own.variances(one_attribute([(p.factors[i], 1.0)])).sum()) for p in products]
+            for i, own in enumerate(strategy.factors)
+        ]
+    )
+    weights = np.array([p.weight for p in products])
+    found = []
+    for i, own in enumerate(strategy.factors):
+        others = weights * np.delete(errors, i, axis=0).prod(axis=0)
+        asked = [
+            (p.factors[i], float(weight)) for p, weight in zip(products, others / others.max(), strict=True)
+        ]
+        found.append(own.prices(one_attribute(asked)))
+    return found
+
+
 def product_bound(workload: Workload, multipliers: Sequence[Array]) -> float:
     """The bound of the theorem, (rounded down), at pᵢ = multipliers / their sum and at equal pᵢ.
 
     Parameters
     ----------
-    workload : from products. multipliers : per attribute (nᵢ,), nonnegative; those of ``kron.Descent`` say.
+    workload : from products. multipliers : per attribute (nᵢ,), nonnegative; ``multipliers_of`` say.
     """
     equal = [np.ones(len(own)) for own in multipliers]
     return max(_bound(workload, multipliers), _bound(workload, equal))

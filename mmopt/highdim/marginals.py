@@ -81,7 +81,7 @@ def marginal_strategy(
     rng = np.random.default_rng(seed)
     best: tuple[float, Array] | None = None
     for k in range(starts or max(4, min(STARTS, FEWER // len(asked)))):
-        found = _descend(problem, rng.uniform(0.05, 1.0, len(asked)) if k else asked.astype(float))
+        found = _descend(problem, rng.exponential(size=len(asked)) if k else asked.astype(float))
         if best is None or found[0] < best[0]:
             best = found
     assert best is not None

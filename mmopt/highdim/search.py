@@ -14,11 +14,10 @@ import numpy as np
 
 from mmopt.compiler.reductions import by_components
 from mmopt.errors import OptionError, TooLargeError, suggest
-from mmopt.highdim.blocks import block_for
-from mmopt.highdim.bound import product_bound
-from mmopt.highdim.kron import Descent, Solve, product_strategy
+from mmopt.highdim.bound import multipliers_of, product_bound
 from mmopt.highdim.marginals import marginal_strategy
-from mmopt.highdim.union import union_strategy
+from mmopt.highdim.product import product
+from mmopt.highdim.union import union
 from mmopt.language import Program, check
 from mmopt.pipeline import solve
 from mmopt.queries import Strategy, Workload
@@ -98,7 +97,7 @@ def templates(
             raise OptionError(
                 f"there is no template '{name}', expected one of {known}", hint=suggest(name, TEMPLATES)
             )
-    search = _Search(workload, norm, seed, block_for(norm))
+    search = _Search(workload, norm, seed)
     found = []
     for name in chosen:
         if report is not None:
@@ -115,8 +114,6 @@ class _Search:
     workload: Workload
     norm: int
     seed: int
-    block: Solve
-    descent: Descent | None = None
 
     def candidate(self, name: str) -> Candidate:
         started = time.monotonic()
@@ -132,15 +129,10 @@ class _Search:
         if name == "identity":
             return ProductStrategy(tuple(Strategy(np.eye(n), self.norm) for n in self.workload.domain.shape))
         if name == "product":
-            return self._product().strategy
+            return product(self.workload, norm=self.norm, seed=self.seed)
         if name == "union":
-            return union_strategy(self.workload, self.block, self.norm)
+            return union(self.workload, norm=self.norm, seed=self.seed)
         return marginal_strategy(self.workload, self.norm, seed=self.seed)
-
-    def _product(self) -> Descent:
-        if self.descent is None:
-            self.descent = product_strategy(self.workload, self.block)
-        return self.descent
 
     def bound(self) -> tuple[float, str]:
         """That of l2_strategy where it can be solved, else from multipliers that are products."""
@@ -150,4 +142,6 @@ class _Search:
             bound = solve(self.workload, program, tolerance=BOUND_GAP).bound
             if bound is not None:
                 return bound, "l2_strategy"
-        return product_bound(self.workload, self._product().multipliers), "multipliers that are products"
+        best = product(self.workload, norm=2, starts=1, seed=self.seed)
+        bound = product_bound(self.workload, multipliers_of(best, self.workload))
+        return bound, "multipliers that are products"

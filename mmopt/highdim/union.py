@@ -1,153 +1,166 @@
-"""A union of product strategies (OPT₊ of the slides), with shares of the sensitivity and means of estimates.
+"""Several product strategies side by side, each with a share of the privacy budget.
 
-With shares θ_g and errors E_gj of product j under part g at sensitivity 1, and a mean with weights α_gj for
-product j, total error is Σ_g Σⱼ wⱼ α_gj² E_gj / θ_g². Its unknowns take turns: each part's strategy, for
-the weights wⱼ α_gj² (``product_strategy``); the shares, in closed form; then α_gj ∝ θ_g² / E_gj. With α of
-0 and 1 it is OPT₊, whose groups of products are given.
+Let θ_g be the shares, of sum 1 (of squares of sum 1 for Gaussian noise), and E_gj the error of product j by
+part g at sensitivity 1. Product j is answered by a mean of what the parts say, with weights α_gj of sum 1:
+the total is Σ_g Σⱼ wⱼ α_gj² E_gj / θ_g². Its three unknowns take turns, the others fixed: the part's strategy
+for the weights wⱼ α_gj² (``product``), then θ_g ∝ (Σⱼ wⱼ α_gj² E_gj)^⅓ (or ^¼), then α_gj ∝ θ_g² / E_gj.
+With α of 0 and 1 this is OPT₊ (McKenna, Miklau, Hay, Machanavajjhala: PVLDB 2018), whose groups are given.
 
-The first groups: products that sum over the same attributes start together; then the two groups are joined
-that cost least by one strategy for both, down to one group. Costs on the way are estimated by strategies in
-closed form (the symmetric root of each attribute's Gram matrix); the groupings that look best are optimised.
+Turns begin with groups: one is split in two as long as that helps.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from functools import cache
+from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from mmopt.highdim.kron import Block, Descent, Solve, product_strategy
-from mmopt.language.numeric import eigh
-from mmopt.queries import Strategy, Workload, normalise
-from mmopt.queries.arrays import Array
-from mmopt.queries.product_strategy import ProductStrategy, products_of
-from mmopt.queries.union_strategy import UnionStrategy, combined_error, shares
+from mmopt.errors import OptionError
+from mmopt.highdim.product import Effort, product
+from mmopt.highdim.terms import Terms
+from mmopt.queries import Product, Workload
+from mmopt.queries.union_strategy import UnionStrategy
 
-__all__ = ["union_strategy"]
+__all__ = ["shares_of", "union"]
 
-MOST_GROUPS = 12  # compared pair by pair; of more, the two that cost least are joined unseen
-TRIED = 2  # groupings that are optimised
-TRIAL = 2  # rounds of descent for an estimate
-SETTLED = 1e-4  # a turn that gains less, relatively, is the last
+Array = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+GROUPS = 4
+ROUNDS = 12  # of strategies, shares and means by turns
+SETTLED = 1e-3  # a round that lowers the error by less is the last
 LEAST = 1e-3  # part of a mean below which it is left out
-TINY = 1e-12  # of the largest eigenvalue: less counts as zero
-
-Group = tuple[int, ...]
-
-
-@dataclass
-class _Costs:
-    """The descent of each group of products that was looked at."""
-
-    workload: Workload
-    solve: Solve
-    rounds: int
-    known: dict[Group, Descent] = field(default_factory=dict)
-
-    def of(self, group: Group) -> Descent:
-        if group not in self.known:
-            products = products_of(self.workload)
-            part = Workload(self.workload.domain, tuple(products[j] for j in group))
-            self.known[group] = product_strategy(part, self.solve, rounds=self.rounds)
-        return self.known[group]
-
-    def error(self, groups: Sequence[Group], norm: int) -> float:
-        return combined_error([self.of(group).error for group in groups], norm)
+WORTH = 1e-3  # a further group that lowers the error by less is not made
+QUICK = Effort(first=4, later=2, rounds=2)  # for choosing between groupings
 
 
-def union_strategy(workload: Workload, solve: Solve, norm: int) -> UnionStrategy | ProductStrategy:
-    """The best union found, of sensitivity at most 1; one product where no union is better.
+def shares_of(errors: Array, norm: int = 1) -> Array:
+    """The best shares of the budget, of norm 1, for groups with these errors (groups,) at sensitivity 1.
+
+    They make Σ errors / shares² least: (Σ errors^⅓)³ for norm 1, (Σ errors^½)² for norm 2.
+    """
+    roots = errors ** (1.0 / (2 + norm))
+    return np.asarray(roots / np.linalg.norm(roots, norm))
+
+
+def union(workload: Workload, groups: int = GROUPS, *, norm: int = 1, seed: int = 0) -> UnionStrategy:
+    """The best union of at most so many products of strategies found, of sensitivity at most 1.
+
+    A group is split in two as long as that helps: of all ways to tell its products apart by what they ask
+    of one attribute, the one that promises most is tried.
 
     Parameters
     ----------
-    workload : from products. solve : as for ``product_strategy``. norm : of its strategies.
+    workload : a union of products.
+    groups : how many parts at most.
+    norm : as for ``product``.
+    seed : of the random numbers.
 
     Raises
     ------
-    OptionError : a workload from a matrix.
+    OptionError : no group, or another norm.
+    UnsuitableError : a workload that is no union of products.
     """
-    estimates = _Costs(workload, cache(_closed_form), TRIAL)
-    path = _path(_start(workload), estimates, norm)
-    groupings = sorted(path, key=lambda groups: estimates.error(groups, norm))[:TRIED]
-    if len(path[-1]) == 1 and path[-1] not in groupings:
-        groupings.append(path[-1])
-    found = [_turns(workload, groups, solve, norm) for groups in groupings]
-    return min(found, key=lambda strategy: strategy.total_error(workload))
+    if groups < 1:
+        raise OptionError(f"'groups' is at least 1, not {groups}")
+    Terms.of(workload)  # says what is wrong with the workload as a whole
+    products = workload.products or ()
+    best, grouping = _turns(workload, products, np.zeros(len(products), dtype=np.int64), norm, seed)
+    while len(best.parts) < groups:
+        following = _split(workload, products, grouping, norm, seed)
+        if following is None:
+            break
+        found, settled = _turns(workload, products, following, norm, seed)
+        if not found.total_error(workload) < best.total_error(workload) * (1.0 - WORTH):
+            break
+        best, grouping = found, settled
+    return best
+
+
+def _split(
+    workload: Workload, products: Sequence[Product], grouping: Ints, norm: int, seed: int
+) -> Ints | None:
+    """The grouping with one group more that promises most; None where no group can be split."""
+    known: dict[bytes, float] = {}
+    weights = np.array([p.weight for p in products])
+
+    def root(rows: Ints) -> float:
+        """What a group adds to the root of the total error: that of its error, cubic or square."""
+        if rows.tobytes() not in known:
+            own = np.zeros(len(weights))
+            own[rows] = weights[rows]
+            part = _part(workload, products, own)
+            strategy = product(part, norm=norm, starts=1, seed=seed, effort=QUICK)
+            known[rows.tobytes()] = strategy.total_error(part) ** (norm / (2 + norm))
+        return known[rows.tobytes()]
+
+    best: tuple[float, Ints] | None = None
+    for g in np.unique(grouping):
+        rows = np.flatnonzero(grouping == g)
+        for away in _halves(products, rows):
+            stay = np.setdiff1d(rows, away)
+            gained = root(rows) - root(stay) - root(away)
+            if best is None or gained > best[0]:
+                following = grouping.copy()
+                following[away] = grouping.max() + 1
+                best = gained, following
+    return None if best is None else best[1]
+
+
+def _halves(products: Sequence[Product], rows: Ints) -> list[Ints]:
+    """Parts of these products, each told from the rest by what it asks of one attribute."""
+    found: dict[bytes, Ints] = {}
+    for at in range(len(products[0].factors)):
+        asked = [products[j].factors[at] for j in rows]
+        order = sorted(dict.fromkeys(asked), key=lambda factor: factor.rows)
+        for cut in range(1, len(order)):
+            away = rows[[factor in order[cut:] for factor in asked]]
+            found[away.tobytes()] = away
+    return list(found.values())
 
 
 def _turns(
-    workload: Workload, groups: Sequence[Group], solve: Solve, norm: int
-) -> UnionStrategy | ProductStrategy:
-    """Strategies, shares and means by turns from a grouping; the best that comes by."""
-    products = products_of(workload)
-    weights = np.array([product.weight for product in products])
-    means = np.array([[float(j in group) for j in range(len(products))] for group in groups])
-    best: tuple[float, UnionStrategy | ProductStrategy] | None = None
-    while True:
-        parts = [_part(workload, weights * np.square(own), solve) for own in means]
-        if len(parts) == 1:
-            return parts[0]
-        each = np.array([_errors(part, workload) for part in parts])
-        used = np.where(means > 0, means, 0.0) ** 2 * weights
-        split = shares((used * np.where(used > 0, each, 0.0)).sum(axis=1).tolist(), norm)
-        # Scaled so that the sensitivity, rounded upwards, is at most 1.
-        strategy = UnionStrategy(tuple(parts), tuple(s * (1.0 - TINY) for s in split), means)
+    workload: Workload, products: Sequence[Product], grouping: Ints, norm: int, seed: int
+) -> tuple[UnionStrategy, Ints]:
+    """Strategies, shares and means by turns from a grouping; the best, and which part counts most in it."""
+    weights = np.array([p.weight for p in products])
+    means = (np.unique(grouping)[:, None] == grouping).astype(float)
+    best: tuple[UnionStrategy, Ints] | None = None
+    before = np.inf
+    for turn in range(ROUNDS):
+        means = means[means.any(axis=1)]
+        asked = [weights * np.square(own) for own in means]
+        parts = [
+            product(_part(workload, products, own), norm=norm, starts=1, seed=seed + turn) for own in asked
+        ]
+        each = np.array([part.errors(workload) for part in parts])
+        used = np.where(means > 0, each, 0.0)
+        shares = shares_of(np.array([own @ e for own, e in zip(asked, used, strict=True)]), norm)
+        strategy = _scaled(UnionStrategy(tuple(parts), tuple(shares.tolist())))
         error = strategy.total_error(workload)
-        if best is not None and error > best[0] * (1.0 - SETTLED):
-            return min(best, (error, strategy), key=lambda pair: pair[0])[1]
-        best = error, strategy
-        means = np.square(split)[:, None] / each
+        means = np.square(shares)[:, None] / each
         means = np.where(means > LEAST * means.sum(axis=0), means, 0.0)
-        means = means[means.any(axis=1)] / means.sum(axis=0)
+        means /= means.sum(axis=0)
+        if best is None or error < best[0].total_error(workload):
+            best = strategy, np.argmax(means, axis=0)
+        if len(parts) == 1 or error > before * (1.0 - SETTLED):
+            break
+        before = error
+    assert best is not None
+    return best
 
 
-def _part(workload: Workload, weights: Array, solve: Solve) -> ProductStrategy:
-    """One product strategy for the products with these weights, those of weight zero left out."""
-    products = zip(products_of(workload), weights.tolist(), strict=True)
-    asked = tuple(replace(product, weight=weight) for product, weight in products if weight > 0)
-    return product_strategy(Workload(workload.domain, asked), solve).strategy
+def _part(workload: Workload, products: Sequence[Product], weights: Array) -> Workload:
+    """The products with these weights, without those of weight zero."""
+    kept = [replace(p, weight=float(w)) for p, w in zip(products, weights, strict=True) if w > 0]
+    return Workload.from_products(workload.domain, kept)
 
 
-def _errors(part: ProductStrategy, workload: Workload) -> Array:
-    """Total error of each product, unweighted, at sensitivity 1; infinity where it is not supported."""
-    alone = [Workload(workload.domain, (replace(p, weight=1.0),)) for p in products_of(workload)]
-    return np.array([part.total_error(own) for own in alone])
-
-
-def _path(groups: list[Group], costs: _Costs, norm: int) -> list[list[Group]]:
-    """Groupings from these down to one group of all, one joined pair after the other."""
-    found = []
-    while True:
-        if len(groups) <= MOST_GROUPS:
-            found.append(groups)
-        if len(groups) == 1:
-            return found
-        if len(groups) > MOST_GROUPS:
-            a, b = sorted(groups, key=lambda group: costs.of(group).error)[:2]
-        else:
-            pairs = itertools.combinations(groups, 2)
-            a, b = min(pairs, key=lambda pair: costs.error(_join(groups, *pair), norm))
-        groups = _join(groups, a, b)
-
-
-def _join(groups: Sequence[Group], a: Group, b: Group) -> list[Group]:
-    return [group for group in groups if group not in (a, b)] + [tuple(sorted((*a, *b)))]
-
-
-def _start(workload: Workload) -> list[Group]:
-    """Products by the attributes that they do not sum over."""
-    groups: dict[tuple[bool, ...], list[int]] = {}
-    for j, product in enumerate(products_of(workload)):
-        groups.setdefault(tuple(f.kind != "total" for f in product.factors), []).append(j)
-    return [tuple(group) for group in groups.values()]
-
-
-def _closed_form(workload: Workload) -> Block:
-    """A = G^(1/4): the best strategy where its columns are equally long."""
-    values, vectors = eigh(workload.root.T @ workload.root)
-    kept = values > TINY * values[-1]
-    matrix = values[kept][:, None] ** 0.25 * vectors.T[kept]
-    return Block(normalise(Strategy(matrix)), np.ones(workload.n))
+def _scaled(strategy: UnionStrategy) -> UnionStrategy:
+    """Of sensitivity at most 1."""
+    while strategy.sensitivity > 1.0:
+        shares = tuple(share / strategy.sensitivity for share in strategy.shares)
+        strategy = UnionStrategy(strategy.parts, shares)
+    return strategy

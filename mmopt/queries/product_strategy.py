@@ -9,7 +9,7 @@ from functools import cached_property, reduce
 
 import numpy as np
 
-from mmopt.errors import OptionError
+from mmopt.errors import OptionError, UnsuitableError
 from mmopt.queries.arrays import Array, require_memory
 from mmopt.queries.domain import Attribute, Domain
 from mmopt.queries.factor_base import Factor
@@ -72,6 +72,11 @@ class ProductStrategy:
         sums = [p.weight * math.prod(float(v.sum()) for v in self._told(p)) for p in products]
         return self.sensitivity**2 * math.fsum(sums)
 
+    def errors(self, workload: Workload) -> Array:
+        """Total unweighted error of each product, (products,), at unit noise per unit of sensitivity."""
+        each = [math.prod(float(v.sum()) for v in self._told(p)) for p in products_of(workload)]
+        return self.sensitivity**2 * np.array(each)
+
     def mean_variance(self, workload: Workload) -> float:
         """The mean of ``variances``."""
         sums = [math.prod(float(v.sum()) for v in self._told(p)) for p in products_of(workload)]
@@ -118,11 +123,11 @@ class ProductStrategy:
 
 
 def products_of(workload: Workload) -> tuple[Product, ...]:
-    """The products of a workload; OptionError for one from a matrix."""
+    """The products of a workload; UnsuitableError for one from a matrix."""
     if workload.products is None:
-        raise OptionError(
-            "the workload is a matrix, and a product strategy needs Kronecker products",
-            hint="build it from products, one factor per attribute",
+        raise UnsuitableError(
+            "the workload is a matrix, and strategies by attribute need a union of products",
+            hint="write it as products over attributes, or solve it over all cells",
         )
     return workload.products
 

@@ -3,64 +3,54 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from mmopt.errors import OptionError
-from mmopt.queries.arrays import Array, owned, pseudo_factors
+from mmopt.queries.arrays import Array, pseudo_factors
 from mmopt.queries.implicit import Dense, Scaled
 from mmopt.queries.kron import Kron, Stack
 from mmopt.queries.least_squares import least_squares
 from mmopt.queries.linear import Implicit
-from mmopt.queries.product import Product
-from mmopt.queries.product_strategy import ProductStrategy, products_of
+from mmopt.queries.product_strategy import ProductStrategy
 from mmopt.queries.workload import Workload
 
 TINY = float(np.finfo(float).tiny)
 
-__all__ = ["UnionStrategy", "combined_error", "shares"]
+__all__ = ["UnionStrategy"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class UnionStrategy:
     """The rows θ_g A_g of all parts, measured with noise.
 
-    A query of product j is estimated by a mean of what the parts say of it; least squares over all rows are
-    no worse, so these errors are upper bounds of theirs.
+    A query is estimated by the mean of what the parts say of it, with weights inverse to their variances:
+    its variance is 1 / Σ (1 / v_g). Least squares over all rows are no worse: these are their upper bounds.
 
     Parameters
     ----------
     parts : A_g, all over the same cells and of one norm. shares : θ_g > 0.
-    means : (parts, products), nonnegative, the weights of the parts in the mean of each product of the
-        workload; each column sums to 1.
 
     Raises
     ------
-    OptionError : lengths that do not fit, different norms, a share that is not positive, or means that are
-        none.
+    OptionError : lengths that do not fit, different norms or cells, or a share that is not positive.
     """
 
     parts: tuple[ProductStrategy, ...]
     shares: tuple[float, ...]
-    means: Array
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "means", owned(self.means))
-        if not len(self.parts) == len(self.shares) == len(self.means) > 0 or self.means.ndim != 2:
+        object.__setattr__(self, "shares", tuple(float(share) for share in self.shares))
+        if not len(self.parts) == len(self.shares) > 0:
             raise OptionError(
-                f"a union strategy of {len(self.parts)} parts has {len(self.shares)} shares and means of "
-                f"shape {self.means.shape}, expected one share and one row for each part"
+                f"a union strategy of {len(self.parts)} parts has {len(self.shares)} shares, "
+                "expected one each"
             )
-        if len({part.norm for part in self.parts}) != 1 or len({part.n for part in self.parts}) != 1:
+        if len({(part.norm, *(f.n for f in part.factors)) for part in self.parts}) != 1:
             raise OptionError("the parts of a union strategy differ in norm or in the number of cells")
         if not all(0 < share < math.inf for share in self.shares):
             raise OptionError("the shares of a union strategy must be positive and finite")
-        if not ((self.means >= 0).all() and np.allclose(self.means.sum(axis=0), 1.0, rtol=0, atol=1e-9)):
-            raise OptionError(
-                "the means of a union strategy must be nonnegative, and 1 in all for each product"
-            )
 
     @property
     def norm(self) -> int:
@@ -86,35 +76,23 @@ class UnionStrategy:
 
     def total_error(self, workload: Workload) -> float:
         """Total squared error, weighted, at unit noise per unit of sensitivity; infinity if not supported."""
-        products = self._products(workload)
-        sums = [
-            (mean / share) ** 2
-            * part.total_error(Workload(workload.domain, (product,)))
-            / part.sensitivity**2
-            for part, share, row in zip(self.parts, self.shares, self.means, strict=True)
-            for product, mean in zip(products, row.tolist(), strict=True)
-            if mean > 0
-        ]
-        return self.sensitivity**2 * math.fsum(sums)
+        return self.sensitivity**2 * float(workload.weights @ self.variances(workload))
 
     def mean_variance(self, workload: Workload) -> float:
         """The mean of ``variances``."""
         return float(self.variances(workload).mean())
 
     def variances(self, workload: Workload) -> Array:
-        """Variance of each unweighted query's mean at unit noise on A x (no sensitivity), (m,)."""
-        found = []
-        for j, product in enumerate(self._products(workload)):
-            alone = Workload(workload.domain, (product,))
-            total = np.zeros(product.m)
-            for part, share, row in zip(self.parts, self.shares, self.means, strict=True):
-                if row[j] > 0:
-                    total += (row[j] / share) ** 2 * part.variances(alone)
-            found.append(total)
-        return np.concatenate(found)
+        """Variance of each unweighted query's mean at unit noise on A x (no sensitivity), (m,).
+
+        Infinity for a query that no part supports.
+        """
+        each = zip(self.parts, self.shares, strict=True)
+        with np.errstate(divide="ignore"):
+            return np.asarray(1.0 / sum(share**2 / part.variances(workload) for part, share in each))
 
     def supports(self, workload: Workload) -> bool:
-        """Whether every product is supported by the parts in its mean."""
+        """Whether every query is supported by a part."""
         return bool(np.isfinite(self.variances(workload)).all())
 
     def implicit(self) -> Implicit:
@@ -138,31 +116,6 @@ class UnionStrategy:
             roots.append(Dense(inverse))
         return least_squares(self.implicit(), noisy, Kron(roots))
 
-    def _products(self, workload: Workload) -> tuple[Product, ...]:
-        products = products_of(workload)
-        if len(products) != self.means.shape[1]:
-            raise OptionError(
-                f"the union strategy has means for {self.means.shape[1]} products, "
-                f"the workload has {len(products)}"
-            )
-        return products
-
     def __repr__(self) -> str:
         count = len(self.parts)
         return f"UnionStrategy({count} products, norm {self.norm}, sensitivity {self.sensitivity:g})"
-
-
-def shares(errors: Sequence[float], norm: int) -> tuple[float, ...]:
-    """The best split of a sensitivity of 1 between parts of these total errors at sensitivity 1.
-
-    Σ E / θ² is least for θ ∝ E^(1/3) where Σ θ = 1 (norm 1), and for θ² ∝ √E where Σ θ² = 1 (norm 2).
-    """
-    raw = np.asarray(errors, dtype=float) ** (1 / 3 if norm == 1 else 1 / 4)
-    size = raw.sum() if norm == 1 else np.sqrt(np.square(raw).sum())
-    return tuple((raw / size).tolist())
-
-
-def combined_error(errors: Sequence[float], norm: int) -> float:
-    """Total error at those shares: (Σ E^(1/3))³, or (Σ √E)²."""
-    power = 1 / 3 if norm == 1 else 1 / 2
-    return float((np.asarray(errors, dtype=float) ** power).sum() ** (1 / power))

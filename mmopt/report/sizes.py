@@ -123,8 +123,14 @@ def _searched(instance: Instance, solver: str | None, step: str) -> Sizes:
     coordinates = Coordinates(program.choose, sizes)
     unknowns = sum(map(coordinates.length, program.choose))
     rows = tuple(_claimed(claim, instance) for claim in claims(instance))
-    chosen = choose_solver(instance, solver).name if is_claimed(instance, solver) else LBFGS.name
-    return Sizes(program.name, step, sizes, unknowns, (), rows, chosen, None, memory_limit())
+    refusal: Error | None = None
+    chosen: str | None = LBFGS.name
+    if is_claimed(instance, solver):
+        try:
+            chosen = choose_solver(instance, solver).name
+        except Error as error:
+            chosen, refusal = None, error
+    return Sizes(program.name, step, sizes, unknowns, (), rows, chosen, refusal, memory_limit())
 
 
 def _claimed(claim: Claim, instance: Instance) -> SolverSize:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mmopt import Workload, solve
-from mmopt.errors import OptionError
+from mmopt.errors import OptionError, UnsuitableError
 from mmopt.highdim import TEMPLATES, templates
 from mmopt.queries import Product
 from mmopt.queries import factor as f
@@ -74,5 +74,5 @@ def test_refused() -> None:
     ) as e:
         templates(workload, 2, ["products"])
     assert e.value.hint == "did you mean 'product'?"
-    with pytest.raises(OptionError, match=r"^the workload is a matrix"):
+    with pytest.raises(UnsuitableError, match=r"^the workload is a matrix"):
         templates(Workload.from_matrix(np.eye(2)))

@@ -137,6 +137,7 @@ FOLDERS = (
     "results",
     "compiler",
     "solvers",
+    "highdim",
     "pipeline",
     "mechanism",
     "data",
@@ -175,10 +176,10 @@ def skeleton(folder: Path) -> None:
     package.mkdir()
     for name in ("__init__.py", "errors.py", "resources.py"):
         shutil.copy(ROOT / "mmopt" / name, package)
-    for name in (*FOLDERS, "cli", "testing", "testing/bench", "testing/conformance"):
+    for name in (*FOLDERS, "cli", "testing", "testing/bench", "testing/conformance", "testing/peers"):
         (package / name).mkdir()
         (package / name / "__init__.py").touch()
-    for name in ("bench", "conformance"):
+    for name in ("bench", "conformance", "peers"):
         (package / "testing" / name / "__main__.py").write_text("import mmopt.cli.guard\n", encoding="utf-8")
     (package / "cli" / "guard.py").touch()
     (package / "queries" / "workload.py").write_text("import mmopt.spec\n", encoding="utf-8")

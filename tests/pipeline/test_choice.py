@@ -16,7 +16,8 @@ from mmopt.pipeline.convex import Progress
 from mmopt.solvers import KERNELS, SOLVERS
 
 PREFIX = Workload.from_matrix(np.tri(6), targets=np.arange(1.0, 7.0))
-CLAIMED = [name for kernel in KERNELS for name in kernel.programs]
+# Those that are proved optimal; a kernel that searches has its tests in tests/solvers.
+CLAIMED = [name for kernel in KERNELS for name in kernel.programs if Program.load(name).klass == "convex"]
 
 
 @pytest.mark.parametrize("name", CLAIMED)

@@ -199,7 +199,8 @@ def test_ctrl_c_gives_the_best_certified_point_so_far() -> None:
         ({"solver": "sc"}, "there is no solver 'sc'\n  did you mean 'scs'?"),
         (
             {"solver": "gurobi"},
-            "there is no solver 'gurobi'\n  known: clarabel, cvxopt, nuclear, qoco, scs, sdpa, weighting",
+            "there is no solver 'gurobi'\n"
+            "  known: clarabel, cvxopt, nuclear, p_identity, qoco, scs, sdpa, weighting",
         ),
         ({"givens": {"V": np.eye(2)}}, "'l2_strategy' has no given 'V'\n  known: W"),
     ],

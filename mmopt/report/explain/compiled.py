@@ -43,8 +43,8 @@ def compiled_facts(surveyed: Survey, instance: Instance, reductions: tuple[str, 
         refusal = "Nothing is chosen here, so nothing goes to a solver"
     elif surveyed.checked.program.klass == "smooth":
         found = sizes_at(instance)
-        unknowns = counted(found.variables, "unknown")
-        refusal = f"Not compiled into cones: {found.chosen} searches it by gradients, in {unknowns}"
+        unknowns, who = counted(found.variables, "unknown"), found.chosen or "no solver here"
+        refusal = f"Not compiled into cones: {who} searches it by gradients, in {unknowns}"
     elif bad:
         refusal = f"Not compiled: {', '.join(repr(name) for name in bad)} cannot be handed to a convex solver"
     else:

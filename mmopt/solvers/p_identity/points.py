@@ -34,9 +34,9 @@ def points(
     root, most = np.asarray(env["W"], dtype=float), int(env["p"])
     gram = root.T @ root
     states = search(
-        root,
         gram,
         most,
+        queries=root,
         count=options.starts,
         seed=options.seed or 0,
         limit=options.max_iterations or math.inf,

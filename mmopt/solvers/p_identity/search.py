@@ -19,11 +19,11 @@ __all__ = ["State", "default_starts", "rounds", "search"]
 Array = NDArray[np.float64]
 
 KEPT = 3  # of so many starts one is followed after each round
-FIRST, SECOND, BETWEEN = 60, 240, 200  # quasi-Newton steps of a round
-# Cells up to which there are so many starts, and the last round has so many steps.
-SIZES = ((512, 18, 1000), (2048, 9, 300), (math.inf, 4, 60))
+FIRST, SECOND = 60, 240  # quasi-Newton steps of the first two rounds
+# Cells up to which there are so many starts, and so many steps in a round between and in the last one.
+SIZES = ((512, 18, 200, 1000), (2048, 9, 200, 300), (math.inf, 4, 80, 60))
 MERGED = 128  # blocks that are left where cells are merged, at least
-LARGEST = ((4096, 4), (math.inf, 8))  # cells in a block, up to so many cells
+LARGEST = ((1024, 4), (math.inf, 8))  # cells in a block, up to so many cells
 ALIKE = 0.05  # squared difference of the columns of neighbouring cells, next to their squares
 MEMORY = 10
 DECREASE = 1e-9  # of the objective in a step, relatively
@@ -62,7 +62,7 @@ class _Way:
 
 def default_starts(n: int) -> int:
     """How many starts there are unless the caller says otherwise."""
-    return next(count for size, count, _ in SIZES if n <= size)
+    return next(count for size, count, *_ in SIZES if n <= size)
 
 
 def rounds(gram: Array) -> list[tuple[int, int]]:
@@ -74,19 +74,19 @@ def rounds(gram: Array) -> list[tuple[int, int]]:
     block = 1
     while 2 * block <= largest and n >= 2 * block * MERGED and apart <= ALIKE * float(np.sum(own)):
         block *= 2
-    last = next(steps for size, _, steps in SIZES if n <= size)
+    between, last = next((steps, end) for size, _, steps, end in SIZES if n <= size)
     found = [(block, FIRST), (block, SECOND)]
     while block > 2:
         block //= 2
-        found.append((block, BETWEEN))
+        found.append((block, between))
     return [*found, (1, last)]
 
 
 def search(
-    root: Array,
     gram: Array,
     most: int,
     *,
+    queries: Array | None = None,
     count: int | None = None,
     seed: int = 0,
     limit: float = math.inf,
@@ -97,15 +97,16 @@ def search(
 
     Parameters
     ----------
-    root, gram : the queries up to rotation (r, n) and their Gram matrix (n, n).
+    gram : the queries' Gram matrix (n, n).
     most : rows that Θ may have.
+    queries : rows (r, n) of which those that count several cells are a start.
     count : number of starts.
     limit : quasi-Newton steps of all starts together.
     over : asked at every step whether to stop.
     first : starts of the caller's, before the others.
     """
     count = count or default_starts(len(gram))
-    chosen = itertools.islice(itertools.chain(first, starts(root, most, seed)), count)
+    chosen = itertools.islice(itertools.chain(first, starts(len(gram), most, seed, queries)), count)
     ways = [_Way(i, start.rows, math.inf) for i, start in enumerate(chosen)]
     alone = _Way(-1, np.zeros((1, len(gram))), float(np.trace(gram)))  # the identity
     values: dict[int, float] = {}

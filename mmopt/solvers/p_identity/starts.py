@@ -43,22 +43,22 @@ class Start:
     rows: Array
 
 
-def starts(root: Array, most: int, seed: int) -> Iterator[Start]:
+def starts(n: int, most: int, seed: int, queries: Array | None = None) -> Iterator[Start]:
     """Starts without end, those that are good on ranges first; each depends on the seed and its number.
 
     Parameters
     ----------
-    root : the queries up to rotation (r, n).
+    n : cells.
     most : rows that a start may have.
+    queries : rows (r, n) of which those that count several cells are a start, if they are few.
     """
-    n = root.shape[1]
     rng = np.random.default_rng([seed, n])
 
     def noisy(rows: Array) -> Array:
         return np.asarray(rows + NOISE * rng.random(rows.shape))
 
     yield Start("total", noisy(np.full((1, n), 0.3)))
-    rows = _queries(root)
+    rows = np.zeros((0, n)) if queries is None else _counts(queries)
     if 0 < len(rows) <= most:
         yield Start("queries", noisy(0.3 * rows))
     number = 0
@@ -85,7 +85,7 @@ def _hierarchy(n: int, size: int) -> Array:
     return np.vstack([*levels, np.ones((1, n), dtype=bool)]).astype(float)
 
 
-def _queries(root: Array) -> Array:
-    """The rows of a root that count several cells, their largest entry 1; a rotated root has hardly any."""
-    rows = root[(root >= 0).all(axis=1) & ((root > 0).sum(axis=1) > 1)]
+def _counts(queries: Array) -> Array:
+    """The rows that count several cells, their largest entry 1; of a rotated root these are hardly any."""
+    rows = queries[(queries >= 0).all(axis=1) & ((queries > 0).sum(axis=1) > 1)]
     return np.asarray(rows / rows.max(axis=1, keepdims=True, initial=0.0))

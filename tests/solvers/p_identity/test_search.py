@@ -12,13 +12,13 @@ from mmopt.solvers.p_identity import Objective, Start, search, starts
 from mmopt.solvers.p_identity.search import default_starts, rounds
 
 
-def prefix(n: int) -> tuple[np.ndarray, np.ndarray]:
-    return np.tri(n), np.tri(n).T @ np.tri(n)
+def prefix(n: int) -> np.ndarray:
+    return np.tri(n).T @ np.tri(n)
 
 
 def test_states_get_better_and_tell_their_error() -> None:
-    root, gram = prefix(40)
-    found = list(search(root, gram, 10, count=6))
+    gram = prefix(40)
+    found = list(search(gram, 10, count=6))
     assert [state.stop for state in found] == ["", "", "solved"]
     values = [state.value for state in found]
     assert values == sorted(values, reverse=True)
@@ -30,45 +30,45 @@ def test_states_get_better_and_tell_their_error() -> None:
 
 
 def test_the_same_seed_gives_the_same_strategy_and_another_another() -> None:
-    root, gram = prefix(24)
-    one, two, three = (next(search(root, gram, 6, count=9, seed=s)).rows for s in (1, 1, 2))
+    gram = prefix(24)
+    one, two, three = (next(search(gram, 6, count=9, seed=s)).rows for s in (1, 1, 2))
     assert np.array_equal(one, two)
     assert one.shape != three.shape or not np.array_equal(one, three)
 
 
 def test_it_stops_when_told_and_at_its_limit() -> None:
-    root, gram = prefix(24)
-    told = list(search(root, gram, 6, over=lambda: True))
+    gram = prefix(24)
+    told = list(search(gram, 6, over=lambda: True))
     assert [(state.stop, state.iterations) for state in told] == [("stopped", 0)]
-    few = list(search(root, gram, 6, limit=7))
+    few = list(search(gram, 6, limit=7))
     assert [state.stop for state in few] == ["iteration limit"] and few[0].iterations == 7
 
 
 def test_the_caller_may_give_the_first_start() -> None:
-    root, gram = prefix(32)
+    gram = prefix(32)
     rows = np.repeat(np.eye(2), 16, axis=1)
-    (*_, last) = search(root, gram, 4, count=1, first=(Start("mine", rows),))
+    (*_, last) = search(gram, 4, count=1, first=(Start("mine", rows),))
     assert len(last.rows) == 2 and last.count == 1
 
 
 @pytest.mark.parametrize("most", [1, 5, 70])
 def test_starts_have_no_more_rows_than_there_may_be(most: int) -> None:
     for n in (1, 2, 9, 64):
-        for start in itertools.islice(starts(np.tri(n), most, 0), 25):
+        for start in itertools.islice(starts(n, most, 0, np.tri(n)), 25):
             assert 1 <= len(start.rows) <= most and start.rows.shape[1] == n
             assert (start.rows >= 0).all() and np.isfinite(start.rows).all()
 
 
 def test_queries_are_a_start_where_they_are_few() -> None:
     wide = np.array([[1.0, 1, 0, 0], [0, 2, 2, 2], [0, 0, 0, 1], [1, -1, 0, 0]])
-    named = {start.name: start.rows for start in itertools.islice(starts(wide, 2, 0), 3)}
+    named = {start.name: start.rows for start in itertools.islice(starts(4, 2, 0, wide), 3)}
     assert np.array_equal(named["queries"] > 0.1, [[True, True, False, False], [False, True, True, True]])
 
 
 def test_cells_are_merged_only_where_neighbours_are_alike(rng: np.random.Generator) -> None:
-    gram = prefix(1024)[1]
+    gram = prefix(1024)
     assert [block for block, _ in rounds(gram)] == [4, 4, 2, 1]
     order = rng.permutation(1024)
     assert [block for block, _ in rounds(gram[np.ix_(order, order)])] == [1, 1, 1]
-    assert [block for block, _ in rounds(prefix(64)[1])] == [1, 1, 1]
+    assert [block for block, _ in rounds(prefix(64))] == [1, 1, 1]
     assert default_starts(64) > default_starts(1024) > default_starts(10**4)
