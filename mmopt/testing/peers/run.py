@@ -60,7 +60,7 @@ def _solved(row: Row, workload: Workload, options: dict[str, Any]) -> tuple[floa
 
 
 def _templates(workload: Workload) -> tuple[float, float]:
-    found = templates(workload, 1, ["product", "marginals"])
+    found = templates(workload, 1)
     return found.best.rmse, _per_query(found.bound, workload)
 
 
