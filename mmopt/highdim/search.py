@@ -20,6 +20,7 @@ from mmopt.highdim.product import product
 from mmopt.highdim.union import union
 from mmopt.language import Program, check
 from mmopt.pipeline import solve
+from mmopt.pipeline.threads import one_thread
 from mmopt.queries import Strategy, Workload
 from mmopt.queries.marginal_strategy import MarginalStrategy
 from mmopt.queries.product_strategy import ProductStrategy, products_of
@@ -118,7 +119,8 @@ class _Search:
     def candidate(self, name: str) -> Candidate:
         started = time.monotonic()
         try:
-            strategy = self._strategy(name)
+            with one_thread():  # of many small matrices
+                strategy = self._strategy(name)
         except TooLargeError as error:
             return Candidate(name, None, np.inf, np.inf, time.monotonic() - started, error.message)
         total = strategy.total_error(self.workload)
@@ -142,6 +144,7 @@ class _Search:
             bound = solve(self.workload, program, tolerance=BOUND_GAP).bound
             if bound is not None:
                 return bound, "l2_strategy"
-        best = product(self.workload, norm=2, starts=1, seed=self.seed)
+        with one_thread():
+            best = product(self.workload, norm=2, starts=1, seed=self.seed)
         bound = product_bound(self.workload, multipliers_of(best, self.workload))
         return bound, "multipliers that are products"
