@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Annotated
 
 import typer
@@ -22,30 +23,29 @@ def peers(
 ) -> None:
     """Solve workloads of the field, each beside the error that other software reaches on it."""
     from mmopt.report.style import cell, duration, figure, gap, new_table
-    from mmopt.testing.peers import ROWS, Reached, reach, rows_named
+    from mmopt.testing.peers import FIGURES, ROWS, reach, rows_named
 
     if groups == "list":
         show("\n".join(dict.fromkeys(row.group for row in ROWS)))
         return
     limits = {"tolerance": tolerance, "time_limit": time_limit}
     options = {name: value for name, value in limits.items() if value is not None}
-    found: list[Reached] = []
-    for row in rows_named(names_in(groups, "--groups") or None):
-        note(f"{row.group}: {row.name}")
-        found.append(reach(row, **options))
     numbers = ("ours", "gap", "CPU", "theirs", "theirs / ours")
-    table = new_table("workload", "ours", "gap", "CPU", "theirs", "theirs / ours", "whose", right=numbers)
-    for r in found:
-        table.add_row(
-            cell(r.row.name),
-            figure(r.value, 8),
-            gap(r.gap),
-            duration(r.cpu),
-            figure(r.theirs, 8),
-            f"{r.ratio:.4f}",
-            cell(r.peer),
-        )
-    show(table)
+    for group, rows in itertools.groupby(rows_named(names_in(groups, "--groups") or None), lambda r: r.group):
+        table = new_table("workload", *numbers, "whose", right=numbers, title=f"{group} ({FIGURES[group]})")
+        for row in rows:
+            note(f"{group}: {row.name}")
+            found = reach(row, **options)
+            table.add_row(
+                cell(row.name),
+                figure(found.value, 8),
+                gap(found.gap),
+                duration(found.cpu),
+                figure(found.theirs, 8),
+                f"{found.ratio:.4f}",
+                cell(found.peer),
+            )
+        show(table, "")
 
 
 def main() -> None:

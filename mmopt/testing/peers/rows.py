@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 
 from mmopt.errors import OptionError, suggest
 from mmopt.queries import Factor, Product, Workload
 from mmopt.queries import factor as f
 from mmopt.testing.census import census, domain_of, marginals
 
-__all__ = ["ROWS", "Row", "rows_named"]
+__all__ = ["FIGURES", "ROWS", "Row", "rows_named"]
 
 ADULT = (2, 5, 16, 20, 75)
 
@@ -170,6 +171,17 @@ def _laplace() -> list[Row]:
         Row("laplace", "SF1-like, 500,480 cells", "templates", census, "rmse", {"HDMM": 5.1695}),
     ]
 
+
+FIGURES: Mapping[str, str] = MappingProxyType(
+    {
+        "total error": "total squared error, Gaussian noise",
+        "largest error": "privacy cost when every variance is 1, Gaussian noise",
+        "marginals": "total squared error, or privacy cost where it says largest; Gaussian noise",
+        "census": "root mean square error per query, Gaussian noise",
+        "laplace": "root mean square error per query, Laplace noise",
+    }
+)
+"""What is compared in each group, in words; for unit noise per unit of sensitivity."""
 
 ROWS: tuple[Row, ...] = (
     *_total_error(),

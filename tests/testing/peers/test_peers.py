@@ -8,7 +8,7 @@ import pytest
 import tolerances
 
 from mmopt.errors import OptionError
-from mmopt.testing.peers import ROWS, Row, reach, rows_named
+from mmopt.testing.peers import FIGURES, ROWS, Row, reach, rows_named
 from mmopt.testing.peers.__main__ import main
 
 SMALL = [row for row in ROWS if row.name in ("prefix 64", "all ranges 64") or "2x5x16x20x75" in row.name]
@@ -20,7 +20,7 @@ def test_rows_have_names_and_figures_of_their_own() -> None:
     assert {row.figure for row in ROWS} <= {"objective", "rmse"}
     assert all(row.peers and min(row.peers.values()) > 0 for row in ROWS)
     assert {row.group for row in rows_named(["census", "marginals"])} == {"census", "marginals"}
-    assert rows_named(None) == ROWS
+    assert rows_named(None) == ROWS and {row.group for row in ROWS} == set(FIGURES)
     with pytest.raises(
         OptionError, match=r"^there is no group 'censu', expected one of total error, "
     ) as raised:
@@ -65,7 +65,8 @@ def test_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
     assert status("--groups", "census", "--tolerance", "1e-2") == 0
     said = capsys.readouterr()
     assert said.err == "census: SF1-like, 500,480 cells\n"
-    head, _, line = said.out.splitlines()
+    title, head, _, line, _ = said.out.splitlines()
+    assert title.strip() == "census (root mean square error per query, Gaussian noise)"
     assert head.split()[:3] == ["workload", "ours", "gap"] and line.split()[-1] == "HDMM"
     assert status("--groups", "nowhere") == 2
     assert capsys.readouterr().err.startswith("error: there is no group 'nowhere'")
