@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
@@ -43,9 +44,17 @@ def peers(
                 duration(found.cpu),
                 figure(found.theirs, 8),
                 f"{found.ratio:.4f}",
-                cell(found.peer),
+                cell(_whose(row.peers, found.peer)),
             )
         show(table, "")
+
+
+def _whose(peers: Mapping[str, float], best: str) -> str:
+    """The best of the others, and the next ones with their figures."""
+    from mmopt.report.style import figure
+
+    rest = sorted((value, name) for name, value in peers.items() if name != best)
+    return "; ".join([best, *(f"{name} {figure(value, 4)}" for value, name in rest)])
 
 
 def main() -> None:

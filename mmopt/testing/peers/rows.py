@@ -172,6 +172,28 @@ def _laplace() -> list[Row]:
     ]
 
 
+# "Error on Prefix workload" of the slides: the errors of these over HDMM's, by number of cells.
+SLIDES = ("Identity", "H2", "Privelet", "HB", "GreedyH")
+RATIOS = {
+    128: (1.80, 1.79, 1.78, 1.80, 1.20),
+    256: (2.18, 1.79, 1.78, 1.22, 1.24),
+    512: (2.68, 1.80, 1.79, 1.28, 1.41),
+    1024: (3.34, 1.80, 1.80, 1.34, 1.49),
+    2048: (4.18, 1.80, 1.79, 1.42, 1.71),
+}
+
+
+def _slides() -> list[Row]:
+    """The errors that the ratios stand for: the identity's on prefix sums is √((n + 1) / 2) per query."""
+    found = []
+    for n, ratios in RATIOS.items():
+        hdmm = ((n + 1) / 2) ** 0.5 / ratios[0]
+        others = {name: ratio * hdmm for name, ratio in zip(SLIDES, ratios, strict=True)}
+        build = partial(_line, f.prefix, n)
+        found.append(Row("slides", f"prefix {n}", "p_identity", build, "rmse", {"HDMM": hdmm, **others}))
+    return found
+
+
 FIGURES: Mapping[str, str] = MappingProxyType(
     {
         "total error": "total squared error, Gaussian noise",
@@ -179,6 +201,7 @@ FIGURES: Mapping[str, str] = MappingProxyType(
         "marginals": "total squared error, or privacy cost where it says largest; Gaussian noise",
         "census": "root mean square error per query, Gaussian noise",
         "laplace": "root mean square error per query, Laplace noise",
+        "slides": "the same, as two-digit ratios of the slides on HDMM imply it",
     }
 )
 """What is compared in each group, in words; for unit noise per unit of sensitivity."""
@@ -189,6 +212,7 @@ ROWS: tuple[Row, ...] = (
     *_marginals(),
     Row("census", "SF1-like, 500,480 cells", "l2_strategy", census, "rmse", {"HDMM": 2.3214}),
     *_laplace(),
+    *_slides(),
 )
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 
+import numpy as np
 import pytest
 import tolerances
 
+from mmopt import Strategy
 from mmopt.errors import OptionError
+from mmopt.queries.constructions import haar, hierarchy, identity
 from mmopt.testing.peers import FIGURES, ROWS, Row, reach, rows_named
-from mmopt.testing.peers.__main__ import main
+from mmopt.testing.peers.__main__ import _whose, main
 
 SMALL = [row for row in ROWS if row.name in ("prefix 64", "all ranges 64") or "2x5x16x20x75" in row.name]
 CONVEX = ("l2_strategy", "fitness_for_use")
@@ -40,6 +43,17 @@ def test_nobody_is_better_than_the_bound(row: Row) -> None:
     assert found.ratio >= 1 - tolerances.PRINTED
 
 
+def test_the_slides_imply_errors() -> None:
+    """H2 and Privelet are there exactly: the binary hierarchy and the Haar wavelet, at 128 cells."""
+    row = next(row for row in rows_named(["slides"]) if row.name == "prefix 128")
+    workload = row.build()
+    for name, make in (("Identity", identity), ("H2", hierarchy), ("Privelet", haar)):
+        strategy = Strategy(make(128), 1)
+        rmse = strategy.sensitivity * np.sqrt(strategy.mean_variance(workload))
+        assert row.peers[name] == pytest.approx(rmse, rel=0.02)
+    assert reach(row).ratio > 0.99
+
+
 def test_rmse_and_its_bound() -> None:
     (row,) = rows_named(["census"])
     found = reach(row, tolerance=1e-3)
@@ -61,6 +75,7 @@ def test_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
         "marginals",
         "census",
         "laplace",
+        "slides",
     ]
     assert status("--groups", "census", "--tolerance", "1e-2") == 0
     said = capsys.readouterr()
@@ -68,5 +83,6 @@ def test_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
     title, head, _, line, _ = said.out.splitlines()
     assert title.strip() == "census (root mean square error per query, Gaussian noise)"
     assert head.split()[:3] == ["workload", "ours", "gap"] and line.split()[-1] == "HDMM"
+    assert _whose({"A": 2.0, "B": 1.0, "C": 1.5}, "B") == "B; C 1.5; A 2"
     assert status("--groups", "nowhere") == 2
     assert capsys.readouterr().err.startswith("error: there is no group 'nowhere'")
