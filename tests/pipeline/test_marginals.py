@@ -16,7 +16,7 @@ import pytest
 import tolerances
 
 from mmopt import Solution, Workload, solve, verify
-from mmopt.queries import ComponentStrategy
+from mmopt.queries import ComponentStrategy, Product
 from mmopt.testing.census import marginals
 
 ADULT = (100, 100, 100, 99, 85, 42, 16, 15, 9, 7, 6, 5, 2, 2)
@@ -112,6 +112,10 @@ def test_the_tables_of_residual_planner(
     assert for_largest.objective == pytest.approx(largest, abs=tolerances.DECIMALS_3)
 
 
+def products(sizes: tuple[int, ...], way: int, target: float) -> tuple[Product, ...]:
+    return marginals(sizes, [way], target=target).products or ()
+
+
 def test_targets_that_differ() -> None:
     """Twice the target of the two-way marginals: no cost can be lower, and not by more than half."""
     sizes = (10,) * 6
@@ -119,7 +123,7 @@ def test_targets_that_differ() -> None:
     assert tight.products is not None
     loose = Workload.from_products(
         tight.domain,
-        [*marginals(sizes, [1], target=1.0).blocks, *marginals(sizes, [2], target=2.0).blocks],  # type: ignore[list-item]
+        [product for way, target in ((1, 1.0), (2, 2.0)) for product in products(sizes, way, target)],
     )
     one, two = solve(tight), solve(loose)
     assert is_proved(one) and is_proved(two)
