@@ -14,23 +14,21 @@ Products that differ in one attribute only count as one there: their Gram matric
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 
-from mmopt.language.numeric import eigh
 from mmopt.queries import Factor, Workload
-from mmopt.queries.arrays import Array
+from mmopt.queries.arrays import Array, svd
 from mmopt.queries.product_strategy import ProductStrategy, one_attribute, products_of
 
 __all__ = ["multipliers_of", "product_bound"]
 
 CHARGED = 1e-9
-"""Taken off, relatively: eigenvectors are orthonormal, and their eigenvalues right, to 1e-12 or better."""
+"""Taken off, relatively: for singular vectors that are orthonormal to rounding, and for ``COMMUTES``."""
 
-COMMUTES = 1e-9
-SUPPORT = 1e-10  # of the largest singular value: what is less counts as zero
+COMMUTES = 1e-11  # of v: what may lie outside the row space, or inside; so large are the cross terms of MᵀM
+SUPPORT = 1e-12  # of the largest singular value: less is left out, which lowers the bound
 
 
 def multipliers_of(strategy: ProductStrategy, workload: Workload) -> list[Array]:
@@ -102,15 +100,14 @@ def _split(distinct: Sequence[tuple[Factor, ...]], p: Array) -> Array:
     v = np.sqrt(p)
     along, whole, is_split = [], [], True
     for factors in distinct:
-        root = one_attribute([(f, 1.0) for f in factors]).root * v
-        values, vectors = eigh(root.T @ root)
-        kept = values > (SUPPORT * math.sqrt(max(float(values[-1]), 0.0))) ** 2
-        own = vectors[:, kept]
-        singular = np.linalg.norm(root @ own, axis=0)
-        part = own.T @ v
+        singular, rows = svd(one_attribute([(f, 1.0) for f in factors]).root * v)
+        kept = singular > SUPPORT * singular[0]
+        singular, rows = singular[kept], rows[kept]
+        part = rows @ v
         # The projection on the row space commutes with v vᵀ where v lies in that space or is orthogonal.
-        inside = float(part @ part) / float(v @ v)
-        is_split = is_split and (abs(inside - 1.0) < COMMUTES or inside < COMMUTES)
+        outside = float(np.linalg.norm(v - part @ rows))
+        inside = float(np.linalg.norm(part))
+        is_split = is_split and min(inside, outside) <= COMMUTES * float(np.linalg.norm(v))
         along.append(float(singular @ np.square(part)) / float(v @ v))
         whole.append(float(singular.sum()))
     if not is_split:
