@@ -53,7 +53,8 @@ def _targets(workload: Workload) -> Array:
 
 def _representation(workload: Workload) -> Array:
     _targets(workload)
-    rows = workload.representation[np.isfinite(workload.targets)]
+    asked = np.isfinite(workload.targets)
+    rows = workload.representation if asked.all() else workload.representation[asked]
     if len(rows) < workload.m and np.linalg.matrix_rank(rows) < workload.rank:
         raise undetermined(workload.m - len(rows), workload.m)
     return rows

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from mmopt.compiler import Instance
+from mmopt.language.memo import Memo
 from mmopt.pipeline.certify import Array, Candidate, bound_of, candidate, charged, starts_from
 from mmopt.results import gap_between
 
@@ -53,6 +54,12 @@ class Best:
             self.multipliers = multipliers
         self.point = charged(self.instance, self.plain, self.multipliers)
         return found
+
+    def settle(self) -> None:
+        """Let go of what only another point, or a failure, would ask for: it may be large."""
+        self.values = None
+        if self.point is not None:
+            self.plain = self.point = replace(self.point, memo=Memo())
 
     @property
     def is_feasible(self) -> bool:

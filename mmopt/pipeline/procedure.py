@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from mmopt.pipeline.assemble import assemble
 from mmopt.pipeline.certify import bound_of, starts_from, upper_value
 from mmopt.pipeline.convex import Report, with_total
 from mmopt.pipeline.values import plain
+from mmopt.queries import Strategy
 from mmopt.results import Solution, Status
 
 __all__ = ["solve_procedure"]
@@ -89,12 +90,18 @@ class _Run:
         inner = bind(Program.load(step.program), self.instance.workload, givens)
         options = {k: v for k, v in self.overrides.items() if _has(inner.program, k)}
         solver = self.solver if inner.program.klass in ("convex", "rank", "procedure") else None
-        solved = self.solve(inner, solver, options, self.report, start)
+        solved = _slim(self.solve(inner, solver, options, self.report, start))
         self.solved[step.name] = solved
         self.everything.append((step.name, solved))
         known = {**solved.multipliers, **solved.variables}
         known |= {"strategy": solved.strategy.matrix, "objective": np.asarray(solved.objective)}
         self.env |= {f"{step.name}.{name}": value for name, value in plain(known).items()}
+
+
+def _slim(solution: Solution) -> Solution:
+    """The solution with a strategy that keeps no factors of itself, as large as it is."""
+    strategy = solution.strategy
+    return replace(solution, strategy=replace(strategy)) if isinstance(strategy, Strategy) else solution
 
 
 def _has(program: Program, option: str) -> bool:

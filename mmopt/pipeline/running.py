@@ -174,6 +174,9 @@ def run_solver(
                     break
         solved = clock.elapsed
     assert last is not None
+    if best.gap <= options.tolerance:
+        best.settle()
+        last = replace(last, variables={}, multipliers={})
     return Run(row, options, best, last, handed, clock, before, solved)
 
 

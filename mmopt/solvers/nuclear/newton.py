@@ -81,14 +81,14 @@ def curvature(problem: Problem, at: Iterate, active: Array, sums: Sums = exponen
         total += problem.lines.curvature(at.lengths, active, t, at.cells.shape[0]) / at.norm
     for number, found in zip(problem.others, at.spectra, strict=True):
         part = problem.parts[number]
-        z, labels = _stacked(found, part, t)
         values = found.values / at.norm
         terms = sums(2 * float(xp.min(values)), 2 * float(xp.max(values)))
         factors = [values * xp.exp(-a * values) * w**0.5 for a, w in terms]
         if problem.plain:
-            z = xp.take(z, active, axis=0)
-            _add_plain(total, z, active < t, factors)
+            sides = [] if t == 0 else [_rows(found.left, active[active < t])]
+            _add_plain(total, [*sides, _rows(found.right, active[active >= t] - t)], factors)
             continue
+        z, labels = _stacked(found, part, t)
         sign = 2.0 * xp.astype(labels < t, z.dtype) - 1.0
         member = xp.astype(active[:, None] == labels[None, :], z.dtype) * sign
         for f in factors:
@@ -114,18 +114,34 @@ def _stacked(found: Spectrum, part: Any, t: int) -> tuple[Array, Array]:
     return xp.concat([found.left, found.right]), xp.concat([part.queries, part.cells + t])
 
 
-def _add_plain(total: Array, z: Array, is_query: Array, factors: list[Array]) -> None:
-    """Add the Hadamard squares by stretches of rows, lower triangle only: half the work, no second matrix."""
-    xp = namespace(z)
-    sign = 2.0 * xp.astype(is_query, z.dtype) - 1.0
-    for start in range(0, z.shape[0], ROWS):
-        end = min(start + ROWS, z.shape[0])
-        for f in factors:
-            product = (z[start:end, :] * f) @ z[:end, :].T
-            product *= product
-            product *= sign[start:end, None]
-            product *= sign[None, :end]
-            total[start:end, :end] += product
+def _rows(vectors: Array, active: Array) -> Array:
+    """Some rows; not copied where they are all."""
+    return (
+        vectors if active.shape[0] == vectors.shape[0] else namespace(vectors).take(vectors, active, axis=0)
+    )
+
+
+def _add_plain(total: Array, sides: list[Array], factors: list[Array]) -> None:
+    """Add the Hadamard squares by stretches of rows, lower triangle only: half the work, no second matrix.
+
+    ``sides``: the rows of U, if it counts, and of V.
+    """
+    first = 0
+    for number, side in enumerate(sides):
+        for start in range(0, side.shape[0], ROWS):
+            end = min(start + ROWS, side.shape[0])
+            here = slice(first + start, first + end)
+            for f in factors:
+                rows = side[start:end, :] * f
+                if number:
+                    other = rows @ sides[0].T
+                    other *= other
+                    total[here, : other.shape[1]] -= other
+                    del other
+                own = rows @ side[:end, :].T
+                own *= own
+                total[here, first : first + end] += own
+        first += side.shape[0]
 
 
 def _with_ends(hessian: Array, y: Array, t: int, slack: Array) -> Array:

@@ -51,10 +51,17 @@ def points(
             caring = care(wanted, is_first, problem.cells.shape[0])
             values = _plain(form.point(env, problem, fetched(chosen), caring))
             multipliers = _plain(form.multipliers(env, problem, fetched(priced)))
+            again = at.cells, at.queries
+            # Scoring a point takes memory: until it is over the weights are all that is kept of the search.
+            search_on.close()
+            del at, upper, lower, chosen, priced
             yield Point(values, multipliers, len(best), f"gap {gap:.1e} by its own count", final, stop)
             if final:
                 return
+            del values, multipliers
             wanted, is_first = 0.1 * wanted, False
+            search_on = search(here, again)
+            upper = lower = next(search_on)
         else:
             ends = form.worth(env, upper.upper), form.worth(env, lower.lower)
             yield Point({}, {}, len(best), "", False, estimate=ends[::-1] if form.dual else ends)
