@@ -43,9 +43,13 @@ def choose_solver(instance: Instance, name: str | None) -> SolverRow | Claim:
     )
 
 
-def is_claimed(instance: Instance, name: str | None) -> bool:
-    """Whether a kernel takes the instance: any by default, the one that is named otherwise."""
-    return any(name is None or claim.name == name.lower() for claim in claims(instance))
+def is_claimed(instance: Instance, name: str | None, *, has_start: bool = False) -> bool:
+    """Whether a kernel takes the instance: any by default, the one that is named otherwise.
+
+    With a start none that finds local optima does.
+    """
+    own = (claim for claim in claims(instance) if not (has_start and claim.kernel.is_local))
+    return any(name is None or claim.name == name.lower() for claim in own)
 
 
 def _refuse_too_large(instance: Instance, claim: Claim) -> None:

@@ -55,7 +55,7 @@ def solve_instance(
     if program.klass == "rank":
         return solve_rank(instance, solver, overrides, report)
     if program.klass == "smooth":
-        if start is None and is_claimed(instance, solver):
+        if is_claimed(instance, solver, has_start=start is not None):
             return solve_convex(instance, solver, overrides, report)
         return solve_smooth(instance, solver, overrides, report, start)
     if program.klass == "closed form":

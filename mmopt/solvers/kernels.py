@@ -16,7 +16,7 @@ from mmopt.compiler import Instance
 from mmopt.compiler.match import Renaming, match
 from mmopt.language import shipped
 from mmopt.resources import version
-from mmopt.solvers import nuclear, p_identity, weighting
+from mmopt.solvers import nuclear, p_identity, softmax, weighting
 from mmopt.solvers.forecast import Forecast
 from mmopt.solvers.options import Clock, Options, Point
 from mmopt.solvers.table import solver_named
@@ -38,6 +38,7 @@ class Kernel:
     points: Callable[[str, Mapping[str, Any], Options, Clock], Generator[Point, None, None]]
     needs: Callable[[Mapping[str, Any]], tuple[float, float]]
     takes_arrays: bool = False  # of any library, by the option ``arrays``
+    is_local: bool = False  # finds local optima: a start that the caller has may lead elsewhere
     tolerance: float = 1e-6
 
     @property
@@ -65,6 +66,10 @@ KERNELS: tuple[Kernel, ...] = (
         p_identity.PROGRAMS,
         p_identity.points,
         p_identity.needs,
+        is_local=True,
+    ),
+    Kernel(
+        "softmax", "Newton on the weights of the soft maxima", softmax.PROGRAMS, softmax.points, softmax.needs
     ),
 )
 

@@ -29,7 +29,7 @@ def test_show_with_a_workload(run: Any, files: Path, name: str) -> None:
     if klass != "procedure":  # a procedure shows its steps, those whose givens are known
         assert f"problem     {name}\n" in done.out and "n = 6" in done.out
     if klass == "smooth":
-        solver = "p_identity" if name == "p_identity" else "lbfgs"
+        solver = {"p_identity": "p_identity", "softmax_step": "softmax"}.get(name, "lbfgs")
         assert f"solver      {solver}\n" in done.out and "cone" not in done.out.split("Size for")[1]
 
 

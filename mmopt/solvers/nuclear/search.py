@@ -42,7 +42,8 @@ def search(
         at = iterate(problem, ranks, cells, queries)
         ranks = [found.values.shape[0] for found in at.spectra]
         wanted = yield at
-        if at.gap < before and (at.gap < FAST * before or at.gap**2 < wanted * before):
+        is_fast = at.gap < before and (at.gap < FAST * before or at.gap**2 < wanted * before)
+        if is_fast and float(xp.min(at.cost)) > 0:  # a cell that costs nothing would get no weight at all
             before, cells = at.gap, _equalised(at)
             continue
         before = 0.0

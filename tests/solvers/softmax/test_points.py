@@ -1,0 +1,85 @@
+"""softmax_step through the pipeline: by the kernel, under other names, and by the general search."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tolerances import FINE, GAP_INTERIOR
+
+from mmopt import Program, Workload, solve
+from mmopt.solvers.softmax import Soft, needs, search
+
+TEXT = Program.load("softmax_step").text
+SHARP = {"t1": 2e4, "t2": 1e4}
+
+
+def workload(rng: np.random.Generator, m: int = 9, n: int = 6) -> Workload:
+    return Workload.from_matrix(rng.normal(size=(m, n)), targets=rng.uniform(0.5, 5.0, size=m))
+
+
+@pytest.mark.parametrize("hybrid", [0.0, 0.1])
+def test_the_kernel_and_the_general_search_agree(hybrid: float, rng: np.random.Generator) -> None:
+    w = workload(rng)
+    givens = {"t1": 20.0, "t2": 5.0, "hybrid": hybrid}
+    kernel, general = (solve(w, "softmax_step", solver=s, givens=givens) for s in (None, "lbfgs"))
+    assert (kernel.solver, general.solver) == ("softmax", "lbfgs")
+    assert kernel.gap is not None and kernel.gap <= GAP_INTERIOR
+    assert kernel.objective == pytest.approx(general.objective, rel=2 * GAP_INTERIOR)
+
+
+def test_sharp_maxima_to_a_fine_gap(rng: np.random.Generator) -> None:
+    s = solve(workload(rng, 40, 16), "softmax_step", givens=SHARP, tolerance=FINE)
+    assert s.status.stop == "gap reached" and s.gap is not None and 0 <= s.gap <= FINE
+
+
+def test_queries_that_do_not_count_and_cells_alike() -> None:
+    w = Workload.from_matrix(np.vstack([np.eye(4), np.ones((1, 4))]), targets=[1.0, 1.0, 1.0, 1.0, 1e6])
+    s = solve(w, "softmax_step", givens=SHARP)
+    assert s.gap is not None and s.gap <= GAP_INTERIOR
+    assert s.privacy_cost**2 == pytest.approx(1.0, rel=1e-3)
+
+
+def test_under_other_names() -> None:
+    text = TEXT.replace("Sigma", "Noise").replace("hybrid", "extra")
+    w = Workload.from_matrix(np.tri(8), targets=np.ones(8))
+    s = solve(w, Program.parse(text), givens={"t1": 9.0})
+    assert s.solver == "softmax" and s.variables["Noise"].shape == (8, 8)
+    assert s.objective == pytest.approx(solve(w, "softmax_step", givens={"t1": 9.0}).objective, rel=1e-12)
+
+
+def test_an_edited_program_goes_to_the_general_search() -> None:
+    text = TEXT.replace("logsumexp(t2 * variance / c) / t2 +", "2 * logsumexp(t2 * variance / c) / t2 +")
+    w = Workload.from_matrix(np.tri(4), targets=np.ones(4))
+    assert solve(w, Program.parse(text)).solver == "lbfgs"
+
+
+def test_limits_are_said(rng: np.random.Generator) -> None:
+    w = workload(rng)
+    s = solve(w, "softmax_step", givens=SHARP, max_iterations=2)
+    assert (s.status.stop, s.iterations) == ("iteration limit", 2)
+    assert solve(w, "softmax_step", givens=SHARP, time_limit=1e-9).status.stop == "time limit"
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_any_queries_reach_their_gap(seed: int) -> None:
+    """Also where some queries, or cells, could do with no noise at all or with any amount of it."""
+    rng = np.random.default_rng(seed)
+    m, n = [(30, 12), (7, 5), (60, 20), (12, 12)][seed % 4]
+    rows = rng.normal(size=(m, n)) if seed % 3 else (rng.random((m, n)) < 0.4) * 1.0
+    t = [1e3, 30.0, 1e5][seed % 3]
+    rank = int(np.linalg.matrix_rank(rows))
+    iterates = search(Soft(rows, rng.uniform(0.5, 5.0, size=m), [0.0, 0.1][seed % 2], rank, t, t))
+    with np.errstate(all="ignore"):
+        at, place = next(iterates)
+        for _ in range(40):
+            if place == "there" and at.gap <= GAP_INTERIOR:
+                break
+            at, place = iterates.send(GAP_INTERIOR / 2)
+    assert place == "there" and -1e-12 <= at.gap <= GAP_INTERIOR
+
+
+def test_the_forecast_grows() -> None:
+    found = [needs({"L": np.zeros((2 * n, n)), "B": np.zeros((n, n))}) for n in (16, 64, 256)]
+    memory, seconds = zip(*found, strict=True)
+    assert list(memory) == sorted(memory) and list(seconds) == sorted(seconds)
+    assert memory[-1] > 8 * 9 * 2 * 256**2
