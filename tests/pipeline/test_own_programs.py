@@ -168,7 +168,7 @@ def test_givens_of_the_caller() -> None:
 
 
 def test_design_queries_of_the_caller() -> None:
-    from mmopt.queries.constructions import haar
+    from constructed import haar
 
     w = Workload.from_matrix(np.tri(8))
     rows = haar(8)

@@ -14,7 +14,7 @@ from mmopt.queries.baselines.evaluate import (
     evaluate,
     evaluations,
 )
-from mmopt.queries.baselines.names import baseline_names, is_baseline, read
+from mmopt.queries.baselines.names import baseline_names, baseline_words, is_baseline, read
 from mmopt.queries.baselines.row import Baseline, Parameter
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "applicable",
     "baseline",
     "baseline_names",
+    "baseline_words",
     "design_rows",
     "evaluate",
     "evaluations",

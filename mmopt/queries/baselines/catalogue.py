@@ -1,8 +1,8 @@
 """The baselines, in the order in which they are listed: simple ones first, then by kind of workload.
 
-Left out: Privelet's wavelet of nominal attributes and Cormode et al.'s k-d trees (they need a hierarchy of the
-values, or the data), geometric budgets per level (a weighting program finds better ones for
-``Q=hierarchical``), strategies found by optimisation (they are programs).
+Left out: Privelet's wavelet of nominal attributes and Cormode et al.'s k-d trees (they need a hierarchy of
+the values, or the data), geometric budgets per level (a weighting program finds better ones for
+``Q=hierarchy``), strategies found by optimisation (they are programs).
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def datacube(workload: Workload, norm: int) -> Design:
         return None if workload.products is None else strategy.total_error(workload) / strategy.sensitivity**2
 
     names = [_name(mask, [attribute.name for attribute in workload.domain.attributes]) for mask in chosen]
-    return Design(strategy.implicit(), f"marginals {', '.join(names)}", own_error)
+    return Design(strategy.implicit(), f"{len(names)} marginals: {', '.join(names)}", own_error)
 
 
 def _name(mask: int, attributes: Sequence[str]) -> str:

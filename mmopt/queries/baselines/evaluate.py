@@ -56,7 +56,7 @@ def baseline(text: str, workload: Workload, norm: int = 2) -> Strategy:
 
     Raises
     ------
-    OptionError : an unknown name or parameter, a bad value, or a baseline that does not apply to the workload.
+    OptionError : an unknown name or parameter, a bad value, or a baseline that does not apply.
     TooLargeError : the matrix does not fit in memory.
     """
     return Strategy(design_rows(text, workload, norm), norm)
@@ -97,7 +97,8 @@ def evaluate(text: str, workload: Workload, norms: Sequence[int] = (1, 2)) -> Ev
         costs, details = zip(*_costs(call, workload, norms), strict=True)
     except TooLargeError as error:
         return Evaluated(str(call), title, "", (), error.message)
-    return Evaluated(str(call), title, "; ".join(dict.fromkeys(filter(None, details))), costs)
+    detail = details[0] if len({*details}) == 1 else "; ".join(map(": ".join, _by_noise(norms, details)))
+    return Evaluated(str(call), title, detail, costs)
 
 
 def evaluations(
@@ -106,6 +107,12 @@ def evaluations(
     """``evaluate`` for each of the names, by default all of ``baseline_names``, one after the other."""
     for text in baseline_names() if names is None else names:
         yield evaluate(text, workload, norms)
+
+
+def _by_noise(norms: Sequence[int], details: Sequence[str]) -> Iterator[tuple[str, str]]:
+    words = {1: "Laplace", 2: "Gaussian"}
+    for norm, detail in zip(norms, details, strict=True):
+        yield words[norm], detail
 
 
 def _design(call: Call, workload: Workload, norm: int) -> Design:

@@ -43,7 +43,7 @@ def fourier(workload: Workload, norm: int) -> Design:
 
 
 def _is_needed(mask: int, asked: Sequence[int], sizes: Sequence[int]) -> bool:
-    """Whether a set is within one that is asked; an attribute of one value has no Fourier query but the total."""
+    """Whether a set is within one that is asked; an attribute of one value has the total only."""
     has_rows = all(size > 1 for i, size in enumerate(sizes) if mask >> i & 1)
     return has_rows and any(mask & ~own == 0 for own in asked)
 

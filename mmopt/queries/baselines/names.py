@@ -9,7 +9,7 @@ from mmopt.errors import OptionError, suggest
 from mmopt.queries.baselines.catalogue import ALIASES, CATALOGUE
 from mmopt.queries.baselines.row import Baseline, Parameter
 
-__all__ = ["Call", "baseline_names", "is_baseline", "read"]
+__all__ = ["Call", "baseline_names", "baseline_words", "is_baseline", "read"]
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,16 @@ def baseline_names() -> tuple[str, ...]:
     return tuple(text for row in CATALOGUE for text in (row.name, *row.shown))
 
 
+def baseline_words() -> tuple[str, ...]:
+    """All names without parameters, short ones too."""
+    return (*(row.name for row in CATALOGUE), *ALIASES)
+
+
 def is_baseline(text: str) -> bool:
     """Whether the text means a baseline: a known name, or anything called with parameters."""
     head, bracket, _ = text.partition("(")
-    known = {*(row.name for row in CATALOGUE), *ALIASES}
-    return head.strip() in known or (bool(bracket) and head.strip().isidentifier())
+    is_call = bool(bracket) and head.strip().isidentifier() and text.rstrip().endswith(")")
+    return text.strip() in baseline_words() or is_call
 
 
 def read(text: str) -> Call:
@@ -54,7 +59,7 @@ def read(text: str) -> Call:
         return read(ALIASES[head])
     rows = {row.name: row for row in CATALOGUE}
     if head not in rows:
-        raise OptionError(f"there is no baseline '{head}'", hint=suggest(head, [*rows, *ALIASES]))
+        raise OptionError(f"there is no baseline '{head}'", hint=suggest(head, baseline_words()))
     row = rows[head]
     known = {parameter.name: parameter for parameter in row.parameters}
     for name, value in given:
@@ -77,6 +82,8 @@ def _parsed(text: str) -> tuple[str, list[tuple[str, int | None]]]:
     if isinstance(tree, ast.Name):
         return tree.id, []
     if not (isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name)) or tree.args:
+        raise wrong
+    if len({keyword.arg for keyword in tree.keywords}) < len(tree.keywords):
         raise wrong
     given = []
     for keyword in tree.keywords:

@@ -20,9 +20,9 @@ __all__ = ["quadtree"]
 def quadtree(workload: Workload, norm: int, branching: int = 2) -> Design:
     """The total, its branching^d parts, their parts, down to single cells: every block once.
 
-    Each attribute's blocks split into ``branching`` parts at every level until they are single cells (Cormode,
-    Procopiuc, Srivastava, Shen, Yu: ICDE 2012, §3, for two attributes and all levels alike; with other
-    branchings Qardaji, Yang, Li: PVLDB 2013, §4). One attribute that is down to single cells waits for the
+    Each attribute's blocks split into ``branching`` parts at every level until they are single cells
+    (Cormode, Procopiuc, Srivastava, Shen, Yu: ICDE 2012, §3, for two attributes, all levels alike; with other
+    branchings Qardaji, Yang, Li: PVLDB 2013, §4). An attribute that is down to single cells waits for the
     others. For one attribute it is the hierarchy.
     """
     sizes = workload.domain.shape

@@ -13,11 +13,11 @@ __all__ = ["wavelet"]
 
 
 def wavelet(workload: Workload, norm: int) -> Design:
-    """The Kronecker product of one Haar wavelet per attribute (Xiao, Wang, Gehrke: Privelet, ICDE 2010, §IV, VI).
+    """The Kronecker product of one Haar wavelet per attribute (Xiao, Wang, Gehrke: ICDE 2010, §IV and VI).
 
     Privelet's coefficient of a block is half the difference of the averages of its halves; times Privelet's
-    weight, the block's length, it is the difference of the sums: so equal noise on the rows with entries -1, 0
-    and 1 is Privelet's noise (PODS 2010, Proposition E.43). An attribute whose size is no power of two is
+    weight, the block's length, it is the difference of the sums: so equal noise on the rows with entries -1,
+    0 and 1 is Privelet's noise (PODS 2010, Proposition E.43). An attribute whose size is no power of two is
     filled up with empty cells, that is, columns are dropped: rows that only split empty cells are left out,
     and a cell whose partners are empty is measured at each of those levels, as Privelet does.
     """

@@ -7,10 +7,10 @@ import sys
 import numpy as np
 import pytest
 import tolerances
+from constructed import haar, hierarchy, identity
 
 from mmopt import Strategy
 from mmopt.errors import OptionError
-from mmopt.queries.constructions import haar, hierarchy, identity
 from mmopt.testing.peers import FIGURES, ROWS, Row, reach, rows_named
 from mmopt.testing.peers.__main__ import _whose, main
 
