@@ -60,7 +60,10 @@ def bmax(asked: Sequence[int], sizes: Sequence[int], norm: int) -> list[int]:
         most = math.sqrt(best / limit) if norm == 1 else best / limit  # marginals, to be any better
         if most <= 1:
             break
-        cover = _least_cover(sums <= limit)
+        covers = sums <= limit
+        if len(asked) / covers.sum(axis=0).max() >= most:
+            continue  # even the widest ones are too many
+        cover = _least_cover(covers)
         cost = float(limit) * len(cover) ** (2 if norm == 1 else 1)
         if cost < best:
             best, chosen = cost, [found[at] for at in cover]
