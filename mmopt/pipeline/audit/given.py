@@ -26,6 +26,7 @@ from mmopt.pipeline.audit.incoming import incoming, norm_of, opened
 from mmopt.pipeline.audit.proofs import Prover
 from mmopt.pipeline.certify import candidate
 from mmopt.pipeline.convex import Report, with_total
+from mmopt.pipeline.givens import named_givens
 from mmopt.pipeline.solve import default_program
 from mmopt.queries import Workload
 from mmopt.results import Solution, Status
@@ -129,7 +130,8 @@ def certify(
     check_adopts(parsed, norm)
     assert parsed.meaning is not None
     came = incoming(workload, given, covariance, basis, parsed.meaning.norm)
-    instance = bind(parsed, workload, {**row_parameter(parsed, came), **(givens or {})})
+    named = named_givens(givens, parsed, workload)
+    instance = bind(parsed, workload, {**row_parameter(parsed, came), **named})
     values = adopt(instance, came)
     try:
         point = candidate(instance, values)

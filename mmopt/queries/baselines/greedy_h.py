@@ -12,12 +12,19 @@ import numpy as np
 from mmopt.queries.arrays import Array, require_memory
 from mmopt.queries.baselines.design import Design
 from mmopt.queries.implicit import Dense
+from mmopt.queries.product import Product
+from mmopt.queries.structured import AllRange, Identity, Prefix, Total
+from mmopt.queries.trees import Hierarchy
+from mmopt.queries.windows import WidthRange
 from mmopt.queries.workload import Workload
 
 __all__ = ["best_share", "greedy_h", "same_throughout"]
 
 FLOOR = 1e-12
 """Of a block's error that its parts at least count for, so that no part is measured with weight zero."""
+
+INTERVALS = (AllRange, Hierarchy, Identity, Prefix, Total, WidthRange)
+"""Blocks of queries that are 1 on neighbouring cells and 0 elsewhere."""
 
 ROWS = 2**22
 """Entries of the workload that are looked at together."""
@@ -58,14 +65,29 @@ def _halves(start: int, stop: int) -> tuple[tuple[int, int], tuple[int, int]]:
 
 
 def same_throughout(workload: Workload) -> dict[tuple[int, int], float]:
-    """Σ w c² over the queries that are a constant c on a block, for each block of the binary hierarchy."""
+    """Σ w c² over the queries that are a constant c on a block, for each block of the binary hierarchy.
+
+    Of a workload on one attribute.
+    """
     found: dict[tuple[int, int], float] = defaultdict(float)
     for block in workload.blocks:
+        if isinstance(block, Product) and isinstance(block.factors[0], INTERVALS):
+            _add_intervals(found, block.weighted_gram(), (0, workload.n))
+            continue
         weights, step = block.weights, max(1, ROWS // workload.n)
         for first in range(0, block.m, step):
             last = min(first + step, block.m)
             _add_same(found, block.rows(first, last).T, weights[first:last], (0, workload.n))
     return dict(found)
+
+
+def _add_intervals(found: dict[tuple[int, int], float], gram: Array, ends: tuple[int, int]) -> None:
+    """An interval holds a block when it holds its first and its last cell: the Gram matrix counts them."""
+    start, stop = ends
+    found[ends] += float(gram[start, stop - 1])
+    if stop - start > 1:
+        for half in _halves(start, stop):
+            _add_intervals(found, gram, half)
 
 
 def _add_same(

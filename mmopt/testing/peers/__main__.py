@@ -59,17 +59,17 @@ def peers(
 
 
 def _baselines(rows: Sequence[Row]) -> Table:
-    """The baselines computed here, each beside the figure in the row."""
+    """The baselines computed here, above the figures in the rows."""
     from mmopt.report.style import cell, figure, new_table
     from mmopt.testing.peers import computed
 
     numbers = tuple(dict.fromkeys(name for row in rows for name in row.baselines))
-    table = new_table("workload", *numbers, right=numbers, title="baselines (computed here / as above)")
+    table = new_table("workload", *numbers, right=numbers, title="baselines, computed here")
     for row in rows:
         note(f"baselines: {row.name}")
         found = computed(row)
-        both = (f"{figure(found[name], 4)} / {figure(row.peers[name], 4)}" for name in numbers)
-        table.add_row(cell(row.name), *both)
+        table.add_row(cell(row.name), *(figure(found[name], 4) for name in numbers))
+        table.add_row(cell("  as above"), *(figure(row.peers[name], 4) for name in numbers))
     return table
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from asked import line, random_asked
+from asked import line
+from symmetric import random_factor
 from tolerances import FINE
 
-from mmopt.queries import Strategy, Workload
+from mmopt.queries import Product, Strategy, Workload
 from mmopt.queries import factor as f
 from mmopt.queries.baselines import baseline, evaluate
 from mmopt.queries.baselines.greedy_h import best_share, same_throughout
+from mmopt.testing.census import domain_of
 
 
 def cost_of(z: np.ndarray, a: float, b: float, s: float, norm: int) -> np.ndarray:
@@ -35,9 +37,18 @@ def test_two_cells_have_the_best_tree(norm: int, rng: np.random.Generator) -> No
     assert found <= min(Strategy(tree, norm).total_error(workload) for tree in trees) * (1 + FINE)
 
 
-@pytest.mark.parametrize("time", range(6))
+def one_attribute(rng: np.random.Generator) -> Workload:
+    """Two blocks of any kinds over the same cells, or a matrix."""
+    n = int(rng.integers(1, 9))
+    if rng.random() < 0.3:
+        return Workload.from_matrix(rng.integers(1, 3, size=(5, n)), weights=rng.uniform(0.5, 2.0, size=5))
+    products = [Product((random_factor(rng, n),), weight=float(rng.uniform(0.5, 2.0))) for _ in range(2)]
+    return Workload.from_products(domain_of(n), products)
+
+
+@pytest.mark.parametrize("time", range(20))
 def test_queries_that_are_constant_on_a_block(time: int, rng: np.random.Generator) -> None:
-    workload = random_asked(rng)
+    workload = one_attribute(rng)
     rows, weights = workload.queries, workload.weights
     found = same_throughout(workload)
     assert len(found) == 2 * workload.n - 1
