@@ -27,7 +27,7 @@ __all__ = ["ALIASES", "CATALOGUE"]
 def _many_unions(workload: Workload) -> str | None:
     reason = not_marginals(workload)
     if reason is None and len(candidates(sorted({*(asked_marginals(workload) or ())}))) > MOST_CANDIDATES:
-        return f"more than {MOST_CANDIDATES} unions of asked marginals, too many for an exact cover"
+        return f"more than {MOST_CANDIDATES} unions of asked marginals, too many to choose among"
     return reason
 
 

@@ -50,8 +50,3 @@ class Baseline:
     reason_against: Callable[[Workload], str | None] = lambda workload: None
     shown: tuple[str, ...] = ()
     depends_on_norm: bool = False
-
-    @property
-    def signature(self) -> str:
-        """The name with parameters and defaults."""
-        return f"{self.name}({', '.join(map(str, self.parameters))})" if self.parameters else self.name

@@ -81,7 +81,7 @@ def test_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
     title, head, _, line, _ = said.out.splitlines()
     assert title.strip() == "census (root mean square error per query, Gaussian noise)"
     assert head.split()[:3] == ["workload", "ours", "gap"] and line.split()[-1] == "HDMM"
-    assert _baselines(rows_named(["slides"])[:1]).row_count == 1
+    assert _baselines(rows_named(["slides"])[:1]).row_count == 2
     capsys.readouterr()
     assert _whose({"A": 2.0, "B": 1.0, "C": 1.5}, "B") == "B; C 1.5; A 2"
     assert status("--groups", "nowhere") == 2
