@@ -15,6 +15,8 @@ from mmopt.queries.workload import Workload
 
 __all__ = ["Cost", "Evaluated", "applicable", "baseline", "design_rows", "evaluate", "evaluations"]
 
+NOISES = {1: "Laplace", 2: "Gaussian"}
+
 
 @dataclass(frozen=True)
 class Cost:
@@ -97,7 +99,8 @@ def evaluate(text: str, workload: Workload, norms: Sequence[int] = (1, 2)) -> Ev
         costs, details = zip(*_costs(call, workload, norms), strict=True)
     except TooLargeError as error:
         return Evaluated(str(call), title, "", (), error.message)
-    detail = details[0] if len({*details}) == 1 else "; ".join(map(": ".join, _by_noise(norms, details)))
+    each = [f"{NOISES[norm]}: {detail}" for norm, detail in zip(norms, details, strict=True)]
+    detail = details[0] if len({*details}) == 1 else "; ".join(each)
     return Evaluated(str(call), title, detail, costs)
 
 
@@ -107,12 +110,6 @@ def evaluations(
     """``evaluate`` for each of the names, by default all of ``baseline_names``, one after the other."""
     for text in baseline_names() if names is None else names:
         yield evaluate(text, workload, norms)
-
-
-def _by_noise(norms: Sequence[int], details: Sequence[str]) -> Iterator[tuple[str, str]]:
-    words = {1: "Laplace", 2: "Gaussian"}
-    for norm, detail in zip(norms, details, strict=True):
-        yield words[norm], detail
 
 
 def _design(call: Call, workload: Workload, norm: int) -> Design:
