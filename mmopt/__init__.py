@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from mmopt.mechanism import build_manifest, measure, plan, write_release
     from mmopt.pipeline import Tuned, certify, compare, solve, tune, verify
     from mmopt.queries import Attribute, ComponentStrategy, Domain, Strategy, Workload
+    from mmopt.queries.baselines import baseline
     from mmopt.report import Explanation, explain
     from mmopt.results import Solution, Verification
     from mmopt.spec import Privacy, Request, load_request
@@ -60,6 +61,7 @@ __all__ = [
     "Workload",
     "WorkloadError",
     "__version__",
+    "baseline",
     "build_manifest",
     "certify",
     "compare",
@@ -93,6 +95,7 @@ _HOMES = {
     "mmopt.mechanism": ("build_manifest", "measure", "plan", "write_release"),
     "mmopt.pipeline": ("Tuned", "certify", "compare", "solve", "tune", "verify"),
     "mmopt.queries": ("Attribute", "ComponentStrategy", "Domain", "Strategy", "Workload"),
+    "mmopt.queries.baselines": ("baseline",),
     "mmopt.report": ("Explanation", "explain"),
     "mmopt.results": ("Solution", "Verification"),
     "mmopt.spec": ("Privacy", "Request", "load_request"),

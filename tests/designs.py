@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 from cases import all_ranges
+from constructed import haar
 
 from mmopt import Workload
-from mmopt.queries.constructions import haar
 from mmopt.solvers.weighting import Dense, Weighting, entrywise
 
 Array = np.ndarray

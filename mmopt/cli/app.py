@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from mmopt.cli.baselines import baselines
 from mmopt.cli.certify import certify
 from mmopt.cli.check import check
 from mmopt.cli.compare import compare
@@ -52,6 +53,7 @@ def build() -> typer.Typer:
         certify,
         verify,
         compare,
+        baselines,
         tune,
         templates,
         release,

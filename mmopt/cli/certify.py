@@ -21,8 +21,8 @@ def certify(
         str,
         typer.Argument(
             metavar="STRATEGY",
-            help="A .npy or .csv file (one measured query a row), a saved solution (.npz), or a construction "
-            "(haar, hierarchy, identity).",
+            help="A .npy or .csv file (one measured query a row), a saved solution (.npz), or a baseline "
+            "such as haar (mmopt baselines lists them).",
         ),
     ],
     program: Annotated[
@@ -86,7 +86,7 @@ def certify(
         rows = None if basis is None else read_array(basis, "the basis")
         what = {"covariance": read_array(Path(strategy), "the covariance"), "basis": rows}
     else:
-        what = {"strategy": opened(strategy, request.workload.n)}
+        what = {"strategy": opened(strategy, request.workload, norm)}
         norm = norm_of(what["strategy"]) if norm is None else norm
     if program is None:
         program, why = program_for(request.workload, norm)

@@ -38,7 +38,7 @@ def note_neighbours(request: Request) -> None:
 
 
 def read_givens(texts: Sequence[str] | None, program: Program, workload: Workload) -> dict[str, Any]:
-    """The values of ``--given NAME=VALUE``: a number, a construction's name, or a file.
+    """The values of ``--given NAME=VALUE``: a number, a baseline's name, or a file.
 
     Raises
     ------
@@ -57,27 +57,26 @@ def read_givens(texts: Sequence[str] | None, program: Program, workload: Workloa
         if name in found:
             raise OptionError(f"the given '{name}' is passed twice", hint="keep one of them")
         dims = next((len(d.dims) for d in program.givens if d.name == name), 0)
-        found[name] = _fitted(_value(name, value, workload.n), dims)
+        norm = program.meaning.norm if program.meaning else 2
+        found[name] = _fitted(_value(name, value, workload, norm), dims)
     return found
 
 
-def _value(name: str, text: str, n: int) -> Any:
-    from mmopt.queries.constructions import CONSTRUCTIONS
+def _value(name: str, text: str, workload: Workload, norm: int) -> Any:
+    from mmopt.queries.baselines import baseline_words, design_rows, is_baseline
     from mmopt.queries.files import SUFFIXES, read_array
 
-    if text in CONSTRUCTIONS:
-        return CONSTRUCTIONS[text](n)
+    if is_baseline(text):
+        return design_rows(text, workload, norm)
     path = Path(text)
     if path.suffix.lower() in SUFFIXES:
         return read_array(path, f"the given '{name}'")
     try:
         return float(text)
     except ValueError:
-        known = ", ".join(sorted(CONSTRUCTIONS))
         raise OptionError(
-            f"the value '{text}' of the given '{name}' is no number, no construction ({known}), "
-            "and no .npy or .csv file",
-            hint=suggest(text, CONSTRUCTIONS),
+            f"the value '{text}' of the given '{name}' is no number, no baseline, and no .npy or .csv file",
+            hint=suggest(text, baseline_words()),
         ) from None
 
 

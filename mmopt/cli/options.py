@@ -43,8 +43,8 @@ Given = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME=VALUE",
-        help="A given of the program: a number, a construction (haar, hierarchy, identity), or a .npy or "
-        ".csv file. May be repeated.",
+        help="A given of the program: a number, a baseline such as haar or 'hierarchical(branching=4)' "
+        "(mmopt baselines lists them), or a .npy or .csv file. May be repeated.",
     ),
 ]
 SolverName = Annotated[

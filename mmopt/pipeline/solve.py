@@ -9,6 +9,7 @@ from typing import Any
 from mmopt.language import Program
 from mmopt.pipeline.convex import Report
 from mmopt.pipeline.dispatch import solve_instance
+from mmopt.pipeline.givens import named_givens
 from mmopt.pipeline.large import bound
 from mmopt.pipeline.threads import blas_threads
 from mmopt.queries import Workload
@@ -63,7 +64,8 @@ def solve(
     starts, seed : of the search of a program of class rank or smooth.
     penalty : first weight of the rank in the search of a program of class rank.
     arrays : library that the kernel ``nuclear`` computes with, and a device: "cupy", "torch:cuda".
-    givens : arrays by name, for givens of the program without a source or in place of one.
+    givens : arrays by name, for givens of the program without a source or in place of one; a baseline's name
+        stands for its rows: ``{"Q": "hierarchical(branching=4)"}``.
     progress : called with a ``Progress`` after every certified point.
     reduce : whether a convex program may be made smaller first, exactly (``Solution.reductions`` says how),
         and a large workload be solved by component.
@@ -88,6 +90,7 @@ def solve(
     overrides = {name: value for name, value in given_options.items() if value is not None}
     overrides["verbose"] = verbose
     Options(**overrides)  # a bad option is refused before any work
-    instance, line = bound(parsed, workload, givens, reduce=reduce, solver=solver)
+    named = named_givens(givens, parsed, workload)
+    instance, line = bound(parsed, workload, named, reduce=reduce, solver=solver)
     with blas_threads(instance, threads):
         return solve_instance(instance, solver, overrides, progress, reduce=reduce, line=line)

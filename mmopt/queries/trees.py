@@ -15,7 +15,7 @@ from mmopt.queries.labels import range_labels
 from mmopt.queries.sparse import SparsePredicates
 from mmopt.queries.structured import Identity
 
-__all__ = ["Haar", "Hierarchy"]
+__all__ = ["Haar", "Hierarchy", "levels", "runs"]
 
 
 class Haar(Factor):
@@ -87,7 +87,7 @@ class Haar(Factor):
         """The indicators of the blocks, sparse: n (1 + log₂ n) ones."""
         start, length = self._blocks(np.arange(self.size))
         ends = np.concatenate([[0], np.cumsum(length)])
-        cells = _runs(start, length)
+        cells = runs(start, length)
         blocks = scipy.sparse.csr_array((np.ones(len(cells)), cells, ends), shape=(self.size, self.size))
         return SparsePredicates(blocks)
 
@@ -128,7 +128,7 @@ class Hierarchy(Counting):
             raise WorkloadError(f"the hierarchy's branching is {branching}, expected 2 or more")
         self.branching = int(branching)
         require_memory((2 * self.size, 2), f"list of the blocks of {self!r}")
-        self._levels = tuple(_levels(self.size, self.branching))
+        self._levels = tuple(levels(self.size, self.branching))
 
     @property
     def rows(self) -> int:
@@ -142,7 +142,7 @@ class Hierarchy(Counting):
         """The block that holds each cell, (size,), level by level; -1 below single cells."""
         for start, stop in self._levels:
             at = np.full(self.size, -1)
-            at[_runs(start, stop - start)] = np.repeat(np.arange(len(start)), stop - start)
+            at[runs(start, stop - start)] = np.repeat(np.arange(len(start)), stop - start)
             yield at
 
     def _ends(self) -> tuple[Ints, Ints]:
@@ -220,7 +220,7 @@ class Hierarchy(Counting):
         return f"hierarchy({self.size}, {self.branching})"
 
 
-def _levels(size: int, branching: int) -> Iterator[tuple[Ints, Ints]]:
+def levels(size: int, branching: int) -> Iterator[tuple[Ints, Ints]]:
     """First cell, and last cell plus one, of the blocks of each level, down to single cells."""
     start, length = np.zeros(1, dtype=np.int64), np.array([size])
     while len(start):
@@ -229,12 +229,12 @@ def _levels(size: int, branching: int) -> Iterator[tuple[Ints, Ints]]:
         start, length = start[inner], length[inner]
         parts = np.minimum(branching, length)
         short, longer = np.divmod(length, parts)
-        k = _runs(np.zeros_like(parts), parts)
+        k = runs(np.zeros_like(parts), parts)
         start, short, longer = (np.repeat(a, parts) for a in (start, short, longer))
         start, length = start + k * short + np.minimum(k, longer), short + (k < longer)
 
 
-def _runs(start: Ints, length: Ints) -> Ints:
+def runs(start: Ints, length: Ints) -> Ints:
     """The numbers start to start + length - 1 of each run, one run after the other."""
     ends = np.cumsum(length)
     return np.asarray(np.arange(ends[-1:].sum()) - np.repeat(ends - length - start, length))

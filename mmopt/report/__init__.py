@@ -1,6 +1,7 @@
 """What a reader sees: plain data in, rich renderables out. Nothing here computes a result or prints."""
 
 from mmopt.report.answers import answers_table, predicted_table, privacy_rows
+from mmopt.report.baselines import baseline_costs, baselines_table
 from mmopt.report.chart import write_chart
 from mmopt.report.comparison import comparison_report
 from mmopt.report.drawing import check_chart
@@ -24,6 +25,8 @@ __all__ = [
     "Sizes",
     "SolverSize",
     "answers_table",
+    "baseline_costs",
+    "baselines_table",
     "check_chart",
     "comparison_report",
     "cones_table",

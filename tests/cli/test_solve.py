@@ -96,13 +96,19 @@ def test_givens(run: Any, files: Path, refused: Any) -> None:
     (files / "text.npy").write_text("no array", encoding="utf-8")
     assert message(name) == f"error: --given is '{name}', expected NAME=VALUE\n  for example --given Q=haar"
     assert message("Z=haar").startswith("error: 'query_weighting' has no given 'Z'\n  known: ")
-    assert message(f"{name}=haar", f"{name}=haar").startswith("error: the Haar wavelet needs a power of two")
+    assert "requires 'independent' of what is given" in message(f"{name}=haar")  # 2 × 3 cells in 2 × 4 rows
+    assert message(f"{name}=greedy_h") == (
+        "error: the baseline 'greedy_h' does not apply: it splits one attribute, the workload has 2"
+    )
+    assert message(f"{name}=hierarchical(branch=2)").startswith(
+        "error: 'hierarchical' has no parameter 'branch'"
+    )
     assert message(f"{name}=identity", f"{name}=identity") == (
         f"error: the given '{name}' is passed twice\n  keep one of them"
     )
     assert message(f"{name}=har") == (
-        f"error: the value 'har' of the given '{name}' is no number, no construction "
-        "(haar, hierarchy, identity), and no .npy or .csv file\n  did you mean 'haar'?"
+        f"error: the value 'har' of the given '{name}' is no number, no baseline, "
+        "and no .npy or .csv file\n  did you mean 'haar'?"
     )
     assert message(f"{name}=no.csv") == f"error: there is no file 'no.csv' for the given '{name}'"
     assert message(f"{name}=empty.csv") == f"error: the file 'empty.csv' for the given '{name}' is empty"

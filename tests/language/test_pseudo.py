@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from constructed import haar
 
 from mmopt.language.numeric import EPS
 from mmopt.language.pseudo import pinv, rank
-from mmopt.queries.constructions import haar
 
 KINDS = {
     "orthonormal": lambda rng: np.linalg.qr(rng.normal(size=(9, 9)))[0][:6],

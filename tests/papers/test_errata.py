@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from constructed import haar, hierarchy
 
 from mmopt import Strategy, Workload
 from mmopt.mechanism.continuous import continuous_gaussian_scale
-from mmopt.queries.constructions import haar, hierarchy
 
 HERE = Path(__file__).parent
 

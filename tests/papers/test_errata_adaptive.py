@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 import pytest
+from constructed import haar, hierarchy
 from scipy.optimize import minimize_scalar
 
 import mmopt
 from mmopt import Strategy, Workload
 from mmopt.mechanism.continuous import continuous_gaussian_delta, continuous_gaussian_scale
-from mmopt.queries.constructions import haar, hierarchy
 
 
 def test_example_4_has_logarithms_of_base_2_and_no_mean() -> None:

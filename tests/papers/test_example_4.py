@@ -11,7 +11,7 @@ from tolerances import PAPER_RMSE
 
 from mmopt import Strategy, solve
 from mmopt.mechanism.continuous import pvldb2012_rmse_factor
-from mmopt.queries.constructions import CONSTRUCTIONS
+from mmopt.queries.baselines import baseline
 from mmopt.testing.figures import Figure, holds
 
 FACTOR = pvldb2012_rmse_factor(epsilon=0.5, delta=1e-4)
@@ -19,7 +19,7 @@ FACTOR = pvldb2012_rmse_factor(epsilon=0.5, delta=1e-4)
 
 @pytest.mark.parametrize(("name", "value", "printed"), [("identity", 36.0, 45.36), ("haar", 21.0, 34.62)])
 def test_example_4_fixed_strategies(name: str, value: float, printed: float) -> None:
-    error = Strategy(CONSTRUCTIONS[name](8)).total_error(EXAMPLE_4)
+    error = baseline(name, EXAMPLE_4).total_error(EXAMPLE_4)
     assert error == pytest.approx(value, rel=1e-12)
     assert holds(Figure(f"Example 4, {name}", "exact", printed, PAPER_RMSE), FACTOR * math.sqrt(error))
 

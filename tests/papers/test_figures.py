@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 from cases import EXAMPLE_4, all_ranges
+from constructed import haar
 from tolerances import FITNESS, PRINTED, PRINTED_3, PUBLISHED, ROUNDING
 
 from mmopt import Workload, solve
 from mmopt.language import program_names
-from mmopt.queries.constructions import haar
 from mmopt.queries.factor import all_range
 from mmopt.testing.figures import Figure, holds
 from mmopt.testing.matrices import ONE_AND_TWO_WAY, marginals

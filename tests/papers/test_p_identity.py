@@ -10,10 +10,10 @@ import math
 
 import numpy as np
 import pytest
+from constructed import haar, hierarchy, identity
 from tolerances import ROUNDING
 
 from mmopt import Strategy, Workload, solve
-from mmopt.queries.constructions import haar, hierarchy, identity
 from mmopt.testing.problems import problem
 
 slow = pytest.mark.slow

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from constructed import haar
 from tolerances import PUBLISHED
 
 from mmopt import Workload, solve
-from mmopt.queries.constructions import haar
 
 slow = pytest.mark.slow
 HIERARCHY = np.vstack([np.ones((1, 4)), np.kron(np.eye(2), np.ones((1, 2))), np.eye(4)])

@@ -8,10 +8,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from cases import NAMED, all_ranges, named, random_workload
+from constructed import haar, hierarchy
 from tolerances import GAP, GAP_INTERIOR, PUBLISHED, RECOMPUTED, SHAPE
 
 from mmopt import Strategy, Workload, solve
-from mmopt.queries.constructions import haar, hierarchy
 
 Matrix = np.ndarray
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tolerances import GAP, GAP_INTERIOR, PUBLISHED
 
-from mmopt import OptionError, Program, ProgramError, SolverError, Workload, solve
+from mmopt import OptionError, Program, ProgramError, SolverError, Workload, baseline, solve
 
 OWN = """\
 program own
@@ -168,7 +168,7 @@ def test_givens_of_the_caller() -> None:
 
 
 def test_design_queries_of_the_caller() -> None:
-    from mmopt.queries.constructions import haar
+    from constructed import haar
 
     w = Workload.from_matrix(np.tri(8))
     rows = haar(8)
@@ -177,6 +177,17 @@ def test_design_queries_of_the_caller() -> None:
     own_length = solve(w, "query_weighting", givens={"Q": 3.0 * rows})
     assert own_length.objective == pytest.approx(s.objective, rel=PUBLISHED)
     assert s.objective < 8 * 9 / 2  # the identity's
+    by_name = solve(w, "query_weighting", givens={"Q": "wavelet"})
+    np.testing.assert_array_equal(by_name.givens["Q"], rows)
+    assert by_name.objective == s.objective
+    with pytest.raises(OptionError) as refused:
+        solve(w, "query_weighting", givens={"Q": "wavlet"})
+    assert str(refused.value) == "there is no baseline 'wavlet'\n  did you mean 'wavelet'?"
+    with pytest.raises(OptionError) as refused:
+        solve(w, "query_weighting", givens={"Q": "hierarchy"})  # dependent rows
+    assert "'query_weighting' requires 'independent' of what is given" in str(refused.value)
+    tree = solve(w, "design_weighting", givens={"D": "hierarchy"})
+    assert tree.error is not None and tree.error < baseline("hierarchy", w).total_error(w)
     identity = solve(w, "query_weighting", givens={"Q": np.eye(8)})
     assert identity.objective == pytest.approx(8 * 9 / 2, rel=PUBLISHED)
 

@@ -26,6 +26,7 @@ from mmopt.pipeline.audit.incoming import incoming, norm_of, opened
 from mmopt.pipeline.audit.proofs import Prover
 from mmopt.pipeline.certify import candidate
 from mmopt.pipeline.convex import Report, with_total
+from mmopt.pipeline.givens import named_givens
 from mmopt.pipeline.solve import default_program
 from mmopt.queries import Workload
 from mmopt.results import Solution, Status
@@ -88,7 +89,7 @@ def certify(
     ----------
     workload : the queries.
     strategy : A (p, n) as a Strategy, an array or scipy sparse matrix, a Solution (its strategy), a path
-        (.npy, .csv, or .npz of a saved solution), or "identity", "haar". Any scale.
+        (.npy, .csv, or .npz of a saved solution), or a baseline: "haar". Any scale.
     program : as for ``solve``; it must have a section ``from strategy``. For norm 1 the first shipped program
         of that norm.
     covariance : Σ (k, k), positive definite, in place of a strategy: of the noise on ``basis`` @ x.
@@ -116,7 +117,7 @@ def certify(
     options = {"tolerance": tolerance, "time_limit": time_limit}
     overrides: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     Options(**overrides)  # a bad option is refused before any work
-    given = opened(strategy, workload.n)
+    given = opened(strategy, workload, norm)
     brought = norm_of(given)
     if norm is not None and brought not in (None, norm):
         raise OptionError(
@@ -129,7 +130,8 @@ def certify(
     check_adopts(parsed, norm)
     assert parsed.meaning is not None
     came = incoming(workload, given, covariance, basis, parsed.meaning.norm)
-    instance = bind(parsed, workload, {**row_parameter(parsed, came), **(givens or {})})
+    named = named_givens(givens, parsed, workload)
+    instance = bind(parsed, workload, {**row_parameter(parsed, came), **named})
     values = adopt(instance, came)
     try:
         point = candidate(instance, values)

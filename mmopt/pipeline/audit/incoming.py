@@ -12,7 +12,7 @@ from mmopt.errors import OptionError, suggest
 from mmopt.pipeline.certify import Array
 from mmopt.queries import AnyStrategy, Strategy, Workload, as_dense
 from mmopt.queries.arrays import require_memory
-from mmopt.queries.constructions import CONSTRUCTIONS
+from mmopt.queries.baselines import baseline_words, design_rows, is_baseline
 from mmopt.queries.files import SUFFIXES, read_array
 from mmopt.queries.strategy import SUPPORT_TOLERANCE
 from mmopt.results import Solution
@@ -22,21 +22,24 @@ __all__ = ["incoming", "norm_of", "opened"]
 SAVED = ".npz"
 
 
-def opened(given: Any, cells: int) -> Any:
-    """What a path or the name of a construction stands for; anything else as it is."""
+def opened(given: Any, workload: Workload, norm: int | None) -> Any:
+    """What a path or the name of a baseline stands for; anything else as it is.
+
+    A baseline is an array, to be a strategy of whatever norm: what it measures may depend on ``norm``, by
+    default 2.
+    """
     if not isinstance(given, str | Path):
         return given
-    if str(given) in CONSTRUCTIONS:
-        return CONSTRUCTIONS[str(given)](cells)
+    if is_baseline(str(given)):
+        return design_rows(str(given), workload, norm or 2)
     path = Path(given)
     if path.suffix.lower() == SAVED:
         return Solution.load(path)
     if path.suffix.lower() in SUFFIXES:
         return read_array(path, "the strategy")
-    known = ", ".join(sorted(CONSTRUCTIONS))
     raise OptionError(
-        f"the strategy '{given}' is no construction ({known}), and no {', '.join(SUFFIXES)} or {SAVED} file",
-        hint=suggest(str(given), CONSTRUCTIONS),
+        f"the strategy '{given}' is no baseline, and no {', '.join(SUFFIXES)} or {SAVED} file",
+        hint=suggest(str(given), baseline_words()),
     )
 
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mmopt.cli.guard import guarded
 from mmopt.cli.options import TimeLimit, Tolerance, names_in
 from mmopt.cli.output import note, show
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from mmopt.testing.peers import Row
 
 __all__ = ["main", "peers"]
 
@@ -32,7 +37,8 @@ def peers(
     limits = {"tolerance": tolerance, "time_limit": time_limit}
     options = {name: value for name, value in limits.items() if value is not None}
     numbers = ("ours", "gap", "CPU", "theirs", "theirs / ours")
-    for group, rows in itertools.groupby(rows_named(names_in(groups, "--groups") or None), lambda r: r.group):
+    chosen = rows_named(names_in(groups, "--groups") or None)
+    for group, rows in itertools.groupby(chosen, lambda row: row.group):
         table = new_table("workload", *numbers, "whose", right=numbers, title=f"{group} ({FIGURES[group]})")
         for row in rows:
             note(f"{group}: {row.name}")
@@ -47,6 +53,24 @@ def peers(
                 cell(_whose(row.peers, found.peer)),
             )
         show(table, "")
+    with_baselines = [row for row in chosen if row.baselines]
+    if with_baselines:
+        show(_baselines(with_baselines), "")
+
+
+def _baselines(rows: Sequence[Row]) -> Table:
+    """The baselines computed here, above the figures in the rows."""
+    from mmopt.report.style import cell, figure, new_table
+    from mmopt.testing.peers import computed
+
+    numbers = tuple(dict.fromkeys(name for row in rows for name in row.baselines))
+    table = new_table("workload", *numbers, right=numbers, title="baselines, computed here")
+    for row in rows:
+        note(f"baselines: {row.name}")
+        found = computed(row)
+        table.add_row(cell(row.name), *(figure(found[name], 4) for name in numbers))
+        table.add_row(cell("  as above"), *(figure(row.peers[name], 4) for name in numbers))
+    return table
 
 
 def _whose(peers: Mapping[str, float], best: str) -> str:

@@ -9,7 +9,7 @@ machine; HDMM's are the best of its starts.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from types import MappingProxyType
 
@@ -31,6 +31,7 @@ class Row:
     program : that solves it, or ``templates`` for the best of ``mmopt.highdim`` under Laplace noise.
     figure : what is compared, ``objective`` or ``rmse``.
     peers : that figure as others reach it; lower is better.
+    baselines : those of the peers that are baselines of ``mmopt.queries.baselines``, by its names.
     """
 
     group: str
@@ -39,6 +40,7 @@ class Row:
     build: Callable[[], Workload]
     figure: str
     peers: Mapping[str, float]
+    baselines: Mapping[str, str] = field(default_factory=dict)
 
 
 def _line(block: Callable[[int], Factor], n: int, target: float = float("inf")) -> Workload:
@@ -174,7 +176,13 @@ def _laplace() -> list[Row]:
 
 
 # "Error on Prefix workload" of the slides: the errors of these over HDMM's, by number of cells.
-SLIDES = ("Identity", "H2", "Privelet", "HB", "GreedyH")
+SLIDES = {
+    "Identity": "identity",
+    "H2": "hierarchical(branching=2)",
+    "Privelet": "wavelet",
+    "HB": "hierarchical",
+    "GreedyH": "greedy_h",
+}
 RATIOS = {
     128: (1.80, 1.79, 1.78, 1.80, 1.20),
     256: (2.18, 1.79, 1.78, 1.22, 1.24),
@@ -191,7 +199,8 @@ def _slides() -> list[Row]:
         hdmm = ((n + 1) / 2) ** 0.5 / ratios[0]
         others = {name: ratio * hdmm for name, ratio in zip(SLIDES, ratios, strict=True)}
         build = partial(_line, f.prefix, n)
-        found.append(Row("slides", f"prefix {n}", "p_identity", build, "rmse", {"HDMM": hdmm, **others}))
+        peers = {"HDMM": hdmm, **others}
+        found.append(Row("slides", f"prefix {n}", "p_identity", build, "rmse", peers, SLIDES))
     return found
 
 

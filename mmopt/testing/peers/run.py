@@ -9,9 +9,10 @@ from typing import Any
 from mmopt.highdim import templates
 from mmopt.pipeline import solve
 from mmopt.queries import Workload
+from mmopt.queries.baselines import evaluate
 from mmopt.testing.peers.rows import Row
 
-__all__ = ["Reached", "reach"]
+__all__ = ["Reached", "computed", "reach"]
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,12 @@ def reach(row: Row, **options: Any) -> Reached:
     cpu, wall = time.process_time() - cpu, time.monotonic() - wall
     peer = min(row.peers, key=lambda name: row.peers[name])
     return Reached(row, value, bound, cpu, wall, peer, row.peers[peer])
+
+
+def computed(row: Row) -> dict[str, float]:
+    """The row's peers that are baselines, computed here under Laplace noise: root mean square per query."""
+    workload = row.build()
+    return {peer: evaluate(name, workload, (1,)).costs[0].rmse for peer, name in row.baselines.items()}
 
 
 def _solved(row: Row, workload: Workload, options: dict[str, Any]) -> tuple[float, float | None]:

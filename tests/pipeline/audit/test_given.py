@@ -12,7 +12,7 @@ from tolerances import GAP_INTERIOR, PRINTED, RECOMPUTED
 
 from mmopt import OptionError, Program, ProgramError, SolverError, Strategy, Workload, certify, solve
 from mmopt.pipeline.audit.adopt import adopters
-from mmopt.queries.constructions import CONSTRUCTIONS
+from mmopt.queries.baselines import baseline_words
 
 
 def rotated(matrix: np.ndarray, rng: np.random.Generator, rows: int) -> np.ndarray:
@@ -180,10 +180,13 @@ def test_what_is_refused() -> None:
     assert refusal(w, [[1], [1, 2]]) == (
         "the strategy is no array of numbers\n  pass a matrix with a column per cell"
     )
-    known = ", ".join(sorted(CONSTRUCTIONS))
     assert refusal(w, "nowhere") == (
-        f"the strategy 'nowhere' is no construction ({known}), and no .npy, .csv or .npz file\n"
-        f"  known: {known}"
+        "the strategy 'nowhere' is no baseline, and no .npy, .csv or .npz file\n"
+        f"  known: {', '.join(sorted(baseline_words()))}"
+    )
+    assert refusal(w, "fourier") == (
+        "the baseline 'fourier' does not apply: "
+        "the queries are not marginals: products of identities and totals"
     )
     assert refusal(w, np.eye(4), "eigen_design") == (
         "'eigen_design' has no section 'from strategy', which says how a strategy becomes its point\n"

@@ -6,10 +6,10 @@ import itertools
 
 import numpy as np
 import pytest
+from constructed import haar
 from designs import HARD, weighting
 from tolerances import FINE, GAP_INTERIOR, ROUNDING
 
-from mmopt.queries.constructions import haar
 from mmopt.solvers.weighting import State, Weighting, improve
 
 POWERS = [1, 2]

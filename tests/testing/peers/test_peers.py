@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import sys
 
-import numpy as np
 import pytest
 import tolerances
 
-from mmopt import Strategy
 from mmopt.errors import OptionError
-from mmopt.queries.constructions import haar, hierarchy, identity
-from mmopt.testing.peers import FIGURES, ROWS, Row, reach, rows_named
-from mmopt.testing.peers.__main__ import _whose, main
+from mmopt.testing.peers import FIGURES, ROWS, Row, computed, reach, rows_named
+from mmopt.testing.peers.__main__ import _baselines, _whose, main
 
 SMALL = [row for row in ROWS if row.name in ("prefix 64", "all ranges 64") or "2x5x16x20x75" in row.name]
 CONVEX = ("l2_strategy", "fitness_for_use")
@@ -44,13 +41,14 @@ def test_nobody_is_better_than_the_bound(row: Row) -> None:
 
 
 def test_the_slides_imply_errors() -> None:
-    """H2 and Privelet are there exactly: the binary hierarchy and the Haar wavelet, at 128 cells."""
-    row = next(row for row in rows_named(["slides"]) if row.name == "prefix 128")
-    workload = row.build()
-    for name, make in (("Identity", identity), ("H2", hierarchy), ("Privelet", haar)):
-        strategy = Strategy(make(128), 1)
-        rmse = strategy.sensitivity * np.sqrt(strategy.mean_variance(workload))
-        assert row.peers[name] == pytest.approx(rmse, rel=0.02)
+    """Identity, H2, Privelet and HB come out as on the slides, to their two digits."""
+    row = next(row for row in rows_named(["slides"]) if row.name == "prefix 256")
+    found = computed(row)
+    assert {*found} == {*row.baselines} == {*row.peers} - {"HDMM"}
+    for name in ("Identity", "H2", "Privelet", "HB"):
+        ratio, printed = (value / row.peers["HDMM"] for value in (found[name], row.peers[name]))
+        assert ratio == pytest.approx(printed, abs=0.0101)
+    assert found["GreedyH"] == pytest.approx(row.peers["GreedyH"], rel=0.02)  # its weights are our reading
     assert reach(row).ratio > 0.99
 
 
@@ -83,6 +81,8 @@ def test_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
     title, head, _, line, _ = said.out.splitlines()
     assert title.strip() == "census (root mean square error per query, Gaussian noise)"
     assert head.split()[:3] == ["workload", "ours", "gap"] and line.split()[-1] == "HDMM"
+    assert _baselines(rows_named(["slides"])[:1]).row_count == 2
+    capsys.readouterr()
     assert _whose({"A": 2.0, "B": 1.0, "C": 1.5}, "B") == "B; C 1.5; A 2"
     assert status("--groups", "nowhere") == 2
     assert capsys.readouterr().err.startswith("error: there is no group 'nowhere'")

@@ -1,0 +1,24 @@
+"""Givens that are named: baselines in place of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mmopt.language import Program
+from mmopt.queries import Workload
+from mmopt.queries.baselines import design_rows
+
+__all__ = ["named_givens"]
+
+
+def named_givens(givens: Mapping[str, Any] | None, program: Program, workload: Workload) -> dict[str, Any]:
+    """The givens with the rows of a baseline where a string names one, for the norm of the program.
+
+    OptionError for a string that names none, or one that does not apply to the workload.
+    """
+    norm = program.meaning.norm if program.meaning else 2
+    return {
+        name: design_rows(value, workload, norm) if isinstance(value, str) else value
+        for name, value in (givens or {}).items()
+    }

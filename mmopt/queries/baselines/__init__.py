@@ -1,0 +1,36 @@
+"""What people use without optimising: baselines as strategies, by name, each with its source.
+
+``CATALOGUE`` lists them; ``baseline("hierarchical(branching=16)", workload, 1)`` is one as a strategy,
+``evaluations(workload)`` tells what each costs.
+"""
+
+from mmopt.queries.baselines.catalogue import ALIASES, CATALOGUE
+from mmopt.queries.baselines.evaluate import (
+    Cost,
+    Evaluated,
+    applicable,
+    baseline,
+    design_rows,
+    evaluate,
+    evaluations,
+)
+from mmopt.queries.baselines.names import baseline_names, baseline_words, is_baseline, read
+from mmopt.queries.baselines.row import Baseline, Parameter
+
+__all__ = [
+    "ALIASES",
+    "CATALOGUE",
+    "Baseline",
+    "Cost",
+    "Evaluated",
+    "Parameter",
+    "applicable",
+    "baseline",
+    "baseline_names",
+    "baseline_words",
+    "design_rows",
+    "evaluate",
+    "evaluations",
+    "is_baseline",
+    "read",
+]

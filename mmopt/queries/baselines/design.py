@@ -1,0 +1,72 @@
+"""What a baseline measures: rows, kept implicit, and the error of least squares from them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from mmopt.queries.factor_base import Factor
+from mmopt.queries.kron import Kron
+from mmopt.queries.linear import Implicit
+from mmopt.queries.product_strategy import one_attribute
+from mmopt.queries.strategy import Strategy
+from mmopt.queries.workload import Workload
+
+__all__ = ["Design", "by_attribute"]
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """Rows to be measured.
+
+    rows : A (p, n), unscaled. detail : what was chosen for this workload, in words; may be empty.
+    own_error : ‖W A⁺‖²_F of a workload without a matrix; None where A has to be formed. It may return None
+        for a workload that it does not know how to take apart.
+    """
+
+    rows: Implicit
+    detail: str = ""
+    own_error: Callable[[Workload], float | None] | None = None
+
+    def squared(self, workload: Workload) -> float:
+        """The total squared error ‖W A⁺‖²_F, weighted, for noise of unit variance (no sensitivity).
+
+        Infinity where the rows do not determine the workload. TooLargeError where A has to be formed and does
+        not fit in memory.
+        """
+        found = None if self.own_error is None else self.own_error(workload)
+        return _by_matrix(self.rows, workload) if found is None else found
+
+
+def _by_matrix(rows: Implicit, workload: Workload) -> float:
+    strategy = Strategy(rows.matrix())
+    return strategy.total_error(workload) / strategy.sensitivity**2
+
+
+def by_attribute(blocks: Sequence[Implicit], detail: str = "") -> Design:
+    """A₁ ⊗ … ⊗ A_d; the error of a union of products is taken attribute by attribute (tr(⊗ Gᵢ) = Π tr Gᵢ)."""
+    if len(blocks) == 1:
+        return Design(blocks[0], detail)
+    parts = tuple(blocks)
+    strategies: dict[int, Strategy] = {}
+    known: dict[tuple[int, Factor], float] = {}
+
+    def trace(i: int, factor: Factor) -> float:
+        """tr(G (AᵢᵀAᵢ)⁺) of one attribute."""
+        if i not in strategies:
+            strategies[i] = Strategy(parts[i].matrix())
+        if (i, factor) not in known:
+            error = strategies[i].total_error(one_attribute([(factor, 1.0)]))
+            known[i, factor] = error / strategies[i].sensitivity ** 2
+        return known[i, factor]
+
+    def own_error(workload: Workload) -> float | None:
+        if workload.products is None:
+            return None
+        return math.fsum(
+            product.weight * math.prod(trace(i, factor) for i, factor in enumerate(product.factors))
+            for product in workload.products
+        )
+
+    return Design(Kron(parts), detail, own_error)

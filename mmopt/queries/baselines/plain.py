@@ -1,0 +1,45 @@
+"""The mechanisms without a design: noise on every cell, and noise on every answer."""
+
+from __future__ import annotations
+
+import math
+
+from mmopt.queries.baselines.design import Design
+from mmopt.queries.kron import Kron
+from mmopt.queries.structured import Identity
+from mmopt.queries.workload import Workload
+
+__all__ = ["answers", "cells"]
+
+
+def cells(workload: Workload, norm: int) -> Design:
+    """Every cell by itself (input perturbation; Dwork, McSherry, Nissim, Smith: TCC 2006).
+
+    W A⁺ = W, so the error is the sum of the squared lengths of the queries.
+    """
+    blocks = [Identity(size) for size in workload.domain.shape]
+    return Design(blocks[0] if len(blocks) == 1 else Kron(blocks), own_error=_lengths)
+
+
+def _lengths(workload: Workload) -> float:
+    if workload.products is None:
+        return math.fsum(workload.weights * workload.squared_norms())
+    return math.fsum(
+        product.weight * math.prod(float(factor.squared_norms().sum()) for factor in product.factors)
+        for product in workload.products
+    )
+
+
+def answers(workload: Workload, norm: int) -> Design:
+    """Every query of the workload as it stands, repeated ones repeatedly (Laplace or Gaussian mechanism).
+
+    The error is that of the mechanism, which answers with what it measured: the noise of each query, Σ of the
+    weights. Least squares on the same rows, as every ``Strategy`` does them, are never worse.
+    """
+    return Design(workload.implicit(weighted=False), own_error=_weights)
+
+
+def _weights(workload: Workload) -> float:
+    if workload.products is None:
+        return math.fsum(workload.weights)
+    return math.fsum(product.weight * product.m for product in workload.products)

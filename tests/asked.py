@@ -1,0 +1,42 @@
+"""Workloads on which baselines are tried: one attribute, several, marginals, a matrix."""
+
+from __future__ import annotations
+
+import numpy as np
+from symmetric import random_products
+
+from mmopt.queries import Factor, Product, Workload
+from mmopt.queries import factor as f
+from mmopt.testing.census import domain_of
+
+__all__ = ["line", "marginals_of", "random_asked"]
+
+
+def line(block: Factor) -> Workload:
+    """One attribute."""
+    return Workload.from_products(domain_of(block.size), [Product((block,))])
+
+
+def marginals_of(sizes: tuple[int, ...], *sets: tuple[int, ...], weight: float = 1.0) -> Workload:
+    """Marginals over these sets of attributes, the first one with a weight."""
+    products = []
+    for number, chosen in enumerate(sets):
+        factors = tuple(f.identity(s) if i in chosen else f.total(s) for i, s in enumerate(sizes))
+        products.append(Product(factors, weight=1.0 if number else weight))
+    return Workload.from_products(domain_of(*sizes), products)
+
+
+def random_asked(rng: np.random.Generator) -> Workload:
+    """A third each: a matrix over one attribute, marginals, other products."""
+    kind = int(rng.integers(3))
+    if kind == 0:
+        n = int(rng.integers(2, 10))
+        rows = rng.integers(-1, 3, size=(int(rng.integers(1, 9)), n)).astype(float)
+        rows[~rows.any(axis=1), 0] = 1.0
+        return Workload.from_matrix(rows, weights=rng.uniform(0.5, 2.0, size=len(rows)))
+    if kind == 1:
+        sizes = tuple(int(s) for s in rng.integers(1, 4, size=int(rng.integers(1, 4))))
+        masks = rng.choice(2 ** len(sizes), size=int(rng.integers(1, 2 ** len(sizes) + 1)), replace=False)
+        sets = [tuple(i for i in range(len(sizes)) if mask >> i & 1) for mask in masks.tolist()]
+        return marginals_of(sizes, *sets, weight=float(rng.uniform(0.5, 2.0)))
+    return random_products(rng)

@@ -1,0 +1,21 @@
+"""Rows that tests build by name: the identity, the Haar wavelet, hierarchies; as matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mmopt.queries import factor
+
+__all__ = ["haar", "hierarchy", "identity"]
+
+
+def identity(n: int) -> np.ndarray:
+    return factor.identity(n).matrix()
+
+
+def haar(n: int) -> np.ndarray:
+    return factor.haar(n).matrix()
+
+
+def hierarchy(n: int, branching: int = 2) -> np.ndarray:
+    return factor.hierarchy(n, branching).matrix()
