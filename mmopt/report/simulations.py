@@ -20,7 +20,7 @@ MOST_GROUPS = 12
 
 def simulated_table(found: Sequence[tuple[str, Simulated]]) -> Table:
     """Strategies by name under one privacy: each group's errors, then those of all queries."""
-    numbers = ("relative error", "±", "expected", "|error|", "rmse", "predicted")
+    numbers = ("relative", "±", "expected", "rmse", "predicted")
     table = new_table("queries", *numbers, right=numbers, title=str(found[0][1].privacy))
     for name, own in found:
         table.add_row(cell(f"{name} ({own.noise})", "bold"), *[""] * len(numbers))
@@ -34,6 +34,6 @@ def simulated_table(found: Sequence[tuple[str, Simulated]]) -> Table:
 
 
 def _row(errors: GroupErrors) -> tuple[Text | str, ...]:
-    values = (errors.relative, errors.spread, errors.expected, errors.absolute, errors.rmse, errors.predicted)
-    digits = (4, 1, 4, 4, 4, 4)
+    values = (errors.relative, errors.spread, errors.expected, errors.rmse, errors.predicted)
+    digits = (4, 1, 4, 4, 4)
     return cell(f"  {errors.name}"), *(figure(v, d) for v, d in zip(values, digits, strict=True))

@@ -24,7 +24,7 @@ def test_programs_with_and_without_normalised_rows(run: Any, files: Path) -> Non
     for words in (
         "epsilon = 0.5, delta = 1e-06",
         "epsilon = 1, delta = 1e-06",
-        "relative error ± expected |error| rmse predicted",
+        "relative ± expected rmse predicted",
         "by sex",
         "up to an age",
         "all queries",

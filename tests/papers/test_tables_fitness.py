@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from tolerances import FITNESS, GAP_INTERIOR, PRINTED_RATIO, PUBLISHED
 
-from mmopt import Workload, solve
+from mmopt import Strategy, Workload, solve
 from mmopt.results.shown import levels
 from mmopt.testing.figures import Figure, holds
 from mmopt.testing.studies.fitness_costs import cost, costs
@@ -167,6 +167,19 @@ def test_tables_of_random_queries(table: int, d: int, spreads: dict[str, float],
         ca = solve(w, "l2_strategy")
         figure = Figure(f"Table {table}, total error", "upper", TOTAL_ERROR[table], 0.03)
         assert holds(figure, s.error / ca.error)
+
+
+@pytest.mark.parametrize("d", [64, 128, 256])
+def test_column_hm_of_table_7_has_two_levels_at_64_and_128(d: int) -> None:
+    """HM over IP is free of the optimum."""
+    w = draw(7, d, 0)
+    ip = costs(w, ("IP",))["IP"]
+    three = costs(w, ("HM",))["HM"] / ip
+    two = cost(Strategy(np.vstack([np.ones(d), np.eye(d)])), w) / ip
+    quotient = printed(7, d)["HM"] / printed(7, d)["IP"]
+    assert holds(Figure("Table 7, HM / IP", "exact", quotient, 0.03), three if d == 256 else two)
+    assert abs(three - two) > 0.4 * two
+    assert holds(Figure("Table 8, HM / IP", "exact", printed(8, d)["HM"] / printed(8, d)["IP"], 0.03), three)
 
 
 # -- Figure 2
