@@ -94,8 +94,9 @@ FOOTNOTES: Mapping[int, tuple[str, ...]] = MappingProxyType(
             "the races outermost it is seven times as much.",
         ),
         6: (
-            "d = 256: all columns but IP, which hangs on a single query, are above print by the same factor, "
-            "1.2 to 1.3. An SM-II so far above the optimum, as in Table 4, would explain it.",
+            "Targets are the integers 1 to 9 (programs/ERRATA.md). IP and HM hang on single long queries "
+            "with small targets. d = 64: print is above our draws in CA and its forms, a rare draw or a CA "
+            "that is not at its optimum.",
         ),
         7: (
             "The coin is fair (programs/ERRATA.md).",
