@@ -15,6 +15,7 @@ from mmopt.queries import factor as f
 from mmopt.queries.implicit import Dense, Permuted, Scaled, Sparse
 from mmopt.queries.kron import Kron, Stack
 from mmopt.queries.linear import Implicit
+from mmopt.queries.row_weights import RowWeighted
 
 __all__ = ["BLOCKS", "check_twin", "random_block", "random_matrix", "random_rows"]
 
@@ -30,6 +31,8 @@ BLOCKS: dict[str, Callable[[np.random.Generator, int], Factor]] = {
     "sparse": lambda rng, n: f.sparse_predicates(scipy.sparse.csr_array(random_rows(rng, n))),
     "reordered": lambda rng, n: _reordered(rng, random_block(rng, n)),
     "union": lambda rng, n: f.union(*(_of_size(rng, n) for _ in range(int(rng.integers(1, 4))))),
+    "weighted": lambda rng, n: _weighted(rng, random_block(rng, n)),
+    "scaled rows": lambda rng, n: _weighted(rng, random_block(rng, n)).weighed(),
 }
 """Each kind of block over about so many cells (the Haar wavelet: the power of two below)."""
 
@@ -46,13 +49,17 @@ def random_rows(rng: np.random.Generator, n: int) -> np.ndarray:
 
 
 def random_block(rng: np.random.Generator, n: int) -> Factor:
-    return BLOCKS[str(rng.choice(list(BLOCKS)[:-2]))](rng, n)
+    return BLOCKS[str(rng.choice(list(BLOCKS)[:-4]))](rng, n)
 
 
 def _of_size(rng: np.random.Generator, n: int) -> Factor:
     """Not the Haar wavelet, unless it has this size."""
     block = random_block(rng, n)
     return block if block.size == n else f.hierarchy(n)
+
+
+def _weighted(rng: np.random.Generator, block: Factor) -> Factor:
+    return RowWeighted(block, rng.uniform(0.1, 3.0, size=block.rows))
 
 
 def _reordered(rng: np.random.Generator, block: Factor) -> Factor:

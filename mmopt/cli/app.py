@@ -17,6 +17,7 @@ from mmopt.cli.guard import guarded
 from mmopt.cli.programs import programs
 from mmopt.cli.release import release
 from mmopt.cli.show import show
+from mmopt.cli.simulate import simulate
 from mmopt.cli.solve import solve
 from mmopt.cli.templates import templates
 from mmopt.cli.tune import tune
@@ -57,6 +58,7 @@ def build() -> typer.Typer:
         tune,
         templates,
         release,
+        simulate,
     ):
         app.command()(guarded(command))
     return app

@@ -62,7 +62,7 @@ def certify(
 
     The strategy is repaired to feasibility as the program says; what that changed is told.
     """
-    from mmopt.cli.inputs import note_neighbours, read_givens
+    from mmopt.cli.inputs import note_request, read_givens
     from mmopt.cli.progress import Display
     from mmopt.language import Program
     from mmopt.pipeline import certify as certify_strategy
@@ -105,7 +105,7 @@ def certify(
             **what,
             **options,
         )
-    note_neighbours(request)
+    note_request(request)
     if as_json:
         show_json(solution.summary())
     else:

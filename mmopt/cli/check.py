@@ -13,7 +13,7 @@ from mmopt.errors import OptionError, ProgramError, suggest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mmopt.queries import Domain
+    from mmopt.queries import Domain, Workload
 
 __all__ = ["check"]
 
@@ -85,11 +85,18 @@ def _check_workload(path: str, cells: bool) -> None:
             [
                 ("privacy", str(request.privacy) if request.privacy is not None else "not given"),
                 ("neighbours", request.neighbours),
+                *_normalised(workload),
                 ("default program", f"{name}: {why}"),
                 ("hash", f"{workload.hash[:16]}…"),
             ]
         ),
     )
+
+
+def _normalised(workload: Workload) -> list[tuple[str, str]]:
+    from mmopt.report.workloads import NORMALISED
+
+    return [("normalised", NORMALISED)] if workload.is_normalised else []
 
 
 def _order(domain: Domain) -> str:

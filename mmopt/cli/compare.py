@@ -87,7 +87,7 @@ def compare(
     Every program with every solver at every tolerance, each in a process of its own. What cannot be solved
     is listed with the reason. Ctrl-C ends the comparison with what there is.
     """
-    from mmopt.cli.inputs import note_neighbours
+    from mmopt.cli.inputs import note_request
     from mmopt.cli.progress import Display
     from mmopt.pipeline import Outcome, combinations, outcomes
     from mmopt.report import check_chart, comparison_report, write_chart
@@ -120,7 +120,7 @@ def compare(
         raise KeyboardInterrupt
     if was_interrupted:
         note(f"interrupted: {left_out} of {len(found)} are left out")
-    note_neighbours(request)
+    note_request(request)
     if as_json:
         show_json([outcome.summary() for outcome in found])
     else:

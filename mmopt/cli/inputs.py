@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mmopt.queries import Workload
     from mmopt.spec import Request
 
-__all__ = ["note_neighbours", "read_givens", "read_program"]
+__all__ = ["note_request", "read_givens", "read_program"]
 
 
 def read_program(name: str | None, workload: Workload) -> Program:
@@ -28,12 +28,16 @@ def read_program(name: str | None, workload: Workload) -> Program:
     return Program.load(name)
 
 
-def note_neighbours(request: Request) -> None:
-    """Say what a solve for a replace-one workload refers to."""
+def note_request(request: Request) -> None:
+    """Say what a solve refers to, for a replace-one workload and one with normalised rows."""
     if request.neighbours == "replace-one":
         note(
             "neighbours: objective, bound and sensitivity are for add-remove neighbours; "
             "a release is calibrated for replace-one, as the workload file says"
+        )
+    if request.workload.is_normalised:
+        note(
+            "normalise: objective, bound and error are of rows scaled to unit length; rmse is of the queries"
         )
 
 

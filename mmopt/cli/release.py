@@ -79,7 +79,7 @@ def release(
 
     Everything that can be refused is refused before the rows of the table are read.
     """
-    from mmopt.cli.inputs import note_neighbours
+    from mmopt.cli.inputs import note_request
     from mmopt.mechanism import plan
     from mmopt.report import pairs_table, predicted_table, privacy_rows
     from mmopt.spec import load_request
@@ -104,7 +104,7 @@ def release(
         check_table(data, request)
     else:
         solution = _solved(request, data, program, given, solver, options)
-    note_neighbours(request)
+    note_request(request)
     planned = plan(
         request.workload,
         solution.strategy,

@@ -66,7 +66,7 @@ def solve(
 
     Ctrl-C ends the solve and gives the best certified point so far.
     """
-    from mmopt.cli.inputs import note_neighbours, read_givens, read_program
+    from mmopt.cli.inputs import note_request, read_givens, read_program
     from mmopt.queries.subworkloads import subworkloads
     from mmopt.report import history_table, slack_table, solution_table, subworkloads_table
     from mmopt.spec import load_request
@@ -86,7 +86,7 @@ def solve(
         _dry_run(parsed, request.workload, givens, solver, as_json, reduce=not no_reduce)
         return
     solution = run_solve(request.workload, parsed, solver, givens, options)
-    note_neighbours(request)
+    note_request(request)
     if solution.status.stop.startswith("interrupted"):
         note("interrupted: this is the best certified point so far")
     if as_json:

@@ -36,7 +36,7 @@ def multipliers_of(strategy: ProductStrategy, workload: Workload) -> list[Array]
 
     Where the strategy's factors are optimal these are their multipliers.
     """
-    products = products_of(workload)
+    products = products_of(workload.weighed)
     errors = np.array(
         [
             [float(own.variances(one_attribute([(p.factors[i], 1.0)])).sum()) for p in products]
@@ -85,7 +85,7 @@ Term = tuple[tuple[Factor, ...], ...]  # per attribute the factors whose Gram ma
 def _merged(workload: Workload) -> list[tuple[Term, float]]:
     """Products as terms; those of one weight that differ in one attribute only are one."""
     terms: list[tuple[Term, float]] = [
-        (tuple((f,) for f in p.factors), p.weight) for p in products_of(workload)
+        (tuple((f,) for f in p.factors), p.weight) for p in products_of(workload.weighed)
     ]
     for i in range(len(workload.domain.shape)):
         joined: dict[tuple[Term, Term, float], list[Factor]] = {}

@@ -75,7 +75,7 @@ class Terms:
         ------
         UnsuitableError : a workload that is no union of products.
         """
-        products = products_of(workload)
+        products = products_of(workload.weighed)
         sides = [Side.of(factors) for factors in zip(*(p.factors for p in products), strict=True)]
         return Terms(tuple(sides), np.array([p.weight for p in products]))
 

@@ -66,6 +66,7 @@ def union(workload: Workload, groups: int = GROUPS, *, norm: int = 1, seed: int 
     if groups < 1:
         raise OptionError(f"'groups' is at least 1, not {groups}")
     Terms.of(workload)  # says what is wrong with the workload as a whole
+    workload = workload.weighed  # only total error matters here
     products = workload.products or ()
     best, grouping = _turns(workload, products, np.zeros(len(products), dtype=np.int64), norm, seed)
     while len(best.parts) < groups:

@@ -13,7 +13,7 @@ from mmopt.mechanism.noise import add_noise, check_scale, simulate
 from mmopt.mechanism.planning import Plan
 from mmopt.mechanism.reconstruct import half_width
 
-__all__ = ["Answers", "measure"]
+__all__ = ["Answers", "checked_counts", "measure"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -50,7 +50,7 @@ def measure(
     OptionError : a confidence outside (0, 1).
     PrivacyError : OpenDP's accounting does not confirm the plan's claim.
     """
-    counts = _checked(x, plan.workload.n)
+    counts = checked_counts(x, plan.workload.n)
     width = half_width(confidence)
     integer = plan.integer
     check_scale(plan.scale, integer.largest_answer)
@@ -73,7 +73,8 @@ def measure(
     )
 
 
-def _checked(x: npt.ArrayLike, n: int) -> npt.NDArray[np.int64]:
+def checked_counts(x: npt.ArrayLike, n: int) -> npt.NDArray[np.int64]:
+    """The data vector (n,) as integers; DataError as ``measure``."""
     counts = np.asarray(x)
     if counts.shape != (n,):
         raise DataError(f"the data vector has shape {counts.shape}, the workload's domain has {n} cells")

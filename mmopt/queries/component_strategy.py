@@ -11,7 +11,6 @@ from mmopt.components import Level, Split, lift
 from mmopt.errors import OptionError
 from mmopt.queries.arrays import Array, Ints, frozen, pseudo_factors, require_memory, spectral_norm
 from mmopt.queries.outward import largest_difference
-from mmopt.queries.product import Product
 from mmopt.queries.strategy import SUPPORT_TOLERANCE, Strategy
 from mmopt.queries.symmetry.joint import Cells, Key
 from mmopt.queries.symmetry.projected import mean_roots, query_rows
@@ -276,10 +275,8 @@ class ComponentStrategy:
 
 
 def _is_plain(workload: Workload) -> bool:
-    """Whether all weights are 1; a product has one for all its queries."""
-    return all(
-        b.weight == 1.0 if isinstance(b, Product) else bool((b.weights == 1.0).all()) for b in workload.blocks
-    )
+    """Whether all weights are 1."""
+    return all(block.is_plain for block in workload.blocks)
 
 
 AnyStrategy = Strategy | ComponentStrategy

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from mmopt.queries.arrays import Array, Ints, require_memory
+from mmopt.queries.arrays import Array, Ints, frozen, require_memory
 from mmopt.queries.check import per_query, query_matrix
 from mmopt.queries.classes import column_classes
 from mmopt.queries.describe import describe_array
@@ -59,6 +59,19 @@ class Explicit:
     def full_rank(self) -> bool:
         """Whether the columns are known to be independent without computing: never."""
         return False
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all queries have the weight 1."""
+        return bool((self.weights == 1.0).all())
+
+    def unweighted(self) -> Explicit:
+        """The same queries with weight 1."""
+        return replace(self, weights=np.ones(self.m))
+
+    def normalised(self) -> Explicit:
+        """The same queries, the weight of each divided by its squared L2 norm."""
+        return replace(self, weights=frozen(self.weights / self.squared_norms()))
 
     def rows(self, start: int, stop: int) -> Array:
         """Queries start to stop - 1, dense (stop - start, n)."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import ClassVar
 
 import numpy as np
 
 from mmopt.errors import WorkloadError
-from mmopt.queries.arrays import Array, Ints, require_memory
+from mmopt.queries.arrays import Array, Ints, require_memory, stacked_root
 from mmopt.queries.domain import Attribute
 from mmopt.queries.linear import NUMBER, Implicit
 
@@ -24,7 +23,7 @@ class Factor(Implicit):
     size : number of cells of the attribute.
     """
 
-    kind: ClassVar[str]
+    kind: str
 
     def __init__(self, size: int) -> None:
         if size < 1:
@@ -90,6 +89,37 @@ class Factor(Implicit):
 
     @abstractmethod
     def entrywise(self, norm: int) -> Factor: ...
+
+    @property
+    def row_weights(self) -> Array | None:
+        """A weight per query, (rows,); None where the block has none."""
+        return None
+
+    @property
+    def plain(self) -> Factor:
+        """The same queries without weights."""
+        return self
+
+    def weighed(self) -> Factor:
+        """The queries scaled by the square roots of their weights: what total error sees."""
+        return self
+
+    def gram_of_weighted(self, weights: Array) -> Array:
+        """Gram matrix (size, size) of the rows scaled by √weights (rows,); weights positive."""
+        total = np.zeros((self.size, self.size))
+        for rows in self._scaled_rows(weights):
+            total += rows.T @ rows
+        return total
+
+    def root_of_weighted(self, weights: Array) -> Array:
+        """R (r, size) with RᵀR = ``gram_of_weighted``, r <= min(rows, size), not computed from it."""
+        return stacked_root(self._scaled_rows(weights), self.size)
+
+    def _scaled_rows(self, weights: Array) -> Iterator[Array]:
+        step = max(64, self.size)
+        for start in range(0, self.rows, step):
+            index = np.arange(start, min(start + step, self.rows))
+            yield np.sqrt(weights[index])[:, None] * self.take(index)
 
     @abstractmethod
     def labels(self, attribute: Attribute) -> list[str]:

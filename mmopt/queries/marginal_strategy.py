@@ -179,7 +179,7 @@ def subsets(values: Array, d: int) -> Array:
 def energies(workload: Workload, *, weighted: bool = True) -> Array:
     """tr(G Π_T), (2^d,): how much of the workload's Gram matrix lies on the subspace of each set."""
     found = np.zeros(2 ** len(workload.domain.shape))
-    for product in products_of(workload):
+    for product in products_of(workload.weighed if weighted else workload):
         own = np.ones(1)
         for factor in product.factors:
             constant, rest = (float(part.sum()) for part in _split(factor))

@@ -21,6 +21,7 @@ from mmopt.queries.implicit import Scaled
 from mmopt.queries.kron import Kron, kron
 from mmopt.queries.labels import join
 from mmopt.queries.linear import Implicit
+from mmopt.queries.row_weights import unit_rows
 
 __all__ = ["Product", "check_products", "with_shared_factors"]
 
@@ -36,7 +37,8 @@ class Product:
     ----------
     factors : one per attribute of the domain, in its order.
     name : the group's name, or None.
-    weight : multiplies the squared error of these queries; positive.
+    weight : multiplies the squared error of these queries; positive. A factor may have further weights, one
+        per row (``row_weights``).
     target : largest variance allowed for each of these queries, in squared counts; infinity for none.
     subworkload : the name of a part of the workload that these queries belong to, or None.
     """
@@ -66,8 +68,40 @@ class Product:
 
     @property
     def weights(self) -> Array:
-        """The weight of each query, (m,)."""
-        return self._of_each(self.weight, "weights")
+        """The weight of each query, (m,): that of the product times those of the factors' rows."""
+        if not self.has_row_weights:
+            return self._of_each(self.weight, "weights")
+        require_memory((self.m,), f"list of the weights of {self!r}")
+        known = [np.ones(f.rows) if f.row_weights is None else f.row_weights for f in self.factors]
+        return self.weight * kron(known)
+
+    @property
+    def has_row_weights(self) -> bool:
+        """Whether some factor gives its rows weights of their own."""
+        return any(factor.row_weights is not None for factor in self.factors)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all queries have the weight 1."""
+        return self.weight == 1.0 and not self.has_row_weights
+
+    def weighed(self) -> Product:
+        """With every query scaled by the square root of its own weight; ``weight`` stays for all."""
+        if not self.has_row_weights:
+            return self
+        return replace(self, factors=tuple(factor.weighed() for factor in self.factors))
+
+    def unweighted(self) -> Product:
+        """The same queries with weight 1."""
+        return replace(self, factors=tuple(factor.plain for factor in self.factors), weight=1.0)
+
+    def normalised(self) -> Product:
+        """The same queries, the weight of each divided by its squared L2 norm (see ``Workload.normalised``).
+
+        The norm of a product is the product of the norms, so each factor has the weights of its own rows.
+        """
+        scales, factors = zip(*map(unit_rows, self.factors), strict=True)
+        return replace(self, factors=factors, weight=self.weight * math.prod(scales))
 
     @property
     def targets(self) -> Array:
@@ -80,7 +114,7 @@ class Product:
 
     def implicit(self, weighted: bool = False) -> Implicit:
         """The queries as an implicit matrix; weighted: scaled by the square root of the weight."""
-        product = Kron(self.factors)
+        product = Kron(self.weighed().factors if weighted else self.factors)
         return Scaled(product, math.sqrt(self.weight)) if weighted and self.weight != 1.0 else product
 
     @property
@@ -109,8 +143,8 @@ class Product:
         return kron([factor.gram() for factor in self.factors])
 
     def weighted_gram(self) -> Array:
-        """The Gram matrix times the weight, (n, n)."""
-        return self.weight * self.gram()
+        """The Gram matrix of the queries scaled by the square roots of their weights, (n, n)."""
+        return self.weight * self.weighed().gram()
 
     def root(self, cells: Ints | None = None) -> Array:
         """R (r, n) with RᵀR = ``gram()``, the Kronecker product of the factors' roots; r <= min(m, n).

@@ -68,7 +68,7 @@ class ProductStrategy:
 
         Σⱼ wⱼ Πᵢ tr(Gᵢⱼ (AᵢᵀAᵢ)⁺), times the squared sensitivity.
         """
-        products = products_of(workload)
+        products = products_of(workload.weighed)
         sums = [p.weight * math.prod(float(v.sum()) for v in self._told(p)) for p in products]
         return self.sensitivity**2 * math.fsum(sums)
 

@@ -24,6 +24,7 @@ __all__ = [
     "Merged",
     "fix_signs",
     "independent_rows",
+    "integer_basis",
     "integer_candidates",
     "merged",
     "root",
@@ -81,7 +82,8 @@ def _scaled_roots(blocks: Sequence[Block], cells: Merged, weighted: bool) -> Ite
     for block in blocks:
         if isinstance(block, Product):
             scale = block.weight if weighted else 1.0 / float(block.squared_norms().max())
-            yield np.sqrt(scale) * block.root(cells.first)
+            scaled = block.weighed() if weighted else block
+            yield np.sqrt(scale) * scaled.root(cells.first)
         else:
             scales = block.weights if weighted else 1.0 / block.squared_norms()
             for start, rows in block.blocks(max(1024, cells.count)):
@@ -108,6 +110,16 @@ def fix_signs(rows: Array) -> Array:
     size = np.abs(rows)
     lead = np.argmax(size >= (1 - 1e-6) * size.max(axis=1, keepdims=True), axis=1)
     return rows * np.where(rows[np.arange(len(rows)), lead] < 0, -1.0, 1.0)[:, None]
+
+
+def integer_basis(blocks: Sequence[Block], cells: Merged, rank: int) -> Ints | None:
+    """``Workload.integer_basis``: the classes' indicators, or integer queries chosen by QR with pivoting."""
+    if cells.count == rank:
+        require_memory((cells.count, len(cells.classes)), "integer basis", IMPLICIT)
+        return cells.expand(np.eye(cells.count, dtype=np.int64))
+    rows = integer_candidates(blocks, cells)
+    chosen = None if rows is None else independent_rows(rows, rank)
+    return None if chosen is None else cells.expand(chosen)
 
 
 def integer_candidates(blocks: Sequence[Block], cells: Merged) -> Ints | None:

@@ -8,6 +8,7 @@ from mmopt.queries.arrays import Array, Ints, require_memory
 from mmopt.queries.domain import Attribute
 from mmopt.queries.factor_base import Counting, Factor
 from mmopt.queries.labels import cell_label, range_labels
+from mmopt.queries.range_weights import range_gram, range_root
 
 __all__ = ["AllRange", "Identity", "Prefix", "Total"]
 
@@ -107,6 +108,13 @@ class Prefix(Counting):
     def _root(self) -> Array:
         return self._dense()
 
+    def gram_of_weighted(self, weights: Array) -> Array:
+        cells = np.arange(self.size)
+        return np.asarray(_sums_from(weights)[np.maximum.outer(cells, cells)])
+
+    def root_of_weighted(self, weights: Array) -> Array:
+        return np.sqrt(weights)[:, None] * self._dense()
+
     def _apply(self, x: Array) -> Array:
         return np.cumsum(x, axis=-1)
 
@@ -166,6 +174,12 @@ class AllRange(Counting):
         # entries j √((n + 1) / (i (i + 1))) for j <= i, counted from 1; exact up to rounding of each entry.
         i = np.arange(1.0, self.size + 1)
         return np.tril(np.outer(np.sqrt((self.size + 1) / (i * (i + 1))), i))
+
+    def gram_of_weighted(self, weights: Array) -> Array:
+        return range_gram(self.size, *self.ends(np.arange(self.rows)), weights)
+
+    def root_of_weighted(self, weights: Array) -> Array:
+        return range_root(self.size, *self.ends(np.arange(self.rows)), weights)
 
     def _apply(self, x: Array) -> Array:
         # By first cell. Sums only, here and below, no differences: small results keep their digits.

@@ -26,13 +26,13 @@ def only(workload: Workload, name: str) -> Workload:
     ------
     OptionError : no product is in a sub-workload of that name.
     """
-    return Workload(workload.domain, tuple(p for p in _products(workload, name) if p.subworkload == name))
+    return replace(workload, blocks=tuple(p for p in _products(workload, name) if p.subworkload == name))
 
 
 def rest_of(workload: Workload, name: str) -> Workload | None:
     """The products that are not in the sub-workload; None when all are. Errors as ``only``."""
     rest = tuple(p for p in _products(workload, name) if p.subworkload != name)
-    return Workload(workload.domain, rest) if rest else None
+    return replace(workload, blocks=rest) if rest else None
 
 
 def weighted(workload: Workload, factors: Mapping[str, float]) -> Workload:
@@ -47,7 +47,7 @@ def weighted(workload: Workload, factors: Mapping[str, float]) -> Workload:
         products = _products(Workload(workload.domain, products), name)
         by = positive(factor, f"the factor of the sub-workload '{name}'")
         products = tuple(replace(p, weight=by * p.weight) if p.subworkload == name else p for p in products)
-    return Workload(workload.domain, products) if factors else workload
+    return replace(workload, blocks=products) if factors else workload
 
 
 def _products(workload: Workload, name: str) -> tuple[Product, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -34,11 +34,13 @@ __all__ = ["Workload"]
 class Workload:
     """m linear counting queries over n cells. Build it with ``from_matrix``, ``from_products`` or ``load``.
 
-    W below is the *weighted* matrix: row j is √weightⱼ times query j.
+    W below is the *weighted* matrix: row j is √weightⱼ times query j. ``is_normalised``: they come from
+    ``normalised()``; this is shown, and does not matter for equality.
     """
 
     domain: Domain
     blocks: tuple[Block, ...]
+    is_normalised: bool = False
 
     @staticmethod
     def from_matrix(
@@ -195,15 +197,32 @@ class Workload:
     @property
     def unweighted(self) -> Workload:
         """The same queries with all weights 1; this workload itself where that is so."""
-        return self if (self.weights == 1.0).all() else self._unweighted
+        return self if all(block.is_plain for block in self.blocks) else self._unweighted
 
     @cached_property
     def _unweighted(self) -> Workload:
-        plain = (
-            replace(b, weight=1.0) if isinstance(b, Product) else replace(b, weights=np.ones(b.m))
-            for b in self.blocks
-        )
-        return Workload(self.domain, tuple(plain))
+        return Workload(self.domain, tuple(block.unweighted() for block in self.blocks))
+
+    @cached_property
+    def weighed(self) -> Workload:
+        """The same W, of scaled queries: no row has a weight of its own. For total error only."""
+        products = self.products
+        if products is None or not any(p.has_row_weights for p in products):
+            return self
+        return Workload(self.domain, with_shared_factors([p.weighed() for p in products]))
+
+    def normalised(self) -> Workload:
+        """The same queries, optimised for as if each were divided by its L2 norm.
+
+        The weight of a query becomes weight / ‖w‖²; answers, targets, variances and the (unweighted) rmse
+        stay its own. A heuristic for low relative error: long queries count many rows (Li and Miklau, PVLDB
+        2012, section 3.4). Exact for products, whose norms are products. Queries of zeros are refused anyway.
+        """
+        if self.is_normalised:
+            return self
+        scaled = Workload(self.domain, tuple(block.normalised() for block in self.blocks))
+        blocks = scaled.blocks if scaled.products is None else with_shared_factors(scaled.products)
+        return Workload(self.domain, blocks, is_normalised=True)
 
     @cached_property
     def unit_root(self) -> Array:
@@ -245,13 +264,8 @@ class Workload:
         k independent ones (for the structured factors: of the identity, which spans the same), chosen by QR
         with pivoting and only if that finds the same rank. A query that is a number times -1, 0, 1 counts.
         """
-        cells = self._merged
-        if cells.count == self.rank:
-            require_memory((cells.count, self.n), "integer basis", IMPLICIT)
-            return frozen(cells.expand(np.eye(cells.count, dtype=np.int64)))
-        rows = reduce.integer_candidates(self.blocks, cells)
-        chosen = None if rows is None else reduce.independent_rows(rows, self.rank)
-        return None if chosen is None else frozen(cells.expand(chosen))
+        found = reduce.integer_basis(self.blocks, self._merged, self.rank)
+        return None if found is None else frozen(found)
 
     @cached_property
     def _spectrum(self) -> tuple[Array, Array]:

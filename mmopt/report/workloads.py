@@ -12,7 +12,9 @@ from mmopt.report.style import cell, figure, new_table, shortened
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["domain_table", "queries_table"]
+__all__ = ["NORMALISED", "domain_table", "queries_table"]
+
+NORMALISED = "rows: each query's weight is divided by its squared length (for relative error)"
 
 # Labels are made for examples only; a larger workload is described without them.
 MOST_LABELS = 200_000

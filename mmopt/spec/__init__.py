@@ -5,6 +5,7 @@ Top level (``domain`` and ``workload`` are needed)::
     domain: {attribute: form, …}             # the cells; the last attribute varies fastest
     workload: [entry, …]                     # the queries
     predicates: {attribute: {name: block}}   # named blocks; each may use those above it
+    normalise: rows                          # optimise for relative error: see below
     privacy: {epsilon: 1.0, delta: 1.0e-6}   # or {rho: 0.5}
     neighbours: add-remove                   # or replace-one; add-remove if absent
     data: {outside: refuse, missing: refuse} # or drop: values outside the domain, and NULL, everywhere
@@ -59,6 +60,11 @@ Blocks of queries on one attribute::
     age: {union: [identity, total, [minors]]}  # the queries of several blocks
     age: {reordered: prefix, order: [65-114, 18-64, minors]}  # as if the cells stood in this order
     age: five_years                          # a block named under ``predicates``
+
+``normalise: rows`` divides the weight of each query by its squared length (the sum of its squared entries),
+so that long queries, which count many rows, may have larger errors: a heuristic for low relative error (PVLDB
+2012, section 3.4). ``weight`` multiplies what that leaves. Answers, standard errors and targets stay those of
+the queries as written.
 
 Anchors and aliases (``&a``, ``*a``) may be used; tags, merge keys and several documents may not.
 """

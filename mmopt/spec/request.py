@@ -22,7 +22,7 @@ __all__ = ["Neighbours", "Privacy", "Request", "load_request", "parse_request"]
 
 Neighbours = Literal["add-remove", "replace-one"]
 
-_KEYS = ("domain", "predicates", "workload", "privacy", "neighbours", "data")
+_KEYS = ("domain", "predicates", "workload", "normalise", "privacy", "neighbours", "data")
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,10 @@ def _read(content: str, file: str, text_hash: str) -> Request:
             too_large(place, f"{what.format(float(count))}, more than fit into 64-bit numbers")
     with located(node):
         workload = Workload.from_products(domain, products)
+    if (rows := root.get("normalise")) is not None:
+        read_choice(rows, "normalise", ("rows",))
+        with located(node):
+            workload = workload.normalised()
     return Request(workload, _privacy(root), _neighbours(root), file, text_hash)
 
 

@@ -61,6 +61,13 @@ def test_rho_and_replace_one() -> None:
     assert request.neighbours == "replace-one"
 
 
+def test_normalised_rows() -> None:
+    text = "domain: {a: {values: [x, y]}}\nworkload: [{marginal: [a]}, {product: {}, weight: 3}]\n"
+    plain, request = parse_request(text), parse_request(f"{text}normalise: rows")
+    assert request.workload.is_normalised and request.workload == plain.workload.normalised()
+    assert request.workload.weights.tolist() == [1.0, 1.0, 1.5]
+
+
 def test_reference_in_the_docstring_holds() -> None:
     """Every form that the reference lists is read, in one file made of its own lines."""
     doc = mmopt.spec.__doc__
@@ -70,7 +77,7 @@ def test_reference_in_the_docstring_holds() -> None:
         [re.sub(r"\s+#.*", "", line.strip()) for line in section.splitlines()] for section in sections
     )
     keys = [line.split(":")[0] for line in top]
-    assert keys == ["domain", "workload", "predicates", "privacy", "neighbours", "data"]
+    assert keys == ["domain", "workload", "predicates", "normalise", "privacy", "neighbours", "data"]
     options = [line.replace("South", "drop") for line in options]
     domain = [form for form in forms if not form.startswith("age")]
     domain.append(forms[1].removesuffix("}") + ", " + ", ".join(options[:3]) + "}")

@@ -37,6 +37,7 @@ from mmopt.queries import factor as factors
 from mmopt.queries.arrays import Ints
 from mmopt.queries.classes import refine
 from mmopt.queries.factor_base import Factor
+from mmopt.queries.row_weights import RowWeighted
 
 __all__ = ["MergeCells", "applies"]
 
@@ -142,9 +143,11 @@ def _by_attribute(workload: Workload) -> tuple[Workload, Ints] | None:
 
 
 def _restricted(factor: Factor, chosen: Ints) -> Factor:
-    """The factor on some of its cells."""
+    """The factor on some of its cells; the weights of its rows stay."""
     if len(chosen) == factor.size:
         return factor
+    if factor.row_weights is not None:
+        return RowWeighted(_restricted(factor.plain, chosen), factor.row_weights)
     if factor.kind == "total":
         return factors.total(len(chosen))
     matrix = factor.matrix()[:, chosen]

@@ -72,6 +72,10 @@ def terms_of(workload: Workload, with_targets: bool) -> tuple[tuple[int, ...], t
     if products is None:
         return (workload.n,), _split(workload) if with_targets else (_whole(workload),)
     sizes = tuple(attribute.size for attribute in workload.domain.attributes)
+    if with_targets:  # weights do not matter
+        products = tuple(p.unweighted() if p.has_row_weights else p for p in products)
+    else:
+        products = tuple(p.weighed() for p in products)
     factors = {id(f): f for p in products for f in p.factors}
     equal = {f: _piece(f) for f in factors.values()}  # equal factors are one piece
     pieces = {number: equal[f] for number, f in factors.items()}

@@ -41,7 +41,7 @@ def mean_roots(joint: Joint, workload: Workload, scale: str) -> dict[Key, Array]
     TooLargeError : a component, or their list, that does not fit in memory.
     """
     check_fit(joint, workload)
-    _, terms = terms_of(workload, False)
+    _, terms = terms_of(workload if scale == WEIGHTED else workload.unweighted, False)
     products = workload.products
     if products is None:
         (term,) = terms
@@ -51,8 +51,6 @@ def mean_roots(joint: Joint, workload: Workload, scale: str) -> dict[Key, Array]
             UNIT: lambda: workload.unit_root,
         }[scale]
         terms = (replace(term, pieces=(replace(term.pieces[0], root=root),)),)
-    elif scale == PLAIN:
-        terms = tuple(replace(term, weight=1.0) for term in terms)
     elif scale == UNIT:
         factors = {id(f): f for p in products for f in p.factors}
         each = {number: float(f.squared_norms().max()) for number, f in factors.items()}

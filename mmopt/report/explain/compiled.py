@@ -34,7 +34,6 @@ MOST_BLOCKS = 200  # in a family whose members go to cvxpy one by one
 
 def compiled_facts(surveyed: Survey, instance: Instance, reductions: tuple[str, ...] = ()) -> Compiled:
     """The facts of an instance; of what is not handed to a conic solver, only the givens are filled in."""
-    workload = instance.workload
     bad = [f.name or surveyed.checked.program.sense for f in surveyed.lines if f.fault]
     handed: tuple[Handed, ...] = ()
     sizes, matrix, scaled = None, None, None
@@ -54,7 +53,7 @@ def compiled_facts(surveyed: Survey, instance: Instance, reductions: tuple[str, 
         choice = _choice(sizes)
         scaled = _scales(instance)
     return Compiled(
-        f"{counted(workload.m, 'query')} over {counted(workload.n, 'cell')}, rank {_rank(instance):,}",
+        _asked(instance),
         tuple(instance.sizes().items()),
         _givens(instance),
         scaled,
@@ -66,6 +65,12 @@ def compiled_facts(surveyed: Survey, instance: Instance, reductions: tuple[str, 
         choice,
         refusal,
     )
+
+
+def _asked(instance: Instance) -> str:
+    workload = instance.workload
+    asked = f"{counted(workload.m, 'query')} over {counted(workload.n, 'cell')}, rank {_rank(instance):,}"
+    return f"{asked}, rows normalised" if workload.is_normalised else asked
 
 
 def _rank(instance: Instance) -> int:

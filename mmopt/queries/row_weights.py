@@ -1,0 +1,169 @@
+"""Blocks of queries with a weight each, kept implicit: the queries themselves, and their rows scaled.
+
+``RowWeighted`` is what a workload holds: it stands for the queries as they are asked, in all that is answered
+or predicted. ``ScaledRows``, its ``weighed()``, is what total error sees: diag(√weights) times the queries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from mmopt.errors import WorkloadError
+from mmopt.queries.arrays import Array, Ints
+from mmopt.queries.check import per_query
+from mmopt.queries.describe import describe_array
+from mmopt.queries.domain import Attribute
+from mmopt.queries.factor_base import Factor
+from mmopt.queries.implicit import Scaled
+
+__all__ = ["RowWeighted", "ScaledRows", "unit_rows"]
+
+
+class _Around(Factor):
+    """A block with the rows and cells of another one, and a number per row."""
+
+    def __init__(self, inner: Factor, numbers: Array) -> None:
+        super().__init__(inner.size)
+        self.inner = inner
+        self._numbers = numbers
+
+    @property
+    def rows(self) -> int:
+        return self.inner.rows
+
+    @property
+    def full_rank(self) -> bool:
+        return self.inner.full_rank
+
+    def classes(self) -> Ints:
+        return self.inner.classes()
+
+    def spanning(self) -> Factor:
+        return self.inner.spanning()
+
+    def labels(self, attribute: Attribute) -> list[str]:
+        return self.inner.labels(attribute)
+
+    def holdings(self) -> Iterator[tuple[int, int]]:
+        yield id(self._numbers), self._numbers.nbytes
+        yield from self.inner.holdings()
+
+    def describe(self) -> list[object]:
+        return [type(self).__name__, self.inner.describe(), describe_array(self._numbers)]
+
+
+class RowWeighted(_Around):
+    """The queries of ``inner``, each with a weight of its own on its squared error.
+
+    Parameters
+    ----------
+    inner : any block without weights; entries, Gram matrix and root are its own.
+    weights : (rows,), positive.
+
+    Raises
+    ------
+    WorkloadError : a weight that is not positive and finite, or another number of them.
+    """
+
+    def __init__(self, inner: Factor, weights: npt.ArrayLike) -> None:
+        super().__init__(inner, per_query(weights, inner.rows, "weight", 1.0))
+        self.kind = inner.kind
+
+    @property
+    def row_weights(self) -> Array:
+        return self._numbers
+
+    @property
+    def plain(self) -> Factor:
+        return self.inner
+
+    def weighed(self) -> Factor:
+        return self._weighed
+
+    @cached_property
+    def _weighed(self) -> Factor:
+        return ScaledRows(self.inner, self._numbers)
+
+    def _take(self, index: Ints) -> Array:
+        return self.inner.take(index)
+
+    def _gram(self) -> Array:
+        return self.inner.gram()
+
+    def _root(self) -> Array:
+        return self.inner.root()
+
+    def _apply(self, x: Array) -> Array:
+        return self.inner.apply(x)
+
+    def _adjoint(self, y: Array) -> Array:
+        return self.inner.adjoint(y)
+
+    def column_powers(self, norm: int) -> Array:
+        return self.inner.column_powers(norm)
+
+    def squared_norms(self) -> Array:
+        return self.inner.squared_norms()
+
+    def entrywise(self, norm: int) -> Factor:
+        return self.inner.entrywise(norm)
+
+    def __repr__(self) -> str:
+        return f"weighted({self.inner!r})"
+
+
+class ScaledRows(_Around):
+    """diag(√weights) times the queries of ``inner``."""
+
+    kind = "scaled rows"
+
+    def __init__(self, inner: Factor, weights: Array) -> None:
+        super().__init__(inner, weights)
+        self._scaled = Scaled(inner, np.sqrt(weights))
+
+    def _take(self, index: Ints) -> Array:
+        return np.sqrt(self._numbers[index])[:, None] * self.inner.take(index)
+
+    def _gram(self) -> Array:
+        return self.inner.gram_of_weighted(self._numbers)
+
+    def _root(self) -> Array:
+        return self.inner.root_of_weighted(self._numbers)
+
+    def _apply(self, x: Array) -> Array:
+        return self._scaled.apply(x)
+
+    def _adjoint(self, y: Array) -> Array:
+        return self._scaled.adjoint(y)
+
+    def column_powers(self, norm: int) -> Array:
+        return self._scaled.column_powers(norm)
+
+    def squared_norms(self) -> Array:
+        return self._numbers * self.inner.squared_norms()
+
+    def entrywise(self, norm: int) -> Factor:
+        weights = self._numbers if norm == 1 else np.square(self._numbers)
+        return ScaledRows(self.inner.entrywise(norm), weights)
+
+    def __repr__(self) -> str:
+        return f"scaled rows({self.inner!r})"
+
+
+def unit_rows(block: Factor) -> tuple[float, Factor]:
+    """The weights 1 / ‖w‖² of the queries of a block: one number for all, and the block with the rest.
+
+    A block whose queries have one length (the cells, the total, ranges of one width) stays as it is. Weights
+    that the block has already are kept.
+    """
+    norms = block.squared_norms()
+    known = block.row_weights
+    if known is None and (norms == norms[0]).all():
+        return 1.0 / float(norms[0]), block
+    if not (norms > 0).all():
+        raise WorkloadError(f"query {int(np.argmin(norms))} of {block!r} has the length 0")
+    return 1.0, RowWeighted(block.plain, (1.0 if known is None else known) / norms)

@@ -1,0 +1,133 @@
+"""``mmopt simulate``: tables, JSON, saved solutions, and what is refused; and what shows normalised rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mmopt
+from mmopt import Strategy, load_request
+from mmopt.report.simulations import NOT_PRIVATE
+
+
+def test_programs_with_and_without_normalised_rows(run: Any, files: Path) -> None:
+    done = run("simulate", "total.yaml", "people.csv", "--both", "--epsilon", "0.5,1", "--trials", "20")
+    assert done.status == 0, done
+    assert max(map(len, done.out.splitlines())) <= 80
+    assert done.out.endswith(f"{NOT_PRIVATE}\n")
+    shown = " ".join(done.out.split())
+    for words in (
+        "epsilon = 0.5, delta = 1e-06",
+        "epsilon = 1, delta = 1e-06",
+        "relative ± expected rmse predicted",
+        "by sex",
+        "up to an age",
+        "all queries",
+        "relative: mean of |error| / max(|true|, 1), over 20 draws of noise",
+    ):
+        assert words in shown, words
+    assert shown.count("l2_strategy") == 4 and shown.count("normalised") == 2
+    assert not any(file.name.startswith("release") for file in files.iterdir()), "nothing is written"
+
+
+def test_json_and_saved_solutions(run: Any, files: Path, saved: Path) -> None:
+    done = run(
+        "simulate", "total.yaml", "people.csv", "--strategies", saved, "--programs", "eigen_design", "--json"
+    )
+    assert done.status == 0 and NOT_PRIVATE in done.err
+    found = json.loads(done.out)
+    assert found["private"] is False
+    assert [row["strategy"] for row in found["runs"]] == ["total.npz: l2_strategy", "eigen_design"]
+    first = found["runs"][0]
+    assert first["privacy"] == {"epsilon": 1.0, "delta": 1e-6} and first["trials"] == 100
+    request = load_request("total.yaml")
+    s = mmopt.Solution.load(saved).strategy
+    predicted = first["scale"] * float(np.sqrt(s.variances(request.workload).mean()))
+    assert first["whole"]["predicted"] == pytest.approx(predicted)
+
+
+def test_a_solution_for_other_weights_will_do(run: Any, files: Path, saved: Path) -> None:
+    text = (files / "total.yaml").read_text(encoding="utf-8")
+    (files / "scaled.yaml").write_text(f"normalise: rows\n{text}", encoding="utf-8")
+    done = run("simulate", "scaled.yaml", "people.csv", "--strategies", saved, "--trials", "2")
+    assert done.status == 0
+    assert f"'{saved}' was solved for another workload, or for other weights or targets\n" in done.err
+
+
+def test_laplace_noise_for_strategies_of_norm_1(run: Any, files: Path) -> None:
+    w = load_request("total.yaml").workload
+    found = mmopt.certify(w, Strategy(np.eye(w.n), 1), solve=False)
+    found.save("cells.npz")
+    done = run("simulate", "total.yaml", "people.csv", "--strategies", "cells.npz", "--json")
+    (row,) = json.loads(done.out)["runs"]
+    assert (row["noise"], row["scale"], row["whole"]["expected"]) == ("Laplace", 1.0, None)
+
+
+def test_normalised_rows_are_shown(run: Any, files: Path) -> None:
+    text = (files / "total.yaml").read_text(encoding="utf-8")
+    (files / "scaled.yaml").write_text(f"normalise: rows\n{text}", encoding="utf-8")
+    shown = " ".join(run("check", "scaled.yaml").out.split())
+    assert "normalised rows: each query's weight is divided by its squared length" in shown
+    assert "by sex 2 0.333333" in shown and "up to an age 3 0.333333 to 1" in shown
+    assert "normalised" not in run("check", "total.yaml").out
+    assert (
+        "5 queries over 6 cells, rank 4, rows normalised" in run("explain", "l2_strategy", "scaled.yaml").out
+    )
+    note = "normalise: objective, bound and error are of rows scaled to unit length; rmse is of the queries\n"
+    assert note in run("solve", "scaled.yaml").err
+    assert note not in run("solve", "total.yaml").err
+
+
+TABLE = ("simulate", "total.yaml", "people.csv")
+REFUSED = [
+    (
+        (*TABLE, "--delta", "0.1"),
+        "--delta is 0.1 without --epsilon\n  for example --epsilon 0.1,0.5,1",
+    ),
+    (
+        ("simulate", "targets.yaml", "people.csv"),
+        "'targets.yaml' has no privacy parameters\n  give --epsilon 0.1,0.5,1 --delta 1e-6",
+    ),
+    (
+        ("simulate", "targets.yaml", "people.csv", "--epsilon", "1"),
+        "--epsilon is '1' and no delta is given\n  add --delta 1e-6, which Laplace noise ignores",
+    ),
+    ((*TABLE, "--trials", "1"), "a simulation of 1 trials has no spread, expected 2 or more"),
+    ((*TABLE, "--epsilon", "1,x"), "--epsilon has 'x', expected numbers separated by commas"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "text"), REFUSED, ids=[text[:30] for _, text in REFUSED])
+def test_refused(refused: Callable[..., str], arguments: tuple[str, ...], text: str) -> None:
+    assert refused(*arguments).removeprefix("mmopt: ").removeprefix("error: ") == text
+
+
+@pytest.mark.parametrize(
+    ("line", "option", "text"),
+    [
+        (
+            "neighbours: replace-one",
+            (),
+            "'own.yaml' says replace-one, and the simulation scales noise for add-remove neighbours\n"
+            "  leave the line 'neighbours' out for a comparison",
+        ),
+        (
+            "normalise: rows",
+            ("--both",),
+            "--both adds 'normalise: rows', and 'own.yaml' says so already\n"
+            "  leave that line out of the file",
+        ),
+    ],
+)
+def test_refused_by_a_line_of_the_file(
+    files: Path, refused: Callable[..., str], line: str, option: tuple[str, ...], text: str
+) -> None:
+    own = (files / "total.yaml").read_text(encoding="utf-8")
+    (files / "own.yaml").write_text(f"{line}\n{own}", encoding="utf-8")
+    found = refused("simulate", "own.yaml", "people.csv", *option)
+    assert found.removeprefix("mmopt: ").removeprefix("error: ") == text
