@@ -10,10 +10,10 @@ import sys
 from functools import reduce
 
 import numpy as np
+from mmopt.queries.constructions import haar, hierarchy
 
 import mmopt
 from mmopt.mechanism.simulation import simulate_errors
-from mmopt.queries.constructions import haar, hierarchy
 
 EPSILONS = (0.1, 0.5, 1.0, 2.5)
 DELTA = 1e-4

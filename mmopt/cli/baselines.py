@@ -50,7 +50,7 @@ def baselines(
         else:
             show(baselines_table(rows), "", "'mmopt baselines WORKLOAD' tells what each costs.")
         return
-    from mmopt.cli.inputs import note_neighbours
+    from mmopt.cli.inputs import note_request
     from mmopt.spec import load_request
 
     request = load_request(workload)
@@ -58,7 +58,7 @@ def baselines(
     for call in calls:
         note(f"baseline: {call}")
         found.append(evaluate(call, request.workload))
-    note_neighbours(request)
+    note_request(request)
     if as_json:
         show_json([_evaluated(one) for one in found])
     else:
