@@ -41,7 +41,7 @@ def test_queries_are_as_dense_as_said_and_never_empty(study: ModuleType) -> None
 def test_the_readme_shows_what_is_printed() -> None:
     """The lines of the smallest settings, as the command prints them."""
     readme = (FOLDER / "README.md").read_text(encoding="utf-8")
-    code = "import study; study.FIGURE_2 = (50, 100); study.table('', [(m, 1000) for m in study.FIGURE_2], study.CLOSED, 1)"
+    code = "import study; study.table('', [(50, 1000), (100, 1000)], study.CLOSED, 1)"
     printed = subprocess.run(
         [sys.executable, "-c", code], cwd=FOLDER, capture_output=True, text=True, check=True
     ).stdout

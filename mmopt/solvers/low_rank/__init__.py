@@ -1,7 +1,8 @@
 """The halves of the low-rank mechanism, natively.
 
-Both have the objective ‖R‖²_F + β ‖V - R A‖²_F, one also ν ‖A - S‖²_F. For a fixed A it is least squares with a closed form; for a
-fixed R every column of A is sought in a unit ball (``columns``), by accelerated projected gradients.
+Both have the objective ‖R‖²_F + β ‖V - R A‖²_F, one also ν ‖A - S‖²_F. For a fixed A it is least squares with
+a closed form; for a fixed R every column of A is sought in a unit ball (``columns``), by accelerated
+projected gradients.
 """
 
 from mmopt.solvers.low_rank.columns import State, approach, project

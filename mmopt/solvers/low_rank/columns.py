@@ -59,15 +59,15 @@ def approach(
 
     Parameters
     ----------
-    reconstruction : R (r, p). target : V (r, n). price : β > 0. before : S (p, n), where it starts when ν > 0.
-    near : ν >= 0. norm : 1 or 2.
+    reconstruction : R (r, p). target : V (r, n). price : β > 0. before : S (p, n), where it starts
+    when ν > 0. near : ν >= 0. norm : 1 or 2.
     """
     square = price * (reconstruction.T @ reconstruction) + near * np.eye(len(before))
     right = price * (reconstruction.T @ target) + near * before
     fixed = float(np.square(reconstruction).sum())
     steepest = float(np.linalg.eigvalsh(square)[-1])
-    start = before if near > 0 else np.linalg.lstsq(reconstruction, target, rcond=None)[0]
-    columns = project(start, norm)
+    start = before if near > 0 else np.asarray(np.linalg.lstsq(reconstruction, target, rcond=None)[0])
+    columns = project(start.astype(np.float64), norm)
     ahead, momentum = columns, 1.0
     best, bound = columns, -math.inf
     least = math.inf

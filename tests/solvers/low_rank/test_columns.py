@@ -13,7 +13,7 @@ from mmopt.solvers.low_rank import approach, project, reconstruction
 
 @pytest.mark.parametrize("norm", [1, 2])
 def test_a_projection_is_the_nearest_point(norm: int, rng: np.random.Generator) -> None:
-    """In the ball, itself if it was in it, and the way to it turns away from every other point of the ball."""
+    """In the ball, itself if it was in it; the way to it turns away from every point of the ball."""
     for scale in (0.05, 1.0, 30.0):
         points = scale * rng.normal(size=(6, 40))
         found = project(points, norm)
