@@ -14,7 +14,7 @@ from mmopt.language.sources import AXES
 from mmopt.language.tree import Declaration, Expr, Name, Repeat, Step, SubProgram
 from mmopt.language.types import SCALAR, Curvature, Type, matrix
 
-__all__ = ["START", "cells", "check_steps", "solved_programs"]
+__all__ = ["START", "alternates", "cells", "check_steps", "solved_programs"]
 
 # The argument of a step that names an earlier step, from whose point a smooth program starts.
 START = "start"
@@ -38,6 +38,11 @@ def solved_programs(steps: Sequence[Step]) -> list[str]:
         elif isinstance(step, Repeat):
             found += solved_programs(step.steps)
     return found
+
+
+def alternates(steps: Sequence[Step]) -> bool:
+    """Whether a block alternates: the end is then a local optimum, which depends on the way there."""
+    return any(isinstance(step, Repeat) and (step.settles or alternates(step.steps)) for step in steps)
 
 
 def check_steps(program: Program, names: Names) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mmopt.compiler import bind
-from mmopt.language import Program
+from mmopt.language import shipped
 from mmopt.language.numeric import eigh
 from mmopt.pipeline.certify import Array, bound_of
 from mmopt.queries import Strategy, Workload
@@ -77,7 +77,7 @@ def error_bound(
     steps = int(min(STEPS, WORK / (DECOMPOSITION * root.size * min(root.shape))))
     is_large = steps < FEWEST
     uniform = np.ones(workload.n)
-    instance = bind(Program.load("l2_strategy"), workload)
+    instance = bind(shipped("l2_strategy"), workload)
 
     def certified(d: Array) -> tuple[float, Array]:
         bound = bound_of(instance, {"sensitivity": d})

@@ -11,7 +11,7 @@ import numpy as np
 
 from mmopt.compiler import Instance, bind
 from mmopt.errors import OptionError, SolverError
-from mmopt.language import Program, evaluate
+from mmopt.language import Program, evaluate, shipped
 from mmopt.language.procedures import START
 from mmopt.language.tree import Expr, Name, Relation, Repeat, Step, SubProgram
 from mmopt.pipeline.assemble import assemble
@@ -87,7 +87,7 @@ class _Run:
                 start = self.solved[expr.id].variables
             else:
                 givens[name] = self.value(expr)
-        inner = bind(Program.load(step.program), self.instance.workload, givens)
+        inner = bind(shipped(step.program), self.instance.workload, givens)
         options = {k: v for k, v in self.overrides.items() if _has(inner.program, k)}
         solver = self.solver if inner.program.klass in ("convex", "rank", "procedure") else None
         solved = _slim(self.solve(inner, solver, options, self.report, start))

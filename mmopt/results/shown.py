@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +18,9 @@ __all__ = ["levels", "rows", "summary"]
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 Solution = Any  # that of ``solution.py``, which imports this file
+
+
+SHOWN_REPEATS = 10  # of a step that was repeated more often only the last is shown
 
 
 def rows(solution: Solution) -> list[tuple[str, str]]:
@@ -43,10 +48,25 @@ def rows(solution: Solution) -> list[tuple[str, str]]:
         ("sensitivity", f"{s.sensitivity:.10g}   (rounded up)"),
         ("seconds", ", ".join(f"{name} {t:.2f}" for name, t in s.seconds.items())),
     ]
-    for name, step in s.steps.items():
+    for name, step in _few(s.steps).items():
         bound = "no bound" if step.bound is None else f"bound {step.bound:.10g}, gap {step.gap:.1e}"
         found.append((f"step {name}", f"{step.program}: objective {step.objective:.10g}, {bound}"))
     return found + [("warning", text) for text in s.warnings]
+
+
+def _few(steps: Mapping[str, Solution]) -> dict[str, Solution]:
+    """The steps; of one that was repeated often only the last."""
+    repeats = Counter(_name(name) for name in steps)
+    return {
+        name: step
+        for name, step in steps.items()
+        if repeats[_name(name)] <= SHOWN_REPEATS or name == f"{_name(name)} {repeats[_name(name)]}"
+    }
+
+
+def _name(step: str) -> str:
+    """Without the number of a step that was repeated."""
+    return step.partition(" ")[0]
 
 
 def _is_split(solution: Solution) -> bool:

@@ -16,7 +16,7 @@ from mmopt.compiler import Instance
 from mmopt.compiler.match import Renaming, match
 from mmopt.language import shipped
 from mmopt.resources import version
-from mmopt.solvers import nuclear, p_identity, softmax, weighting
+from mmopt.solvers import low_rank, nuclear, p_identity, softmax, weighting
 from mmopt.solvers.forecast import Forecast
 from mmopt.solvers.options import Clock, Options, Point
 from mmopt.solvers.table import solver_named
@@ -70,6 +70,14 @@ KERNELS: tuple[Kernel, ...] = (
     ),
     Kernel(
         "softmax", "Newton on the weights of the soft maxima", softmax.PROGRAMS, softmax.points, softmax.needs
+    ),
+    Kernel(
+        "low_rank",
+        "closed form, or accelerated projected gradients",
+        low_rank.PROGRAMS,
+        low_rank.points,
+        low_rank.needs,
+        tolerance=1e-5,
     ),
 )
 

@@ -122,6 +122,10 @@ POWERS = {
     "fitness_level": (2.0, -1.0),
     "fitness_lmi": (2.0, -1.0),
     "fitness_penalty": (1.0, -0.5),
+    # Their V and S have units of their own.
+    "low_rank_gaussian_strategy": (0.0, 0.0),
+    "low_rank_reconstruction": (0.0, 0.0),
+    "low_rank_strategy": (0.0, 0.0),
     "weighted_l2": (2.0, -2.0),
 }
 

@@ -28,6 +28,7 @@ OPTIMUM = "PODS 2010, Program 5.2"
 WEIGHTING = "PVLDB 2012, Program 1"
 ADAPTIVE = "PVLDB 2012, Program 2"
 FIT = "PVLDB 2021, Problem 1"
+LOW_RANK = "PVLDB 2012, low-rank mechanism"
 MEASURED = 1631.40304, 276929.308  # least total error at n = 256: prefix sums, all ranges
 
 
@@ -121,6 +122,13 @@ FIGURES: list[tuple[str, Rows, dict[str, Any], Figure]] = [
     ("fitness_level", prefix(4), {}, Figure(FIT, "exact", 1.75860, FITNESS)),
     ("fitness_refined", prefix(4), {}, Figure(FIT, "exact", 1.75860, FITNESS)),
     ("weighted_l2", prefix(8), {}, Figure("CA, for equal targets", "exact", 17.866177, PUBLISHED)),
+    # Least squares on orthonormal rows at beta = 10; the cells, which R = W takes all the way.
+    ("low_rank_reconstruction", prefix(8), {}, Figure(LOW_RANK, "exact", 36 * 10 / 11, ROUNDING)),
+    ("low_rank_strategy", prefix(8), {"S": np.eye(8)}, Figure(LOW_RANK, "exact", 36.0, PUBLISHED)),
+    ("low_rank_gaussian_strategy", prefix(8), {"S": np.eye(8)}, Figure(LOW_RANK, "exact", 36.0, PUBLISHED)),
+    ("low_rank", prefix(8), {}, Figure("Laplace noise on the cells, 2 % above", "upper", 36.0, 0.02)),
+    ("low_rank", prefix(8), {"S": np.eye(8)}, Figure("Laplace noise on the cells", "upper", 36.0, ROUNDING)),
+    ("low_rank_gaussian", prefix(8), {}, Figure(OPTIMUM, "exact", 17.866177, FITNESS)),
 ]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from mmopt.errors import OptionError, suggest
 from mmopt.language import Program, program_names
-from mmopt.language.procedures import solved_programs
+from mmopt.language.procedures import alternates, solved_programs
 from mmopt.testing.conformance.duals import kernel_duals
 from mmopt.testing.conformance.report import Report, Skip
 from mmopt.testing.conformance.work import CHECKS, Duals, Solver, Work
@@ -92,6 +92,8 @@ def _has_no_one_result(program: Program) -> str:
     searched = {p.klass for p in (program, *steps)} & {"rank", "smooth"}
     if searched:
         return f"a search of class {searched.pop()}, which may end anywhere"
+    if alternates(program.steps):
+        return "a search that alternates, which may end anywhere"
     if program.klass == "closed form":
         return "a closed form, which no solver solves"
     if without := [d.name for d in program.givens if not d.source]:

@@ -1,0 +1,51 @@
+"""The study of CIKM 2013's figures: what its README says of them, on smaller draws."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "examples" / "orthogonal"
+
+
+@pytest.fixture(scope="module")
+def study() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("orthogonal_study", FOLDER / "study.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("density", [0.2, 0.4, 0.8])
+def test_the_orthogonal_mechanism_is_least_and_measures_the_cells(study: ModuleType, density: float) -> None:
+    orthogonal, laplace, spectral, bound = study.errors(60, 300, density, study.CLOSED, 2)
+    assert bound < orthogonal < min(laplace, spectral)
+    assert orthogonal == pytest.approx(2 * 300 * density / 3, rel=0.1)  # E w² = τ/3 for each weight
+
+
+def test_queries_are_as_dense_as_said_and_never_empty(study: ModuleType) -> None:
+    w = study.draw(400, 5, 0.2, np.random.default_rng(1))
+    assert w.matrix.any(axis=1).all() and w.matrix.max() <= 1
+    wide = study.draw(50, 400, 0.2, np.random.default_rng(1))
+    assert (wide.matrix != 0).mean() == pytest.approx(0.2, abs=0.02)
+
+
+def test_the_readme_shows_what_is_printed() -> None:
+    """The lines of the smallest settings, as the command prints them."""
+    readme = (FOLDER / "README.md").read_text(encoding="utf-8")
+    code = "import study; study.table('', [(50, 1000), (100, 1000)], study.CLOSED, 1)"
+    printed = subprocess.run(
+        [sys.executable, "-c", code], cwd=FOLDER, capture_output=True, text=True, check=True
+    ).stdout
+    lines = re.findall(r"^\| 0.*$", printed, flags=re.MULTILINE)
+    assert len(lines) == 6
+    for line in lines:
+        assert line in readme, line
