@@ -22,7 +22,8 @@ __all__ = ["main", "peers"]
 
 def peers(
     groups: Annotated[
-        str | None, typer.Option(metavar="A,B", help="Groups of rows, or 'list'. Default: all.")
+        str | None,
+        typer.Option(metavar="A,B", help="Groups of rows, or 'list'. Default: all but 'slides-large'."),
     ] = None,
     tolerance: Tolerance = None,
     time_limit: TimeLimit = None,
