@@ -47,7 +47,7 @@ class Kernel:
 
 
 # Each program is claimed by one at most. Left out: design_weighting, a trace of an inverse in the weights of
-# dependent rows; fitness_level, whose costs have constant parts.
+# dependent rows.
 KERNELS: tuple[Kernel, ...] = (
     Kernel(
         "nuclear",

@@ -18,6 +18,7 @@ from typing import Any
 from array_api_compat import array_namespace as namespace
 
 from mmopt.components import Level, Space, Split
+from mmopt.solvers.nuclear import levels
 from mmopt.solvers.nuclear.conditioned import Care, care, conditioned
 from mmopt.solvers.nuclear.problem import Part, Problem, whole
 from mmopt.solvers.nuclear.spectrum import Iterate, is_full, spectra_of
@@ -268,6 +269,7 @@ FORMS: Mapping[str, Form] = MappingProxyType(
         "l2_strategy_block": Form(_queries, _with_covariance, _sensitivity),
         "l2_strategy_dual": Form(_square, _prices, lambda env, problem, at: {}, dual=True),
         "fitness_for_use": Form(_targets, _fit, _per_target),
+        "fitness_level": Form(levels.problem, levels.point, levels.multipliers),
         "fitness_lmi": Form(_targets, _fit, _in_blocks),
         "fitness_penalty": Form(_targets, _penalty, _relative, worth=_twice),
         "fitness_hybrid": Form(_with_all, _penalty, _relative, worth=_twice),

@@ -50,6 +50,8 @@ def step(
         y = xp.concat([at.queries, y])
         g = xp.concat([gradient, g])
         lam = xp.concat([xp.full_like(at.queries, float(xp.sum(gradient)) + float(xp.sum(own))), lam])
+    if problem.base is not None:
+        g, lam = _with_base(g, lam, y, problem.base / at.norm**2)
     slack = lam * y - g
     residual = tau - slack
     slack = xp.where(slack > tau, slack, tau)
@@ -58,15 +60,31 @@ def step(
     active = xp.nonzero(~gone)[0]
     hessian = curvature(problem, at, active)
     queries = int(xp.sum(xp.astype(active < t, xp.int64)))
-    hessian = _with_ends(hessian, y[~gone], queries, slack[~gone])
+    scaled = y[~gone] if problem.base is None else xp.where(active < t, xp.zeros_like(y[~gone]), y[~gone])
+    hessian = _with_ends(hessian, scaled, queries, slack[~gone])
     delta = residual / slack
-    if problem.floors is None:
-        delta[~gone] = _solve(hessian, residual[~gone])
+    if problem.floors is not None:
+        own = xp.where(active < t, y[~gone], xp.zeros_like(y[~gone]))
+        delta[~gone] = _balanced(hessian, residual[~gone], own)
+    elif problem.base is not None:
+        delta[~gone] = _balanced(hessian, residual[~gone], scaled)
     else:
-        delta[~gone] = _balanced(hessian, residual[~gone], y[~gone], queries)
+        delta[~gone] = _solve(hessian, residual[~gone])
     y = y * xp.where(delta < 0, xp.clip(1.0 + delta, LEAST, None), xp.exp(xp.clip(delta, None, MOST)))
     cells = y[t:] / xp.sum(y[t:])
     return cells, None if at.queries is None else y[:t] / xp.sum(y[:t])
+
+
+def _with_base(gradient: Array, levels: Array, y: Array, base: Array) -> tuple[Array, Array]:
+    """Gradient and levels of b @ p + 2 N √t - t in the weights t q, at t = N² where it is largest, over N².
+
+    Queries share what they like, and their level is 1; the shares of the cells keep their sum.
+    """
+    xp = namespace(y)
+    t = y.shape[0] - base.shape[0]
+    beside = xp.concat([xp.zeros_like(y[:t]), base * y[t:]])
+    levels = xp.concat([xp.ones_like(y[:t]), levels[t:] + float(xp.sum(beside))])
+    return gradient + beside, levels
 
 
 def curvature(problem: Problem, at: Iterate, active: Array, sums: Sums = exponentials) -> Array:
@@ -161,13 +179,12 @@ def _with_ends(hessian: Array, y: Array, t: int, slack: Array) -> Array:
     return hessian
 
 
-def _balanced(matrix: Array, right: Array, y: Array, t: int) -> Array:
-    """The solution along which the shares of the queries keep their sum.
+def _balanced(matrix: Array, right: Array, group: Array) -> Array:
+    """The solution along which the shares in the group keep their sum (those of the others are zeros in it).
 
-    Without a hybrid it follows: then N only grows by that sum.
+    Without a hybrid, and without costs beside, it follows: then N only grows by that sum.
     """
-    xp = namespace(y)
-    group = xp.where(xp.arange(y.shape[0]) < t, y, xp.zeros_like(y))
+    xp = namespace(group)
     found = _solve(matrix, xp.stack([right, group], axis=1))
     along = float(group @ found[:, 1])
     return found[:, 0] - (float(group @ found[:, 0]) / along if along else 0.0) * found[:, 1]

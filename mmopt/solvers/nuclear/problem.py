@@ -3,7 +3,8 @@
 For fixed multipliers the least Lagrangian of ``l2_strategy`` and of ``fitness_for_use`` is a nuclear norm,
 so both are the concave maximization of N(p, q) = ‖diag(√q) W diag(√p)‖∗ over cell weights p >= 0 of sum 1 and
 query weights q >= 0 with c @ q = 1 (q fixed for total error). The squared optimum is the optimum of the
-program. A hybrid adds fixed weights to those of the queries, whose sum is then 1 without them.
+program. A hybrid adds fixed weights to those of the queries, whose sum is then 1 without them. Where cells
+have costs b that no weight changes the largest of b @ p + N² is wanted.
 
 A workload with symmetries splits into parts with multiplicities (Gatermann & Parrilo 2004, Symmetry groups,
 semidefinite programs, and sums of squares): weights are then constant on orbits and N adds up over parts.
@@ -47,7 +48,8 @@ class Problem:
 
     cells : (o,) number of cells in each orbit. targets : (t,) the sum of the targets c of each orbit of
         queries; None when the weights of the queries are fixed. floors : (t,) what is added to the shares of
-        the queries; None for nothing. ``plain`` says that there is a single part whose orbits are its columns
+        the queries; None for nothing. base : (o,) what each cell costs beside, whatever the noise; None for
+        nothing. ``plain`` says that there is a single part whose orbits are its columns
         and rows, in order.
     """
 
@@ -55,6 +57,7 @@ class Problem:
     cells: Array
     targets: Array | None = None
     floors: Array | None = None
+    base: Array | None = None
     plain: bool = False
 
     @cached_property

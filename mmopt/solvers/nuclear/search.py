@@ -47,7 +47,10 @@ def search(
             before, cells = at.gap, _equalised(at)
             continue
         before = 0.0
-        tau = min(tau, FALL * max(at.slope, 0.3 * (wanted or 1e-12)) / count)
+        # The barrier is relative to N², of which costs beside may leave little.
+        share = at.lower / at.norm**2
+        slope = at.slope if problem.base is None else at.gap * share
+        tau = min(tau, FALL * max(slope, 0.3 * (wanted or 1e-12) * share) / count)
         if fold is None:
             cells, queries = step(problem, at, tau)
         else:

@@ -44,7 +44,8 @@ class Iterate:
         equal the weights where the shares are positive; cost / cells is the privacy cost of a cell (diag X)
         and variance / weights the variance relative to its target, both divided by N.
     wide : what the variances come to, divided by N: the largest, or with a hybrid's weighted sum.
-    lower, upper : bounds of the optimum, N² and the objective of the point that belongs to the weights.
+    lower, upper : bounds of the optimum, N² with what is beside it, and the objective of the point that
+        belongs to the weights.
     """
 
     cells: Array
@@ -178,12 +179,12 @@ def iterate(problem: Problem, ranks: Sequence[int | None], cells: Array, queries
     if variance is not None:
         variance = variance / norm
         wide = _wide(problem, variance / weights)
-    upper = norm**2 * wide * float(xp.max(cost / cells))
+    own = 0.0 if problem.base is None else problem.base
+    upper = float(xp.max(own + norm**2 * wide * (cost / cells)))
+    lower = norm**2 + (0.0 if problem.base is None else float(problem.base @ cells))
     if variance is None:
         upper = min(upper, _equalised(problem, lengths, spectra, norm * cost / problem.cells))
-    return Iterate(
-        cells, queries, weights, lengths, tuple(spectra), norm, cost, variance, wide, norm**2, upper
-    )
+    return Iterate(cells, queries, weights, lengths, tuple(spectra), norm, cost, variance, wide, lower, upper)
 
 
 def _wide(problem: Problem, relative: Array) -> float:

@@ -20,7 +20,7 @@ def test_rows_have_names_and_figures_of_their_own() -> None:
     assert {row.figure for row in ROWS} <= {"objective", "rmse"}
     assert all(row.peers and min(row.peers.values()) > 0 for row in ROWS)
     assert {row.group for row in rows_named(["census", "marginals"])} == {"census", "marginals"}
-    assert ROWS == (*rows_named(None), *rows_named(["slides-large"]))
+    assert (*rows_named(None), *rows_named(["slides-large"])) == ROWS
     assert {row.group for row in ROWS} == set(FIGURES)
     with pytest.raises(
         OptionError, match=r"^there is no group 'censu', expected one of total error, "
