@@ -89,7 +89,8 @@ def error_bound(
     if not is_enough:
         first = [d for d in map(_usable, (strategy.prices(workload), *starts, uniform)) if d is not None]
         found.append(certified(first[0] if is_large else _improved(root, first, steps, goal)))
-    if is_large and max(bound for bound, _ in found) < _uniform(root):
+    best = max(bound for bound, _ in found)
+    if is_large and best * (1.0 + ENOUGH) < goal and best < _uniform(root):
         found.append(certified(uniform))
     return max(found, key=lambda pair: pair[0])
 
