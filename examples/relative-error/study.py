@@ -7,10 +7,6 @@ beside the hierarchy and the wavelet over each attribute. Not private: for data 
 from __future__ import annotations
 
 import sys
-from functools import reduce
-
-import numpy as np
-from mmopt.queries.constructions import haar, hierarchy
 
 import mmopt
 from mmopt.mechanism.simulation import simulate_errors
@@ -28,9 +24,7 @@ def strategies(workload: mmopt.Workload) -> dict[str, mmopt.Strategy]:
         found[f"{name}, normalised"] = mmopt.solve(workload.normalised(), name).strategy
     if workload.n > 512:  # marginals: nobody would take these
         return found
-    for name, block in (("hierarchy", hierarchy), ("wavelet", haar)):
-        found[name] = mmopt.Strategy(reduce(np.kron, [block(n) for n in workload.domain.shape]))
-    return found
+    return found | {name: mmopt.baseline(name, workload) for name in ("hierarchy", "wavelet")}
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from cases import named, random_workload
-from mmopt.queries.constructions import haar
+from constructed import haar
 from tolerances import RECOMPUTED, SHAPE
 
 from mmopt import Strategy, Workload, solve
