@@ -32,8 +32,8 @@ class Factors:
     name, title, detail : as in ``Evaluated``.
     cost : its errors, in the units of ``Solution.error``; None where it has none, for the ``reason`` given.
     against : the outcome beside which it stands: of the same norm, solved, with the least total error.
-    bound : the largest certified lower bound of all outcomes; no strategy of either norm has less total error,
-        as the largest L1 norm of a column is never less than the largest L2 norm.
+    bound : the largest certified lower bound of all outcomes; no strategy of either norm has less total
+        error, as the largest L1 norm of a column is never less than the largest L2 norm.
     error, rmse, over_bound : the baseline's total error and rmse over those of the outcome, and its total
         error over the bound; infinity where that is zero.
     """
