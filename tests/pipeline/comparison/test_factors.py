@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import threading
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -36,6 +37,13 @@ W = Workload.from_matrix(np.tri(4), weights=np.array([1.0, 2.0, 3.0, 1.0]))
 LONG = line(f.prefix(2048))  # some baselines take seconds
 
 
+@pytest.fixture(scope="module")
+def processes() -> Iterator[Isolated]:
+    """Started once for most tests."""
+    with Isolated() as isolated:
+        yield isolated
+
+
 def solved(workload: Workload, *programs: str) -> list[Outcome]:
     found = [(name, solve(workload, name)) for name in programs]
     return [Outcome(name, s.solver, s, stop=s.status.stop) for name, s in found]
@@ -46,10 +54,12 @@ def refused(name: str) -> Outcome:
 
 
 @pytest.mark.parametrize("time", range(3))
-def test_the_units_are_those_of_the_programs(time: int, rng: np.random.Generator) -> None:
+def test_the_units_are_those_of_the_programs(
+    time: int, rng: np.random.Generator, processes: Isolated
+) -> None:
     workload = random_asked(rng)
     outcomes = [refused("fitness_for_use"), *solved(workload, "l2_strategy", "laplace_weighting")]
-    found = baseline_factors(outcomes, workload)
+    found = baseline_factors(outcomes, workload, isolated=processes)
     expected = {one.name: one for one in evaluations(workload, (2, 1))}
     assert list(dict.fromkeys(one.name for one in found)) == list(baseline_names())
     best = {2: outcomes[1], 1: outcomes[2]}
@@ -74,10 +84,10 @@ def test_the_units_are_those_of_the_programs(time: int, rng: np.random.Generator
 
 
 @pytest.mark.parametrize(("name", "error"), [("identity", 36.0), ("haar", 21.0)])
-def test_example_4(name: str, error: float) -> None:
+def test_example_4(name: str, error: float, processes: Isolated) -> None:
     """PVLDB 2012, Example 4: the optimum is 15.018, and what is certified of the baseline is its cost."""
     (outcome,) = outcomes = solved(EXAMPLE_4, "l2_strategy")
-    (found,) = baseline_factors(outcomes, EXAMPLE_4, [name])
+    (found,) = baseline_factors(outcomes, EXAMPLE_4, [name], isolated=processes)
     assert found.cost is not None and outcome.solution is not None
     assert found.cost.error == pytest.approx(error, rel=ROUNDING)
     assert found.cost.error == pytest.approx(certify(EXAMPLE_4, name, solve=False).error, rel=FINE)
@@ -86,9 +96,10 @@ def test_example_4(name: str, error: float) -> None:
     assert found.bound == outcome.solution.error_bound
 
 
-def test_one_json_object_each() -> None:
+def test_one_json_object_each(processes: Isolated) -> None:
     (outcome,) = outcomes = solved(EXAMPLE_4, "l2_strategy")
-    tree, none = baseline_factors(outcomes, EXAMPLE_4, ["hierarchical(branching=2)", "quadtree"])
+    names = ["hierarchical(branching=2)", "quadtree"]
+    tree, none = baseline_factors(outcomes, EXAMPLE_4, names, isolated=processes)
     assert tree.cost is not None
     assert tree.summary() == {
         "kind": "baseline",
@@ -114,16 +125,16 @@ def test_one_json_object_each() -> None:
     }
 
 
-def test_beside_the_best_of_each_norm() -> None:
+def test_beside_the_best_of_each_norm(processes: Isolated) -> None:
     first, second = outcomes = solved(W, "query_weighting", "l2_strategy")
     assert standards(outcomes) == {2: second}
     assert standards([first, refused("l2_strategy")]) == {2: first}
-    (found,) = baseline_factors([first, refused("l2_strategy")], W, ["identity"])
+    (found,) = baseline_factors([first, refused("l2_strategy")], W, ["identity"], isolated=processes)
     assert found.against is first and first.solution is not None
     # The bound is the best that is known, whoever has proved it.
     assert second.solution is not None
     loose = replace(second, solution=replace(second.solution, error_bound=1.0))
-    (found,) = baseline_factors([first, loose], W, ["identity"])
+    (found,) = baseline_factors([first, loose], W, ["identity"], isolated=processes)
     assert found.against is loose and found.bound == first.solution.error_bound
 
 
@@ -132,12 +143,12 @@ def test_where_nothing_is_solved_there_is_nothing(monkeypatch: pytest.MonkeyPatc
     assert baseline_factors([refused("fitness_for_use")], W) == []
 
 
-def test_never_below_the_bound() -> None:
+def test_never_below_the_bound(processes: Isolated) -> None:
     (outcome,) = solved(W, "l2_strategy")
     assert outcome.solution is not None
     doctored = replace(outcome, solution=replace(outcome.solution, error_bound=1e6))
     with pytest.raises(ContradictionError) as error:
-        baseline_factors([outcome, doctored], W, ["identity"])
+        baseline_factors([outcome, doctored], W, ["identity"], isolated=processes)
     assert str(error.value) == (
         "the baseline 'identity' has total error 18, less than the certified bound 1000000 of all "
         "strategies\n  one of the two is a bug in mmopt: please report it with the workload"
@@ -213,9 +224,9 @@ def pretended(workload: Workload) -> list[Outcome]:
     return [replace(outcome, solution=replace(outcome.solution, workload_hash=workload.hash))]
 
 
-def test_without_fork(monkeypatch: pytest.MonkeyPatch) -> None:
-    outcomes = solved(W, "l2_strategy")
+def test_without_fork(processes: Isolated) -> None:
+    outcomes, names = solved(W, "l2_strategy"), ["wavelet", "quadtree"]
     with Isolated(forks=False) as isolated:
-        found = baseline_factors(outcomes, W, ["identity", "wavelet", "quadtree"], isolated=isolated)
-    assert found == baseline_factors(outcomes, W, ["identity", "wavelet", "quadtree"])
+        found = baseline_factors(outcomes, W, names, isolated=isolated)
+    assert found == baseline_factors(outcomes, W, names, isolated=processes)
     assert not isolated.interrupted
