@@ -70,9 +70,9 @@ class _Problem:
     side: int
     rank: int
 
-    def matrix(self, found: Point) -> Array:
+    def matrix(self, found: Mapping[str, Array]) -> Array:
         """Z in the scale in which it is solved: there it does not depend on the units of the queries."""
-        env = {**self.scaled.env, **{n: v if v.ndim else float(v) for n, v in found.variables.items()}}
+        env = {**self.scaled.env, **{n: v if v.ndim else float(v) for n, v in found.items()}}
         return np.asarray(evaluate(self.z, env), dtype=float)
 
     def projector(self, z: Array) -> Array:
@@ -81,8 +81,12 @@ class _Problem:
         small = vectors[:, : self.side - self.rank]
         return np.asarray(small @ small.T)
 
-    def drawn(self, rng: np.random.Generator) -> Array:
-        """A random projector of the same rank."""
+    def first(self, start: Mapping[str, Array] | None, seed: list[int]) -> Array:
+        """The projector at a start, given in the program's own scale; else a random one of the same rank."""
+        if start is not None:
+            scale_of = self.scaling.variables
+            return self.projector(self.matrix({n: np.asarray(v) / scale_of[n] for n, v in start.items()}))
+        rng = np.random.default_rng(seed)
         small, _ = np.linalg.qr(rng.normal(size=(self.side, self.side - self.rank)))
         return np.asarray(small @ small.T)
 
@@ -179,7 +183,7 @@ class _Search:
         repaired = self.best.offer(
             values, {n: v * known[n] for n, v in found.multipliers.items() if n in known}
         )
-        z = problem.matrix(found)
+        z = problem.matrix(found.variables)
         row["residual"] = rank_residual(z, problem.rank)
         self.smallest = min(self.smallest, row["residual"])
         if repaired is not None and repaired.is_feasible:
@@ -230,10 +234,16 @@ def _refuse_too_long(instance: Instance, row: SolverRow, times: int, limit: floa
 
 
 def solve_rank(
-    instance: Instance, solver: str | None, overrides: Mapping[str, Any], report: Report | None
+    instance: Instance,
+    solver: str | None,
+    overrides: Mapping[str, Any],
+    report: Report | None,
+    start: Mapping[str, Array] | None = None,
 ) -> Solution:
     """Search a point of the rank asked for, from several starts; the best repaired point of all rounds.
 
+    ``start`` holds values of what is chosen: the search then starts from there alone, and ends there unless
+    it finds something better.
     ``max_iterations`` is the number of rounds of a start. The history has a row for every round:
     ``start``, ``round``, ``penalty`` (the weight of <Z, D>), the solver's ``iterations``, ``residual`` (the
     first singular value of Z beyond the rank, relative to the largest, before the repair) and
@@ -249,7 +259,7 @@ def solve_rank(
     program = instance.program
     row = pick_solver(instance, solver)
     own = {"tolerance": row.tolerance, "starts": STARTS, "seed": 0, "penalty": PENALTY}
-    chosen = Options(**{**own, **overrides})
+    chosen = Options(**{**own, **overrides, **({} if start is None else {"starts": 1})})
     assert chosen.starts is not None and chosen.seed is not None and chosen.penalty is not None
     rounds = chosen.max_iterations or ROUNDS
     _refuse_too_long(instance, row, chosen.starts * rounds, chosen.time_limit)
@@ -257,15 +267,16 @@ def solve_rank(
     compiled = time.monotonic()
     with Clock(chosen.time_limit) as clock:
         search = _Search(problem, row, chosen, clock, report, Best(instance))
+        if start is not None:
+            search.best.offer(start, {})
         if program.certificate is not None and program.certificate.multipliers:
             # The relaxation without the rank: the best multipliers for the bound.
             search.solve(np.zeros((problem.side, problem.side)), {"start": 0, "round": 1, "penalty": 0.0})
         for number in range(chosen.starts):
             if search.is_over:
                 break
-            rng = np.random.default_rng([chosen.seed, number])
             weight = chosen.penalty * (LARGER if number % 2 else 1.0)
-            search.start(weight, problem.drawn(rng), rounds)
+            search.start(weight, problem.first(start, [chosen.seed, number]), rounds)
     solved = time.monotonic()
     best, last = search.best, search.last
     point = best.point
