@@ -16,6 +16,7 @@ __all__ = ["factors_left_out", "factors_legend", "factors_tables"]
 
 NOISES = {1: "Laplace", 2: "Gaussian"}
 LONGEST = 200  # characters of a reason
+ROUNDING = 1e-6  # a factor nearer to 1 is no difference
 
 
 def factors_tables(factors: Sequence[Factors], programs: Mapping[int, str]) -> list[Table]:
@@ -41,10 +42,16 @@ def factors_legend(factors: Sequence[Factors]) -> list[str]:
     """What the words in the tables mean."""
     if all(one.cost is None for one in factors):
         return []
-    return [
+    lines = [
         "factor: total error, or rmse, over that of the program in the first row. / bound: total error over "
         "the proved bound of all strategies. 'mmopt baselines WORKLOAD' says what each baseline measures."
     ]
+    if any(one.error < 1.0 - ROUNDING for one in factors):
+        lines.append(
+            "A factor below 1: the baseline has less total error than the program, which minimizes something "
+            "else, or chooses among fewer strategies."
+        )
+    return lines
 
 
 def _table(factors: Sequence[Factors], norm: int, program: str) -> Table | None:

@@ -54,6 +54,13 @@ def test_a_table_shows_the_factors_the_least_first(outcome: Outcome) -> None:
     assert "factor: total error, or rmse, over that of the program in the first row." in text
 
 
+def test_a_factor_below_one_is_explained(outcome: Outcome) -> None:
+    assert outcome.solution is not None
+    for times, is_said in ((0.99, True), (1.0, False)):
+        factors = [beside(outcome, "wavelet", times * outcome.solution.error)]
+        assert ("A factor below 1:" in printed(comparison_report([outcome], factors))) is is_said
+
+
 def test_the_solver_is_named_where_there_are_several(outcome: Outcome) -> None:
     other = Outcome("l2_strategy", "scs", None, "stopped", "stopped", "time limit")
     text = printed(comparison_report([outcome, other], [beside(outcome, "wavelet", 30.0)]))
