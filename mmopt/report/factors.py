@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import isfinite
+from math import inf, isfinite
 from typing import TYPE_CHECKING
 
 from mmopt.pipeline import Factors
@@ -62,9 +62,8 @@ def _table(factors: Sequence[Factors], norm: int, program: str) -> Table | None:
     numbers = ("total error", "factor", "/ bound", "rmse", "factor")
     title = f"Baselines, {NOISES[norm]} noise: factors to {program}"
     table = new_table("baseline", *numbers, right=numbers, title=title)
-    table.columns[0].no_wrap = True
     error, rmse, bound = best.solution.error, best.solution.rmse, rows[0][1].bound
-    over = figure(error / bound if bound > 0 else None, 4)
+    over = _times(error / bound if bound > 0 else inf)
     table.add_row(cell(best.program, "bold"), figure(error), "1", over, figure(rmse, 4), "1")
     for cost, one in sorted(rows, key=lambda row: row[0].error):
         table.add_row(
@@ -79,4 +78,7 @@ def _table(factors: Sequence[Factors], norm: int, program: str) -> Table | None:
 
 
 def _times(factor: float) -> str:
-    return figure(factor if isfinite(factor) else None, 4)
+    """Four digits, or two where the exponent needs the room."""
+    if not isfinite(factor):
+        return "-"
+    return figure(factor, 4) if 1e-3 <= factor < 1e4 else f"{factor:.1e}"

@@ -61,6 +61,19 @@ def test_a_factor_below_one_is_explained(outcome: Outcome) -> None:
         assert ("A factor below 1:" in printed(comparison_report([outcome], factors))) is is_said
 
 
+def test_numbers_are_whole_beside_long_names(outcome: Outcome) -> None:
+    long = "hierarchical(branching=12345, root=True)"
+    factors = [beside(outcome, long, 1.23457e20), beside(outcome, LONG_NAME, 1.23457e25, bound=1e-30)]
+    text = printed(comparison_report([outcome], factors))
+    assert max(map(len, text.splitlines())) <= 80
+    rows = [line.split()[-5:] for line in text.splitlines() if "e+2" in line]
+    assert outcome.solution is not None
+    assert rows == [
+        [f"{error:.6g}", f"{error / outcome.solution.error:.1e}", f"{error / bound:.1e}", "3.25", "1.5"]
+        for error, bound in ((1.23457e20, 2.0), (1.23457e25, 1e-30))
+    ]
+
+
 def test_the_solver_is_named_where_there_are_several(outcome: Outcome) -> None:
     other = Outcome("l2_strategy", "scs", None, "stopped", "stopped", "time limit")
     text = printed(comparison_report([outcome, other], [beside(outcome, "wavelet", 30.0)]))
