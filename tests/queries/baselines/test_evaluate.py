@@ -32,11 +32,14 @@ def exact_power(matrix: np.ndarray, norm: int) -> Fraction:
 
 
 @pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("is_normalised", [False, True], ids=["as asked", "normalised"])
 @pytest.mark.parametrize("time", TIMES)
 def test_errors_without_a_matrix_are_those_of_the_matrix(
-    time: int, norm: int, rng: np.random.Generator
+    time: int, is_normalised: bool, norm: int, rng: np.random.Generator
 ) -> None:
     workload = random_asked(rng)
+    if is_normalised:  # each query has a weight of its own
+        workload = workload.normalised()
     found = {one.name: one for one in evaluations(workload, (norm,))}
     assert tuple(found) == baseline_names()
     for name, reason in applicable(workload):
