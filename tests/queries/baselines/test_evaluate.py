@@ -85,6 +85,14 @@ def test_known_numbers() -> None:
         assert costs(name, EXAMPLE_4, 2)[0] == pytest.approx(value, rel=ROUNDING)
 
 
+def test_normalised_rows_have_weights_of_their_own() -> None:
+    """Prefix sums over 3 cells, each divided by its squared length: 1 each from cells; 1 + 1/2 + 1/3."""
+    workload = line(f.prefix(3)).normalised()
+    assert costs("identity", workload, 2)[0] == pytest.approx(3.0, rel=ROUNDING)
+    assert costs("workload", workload, 2)[0] == pytest.approx(3.0 * (1 + 1 / 2 + 1 / 3), rel=ROUNDING)
+    assert costs("workload", workload, 2)[1] == pytest.approx(math.sqrt(3.0), rel=ROUNDING)
+
+
 def test_attributes_without_a_matrix_of_all_cells() -> None:
     """Two attributes of 700 cells: half a million cells, a matrix of 1.7 TiB."""
     workload = marginals_of((700, 700), (0, 1), (0,), ())
