@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mmopt.data import data_vector
     from mmopt.errors import (
+        ContradictionError,
         DataError,
         Error,
         Location,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     )
     from mmopt.language import Program
     from mmopt.mechanism import build_manifest, measure, plan, write_release
-    from mmopt.pipeline import Tuned, certify, compare, solve, tune, verify
+    from mmopt.pipeline import Factors, Tuned, baseline_factors, certify, compare, solve, tune, verify
     from mmopt.queries import Attribute, ComponentStrategy, Domain, Strategy, Workload
     from mmopt.queries.baselines import baseline
     from mmopt.report import Explanation, explain
@@ -39,10 +40,12 @@ if TYPE_CHECKING:
 __all__ = [
     "Attribute",
     "ComponentStrategy",
+    "ContradictionError",
     "DataError",
     "Domain",
     "Error",
     "Explanation",
+    "Factors",
     "Location",
     "OptionError",
     "Privacy",
@@ -62,6 +65,7 @@ __all__ = [
     "WorkloadError",
     "__version__",
     "baseline",
+    "baseline_factors",
     "build_manifest",
     "certify",
     "compare",
@@ -79,6 +83,7 @@ __all__ = [
 _HOMES = {
     "mmopt.data": ("data_vector",),
     "mmopt.errors": (
+        "ContradictionError",
         "DataError",
         "Error",
         "Location",
@@ -93,7 +98,16 @@ _HOMES = {
     ),
     "mmopt.language": ("Program",),
     "mmopt.mechanism": ("build_manifest", "measure", "plan", "write_release"),
-    "mmopt.pipeline": ("Tuned", "certify", "compare", "solve", "tune", "verify"),
+    "mmopt.pipeline": (
+        "Factors",
+        "Tuned",
+        "baseline_factors",
+        "certify",
+        "compare",
+        "solve",
+        "tune",
+        "verify",
+    ),
     "mmopt.queries": ("Attribute", "ComponentStrategy", "Domain", "Strategy", "Workload"),
     "mmopt.queries.baselines": ("baseline",),
     "mmopt.report": ("Explanation", "explain"),

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 __all__ = [
+    "ContradictionError",
     "DataError",
     "Error",
     "Location",
@@ -109,6 +110,10 @@ class PrivacyError(Error):
 
 class ResultError(Error):
     """A saved result that cannot be read, or that does not belong to this workload."""
+
+
+class ContradictionError(Error):
+    """Two figures of mmopt that cannot both be right: one of them is a bug."""
 
 
 class TooLargeError(Error):

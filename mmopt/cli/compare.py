@@ -20,7 +20,7 @@ from mmopt.cli.options import (
 )
 from mmopt.cli.output import console, note, show, show_json
 from mmopt.cli.refusals import check_out
-from mmopt.errors import SolverError
+from mmopt.errors import OptionError, SolverError
 
 __all__ = ["compare"]
 
@@ -79,17 +79,29 @@ def compare(
             "Needs mmopt[chart].",
         ),
     ] = None,
+    baselines: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--baseline",
+            metavar="NAME",
+            help="A baseline to stand beside the programs, with parameters if wanted: "
+            "'hierarchical(branching=16)'. May be repeated. Default: all (mmopt baselines lists them).",
+        ),
+    ] = None,
+    no_baselines: Annotated[bool, typer.Option("--no-baselines", help="Leave out the baselines.")] = False,
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Solve several programs for one workload and lay them side by side.
+    """Solve several programs for one workload and lay them side by side, with the baselines.
 
     Every program with every solver at every tolerance, each in a process of its own. What cannot be solved
-    is listed with the reason. Ctrl-C ends the comparison with what there is.
+    is listed with the reason. Baselines stand beside the best program for the same noise, with the factor
+    between them. Ctrl-C ends the comparison with what there is.
     """
     from mmopt.cli.inputs import note_request
     from mmopt.cli.progress import Display
-    from mmopt.pipeline import Outcome, combinations, outcomes
+    from mmopt.pipeline import Factors, Isolated, Outcome, baseline_factors, combinations, outcomes
+    from mmopt.queries.baselines import baseline_names, read
     from mmopt.report import check_chart, comparison_report, write_chart
     from mmopt.report.style import counted
     from mmopt.spec import load_request
@@ -98,33 +110,57 @@ def compare(
     if chart is not None:
         check_out(chart, "--chart", "gaps.svg")
         check_chart(chart)
+    if no_baselines and baselines:
+        raise OptionError("--baseline has no effect with --no-baselines", hint="leave one of them out")
+    asked = [] if no_baselines else [str(read(name)) for name in baselines or baseline_names()]
     gaps = numbers_in(tolerance, "--tolerance")
     request = load_request(workload)
     chosen = combinations(
-        names_in(programs, "--programs") or None,
+        _programs(programs),
         names_in(solvers, "--solvers") or None,
         gaps or None,
         formulations=formulations,
     )
     found: list[Outcome] = []
-    with Display("", console(stderr=True), not verbose) as display:
-        each = outcomes(request.workload, chosen, memory_limit=memory_limit, progress=display, **options)
+    beside: list[Factors] = []
+    with Display("", console(stderr=True), not verbose) as display, Isolated(verbose) as isolated:
+        each = outcomes(
+            request.workload,
+            chosen,
+            memory_limit=memory_limit,
+            progress=display,
+            isolated=isolated,
+            **options,
+        )
         with closing(each):
             for number, combination in enumerate(chosen, 1):
                 display.begin(f"{combination} ({number} of {len(chosen)})")
                 found.append(next(each))
-    left_out = sum(o.stop == "not started" for o in found)
-    was_interrupted = left_out > 0 or found[-1].stop.startswith("interrupted")
-    solved = any(o.solution for o in found)
+        solved = any(o.solution for o in found)
+        left_out = sum(o.stop == "not started" for o in found)
+        was_interrupted = isolated.interrupted
+        for number, name in enumerate(asked if solved and not was_interrupted else (), 1):
+            display.begin(f"baseline {name} ({number} of {len(asked)})", awaited="")
+            beside += baseline_factors(
+                found,
+                request.workload,
+                [name],
+                time_limit=time_limit,
+                memory_limit=memory_limit,
+                isolated=isolated,
+            )
+        is_cut = isolated.interrupted and not was_interrupted
     if was_interrupted and not solved:
         raise KeyboardInterrupt
     if was_interrupted:
         note(f"interrupted: {left_out} of {len(found)} are left out")
+    if is_cut:
+        note("interrupted: not all baselines are there")
     note_request(request)
     if as_json:
-        show_json([outcome.summary() for outcome in found])
+        show_json([*(one.summary() for one in found), *(one.summary() for one in beside)])
     else:
-        show(comparison_report(found))
+        show(comparison_report(found, beside))
     if not solved:
         raise SolverError("nothing could be solved", hint="the reason stands beside each program")
     if chart is not None:
@@ -133,3 +169,15 @@ def compare(
             found, chart, f"{Path(request.path).name}: {counted(w.m, 'query')} over {counted(w.n, 'cell')}"
         )
         note(f"chart: {chart}")
+
+
+def _programs(text: str | None) -> list[str] | None:
+    """The programs named; OptionError for a baseline, which has an option of its own."""
+    from mmopt.language import program_names
+    from mmopt.queries.baselines import is_baseline
+
+    names = names_in(text, "--programs")
+    for name in names:
+        if is_baseline(name) and name not in program_names():
+            raise OptionError(f"'{name}' is a baseline, not a program", hint=f"--baseline '{name}' adds it")
+    return names or None

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["Display"]
 
 DELAY = 1.0  # seconds before it appears
+AWAITED = ", no certified point yet"
 EVERY = 0.25  # seconds between refreshes
 
 
@@ -31,12 +32,14 @@ class Display:
         self._wanted = wanted and console.is_terminal
         self._started = time.monotonic()
         self._last: Progress | None = None
+        self._awaited = AWAITED
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def begin(self, program: str) -> None:
-        """Start anew with another program."""
+    def begin(self, program: str, awaited: str = AWAITED) -> None:
+        """Start anew with another program, or with something else of which nothing is awaited."""
         self._program, self._started, self._last = program, time.monotonic(), None
+        self._awaited = awaited
 
     def __call__(self, progress: Progress) -> None:
         """Take note of a certified point."""
@@ -60,7 +63,7 @@ class Display:
         seconds = time.monotonic() - self._started
         p = self._last
         if p is None:
-            return f"{self._program}: {seconds:.0f} s, no certified point yet"
+            return f"{self._program}: {seconds:.0f} s{self._awaited}"
         gap = "no bound" if p.gap is None else f"gap {p.gap:.1e}"
         return (
             f"{p.program}, {p.solver}: {seconds:.0f} s, {p.iterations} iterations, {gap}, "

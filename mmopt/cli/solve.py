@@ -48,6 +48,14 @@ def solve(
     time_limit: TimeLimit = None,
     max_iterations: Iterations = None,
     threads: Threads = None,
+    start: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|FILE",
+            help="Search from this strategy alone: a baseline such as haar (mmopt baselines lists them), a "
+            ".npy or .csv file, or a saved solution (.npz). For programs of class rank or smooth.",
+        ),
+    ] = None,
     starts: Starts = None,
     seed: Seed = None,
     penalty: Penalty = None,
@@ -75,10 +83,12 @@ def solve(
         if dry_run:
             raise OptionError("--dry-run solves nothing, so there is nothing to write with --out")
         check_out(out)
+    if dry_run and start is not None:
+        raise OptionError("--dry-run solves nothing, so --start has no effect")
     options = options_for(
         tolerance, time_limit, max_iterations, threads, verbose, starts, seed, penalty, arrays
     )
-    options["reduce"] = not no_reduce
+    options |= {"reduce": not no_reduce, "start": start}
     request = load_request(workload)
     parsed = read_program(program, request.workload)
     givens = read_givens(given, parsed, request.workload)

@@ -36,8 +36,8 @@ def solve_instance(
 ) -> Solution:
     """Solve a bound program of any class.
 
-    ``start`` holds values of the chosen variables from which a smooth program starts; ``reduce`` says whether
-    a convex program is first made smaller by the exact reductions. ``line`` says how an instance by component
+    ``start`` holds values of the chosen variables from which a search starts; ``reduce`` says whether a
+    convex program is first made smaller by the exact reductions. ``line`` says how an instance by component
     splits.
 
     Raises
@@ -53,7 +53,7 @@ def solve_instance(
             message = f"'{program.name}' is of class '{program.klass}', which has no option '{name}'"
             raise OptionError(message, hint=f"it belongs to class {' and '.join(classes)}")
     if program.klass == "rank":
-        return solve_rank(instance, solver, overrides, report)
+        return solve_rank(instance, solver, overrides, report, start)
     if program.klass == "smooth":
         if is_claimed(instance, solver, has_start=start is not None):
             return solve_convex(instance, solver, overrides, report)

@@ -3,7 +3,7 @@
 The constraint rank(Z) == p is left out and <Z, D> added to the objective, with D the projector on the
 eigenvectors of Z's smallest eigenvalues: zero exactly when the rank is reached. Solving and taking D anew
 take turns (Dattorro, Convex Optimization and Euclidean Distance Geometry, chapter 4, "convex iteration").
-The first D of each start is a random projector.
+The first D of each start is a random projector, or the one at a start that is given.
 
 A large weight on <Z, D> reaches the rank soon, wherever it is near; a small one finds good points and
 seldom reaches the rank. So the weight is small at first and raised whenever the residual falls no more.
@@ -20,13 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.compiler import Instance, Lowered, Scaling, cones, lower, scale, variables
-from mmopt.errors import OptionError, TooLargeError
-from mmopt.language import evaluate
-from mmopt.language.infer import infer
-from mmopt.language.rank import rank_line, rank_residual
-from mmopt.language.tree import Apply, Expr, Name
-from mmopt.language.types import Curvature, matrix
+from mmopt.compiler import Instance, cones, variables
+from mmopt.errors import TooLargeError
+from mmopt.language.rank import rank_residual
 from mmopt.pipeline.assemble import assemble
 from mmopt.pipeline.best import Best
 from mmopt.pipeline.certify import Array
@@ -34,8 +30,9 @@ from mmopt.pipeline.choice import pick_solver
 from mmopt.pipeline.convex import Progress, Report, with_total
 from mmopt.pipeline.diagnosis.diagnose import explain_failure
 from mmopt.pipeline.early import unscaled
+from mmopt.pipeline.penalised import Penalised, penalised
 from mmopt.results import Solution, Status
-from mmopt.solvers import Clock, Options, Point, SolverRow, forecast, memory_limit, run
+from mmopt.solvers import Clock, Options, Point, SolverRow, forecast, run
 
 __all__ = ["ROUNDS", "STARTS", "solve_rank"]
 
@@ -53,77 +50,13 @@ REACHED = 1e-6  # a residual below this is the solver's rounding
 ACCURACY = {"interior point": 1e-7, "first order": 1e-2}
 # Predicted seconds beyond which a search is refused without a time limit.
 PATIENCE = 600.0
-DIRECTION = "?direction"
-PARAMETER_BYTES = 4.0  # of cvxpy per fourth power of the direction's rows: 0.8 GB at 120
-
-
-@dataclass(frozen=True)
-class _Problem:
-    """What every round solves, compiled once: only the direction D changes."""
-
-    instance: Instance
-    scaled: Instance
-    scaling: Scaling
-    lowered: Lowered
-    direction: Any  # a cvxpy parameter
-    z: Expr
-    side: int
-    rank: int
-
-    def matrix(self, found: Point) -> Array:
-        """Z in the scale in which it is solved: there it does not depend on the units of the queries."""
-        env = {**self.scaled.env, **{n: v if v.ndim else float(v) for n, v in found.variables.items()}}
-        return np.asarray(evaluate(self.z, env), dtype=float)
-
-    def projector(self, z: Array) -> Array:
-        """On the eigenvectors of all but the ``rank`` largest eigenvalues."""
-        _, vectors = np.linalg.eigh((z + z.T) / 2)
-        small = vectors[:, : self.side - self.rank]
-        return np.asarray(small @ small.T)
-
-    def drawn(self, rng: np.random.Generator) -> Array:
-        """A random projector of the same rank."""
-        small, _ = np.linalg.qr(rng.normal(size=(self.side, self.side - self.rank)))
-        return np.asarray(small @ small.T)
-
-
-def _problem(instance: Instance) -> _Problem:
-    """Scale the program, put the penalty into its objective, compile it."""
-    import cvxpy
-
-    program = instance.program
-    constraint = rank_line(program.constraints)
-    left, right = constraint.relation.left, constraint.relation.right
-    assert isinstance(left, Apply)
-    (z,) = left.args
-    side = infer(z, instance.checked.scope).dims[0]
-    size, rank = side.value(instance.sizes()), float(evaluate(right, instance.env))
-    if rank != int(rank) or not 0 <= rank <= size:
-        message = f"'{constraint.name}': a matrix with {size} rows does not have rank {rank:g}"
-        raise OptionError(message, where=program.source.locate(right.span))
-    if (needed := PARAMETER_BYTES * size**4) > memory_limit():
-        message = (
-            f"the direction of '{program.name}' has {size} rows and would need about {needed / 2**30:,.0f} "
-            f"GiB of memory to compile; the limit here is {memory_limit() / 2**30:.0f} GiB"
-        )
-        raise TooLargeError(message, hint="this is a program for about eight cells: take fewer")
-    scaled, scaling = scale(instance)
-    direction = cvxpy.Parameter((size, size), symmetric=True)
-    penalty = Apply("sum", (Apply("mul", (z, Name(DIRECTION, z.span)), z.span),), z.span)
-    assert program.objective is not None
-    sign = "add" if program.sense == "minimize" else "sub"
-    changed = replace(program, objective=Apply(sign, (program.objective, penalty), z.span))
-    known = matrix(side, side, symmetric=True, curvature=Curvature.CONSTANT)
-    checked = replace(instance.checked, program=changed, types={**instance.checked.types, DIRECTION: known})
-    penalised = replace(scaled, checked=checked, env={**scaled.env, DIRECTION: direction})
-    return _Problem(instance, scaled, scaling, lower(penalised), direction, z, size, int(rank))
 
 
 @dataclass
 class _Search:
     """The state of a search: the best point so far, and what each round came to."""
 
-    problem: _Problem
+    problem: Penalised
     row: SolverRow
     options: Options
     clock: Clock
@@ -179,7 +112,7 @@ class _Search:
         repaired = self.best.offer(
             values, {n: v * known[n] for n, v in found.multipliers.items() if n in known}
         )
-        z = problem.matrix(found)
+        z = problem.matrix(found.variables)
         row["residual"] = rank_residual(z, problem.rank)
         self.smallest = min(self.smallest, row["residual"])
         if repaired is not None and repaired.is_feasible:
@@ -230,10 +163,16 @@ def _refuse_too_long(instance: Instance, row: SolverRow, times: int, limit: floa
 
 
 def solve_rank(
-    instance: Instance, solver: str | None, overrides: Mapping[str, Any], report: Report | None
+    instance: Instance,
+    solver: str | None,
+    overrides: Mapping[str, Any],
+    report: Report | None,
+    start: Mapping[str, Array] | None = None,
 ) -> Solution:
     """Search a point of the rank asked for, from several starts; the best repaired point of all rounds.
 
+    ``start`` holds values of what is chosen: the search then starts from there alone, and ends there unless
+    it finds something better.
     ``max_iterations`` is the number of rounds of a start. The history has a row for every round:
     ``start``, ``round``, ``penalty`` (the weight of <Z, D>), the solver's ``iterations``, ``residual`` (the
     first singular value of Z beyond the rank, relative to the largest, before the repair) and
@@ -249,23 +188,24 @@ def solve_rank(
     program = instance.program
     row = pick_solver(instance, solver)
     own = {"tolerance": row.tolerance, "starts": STARTS, "seed": 0, "penalty": PENALTY}
-    chosen = Options(**{**own, **overrides})
+    chosen = Options(**{**own, **overrides, **({} if start is None else {"starts": 1})})
     assert chosen.starts is not None and chosen.seed is not None and chosen.penalty is not None
     rounds = chosen.max_iterations or ROUNDS
     _refuse_too_long(instance, row, chosen.starts * rounds, chosen.time_limit)
-    problem = _problem(instance)
+    problem = penalised(instance)
     compiled = time.monotonic()
     with Clock(chosen.time_limit) as clock:
         search = _Search(problem, row, chosen, clock, report, Best(instance))
+        if start is not None:
+            search.best.offer(start, {})
         if program.certificate is not None and program.certificate.multipliers:
             # The relaxation without the rank: the best multipliers for the bound.
             search.solve(np.zeros((problem.side, problem.side)), {"start": 0, "round": 1, "penalty": 0.0})
         for number in range(chosen.starts):
             if search.is_over:
                 break
-            rng = np.random.default_rng([chosen.seed, number])
             weight = chosen.penalty * (LARGER if number % 2 else 1.0)
-            search.start(weight, problem.drawn(rng), rounds)
+            search.start(weight, problem.first(start, [chosen.seed, number]), rounds)
     solved = time.monotonic()
     best, last = search.best, search.last
     point = best.point

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from mmopt.language import Program
+from mmopt.pipeline.audit.adopt import adopt, row_parameter
 from mmopt.pipeline.convex import Report
 from mmopt.pipeline.dispatch import solve_instance
 from mmopt.pipeline.givens import named_givens
 from mmopt.pipeline.large import bound
+from mmopt.pipeline.start import starting
 from mmopt.pipeline.threads import blas_threads
 from mmopt.queries import Workload
 from mmopt.results import Solution
@@ -36,6 +38,7 @@ def solve(
     max_iterations: int | None = None,
     threads: int | None = None,
     verbose: bool = False,
+    start: Any = None,
     starts: int | None = None,
     seed: int | None = None,
     penalty: float | None = None,
@@ -61,6 +64,8 @@ def solve(
         When it is not reached the status says so; the gap printed is always the proved one.
     time_limit : seconds for the solver. max_iterations, verbose : passed on. threads : of the solver and of
         the linear algebra; by default one where all matrices are small.
+    start : a strategy from which a program of class rank or smooth is searched, and from nowhere else; the
+        program must have a section ``from strategy``. As for ``certify``, for example a baseline, "haar".
     starts, seed : of the search of a program of class rank or smooth.
     penalty : first weight of the rank in the search of a program of class rank.
     arrays : library that the kernel ``nuclear`` computes with, and a device: "cupy", "torch:cuda".
@@ -91,6 +96,10 @@ def solve(
     overrides["verbose"] = verbose
     Options(**overrides)  # a bad option is refused before any work
     named = named_givens(givens, parsed, workload)
+    strategy = starting(start, parsed, workload, overrides)
+    if strategy is not None:
+        named = {**row_parameter(parsed, strategy), **named}
     instance, line = bound(parsed, workload, named, reduce=reduce, solver=solver)
+    point = None if strategy is None else adopt(instance, strategy)
     with blas_threads(instance, threads):
-        return solve_instance(instance, solver, overrides, progress, reduce=reduce, line=line)
+        return solve_instance(instance, solver, overrides, progress, point, reduce=reduce, line=line)

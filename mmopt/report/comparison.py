@@ -1,11 +1,12 @@
-"""Programs side by side: certificates, strategies, what they took, and why some were not solved."""
+"""Programs side by side: certificates, strategies, baselines, what they took, why some were not solved."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from mmopt.pipeline import Outcome
+from mmopt.pipeline import Factors, Outcome, standards
+from mmopt.report.factors import factors_left_out, factors_legend, factors_tables
 from mmopt.report.style import cell, figure, gap, memory, new_table
 
 if TYPE_CHECKING:
@@ -16,8 +17,10 @@ if TYPE_CHECKING:
 __all__ = ["comparison_report", "in_groups"]
 
 
-def comparison_report(outcomes: Sequence[Outcome]) -> Group:
+def comparison_report(outcomes: Sequence[Outcome], factors: Sequence[Factors] = ()) -> Group:
     """Three tables with a row for each outcome that was tried, then notes and what was left out.
+
+    The baselines stand below the strategies, in a table for each noise.
 
     A program and its other formulations, which must agree in objective and bound up to their gaps, stand
     together; so do the solvers and tolerances of one program.
@@ -31,8 +34,11 @@ def comparison_report(outcomes: Sequence[Outcome]) -> Group:
     if tried:
         parts = [_certificates(tried, outcomes, notes), "", _work(tried, outcomes)]
     if any(o.solution for o in tried):
-        parts[1:1] = ["", _strategies(tried, outcomes)]
-    sections = [[*_numbered(notes), *_left_out(ordered)], _legend(tried)]
+        names = {norm: _only_name(best, outcomes) for norm, best in standards(outcomes).items()}
+        baselines = [part for table in factors_tables(factors, names) for part in ("", table)]
+        parts[1:1] = ["", _strategies(tried, outcomes), *baselines]
+    reasons = [*_numbered(notes), *_left_out(ordered), *factors_left_out(factors)]
+    sections = [reasons, [*_legend(tried), *factors_legend(factors)]]
     lines = [line for section in sections if section for line in ("", *section)]
     if not tried:
         lines = lines[1:]
@@ -129,6 +135,12 @@ def _short(tolerance: float) -> str:
 def _name(outcome: Outcome, outcomes: Sequence[Outcome]) -> str:
     solver = _solver(outcome, outcomes)
     return outcome.program if solver == "-" else f"{outcome.program} with {solver}"
+
+
+def _only_name(outcome: Outcome, outcomes: Sequence[Outcome]) -> str:
+    """The program alone, where one outcome only has it."""
+    several = sum(o.program == outcome.program for o in outcomes) > 1
+    return _name(outcome, outcomes) if several else outcome.program
 
 
 def _numbered(notes: Mapping[str, Sequence[str]]) -> list[str]:

@@ -14,10 +14,13 @@ import pytest
 from processes import Marked, linux_only, wait_for
 
 from mmopt.language import Program, program_names
+from mmopt.pipeline import Isolated
+from mmopt.pipeline.comparison.messages import Costing
+from mmopt.queries.baselines import Evaluated, baseline_names
 
 KEYS = {
-    "program", "solver", "status", "objective", "bound", "gap", "value", "error", "error_bound", "seconds",
-    "iterations", "formulation_of", "tolerance", "stop", "problem", "elapsed", "memory", "points",
+    "kind", "program", "solver", "status", "objective", "bound", "gap", "value", "error", "error_bound",
+    "seconds", "iterations", "formulation_of", "tolerance", "stop", "problem", "elapsed", "memory", "points",
 }  # fmt: skip
 CELLS = ", ".join(str(edge) for edge in range(49))
 LONG = f"domain: {{age: {{bins: [{CELLS}]}}}}\nworkload: [{{product: {{age: prefix}}}}]\n"
@@ -58,7 +61,7 @@ def test_compare_as_json(run: Any, files: Path) -> None:
         "1e-3, 1e-4",
         "--json",
     )
-    found = json.loads(done.out)
+    found = [o for o in json.loads(done.out) if o["kind"] == "program"]
     assert [(o["program"], o["solver"], o["tolerance"]) for o in found] == [
         (p, s, t)
         for p in ("l2_strategy_lmi", "l2_strategy")
@@ -72,7 +75,9 @@ def test_compare_as_json(run: Any, files: Path) -> None:
 
 
 def test_formulations_are_added(run: Any, files: Path) -> None:
-    done = run("compare", "total.yaml", "--programs", "l2_strategy", "--formulations", "--json")
+    done = run(
+        "compare", "total.yaml", "--programs", "l2_strategy", "--formulations", "--no-baselines", "--json"
+    )
     names = [o["program"] for o in json.loads(done.out)]
     assert sorted(names) == [
         n for n in program_names() if (Program.load(n).formulation_of or n) == "l2_strategy"
@@ -84,7 +89,9 @@ def test_a_program_of_ones_own(run: Any, files: Path) -> None:
         Program.load("query_weighting").text.replace("program query_weighting", "program own"),
         encoding="utf-8",
     )
-    done = run("compare", "total.yaml", "--programs", "own.program,query_weighting", "--json")
+    done = run(
+        "compare", "total.yaml", "--programs", "own.program,query_weighting", "--no-baselines", "--json"
+    )
     own, shipped = json.loads(done.out)
     assert (own["program"], own["objective"]) == ("own", shipped["objective"])
 
@@ -101,10 +108,55 @@ def test_where_nothing_can_be_solved(run: Any, files: Path) -> None:
 def test_a_memory_limit(run: Any, files: Path) -> None:
     (files / "long.yaml").write_text(LONG, encoding="utf-8")
     options = ("--programs", "l2_strategy", "--solvers", "cvxopt,scs", "--memory-limit", "0.05")
-    done = run("compare", "long.yaml", *options)
+    done = run("compare", "long.yaml", *options, "--no-baselines")
     assert done.status == 0
     assert "memory limit (1)" in done.out
     assert "(1) l2_strategy with cvxopt: needed more than 0.05 GiB" in done.out
+
+
+def test_baselines(run: Any, files: Path) -> None:
+    done = run("compare", "total.yaml", "--programs", "l2_strategy")
+    assert (done.status, done.err) == (0, "")
+    assert max(map(len, done.out.splitlines())) <= 80
+    table = done.out[done.out.index("Baselines, Gaussian noise: factors to l2_strategy") :]
+    table = table[: table.index("Work\n")]
+    names = [line.split()[0] for line in table.splitlines()[3:] if line]
+    assert names[0] == "l2_strategy"
+    shown = {name for name in baseline_names() if f"\n{name} " in table}
+    assert set(names[1:]) == shown and len(names) == len(shown) + 1
+    left_out = done.out[done.out.index("Baselines left out:\n") :]
+    assert {name for name in baseline_names() if name not in shown} == {"greedy_h", "fourier", "datacube"}
+    assert "  greedy_h: it splits one attribute, the workload has 2\n" in left_out
+    assert "  fourier, datacube: the queries are not marginals" in left_out
+    assert "Laplace" not in done.out
+
+
+def test_baselines_by_name_as_json(run: Any, files: Path) -> None:
+    names = ("--baseline", "hierarchical(branching=3)", "--baseline", "workload", "--baseline", "greedy_h")
+    programs = ("--programs", "l2_strategy,laplace_weighting")
+    done = run("compare", "total.yaml", *programs, *names, "--json")
+    best, laplace, *rows = json.loads(done.out)
+    assert [(o["kind"], o["name"], o["norm"]) for o in rows] == [
+        ("baseline", "hierarchical(branching=3)", 2),
+        ("baseline", "hierarchical(branching=3)", 1),
+        ("baseline", "workload", 2),
+        ("baseline", "workload", 1),
+        ("baseline", "greedy_h", None),
+    ]
+    for row in rows[:-1]:
+        other = best if row["norm"] == 2 else laplace
+        assert row["against"]["program"] == other["program"]
+        assert row["error_factor"] == pytest.approx(row["error"] / other["error"])
+        assert row["bound_factor"] == pytest.approx(row["error"] / best["error_bound"])
+    # (1 + 3) · 8 and (1 + 3)² · 8, as tests/cli/test_baselines.py has them
+    assert [row["error"] for row in rows[2:4]] == pytest.approx([32.0, 128.0])
+    assert rows[-1]["reason"] == "it splits one attribute, the workload has 2"
+
+
+def test_without_baselines(run: Any, files: Path) -> None:
+    done = run("compare", "total.yaml", "--programs", "l2_strategy", "--no-baselines")
+    assert done.status == 0 and "aselines" not in done.out
+    assert "Strategies" in done.out
 
 
 @pytest.mark.parametrize("name", ["gaps.svg", "gaps.PNG"])
@@ -120,6 +172,15 @@ def test_a_chart(run: Any, files: Path, name: str) -> None:
     ("options", "message"),
     [
         (["--programs", "a,,b"], "error: --programs is 'a,,b', expected names separated by commas"),
+        (["--baseline", "wavlet"], "error: there is no baseline 'wavlet'\n  did you mean 'wavelet'?"),
+        (
+            ["--baseline", "haar", "--no-baselines"],
+            "error: --baseline has no effect with --no-baselines\n  leave one of them out",
+        ),
+        (
+            ["--programs", "l2_strategy,wavelet"],
+            "error: 'wavelet' is a baseline, not a program\n  --baseline 'wavelet' adds it",
+        ),
         (["--solvers", "scs,scs"], "error: --solvers names 'scs' 2 times"),
         (["--solvers", "sdp"], "error: there is no solver 'sdp'\n  did you mean 'sdpa'?"),
         (["--tolerance", "1e-3,2"], "error: a tolerance lies between 0 and 1, not 2.0"),
@@ -191,3 +252,23 @@ def test_ctrl_c_before_anything_is_solved(files: Path, monkeypatch: pytest.Monke
     done = interrupted(Marked(monkeypatch), files, "--programs", "l2_strategy", "--solvers", "cvxopt")
     assert (done.returncode, done.stdout) == (130, "")
     assert done.stderr == "interrupted, nothing written\n"
+
+
+def test_ctrl_c_during_the_baselines(run: Any, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cost = Isolated.cost
+
+    def pressed(self: Isolated, task: Costing) -> Evaluated:
+        found = cost(self, task)
+        if task.baseline == "workload":
+            self.interrupted = True
+            return Evaluated(found.name, found.title, "", (), "interrupted")
+        return found
+
+    monkeypatch.setattr(Isolated, "cost", pressed)
+    done = run("compare", "total.yaml", "--programs", "l2_strategy")
+    assert (done.status, done.err) == (0, "interrupted: not all baselines are there\n")
+    others = [name for name in baseline_names() if name not in ("identity", "workload")]
+    assert "\nidentity " in done.out and "\nwavelet " not in done.out
+    text = " ".join(done.out.split())
+    assert "Baselines left out: workload: interrupted " in text
+    assert f"{', '.join(others)}: not evaluated: the comparison was interrupted" in text

@@ -52,6 +52,8 @@ def test_display_begins_anew() -> None:
     display(POINT)
     display.begin("second (2 of 3)")
     assert display.line() == "second (2 of 3): 0 s, no certified point yet"
+    display.begin("baseline wavelet (1 of 3)", awaited="")
+    assert display.line() == "baseline wavelet (1 of 3): 0 s"
 
 
 def test_a_quick_solve_shows_nothing() -> None:

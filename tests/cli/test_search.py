@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tolerances import RECOMPUTED
 
 THREE = "domain: {a: {range: [0, 3], width: 1}}\nworkload: [{product: {a: prefix}}]\n"
 SEARCH = ("--program", "min_error", "--starts", "2", "--seed", "3", "--penalty", "2")
@@ -56,3 +57,21 @@ def test_refused_by_a_program_that_is_not_searched(refused: Any, three: str, opt
 )
 def test_out_of_range(refused: Any, three: str, option: str, value: str, message: str) -> None:
     assert refused("solve", three, "--program", "min_error", option, value) == message
+
+
+def test_a_start_by_name(run: Any, three: str) -> None:
+    done = run("solve", three, "--program", "min_error", "--start", "haar", "--max-iterations", "2", "--json")
+    assert (done.status, done.err) == (0, "")
+    found = json.loads(done.out)
+    assert {row["start"] for row in found["history"]} == {1}
+    (haar,) = json.loads(run("baselines", three, "--baseline", "haar", "--json").out)
+    assert found["objective"] <= haar["costs"][0]["error"] * (1 + RECOMPUTED)
+
+
+def test_a_start_that_is_refused(refused: Any, three: str) -> None:
+    assert refused("solve", three, "--start", "haar").startswith(
+        "error: 'l2_strategy' is of class 'convex', which has no option 'start'\n"
+    )
+    assert refused("solve", three, "--program", "min_error", "--start", "haar", "--dry-run") == (
+        "error: --dry-run solves nothing, so --start has no effect"
+    )

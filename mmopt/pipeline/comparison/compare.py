@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,13 +11,12 @@ from typing import Any
 from mmopt.errors import OptionError, suggest
 from mmopt.language import Program, program_names
 from mmopt.pipeline.comparison.isolate import Isolated
-from mmopt.pipeline.comparison.memory import LIMITS, check_memory_limit
+from mmopt.pipeline.comparison.memory import allowed
 from mmopt.pipeline.comparison.messages import Task
 from mmopt.pipeline.comparison.outcome import Outcome
 from mmopt.pipeline.convex import Report
 from mmopt.queries import Workload
 from mmopt.solvers import Options, solver_name
-from mmopt.solvers import memory_limit as machine_limit
 
 __all__ = ["TIME_LIMIT", "Combination", "combinations", "compare", "outcomes", "with_formulations"]
 
@@ -135,13 +135,15 @@ def outcomes(
     memory_limit: float | None = None,
     givens: Mapping[str, Any] | None = None,
     progress: Report | None = None,
+    isolated: Isolated | None = None,
     **options: Any,
 ) -> Generator[Outcome, None, None]:
     """The outcomes of ``compare`` one by one, as they come; arguments and errors as there.
 
-    The arguments are checked at once. Close the iterator to end the process that runs.
+    The arguments are checked at once. Close the iterator to end the process that runs; processes of
+    ``isolated`` end with that.
     """
-    check_memory_limit(memory_limit)
+    size = allowed(memory_limit)
     given = {n: v for n, v in options.items() if v is not None}
     checked: dict[str, Any] = {**given, "time_limit": time_limit}
     verbose = Options(**checked).verbose
@@ -150,7 +152,6 @@ def outcomes(
     for name in passed:
         if name not in declared:
             raise OptionError(f"no program compared has a given '{name}'", hint=suggest(name, declared))
-    size = memory_limit * 2**30 if memory_limit is not None else machine_limit() if LIMITS else None
     tasks = [
         Task(
             workload,
@@ -158,21 +159,24 @@ def outcomes(
             c.solver,
             c.tolerance,
             time_limit,
-            None if size is None else int(size),
+            size,
             {**given, "givens": {n: v for n, v in passed.items() if n in _declared(c.program)}},
         )
         for c in chosen
     ]
-    return _each(tasks, verbose, progress)
+    own = Isolated(verbose) if isolated is None else contextlib.nullcontext(isolated)
+    return _each(tasks, own, progress)
 
 
-def _each(tasks: Sequence[Task], verbose: bool, progress: Report | None) -> Generator[Outcome, None, None]:
-    with Isolated(verbose) as isolated:
+def _each(
+    tasks: Sequence[Task], isolated: contextlib.AbstractContextManager[Isolated], progress: Report | None
+) -> Generator[Outcome, None, None]:
+    with isolated as processes:
         for task in tasks:
-            if isolated.interrupted:
+            if processes.interrupted:
                 yield _not_started(task)
             else:
-                yield isolated.run(task, progress)
+                yield processes.run(task, progress)
 
 
 def _not_started(task: Task) -> Outcome:

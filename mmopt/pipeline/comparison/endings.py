@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mmopt.errors import ResultError
-from mmopt.pipeline.comparison.messages import Done, Failed, Started, Task
+from mmopt.pipeline.comparison.messages import Costed, Costing, Done, Failed, Started, Task
 from mmopt.pipeline.comparison.outcome import Outcome
 from mmopt.pipeline.convex import Progress, Report
+from mmopt.queries.baselines import Evaluated, read
 from mmopt.results import Solution
 
-__all__ = ["Run", "outcome_of"]
+__all__ = ["Run", "costs_of", "outcome_of"]
 
 # What C, C++, Rust and Python write when an allocation fails.
 OUT_OF_MEMORY = (
@@ -30,12 +31,12 @@ OUT_OF_MEMORY = (
 class Run:
     """What is known of a task that runs."""
 
-    task: Task
+    task: Task | Costing
     report: Report | None = None
     process: Started | None = None
     started: float = 0.0
     ended: float = 0.0
-    answer: Done | Failed | None = None
+    answer: Done | Costed | Failed | None = None
     history: list[Progress] = field(default_factory=list)
     killed: str = ""  # why we ended it: "time limit" or "interrupted"
     memory: int | None = None
@@ -51,12 +52,14 @@ class Run:
                 self.history.append(message)
             if self.report is not None:
                 self.report(message)
-        elif isinstance(message, Done | Failed):
+        elif isinstance(message, Done | Costed | Failed):
             self.answer, self.memory = message, message.memory
 
 
 def outcome_of(run: Run, status: int, said: str) -> Outcome:
     """The outcome of a run whose process has ended with ``status``; ``said`` is what it wrote."""
+    task = run.task
+    assert isinstance(task, Task)
     stop, reason, problem = "", "", ""
     solution = None
     if isinstance(run.answer, Done):
@@ -72,19 +75,32 @@ def outcome_of(run: Run, status: int, said: str) -> Outcome:
         stop, reason, hint = _death(run, status, said)
         problem = f"{reason}\n  {hint}" if hint else reason
     return Outcome(
-        run.task.program.name,
-        solution.solver if solution is not None else run.task.solver or "",
+        task.program.name,
+        solution.solver if solution is not None else task.solver or "",
         solution,
         problem=problem,
         reason=reason,
         stop=stop,
-        formulation_of=run.task.program.formulation_of,
-        tolerance=run.task.tolerance,
+        formulation_of=task.program.formulation_of,
+        tolerance=task.tolerance,
         seconds=run.ended - run.started,
         cpu=run.answer.cpu if isinstance(run.answer, Done) else None,
         memory=run.memory,
         history=tuple(run.history),
     )
+
+
+def costs_of(run: Run, status: int, said: str) -> Evaluated:
+    """The same for a baseline: its costs, or the reason why there are none."""
+    task = run.task
+    assert isinstance(task, Costing)
+    if isinstance(run.answer, Costed):
+        return run.answer.found
+    if isinstance(run.answer, Failed) and not _lacked_memory(run, said):
+        reason = run.answer.reason
+    else:
+        reason = _death(run, status, said)[1]
+    return Evaluated(task.baseline, read(task.baseline).baseline.title, "", (), reason)
 
 
 def _death(run: Run, status: int, said: str) -> tuple[str, str, str]:
@@ -113,6 +129,8 @@ def _death(run: Run, status: int, said: str) -> tuple[str, str, str]:
 
 
 def _so_far(run: Run) -> str:
+    if isinstance(run.task, Costing):
+        return ""
     if not run.history:
         return ", before it had a certified point"
     last = run.history[-1]

@@ -1,4 +1,4 @@
-"""Run combinations one after another, each in a process of its own that cannot take the rest along."""
+"""Run tasks one after another, each in a process of its own that cannot take the rest along."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ import time
 from typing import IO, Any
 
 from mmopt.errors import SolverError
-from mmopt.pipeline.comparison.endings import Run, outcome_of
+from mmopt.pipeline.comparison.endings import Run, costs_of, outcome_of
 from mmopt.pipeline.comparison.memory import peak_above
-from mmopt.pipeline.comparison.messages import Ended, Started, Task, receive, send
+from mmopt.pipeline.comparison.messages import Costing, Ended, Started, Task, receive, send
 from mmopt.pipeline.comparison.outcome import Outcome
 from mmopt.pipeline.convex import Report
+from mmopt.queries.baselines import Evaluated
 
 __all__ = ["Isolated", "hard_limit"]
 
@@ -40,7 +41,7 @@ def hard_limit(time_limit: float) -> float:
 
 
 class Isolated:
-    """A context manager whose ``run`` gives an outcome for each task, whatever becomes of its process.
+    """A context manager that gives an outcome for each task, whatever becomes of its process.
 
     Ctrl-C ends the task that runs: it hands over the best certified point that it has, and
     ``interrupted`` is true from then on. A second one does not wait. No process outlives the block, nor
@@ -72,7 +73,7 @@ class Isolated:
             self._said.close()
 
     def run(self, task: Task, report: Report | None = None) -> Outcome:
-        """Do one task; ``report`` is called with each certified point.
+        """Solve a combination; ``report`` is called with each certified point.
 
         Its process is killed at the ``hard_limit`` of the task's time limit.
 
@@ -81,13 +82,27 @@ class Isolated:
         SolverError : no process can be started here.
         """
         run = Run(task, report)
+        return outcome_of(run, *self._follow(run, hard_limit(task.time_limit)))
+
+    def cost(self, task: Costing) -> Evaluated:
+        """What a baseline costs, or the reason why that is not known; killed at the time limit.
+
+        Raises
+        ------
+        SolverError : no process can be started here.
+        """
+        run = Run(task)
+        return costs_of(run, *self._follow(run, task.time_limit))
+
+    def _follow(self, run: Run, limit: float) -> tuple[int, str]:
+        """Do a task, for ``limit`` seconds at most: how its process ended, and what it wrote."""
         written = 0 if self._said is None else os.fstat(self._said.fileno()).st_size
         try:
-            self._begin(task)
+            self._begin(run.task)
         except KeyboardInterrupt:
             self.interrupted = True
             self._kill(run, "interrupted")
-            return outcome_of(run, 0, "")
+            return 0, ""
         deadline = time.monotonic() + START
         while True:
             try:
@@ -96,7 +111,7 @@ class Isolated:
                 if isinstance(message, Ended):
                     break
                 if isinstance(message, Started):
-                    deadline = run.started + hard_limit(task.time_limit)
+                    deadline = run.started + limit
                 if message is None:
                     self._kill(run, run.killed or "time limit")
                     deadline = math.inf
@@ -111,9 +126,9 @@ class Isolated:
                 f"the process that solves ended with status {message.status} before it began",
                 hint=words[-1].strip() if words else "",
             )
-        return outcome_of(run, message.status, said)
+        return message.status, said
 
-    def _begin(self, task: Task) -> None:
+    def _begin(self, task: Task | Costing) -> None:
         """Send the task to the process that waits for one, or to a new one."""
         if self._server is None:
             self._server = self._started()

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mmopt.errors import OptionError
+from mmopt.solvers import memory_limit
 
-__all__ = ["check_memory_limit", "held", "limited", "peak_above"]
+__all__ = ["allowed", "check_memory_limit", "held", "limited", "peak_above"]
 
 LIMITS = sys.platform == "linux"  # macOS accepts these limits and ignores them
 
@@ -22,6 +23,18 @@ def check_memory_limit(gib: float | None) -> None:
         raise OptionError(f"a memory limit is a positive number of GiB, not {gib}")
     if not LIMITS:
         raise OptionError("a memory limit can be kept on Linux only", hint="leave it out")
+
+
+def allowed(gib: float | None) -> int | None:
+    """A limit in bytes, by default three quarters of the machine's memory; None where none can be kept.
+
+    Raises
+    ------
+    OptionError : as ``check_memory_limit``.
+    """
+    check_memory_limit(gib)
+    size = gib * 2**30 if gib is not None else memory_limit() if LIMITS else None
+    return None if size is None else int(size)
 
 
 def held(pid: int) -> int:

@@ -13,8 +13,9 @@ from typing import IO, Any
 
 from mmopt.language import Program
 from mmopt.queries import Workload
+from mmopt.queries.baselines import Evaluated
 
-__all__ = ["Done", "Ended", "Failed", "Started", "Task", "frames", "receive", "send"]
+__all__ = ["Costed", "Costing", "Done", "Ended", "Failed", "Started", "Task", "frames", "receive", "send"]
 
 HEADER = 8  # bytes of the length
 
@@ -37,6 +38,17 @@ class Task:
 
 
 @dataclass(frozen=True)
+class Costing:
+    """One baseline, to be evaluated for noise of these norms; limits as for ``Task``."""
+
+    workload: Workload
+    baseline: str
+    norms: tuple[int, ...]
+    time_limit: float
+    memory_limit: int | None = None
+
+
+@dataclass(frozen=True)
 class Started:
     """The process that works on the task, and its memory in bytes before it began."""
 
@@ -54,6 +66,14 @@ class Done:
     fields: Mapping[str, Any]
     memory: int | None
     cpu: float | None = None
+
+
+@dataclass(frozen=True)
+class Costed:
+    """What a baseline costs; ``memory`` as in ``Done``."""
+
+    found: Evaluated
+    memory: int | None
 
 
 @dataclass(frozen=True)

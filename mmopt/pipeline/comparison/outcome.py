@@ -53,7 +53,7 @@ class Outcome:
         )
 
     def summary(self) -> dict[str, Any]:
-        """One JSON object: that of the solution, if there is one, and what the comparison adds.
+        """One JSON object of the kind "program": that of the solution, if any, and what the comparison adds.
 
         ``points`` is the history.
         """
@@ -61,6 +61,7 @@ class Outcome:
         if self.solution is not None:
             found = self.solution.summary()
         return {
+            "kind": "program",
             **found,
             "formulation_of": self.formulation_of,
             "tolerance": self.tolerance,

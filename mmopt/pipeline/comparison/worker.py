@@ -1,8 +1,9 @@
-"""``python -m mmopt.pipeline.comparison.worker``: the process that solves combinations for a comparison.
+"""``python -m mmopt.pipeline.comparison.worker``: the process that does the tasks of a comparison.
 
-It loads the solvers once. With ``--fork`` it then forks for each task that arrives on standard input,
-passes on what the child says, and tells how it ended; without, it does one task itself and exits. It
-never sees the user's main module, so a script needs no ``if __name__ == "__main__"``.
+It solves combinations and evaluates baselines. With ``--fork`` it loads the solvers once and then forks for
+each task that arrives on standard input, passes on what the child says, and tells how it ended; without, it
+does one task itself and exits. It never sees the user's main module, so a script needs no
+``if __name__ == "__main__"``.
 
 Linux forks. macOS does not: its Accelerate framework, which numpy may use, breaks in forked children.
 """
@@ -29,11 +30,24 @@ from mmopt.compiler import bind, lower
 from mmopt.errors import Error, SolverError, TooLargeError, UnsuitableError, WorkloadError
 from mmopt.language import Program
 from mmopt.pipeline.comparison.memory import held, limited, peak_above
-from mmopt.pipeline.comparison.messages import Done, Ended, Failed, Started, Task, frames, receive, send
-from mmopt.pipeline.convex import Progress
+from mmopt.pipeline.comparison.messages import (
+    Costed,
+    Costing,
+    Done,
+    Ended,
+    Failed,
+    Started,
+    Task,
+    frames,
+    receive,
+    send,
+)
+from mmopt.pipeline.convex import Progress, Report
 from mmopt.pipeline.large import is_large
 from mmopt.pipeline.solve import solve
 from mmopt.queries import Workload
+from mmopt.queries.baselines import evaluate
+from mmopt.results import Solution
 from mmopt.solvers import SOLVERS
 from mmopt.solvers.handover import hand_over
 
@@ -52,13 +66,15 @@ def main() -> None:
     """Serve until standard input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the child that solves, not for this one
     with _streams() as (orders, answers):
-        _preload()
         if "--fork" in sys.argv:
+            _preload()
             while (task := receive(orders)) is not None:
                 status = _in_child(task, orders, answers)
                 send(answers, Ended(status))
         elif (task := receive(orders)) is not None:
             threading.Thread(target=_end_with, args=(orders,), daemon=True).start()
+            if isinstance(task, Task):
+                _preload()
             perform(task, answers)
 
 
@@ -83,8 +99,8 @@ def _preload() -> None:
     hand_over(lower(bind(Program.load("l2_strategy"), Workload.from_matrix(np.eye(2)))), "SCS")
 
 
-def perform(task: Task, answers: BinaryIO) -> None:
-    """Solve one task; say that it started, each certified point, and how it went.
+def perform(task: Task | Costing, answers: BinaryIO) -> None:
+    """Do one task; say that it started, each certified point, and how it went.
 
     SIGINT ends it: with the best point so far once there is one, with nothing before.
     """
@@ -104,23 +120,17 @@ def perform(task: Task, answers: BinaryIO) -> None:
         # Seconds since the start of the process: those of the solver begin anew with each step.
         send(answers, replace(point, seconds=time.monotonic() - started))
 
-    answer: Done | Failed
+    answer: Done | Costed | Failed
     signal.signal(signal.SIGINT, pressed)  # before our parent knows whom to interrupt
     send(answers, Started(pid, start))
     try:
         with limited(task.memory_limit):
-            solution = solve(
-                task.workload,
-                task.program,
-                solver=task.solver,
-                tolerance=task.tolerance,
-                time_limit=task.time_limit,
-                progress=report,
-                # What is compared are the forms of a problem at the same size; large ones are by component.
-                reduce=is_large(task.workload),
-                **task.options,
-            )
-        answer = Done(solution.fields(), peak_above(start, pid), time.process_time() - cpu)
+            if isinstance(task, Costing):
+                found = evaluate(task.baseline, task.workload, task.norms)
+                answer = Costed(found, peak_above(start, pid))
+            else:
+                solution = _solved(task, report)
+                answer = Done(solution.fields(), peak_above(start, pid), time.process_time() - cpu)
     except Error as error:
         word = next((word for kind, word in WORDS if isinstance(error, kind)), "refused")
         reason = "; ".join(text for text in (error.message, error.hint) if text)
@@ -128,7 +138,7 @@ def perform(task: Task, answers: BinaryIO) -> None:
     except MemoryError:
         answer = Failed("memory limit", "", "", peak_above(start, pid))
     except KeyboardInterrupt:
-        reason = "interrupted before it had a certified point"
+        reason = "interrupted before it had a certified point" if isinstance(task, Task) else "interrupted"
         answer = Failed("interrupted", reason, reason, peak_above(start, pid))
     except Exception as error:  # noqa: BLE001 - the last line of defence, as in cli/guard.py
         reason = f"a bug in mmopt ({type(error).__name__}: {error})"
@@ -136,7 +146,21 @@ def perform(task: Task, answers: BinaryIO) -> None:
     send(answers, answer)
 
 
-def _in_child(task: Task, orders: BinaryIO, answers: BinaryIO) -> int:
+def _solved(task: Task, report: Report) -> Solution:
+    return solve(
+        task.workload,
+        task.program,
+        solver=task.solver,
+        tolerance=task.tolerance,
+        time_limit=task.time_limit,
+        progress=report,
+        # What is compared are the forms of a problem at the same size; large ones are by component.
+        reduce=is_large(task.workload),
+        **task.options,
+    )
+
+
+def _in_child(task: Task | Costing, orders: BinaryIO, answers: BinaryIO) -> int:
     """Do a task in a forked child; its exit status, or minus the signal that ended it."""
     inlet, outlet = os.pipe()
     with warnings.catch_warnings():
@@ -157,7 +181,7 @@ def _in_child(task: Task, orders: BinaryIO, answers: BinaryIO) -> int:
     return status
 
 
-def _be_child(task: Task, inlet: int, outlet: int, others: tuple[BinaryIO, BinaryIO]) -> None:
+def _be_child(task: Task | Costing, inlet: int, outlet: int, others: tuple[BinaryIO, BinaryIO]) -> None:
     status = 1
     try:
         os.close(inlet)

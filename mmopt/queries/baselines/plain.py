@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from mmopt.queries.baselines.design import Design
+from mmopt.queries.factor_base import Factor
 from mmopt.queries.kron import Kron
 from mmopt.queries.structured import Identity
 from mmopt.queries.workload import Workload
@@ -25,7 +26,8 @@ def _lengths(workload: Workload) -> float:
     if workload.products is None:
         return math.fsum(workload.weights * workload.squared_norms())
     return math.fsum(
-        product.weight * math.prod(float(factor.squared_norms().sum()) for factor in product.factors)
+        product.weight
+        * math.prod(float(factor.squared_norms().sum()) for factor in product.weighed().factors)
         for product in workload.products
     )
 
@@ -42,4 +44,11 @@ def answers(workload: Workload, norm: int) -> Design:
 def _weights(workload: Workload) -> float:
     if workload.products is None:
         return math.fsum(workload.weights)
-    return math.fsum(product.weight * product.m for product in workload.products)
+    return math.fsum(
+        product.weight * math.prod(_row_weights(factor) for factor in product.factors)
+        for product in workload.products
+    )
+
+
+def _row_weights(factor: Factor) -> float:
+    return float(factor.rows if factor.row_weights is None else factor.row_weights.sum())

@@ -64,6 +64,7 @@ def test_every_program_with_every_solver_at_every_tolerance() -> None:
     summary = outcomes[0].summary()
     assert summary.pop("elapsed") >= 0 and summary.pop("memory") >= 0
     assert summary == {
+        "kind": "program",
         "program": "l2_strategy",
         "solver": "qoco",
         "status": None,

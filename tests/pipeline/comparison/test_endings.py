@@ -7,9 +7,10 @@ import pytest
 
 from mmopt.language import Program
 from mmopt.pipeline import Outcome, Progress
-from mmopt.pipeline.comparison.endings import Run, outcome_of
-from mmopt.pipeline.comparison.messages import Done, Ended, Failed, Started, Task
+from mmopt.pipeline.comparison.endings import Run, costs_of, outcome_of
+from mmopt.pipeline.comparison.messages import Costed, Costing, Done, Ended, Failed, Started, Task
 from mmopt.queries import Workload
+from mmopt.queries.baselines import Evaluated, evaluate
 
 TASK = Task(Workload.from_matrix(np.eye(2)), Program.load("l2_strategy_lmi"), "scs", 1e-3, 10.0, 2**31)
 
@@ -73,3 +74,32 @@ def test_a_solution_that_cannot_be_read_is_a_bug_of_ours_and_ends_nothing() -> N
     outcome = ended(0, Done({}, None))
     assert (outcome.stop, outcome.solution) == ("crashed", None)
     assert outcome.problem.startswith("a bug in mmopt (") and outcome.problem.endswith("\n  please report it")
+
+
+COSTING = Costing(TASK.workload, "wavelet", (2,), 10.0, 2**31)
+
+
+def costs(status: int, *messages: object, said: str = "", killed: str = "") -> Evaluated:
+    run = Run(COSTING, killed=killed)
+    for message in (Started(1, 0), *messages, Ended(status)):
+        run.take(message)
+    return costs_of(run, status, said)
+
+
+def test_what_became_of_a_baseline() -> None:
+    found = evaluate("wavelet", COSTING.workload, (2,))
+    assert costs(0, Costed(found, 7)) is found
+    for one, reason in (
+        (costs(-9, killed="interrupted"), "interrupted"),
+        (costs(-9), "the process was killed (signal 9), as the system does when memory runs out"),
+        (costs(1, said="bad_alloc"), "needed more than 2 GiB"),
+        (costs(0, Failed("memory limit", "", "", 5)), "needed more than 2 GiB"),
+        (
+            costs(0, Failed("crashed", "a bug in mmopt (ValueError: x)", "", 5)),
+            "a bug in mmopt (ValueError: x)",
+        ),
+    ):
+        assert (one.name, one.title, one.costs) == ("wavelet", found.title, ())
+        assert one.reason == reason
+    late = costs(-9, killed="time limit").reason
+    assert late is not None and late.endswith(" s by the time limit of 10 s")

@@ -10,7 +10,8 @@ from processes import linux_only
 
 from mmopt.errors import OptionError
 from mmopt.pipeline.comparison import memory
-from mmopt.pipeline.comparison.memory import check_memory_limit, held, limited, peak_above
+from mmopt.pipeline.comparison.memory import allowed, check_memory_limit, held, limited, peak_above
+from mmopt.solvers import memory_limit
 
 MIB = 2**20
 
@@ -21,6 +22,16 @@ def test_a_limit_where_the_system_keeps_none(monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(OptionError) as error:
         check_memory_limit(1.0)
     assert str(error.value) == "a memory limit can be kept on Linux only\n  leave it out"
+
+
+def test_a_limit_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "LIMITS", True)
+    assert allowed(0.5) == 2**29
+    assert allowed(None) == int(memory_limit())
+    with pytest.raises(OptionError):
+        allowed(0.0)
+    monkeypatch.setattr(memory, "LIMITS", False)
+    assert allowed(None) is None
 
 
 @linux_only

@@ -32,11 +32,14 @@ def exact_power(matrix: np.ndarray, norm: int) -> Fraction:
 
 
 @pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("is_normalised", [False, True], ids=["as asked", "normalised"])
 @pytest.mark.parametrize("time", TIMES)
 def test_errors_without_a_matrix_are_those_of_the_matrix(
-    time: int, norm: int, rng: np.random.Generator
+    time: int, is_normalised: bool, norm: int, rng: np.random.Generator
 ) -> None:
     workload = random_asked(rng)
+    if is_normalised:  # each query has a weight of its own
+        workload = workload.normalised()
     found = {one.name: one for one in evaluations(workload, (norm,))}
     assert tuple(found) == baseline_names()
     for name, reason in applicable(workload):
@@ -80,6 +83,14 @@ def test_known_numbers() -> None:
     """Example 4 of PVLDB 2012, (ε, δ): identity 36, Haar 21, the Gaussian mechanism 40."""
     for name, value in (("identity", 36.0), ("haar", 21.0), ("workload", 40.0)):
         assert costs(name, EXAMPLE_4, 2)[0] == pytest.approx(value, rel=ROUNDING)
+
+
+def test_normalised_rows_have_weights_of_their_own() -> None:
+    """Prefix sums over 3 cells, each divided by its squared length: 1 each from cells; 1 + 1/2 + 1/3."""
+    workload = line(f.prefix(3)).normalised()
+    assert costs("identity", workload, 2)[0] == pytest.approx(3.0, rel=ROUNDING)
+    assert costs("workload", workload, 2)[0] == pytest.approx(3.0 * (1 + 1 / 2 + 1 / 3), rel=ROUNDING)
+    assert costs("workload", workload, 2)[1] == pytest.approx(math.sqrt(3.0), rel=ROUNDING)
 
 
 def test_attributes_without_a_matrix_of_all_cells() -> None:

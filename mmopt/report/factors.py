@@ -1,0 +1,84 @@
+"""Baselines beside the programs of a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import inf, isfinite
+from typing import TYPE_CHECKING
+
+from mmopt.pipeline import Factors
+from mmopt.report.style import cell, figure, new_table
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+__all__ = ["factors_left_out", "factors_legend", "factors_tables"]
+
+NOISES = {1: "Laplace", 2: "Gaussian"}
+LONGEST = 200  # characters of a reason
+ROUNDING = 1e-6  # a factor nearer to 1 is no difference
+
+
+def factors_tables(factors: Sequence[Factors], programs: Mapping[int, str]) -> list[Table]:
+    """A table for each noise: the program they stand beside, then the baselines, the least error first.
+
+    programs : how that program is called, by norm.
+    """
+    return [table for norm, name in programs.items() if (table := _table(factors, norm, name)) is not None]
+
+
+def factors_left_out(factors: Sequence[Factors]) -> list[str]:
+    """A line for each reason, with the baselines that have it."""
+    reasons: dict[str, dict[str, None]] = {}
+    for one in factors:
+        if one.reason:
+            said = one.reason if len(one.reason) <= LONGEST else f"{one.reason[: LONGEST - 2]} …"
+            reasons.setdefault(said, {})[one.name] = None
+    lines = [f"  {', '.join(names)}: {reason}" for reason, names in reasons.items()]
+    return [*(["Baselines left out:"] if lines else []), *lines]
+
+
+def factors_legend(factors: Sequence[Factors]) -> list[str]:
+    """What the words in the tables mean."""
+    if all(one.cost is None for one in factors):
+        return []
+    lines = [
+        "factor: total error, or rmse, over that of the program in the first row. / bound: total error over "
+        "the proved bound of all strategies. 'mmopt baselines WORKLOAD' says what each baseline measures."
+    ]
+    if any(one.error < 1.0 - ROUNDING for one in factors):
+        lines.append(
+            "A factor below 1: the baseline has less total error than the program, which minimizes something "
+            "else, or chooses among fewer strategies."
+        )
+    return lines
+
+
+def _table(factors: Sequence[Factors], norm: int, program: str) -> Table | None:
+    rows = [(one.cost, one) for one in factors if one.cost is not None and one.cost.norm == norm]
+    best = rows[0][1].against if rows else None
+    if best is None or best.solution is None:
+        return None
+    numbers = ("total error", "factor", "/ bound", "rmse", "factor")
+    title = f"Baselines, {NOISES[norm]} noise: factors to {program}"
+    table = new_table("baseline", *numbers, right=numbers, title=title)
+    error, rmse, bound = best.solution.error, best.solution.rmse, rows[0][1].bound
+    over = _times(error / bound if bound > 0 else inf)
+    table.add_row(cell(best.program, "bold"), figure(error), "1", over, figure(rmse, 4), "1")
+    for cost, one in sorted(rows, key=lambda row: row[0].error):
+        table.add_row(
+            cell(one.name),
+            figure(cost.error),
+            _times(one.error),
+            _times(one.over_bound),
+            figure(cost.rmse, 4),
+            _times(one.rmse),
+        )
+    return table
+
+
+def _times(factor: float) -> str:
+    """Four digits, or two where the exponent needs the room."""
+    if not isfinite(factor):
+        return "-"
+    return figure(factor, 4) if 1e-3 <= factor < 1e4 else f"{factor:.1e}"
