@@ -100,7 +100,7 @@ def release(
     if strategy is not None:
         refuse_with_strategy(given_options)
         solution = _saved(strategy, request)
-        check_privacy(request, solution.program, solution.covariance is not None)
+        check_privacy(request, solution.program, solution.covariance is not None, solution.strategy.norm)
         check_table(data, request)
     else:
         solution = _solved(request, data, program, given, solver, options)
@@ -132,8 +132,10 @@ def _solved(
     from mmopt.cli.inputs import read_givens, read_program
     from mmopt.cli.solve import run_solve
 
-    program = read_program(name, request.workload)
-    check_privacy(request, program.name, program.meaning is not None and program.meaning.kind == "covariance")
+    program = read_program(name, request)
+    meaning = program.meaning
+    by_targets = meaning is not None and meaning.kind == "covariance"
+    check_privacy(request, program.name, by_targets, 2 if meaning is None else meaning.norm)
     givens = read_givens(given, program, request.workload)
     check_table(data, request)
     solution = run_solve(request.workload, program, solver, givens, options)

@@ -24,8 +24,10 @@ class Measured(Protocol):
     ----------
     rows : number of measured queries.
     bits : the matrix stands for 2^bits times one of unit noise; may be negative.
+    norm : 1 for Laplace noise, 2 for Gaussian noise.
     neighbours : what the sensitivity refers to.
-    squared_sensitivity : exact integer; ``sensitivity`` : its root rounded up (units of the matrix).
+    squared_sensitivity : exact integer, the square of the sensitivity in the norm (for norm 1 that of an
+        integer); ``sensitivity`` : its root rounded up (units of the matrix).
     variances : (m,) of the queries at unit noise on 2^-bits times the matrix.
     bias : largest error of the rounded row space, in units of the queries' largest entry.
     loss : largest factor by which rounding multiplied the variance of a query.
@@ -37,6 +39,8 @@ class Measured(Protocol):
     def rows(self) -> int: ...
     @property
     def bits(self) -> int: ...
+    @property
+    def norm(self) -> int: ...
     @property
     def neighbours(self) -> Neighbours: ...
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy.typing as npt
 
 from mmopt.errors import DataError
 from mmopt.mechanism.measured import MAX_ROWS
-from mmopt.mechanism.noise import add_noise, check_scale, simulate
+from mmopt.mechanism.noise import add_laplace_noise, add_noise, check_scale, simulate
 from mmopt.mechanism.planning import Plan
 from mmopt.mechanism.reconstruct import half_width
 
@@ -23,7 +24,8 @@ class Answers:
     """Noisy answers to the m queries of a workload, in counts.
 
     ``groups`` and ``labels`` name each query; ``low`` and ``high`` are the ends of intervals of the given
-    ``confidence``, each query taken alone, with the discrete Gaussian treated as normal. ``private`` is
+    ``confidence``, each query taken alone: exact for Gaussian noise, with the discrete one treated as normal,
+    and at least that confidence for Laplace noise (``reconstruct.half_width``). ``private`` is
     False for simulated noise: such answers must not be published.
     """
 
@@ -51,14 +53,17 @@ def measure(
     PrivacyError : OpenDP's accounting does not confirm the plan's claim.
     """
     counts = checked_counts(x, plan.workload.n)
-    width = half_width(confidence)
     integer = plan.integer
+    width = half_width(confidence, integer.norm)
     check_scale(plan.scale, integer.largest_answer)
     exact = integer.answers(counts)
-    if simulate_seed is None:
+    if simulate_seed is not None:
+        noisy = simulate(exact, plan.scale, simulate_seed, integer.norm)
+    elif plan.rho is not None:
         noisy = add_noise(exact, plan.scale, integer.sensitivity, plan.rho)
     else:
-        noisy = simulate(exact, plan.scale, simulate_seed)
+        length = math.isqrt(integer.squared_sensitivity)
+        noisy = add_laplace_noise(exact, plan.scale, length, plan.privacy_cost)
     estimates = integer.estimate(noisy)
     names = [name for name, rows in plan.workload.groups() for _ in range(rows.stop - rows.start)]
     return Answers(

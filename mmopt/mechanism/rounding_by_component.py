@@ -52,6 +52,11 @@ class IntegerComponents:
         return "add-remove"
 
     @property
+    def norm(self) -> int:
+        """2: solutions by component are of Gaussian noise."""
+        return 2
+
+    @property
     def sensitivity(self) -> float:
         """The root of ``squared_sensitivity``, rounded up."""
         return root_above(self.squared_sensitivity)

@@ -10,7 +10,7 @@ from symmetric import random_products, random_symmetric_matrix
 from mmopt import PrivacyError, Strategy, Workload, WorkloadError, solve
 from mmopt.components import lift
 from mmopt.mechanism.measured import MAX_ROWS
-from mmopt.mechanism.rounding import round_any
+from mmopt.mechanism.rounding_any import round_any
 from mmopt.mechanism.rounding_by_component import IntegerComponents
 from mmopt.queries import ComponentStrategy, Product, factor
 from mmopt.queries.symmetry import symmetry
