@@ -45,6 +45,7 @@ def build_manifest(plan: Plan, answers: Answers, **extra: Any) -> dict[str, Any]
             "bits": integer.bits,
             "sensitivity": integer.sensitivity,
             "norm": f"L{integer.norm}",
+            "parts": [{"rows": part.rows, "relative_noise": part.relative} for part in integer.parts],
             "bias": integer.bias,
         },
         "privacy": {

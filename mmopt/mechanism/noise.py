@@ -84,8 +84,11 @@ def laplace_variance(scale: float) -> float:
     return 0.0 if half > 350 else 0.5 / math.sinh(half) ** 2
 
 
-def simulate(answers: Integers, scale: float, seed: int, norm: int = 2) -> Integers:
-    """`answers` plus rounded numpy noise from `seed`, normal or (norm 1) Laplace: NOT private."""
+def simulate(answers: Integers, scale: float | npt.NDArray[np.float64], seed: int, norm: int = 2) -> Integers:
+    """`answers` plus rounded numpy noise from `seed`, normal or (norm 1) Laplace: NOT private.
+
+    scale : of all, or of each answer (p,).
+    """
     answers = _checked(answers)
     rng = np.random.default_rng(seed)
     draw = rng.normal if norm == 2 else rng.laplace

@@ -10,21 +10,20 @@ import numpy as np
 import numpy.typing as npt
 
 from mmopt.errors import PrivacyError, WorkloadError
+from mmopt.mechanism.calibration import check_scales, cost, least_scale
 from mmopt.mechanism.measured import Measured, Neighbours
-from mmopt.mechanism.noise import check_scale
 from mmopt.mechanism.privacy import (
     THEOREM_APPROX,
     THEOREM_PURE,
     THEOREM_ZCDP,
     allowed_epsilon,
     allowed_rho,
-    gaussian_rho,
-    laplace_epsilon,
     zcdp_epsilon,
 )
 from mmopt.mechanism.reconstruct import standard_errors
 from mmopt.mechanism.rounding_any import round_any
 from mmopt.queries.component_strategy import AnyStrategy
+from mmopt.queries.factored_strategy import FactoredStrategy
 from mmopt.queries.workload import Workload
 
 if TYPE_CHECKING:
@@ -45,7 +44,8 @@ class Plan:
     ----------
     integer : the integer matrix to measure, and how to reconstruct from it.
     absolute : the noise is what the targets ask for, rather than what `privacy` allows.
-    scale : parameter of the discrete Gaussian, or Laplace, in units of the integer matrix.
+    scale : parameter of the discrete Gaussian, or Laplace, in units of the integer matrix; that of a part
+        is this times its relative noise.
     rho : zCDP cost that the release claims, rounded up; None for Laplace noise.
     delta, epsilon : the claimed (epsilon, delta), epsilon rounded up; None without a delta. For Laplace
         noise delta is 0, also where `privacy` allows more.
@@ -111,7 +111,7 @@ class Plan:
 
 def plan(
     workload: Workload,
-    strategy: AnyStrategy,
+    strategy: AnyStrategy | FactoredStrategy,
     privacy: Privacy | None,
     neighbours: Neighbours = "add-remove",
     absolute: bool = False,
@@ -140,9 +140,9 @@ def plan(
     if allowed is None or absolute:
         scale = _scale_for_targets(workload, strategy, integer)
     else:
-        scale = _scale_for_rho(integer, allowed)
-    check_scale(scale, integer.largest_answer)
-    rho = gaussian_rho(integer.squared_sensitivity, scale)
+        scale = least_scale(integer, allowed)
+    check_scales(integer, scale)
+    rho = cost(integer, scale)
     if privacy is not None and allowed is not None:
         _check_cost(rho, allowed, privacy)
     delta = None if privacy is None else privacy.delta
@@ -165,7 +165,7 @@ def plan(
 
 def _plan_laplace(
     workload: Workload,
-    strategy: AnyStrategy,
+    strategy: AnyStrategy | FactoredStrategy,
     privacy: Privacy | None,
     neighbours: Neighbours,
     absolute: bool,
@@ -179,12 +179,8 @@ def _plan_laplace(
         raise _no_parameters("epsilon: 1.0")
     allowed = allowed_epsilon(privacy)
     integer = round_any(strategy, workload, neighbours)
-    _check_sensitive(integer)
-    length = math.isqrt(integer.squared_sensitivity)
-    scale = length / allowed
-    while laplace_epsilon(length, scale) > allowed:
-        scale *= 1 + 2.0**-50
-    check_scale(scale, integer.largest_answer)
+    scale = least_scale(integer, allowed)
+    check_scales(integer, scale)
     errors = standard_errors(integer, scale)
     errors.flags.writeable = False
     return Plan(
@@ -195,7 +191,7 @@ def _plan_laplace(
         scale=scale,
         rho=None,
         delta=0.0,
-        epsilon=laplace_epsilon(length, scale),
+        epsilon=cost(integer, scale),
         allowed=allowed,
         theorem=THEOREM_PURE,
         standard_errors=errors,
@@ -209,25 +205,9 @@ def _no_parameters(example: str) -> PrivacyError:
     )
 
 
-def _check_sensitive(integer: Measured) -> None:
-    if integer.squared_sensitivity == 0:
-        raise PrivacyError(
-            f"the sensitivity is 0 under {integer.neighbours}: the queries are the same on all "
-            "neighbouring tables, no noise can be calibrated",
-            hint="use 'neighbours: add-remove', or give every query a max_variance",
-        )
-
-
-def _scale_for_rho(integer: Measured, allowed: float) -> float:
-    """The smallest scale, to a few units in the last place, whose rounded-up cost is at most `allowed`."""
-    _check_sensitive(integer)
-    scale = integer.sensitivity / math.sqrt(2 * allowed)
-    while gaussian_rho(integer.squared_sensitivity, scale) > allowed:
-        scale *= 1 + 2.0**-50
-    return scale
-
-
-def _scale_for_targets(workload: Workload, strategy: AnyStrategy, integer: Measured) -> float:
+def _scale_for_targets(
+    workload: Workload, strategy: AnyStrategy | FactoredStrategy, integer: Measured
+) -> float:
     """Unit noise in integer units, shrunk so that rounding takes no query above its target."""
     unit = strategy.variances(workload)
     targeted = np.isfinite(workload.targets)

@@ -19,19 +19,26 @@ from mmopt.errors import OptionError
 from mmopt.mechanism.measured import Measured
 from mmopt.mechanism.noise import laplace_variance
 
-__all__ = ["half_width", "standard_errors"]
+__all__ = ["deviations", "half_width", "standard_errors"]
 
 Floats = npt.NDArray[np.float64]
 
 
-def standard_errors(integer: Measured, scale: float) -> Floats:
-    """Standard errors (m,) at integer noise of parameter `scale`.
+def deviations(integer: Measured, scale: float) -> Floats:
+    """Standard deviation of the noise of each part, (parts,), at noise of parameter `scale`.
 
     Slightly conservative for Gaussian noise: the discrete one's variance is at most scale² (Canonne, Kamath
     and Steinke 2020, Corollary 9). Laplace noise has its exact variance.
     """
-    deviation = scale if integer.norm == 2 else math.sqrt(laplace_variance(scale))
-    return np.asarray(np.sqrt(integer.variances) * np.ldexp(deviation, -integer.bits), dtype=np.float64)
+    scales = [part.relative * scale for part in integer.parts]
+    if integer.norm == 2:
+        return np.array(scales)
+    return np.sqrt([laplace_variance(own) for own in scales])
+
+
+def standard_errors(integer: Measured, scale: float) -> Floats:
+    """Standard errors (m,) at integer noise of parameter `scale`."""
+    return integer.standard_errors(deviations(integer, scale))
 
 
 def half_width(confidence: float, norm: int = 2) -> float:

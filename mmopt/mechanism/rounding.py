@@ -26,7 +26,7 @@ from mmopt.mechanism.exact import (
     largest_squared_norm,
     root_above,
 )
-from mmopt.mechanism.measured import MAX_ROWS, Neighbours
+from mmopt.mechanism.measured import MAX_ROWS, Neighbours, Part
 from mmopt.queries.strategy import Strategy
 from mmopt.queries.workload import Workload
 
@@ -86,15 +86,24 @@ class IntegerStrategy:
         return len(self.matrix)
 
     @property
+    def parts(self) -> tuple[Part, ...]:
+        """All rows: they get the same noise."""
+        return (Part(self.rows, self.squared_sensitivity, self.largest_answer),)
+
+    @property
     def largest_answer(self) -> int:
         """Bound on abs(matrix @ x) for a table of at most MAX_ROWS rows."""
         return largest_entry(self.matrix) * MAX_ROWS
+
+    def standard_errors(self, deviations: Floats) -> Floats:
+        """Of the queries, (m,), at noise of this standard deviation, (1,)."""
+        return np.asarray(np.sqrt(self.variances) * np.ldexp(float(deviations[0]), -self.bits))
 
     def answers(self, counts: Integers) -> Integers:
         """The exact answers (k,) for a data vector (n,)."""
         return integer_product(self.matrix, counts)
 
-    def estimate(self, noisy: Integers) -> Floats:
+    def estimate(self, noisy: Integers, deviations: Floats | None = None) -> Floats:
         """Least-squares estimates (m,) of the unweighted queries from noisy answers (k,)."""
         return np.asarray(self.reconstruction @ noisy.astype(float), dtype=np.float64)
 

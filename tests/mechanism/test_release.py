@@ -159,5 +159,11 @@ def test_bad_confidence():
 
 def test_a_plan_that_claims_too_little_is_refused():
     boastful = dataclasses.replace(PLAN, rho=0.4)
-    with pytest.raises(PrivacyError, match=r"the release claims 0\.4"):
+    with pytest.raises(PrivacyError, match=r"costs rho 0\.5\d*, the release claims 0\.4"):
+        measure(boastful, DATA)
+
+
+def test_a_plan_that_claims_too_small_an_epsilon_is_refused():
+    boastful = dataclasses.replace(plan(TRI, Strategy(np.eye(6), 1), Privacy(epsilon=1.0)), epsilon=0.5)
+    with pytest.raises(PrivacyError, match=r"costs epsilon (1\.0|0\.99)\d*, the release claims 0\.5"):
         measure(boastful, DATA)
