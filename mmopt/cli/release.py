@@ -29,7 +29,7 @@ from mmopt.cli.refusals import (
     check_table,
     refuse_with_strategy,
 )
-from mmopt.errors import ResultError
+from mmopt.errors import ResultError, TooLargeError
 
 if TYPE_CHECKING:
     from mmopt.mechanism import Answers, Plan
@@ -139,7 +139,16 @@ def _solved(
     check_privacy(request, program.name, by_targets, 2 if meaning is None else meaning.norm)
     givens = read_givens(given, program, request.workload)
     check_table(data, request)
-    solution = run_solve(request.workload, program, solver, givens, options)
+    try:
+        solution = run_solve(request.workload, program, solver, givens, options)
+    except TooLargeError as error:
+        if request.privacy is None or not request.privacy.is_pure or request.workload.products is None:
+            raise
+        raise TooLargeError(
+            error.message,
+            hint=f"keep the strategy in factors: mmopt templates {request.path} --noise laplace "
+            "--out FILE.npz, and then mmopt release with --strategy FILE.npz",
+        ) from error
     if solution.status.stop.startswith("interrupted"):
         # Data was not touched; somebody who stops a release does not want half of one.
         note(

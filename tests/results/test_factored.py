@@ -90,5 +90,10 @@ def test_refused(tmp_path):
     path = store.write({"kind": "strategy in factors"}, {}, tmp_path / "empty.npz")
     with pytest.raises(ResultError):
         FactoredSolution.load(path)
-    with pytest.raises(ResultError):
-        Solution.load(found.save(tmp_path / "factored.npz"))
+    path = found.save(tmp_path / "factored.npz")
+    with pytest.raises(ResultError) as caught:
+        Solution.load(path)
+    assert str(caught.value) == (
+        f"'{path}' holds a strategy in factors, not the solution of a program\n"
+        "  'mmopt release --strategy' and 'mmopt verify' take it"
+    )
