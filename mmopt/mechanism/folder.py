@@ -47,6 +47,7 @@ def build_manifest(plan: Plan, answers: Answers, **extra: Any) -> dict[str, Any]
             "norm": f"L{integer.norm}",
             "parts": [{"rows": part.rows, "relative_noise": part.relative} for part in integer.parts],
             "bias": integer.bias,
+            "rounding_loss": integer.loss,
         },
         "privacy": {
             "neighbours": plan.neighbours,

@@ -79,9 +79,11 @@ def _drawn(measurement: Any, answers: Integers) -> Integers:
 
 
 def laplace_variance(scale: float) -> float:
-    """Variance of discrete Laplace noise: 2 e^u / (e^u - 1)², u = 1 / scale; a little below 2 scale²."""
-    half = 0.5 / scale
-    return 0.0 if half > 350 else 0.5 / math.sinh(half) ** 2
+    """Variance of discrete Laplace noise: 2 e^u / (e^u - 1)², u = 1 / scale; a little below 2 scale².
+
+    It grows with the scale; for scales below 1/200, whose draws are zeros, it is that of 1/200 (3e-87).
+    """
+    return 0.5 / math.sinh(min(0.5 / scale, 100.0)) ** 2
 
 
 def simulate(answers: Integers, scale: float | npt.NDArray[np.float64], seed: int, norm: int = 2) -> Integers:

@@ -22,9 +22,18 @@ from mmopt.queries.product_strategy import ProductStrategy, one_attribute, produ
 from mmopt.queries.union_strategy import UnionStrategy
 from mmopt.queries.workload import Workload
 
-__all__ = ["require_add_remove", "round_factored"]
+__all__ = ["FACTORED_LOSS_LIMIT", "require_add_remove", "round_factored"]
 
 
+FACTORED_LOSS_LIMIT = 1.1
+"""Largest accepted factor by which rounding multiplies the variance of a query: the factors share the bits.
+
+Predicted errors are those of the rounded strategy, so that nothing is hidden by it.
+"""
+
+_DENSE = (
+    "too many attributes are measured in detail for 64-bit integers; '--templates marginals' needs no bits"
+)
 _BITS = 30  # of a part's entries, all factors together
 
 
@@ -36,8 +45,8 @@ def round_factored(
     Raises
     ------
     PrivacyError : neighbours other than add-remove. UnsuitableError : a workload from a matrix.
-    WorkloadError : the strategy does not support the workload, or rounding loses more than LOSS_LIMIT of a
-        variance at equal privacy.
+    WorkloadError : the strategy does not support the workload, or rounding loses more than
+        FACTORED_LOSS_LIMIT of a variance at equal privacy.
     """
     require_add_remove(neighbours)
     union = strategy if isinstance(strategy, UnionStrategy) else UnionStrategy((strategy,), (1.0,))
@@ -62,7 +71,9 @@ def round_factored(
         relatives.append(math.prod(rounded.scale for rounded in own) / share)
     found = IntegerFactors(workload, tuple(factors), tuple(relatives), tuple(squared), strategy.norm)
     growth = (found.sensitivity / union.sensitivity) ** 2
-    return replace(found, loss=check_loss(found.variances * growth, before, _BITS))
+    return replace(
+        found, loss=check_loss(found.variances * growth, before, _BITS, FACTORED_LOSS_LIMIT, _DENSE)
+    )
 
 
 def require_add_remove(neighbours: Neighbours) -> None:

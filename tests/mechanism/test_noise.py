@@ -66,7 +66,7 @@ def test_the_variance_of_discrete_laplace_noise_is_that_of_its_probabilities(sca
 
 
 def test_laplace_variance_at_the_ends():
-    assert laplace_variance(1e-4) == 0.0
+    assert 0.0 < laplace_variance(1e-9) == laplace_variance(0.005) < 1e-86
     assert laplace_variance(2.0**40) == pytest.approx(2.0**81, rel=1e-12)
 
 

@@ -13,12 +13,12 @@ from mechanism.test_rounding import domain
 
 from mmopt.errors import PrivacyError, UnsuitableError, WorkloadError
 from mmopt.mechanism import measure, plan
-from mmopt.mechanism.core import LOSS_LIMIT
 from mmopt.mechanism.integer_factors import IntegerFactors
 from mmopt.mechanism.measured import MAX_ROWS
 from mmopt.mechanism.reconstruct import deviations
 from mmopt.mechanism.rounding_any import round_any
 from mmopt.mechanism.rounding_factor import best_choice, rounded_choices
+from mmopt.mechanism.rounding_factored import FACTORED_LOSS_LIMIT
 from mmopt.queries import Product, Strategy, Workload
 from mmopt.queries.factor import all_range, identity, prefix, total
 from mmopt.queries.marginal_strategy import MarginalStrategy
@@ -102,7 +102,7 @@ def test_the_integers_are_the_products_and_their_sensitivity_is_exact(form, norm
         for rows, own in zip(found, integer.factors, strict=True):
             assert (rows == kron(own)).all()
     np.testing.assert_array_equal(integer.answers(DATA), np.concatenate(found) @ DATA)
-    assert integer.loss <= LOSS_LIMIT and integer.bias == 0.0
+    assert integer.loss <= FACTORED_LOSS_LIMIT and integer.bias == 0.0
 
 
 @pytest.mark.parametrize("norm", [1, 2])
@@ -216,6 +216,21 @@ def test_the_loss_of_a_factor_is_that_of_its_worst_query():
         after = rounded.variances(probes) * choice.squared
         assert (after / strategy.variances(probes)).max() <= math.exp(choice.loss) * (1 + 1e-9)
         assert choice.squared == int((choice.matrix**2).sum(axis=0).max())
+
+
+def test_many_dense_factors_are_refused_with_what_they_would_lose():
+    rng = np.random.default_rng(4)
+    w = Workload.from_products(domain(*[3] * 9), [Product(tuple(identity(3) for _ in range(9)))])
+    dense = columns_normalised(rng.normal(size=(3, 3)), 2)
+    with pytest.raises(WorkloadError) as caught:
+        round_any(ProductStrategy((dense,) * 9), w)
+    assert str(caught.value).startswith("rounding the strategy to 30 bits multiplies a query's variance by ")
+    assert str(caught.value).endswith(
+        ", the limit is 1.1\n  too many attributes are measured in detail for 64-bit integers; "
+        "'--templates marginals' needs no bits"
+    )
+    four = Workload.from_products(domain(*[3] * 4), [Product(tuple(identity(3) for _ in range(4)))])
+    assert 1.0 < round_any(ProductStrategy((dense,) * 4), four).loss < FACTORED_LOSS_LIMIT
 
 
 def test_refusals():
