@@ -158,7 +158,7 @@ def plan(
         delta=delta,
         epsilon=None if delta is None else zcdp_epsilon(rho, delta),
         allowed=allowed,
-        theorem=THEOREM_ZCDP if delta is None else THEOREM_APPROX,
+        theorem=_composed(THEOREM_ZCDP if delta is None else THEOREM_APPROX, integer),
         standard_errors=errors,
     )
 
@@ -193,9 +193,15 @@ def _plan_laplace(
         delta=0.0,
         epsilon=cost(integer, scale),
         allowed=allowed,
-        theorem=THEOREM_PURE,
+        theorem=_composed(THEOREM_PURE, integer),
         standard_errors=errors,
     )
+
+
+def _composed(theorem: str, integer: Measured) -> str:
+    """The theorem, with what makes one claim of several measurements."""
+    count = len(integer.parts)
+    return theorem if count == 1 else f"{theorem}; the costs of {count} measurements add up (composition)"
 
 
 def _no_parameters(example: str) -> PrivacyError:

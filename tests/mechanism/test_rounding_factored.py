@@ -126,6 +126,9 @@ def test_the_cost_of_all_parts_is_what_is_allowed(form, norm):
     claimed = found.epsilon if norm == 1 else found.rho
     assert sum(costs) <= Fraction(claimed) <= Fraction(found.allowed)
     assert claimed == pytest.approx(found.allowed, rel=1e-12)
+    count = {"product": 1, "union": 2, "marginals": 3}[form]
+    words = f"; the costs of {count} measurements add up (composition)"
+    assert found.theorem.endswith(words) == (count > 1)
 
 
 @pytest.mark.parametrize("norm", [1, 2])
