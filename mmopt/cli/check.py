@@ -61,7 +61,7 @@ def _check_workload(path: str, cells: bool) -> None:
         for line in _cell_lines(domain):
             typer.echo(line)
         return
-    name, why = default_program(workload)
+    name, why = default_program(workload, request.privacy is not None and request.privacy.is_pure)
     sizes = workload.implicit(weighted=False).sizes()
     show(
         f"{path}: {counted(workload.m, 'query')} over {counted(workload.n, 'cell')}",

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 __all__ = ["note_request", "read_givens", "read_program"]
 
 
-def read_program(name: str | None, workload: Workload) -> Program:
-    """The program named, or the default one; stderr says which and why."""
+def read_program(name: str | None, request: Request) -> Program:
+    """The program named, or the default one for the workload and its privacy; stderr says which and why."""
     from mmopt.language import Program
     from mmopt.pipeline import default_program
 
     if name is None:
-        name, why = default_program(workload)
+        name, why = default_program(request.workload, request.privacy is not None and request.privacy.is_pure)
         note(f"program: {name}, by default: {why} (choose another with --program)")
     return Program.load(name)
 

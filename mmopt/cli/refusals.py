@@ -57,8 +57,20 @@ def check_confidence(confidence: float) -> None:
         raise OptionError(f"a confidence lies between 0 and 1, not {confidence:g}", hint="for example 0.95")
 
 
-def check_privacy(request: Request, program: str, by_targets: bool) -> None:
-    """Refuse a release when neither privacy parameters nor targets decide how much noise is added."""
+def check_privacy(request: Request, program: str, by_targets: bool, norm: int) -> None:
+    """Refuse a release when neither privacy parameters nor targets decide how much noise is added.
+
+    And when the parameters are not those of the noise: Laplace for norm 1, Gaussian for norm 2.
+    """
+    from mmopt.mechanism.privacy import PURE_HINT, allowed_epsilon
+
+    if norm == 2 and request.privacy is not None and request.privacy.is_pure:
+        raise PrivacyError(
+            f"'{request.path}' asks for pure epsilon (no delta), and '{program}' is for Gaussian noise",
+            hint=PURE_HINT,
+        )
+    if norm == 1 and request.privacy is not None:
+        allowed_epsilon(request.privacy)
     if request.privacy is None and not by_targets:
         raise PrivacyError(
             f"'{request.path}' has no privacy parameters, and '{program}' does not set the noise by targets",

@@ -29,17 +29,17 @@ from mmopt.cli.refusals import (
     check_table,
     refuse_with_strategy,
 )
-from mmopt.errors import ResultError
+from mmopt.errors import ResultError, TooLargeError
 
 if TYPE_CHECKING:
     from mmopt.mechanism import Answers, Plan
-    from mmopt.results import Solution
+    from mmopt.results import FactoredSolution, Solution
     from mmopt.spec import Request
 
 __all__ = ["release"]
 
 # What the table of a solution shows before a release; 'mmopt solve' shows all of it.
-CERTIFICATE = ("program", "solver", "status", "objective", "bound", "gap")
+CERTIFICATE = ("program", "template", "strategy", "solver", "status", "objective", "bound", "gap")
 
 
 def release(
@@ -52,7 +52,8 @@ def release(
     strategy: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE.npz", help="Use this solution, saved by 'mmopt solve --out', instead of solving."
+            metavar="FILE.npz",
+            help="Use this strategy, saved by --out of 'mmopt solve' or 'mmopt templates'.",
         ),
     ] = None,
     out: Annotated[
@@ -99,8 +100,8 @@ def release(
     request = load_request(workload)
     if strategy is not None:
         refuse_with_strategy(given_options)
-        solution = _saved(strategy, request)
-        check_privacy(request, solution.program, solution.covariance is not None)
+        solution: Solution | FactoredSolution = _saved(strategy, request)
+        check_privacy(request, _name(solution), _by_targets(solution), solution.strategy.norm)
         check_table(data, request)
     else:
         solution = _solved(request, data, program, given, solver, options)
@@ -110,7 +111,7 @@ def release(
         solution.strategy,
         request.privacy,
         request.neighbours,
-        absolute=solution.covariance is not None,
+        absolute=_by_targets(solution),
     )
     if not as_json:
         certificate = [row for row in solution.rows() if row[0] in CERTIFICATE]
@@ -132,11 +133,22 @@ def _solved(
     from mmopt.cli.inputs import read_givens, read_program
     from mmopt.cli.solve import run_solve
 
-    program = read_program(name, request.workload)
-    check_privacy(request, program.name, program.meaning is not None and program.meaning.kind == "covariance")
+    program = read_program(name, request)
+    meaning = program.meaning
+    by_targets = meaning is not None and meaning.kind == "covariance"
+    check_privacy(request, program.name, by_targets, 2 if meaning is None else meaning.norm)
     givens = read_givens(given, program, request.workload)
     check_table(data, request)
-    solution = run_solve(request.workload, program, solver, givens, options)
+    try:
+        solution = run_solve(request.workload, program, solver, givens, options)
+    except TooLargeError as error:
+        if request.privacy is None or not request.privacy.is_pure or request.workload.products is None:
+            raise
+        raise TooLargeError(
+            error.message,
+            hint=f"keep the strategy in factors: mmopt templates {request.path} --noise laplace "
+            "--out FILE.npz, and then mmopt release with --strategy FILE.npz",
+        ) from error
     if solution.status.stop.startswith("interrupted"):
         # Data was not touched; somebody who stops a release does not want half of one.
         note(
@@ -147,24 +159,38 @@ def _solved(
     return solution
 
 
-def _saved(path: Path, request: Request) -> Solution:
-    from mmopt.results import Solution
+def _saved(path: Path, request: Request) -> Solution | FactoredSolution:
+    from mmopt.results import Solution, load_saved
 
-    solution = Solution.load(path)
+    solution = load_saved(path)
     if solution.workload_hash != request.workload.hash:
+        command = "solve" if isinstance(solution, Solution) else "templates"
         raise ResultError(
             f"'{path}' was solved for another workload: its hash is {solution.workload_hash[:16]}…, that of "
             f"'{request.path}' is {request.workload.hash[:16]}…",
-            hint=f"solve this one: mmopt solve {request.path} --out FILE.npz",
+            hint=f"solve this one: mmopt {command} {request.path} --out FILE.npz",
         )
-    note(f"strategy: from '{path}' ({solution.program}, {solution.status.stop})")
+    stop = f", {solution.status.stop}" if isinstance(solution, Solution) else ""
+    note(f"strategy: from '{path}' ({_name(solution)}{stop})")
     return solution
+
+
+def _name(solution: Solution | FactoredSolution) -> str:
+    from mmopt.results import Solution
+
+    return solution.program if isinstance(solution, Solution) else f"template {solution.template}"
+
+
+def _by_targets(solution: Solution | FactoredSolution) -> bool:
+    from mmopt.results import Solution
+
+    return isinstance(solution, Solution) and solution.covariance is not None
 
 
 def _measure_and_write(
     request: Request,
     data: Path,
-    solution: Solution,
+    solution: Solution | FactoredSolution,
     planned: Plan,
     out: Path,
     simulate: int | None,
@@ -210,20 +236,23 @@ def _report(answers: Answers, manifest: dict[str, Any], planned: Plan, folder: P
     )
 
 
-def _extra(request: Request, solution: Solution, simulate: int | None) -> dict[str, Any]:
+def _extra(request: Request, solution: Solution | FactoredSolution, simulate: int | None) -> dict[str, Any]:
     """Where the strategy comes from; nothing of it depends on the data."""
     import hashlib
 
+    from mmopt.results import Solution
+
     extra: dict[str, Any] = {
         "workload_file": {"name": Path(request.path).name, "sha256": request.text_hash},
-        "program": {
+        "solution": solution.summary(),
+    }
+    if isinstance(solution, Solution):
+        extra["program"] = {
             "name": solution.program,
             "title": solution.title,
             "source": solution.cite,
             "sha256": hashlib.sha256(solution.program_text.encode()).hexdigest(),
-        },
-        "solution": solution.summary(),
-    }
+        }
     if simulate is not None:
         extra["simulation_seed"] = simulate
     return extra

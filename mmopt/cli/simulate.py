@@ -128,7 +128,7 @@ def _privacies(request: Request, epsilon: str | None, delta: float | None) -> li
             )
         return [known]
     chosen = delta if delta is not None else known.delta if known is not None else None
-    if chosen is None:
+    if chosen is None and not (known is not None and known.is_pure):
         raise PrivacyError(
             f"--epsilon is '{epsilon}' and no delta is given",
             hint="add --delta 1e-6, which Laplace noise ignores",
@@ -158,7 +158,7 @@ def _solved(
     found: list[tuple[str, AnyStrategy]] = []
     chosen: list[str | None] = [None] if default else list(names)
     for name in chosen:
-        program = read_program(name, request.workload)
+        program = read_program(name, request)
         solution = run_solve(request.workload, program, None, None, options)
         found.append((program.name, solution.strategy))
         if both:

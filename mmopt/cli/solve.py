@@ -90,7 +90,7 @@ def solve(
     )
     options |= {"reduce": not no_reduce, "start": start}
     request = load_request(workload)
-    parsed = read_program(program, request.workload)
+    parsed = read_program(program, request)
     givens = read_givens(given, parsed, request.workload)
     if dry_run:
         _dry_run(parsed, request.workload, givens, solver, as_json, reduce=not no_reduce)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from math import isfinite
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from mmopt.cli.options import Json, WorkloadFile, names_in, norm_of
 from mmopt.cli.output import note, show, show_json
+from mmopt.cli.refusals import check_out
 
 __all__ = ["templates"]
 
@@ -24,6 +26,12 @@ def templates(
         typer.Option("--templates", metavar="A,B", help="identity, product, union, marginals. Default: all."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of random starts.")] = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.npz", help="Save the best strategy, for 'mmopt release --strategy FILE.npz'."
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Optimise strategies kept in factors: a product, a union of products, weighted marginals.
@@ -35,6 +43,8 @@ def templates(
     from mmopt.spec import load_request
 
     norm = norm_of(noise)
+    if out is not None:
+        check_out(out, example="strategy.npz")
     asked = load_request(workload).workload
     chosen = names_in(names, "--templates") or None
     found = optimise(asked, norm, chosen, seed=seed, report=note)
@@ -52,3 +62,5 @@ def templates(
         show_json({"templates": rows, "bound": found.bound, "bound_from": found.bound_from})
     else:
         show(templates_table(found))
+    if out is not None:
+        note(f"saved: {found.solution(asked).save(out)} ({found.best.template})")

@@ -10,6 +10,7 @@ import typer
 from mmopt.cli.guard import REFUTED
 from mmopt.cli.options import Json, WorkloadFile
 from mmopt.cli.output import show, show_json
+from mmopt.errors import OptionError
 
 __all__ = ["verify"]
 
@@ -34,9 +35,17 @@ def verify(
     """
     from mmopt.pipeline import verify as verify_solution
     from mmopt.report import verification_report
+    from mmopt.results import FactoredSolution, load_saved
     from mmopt.spec import load_request
 
-    found = verify_solution(solution, load_request(workload).workload, program)
+    asked = load_request(workload).workload
+    saved = load_saved(solution)
+    if isinstance(saved, FactoredSolution):
+        if program is not None:
+            raise OptionError(f"'{solution}' holds a strategy in factors, which is of no program")
+        found = saved.verify(asked)
+    else:
+        found = verify_solution(saved, asked, program)
     if as_json:
         show_json(found.summary())
     else:

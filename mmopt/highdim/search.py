@@ -22,17 +22,15 @@ from mmopt.language import Program, check
 from mmopt.pipeline import solve
 from mmopt.pipeline.threads import one_thread
 from mmopt.queries import Strategy, Workload
-from mmopt.queries.marginal_strategy import MarginalStrategy
+from mmopt.queries.factored_strategy import FactoredStrategy
 from mmopt.queries.product_strategy import ProductStrategy, products_of
-from mmopt.queries.union_strategy import UnionStrategy
+from mmopt.results import FactoredSolution
 
 __all__ = ["TEMPLATES", "Candidate", "Templates", "templates"]
 
 TEMPLATES = ("identity", "product", "union", "marginals")
 LARGEST = 1024  # cells, or the size of a component, up to which the bound is l2_strategy's own
 BOUND_GAP = 1e-4
-
-Implicit = ProductStrategy | UnionStrategy | MarginalStrategy
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +41,7 @@ class Candidate:
     """
 
     template: str
-    strategy: Implicit | None
+    strategy: FactoredStrategy | None
     error: float
     rmse: float
     seconds: float
@@ -67,6 +65,27 @@ class Templates:
     def gap(self) -> float:
         """Error of the best over the bound, less 1."""
         return self.best.error / self.bound - 1.0
+
+    def solution(self, workload: Workload) -> FactoredSolution:
+        """The best one for this workload, to be saved and released.
+
+        Raises
+        ------
+        TooLargeError : there is none.
+        """
+        best = self.best
+        if best.strategy is None:
+            raise TooLargeError(f"no template has a strategy: {best.reason}")
+        return FactoredSolution(
+            template=best.template,
+            strategy=best.strategy,
+            error=best.error,
+            rmse=best.rmse,
+            bound=self.bound,
+            bound_from=self.bound_from,
+            seconds=best.seconds,
+            workload_hash=workload.hash,
+        )
 
 
 def templates(
@@ -127,7 +146,7 @@ class _Search:
         rmse = strategy.sensitivity * float(np.sqrt(strategy.mean_variance(self.workload)))
         return Candidate(name, strategy, total, rmse, time.monotonic() - started)
 
-    def _strategy(self, name: str) -> Implicit:
+    def _strategy(self, name: str) -> FactoredStrategy:
         if name == "identity":
             return ProductStrategy(tuple(Strategy(np.eye(n), self.norm) for n in self.workload.domain.shape))
         if name == "product":

@@ -56,14 +56,19 @@ def check_rank(core: Integers, bits: int) -> None:
         )
 
 
-def check_loss(rounded: Floats, unrounded: Floats, bits: int) -> float:
-    """The largest factor by which a variance grew; WorkloadError above LOSS_LIMIT."""
+_SIZES_DIFFER = "the queries differ too much in size for 64-bit integers; scale the large ones down"
+
+
+def check_loss(
+    rounded: Floats, unrounded: Floats, bits: int, limit: float = LOSS_LIMIT, hint: str = _SIZES_DIFFER
+) -> float:
+    """The largest factor by which a variance grew; WorkloadError above the limit."""
     loss = float(np.max(rounded / unrounded))
-    if not loss <= LOSS_LIMIT:
+    if not loss <= limit:
         raise WorkloadError(
             f"rounding the strategy to {bits} bits multiplies a query's variance by {loss:.4g}, "
-            f"the limit is {LOSS_LIMIT}",
-            hint="the queries differ too much in size for 64-bit integers; scale the large ones down",
+            f"the limit is {limit}",
+            hint=hint,
         )
     return loss
 

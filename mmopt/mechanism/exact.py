@@ -12,12 +12,15 @@ from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
+from scipy.spatial.distance import cdist
 
 from mmopt.errors import TooLargeError
 from mmopt.mechanism.privacy import float_above
 
 __all__ = [
     "integer_product",
+    "largest_absolute_difference",
+    "largest_absolute_sum",
     "largest_entry",
     "largest_row_sum",
     "largest_squared_difference",
@@ -99,10 +102,36 @@ def largest_squared_difference(matrix: Integers) -> int:
     return best
 
 
+def largest_absolute_sum(matrix: Integers) -> int:
+    """Largest L1 norm of a column, exactly."""
+    return largest_row_sum(matrix.T)
+
+
+def largest_absolute_difference(matrix: Integers) -> int:
+    """Largest L1 norm of a difference of two columns, exactly, over all pairs."""
+    columns = np.unique(matrix, axis=1).T
+    if len(columns) < 2:
+        return 0
+    if 2 * largest_row_sum(columns) >= 2**53:
+        wide = columns.astype(object)
+        return max(
+            max(int(v) for v in np.abs(wide[i + 1 :] - wide[i]).sum(axis=1)) for i in range(len(wide) - 1)
+        )
+    real = columns.astype(np.float64)  # every difference and partial sum is an integer below 2^53
+    blocks = (cdist(real[i : i + _BLOCK], real[i:], "cityblock") for i in range(0, len(real), _BLOCK))
+    return max(int(distances.max()) for distances in blocks)
+
+
 def root_above(squared: int) -> float:
-    """A float proved >= sqrt(squared), within one unit in the last place of the smallest such."""
+    """A float proved >= sqrt(squared), within one unit in the last place of the smallest such.
+
+    Of a perfect square the smallest such.
+    """
+    root = math.isqrt(squared)
+    if root * root == squared:
+        return float_above(Fraction(root))
     # isqrt of squared * 4^64 is the root times 2^64 rounded down; one more is above it.
-    return float_above(Fraction(math.isqrt(squared << 128) + (1 if squared else 0), 2**64))
+    return float_above(Fraction(math.isqrt(squared << 128) + 1, 2**64))
 
 
 def _squared_norms(matrix: Integers) -> npt.NDArray[np.int64] | npt.NDArray[np.object_]:

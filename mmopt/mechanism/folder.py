@@ -17,12 +17,14 @@ from typing import Any
 
 from mmopt.errors import OptionError
 from mmopt.mechanism.planning import Plan
+from mmopt.mechanism.reconstruct import half_width
 from mmopt.mechanism.release import Answers
 
 __all__ = ["ANSWERS_FILE", "MANIFEST_FILE", "build_manifest", "write_release"]
 
 ANSWERS_FILE = "answers.csv"
 MANIFEST_FILE = "manifest.json"
+_SAMPLERS = {1: "opendp make_laplace", 2: "opendp make_gaussian"}
 
 
 def build_manifest(plan: Plan, answers: Answers, **extra: Any) -> dict[str, Any]:
@@ -42,10 +44,14 @@ def build_manifest(plan: Plan, answers: Answers, **extra: Any) -> dict[str, Any]
             "rows": integer.rows,
             "bits": integer.bits,
             "sensitivity": integer.sensitivity,
+            "norm": f"L{integer.norm}",
+            "parts": [{"rows": part.rows, "relative_noise": part.relative} for part in integer.parts],
             "bias": integer.bias,
+            "rounding_loss": integer.loss,
         },
         "privacy": {
             "neighbours": plan.neighbours,
+            "guarantee": plan.guarantee,
             "rho": plan.rho,
             "epsilon": plan.epsilon,
             "delta": plan.delta,
@@ -53,12 +59,16 @@ def build_manifest(plan: Plan, answers: Answers, **extra: Any) -> dict[str, Any]
             "set_by": "targets" if plan.absolute else "privacy parameters",
         },
         "noise": {
-            "kind": "discrete Gaussian" if answers.private else "simulated, not private",
-            "sampler": "opendp make_gaussian" if answers.private else "numpy",
+            "kind": plan.kind if answers.private else "simulated, not private",
+            "sampler": _SAMPLERS[plan.integer.norm] if answers.private else "numpy",
             "scale": plan.scale,
             "scale_at_unit_strategy": plan.noise,
         },
-        "accuracy": {"rmse": plan.rmse, "confidence": answers.confidence},
+        "accuracy": {
+            "rmse": plan.rmse,
+            "confidence": answers.confidence,
+            "half_width": half_width(answers.confidence, integer.norm),
+        },
         "versions": {
             **{name: _version(name) for name in ("mmopt", "opendp", "numpy")},
             "python": platform.python_version(),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["MAX_ROWS", "Measured", "Neighbours"]
+__all__ = ["MAX_ROWS", "Measured", "Neighbours", "Part"]
 
 Neighbours = Literal["add-remove", "replace-one"]
 Floats = npt.NDArray[np.float64]
@@ -17,20 +18,34 @@ MAX_ROWS = 2**31
 """Rows that the integers have room for. A public constant: it must not depend on the data."""
 
 
+@dataclass(frozen=True)
+class Part:
+    """Rows that get noise of one parameter: ``relative`` times that of the release.
+
+    squared_sensitivity : exact integer, the square of the sensitivity of these rows in the norm (for norm 1
+        that of an integer). largest_answer : bound on the absolute answers for at most ``MAX_ROWS`` rows.
+    """
+
+    rows: int
+    squared_sensitivity: int
+    largest_answer: int
+    relative: float = 1.0
+
+
 class Measured(Protocol):
     """An integer matrix (rows, n) that is measured, and the way back to the queries.
 
     Attributes
     ----------
-    rows : number of measured queries.
+    rows : number of measured queries; ``parts`` : them, by the noise that they get.
     bits : the matrix stands for 2^bits times one of unit noise; may be negative.
+    norm : 1 for Laplace noise, 2 for Gaussian noise.
     neighbours : what the sensitivity refers to.
-    squared_sensitivity : exact integer; ``sensitivity`` : its root rounded up (units of the matrix).
+    sensitivity : in the norm, rounded up (units of the matrix; each part over its relative noise).
     variances : (m,) of the queries at unit noise on 2^-bits times the matrix.
     bias : largest error of the rounded row space, in units of the queries' largest entry.
     loss : largest factor by which rounding multiplied the variance of a query.
     hash : sha256 (hex) of what is measured.
-    largest_answer : bound on the absolute answers for a table of at most ``MAX_ROWS`` rows.
     """
 
     @property
@@ -38,9 +53,11 @@ class Measured(Protocol):
     @property
     def bits(self) -> int: ...
     @property
+    def norm(self) -> int: ...
+    @property
     def neighbours(self) -> Neighbours: ...
     @property
-    def squared_sensitivity(self) -> int: ...
+    def parts(self) -> tuple[Part, ...]: ...
     @property
     def sensitivity(self) -> float: ...
     @property
@@ -51,11 +68,15 @@ class Measured(Protocol):
     def loss(self) -> float: ...
     @property
     def hash(self) -> str: ...
-    @property
-    def largest_answer(self) -> int: ...
+
+    def standard_errors(self, deviations: Floats) -> Floats:
+        """Of the queries, (m,), at noise of these standard deviations on the parts, (parts,)."""
 
     def answers(self, counts: Integers) -> Integers:
         """The exact answers (rows,) for a data vector (n,)."""
 
-    def estimate(self, noisy: Integers) -> Floats:
-        """Least-squares estimates (m,) of the unweighted queries from noisy answers (rows,)."""
+    def estimate(self, noisy: Integers, deviations: Floats | None = None) -> Floats:
+        """Least-squares estimates (m,) of the unweighted queries from noisy answers (rows,).
+
+        deviations : as above; by default they are as the parts' relative noise.
+        """

@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from mmopt.errors import PrivacyError, WorkloadError
 
-__all__ = ["add_noise", "check_scale", "simulate"]
+__all__ = ["add_laplace_noise", "add_noise", "check_scale", "laplace_variance", "simulate"]
 
 Integers = npt.NDArray[np.int64]
 
-_TAIL = 64  # scales; a discrete Gaussian leaves this range with probability below exp(-2000)
+_TAIL = 64  # scales; a draw leaves this range with probability exp(-2000), Laplace noise exp(-64)
 
 
 def check_scale(scale: float, largest_answer: int) -> None:
@@ -48,16 +48,53 @@ def add_noise(answers: Integers, scale: float, sensitivity: float, rho: float) -
     confirmed = float(measurement.map(float(sensitivity)))
     if not confirmed <= rho:  # also true for NaN
         raise PrivacyError(f"OpenDP accounts rho {confirmed!r} for this noise, the release claims {rho!r}")
+    return _drawn(measurement, answers)
+
+
+def add_laplace_noise(answers: Integers, scale: float, sensitivity: int, epsilon: float) -> Integers:
+    """`answers` (p,) plus independent discrete Laplace noise, P(z) ~ exp(-|z| / scale), drawn by OpenDP.
+
+    OpenDP must confirm that it costs at most `epsilon` for answers of L1 `sensitivity`; otherwise as
+    ``add_noise``.
+    """
+    answers = _checked(answers)
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    domain: Any = dp.vector_domain(dp.atom_domain(T="i64"), len(answers))
+    measurement: Any = dp.m.make_laplace(domain, dp.l1_distance(T="i64"), scale=float(scale))
+    confirmed = float(measurement.map(int(sensitivity)))
+    if not confirmed <= epsilon:  # also true for NaN
+        raise PrivacyError(
+            f"OpenDP accounts epsilon {confirmed!r} for this noise, the release claims {epsilon!r}"
+        )
+    return _drawn(measurement, answers)
+
+
+def _drawn(measurement: Any, answers: Integers) -> Integers:
     drawn = np.asarray(measurement([int(v) for v in answers]), dtype=np.int64)
     if drawn.shape != answers.shape:
         raise PrivacyError(f"OpenDP returned {drawn.shape[0]} answers, expected {answers.shape[0]}")
     return drawn
 
 
-def simulate(answers: Integers, scale: float, seed: int) -> Integers:
-    """`answers` plus rounded numpy normal noise from `seed`: for experiments, NOT private."""
+def laplace_variance(scale: float) -> float:
+    """Variance of discrete Laplace noise: 2 e^u / (e^u - 1)², u = 1 / scale; a little below 2 scale².
+
+    It grows with the scale; for scales below 1/200, whose draws are zeros, it is that of 1/200 (3e-87).
+    """
+    return 0.5 / math.sinh(min(0.5 / scale, 100.0)) ** 2
+
+
+def simulate(answers: Integers, scale: float | npt.NDArray[np.float64], seed: int, norm: int = 2) -> Integers:
+    """`answers` plus rounded numpy noise from `seed`, normal or (norm 1) Laplace: NOT private.
+
+    scale : of all, or of each answer (p,).
+    """
     answers = _checked(answers)
-    noise = np.rint(np.random.default_rng(seed).normal(0.0, scale, len(answers)))
+    rng = np.random.default_rng(seed)
+    draw = rng.normal if norm == 2 else rng.laplace
+    noise = np.rint(draw(0.0, scale, len(answers)))
     return np.asarray(answers + noise.astype(np.int64), dtype=np.int64)
 
 

@@ -10,12 +10,20 @@ import numpy as np
 import numpy.typing as npt
 
 from mmopt.errors import PrivacyError, WorkloadError
+from mmopt.mechanism.calibration import check_scales, cost, least_scale
 from mmopt.mechanism.measured import Measured, Neighbours
-from mmopt.mechanism.noise import check_scale
-from mmopt.mechanism.privacy import THEOREM_APPROX, THEOREM_ZCDP, allowed_rho, gaussian_rho, zcdp_epsilon
+from mmopt.mechanism.privacy import (
+    THEOREM_APPROX,
+    THEOREM_PURE,
+    THEOREM_ZCDP,
+    allowed_epsilon,
+    allowed_rho,
+    zcdp_epsilon,
+)
 from mmopt.mechanism.reconstruct import standard_errors
-from mmopt.mechanism.rounding import round_any
+from mmopt.mechanism.rounding_any import round_any
 from mmopt.queries.component_strategy import AnyStrategy
+from mmopt.queries.factored_strategy import FactoredStrategy
 from mmopt.queries.workload import Workload
 
 if TYPE_CHECKING:
@@ -36,10 +44,12 @@ class Plan:
     ----------
     integer : the integer matrix to measure, and how to reconstruct from it.
     absolute : the noise is what the targets ask for, rather than what `privacy` allows.
-    scale : parameter of the discrete Gaussian in units of the integer matrix.
-    rho : zCDP cost that the release claims, rounded up.
-    delta, epsilon : the claimed (epsilon, delta), epsilon rounded up; None without a delta.
-    allowed : the rho that `privacy` allows; None when only the targets decide.
+    scale : parameter of the discrete Gaussian, or Laplace, in units of the integer matrix; that of a part
+        is this times its relative noise.
+    rho : zCDP cost that the release claims, rounded up; None for Laplace noise.
+    delta, epsilon : the claimed (epsilon, delta), epsilon rounded up; None without a delta. For Laplace
+        noise delta is 0, also where `privacy` allows more.
+    allowed : the rho that `privacy` allows, or the epsilon; None when only the targets decide.
     theorem : what the claim rests on.
     standard_errors : (m,) predicted, in counts.
     """
@@ -49,7 +59,7 @@ class Plan:
     privacy: Privacy | None
     absolute: bool
     scale: float
-    rho: float
+    rho: float | None
     delta: float | None
     epsilon: float | None
     allowed: float | None
@@ -62,8 +72,23 @@ class Plan:
         return self.integer.neighbours
 
     @property
+    def kind(self) -> str:
+        """Of the noise: "discrete Gaussian" or "discrete Laplace"."""
+        return "discrete Laplace" if self.integer.norm == 1 else "discrete Gaussian"
+
+    @property
+    def guarantee(self) -> str:
+        """The kind of the claim: "pure epsilon", "(epsilon, delta)" or "zCDP"."""
+        if self.rho is None:
+            return "pure epsilon"
+        return "zCDP" if self.delta is None else "(epsilon, delta)"
+
+    @property
     def privacy_cost(self) -> float:
-        """The privacy cost Delta = sensitivity over noise scale; rho = Delta² / 2."""
+        """The privacy cost Delta = sensitivity over noise scale; rho = Delta² / 2, or epsilon = Delta."""
+        if self.rho is None:
+            assert self.epsilon is not None
+            return self.epsilon
         return math.sqrt(2 * self.rho)
 
     @property
@@ -77,14 +102,16 @@ class Plan:
         return float(np.sqrt(np.mean(self.standard_errors**2)))
 
     def __repr__(self) -> str:
-        claim = "" if self.epsilon is None else f", epsilon {self.epsilon:.6g} at delta {self.delta:g}"
-        cost = f"rho {self.rho:.6g}{claim}, {self.neighbours}"
+        claim = [] if self.rho is None else [f"rho {self.rho:.6g}"]
+        if self.epsilon is not None:
+            claim.append(f"epsilon {self.epsilon:.6g} at delta {self.delta:g}")
+        cost = ", ".join([*claim, self.neighbours])
         return f"Plan({self.workload.m} queries, {cost}, rmse {self.rmse:.6g})"
 
 
 def plan(
     workload: Workload,
-    strategy: AnyStrategy,
+    strategy: AnyStrategy | FactoredStrategy,
     privacy: Privacy | None,
     neighbours: Neighbours = "add-remove",
     absolute: bool = False,
@@ -95,25 +122,27 @@ def plan(
     the strategy is what the targets ask for (`fitness_for_use`): the noise is scaled, down only, so that
     after rounding no query with a target exceeds it, and the release costs what that costs.
 
+    A strategy of norm 1 gets Laplace noise at the epsilon of `privacy`; one of norm 2 Gaussian noise.
+
     Raises
     ------
-    PrivacyError : no privacy parameters and not `absolute`; targets that cost more than `privacy` allows
+    PrivacyError : no privacy parameters and not `absolute`; epsilon without delta for a strategy of norm 2,
+        rho or targets for one of norm 1; targets that cost more than `privacy` allows
         (with both values and the factor by which the targets must grow); noise beyond 64-bit integers.
     WorkloadError : a strategy that does not support the workload, misses its targets or cannot be rounded.
     """
+    if strategy.norm == 1:
+        return _plan_laplace(workload, strategy, privacy, neighbours, absolute)
     allowed = None if privacy is None else allowed_rho(privacy)
     if allowed is None and not absolute:
-        raise PrivacyError(
-            "no privacy parameters, and the noise is not set by targets",
-            hint="add a line such as 'privacy: {epsilon: 1.0, delta: 1.0e-6}' to the workload file",
-        )
+        raise _no_parameters("epsilon: 1.0, delta: 1.0e-6")
     integer = round_any(strategy, workload, neighbours)
     if allowed is None or absolute:
         scale = _scale_for_targets(workload, strategy, integer)
     else:
-        scale = _scale_for_rho(integer, allowed)
-    check_scale(scale, integer.largest_answer)
-    rho = gaussian_rho(integer.squared_sensitivity, scale)
+        scale = least_scale(integer, allowed)
+    check_scales(integer, scale)
+    rho = cost(integer, scale)
     if privacy is not None and allowed is not None:
         _check_cost(rho, allowed, privacy)
     delta = None if privacy is None else privacy.delta
@@ -129,26 +158,62 @@ def plan(
         delta=delta,
         epsilon=None if delta is None else zcdp_epsilon(rho, delta),
         allowed=allowed,
-        theorem=THEOREM_ZCDP if delta is None else THEOREM_APPROX,
+        theorem=_composed(THEOREM_ZCDP if delta is None else THEOREM_APPROX, integer),
         standard_errors=errors,
     )
 
 
-def _scale_for_rho(integer: Measured, allowed: float) -> float:
-    """The smallest scale, to a few units in the last place, whose rounded-up cost is at most `allowed`."""
-    if integer.squared_sensitivity == 0:
+def _plan_laplace(
+    workload: Workload,
+    strategy: AnyStrategy | FactoredStrategy,
+    privacy: Privacy | None,
+    neighbours: Neighbours,
+    absolute: bool,
+) -> Plan:
+    if absolute:
         raise PrivacyError(
-            f"the sensitivity is 0 under {integer.neighbours}: the queries are the same on all "
-            "neighbouring tables, no noise can be calibrated",
-            hint="use 'neighbours: add-remove', or give every query a max_variance",
+            "targets set the scale of Gaussian noise, and the strategy bounds the L1 norm (Laplace noise)",
+            hint="solve a program with 'norm 2', such as fitness_for_use",
         )
-    scale = integer.sensitivity / math.sqrt(2 * allowed)
-    while gaussian_rho(integer.squared_sensitivity, scale) > allowed:
-        scale *= 1 + 2.0**-50
-    return scale
+    if privacy is None:
+        raise _no_parameters("epsilon: 1.0")
+    allowed = allowed_epsilon(privacy)
+    integer = round_any(strategy, workload, neighbours)
+    scale = least_scale(integer, allowed)
+    check_scales(integer, scale)
+    errors = standard_errors(integer, scale)
+    errors.flags.writeable = False
+    return Plan(
+        workload=workload,
+        integer=integer,
+        privacy=privacy,
+        absolute=False,
+        scale=scale,
+        rho=None,
+        delta=0.0,
+        epsilon=cost(integer, scale),
+        allowed=allowed,
+        theorem=_composed(THEOREM_PURE, integer),
+        standard_errors=errors,
+    )
 
 
-def _scale_for_targets(workload: Workload, strategy: AnyStrategy, integer: Measured) -> float:
+def _composed(theorem: str, integer: Measured) -> str:
+    """The theorem, with what makes one claim of several measurements."""
+    count = len(integer.parts)
+    return theorem if count == 1 else f"{theorem}; the costs of {count} measurements add up (composition)"
+
+
+def _no_parameters(example: str) -> PrivacyError:
+    return PrivacyError(
+        "no privacy parameters, and the noise is not set by targets",
+        hint=f"add a line such as 'privacy: {{{example}}}' to the workload file",
+    )
+
+
+def _scale_for_targets(
+    workload: Workload, strategy: AnyStrategy | FactoredStrategy, integer: Measured
+) -> float:
     """Unit noise in integer units, shrunk so that rounding takes no query above its target."""
     unit = strategy.variances(workload)
     targeted = np.isfinite(workload.targets)

@@ -1,9 +1,10 @@
-"""What a Gaussian noise scale proves: zCDP to (epsilon, delta), rounded outward.
+"""What a noise scale proves, rounded outward: zCDP to (epsilon, delta) for Gaussian, epsilon for Laplace.
 
 A release adds *discrete* Gaussian noise, so what it claims rests on the theorem for that noise:
 rho-zCDP with rho = (sensitivity / scale)² / 2 (Canonne, Kamath and Steinke 2020, Theorem 14), turned
-into (epsilon, delta) by their Proposition 12 / Corollary 13. `continuous.py` holds the calibrations of
-other noises, for comparison only.
+into (epsilon, delta) by their Proposition 12 / Corollary 13. Discrete Laplace noise proves
+epsilon = sensitivity / scale (Ghosh, Roughgarden and Sundararajan 2009). `continuous.py` holds the
+calibrations of other noises, for comparison only.
 """
 
 from __future__ import annotations
@@ -20,17 +21,29 @@ if TYPE_CHECKING:
     from mmopt.spec.privacy import Privacy
 
 __all__ = [
+    "PURE_HINT",
     "THEOREM_APPROX",
+    "THEOREM_PURE",
     "THEOREM_ZCDP",
+    "allowed_epsilon",
     "allowed_rho",
     "float_above",
     "gaussian_rho",
+    "laplace_epsilon",
     "zcdp_epsilon",
     "zcdp_rho",
 ]
 
 THEOREM_ZCDP = "discrete Gaussian is rho-zCDP (Canonne, Kamath, Steinke 2020, Theorem 14)"
 THEOREM_APPROX = THEOREM_ZCDP + "; zCDP to (epsilon, delta) (the same, Corollary 13)"
+THEOREM_PURE = (
+    "discrete Laplace is epsilon-DP, delta 0 (Ghosh, Roughgarden, Sundararajan 2009; L1 sensitivity: "
+    "Dwork, McSherry, Nissim, Smith 2006)"
+)
+PURE_HINT = (
+    "Gaussian noise satisfies no pure epsilon: give a delta in (0, 1), or rho; or solve a program for "
+    "Laplace noise: p_identity, laplace_weighting (weighs a baseline: --given Q=haar) or min_error"
+)
 
 _DIGITS = 60  # Decimal's ln is correctly rounded to this many digits: far below one float ulp.
 _GUARD = Decimal("1e-40")  # relative allowance for the dozen roundings of one formula at 60 digits
@@ -86,7 +99,7 @@ def allowed_rho(privacy: Privacy) -> float:
     if privacy.epsilon is None or privacy.delta is None:
         raise PrivacyError(
             f"privacy has epsilon {privacy.epsilon!r} and delta {privacy.delta!r}, expected both, or rho",
-            hint="Gaussian noise satisfies no pure epsilon: give a delta in (0, 1), or rho",
+            hint=PURE_HINT,
         )
     return zcdp_rho(privacy.epsilon, privacy.delta)
 
@@ -97,6 +110,23 @@ def gaussian_rho(squared_sensitivity: int, scale: float) -> float:
         raise PrivacyError(f"the noise scale is {scale!r}, expected a finite number above 0")
     exact = Fraction(squared_sensitivity) / (2 * Fraction(scale) ** 2)
     return float_above(exact * (1 + _OPENDP_SLACK))
+
+
+def allowed_epsilon(privacy: Privacy) -> float:
+    """The epsilon that Laplace noise may cost; a delta beside it is not used: epsilon-DP implies it."""
+    if privacy.epsilon is None:
+        raise PrivacyError(
+            f"privacy is {privacy}, and Laplace noise (a strategy of norm 1) needs an epsilon",
+            hint="give epsilon (delta is not used then), or solve a program for Gaussian noise: l2_strategy",
+        )
+    return privacy.epsilon
+
+
+def laplace_epsilon(sensitivity: int, scale: float) -> float:
+    """epsilon = sensitivity / scale exactly, rounded up with room for OpenDP's own rounding."""
+    if not (math.isfinite(scale) and scale > 0):
+        raise PrivacyError(f"the noise scale is {scale!r}, expected a finite number above 0")
+    return float_above(Fraction(sensitivity) / Fraction(scale) * (1 + _OPENDP_SLACK))
 
 
 def float_above(value: Fraction) -> float:

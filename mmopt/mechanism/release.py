@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from mmopt.errors import DataError
+from mmopt.errors import DataError, PrivacyError
+from mmopt.mechanism.calibration import check_scales, cost, cost_of_part
+from mmopt.mechanism.exact import root_above
 from mmopt.mechanism.measured import MAX_ROWS
-from mmopt.mechanism.noise import add_noise, check_scale, simulate
+from mmopt.mechanism.noise import add_laplace_noise, add_noise, simulate
 from mmopt.mechanism.planning import Plan
-from mmopt.mechanism.reconstruct import half_width
+from mmopt.mechanism.reconstruct import deviations, half_width
 
 __all__ = ["Answers", "checked_counts", "measure"]
 
@@ -23,7 +26,8 @@ class Answers:
     """Noisy answers to the m queries of a workload, in counts.
 
     ``groups`` and ``labels`` name each query; ``low`` and ``high`` are the ends of intervals of the given
-    ``confidence``, each query taken alone, with the discrete Gaussian treated as normal. ``private`` is
+    ``confidence``, each query taken alone: exact for Gaussian noise, with the discrete one treated as normal,
+    and at least that confidence for Laplace noise (``reconstruct.half_width``). ``private`` is
     False for simulated noise: such answers must not be published.
     """
 
@@ -48,18 +52,19 @@ def measure(
     ------
     DataError : `x` of the wrong length or type, NaN, negative, or of more than MAX_ROWS rows.
     OptionError : a confidence outside (0, 1).
-    PrivacyError : OpenDP's accounting does not confirm the plan's claim.
+    PrivacyError : the noise costs more than the plan claims, or OpenDP's accounting does not confirm that.
     """
     counts = checked_counts(x, plan.workload.n)
-    width = half_width(confidence)
     integer = plan.integer
-    check_scale(plan.scale, integer.largest_answer)
+    width = half_width(confidence, integer.norm)
+    check_scales(integer, plan.scale)
     exact = integer.answers(counts)
     if simulate_seed is None:
-        noisy = add_noise(exact, plan.scale, integer.sensitivity, plan.rho)
+        noisy = _with_noise(plan, exact)
     else:
-        noisy = simulate(exact, plan.scale, simulate_seed)
-    estimates = integer.estimate(noisy)
+        own = np.repeat([p.relative for p in integer.parts], [p.rows for p in integer.parts])
+        noisy = simulate(exact, plan.scale * own, simulate_seed, integer.norm)
+    estimates = integer.estimate(noisy, deviations(integer, plan.scale))
     names = [name for name, rows in plan.workload.groups() for _ in range(rows.stop - rows.start)]
     return Answers(
         groups=tuple(names),
@@ -71,6 +76,23 @@ def measure(
         confidence=confidence,
         private=simulate_seed is None,
     )
+
+
+def _with_noise(plan: Plan, exact: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The answers with OpenDP's noise, part by part; their costs, which it confirms, add up to the claim."""
+    norm, parts = plan.integer.norm, plan.integer.parts
+    name, total_claimed = ("epsilon", plan.epsilon) if plan.rho is None else ("rho", plan.rho)
+    total = cost(plan.integer, plan.scale)
+    if total_claimed is None or not total <= total_claimed:
+        raise PrivacyError(f"this noise costs {name} {total!r}, the release claims {total_claimed!r}")
+    found = []
+    for part, own in zip(parts, np.split(exact, np.cumsum([p.rows for p in parts])[:-1]), strict=True):
+        scale, claimed = part.relative * plan.scale, cost_of_part(norm, part, plan.scale)
+        if norm == 1:
+            found.append(add_laplace_noise(own, scale, math.isqrt(part.squared_sensitivity), claimed))
+        else:
+            found.append(add_noise(own, scale, root_above(part.squared_sensitivity), claimed))
+    return np.concatenate(found)
 
 
 def checked_counts(x: npt.ArrayLike, n: int) -> npt.NDArray[np.int64]:

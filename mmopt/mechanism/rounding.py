@@ -26,13 +26,11 @@ from mmopt.mechanism.exact import (
     largest_squared_norm,
     root_above,
 )
-from mmopt.mechanism.measured import MAX_ROWS, Measured, Neighbours
-from mmopt.mechanism.rounding_by_component import round_components
-from mmopt.queries.component_strategy import AnyStrategy, ComponentStrategy
+from mmopt.mechanism.measured import MAX_ROWS, Neighbours, Part
 from mmopt.queries.strategy import Strategy
 from mmopt.queries.workload import Workload
 
-__all__ = ["BIAS_LIMIT", "IntegerStrategy", "round_any", "round_strategy"]
+__all__ = ["BIAS_LIMIT", "IntegerStrategy", "check_bias", "divide_by_gcd", "round_strategy"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -47,17 +45,19 @@ class IntegerStrategy:
 
     Attributes
     ----------
-    core : (k, r) int64; ``basis`` : (r, n) int64. r = k with an integer basis; otherwise ``basis`` is
-        the identity and r = n.
+    core : (k, r) int64; ``basis`` : (r, n) int64. For norm 2, r = k with an integer basis; otherwise
+        ``basis`` is the identity and r = n. For norm 1, r <= k.
     matrix : (k, n) int64, their product.
     bits : the core is rint(2^bits C) for a real C at unit noise; may be negative.
     neighbours : what the sensitivity refers to.
-    squared_sensitivity : exact integer; ``sensitivity`` : its root rounded up (units of ``matrix``).
+    squared_sensitivity : exact integer; ``sensitivity`` : its root rounded up (units of ``matrix``); of
+        columns, or differences of two, in ``norm``.
     reconstruction : (m, k), unweighted queries = reconstruction @ matrix, up to ``bias``.
     variances : (m,) of the queries at unit noise on ``2^-bits matrix``.
     bias : largest error of the rounded row space, in units of the queries' (or their basis') largest
         entry: float rounding (about 1e-15) with an integer basis, at most BIAS_LIMIT without.
-    loss : largest factor by which rounding multiplied the variance of a query.
+    loss : largest factor by which rounding multiplied the variance of a query (norm 1: at equal privacy).
+    norm : 1 for Laplace noise, 2 for Gaussian noise.
     """
 
     core: Integers
@@ -71,6 +71,7 @@ class IntegerStrategy:
     variances: Floats
     bias: float
     loss: float
+    norm: int = 2
 
     @cached_property
     def hash(self) -> str:
@@ -85,24 +86,26 @@ class IntegerStrategy:
         return len(self.matrix)
 
     @property
+    def parts(self) -> tuple[Part, ...]:
+        """All rows: they get the same noise."""
+        return (Part(self.rows, self.squared_sensitivity, self.largest_answer),)
+
+    @property
     def largest_answer(self) -> int:
         """Bound on abs(matrix @ x) for a table of at most MAX_ROWS rows."""
         return largest_entry(self.matrix) * MAX_ROWS
+
+    def standard_errors(self, deviations: Floats) -> Floats:
+        """Of the queries, (m,), at noise of this standard deviation, (1,)."""
+        return np.asarray(np.sqrt(self.variances) * np.ldexp(float(deviations[0]), -self.bits))
 
     def answers(self, counts: Integers) -> Integers:
         """The exact answers (k,) for a data vector (n,)."""
         return integer_product(self.matrix, counts)
 
-    def estimate(self, noisy: Integers) -> Floats:
+    def estimate(self, noisy: Integers, deviations: Floats | None = None) -> Floats:
         """Least-squares estimates (m,) of the unweighted queries from noisy answers (k,)."""
         return np.asarray(self.reconstruction @ noisy.astype(float), dtype=np.float64)
-
-
-def round_any(strategy: AnyStrategy, workload: Workload, neighbours: Neighbours = "add-remove") -> Measured:
-    """Round a strategy, as a matrix or by component; errors as ``round_strategy``."""
-    if isinstance(strategy, ComponentStrategy):
-        return round_components(strategy, workload, neighbours)
-    return round_strategy(strategy, workload, neighbours)
 
 
 def round_strategy(
@@ -128,14 +131,14 @@ def round_strategy(
         raise unsupported()
     basis = workload.integer_basis
     if basis is not None:
-        basis = _divide_by_gcd(basis)
+        basis = divide_by_gcd(basis)
         real = inverse_root(strategy.covariance(basis.astype(float)))
         bits = choose_bits(_length(real @ basis))
         core = rint(np.ldexp(real, bits))
         check_rank(core, bits)
         # representation @ workload.basis are the queries; both bases span the same space.
         change = np.linalg.lstsq(basis.T.astype(float), workload.basis.T, rcond=None)[0].T
-        bias = _check_bias(workload.basis, change @ basis)
+        bias = check_bias(workload.basis, change @ basis)
         reconstruction = np.linalg.solve(core.T.astype(float), (workload.representation @ change).T).T
         matrix = integer_product(core, basis)
     else:
@@ -167,7 +170,7 @@ def round_strategy(
     )
 
 
-def _divide_by_gcd(basis: Integers) -> Integers:
+def divide_by_gcd(basis: Integers) -> Integers:
     """Rows over their greatest common divisor: the same row space, more bits left for the core."""
     divisors = np.gcd.reduce(basis, axis=1)
     return np.asarray(basis // np.maximum(divisors, 1)[:, None], dtype=np.int64)
@@ -182,10 +185,10 @@ def _least_squares(queries: Floats, core: Integers) -> tuple[Floats, float]:
     """Reconstruction of least bias through a core that is not exactly the workload's row space."""
     q, r = np.linalg.qr(core.T.astype(float))
     reconstruction = np.asarray(np.linalg.solve(r, q.T @ queries.T).T, dtype=np.float64)
-    return reconstruction, _check_bias(queries, reconstruction @ core)
+    return reconstruction, check_bias(queries, reconstruction @ core)
 
 
-def _check_bias(wanted: Floats, reached: Floats) -> float:
+def check_bias(wanted: Floats, reached: Floats) -> float:
     """Largest difference over the largest wanted entry; WorkloadError above BIAS_LIMIT."""
     bias = float(np.abs(wanted - reached).max() / np.abs(wanted).max())
     if not bias <= BIAS_LIMIT:

@@ -21,7 +21,7 @@ from mmopt.errors import PrivacyError, WorkloadError
 from mmopt.mechanism.core import check_loss, check_rank, choose_bits, inverse_root, rint, unsupported
 from mmopt.mechanism.exact import integer_product, root_above
 from mmopt.mechanism.kronecker import Component, rest_sizes
-from mmopt.mechanism.measured import MAX_ROWS, Neighbours
+from mmopt.mechanism.measured import MAX_ROWS, Neighbours, Part
 from mmopt.queries.arrays import pseudo_factors, require_memory
 from mmopt.queries.component_strategy import ComponentStrategy
 from mmopt.queries.symmetry.integer_rows import spanning_rows
@@ -52,6 +52,11 @@ class IntegerComponents:
         return "add-remove"
 
     @property
+    def norm(self) -> int:
+        """2: solutions by component are of Gaussian noise."""
+        return 2
+
+    @property
     def sensitivity(self) -> float:
         """The root of ``squared_sensitivity``, rounded up."""
         return root_above(self.squared_sensitivity)
@@ -76,15 +81,24 @@ class IntegerComponents:
         return digest.hexdigest()
 
     @property
+    def parts(self) -> tuple[Part, ...]:
+        """All rows: they get the same noise."""
+        return (Part(self.rows, self.squared_sensitivity, self.largest_answer),)
+
+    @property
     def largest_answer(self) -> int:
         """Bound on the absolute answers for a table of at most MAX_ROWS rows."""
         return max(component.largest_entry for component in self.components) * MAX_ROWS
+
+    def standard_errors(self, deviations: Floats) -> Floats:
+        """Of the queries, (m,), at noise of this standard deviation, (1,)."""
+        return np.asarray(np.sqrt(self.variances) * np.ldexp(float(deviations[0]), -self.bits))
 
     def answers(self, counts: Integers) -> Integers:
         """The exact answers (rows,) for a data vector (n,), component by component."""
         return np.concatenate([component.answers(counts) for component in self.components])
 
-    def estimate(self, noisy: Integers) -> Floats:
+    def estimate(self, noisy: Integers, deviations: Floats | None = None) -> Floats:
         """Least-squares estimates (m,) of the unweighted queries from noisy answers (rows,).
 
         Raises

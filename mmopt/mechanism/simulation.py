@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from mmopt.errors import OptionError, PrivacyError
+from mmopt.errors import OptionError
 from mmopt.mechanism.core import unsupported
-from mmopt.mechanism.privacy import allowed_rho
+from mmopt.mechanism.privacy import allowed_epsilon, allowed_rho
 from mmopt.mechanism.release import checked_counts
 from mmopt.queries.component_strategy import AnyStrategy, as_dense
 from mmopt.queries.workload import Workload
@@ -91,12 +91,7 @@ def noise_scale(strategy: AnyStrategy, privacy: Privacy) -> float:
     """
     if strategy.norm == 2:
         return strategy.sensitivity / math.sqrt(2.0 * allowed_rho(privacy))
-    if privacy.epsilon is None:
-        raise PrivacyError(
-            f"privacy is {privacy}, and Laplace noise (a strategy of norm 1) needs an epsilon",
-            hint="give epsilon; delta is not used then",
-        )
-    return strategy.sensitivity / privacy.epsilon
+    return strategy.sensitivity / allowed_epsilon(privacy)
 
 
 def simulate_errors(

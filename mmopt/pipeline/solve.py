@@ -21,8 +21,13 @@ from mmopt.solvers import Options
 __all__ = ["default_program", "solve"]
 
 
-def default_program(workload: Workload) -> tuple[str, str]:
-    """The program used when none is named, and why."""
+def default_program(workload: Workload, pure: bool = False) -> tuple[str, str]:
+    """The program used when none is named, and why.
+
+    pure : for Laplace noise, which epsilon without delta asks for.
+    """
+    if pure:
+        return "p_identity", "epsilon without delta asks for Laplace noise"
     if workload.has_all_targets:
         return "fitness_for_use", "every query has a target (max_variance)"
     return "l2_strategy", "not every query has a target, so total error is what can be least"

@@ -112,7 +112,9 @@ def _factors_by_qr(matrix: Array) -> tuple[Array, Array] | None:
 def _inverse_of_triangle(triangle: Array) -> Array | None:
     """T⁻¹ of an upper triangle whose condition is below ``_CLEAR``; else None."""
     turned, singular = scipy.linalg.lapack.dtrtri(triangle.T, lower=1)
-    if singular or not np.linalg.norm(triangle) * np.linalg.norm(turned) < _CLEAR:
+    with np.errstate(over="ignore"):  # an inverse beyond numbers is none
+        is_clear = np.linalg.norm(triangle) * np.linalg.norm(turned) < _CLEAR
+    if singular or not is_clear:
         return None
     return np.asarray(turned.T, dtype=np.float64)
 

@@ -19,12 +19,16 @@ __all__ = ["answers_table", "predicted_table", "privacy_rows"]
 
 def privacy_rows(plan: Plan) -> list[tuple[str, str]]:
     """What a release costs, under which theorem, and its noise, as (name, text)."""
-    cost = f"rho = {plan.rho:.6g}"
-    if plan.epsilon is not None:
-        cost += f", epsilon = {plan.epsilon:.6g} at delta = {plan.delta:g}"
+    if plan.rho is None:
+        cost = f"epsilon = {plan.epsilon:.6g}, pure (delta = 0)"
+    else:
+        cost = f"rho = {plan.rho:.6g}"
+        if plan.epsilon is not None:
+            cost += f", epsilon = {plan.epsilon:.6g} at delta = {plan.delta:g}"
     limit = "set by the targets (max_variance)"
     if plan.privacy is not None:
-        limit = f"{plan.privacy}" + (f", rho = {plan.allowed:.6g}" if plan.privacy.rho is None else "")
+        is_turned = plan.privacy.rho is None and plan.rho is not None
+        limit = f"{plan.privacy}" + (f", rho = {plan.allowed:.6g}" if is_turned else "")
         limit += "; less is used, as the targets ask" if plan.absolute else ""
     change = {"add-remove": "one row added or removed", "replace-one": "one row replaced"}
     return [
@@ -32,7 +36,7 @@ def privacy_rows(plan: Plan) -> list[tuple[str, str]]:
         ("allowed", limit),
         ("neighbours", f"{plan.neighbours}: tables that differ by {change[plan.neighbours]}"),
         ("theorem", plan.theorem),
-        ("noise", f"discrete Gaussian of scale {plan.noise:.6g} on the strategy's queries"),
+        ("noise", f"{plan.kind} of scale {plan.noise:.6g} on the strategy's queries"),
         ("rmse", f"{plan.rmse:.6g} predicted, per query"),
     ]
 

@@ -193,6 +193,11 @@ class Solution:
     def load(path: str | Path) -> Solution:
         """Read a saved solution; :class:`~mmopt.errors.ResultError` when it cannot be read."""
         record, arrays = store.read(Path(path))
+        if "kind" in record:
+            raise ResultError(
+                f"'{path}' holds a {record['kind']}, not the solution of a program",
+                hint="'mmopt release --strategy' and 'mmopt verify' take it",
+            )
         try:
             return Solution.from_fields(unpack(record, arrays))
         except (TypeError, KeyError, AttributeError):

@@ -9,11 +9,8 @@ from mmopt.errors import PrivacyError
 
 __all__ = ["Privacy", "PrivacyFault", "privacy_fault"]
 
-_BOTH = "give either epsilon with delta, or rho"
-_PURE = (
-    "pure epsilon (no delta) needs a strategy with bounded L1 sensitivity; "
-    "this version offers epsilon with delta, and rho"
-)
+_BOTH = "give epsilon, epsilon with delta, or rho"
+_PURE = "for pure epsilon (Laplace noise) leave delta out"
 
 
 @dataclass(frozen=True)
@@ -39,8 +36,6 @@ def privacy_fault(epsilon: float | None, delta: float | None, rho: float | None)
         return PrivacyFault("epsilon", f"epsilon must be a finite number > 0, not {epsilon!r}")
     if rho is not None and not _positive(rho):
         return PrivacyFault("rho", f"rho must be a finite number > 0, not {rho!r}")
-    if epsilon is not None and delta is None:
-        return PrivacyFault("epsilon", f"epsilon ({epsilon!r}) is given without delta", _PURE)
     if delta is not None and not (math.isfinite(delta) and 0.0 < delta < 1.0):
         hint = _PURE if delta == 0.0 else "a usual delta is well below 1 / (number of rows), such as 1.0e-6"
         return PrivacyFault("delta", f"delta must lie strictly between 0 and 1, not be {delta!r}", hint)
@@ -49,11 +44,11 @@ def privacy_fault(epsilon: float | None, delta: float | None, rho: float | None)
 
 @dataclass(frozen=True)
 class Privacy:
-    """Either ``(epsilon, delta)`` differential privacy or ``rho`` zero-concentrated (zCDP).
+    """``epsilon`` or ``(epsilon, delta)`` differential privacy, or ``rho`` zero-concentrated (zCDP).
 
     Raises
     ------
-    PrivacyError : both kinds or neither, epsilon without delta, epsilon <= 0, rho <= 0, delta
+    PrivacyError : both kinds or neither, delta without epsilon, epsilon <= 0, rho <= 0, delta
         outside (0, 1), NaN or infinite.
     """
 
@@ -65,9 +60,16 @@ class Privacy:
         if fault := privacy_fault(self.epsilon, self.delta, self.rho):
             raise PrivacyError(fault.message, hint=fault.hint)
 
+    @property
+    def is_pure(self) -> bool:
+        """Whether epsilon is given alone: only Laplace noise satisfies it."""
+        return self.epsilon is not None and self.delta is None
+
     def __str__(self) -> str:
         if self.rho is not None:
             return f"rho = {self.rho:g} (zCDP)"
+        if self.delta is None:
+            return f"epsilon = {self.epsilon:g}"
         return f"epsilon = {self.epsilon:g}, delta = {self.delta:g}"
 
 

@@ -87,6 +87,37 @@ def test_release_as_json(run: Any, files: Path, saved: Path) -> None:
     assert done.err.endswith("SIMULATED NOISE: these answers are not private and must not be published\n")
 
 
+def test_epsilon_alone_gets_laplace_noise(run: Any, refused: Any, files: Path, saved: Path) -> None:
+    text = (files / "total.yaml").read_text(encoding="utf-8")
+    (files / "pure.yaml").write_text(text.replace(", delta: 1.0e-6", ""), encoding="utf-8")
+    done = run("release", "pure.yaml", "people.csv", "--out", "out")
+    assert done.status == 0, done
+    assert "program: p_identity, by default: epsilon without delta asks for Laplace noise" in done.err
+    assert max(map(len, done.out.splitlines())) <= 80
+    found = answers(files / "out")
+    for label, count in TRUTH.items():
+        assert abs(found[label]["estimate"] - count) < 30 * found[label]["standard_error"]
+    shown = " ".join(done.out.split())
+    assert "privacy cost epsilon = 1, pure (delta = 0)" in shown
+    assert "discrete Laplace of scale 1 on the strategy's queries" in shown
+    manifest = json.loads((files / "out" / MANIFEST_FILE).read_text(encoding="utf-8"))
+    assert manifest["privacy"]["guarantee"] == "pure epsilon"
+    assert run("solve", "pure.yaml", "--out", "pure.npz").status == 0
+    assert run("release", "pure.yaml", "people.csv", "--strategy", "pure.npz", "--out", "again").status == 0
+    hint = (
+        "Gaussian noise satisfies no pure epsilon: give a delta in (0, 1), or rho; or solve a program for "
+        "Laplace noise: p_identity, laplace_weighting (weighs a baseline: --given Q=haar) or min_error"
+    )
+    message = "error: 'pure.yaml' asks for pure epsilon (no delta), and 'l2_strategy' is for Gaussian noise"
+    assert refused("release", "pure.yaml", "people.csv", "--program", "l2_strategy") == f"{message}\n  {hint}"
+    assert refused("release", "pure.yaml", "people.csv", "--strategy", saved).endswith(f"{message}\n  {hint}")
+    (files / "rho.yaml").write_text(text.replace("epsilon: 1.0, delta: 1.0e-6", "rho: 1.0"), encoding="utf-8")
+    assert refused("release", "rho.yaml", "people.csv", "--strategy", "pure.npz").endswith(
+        "error: privacy is rho = 1 (zCDP), and Laplace noise (a strategy of norm 1) needs an epsilon\n"
+        "  give epsilon (delta is not used then), or solve a program for Gaussian noise: l2_strategy"
+    )
+
+
 def test_targets_set_the_noise_without_privacy_parameters(run: Any, files: Path) -> None:
     done = run("release", "targets.yaml", "people.csv", "--out", "out")
     assert done.status == 0, done

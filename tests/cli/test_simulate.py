@@ -131,3 +131,14 @@ def test_refused_by_a_line_of_the_file(
     (files / "own.yaml").write_text(f"{line}\n{own}", encoding="utf-8")
     found = refused("simulate", "own.yaml", "people.csv", *option)
     assert found.removeprefix("mmopt: ").removeprefix("error: ") == text
+
+
+def test_a_workload_under_pure_epsilon(run: Any, files: Path) -> None:
+    text = (files / "total.yaml").read_text(encoding="utf-8")
+    (files / "pure.yaml").write_text(text.replace(", delta: 1.0e-6", ""), encoding="utf-8")
+    done = run("simulate", "pure.yaml", "people.csv", "--epsilon", "0.5,1", "--trials", 5, "--json")
+    assert done.status == 0, done
+    runs = json.loads(done.out)["runs"]
+    assert [(r["strategy"], r["noise"], r["privacy"]) for r in runs] == [
+        ("p_identity", "Laplace", {"epsilon": e}) for e in (0.5, 1.0)
+    ]

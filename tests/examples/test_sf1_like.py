@@ -195,6 +195,46 @@ def test_a_release(workload: Workload, saved: tuple[Solution, Path], tmp_path: P
     assert np.ptp(totals) < 1e-6, "equal queries have equal answers"
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+def test_a_release_of_a_union_of_products(workload: Workload, tmp_path: Path, noise: str) -> None:
+    """Everything by factors: rounding, measurement, least squares and errors."""
+    people, file = tmp_path / "people.csv", tmp_path / "union.npz"
+    subprocess.run([sys.executable, FILE.parent / "population.py", "5000", people], check=True)
+    run("templates", FILE, "--noise", noise, "--templates", "union", "--out", file)
+    assert "all 5 checks hold" in run("verify", file, FILE)
+    out = tmp_path / "out"
+    shown = " ".join(
+        run("release", FILE, people, "--strategy", file, "--simulate", "7", "--out", out).split()
+    )
+    assert ("epsilon = 1, pure (delta = 0)" if noise == "laplace" else "at delta = 1e-10") in shown
+    with (out / ANSWERS_FILE).open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    estimates, errors, low, high = (
+        np.array([float(row[name]) for row in rows]) for name in ("estimate", "standard_error", "low", "high")
+    )
+    truth = workload.answers(data_vector(people, workload.domain).counts)
+    assert 0.8 < np.sqrt(np.mean(((estimates - truth) / errors) ** 2)) < 1.25
+    assert np.mean((low <= truth) & (truth <= high)) > 0.9
+    if noise == "laplace":  # HDMM: 5.17 at unit noise, times the deviation of Laplace noise at epsilon 1
+        assert np.sqrt(np.mean(errors**2)) < 5.17 * np.sqrt(2.0)
+    totals = [estimates[rows.start] for name, rows in workload.groups() if name == "total"]
+    assert np.ptp(totals) < 1e-6, "equal queries have equal answers"
+
+
+def test_pure_epsilon_at_this_size_asks_for_factors(tmp_path: Path) -> None:
+    pure = tmp_path / "pure.yaml"
+    pure.write_text(FILE.read_text(encoding="utf-8").replace(", delta: 1.0e-10", ""), encoding="utf-8")
+    people = tmp_path / "people.csv"
+    subprocess.run([sys.executable, FILE.parent / "population.py", "10", people], check=True)
+    message = refused("release", pure, people, "--out", tmp_path / "out")
+    assert "error: 'p_identity' cannot be solved by component" in message
+    assert message.endswith(
+        f"keep the strategy in factors: mmopt templates {pure} --noise laplace --out FILE.npz, and then "
+        "mmopt release with --strategy FILE.npz\n"
+    )
+
+
 def test_what_else_is_refused_at_this_size(saved: tuple[Solution, Path]) -> None:
     assert "'min_error' cannot be solved by component" in refused("solve", FILE, "--program", "min_error")
     certified = refused("certify", FILE, saved[1])

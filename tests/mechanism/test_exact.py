@@ -11,6 +11,8 @@ from hypothesis.extra.numpy import arrays
 from mmopt.errors import TooLargeError
 from mmopt.mechanism.exact import (
     integer_product,
+    largest_absolute_difference,
+    largest_absolute_sum,
     largest_entry,
     largest_row_sum,
     largest_squared_difference,
@@ -36,6 +38,10 @@ def test_norms_and_differences_equal_python_integers(bits):
         assert largest_squared_difference(matrix) == max(
             sum((a - b) ** 2 for a, b in zip(c, d, strict=True)) for c in listed for d in listed
         )
+        assert largest_absolute_sum(matrix) == max(sum(map(abs, c)) for c in listed)
+        assert largest_absolute_difference(matrix) == max(
+            sum(abs(a - b) for a, b in zip(c, d, strict=True)) for c in listed for d in listed
+        )
         assert largest_entry(matrix) == max(abs(v) for c in listed for v in c)
         assert largest_row_sum(matrix) == max(sum(abs(int(v)) for v in row) for row in matrix)
 
@@ -49,6 +55,8 @@ def test_differences_over_several_blocks():
     wide = matrix.astype(object)
     probe = [int(i) for i in np.argsort(np.abs(matrix).sum(axis=0))[-60:]]
     assert found >= max(int(((wide[:, i] - wide[:, j]) ** 2).sum()) for i in probe for j in probe)
+    sums = np.abs(wide[:, probe, None] - wide[:, None, probe]).sum(axis=0)
+    assert largest_absolute_difference(matrix) >= int(sums.max())
     floats = matrix.astype(float)
     squares = (floats**2).sum(axis=0)
     assert found == pytest.approx((squares[:, None] + squares - 2 * floats.T @ floats).max(), rel=1e-12)

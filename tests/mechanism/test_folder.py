@@ -11,6 +11,7 @@ import pytest
 
 from mmopt.errors import OptionError
 from mmopt.mechanism import build_manifest, measure, plan, write_release
+from mmopt.mechanism.reconstruct import half_width
 from mmopt.queries import Strategy, Workload
 from mmopt.spec import Privacy
 
@@ -37,6 +38,7 @@ def test_answers_and_manifest_are_written(tmp_path):
     assert manifest["strategy"]["bits"] == PLAN.integer.bits
     assert manifest["privacy"] == {
         "neighbours": "add-remove",
+        "guarantee": "(epsilon, delta)",
         "rho": PLAN.rho,
         "epsilon": PLAN.epsilon,
         "delta": 1e-6,
@@ -70,6 +72,24 @@ def test_private_answers_say_so():
     manifest = build_manifest(PLAN, answers)
     assert manifest["private"] is True
     assert manifest["noise"]["kind"] == "discrete Gaussian"
+
+
+def test_a_release_under_pure_epsilon_says_so():
+    found = plan(TRI, Strategy(np.eye(4), 1), Privacy(epsilon=0.5))
+    manifest = build_manifest(found, measure(found, np.arange(4), confidence=0.9))
+    assert manifest["privacy"] == {
+        "neighbours": "add-remove",
+        "guarantee": "pure epsilon",
+        "rho": None,
+        "epsilon": found.epsilon,
+        "delta": 0.0,
+        "theorem": found.theorem,
+        "set_by": "privacy parameters",
+    }
+    assert manifest["strategy"]["norm"] == "L1"
+    assert manifest["noise"]["kind"] == "discrete Laplace"
+    assert manifest["noise"]["sampler"] == "opendp make_laplace"
+    assert manifest["accuracy"]["half_width"] == half_width(0.9, norm=1)
 
 
 @pytest.mark.parametrize("kind", ["folder", "empty folder", "file", "dangling link"])

@@ -7,8 +7,8 @@ import pytest
 
 from mmopt.errors import PrivacyError, WorkloadError
 from mmopt.mechanism.exact import root_above
-from mmopt.mechanism.noise import add_noise, check_scale, simulate
-from mmopt.mechanism.privacy import gaussian_rho
+from mmopt.mechanism.noise import add_laplace_noise, add_noise, check_scale, laplace_variance, simulate
+from mmopt.mechanism.privacy import gaussian_rho, laplace_epsilon
 
 
 def test_opendp_draws_at_the_scale_asked_for():
@@ -30,6 +30,50 @@ def test_opendp_confirms_our_rho_over_many_scales():
             np.zeros(1, dtype=np.int64), scale, root_above(squared), gaussian_rho(squared, scale)
         )
         assert drawn.shape == (1,)
+
+
+def test_opendp_draws_laplace_noise_at_the_scale_asked_for():
+    # 400 draws: |z| / scale has mean and deviation 1, so its mean deviates by 0.05.
+    scale, center = 2.0**30, 2**40
+    answers = np.full(400, center)
+    noise = (add_laplace_noise(answers, scale, 1, laplace_epsilon(1, scale)) - center) / scale
+    assert abs(noise.mean()) < 6 * math.sqrt(2) / 20
+    assert abs(np.abs(noise).mean() - 1) < 6 / 20
+
+
+def test_opendp_confirms_our_epsilon_over_many_scales():
+    seed = np.random.SeedSequence().generate_state(1)[0]
+    print("seed", seed)
+    rng = np.random.default_rng(seed)
+    for _ in range(60):
+        length, scale = int(np.exp2(rng.uniform(0, 60))), float(np.exp(rng.uniform(0, 35)))
+        zeros = np.zeros(1, dtype=np.int64)
+        assert add_laplace_noise(zeros, scale, length, laplace_epsilon(length, scale)).shape == (1,)
+
+
+def test_an_epsilon_that_opendp_does_not_confirm_is_refused():
+    with pytest.raises(PrivacyError) as caught:
+        add_laplace_noise(np.zeros(2, dtype=np.int64), 2.0, 3, 1.25)
+    assert str(caught.value) == "OpenDP accounts epsilon 1.5 for this noise, the release claims 1.25"
+
+
+@pytest.mark.parametrize("scale", [0.01, 0.3, 1.0, 7.5, 400.0])
+def test_the_variance_of_discrete_laplace_noise_is_that_of_its_probabilities(scale):
+    z = np.arange(-20_000, 20_001)
+    weights = np.exp(-np.abs(z) / scale)
+    assert laplace_variance(scale) == pytest.approx((weights * z**2.0).sum() / weights.sum(), rel=1e-10)
+    assert laplace_variance(scale) < 2 * scale**2
+
+
+def test_laplace_variance_at_the_ends():
+    assert 0.0 < laplace_variance(1e-9) == laplace_variance(0.005) < 1e-86
+    assert laplace_variance(2.0**40) == pytest.approx(2.0**81, rel=1e-12)
+
+
+def test_simulated_laplace_noise_has_the_variance_of_the_drawn():
+    noise = simulate(np.zeros(40_000, dtype=np.int64), 1000.0, 5, norm=1)
+    # z² has a deviation of sqrt(5) times its mean.
+    assert np.mean(noise**2.0) == pytest.approx(laplace_variance(1000.0), rel=5 * math.sqrt(5 / 40_000))
 
 
 def test_simulation_is_seeded_and_has_the_predicted_variance():

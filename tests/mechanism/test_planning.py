@@ -8,6 +8,7 @@ import pytest
 
 from mmopt.errors import PrivacyError, WorkloadError
 from mmopt.mechanism import allowed_rho, plan, zcdp_epsilon
+from mmopt.mechanism.noise import laplace_variance
 from mmopt.queries import Strategy, Workload
 from mmopt.spec import Privacy
 
@@ -36,6 +37,66 @@ def test_the_cost_never_exceeds_what_is_allowed(privacy, neighbours):
         assert found.epsilon <= privacy.epsilon
         assert found.epsilon == zcdp_epsilon(found.rho, found.delta)
         assert "Corollary 13" in found.theorem
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("privacy", [Privacy(epsilon=1.0), Privacy(epsilon=1e-7), Privacy(0.3, 1e-6)])
+def test_laplace_noise_costs_the_epsilon_and_no_delta(privacy, neighbours):
+    found = plan(TRI, Strategy(np.tri(8) + 0.1 * np.eye(8), 1), privacy, neighbours)
+    length = math.isqrt(found.integer.squared_sensitivity)
+    assert length**2 == found.integer.squared_sensitivity
+    assert Fraction(length) / Fraction(found.scale) <= Fraction(found.epsilon) <= Fraction(privacy.epsilon)
+    assert found.epsilon == pytest.approx(privacy.epsilon, rel=1e-13) == found.privacy_cost
+    assert (found.rho, found.delta, found.guarantee) == (None, 0.0, "pure epsilon")
+    assert "Laplace is epsilon-DP" in found.theorem
+    assert "8 queries, epsilon " in repr(found) and "at delta 0" in repr(found)
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+def test_predicted_laplace_errors_are_the_strategy_s(neighbours):
+    strategy = Strategy(np.vstack([np.eye(8), 0.5 * np.ones((1, 8))]), 1)
+    found = plan(TRI, strategy, Privacy(epsilon=2.0), neighbours)
+    scale = (1.5 if neighbours == "add-remove" else 2.0) / 2.0
+    np.testing.assert_allclose(found.standard_errors**2, 2 * scale**2 * strategy.variances(TRI), rtol=1e-6)
+    exact = laplace_variance(found.scale) / 4.0**found.integer.bits * found.integer.variances
+    np.testing.assert_allclose(found.standard_errors**2, exact, rtol=1e-12)
+
+
+def test_noise_and_privacy_of_different_kinds_are_refused():
+    cases = [
+        (
+            (TRI, IDENTITY, Privacy(epsilon=1.0)),
+            "privacy has epsilon 1.0 and delta None, expected both, or rho\n"
+            "  Gaussian noise satisfies no pure epsilon: give a delta in (0, 1), or rho; or solve a "
+            "program for Laplace noise: p_identity, laplace_weighting (weighs a baseline: "
+            "--given Q=haar) or min_error",
+        ),
+        (
+            (TRI, Strategy(np.eye(8), 1), Privacy(rho=1.0)),
+            "privacy is rho = 1 (zCDP), and Laplace noise (a strategy of norm 1) needs an epsilon\n"
+            "  give epsilon (delta is not used then), or solve a program for Gaussian noise: l2_strategy",
+        ),
+        (
+            (TRI, Strategy(np.eye(8), 1), None),
+            "no privacy parameters, and the noise is not set by targets\n"
+            "  add a line such as 'privacy: {epsilon: 1.0}' to the workload file",
+        ),
+        (
+            (TRI, Strategy(np.eye(8), 1), Privacy(epsilon=1.0), "add-remove", True),
+            "targets set the scale of Gaussian noise, and the strategy bounds the L1 norm (Laplace noise)\n"
+            "  solve a program with 'norm 2', such as fitness_for_use",
+        ),
+        (
+            (Workload.from_matrix(np.ones((1, 8))), Strategy(np.eye(8), 1), Privacy(1.0), "replace-one"),
+            "the sensitivity is 0 under replace-one: the queries are the same on all neighbouring tables, "
+            "no noise can be calibrated\n"
+            "  use 'neighbours: add-remove', or give every query a max_variance",
+        ),
+    ]
+    for arguments, message in cases:
+        with pytest.raises(PrivacyError) as caught:
+            plan(*arguments)
+        assert str(caught.value) == message
 
 
 def test_predicted_errors_are_the_strategy_s_at_the_calibrated_noise():

@@ -57,6 +57,49 @@ def test_simulated_errors_have_the_predicted_spread(name):
     assert not any(run.private for run in runs)
 
 
+@pytest.mark.parametrize("confidence", [0.5, 0.8, 0.95, 0.99])
+def test_laplace_intervals_cover_at_least_their_confidence(confidence):
+    """For one term, a few, many, and some beside a large one: whatever a query's estimate is made of."""
+    rng = np.random.default_rng(13)
+    width = half_width(confidence, norm=1)
+    for terms in ([1.0], [1, 1], [1, 1, 1], [5, 1, 1, 1, 1], [1] * 100, [4] + [0.2] * 50):
+        a = np.array(terms) / np.linalg.norm(terms)
+        errors = rng.laplace(scale=math.sqrt(0.5), size=(40_000, len(a))) @ a
+        covered = np.mean(np.abs(errors) <= width)
+        assert covered >= confidence - 4 * math.sqrt(confidence * (1 - confidence) / 40_000), terms
+
+
+def test_laplace_intervals_are_little_wider_than_one_laplace_variable_needs():
+    for missed, more in ((0.1, 1.06), (0.05, 1.021), (0.01, 1.002)):
+        single = -math.log(missed) / math.sqrt(2)  # its quantile in standard errors
+        assert single < half_width(1 - missed, norm=1) < more * single
+
+
+@pytest.mark.parametrize("name", workloads())
+def test_simulated_laplace_errors_have_the_predicted_spread_and_coverage(name):
+    queries = workloads()[name]
+    workload = Workload.from_matrix(queries)
+    strategy = Strategy(np.vstack([np.eye(6), np.full((1, 6), 0.5)]), 1)
+    found = plan(workload, strategy, Privacy(epsilon=0.1))
+    truth = queries @ DATA
+    runs = [measure(found, DATA, simulate_seed=seed) for seed in range(400)]
+    errors = np.array([run.estimates - truth for run in runs]) / found.standard_errors
+    # z² of a Laplace variable deviates by sqrt(5), of sums of them by less.
+    assert np.abs(errors.mean(axis=0)).max() < 5 / math.sqrt(400)
+    assert np.abs((errors**2).mean(axis=0) - 1).max() < 5 * math.sqrt(5 / 400)
+    covered = np.mean([(run.low <= truth) & (truth <= run.high) for run in runs], axis=0)
+    assert covered.min() >= 0.95 - 4 * math.sqrt(0.95 * 0.05 / 400)
+
+
+def test_opendp_laplace_noise_end_to_end():
+    found = plan(TRI, Strategy(np.eye(6), 1), Privacy(epsilon=1.0))
+    answers = measure(found, DATA)
+    assert answers.private
+    # Laplace noise: 30 scales are left once in 10^13.
+    assert (np.abs(answers.estimates - TRI.queries @ DATA) < 30 * answers.standard_errors).all()
+    assert (measure(found, DATA).estimates != answers.estimates).any()
+
+
 def test_opendp_noise_end_to_end():
     answers = measure(PLAN, DATA)
     assert answers.private
@@ -116,5 +159,11 @@ def test_bad_confidence():
 
 def test_a_plan_that_claims_too_little_is_refused():
     boastful = dataclasses.replace(PLAN, rho=0.4)
-    with pytest.raises(PrivacyError, match=r"the release claims 0\.4"):
+    with pytest.raises(PrivacyError, match=r"costs rho 0\.5\d*, the release claims 0\.4"):
+        measure(boastful, DATA)
+
+
+def test_a_plan_that_claims_too_small_an_epsilon_is_refused():
+    boastful = dataclasses.replace(plan(TRI, Strategy(np.eye(6), 1), Privacy(epsilon=1.0)), epsilon=0.5)
+    with pytest.raises(PrivacyError, match=r"costs epsilon (1\.0|0\.99)\d*, the release claims 0\.5"):
         measure(boastful, DATA)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import tolerances
@@ -10,7 +12,7 @@ from symmetric import random_products, random_symmetric_matrix
 from mmopt import PrivacyError, Strategy, Workload, WorkloadError, solve
 from mmopt.components import lift
 from mmopt.mechanism.measured import MAX_ROWS
-from mmopt.mechanism.rounding import round_any
+from mmopt.mechanism.rounding_any import round_any
 from mmopt.mechanism.rounding_by_component import IntegerComponents
 from mmopt.queries import ComponentStrategy, Product, factor
 from mmopt.queries.symmetry import symmetry
@@ -52,7 +54,7 @@ def test_it_is_the_matrix_that_it_says(rng: np.random.Generator, kind: int) -> N
     assert dense.shape == (found.rows, w.n)
     exact = (dense.astype(object) ** 2).sum(axis=0).max()
     assert found.squared_sensitivity == exact
-    assert found.sensitivity**2 >= exact
+    assert Fraction(found.sensitivity) ** 2 >= exact
     assert abs(dense).max() * MAX_ROWS <= found.largest_answer < 2**62
     plain = Strategy(np.ldexp(dense.astype(float), -found.bits))
     assert plain.supports(w)

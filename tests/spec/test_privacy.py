@@ -11,13 +11,12 @@ from mmopt.spec import Privacy
 def test_valid() -> None:
     assert str(Privacy(epsilon=1.0, delta=1e-6)) == "epsilon = 1, delta = 1e-06"
     assert str(Privacy(rho=0.5)) == "rho = 0.5 (zCDP)"
+    assert str(Privacy(epsilon=1.0)) == "epsilon = 1"
+    assert [p.is_pure for p in (Privacy(1.0), Privacy(1.0, 1e-6), Privacy(rho=1.0))] == [True, False, False]
 
 
-PURE = (
-    "pure epsilon (no delta) needs a strategy with bounded L1 sensitivity; "
-    "this version offers epsilon with delta, and rho"
-)
-BOTH = "give either epsilon with delta, or rho"
+PURE = "for pure epsilon (Laplace noise) leave delta out"
+BOTH = "give epsilon, epsilon with delta, or rho"
 USUAL = "a usual delta is well below 1 / (number of rows), such as 1.0e-6"
 
 
@@ -25,7 +24,7 @@ USUAL = "a usual delta is well below 1 / (number of rows), such as 1.0e-6"
     ("given", "message", "hint"),
     [
         ({}, "no privacy parameter is given", BOTH),
-        ({"epsilon": 1.0}, "epsilon (1.0) is given without delta", PURE),
+        ({"epsilon": 0.0}, "epsilon must be a finite number > 0, not 0.0", ""),
         ({"delta": 1e-6}, "delta (1e-06) is given without epsilon", BOTH),
         ({"epsilon": 1.0, "rho": 0.5}, "both rho (0.5) and epsilon (1.0) are given", BOTH),
         ({"delta": 0.1, "rho": 0.5}, "both rho (0.5) and delta (0.1) are given", BOTH),

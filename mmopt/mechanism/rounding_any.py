@@ -1,0 +1,35 @@
+"""Rounding to integers, whatever the strategy's form and noise."""
+
+from __future__ import annotations
+
+from mmopt.mechanism.integer_marginals import round_marginals
+from mmopt.mechanism.measured import Measured, Neighbours
+from mmopt.mechanism.rounding import round_strategy
+from mmopt.mechanism.rounding_by_component import round_components
+from mmopt.mechanism.rounding_factored import round_factored
+from mmopt.mechanism.rounding_rows import round_rows
+from mmopt.queries.component_strategy import AnyStrategy, ComponentStrategy
+from mmopt.queries.factored_strategy import FactoredStrategy
+from mmopt.queries.marginal_strategy import MarginalStrategy
+from mmopt.queries.strategy import Strategy
+from mmopt.queries.workload import Workload
+
+__all__ = ["round_any"]
+
+
+def round_any(
+    strategy: AnyStrategy | FactoredStrategy, workload: Workload, neighbours: Neighbours = "add-remove"
+) -> Measured:
+    """Round a strategy: a matrix, by component, or in factors.
+
+    Errors as ``round_strategy``, ``round_rows``, ``round_components``, ``round_factored`` and
+    ``round_marginals``.
+    """
+    if isinstance(strategy, Strategy):
+        round_matrix = round_rows if strategy.norm == 1 else round_strategy
+        return round_matrix(strategy, workload, neighbours)
+    if isinstance(strategy, ComponentStrategy):
+        return round_components(strategy, workload, neighbours)
+    if isinstance(strategy, MarginalStrategy):
+        return round_marginals(strategy, workload, neighbours)
+    return round_factored(strategy, workload, neighbours)

@@ -1,0 +1,186 @@
+"""A saved strategy that is kept in factors: what it is, for which workload, and how good."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mmopt.errors import Error, ResultError
+from mmopt.queries.factored_strategy import FactoredStrategy
+from mmopt.queries.marginal_strategy import MarginalStrategy
+from mmopt.queries.product_strategy import ProductStrategy
+from mmopt.queries.strategy import Strategy
+from mmopt.queries.union_strategy import UnionStrategy
+from mmopt.queries.workload import Workload
+from mmopt.results import store
+from mmopt.results.pack import pack, unpack
+from mmopt.results.solution import Solution
+from mmopt.results.table import as_html, as_text
+from mmopt.results.verification import Check, Verification
+
+__all__ = ["FactoredSolution", "load_saved"]
+
+KIND = "strategy in factors"
+CLOSE = 1e-9  # relative: what a recomputed figure may be off by
+_HINT = "save one with 'mmopt templates --out' or FactoredSolution.save"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FactoredSolution:
+    """A template's strategy; ``save`` and ``load`` give it back equal.
+
+    template : its name. error : total squared error, weighted, at unit noise per unit of sensitivity.
+    rmse : √(mean unweighted variance) likewise. bound : on the error of every strategy; bound_from : by what.
+    """
+
+    template: str
+    strategy: FactoredStrategy
+    error: float
+    rmse: float
+    bound: float
+    bound_from: str
+    seconds: float
+    workload_hash: str
+
+    @property
+    def gap(self) -> float:
+        """error / bound - 1."""
+        return self.error / self.bound - 1.0
+
+    def rows(self) -> list[tuple[str, str]]:
+        """What a reader wants to see first, as (name, text)."""
+        return [
+            ("template", self.template),
+            ("strategy", repr(self.strategy)),
+            ("total error", f"{self.error:.10g}   (at unit noise and sensitivity 1)"),
+            ("error bound", f"{self.bound:.10g}   (over all strategies, by {self.bound_from})"),
+            ("error gap", f"{self.gap:.2e}"),
+            ("rmse", f"{self.rmse:.6g}   (per query, unweighted)"),
+        ]
+
+    def summary(self) -> dict[str, Any]:
+        """The figures as one JSON object."""
+        return {
+            "template": self.template,
+            "strategy": repr(self.strategy),
+            "norm": self.strategy.norm,
+            "error": self.error,
+            "error_bound": self.bound,
+            "bound_from": self.bound_from,
+            "rmse": self.rmse,
+            "seconds": self.seconds,
+        }
+
+    def verify(self, workload: Workload) -> Verification:
+        """Recompute the figures from the factors.
+
+        The bound is of another program and is not computed again; the error must not be below it.
+        """
+        sensitivity = self.strategy.sensitivity
+        rows = [
+            Check("workload", self.workload_hash, workload.hash, workload.hash == self.workload_hash),
+            Check("sensitivity", 1.0, sensitivity, sensitivity <= 1.0 + CLOSE),
+        ]
+        if rows[0].holds:
+            error = self.strategy.total_error(workload)
+            rmse = sensitivity * math.sqrt(self.strategy.mean_variance(workload))
+            rows += [
+                Check("total error", self.error, error, math.isclose(error, self.error, rel_tol=CLOSE)),
+                Check("bound on it", self.bound, error, self.bound <= error * (1 + CLOSE)),
+                Check("rmse", self.rmse, rmse, math.isclose(rmse, self.rmse, rel_tol=CLOSE)),
+            ]
+        return Verification(f"template {self.template}", tuple(rows), ("bound_from", "seconds"))
+
+    def fields(self) -> dict[str, Any]:
+        """Every field as plain numbers, texts, arrays and mappings of those."""
+        return {"kind": KIND, **vars(self), "strategy": _plain(self.strategy)}
+
+    @staticmethod
+    def from_fields(fields: Mapping[str, Any]) -> FactoredSolution:
+        """The solution whose ``fields`` these are.
+
+        Raises
+        ------
+        ResultError : a field is missing or of another kind.
+        """
+        known = {name: value for name, value in fields.items() if name != "kind"}
+        for name in ("template", "bound_from", "workload_hash"):
+            if not isinstance(known.get(name), str):
+                raise ResultError(f"its field '{name}' is no text")
+        for name in ("error", "rmse", "bound", "seconds"):
+            if not isinstance(known.get(name), float):
+                raise ResultError(f"its field '{name}' is no number")
+        return FactoredSolution(**{**known, "strategy": _restored(known["strategy"])})
+
+    def save(self, path: str | Path) -> Path:
+        """Write plain arrays and JSON into one .npz file (no pickle), atomically; returns the path."""
+        return store.write(*pack(self.fields()), Path(path))
+
+    @staticmethod
+    def load(path: str | Path) -> FactoredSolution:
+        """Read a saved strategy; :class:`~mmopt.errors.ResultError` when it cannot be read."""
+        found = load_saved(path)
+        if isinstance(found, Solution):
+            raise ResultError(f"'{path}' is a solution of '{found.program}', no strategy in factors")
+        return found
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, FactoredSolution):
+            return NotImplemented
+        (mine, my_arrays), (theirs, their_arrays) = pack(self.fields()), pack(other.fields())
+        same = mine == theirs and my_arrays.keys() == their_arrays.keys()
+        return same and all(np.array_equal(my_arrays[k], their_arrays[k]) for k in my_arrays)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"FactoredSolution({self.template}: error {self.error:.8g}, gap {self.gap:.1e})"
+
+    def __str__(self) -> str:
+        return as_text(self.rows())
+
+    def _repr_html_(self) -> str:
+        return as_html(self.rows())
+
+
+def load_saved(path: str | Path) -> Solution | FactoredSolution:
+    """A saved solution, or a saved strategy in factors; ResultError when it cannot be read."""
+    record, arrays = store.read(Path(path))
+    if record.get("kind") != KIND:
+        return Solution.load(path)
+    try:
+        return FactoredSolution.from_fields(unpack(record, arrays))
+    except (TypeError, KeyError, AttributeError, ValueError):
+        raise ResultError(f"'{path}' is not a saved strategy", hint=_HINT) from None
+    except Error as error:
+        raise ResultError(f"'{path}' is not a saved strategy: {error.message}", hint=_HINT) from None
+
+
+def _plain(strategy: FactoredStrategy) -> dict[str, Any]:
+    if isinstance(strategy, MarginalStrategy):
+        sizes = np.array(strategy.sizes, dtype=np.int64)
+        return {"form": "marginals", "norm": strategy.norm, "sizes": sizes, "weights": strategy.weights}
+    is_union = isinstance(strategy, UnionStrategy)
+    parts = strategy.parts if isinstance(strategy, UnionStrategy) else (strategy,)
+    factors = {str(g): {str(i): f.matrix for i, f in enumerate(p.factors)} for g, p in enumerate(parts)}
+    shares = np.array(strategy.shares if isinstance(strategy, UnionStrategy) else (1.0,))
+    form = "union" if is_union else "product"
+    return {"form": form, "norm": strategy.norm, "shares": shares, "factors": factors}
+
+
+def _restored(fields: Mapping[str, Any]) -> FactoredStrategy:
+    form, norm = fields["form"], fields["norm"]
+    if form == "marginals":
+        return MarginalStrategy(tuple(int(n) for n in fields["sizes"]), fields["weights"], norm)
+    if form not in ("product", "union"):
+        raise ResultError(f"its strategy has the form '{form}', expected product, union or marginals")
+    parts = tuple(
+        ProductStrategy(tuple(Strategy(own[str(i)], norm) for i in range(len(own))))
+        for own in (fields["factors"][str(g)] for g in range(len(fields["factors"])))
+    )
+    return UnionStrategy(parts, tuple(fields["shares"])) if form == "union" else parts[0]

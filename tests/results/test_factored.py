@@ -1,0 +1,99 @@
+"""Strategies in factors as files: they come back equal, and what is no such file is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from mmopt.errors import ResultError
+from mmopt.highdim import templates
+from mmopt.queries import Attribute, Domain, Product, Workload
+from mmopt.queries.factor import identity, prefix, total
+from mmopt.results import FactoredSolution, Solution, load_saved, store
+from mmopt.results.pack import pack
+
+DOMAIN = Domain(tuple(Attribute(name, tuple(map(str, range(n)))) for name, n in (("a", 3), ("b", 4))))
+W = Workload.from_products(
+    DOMAIN, [Product((identity(3), total(4)), "a"), Product((total(3), prefix(4)), "b", weight=2.0)]
+)
+NAMES = ("identity", "product", "union", "marginals")
+
+
+@pytest.fixture(scope="module", params=[(name, norm) for name in NAMES for norm in (1, 2)], ids=str)
+def solution(request: pytest.FixtureRequest) -> FactoredSolution:
+    name, norm = request.param
+    return templates(W, norm, [name]).solution(W)
+
+
+def test_saved_and_loaded_equal(solution, tmp_path):
+    path = solution.save(tmp_path / "one")
+    assert path.name == "one.npz"
+    found = FactoredSolution.load(path)
+    assert found == solution == load_saved(path)
+    assert type(found.strategy) is type(solution.strategy) and found.strategy.norm == solution.strategy.norm
+    assert found.strategy.sensitivity == solution.strategy.sensitivity
+    np.testing.assert_array_equal(found.strategy.variances(W), solution.strategy.variances(W))
+    assert found != dataclasses.replace(solution, error=2.0) and found != 1
+
+
+def test_verified(solution):
+    found = solution.verify(W)
+    assert found.holds and [row.what for row in found.rows] == [
+        "workload",
+        "sensitivity",
+        "total error",
+        "bound on it",
+        "rmse",
+    ]
+    changed = dataclasses.replace(solution, error=solution.error * 0.99, bound=solution.error * 1.01)
+    assert [row.what for row in changed.verify(W).failures] == ["total error", "bound on it"]
+    other = Workload.from_products(DOMAIN, W.products[:1])
+    assert [row.what for row in solution.verify(other).failures] == ["workload"]
+
+
+def test_texts():
+    found = templates(W, 1, ["product"]).solution(W)
+    assert [name for name, _ in found.rows()] == [
+        "template",
+        "strategy",
+        "total error",
+        "error bound",
+        "error gap",
+        "rmse",
+    ]
+    assert repr(found).startswith("FactoredSolution(product: error ") and "product" in str(found)
+    assert found.summary()["error"] == found.error and found.gap == found.error / found.bound - 1
+
+
+def test_refused(tmp_path):
+    found = templates(W, 2, ["union"]).solution(W)
+    record, arrays = pack(found.fields())
+    hint = "save one with 'mmopt templates --out' or FactoredSolution.save"
+    record["strategy"]["mapping"]["form"] = "tree"
+    path = store.write(record, arrays, tmp_path / "tree.npz")
+    with pytest.raises(ResultError) as caught:
+        FactoredSolution.load(path)
+    assert str(caught.value) == (
+        f"'{path}' is not a saved strategy: its strategy has the form 'tree', expected product, union or "
+        f"marginals\n  {hint}"
+    )
+    for name, value, words in (
+        ("error", "low", "its field 'error' is no number"),
+        ("template", 3, "its field 'template' is no text"),
+    ):
+        path = store.write({**pack(found.fields())[0], name: value}, arrays, tmp_path / "wrong.npz")
+        with pytest.raises(ResultError) as caught:
+            FactoredSolution.load(path)
+        assert str(caught.value) == f"'{path}' is not a saved strategy: {words}\n  {hint}"
+    path = store.write({"kind": "strategy in factors"}, {}, tmp_path / "empty.npz")
+    with pytest.raises(ResultError):
+        FactoredSolution.load(path)
+    path = found.save(tmp_path / "factored.npz")
+    with pytest.raises(ResultError) as caught:
+        Solution.load(path)
+    assert str(caught.value) == (
+        f"'{path}' holds a strategy in factors, not the solution of a program\n"
+        "  'mmopt release --strategy' and 'mmopt verify' take it"
+    )
