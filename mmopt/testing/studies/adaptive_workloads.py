@@ -38,7 +38,7 @@ __all__ = [
 Array = NDArray[np.float64]
 Shape = tuple[int, ...]
 
-PER_CELL = {"ranges": 2, "predicates": 8}
+PER_CELL = {"ranges": 0.25, "predicates": 8}
 """Queries sampled per cell. With more predicates the ratios hardly change: in the limit G is I + 11ᵀ."""
 
 FEWEST = 16
@@ -99,27 +99,17 @@ def permuted_cells(w: Workload, seed: int) -> Workload:
     return Workload.from_matrix(w.queries[:, order(w.n, seed)])
 
 
-def sampled_ranges(sizes: Shape, count: int, seed: int) -> list[dict[int, tuple[int, int]]]:
-    """Random ranges, first and last cell by attribute, in two steps: which attributes, then their ranges.
-
-    The number of attributes is uniform from 1 to all, as Xiao, Wang and Gehrke (ICDE 2010, section VII) have
-    it; the two ends of a range are uniform. An attribute that is not chosen is summed over.
-    """
+def sampled_ranges(sizes: Shape, count: int, seed: int) -> list[tuple[tuple[int, int], ...]]:
+    """Random ranges: first and last cell on each attribute, between two uniform ends."""
     rng = np.random.default_rng(seed)
-    found = []
-    for _ in range(count):
-        chosen = rng.choice(len(sizes), size=rng.integers(1, len(sizes) + 1), replace=False)
-        ends = {int(i): np.sort(rng.integers(0, sizes[i], size=2)) for i in np.sort(chosen)}
-        found.append({i: (int(low), int(high)) for i, (low, high) in ends.items()})
-    return found
+    ends = np.sort(rng.integers(0, np.array(sizes)[:, None], size=(count, len(sizes), 2)), axis=2)
+    return [tuple((int(low), int(high)) for low, high in own) for own in ends]
 
 
 def random_ranges(sizes: Shape, seed: int) -> Workload:
     """Ranges of ``sampled_ranges``, ``PER_CELL`` for each cell."""
-    sampled = sampled_ranges(sizes, PER_CELL["ranges"] * math.prod(sizes), seed)
-    products = [
-        Product(tuple(_range(n, *own[i]) if i in own else total(n) for i, n in enumerate(sizes))) for own in sampled
-    ]
+    sampled = sampled_ranges(sizes, round(PER_CELL["ranges"] * math.prod(sizes)), seed)
+    products = [Product(tuple(_range(n, *ends) for n, ends in zip(sizes, own, strict=True))) for own in sampled]
     return Workload.from_products(_domain(sizes), products)
 
 
@@ -149,4 +139,4 @@ def sampled_predicates(cells: int, count: int, seed: int) -> Array:
 
 def random_predicates(cells: int, seed: int) -> Workload:
     """Uniformly sampled predicates, ``PER_CELL`` for each cell."""
-    return Workload.from_matrix(sampled_predicates(cells, PER_CELL["predicates"] * cells, seed))
+    return Workload.from_matrix(sampled_predicates(cells, round(PER_CELL["predicates"] * cells), seed))
