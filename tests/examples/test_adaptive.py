@@ -13,7 +13,7 @@ from mmopt import Workload
 from mmopt.cli.app import build
 from mmopt.queries.subworkloads import only
 from mmopt.testing.studies import adaptive_workloads as own
-from mmopt.testing.studies.adaptive import cases
+from mmopt.testing.studies.adaptive_cases import cases
 
 FOLDER = Path(__file__).parents[2] / "examples" / "adaptive"
 FOUR = (4, 4, 4, 4)
@@ -34,7 +34,9 @@ def test_files_are_workloads_of_the_study(file: str) -> None:
     w, expected = Workload.load(FOLDER / file), FILES[file]()
     assert w.shape == expected.shape
     assert np.array_equal(w.gram, expected.gram)
-    assert f"{w.m:,} queries" in " ".join((FOLDER / file).read_text(encoding="utf-8").replace("#", "").split())
+    assert f"{w.m:,} queries" in " ".join(
+        (FOLDER / file).read_text(encoding="utf-8").replace("#", "").split()
+    )
 
 
 def test_range_marginals_have_two_parts() -> None:

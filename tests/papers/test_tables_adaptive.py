@@ -11,9 +11,16 @@ from mmopt import Strategy, Workload, solve
 from mmopt.queries import Domain, Product
 from mmopt.queries.baselines import design_rows, evaluate
 from mmopt.queries.factor import identity, total
-from mmopt.testing.studies.adaptive import RIVALS, rival_rmse
+from mmopt.testing.studies.adaptive import rival_rmse
+from mmopt.testing.studies.adaptive_cases import RIVALS
 from mmopt.testing.studies.adaptive_tables import PAPER_CELLS, TABLE_2
-from mmopt.testing.studies.adaptive_workloads import cumulative, k_way, permuted_ranges, random_predicates, shape
+from mmopt.testing.studies.adaptive_workloads import (
+    cumulative,
+    k_way,
+    permuted_ranges,
+    random_predicates,
+    shape,
+)
 
 Array = np.ndarray
 
@@ -108,10 +115,14 @@ def test_weights_that_are_best_before_completing_are_not_best_after(n: int) -> N
     before, after = Strategy(simple).total_error(w), Strategy(completed(simple)).total_error(w)
     weighted = solve(w, "query_weighting")
     adaptive = solve(w, "eigen_design")
-    assert adaptive.error == pytest.approx(Strategy(completed(weighted.strategy.matrix)).total_error(w), rel=1e-4)
+    assert adaptive.error == pytest.approx(
+        Strategy(completed(weighted.strategy.matrix)).total_error(w), rel=1e-4
+    )
     assert weighted.error < before and after < adaptive.error
     other = solve(w, "query_weighting", givens={"Q": design_rows("wavelet", w)})
-    assert after < Strategy(completed(other.strategy.matrix)).total_error(w)  # section 5.4: an alternative basis
+    assert after < Strategy(completed(other.strategy.matrix)).total_error(
+        w
+    )  # section 5.4: an alternative basis
     if n == 64:
         found = [math.sqrt(error / bound(w)) for error in (before, after, weighted.error, adaptive.error)]
         assert found == pytest.approx([1.2947, 1.1065, 1.2579, 1.2103], abs=1e-4)

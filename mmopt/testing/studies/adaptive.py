@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from types import MappingProxyType
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,87 +19,98 @@ from mmopt.queries.factor import identity, total
 from mmopt.queries.implicit import Dense
 from mmopt.queries.kron import Kron
 from mmopt.testing.studies import adaptive_workloads as own
+from mmopt.testing.studies.adaptive_cases import ALWAYS, RIVALS, Case
 from mmopt.testing.studies.adaptive_tables import DELTA, EPSILON
 
-__all__ = ["DESIGNS", "RIVALS", "Case", "Line", "cases", "designs", "lines", "margins_of", "rival_rmse"]
+__all__ = ["DESIGNS", "SCALE", "Draw", "Line", "designs", "draw", "lines", "margins_of", "rival_rmse"]
 
 Array = NDArray[np.float64]
-
-RIVALS: Mapping[str, str] = MappingProxyType(
-    {
-        "Hier.": "hierarchical(branching=2)",
-        "Wav.": "wavelet",
-        "Four.": "fourier",
-        "Cube": "datacube",
-        "cells": "identity",
-        "answers": "workload",
-    }
-)
-"""The paper's names, and those of the baselines; then noise on every cell, and on every answer."""
 
 SCALE = math.sqrt(2 * math.log(2 / DELTA)) / EPSILON
 """Noise per unit of sensitivity, Proposition 2."""
 
 DESIGNS = ("wavelet", "Fourier", "real Fourier")
+
 CLOSE = 0.02
 """A printed factor this far outside the spread of our draws is marked."""
 
-RANGES, MARGINALS = ("Hier.", "Wav."), ("Four.", "Cube")
-ALWAYS = ("cells", "answers")
-
 
 @dataclass(frozen=True)
-class Case:
-    """A workload of the study. part : figure or table. kind : its row in ``adaptive_tables``."""
+class Draw:
+    """Root mean square errors of one workload.
 
-    part: str
-    kind: str
-    label: str
-    make: Callable[[int], Workload]
-    rivals: tuple[str, ...]
-    is_random: bool = False
-
-
-@dataclass
-class Line:
-    """Root mean square errors of one workload, one number per draw.
-
-    rmse : of the eigen-strategy, at ε = ½ and δ = 10⁻⁴. rivals : over it, infinite where a rival does not
+    eigen : of the eigen-strategy, at ε = ½ and δ = 10⁻⁴. rivals : over it, infinite where a rival does not
     apply. best, bound : the least of any strategy (proved) and the singular value bound, over it.
     """
 
+    eigen: float
+    rivals: Mapping[str, float]
+    best: float
+    bound: float
+
+
+@dataclass(frozen=True)
+class Line:
+    """A workload of the study, with its draws."""
+
     case: Case
-    queries: int = 0
-    rmse: list[float] = field(default_factory=list)
-    rivals: dict[str, list[float]] = field(default_factory=dict)
-    best: list[float] = field(default_factory=list)
-    bound: list[float] = field(default_factory=list)
+    draws: tuple[Draw, ...]
 
-    def add(self, w: Workload) -> None:
-        """Solve one draw."""
-        eigen = solve(w, "eigen_design")
-        assert eigen.error is not None and eigen.error_bound is not None
-        rmse = math.sqrt(eigen.error / w.m)
-        self.queries = w.m
-        self.rmse.append(SCALE * rmse)
-        self.best.append(math.sqrt(eigen.error_bound / eigen.error))
-        self.bound.append(float(np.sqrt(w.eigenvalues).sum()) / math.sqrt(w.n * eigen.error))
-        for name in (*self.case.rivals, *ALWAYS):
-            self.rivals.setdefault(name, []).append(rival_rmse(name, w) / rmse)
+    @property
+    def eigen(self) -> float:
+        """Root mean square error of the eigen-strategy, median."""
+        return statistics.median(draw.eigen for draw in self.draws)
 
-    def median(self, name: str) -> float:
-        """Of a rival's factors."""
-        return statistics.median(self.rivals[name])
+    @property
+    def best(self) -> float:
+        """The least error of any strategy over that of the eigen-strategy, in the worst of the draws."""
+        return min(draw.best for draw in self.draws)
 
-    def agrees(self, name: str, printed: float) -> bool:
-        """Whether a printed factor lies within our draws, give or take ``CLOSE``."""
-        found = self.rivals[name]
-        return min(found) * (1 - CLOSE) <= printed <= max(found) * (1 + CLOSE)
+    @property
+    def bound(self) -> float:
+        """The singular value bound over the eigen-strategy, in the worst of the draws."""
+        return min(draw.bound for draw in self.draws)
 
     @property
     def gain(self) -> float:
         """The factor over the best of the paper's rivals, median."""
-        return min(self.median(name) for name in self.case.rivals)
+        return min(self.factor(name) for name in self.case.rivals)
+
+    def factors(self, name: str) -> list[float]:
+        """Of a rival, one for each draw."""
+        return [draw.rivals[name] for draw in self.draws]
+
+    def factor(self, name: str) -> float:
+        """Of a rival, median."""
+        return statistics.median(self.factors(name))
+
+    def agrees(self, name: str, printed: float) -> bool:
+        """Whether a printed factor lies within our draws, give or take ``CLOSE``."""
+        found = self.factors(name)
+        return min(found) * (1 - CLOSE) <= printed <= max(found) * (1 + CLOSE)
+
+
+def lines(cases: Sequence[Case], draws: int) -> Iterator[Line]:
+    """Solve case by case, random ones for the seeds 0 to draws - 1."""
+    if draws < 1:
+        raise OptionError(f"the study needs at least one draw, found {draws}")
+    for case in cases:
+        names = (*case.rivals, *ALWAYS)
+        seeds = range(draws if case.is_random else 1)
+        yield Line(case, tuple(draw(case.workload(seed), names) for seed in seeds))
+
+
+def draw(w: Workload, names: Sequence[str]) -> Draw:
+    """Solve one workload and evaluate rivals on it; ``names`` are keys of ``RIVALS``."""
+    eigen = solve(w, "eigen_design")
+    assert eigen.error_bound is not None  # that of l2_strategy
+    rmse = math.sqrt(eigen.error / w.m)
+    return Draw(
+        eigen=SCALE * rmse,
+        rivals={name: rival_rmse(name, w) / rmse for name in names},
+        best=math.sqrt(eigen.error_bound / eigen.error),
+        bound=float(np.sqrt(w.eigenvalues).sum()) / math.sqrt(w.n * eigen.error),
+    )
 
 
 def rival_rmse(name: str, w: Workload) -> float:
@@ -114,84 +124,25 @@ def rival_rmse(name: str, w: Workload) -> float:
     if found.costs:
         return found.costs[0].rmse
     margins = margins_of(w)
-    if evaluate(call, margins, (2,)).reason is not None:
+    if not evaluate(call, margins, (2,)).costs:
         return math.inf
     return math.sqrt(baseline(call, margins, 2).total_error(w) / w.m)
 
 
 def margins_of(w: Workload) -> Workload:
     """The marginals on which the queries of a workload are; all cells where it has no products."""
-    if w.products is None:
-        return Workload.from_products(w.domain, [Product(tuple(identity(n) for n in w.domain.shape))])
-    kept = {
-        tuple(factor.kind != "total" for factor in product.factors): None for product in w.products
-    }  # in order, once each
-    return Workload.from_products(
-        w.domain,
-        [
-            Product(tuple(identity(n) if is_kept else total(n) for is_kept, n in zip(kind, w.domain.shape, strict=True)))
-            for kind in kept
-        ],
-    )
-
-
-def cases(cells: int) -> list[Case]:
-    """Figure 3, then Table 2. OptionError for a number of cells that has no such shapes."""
-    shapes = [own.shape(cells, count) for count in (1, 2, 3, 4, None)]
-    three = shapes[2]
-    found = [
-        Case("3", "ranges", _label("all", sizes), lambda _, s=sizes: own.all_ranges(s), RANGES) for sizes in shapes
+    sizes = w.domain.shape
+    whole = (True,) * len(sizes)
+    kinds = [tuple(factor.kind != "total" for factor in product.factors) for product in w.products or ()]
+    products = [
+        Product(tuple(identity(n) if is_kept else total(n) for n, is_kept in zip(sizes, kind, strict=True)))
+        for kind in dict.fromkeys(kinds or [whole])  # each once
     ]
-    found += [
-        Case("3", "ranges", _label("random", sizes), lambda seed, s=sizes: own.random_ranges(s, seed), RANGES, True)
-        for sizes in shapes
-    ]
-    found += [
-        Case("3", "marginals", _label("2-way", sizes), lambda _, s=sizes: own.k_way(s, 2), MARGINALS)
-        for sizes in shapes[2:]
-    ]
-    found += [
-        Case(
-            "3", "marginals", _label("random", sizes), lambda seed, s=sizes: own.random_marginals(s, seed), MARGINALS, True
-        )
-        for sizes in shapes[1:]
-    ]
-    one = (*RANGES, "Four.")
-    return found + [
-        Case("2", "permuted", f"ranges, permuted, {cells}", lambda seed: own.permuted_ranges(cells, seed), RANGES, True),
-        *(
-            Case(
-                "2",
-                f"{k}-way",
-                _label(f"{k}-way ranges", three),
-                lambda _, k=k: own.k_way(three, k, ranges=True),
-                (*RANGES, *MARGINALS),
-            )
-            for k in (1, 2)
-        ),
-        Case("2", "CDF", f"CDF, {cells}", lambda _: own.cumulative(cells), RANGES),
-        Case("2", "predicates", f"predicates, {cells}", lambda seed: own.random_predicates(cells, seed), one, True),
-    ]
-
-
-def _label(kind: str, sizes: Sequence[int]) -> str:
-    same = len(sizes) > 4 and len(set(sizes)) == 1
-    return f"{kind}, {f'{sizes[0]}^{len(sizes)}' if same else 'x'.join(map(str, sizes))}"
-
-
-def lines(found: Sequence[Case], draws: int) -> Iterator[Line]:
-    """Solve case by case, random ones for the seeds 0 to draws - 1."""
-    if draws < 1:
-        raise OptionError(f"the study needs at least one draw, found {draws}")
-    for case in found:
-        line = Line(case)
-        for seed in range(draws if case.is_random else 1):
-            line.add(case.make(seed))
-        yield line
+    return Workload.from_products(w.domain, products)
 
 
 def designs(cells: int, seed: int = 0) -> Iterator[tuple[str, str, dict[str, float]]]:
-    """Figure 5: kind and cell order of a workload, and best weights of other design queries over eigen-queries.
+    """Figure 5: kind and cell order of a workload, and weighted other design queries over eigen-queries.
 
     Root mean square errors of Program 1, columns not completed. The paper's Fourier basis is that of the bits
     of a cell's number (Barak et al., PODS 2007): products of (1, 1) and (1, -1). The one of sines and cosines
@@ -201,12 +152,13 @@ def designs(cells: int, seed: int = 0) -> Iterator[tuple[str, str, dict[str, flo
     plain = own.k_way(own.shape(cells, 4), 2)
     marginals = plain, own.permuted_cells(plain, seed)
     for kind, pair in (("ranges", ranges), ("marginals", marginals)):
-        sizes = pair[0].domain.shape
-        found = design_rows("wavelet", pair[0]), _fourier(own.shape(cells)), _fourier(sizes)
+        first = pair[0]  # the bases are those of the cells as they stand
+        bases = design_rows("wavelet", first), _fourier(own.shape(cells)), _fourier(first.domain.shape)
         for state, w in zip(("as is", "permuted"), pair, strict=True):
             eigen = solve(w, "query_weighting").objective
-            solved = [solve(w, "query_weighting", givens={"Q": rows}).objective for rows in found]
-            yield kind, state, dict(zip(DESIGNS, (math.sqrt(one / eigen) for one in solved), strict=True))
+            solved = [solve(w, "query_weighting", givens={"Q": rows}).objective for rows in bases]
+            ratios = (math.sqrt(one / eigen) for one in solved)
+            yield kind, state, dict(zip(DESIGNS, ratios, strict=True))
 
 
 def _fourier(sizes: Sequence[int]) -> Array:

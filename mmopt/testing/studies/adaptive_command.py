@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import statistics
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -40,7 +39,8 @@ def adaptive(
     Relative errors, which need the paper's data, are left out.
     """
     from mmopt.report.style import paragraphs
-    from mmopt.testing.studies.adaptive import cases, designs, lines
+    from mmopt.testing.studies.adaptive import designs, lines
+    from mmopt.testing.studies.adaptive_cases import cases
     from mmopt.testing.studies.adaptive_tables import FOOTNOTES, PAPER_CELLS
 
     chosen = _parts(figure, table)
@@ -69,37 +69,37 @@ def adaptive(
 def figure_table(found: Sequence[Line], kind: str, cells: int) -> Table:
     """Figure 3, errors at ε = ½, δ = 10⁻⁴, and factors."""
     from mmopt.report.style import cell, new_table
-    from mmopt.testing.studies.adaptive import ALWAYS
+    from mmopt.testing.studies.adaptive_cases import ALWAYS
 
     rivals = (*found[0].case.rivals, *ALWAYS)
     columns = ("eigen", *rivals, "best", "bound")
     title = f"Figure 3 ({'a' if kind == 'ranges' else 'c'}): {kind}, {cells} cells"
     table = new_table("", *columns, right=columns, title=title)
     for line in found:
-        factors = (_factor(line.median(name)) for name in rivals)
-        ends = (_below(line.best), _below(line.bound))
-        table.add_row(cell(line.case.label, "bold"), f"{statistics.median(line.rmse):.2f}", *factors, *ends)
+        factors = (_factor(line.factor(name)) for name in rivals)
+        ends = (f"{line.best:.3f}", f"{line.bound:.3f}")
+        table.add_row(cell(line.case.label, "bold"), f"{line.eigen:.2f}", *factors, *ends)
     return table
 
 
 def printed_table(found: Sequence[Line], cells: int) -> Table:
     """Table 2: the median of our draws, print, and at the paper's size the ratio."""
     from mmopt.report.style import cell, new_table
-    from mmopt.testing.studies.adaptive import RIVALS
+    from mmopt.testing.studies.adaptive_cases import RIVALS
     from mmopt.testing.studies.adaptive_tables import PAPER_CELLS, TABLE_2
 
     columns = (*RIVALS, "best", "bound")
     table = new_table("", "", *columns, right=columns, title=f"Table 2: {cells} cells")
     for line in found:
         print_ = TABLE_2[line.case.kind]
-        ours = (_factor(line.median(name)) if name in line.rivals else "" for name in RIVALS)
+        ours = (_factor(line.factor(name)) if name in line.draws[0].rivals else "" for name in RIVALS)
         label = cell(line.case.kind, "bold")
-        table.add_row(label, "here", *ours, _below(line.best), _below(line.bound))
+        table.add_row(label, "here", *ours, f"{line.best:.3f}", f"{line.bound:.3f}")
         theirs = (_factor(print_.factors.get(name)) for name in RIVALS)
         table.add_row("", "print", *theirs, "", f"{print_.bound:.2f}")
         if cells == PAPER_CELLS:
             ratios = (_ratio(line, name, print_.factors.get(name)) for name in RIVALS)
-            table.add_row("", "ratio", *ratios, "", f"{min(line.bound) / print_.bound:.3f}")
+            table.add_row("", "ratio", *ratios, "", f"{line.bound / print_.bound:.3f}")
     return table
 
 
@@ -123,13 +123,16 @@ def _said(found: Sequence[Line], kind: str) -> str:
     from mmopt.testing.studies.adaptive_tables import FROM_BOUND, GAINS, LARGEST
 
     gains = [line.gain for line in found]
-    apart = max(1 / min(line.bound) for line in found)
+    apart = max(1 / line.bound for line in found)
     low, high = GAINS[kind]
     rivals = found[0].case.rivals
-    largest = {name: max(v for line in found for v in line.rivals[name] if v < math.inf) for name in rivals}
-    most = ", ".join(f"{name} {largest[name]:.1f} (text {LARGEST[name]:g})" for name in rivals)
+    largest = {
+        name: max(line.factor(name) for line in found if line.factor(name) < math.inf) for name in rivals
+    }
+    most = ", ".join(f"{name} {largest[name]:.2f} (text {LARGEST[name]:g})" for name in rivals)
     return (
-        f"Best rival over eigen-strategy: here {min(gains):.2f} to {max(gains):.2f}, text {low:g} to {high:g}. "
+        f"Best rival over eigen-strategy: here {min(gains):.2f} to {max(gains):.2f}, "
+        f"text {low:g} to {high:g}. "
         f"Eigen-strategy over bound: here at most {apart:.2f}, text at most {FROM_BOUND[kind]:g}. "
         f"Most over each rival: {most}."
     )
@@ -141,15 +144,10 @@ def _factor(value: float | None) -> str:
     return "-" if math.isinf(value) else f"{value:.2f}" if value < 100 else f"{value:.0f}"
 
 
-def _below(values: Sequence[float]) -> str:
-    """A ratio to a bound: the least of the draws."""
-    return f"{min(values):.3f}"
-
-
 def _ratio(line: Line, name: str, printed: float | None) -> str:
     if printed is None:
         return ""
-    return f"{line.median(name) / printed:.3f}{' ' if line.agrees(name, printed) else '*'}"
+    return f"{line.factor(name) / printed:.3f}{' ' if line.agrees(name, printed) else '*'}"
 
 
 def _parts(figure: int | None, table: int | None) -> set[str]:

@@ -1,7 +1,7 @@
 """What PVLDB 2012 prints of Figures 3 and 5 and in Table 2, errors without data, at 2048 cells.
 
-The figures are drawings; of them stands here what the text of section 5 says. Relative errors are of data that
-are not public and are left out.
+The figures are drawings; of them stands here what the text of section 5 says. Relative errors depend on the
+paper's tables of people and are left out.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ __all__ = [
     "PAPER_CELLS",
     "TABLE_2",
     "Printed",
-    "whole_text",
 ]
 
 PAPER_CELLS = 2048
@@ -76,8 +75,3 @@ FIGURE_5: Mapping[tuple[str, str], str] = MappingProxyType(
 
 FOOTNOTES: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 """What explains a figure that is not ours."""
-
-
-def whole_text(part: str) -> str:
-    """The footnotes of a part of the study, joined."""
-    return "\n\n".join(FOOTNOTES.get(part, ()))

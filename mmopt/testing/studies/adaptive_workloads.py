@@ -20,6 +20,7 @@ from mmopt.queries.factor import all_range, identity, predicates, prefix, reorde
 __all__ = [
     "FEWEST",
     "PER_CELL",
+    "Shape",
     "all_ranges",
     "cumulative",
     "k_way",
@@ -60,7 +61,9 @@ def shape(cells: int, attributes: int | None = None) -> Shape:
 
 def _domain(sizes: Shape) -> Domain:
     names = (chr(ord("a") + i) for i in range(len(sizes)))
-    return Domain(tuple(Attribute(name, tuple(map(str, range(n)))) for name, n in zip(names, sizes, strict=True)))
+    return Domain(
+        tuple(Attribute(name, tuple(map(str, range(n)))) for name, n in zip(names, sizes, strict=True))
+    )
 
 
 def _products(sizes: Shape, sets: Sequence[Sequence[int]], block: Callable[[int], Factor]) -> Workload:
@@ -81,7 +84,9 @@ def cumulative(cells: int) -> Workload:
 
 def k_way(sizes: Shape, k: int, *, ranges: bool = False) -> Workload:
     """All k-way marginals; with ``ranges`` all ranges on each margin (k-way range marginals)."""
-    return _products(sizes, [*itertools.combinations(range(len(sizes)), k)], all_range if ranges else identity)
+    return _products(
+        sizes, [*itertools.combinations(range(len(sizes)), k)], all_range if ranges else identity
+    )
 
 
 def order(cells: int, seed: int) -> list[int]:
@@ -109,7 +114,9 @@ def sampled_ranges(sizes: Shape, count: int, seed: int) -> list[tuple[tuple[int,
 def random_ranges(sizes: Shape, seed: int) -> Workload:
     """Ranges of ``sampled_ranges``, ``PER_CELL`` for each cell."""
     sampled = sampled_ranges(sizes, round(PER_CELL["ranges"] * math.prod(sizes)), seed)
-    products = [Product(tuple(_range(n, *ends) for n, ends in zip(sizes, own, strict=True))) for own in sampled]
+    products = [
+        Product(tuple(_range(n, *ends) for n, ends in zip(sizes, own, strict=True))) for own in sampled
+    ]
     return Workload.from_products(_domain(sizes), products)
 
 

@@ -16,18 +16,16 @@ from mmopt.testing.studies import adaptive_workloads as own
 from mmopt.testing.studies.__main__ import main
 from mmopt.testing.studies.adaptive import (
     DESIGNS,
-    MARGINALS,
-    RANGES,
-    RIVALS,
     SCALE,
-    Case,
+    Draw,
     Line,
-    cases,
     designs,
+    draw,
     lines,
     margins_of,
     rival_rmse,
 )
+from mmopt.testing.studies.adaptive_cases import ALWAYS, RIVALS, Case, cases
 from mmopt.testing.studies.adaptive_command import printed_table
 
 
@@ -46,7 +44,7 @@ def test_printed_rows_belong_to_rivals_of_their_workloads() -> None:
         row = tables.TABLE_2[one.kind]
         assert 1 < row.best[1] <= row.worst[1] and set(row.factors) <= set(one.rivals) and row.bound <= 1
     assert set(tables.GAINS) == set(tables.FROM_BOUND) == {one.kind for one in cases(64) if one.part == "3"}
-    assert set(tables.LARGEST) == {*RANGES, *MARGINALS} <= set(RIVALS)
+    assert set(tables.LARGEST) == set(RIVALS) - set(ALWAYS)
     assert set(tables.FOOTNOTES) <= {*tables.GAINS, "2", "5"}
     assert max(row.worst[1] for row in tables.TABLE_2.values()) == 13.16
 
@@ -84,8 +82,8 @@ def test_workloads() -> None:
 
 def test_draws_are_those_of_their_seeds() -> None:
     for one in cases(16):
-        assert one.make(1) == one.make(1)
-        assert one.is_random == (one.make(1) != one.make(2)) or one.label == "random, 4x4"
+        assert one.workload(1) == one.workload(1)
+        assert one.is_random == (one.workload(1) != one.workload(2)) or one.label == "random, 4x4"
 
 
 def test_permuted_cells_keep_the_queries() -> None:
@@ -141,33 +139,30 @@ def test_a_line_lies_between_its_bounds() -> None:
     w = own.k_way(own.shape(16, 3), 2, ranges=True)
     eigen = solve(w, "eigen_design")
     best = solve(w, "l2_strategy")
-    assert line.rmse == [SCALE * math.sqrt(eigen.error / w.m)] and line.queries == w.m
-    assert line.best == pytest.approx([math.sqrt(best.error / eigen.error)], rel=GAP_INTERIOR)
-    assert line.bound[0] <= line.best[0] * (1 + GAP_INTERIOR) <= 1 + 2 * GAP_INTERIOR
-    least = min(line.median(name) for name in RIVALS)
-    assert least >= line.best[0] * (1 - GAP_INTERIOR)
-    assert line.gain == min(line.median(name) for name in line.case.rivals)
-    assert SCALE == pytest.approx(math.sqrt(8 * math.log(2e4)), rel=ROUNDING)
+    assert len(line.draws) == 1 and line.eigen == SCALE * math.sqrt(eigen.error / w.m)
+    assert line.best == pytest.approx(math.sqrt(best.error / eigen.error), rel=GAP_INTERIOR)
+    assert line.bound <= line.best * (1 + GAP_INTERIOR) <= 1 + 2 * GAP_INTERIOR
+    assert min(line.factor(name) for name in RIVALS) >= line.best * (1 - GAP_INTERIOR)
+    assert line.gain == min(line.factor(name) for name in line.case.rivals)
+    assert pytest.approx(math.sqrt(8 * math.log(2e4)), rel=ROUNDING) == SCALE
 
 
 def test_eigen_strategies_do_not_depend_on_the_order_of_the_cells() -> None:
     """Proposition 5, for ranges, whose Gram matrix has a simple spectrum."""
     (line,) = lines([case("permuted", 32)], 2)
-    plain = Line(case("ranges", 32))
-    plain.add(own.all_ranges((32,)))
-    assert line.rmse == pytest.approx(plain.rmse * 2, rel=1e-5)
-    assert line.rivals["cells"] == pytest.approx(plain.rivals["cells"] * 2, rel=1e-5)
-    assert min(line.rivals["Wav."]) > plain.rivals["Wav."][0]
-    assert min(line.rivals["Hier."]) > plain.rivals["Hier."][0]
+    plain = draw(own.all_ranges((32,)), ("cells", "Wav.", "Hier."))
+    for one in line.draws:
+        assert one.eigen == pytest.approx(plain.eigen, rel=1e-5)
+        assert one.rivals["cells"] == pytest.approx(plain.rivals["cells"], rel=1e-5)
+        assert one.rivals["Wav."] > plain.rivals["Wav."] and one.rivals["Hier."] > plain.rivals["Hier."]
 
 
 def test_eigen_strategies_of_marginals_reach_the_bound() -> None:
     """Section 5.1; for every set of marginals, which all cells enter alike."""
-    for one in cases(32):
-        if one.kind == "marginals":
-            (line,) = lines([one], 2)
-            assert min(line.bound) == pytest.approx(1, abs=GAP_INTERIOR)
-            assert min(min(values) for values in line.rivals.values()) >= 1 - GAP_INTERIOR
+    for line in lines([one for one in cases(32) if one.kind == "marginals"], 2):
+        assert line.bound == pytest.approx(1, abs=GAP_INTERIOR)
+        for one in line.draws:
+            assert min(one.rivals.values()) >= 1 - GAP_INTERIOR
 
 
 def test_other_design_queries() -> None:
@@ -191,9 +186,9 @@ def test_draws_are_refused() -> None:
 
 
 def test_a_figure_outside_the_draws_is_marked_at_the_paper_s_size() -> None:
-    line = Line(case("predicates", 2048), 10, [70.0] * 2)
-    line.rivals = {name: [1.9, 2.0] for name in RIVALS} | {"Four.": [1.38, 1.4], "Cube": [math.inf] * 2}
-    line.best, line.bound = [1.0, 1.0], [0.999, 0.998]
+    rivals = dict.fromkeys(RIVALS, 1.9) | {"Four.": 1.38, "Cube": math.inf}
+    other = rivals | {"Wav.": 2.0, "Four.": 1.4}
+    line = Line(case("predicates", 2048), (Draw(70.0, rivals, 1.0, 0.999), Draw(71.0, other, 1.0, 0.998)))
     assert line.agrees("Four.", 1.42) and not line.agrees("Wav.", 1.39)
     cells = [list(column.cells) for column in printed_table([line], 2048).columns]
     assert cells[1] == ["here", "print", "ratio"]
