@@ -8,11 +8,12 @@ from types import MappingProxyType
 import typer
 
 from mmopt.cli.guard import guarded
+from mmopt.testing.studies.adaptive_command import adaptive
 from mmopt.testing.studies.fitness_command import fitness
 
 __all__ = ["STUDIES", "main"]
 
-STUDIES: Mapping[str, Callable[..., None]] = MappingProxyType({"fitness": fitness})
+STUDIES: Mapping[str, Callable[..., None]] = MappingProxyType({"adaptive": adaptive, "fitness": fitness})
 """The studies by name, in the order in which help lists them."""
 
 

@@ -123,7 +123,7 @@ def test_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
             main()
         return ended.value.code
 
-    assert list(STUDIES) == ["fitness"]
+    assert list(STUDIES) == ["adaptive", "fitness"]
     assert status("fitness", "--tables", "10", "--largest", "64") == 0
     said = capsys.readouterr()
     assert said.err == "Table 10: t = 2\nTable 10: t = 4\n"
