@@ -58,7 +58,7 @@ def test_dry_run_solves_nothing(run: Any, files: Path, name: str) -> None:
     for problem in found["problems"]:
         assert problem["refusal"] is None and problem["dims"]["n"] == 6
         solvers = {s["name"] for s in problem["solvers"]}
-        searched = [("lbfgs", set()), ("p_identity", {"p_identity"})]
+        searched = [("lbfgs", set()), ("p_identity", {"p_identity"}), ("softmax", {"softmax"})]
         assert solvers >= {"clarabel", "scs", problem["solver"]} or (problem["solver"], solvers) in searched
         assert all(c["size"] > 0 and c["count"] > 0 for c in problem["cones"])
 

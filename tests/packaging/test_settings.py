@@ -176,11 +176,13 @@ def skeleton(folder: Path) -> None:
     package.mkdir()
     for name in ("__init__.py", "errors.py", "resources.py"):
         shutil.copy(ROOT / "mmopt" / name, package)
-    for name in (*FOLDERS, "cli", "testing", "testing/bench", "testing/conformance", "testing/peers"):
+    commands = ("bench", "conformance", "peers", "studies")
+    for name in (*FOLDERS, "cli", "testing", *(f"testing/{command}" for command in commands)):
         (package / name).mkdir()
         (package / name / "__init__.py").touch()
-    for name in ("bench", "conformance", "peers"):
-        (package / "testing" / name / "__main__.py").write_text("import mmopt.cli.guard\n", encoding="utf-8")
+    modules = [f"{command}/__main__.py" for command in commands]
+    for name in (*modules, "studies/fitness_command.py", "studies/adaptive_command.py"):
+        (package / "testing" / name).write_text("import mmopt.cli.guard\n", encoding="utf-8")
     (package / "cli" / "guard.py").touch()
     (package / "queries" / "workload.py").write_text("import mmopt.spec\n", encoding="utf-8")
 

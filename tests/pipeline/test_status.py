@@ -200,7 +200,7 @@ def test_ctrl_c_gives_the_best_certified_point_so_far() -> None:
         (
             {"solver": "gurobi"},
             "there is no solver 'gurobi'\n"
-            "  known: clarabel, cvxopt, nuclear, p_identity, qoco, scs, sdpa, weighting",
+            "  known: clarabel, cvxopt, low_rank, nuclear, p_identity, qoco, scs, sdpa, softmax, weighting",
         ),
         ({"givens": {"V": np.eye(2)}}, "'l2_strategy' has no given 'V'\n  known: W"),
     ],

@@ -15,7 +15,7 @@ from mmopt.queries.orthogonal import Inexact, coefficients, disjoint_blocks
 def test_of_integers_the_nearest_floats(rng: np.random.Generator) -> None:
     """Every coefficient is the exact one, rounded once."""
     for _ in range(20):
-        rows = rng.integers(1, 9, size=(3, 5)).astype(float)
+        rows = rng.integers(1, 9, size=(3, 5)) + 20.0 * np.eye(3, 5)  # independent, whatever is drawn
         (block,) = disjoint_blocks(rows)
         inside = rng.integers(-5, 6, size=(4, 3)).astype(float) @ rows
         found = coefficients(inside, block)
