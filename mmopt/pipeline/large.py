@@ -14,7 +14,7 @@ from mmopt.pipeline.threads import one_thread
 from mmopt.queries import Workload
 from mmopt.solvers import KERNELS, claims, memory_limit
 
-__all__ = ["MOST_CELLS", "bound", "is_large"]
+__all__ = ["FEW_CELLS", "MOST_CELLS", "bound", "is_large"]
 
 MOST_CELLS = 8192
 """A workload over more cells is not taken to matrices over its cells when its symmetries suffice."""

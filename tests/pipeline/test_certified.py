@@ -20,8 +20,8 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "census2000" / "small.yaml"
 
 RANDOM = 3
 CLASS = {name: Program.load(name).klass for name in program_names()}
-# Searches (classes rank and smooth, or steps that alternate) take long and have tests of their own; here they solve
-# something small.
+# Searches (classes rank and smooth, or steps that alternate) take long and have tests of their own; here they
+# solve something small.
 QUICK = [
     name
     for name in CLASS
@@ -29,8 +29,9 @@ QUICK = [
     and name != "fitness_softmax"
     and not alternates(Program.load(name).steps)
 ]
-# On some random workloads qoco stops at a gap of some per cent there, and says so.
-FAR = {("low_rank_strategy", "qoco")}
+# Halves of such a search. What a solver leaves of the difference, rounding almost, is part of their strategy, and
+# no figure of it can be computed again to many digits; test_choice.py has them beside conic solvers.
+HALVES = {name for name in CLASS if name.startswith("low_rank_")} - {"low_rank_gaussian"}
 # These three on every workload with every solver; the others share what is hard in them.
 THOROUGH = ("fitness_for_use", "l2_strategy", "query_weighting")
 HARD = ("rank deficient", "zero columns", "single cell", "duplicated columns")
@@ -51,7 +52,7 @@ def suitable() -> list[tuple[str, str]]:
         needed = [cones(instance.checked, instance.sizes()) for instance in instances]
         for row in SOLVERS:
             taken = row.is_installed and not any(missing_cones(row, n) for n in needed)
-            if needed and taken and (name, row.name) not in FAR:
+            if needed and taken and name not in HALVES:
                 found.append((name, row.name))
     return found
 
@@ -61,9 +62,7 @@ def verify(s: Solution, w: Workload) -> None:
     a = s.strategy.matrix
     inverse = np.linalg.pinv(a, rcond=1e-13)
     rows = w.matrix
-    # What a solver leaves of rounding in a rank-deficient strategy makes small singular values.
-    rounding = np.finfo(float).eps * np.linalg.norm(a, 2) * np.linalg.norm(inverse, 2)
-    assert np.abs(rows @ inverse @ a - rows).max() <= max(SHAPE, rounding) * np.abs(rows).max()
+    assert np.abs(rows @ inverse @ a - rows).max() <= SHAPE * np.abs(rows).max()
     norms = np.abs(a).sum(axis=0) ** 2 if s.strategy.norm == 1 else (a**2).sum(axis=0)
     error = norms.max() * ((rows @ inverse) ** 2).sum()
     assert s.error == pytest.approx(error, rel=RECOMPUTED)

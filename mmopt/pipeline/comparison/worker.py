@@ -43,7 +43,7 @@ from mmopt.pipeline.comparison.messages import (
     send,
 )
 from mmopt.pipeline.convex import Progress, Report
-from mmopt.pipeline.large import is_large
+from mmopt.pipeline.large import FEW_CELLS
 from mmopt.pipeline.solve import solve
 from mmopt.queries import Workload
 from mmopt.queries.baselines import evaluate
@@ -154,8 +154,8 @@ def _solved(task: Task, report: Report) -> Solution:
         tolerance=task.tolerance,
         time_limit=task.time_limit,
         progress=report,
-        # What is compared are the forms of a problem at the same size; large ones are by component.
-        reduce=is_large(task.workload),
+        # What is compared are the forms of a problem at the same size, where that can be solved.
+        reduce=task.workload.n > FEW_CELLS,
         **task.options,
     )
 
