@@ -29,8 +29,8 @@ QUICK = [
     and name != "fitness_softmax"
     and not alternates(Program.load(name).steps)
 ]
-# Halves of such a search. What a solver leaves of the difference, rounding almost, is part of their strategy, and
-# no figure of it can be computed again to many digits; test_choice.py has them beside conic solvers.
+# Halves of such a search. What a solver leaves of the difference, rounding almost, is part of their strategy,
+# and no figure of it can be computed again to many digits; test_choice.py has them beside conic solvers.
 HALVES = {name for name in CLASS if name.startswith("low_rank_")} - {"low_rank_gaussian"}
 # These three on every workload with every solver; the others share what is hard in them.
 THOROUGH = ("fitness_for_use", "l2_strategy", "query_weighting")
