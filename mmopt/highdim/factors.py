@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmopt.highdim.terms import Side
+from mmopt.queries.arrays import pseudo_factors
 from mmopt.solvers import Clock, Options, nuclear
 from mmopt.solvers.p_identity import Start, search
 
@@ -40,7 +41,7 @@ class Factor(ABC):
 
     def errors(self, side: Side) -> Array:
         """tr(G (AᵀA)⁻¹) for every product, (products,)."""
-        inverse = np.linalg.pinv(self.matrix())
+        inverse, _ = pseudo_factors(self.matrix())
         each = [float(np.sum((gram @ inverse) * inverse)) for gram in side.grams]
         return np.array(each)[side.used]
 
