@@ -182,6 +182,7 @@ def test_column_hm_of_table_7_has_two_levels_at_64_and_128(d: int) -> None:
     assert holds(Figure("Table 8, HM / IP", "exact", printed(8, d)["HM"] / printed(8, d)["IP"], 0.03), three)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_table_6_has_integer_targets_too(seed: int) -> None:
     """With targets between the integers the column is a sixth above print, at d = 256."""

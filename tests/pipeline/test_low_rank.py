@@ -26,12 +26,14 @@ def check(w: Workload, program: str, s: Solution) -> None:
     assert s.bound is not None and s.bound <= s.objective
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", NORMS)
 def test_on_workloads_of_all_kinds(program: str, rng: np.random.Generator) -> None:
     for w in (named("prefix"), named("signed"), random_workload(rng)):
         check(w, program, solve(w, program))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", NORMS)
 def test_no_worse_than_its_start(program: str, rng: np.random.Generator) -> None:
     w = Workload.from_matrix(rng.integers(0, 3, size=(5, 4)) + np.eye(5, 4))

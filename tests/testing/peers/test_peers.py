@@ -12,6 +12,7 @@ from mmopt.testing.peers import FIGURES, ROWS, Row, computed, reach, rows_named
 from mmopt.testing.peers.__main__ import _baselines, _whose, main
 
 SMALL = [row for row in ROWS if row.name in ("prefix 64", "all ranges 64") or "2x5x16x20x75" in row.name]
+SLOW = [row.group == "laplace" and "2x5x16" in row.name for row in SMALL]
 CONVEX = ("l2_strategy", "fitness_for_use")
 
 
@@ -29,7 +30,13 @@ def test_rows_have_names_and_figures_of_their_own() -> None:
     assert raised.value.hint == "did you mean 'census'?"
 
 
-@pytest.mark.parametrize("row", SMALL, ids=lambda row: f"{row.group}, {row.name}")
+@pytest.mark.parametrize(
+    "row",
+    [
+        pytest.param(row, marks=[pytest.mark.slow] * slow, id=f"{row.group}, {row.name}")
+        for row, slow in zip(SMALL, SLOW, strict=True)
+    ],
+)
 def test_nobody_is_better_than_the_bound(row: Row) -> None:
     found = reach(row)
     assert found.gap is not None
