@@ -26,6 +26,7 @@ CELLS = ", ".join(str(edge) for edge in range(49))
 LONG = f"domain: {{age: {{bins: [{CELLS}]}}}}\nworkload: [{{product: {{age: prefix}}}}]\n"
 
 
+@pytest.mark.slow
 def test_compare_all(run: Any, files: Path) -> None:
     done = run("compare", "total.yaml", "--time-limit", "20")
     assert (done.status, done.err) == (0, "")

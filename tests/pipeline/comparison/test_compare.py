@@ -25,6 +25,7 @@ def untimed(solution: Solution) -> Solution:
     return replace(solution, seconds={}, steps=steps)
 
 
+@pytest.mark.slow
 def test_all_programs_by_default_and_the_same_as_solve() -> None:
     seen: list[Progress] = []
     outcomes = compare(W, progress=seen.append)

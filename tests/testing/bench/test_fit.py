@@ -44,6 +44,7 @@ def test_memory_that_is_not_known(row: Callable[..., Row]) -> None:
     assert found.cpu == pytest.approx(1.0) and found.memory is None
 
 
+@pytest.mark.slow
 def test_a_measured_one(measured: list[Row]) -> None:
     found = exponents(measured)
     assert [(e.solver, e.low, e.high, e.count) for e in found] == [("scs", 4, 6, 2), ("clarabel", 4, 6, 2)]
