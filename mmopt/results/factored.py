@@ -18,7 +18,7 @@ from mmopt.queries.strategy import Strategy
 from mmopt.queries.union_strategy import UnionStrategy
 from mmopt.queries.workload import Workload
 from mmopt.results import store
-from mmopt.results.pack import pack, unpack
+from mmopt.results.pack import are_equal, pack, unpack
 from mmopt.results.solution import Solution
 from mmopt.results.table import as_html, as_text
 from mmopt.results.verification import Check, Verification
@@ -132,9 +132,7 @@ class FactoredSolution:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, FactoredSolution):
             return NotImplemented
-        (mine, my_arrays), (theirs, their_arrays) = pack(self.fields()), pack(other.fields())
-        same = mine == theirs and my_arrays.keys() == their_arrays.keys()
-        return same and all(np.array_equal(my_arrays[k], their_arrays[k]) for k in my_arrays)
+        return are_equal(self.fields(), other.fields())
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["pack", "unpack"]
+__all__ = ["are_equal", "pack", "unpack"]
 
 Array = NDArray[np.float64]
 
@@ -29,6 +29,13 @@ def pack(fields: Mapping[str, Any], prefix: str = "") -> tuple[dict[str, Any], d
         else:
             record[name] = list(value) if isinstance(value, tuple) else value
     return record, arrays
+
+
+def are_equal(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two mappings of fields are packed alike: JSON values, and arrays entry by entry."""
+    (mine, my_arrays), (theirs, their_arrays) = pack(one), pack(other)
+    same = mine == theirs and my_arrays.keys() == their_arrays.keys()
+    return same and all(np.array_equal(my_arrays[k], their_arrays[k]) for k in my_arrays)
 
 
 def unpack(record: Mapping[str, Any], arrays: Mapping[str, Array]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from mmopt.results.by_component import (
     restored_strategy,
     restored_value,
 )
-from mmopt.results.pack import pack, unpack
+from mmopt.results.pack import are_equal, pack, unpack
 from mmopt.results.status import Status
 from mmopt.results.table import as_html, as_text
 from mmopt.results.typed import check_kinds
@@ -209,9 +209,7 @@ class Solution:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Solution):
             return NotImplemented
-        (mine, my_arrays), (theirs, their_arrays) = pack(self.fields()), pack(other.fields())
-        same = mine == theirs and my_arrays.keys() == their_arrays.keys()
-        return same and all(np.array_equal(my_arrays[k], their_arrays[k]) for k in my_arrays)
+        return are_equal(self.fields(), other.fields())
 
     __hash__ = None  # type: ignore[assignment]
 
