@@ -20,7 +20,7 @@ __all__ = ["points"]
 
 LIMIT = 300
 PATIENCE = 12  # iterations in which the gap has to fall by a tenth
-SAFE = 0.9  # of the gap asked for: the program's own evaluation rounds to the worse side
+SAFE = 0.99  # of the gap asked for: the program's own evaluation rounds to the worse side
 LATER = 0.1  # of the gap wanted
 DIGITS = 1e-14  # no gap below this is seen in floating point
 

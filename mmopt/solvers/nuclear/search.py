@@ -17,7 +17,7 @@ __all__ = ["search"]
 Array = Any
 
 FALL = 0.05  # the barrier aims at this part of the gap
-POWER = 2.2  # of the privacy costs; 1 is the plain fixed point, above 2 what is stiff overshoots a little
+POWER = 2.1  # of the privacy costs; 1 is the plain fixed point, above 2 what is stiff overshoots a little
 FAST = 0.2  # what equalising has to leave of the gap
 
 
