@@ -10,13 +10,13 @@ import numpy as np
 from mmopt.components import Level, Split
 from mmopt.errors import ProgramError
 from mmopt.language import numeric, scalars, structured
-from mmopt.language.component_products import Scaling, diagonal, times, whole
+from mmopt.language.component_products import Scaling, diagonal, solved_diagonal, times, whole
 from mmopt.language.families import vectorised
 from mmopt.language.number_systems import BALLS, PLAIN, Numbers
 from mmopt.language.structured import is_structured
 from mmopt.language.tree import Apply, Block, Constraint, Expr, Index, Name, Number, chain
 
-__all__ = ["floored", "least_eigenvalue", "offs", "plainly", "splits", "with_bound"]
+__all__ = ["floored", "lowest_eigenvalue", "offs", "plainly", "splits", "with_bound"]
 
 Env = Mapping[str, Any]
 
@@ -63,6 +63,8 @@ def _value(expr: Expr, env: Env, numbers: Numbers) -> Any:
             if isinstance(left, Split) and isinstance(right, Split):
                 return diagonal(numbers, left, right)
             return _applied(numbers, "diag", (whole(numbers, times(numbers, left, right)),), {})
+        case Apply(atom="diag" | "trace" as atom, args=(Apply(atom="matmul") as product,)):
+            return _diagonal(atom, product, env, numbers)
         case Apply(atom="eye" | "ones" as atom):
             raise ProgramError(
                 f"'{atom}' has no form by components: its size alone does not say how it splits",
@@ -89,6 +91,18 @@ def _factor(expr: Expr, env: Env, numbers: Numbers) -> Any:
             return _value(expr, env, numbers)
 
 
+def _diagonal(atom: str, product: Apply, env: Env, numbers: Numbers) -> Any:
+    """``diag`` or ``trace`` of a product, which is not formed where one inverse stands inside it."""
+    factors = chain(product)
+    at = _inverses(product)
+    if len(at) != 1 or not 0 < at[0] < len(factors) - 1:
+        return _applied(numbers, atom, (whole(numbers, _factor(product, env, numbers)),), {})
+    left, matrix, right = _around(factors, at[0], env, numbers)
+    if not all(isinstance(v, Split) for v in (left, matrix, right)):
+        return _applied(numbers, atom, (_put_together(left, matrix, right, numbers),), {})
+    return solved_diagonal(numbers, atom, left, matrix, right)
+
+
 def _inverses(product: Apply) -> list[int]:
     """Where inverses stand in a product."""
     return [i for i, f in enumerate(chain(product)) if isinstance(f, Apply) and f.atom == "inv"]
@@ -108,13 +122,21 @@ def _named(value: Any, numbers: Numbers) -> Any:
     return numbers.exact(value)
 
 
-def _solved(factors: list[Expr], at: int, env: Env, numbers: Numbers) -> Any:
-    """A product around one ``inv``: solved by component, never inverted, as densely."""
+def _around(factors: list[Expr], at: int, env: Env, numbers: Numbers) -> tuple[Any, Any, Any]:
+    """What stands before the inverse, the matrix that is inverted, and what stands behind."""
     inverse = factors[at]
     assert isinstance(inverse, Apply)
     matrix = _value(inverse.args[0], env, numbers)
-    left = _product(factors[:at], env, numbers)
-    right = _product(factors[at + 1 :], env, numbers)
+    return _product(factors[:at], env, numbers), matrix, _product(factors[at + 1 :], env, numbers)
+
+
+def _solved(factors: list[Expr], at: int, env: Env, numbers: Numbers) -> Any:
+    """A product around one ``inv``."""
+    return _put_together(*_around(factors, at, env, numbers), numbers)
+
+
+def _put_together(left: Any, matrix: Any, right: Any, numbers: Numbers) -> Any:
+    """``left @ inv(matrix) @ right``, solved by component, never inverted, as densely."""
     known = [v for v in (left, matrix, right) if v is not None]
     if not any(is_structured(v) for v in known):
         return numbers.solved(left, matrix, right)
@@ -189,15 +211,26 @@ def _off_order(large: Any, small: Any) -> tuple[float, float, tuple[int, ...]]:
     sizes = [float(np.abs(part).max(initial=0.0)) for part in parts]
     if not np.isfinite(sizes).all():
         return float("inf"), 1.0, ()
-    return -least_eigenvalue(gap), max(1e-300, *sizes), ()
+    return -lowest_eigenvalue(gap), max(1e-300, *sizes), ()
 
 
-def least_eigenvalue(split: Split) -> float:
-    """The least eigenvalue of the symmetric part, on the kept components."""
-    return min(float(numeric.eigh(part)[0][0]) for part in split.parts)
+def lowest_eigenvalue(split: Split) -> float:
+    """The least eigenvalue of the symmetric part, on the kept components; 0 where all are positive."""
+    return min(0.0, *(_lowest(numeric.symmetric_part(part)) for part in split.parts))
+
+
+def _lowest(part: Any) -> float:
+    if len(part) > 1 and numeric.is_definite(part):
+        return 0.0
+    return float(numeric.eigh(part)[0][0])
 
 
 def floored(split: Split) -> Split:
     """The symmetric part with every eigenvalue at least ``numeric.FLOOR`` times the largest of all."""
-    largest = max(0.0, *(float(numeric.eigh(part)[0][-1]) for part in split.parts))
-    return Split(split.rows, split.columns, tuple(numeric.psd_floor(part, largest) for part in split.parts))
+    parts = tuple(numeric.symmetric_part(part) for part in split.parts)
+    # The trace is at least the largest eigenvalue where the rest is not negative: none to lift.
+    most = numeric.FLOOR * max(float(np.trace(part)) for part in parts)
+    if not all(numeric.is_definite(part, most) for part in parts):
+        largest = max(0.0, *(float(numeric.eigh(part)[0][-1]) for part in parts))
+        parts = tuple(numeric.psd_floor(part, largest) for part in parts)
+    return Split(split.rows, split.columns, parts)

@@ -15,7 +15,7 @@ from mmopt.components import Level, Split
 from mmopt.language import scalars, structured
 from mmopt.language.number_systems import Numbers
 
-__all__ = ["Scaling", "diagonal", "times", "whole"]
+__all__ = ["Scaling", "diagonal", "solved_diagonal", "times", "whole"]
 
 
 @dataclass(frozen=True)
@@ -71,3 +71,16 @@ def diagonal(numbers: Numbers, left: Split, right: Split) -> Level:
     turned = scalars.each(numbers, "transpose", right.parts)
     products = scalars.each(numbers, "mul", left.parts, turned)
     return structured.spread(numbers, left.rows, *scalars.vector(numbers, "sum", products, axis=1))
+
+
+def solved_diagonal(numbers: Numbers, atom: str, left: Split, matrix: Split, right: Split) -> Any:
+    """``diag`` or ``trace`` of ``left @ inv(matrix) @ right``, without the product."""
+    structured.same(left.columns, matrix.rows, "matmul")
+    structured.same(matrix.columns, right.rows, "matmul")
+    structured.same(left.rows, right.columns, atom)
+    entries, order = scalars.solved_diagonals(numbers, left.parts, matrix.parts, right.parts)
+    if atom == "diag":
+        return structured.spread(numbers, left.rows, entries, order)
+    lengths = [numbers.shape(left.parts[at])[0] for at in order]
+    copies = numbers.count(np.repeat(left.multiplicities[order], lengths))
+    return numbers.call("sum", numbers.call("mul", copies, entries))

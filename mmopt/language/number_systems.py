@@ -17,8 +17,9 @@ from mmopt.errors import ProgramError
 from mmopt.language import balls, numeric
 from mmopt.language.atoms import ATOMS
 from mmopt.language.balls import GROW, Ball, gamma
-from mmopt.language.inverse_balls import sandwich
+from mmopt.language.inverse_balls import sandwich, sandwich_diagonal
 from mmopt.language.numeric import Array
+from mmopt.language.products import diagonal_of_product
 
 __all__ = ["BALLS", "PLAIN", "Numbers"]
 
@@ -33,6 +34,7 @@ class Numbers:
     count : whole numbers that are held as floats, (k,).
     call : an atom by its name, with its arguments and options.
     solved : ``left @ inv(matrix) @ right``, where left or right may be None.
+    solved_diagonal : its diagonal, where both are there.
     take : entries of a vector by their numbers.
     join : a vector of numbers.
     grouped : the sums of a vector's entries by their labels 0 … count - 1.
@@ -45,6 +47,7 @@ class Numbers:
     count: Callable[[Array], Any]
     call: Callable[..., Any]
     solved: Callable[[Any, Any, Any], Any]
+    solved_diagonal: Callable[[Any, Any, Any], Any]
     take: Callable[[Any, Ints], Any]
     join: Callable[[Sequence[Any]], Any]
     grouped: Callable[[Any, Ints, int], Any]
@@ -78,11 +81,19 @@ def _solved(left: Any, matrix: Array, right: Any) -> Any:
     return left @ found if np.isfinite(found).all() else np.full((len(left), found.shape[1]), np.inf)
 
 
+def _solved_diagonal(left: Array, matrix: Array, right: Array) -> Array:
+    found = numeric.solve(matrix, right)
+    if not np.isfinite(found).all():
+        return np.full(len(left), np.inf)
+    return diagonal_of_product(left, found)
+
+
 PLAIN = Numbers(
     exact=lambda value: value,
     count=lambda counts: counts,
     call=_called,
     solved=_solved,
+    solved_diagonal=_solved_diagonal,
     take=lambda vector, index: vector[index],
     join=lambda numbers: np.concatenate([np.atleast_1d(np.asarray(n, dtype=float)) for n in numbers]),
     grouped=lambda vector, labels, count: np.bincount(labels, vector, minlength=count),
@@ -130,6 +141,7 @@ BALLS = Numbers(
     count=_ball_count,
     call=_ball_called,
     solved=_ball_solved,
+    solved_diagonal=sandwich_diagonal,
     take=lambda vector, index: Ball(vector.mid[index], vector.rad[index]),
     join=lambda numbers: Ball(
         np.concatenate([np.atleast_1d(n.mid) for n in numbers]),

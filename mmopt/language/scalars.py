@@ -13,7 +13,7 @@ from typing import Any
 
 from mmopt.language.number_systems import Numbers
 
-__all__ = ["each", "solved", "vector"]
+__all__ = ["each", "solved", "solved_diagonals", "vector"]
 
 FEWEST = 8  # parts for which it pays
 
@@ -63,20 +63,37 @@ def vector(numbers: Numbers, atom: str, parts: tuple[Any, ...], **options: int) 
 
 def solved(numbers: Numbers, left: Any, matrix: tuple[Any, ...], right: Any) -> tuple[Any, ...]:
     """``left @ inv(matrix) @ right`` of every part; left and right are tuples of parts, or None."""
-    sides = [side for side in (left, right) if side is not None]
-    small = _small(numbers, "inv", [matrix, *sides])
+    small, stacked = _quotients(numbers, left, matrix, right)
 
     def one(at: int) -> Any:
         return numbers.solved(left and left[at], matrix[at], right and right[at])
 
     if not small:
         return tuple(one(at) for at in range(len(matrix)))
+    return _merged(len(matrix), small, numbers.cut(stacked, [1] * len(small)), one)
+
+
+def solved_diagonals(
+    numbers: Numbers, left: tuple[Any, ...], matrix: tuple[Any, ...], right: tuple[Any, ...]
+) -> tuple[Any, list[int]]:
+    """The diagonals of ``left @ inv(matrix) @ right`` in one vector, and the order of the parts there."""
+    small, stacked = _quotients(numbers, left, matrix, right)
+    own = set(small)
+    rest = [at for at in range(len(matrix)) if at not in own]
+    found = [numbers.solved_diagonal(left[at], matrix[at], right[at]) for at in rest]
+    return numbers.join([stacked, *found] if small else found), [*small, *rest]
+
+
+def _quotients(numbers: Numbers, left: Any, matrix: tuple[Any, ...], right: Any) -> tuple[list[int], Any]:
+    """The parts of ``left @ inv(matrix) @ right`` that are numbers, and what they come to in one vector."""
+    sides = [side for side in (left, right) if side is not None]
+    small = _small(numbers, "inv", [matrix, *sides])
+    if not small:
+        return small, None
     top = numbers.exact(1.0)
     for side in sides:
         top = numbers.call("mul", top, numbers.stack([side[at] for at in small]))
-    bottom = numbers.stack([matrix[at] for at in small])
-    found = numbers.cut(numbers.call("div", top, bottom), [1] * len(small))
-    return _merged(len(matrix), small, found, one)
+    return small, numbers.call("div", top, numbers.stack([matrix[at] for at in small]))
 
 
 def _at(args: Sequence[Any], at: int) -> list[Any]:

@@ -19,10 +19,10 @@ __all__ = ["FEW_CELLS", "MOST_CELLS", "bound", "is_large"]
 MOST_CELLS = 8192
 """A workload over more cells is not taken to matrices over its cells when its symmetries suffice."""
 
-FEW_CELLS = 1024
+FEW_CELLS = 300
 """A workload over no more cells is always taken to matrices over them."""
 
-SMALL = 1 / 8
+SMALL = 1 / 2
 """Of the cells: components that are no larger are worth a solution by component between the two sizes."""
 
 ARRAYS = 12  # matrices of the size of the cells that a dense solve holds at a time

@@ -11,7 +11,7 @@ import numpy as np
 from mmopt.compiler import Instance
 from mmopt.components import Level, Split
 from mmopt.language import worst
-from mmopt.language.by_component import least_eigenvalue
+from mmopt.language.by_component import lowest_eigenvalue
 from mmopt.language.memo import Memo
 from mmopt.language.numeric import is_definite, symmetric_part
 from mmopt.language.tree import Declaration
@@ -96,7 +96,7 @@ def _negative_eigenvalue(value: np.ndarray[Any, Any]) -> float:
 
 def _negative_part(value: Split) -> float:
     size = max(float(np.abs(part).max(initial=0.0)) for part in value.parts)
-    return -least_eigenvalue(value) / max(size, 1e-300)
+    return -lowest_eigenvalue(value) / max(size, 1e-300)
 
 
 def _negative_entry(d: Declaration, value: np.ndarray[Any, Any]) -> Violation:

@@ -109,6 +109,11 @@ def _factors_by_qr(matrix: Array) -> tuple[Array, Array] | None:
     return None if inverse is None else (columns[:, :p] @ inverse.T, columns[:, p:])
 
 
+def _is_upper(matrix: Array) -> bool:
+    """Whether nothing stands below the diagonal."""
+    return not any(matrix[row, :row].any() for row in range(len(matrix) - 1, 0, -1))
+
+
 def _inverse_of_triangle(triangle: Array) -> Array | None:
     """T⁻¹ of an upper triangle whose condition is below ``_CLEAR``; else None."""
     turned, singular = scipy.linalg.lapack.dtrtri(triangle.T, lower=1)
@@ -127,6 +132,8 @@ def has_independent_columns(matrix: Array) -> bool:
 
 def largest_singular_value(matrix: Array) -> float:
     """‖A‖₂ to a few per cent, from below, by a power iteration from the sum of the rows' magnitudes."""
+    if matrix.size == 1:
+        return abs(float(matrix[0, 0]))
     v = np.abs(matrix).sum(axis=0)
     for _ in range(_STEPS):
         v = matrix.T @ (matrix @ (v / np.linalg.norm(v)))
@@ -141,16 +148,18 @@ def spectral_norm(matrix: Array) -> float:
 
 
 def qr(matrix: Array) -> Array:
-    """The triangle R (min(p, n), n) of a QR factorisation."""
+    """The triangle R (min(p, n), n) of a QR factorisation; of a square triangle itself."""
+    if matrix.shape[0] == matrix.shape[1] and _is_upper(matrix):
+        return matrix
     return np.asarray(np.linalg.qr(matrix, mode="r"), dtype=np.float64)
 
 
-def stacked_root(blocks: Iterable[Array], n: int) -> Array:
+def stacked_root(blocks: Iterable[Array], n: int, most: int | None = None) -> Array:
     """R (r, n) with RᵀR = Σ BᵀB over the blocks B (·, n), by QR, never through a Gram matrix.
 
-    At most about 2n rows plus one block are held at a time. With n rows or less in all, the rows
-    themselves are returned. The error is that of QR (Householder, backward stable): a small multiple of
-    machine precision times ‖R‖.
+    At most about 2n rows plus one block are held at a time. With ``most`` rows or less in all (n unless it is
+    given, and at most 2n), the rows themselves are returned. The error is that of QR (Householder, backward
+    stable): a small multiple of machine precision times ‖R‖.
     """
     if n == 1:
         entries = np.concatenate(list(blocks))[:, 0]
@@ -164,4 +173,4 @@ def stacked_root(blocks: Iterable[Array], n: int) -> Array:
             held = [qr(np.vstack(held))]
             count = held[0].shape[0]
     stacked = held[0] if len(held) == 1 else np.vstack(held)
-    return stacked if count <= n else qr(stacked)
+    return stacked if count <= (n if most is None else most) else qr(stacked)

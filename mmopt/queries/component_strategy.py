@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,11 +10,18 @@ import numpy as np
 
 from mmopt.components import Level, Split, lift
 from mmopt.errors import OptionError
-from mmopt.queries.arrays import Array, Ints, frozen, pseudo_factors, require_memory, spectral_norm
+from mmopt.queries.arrays import (
+    Array,
+    Ints,
+    frozen,
+    largest_singular_value,
+    pseudo_factors,
+    require_memory,
+)
 from mmopt.queries.outward import largest_difference
 from mmopt.queries.strategy import SUPPORT_TOLERANCE, Strategy
 from mmopt.queries.symmetry.joint import Cells, Key
-from mmopt.queries.symmetry.projected import mean_roots, query_rows
+from mmopt.queries.symmetry.projected import check_fit, mean_roots, query_rows
 from mmopt.queries.workload import Workload
 
 __all__ = ["AnyStrategy", "ComponentStrategy", "as_dense"]
@@ -154,29 +162,33 @@ class ComponentStrategy:
             found.setdefault(chosen.key, []).append((at, chosen.kept))
         return found
 
-    def _seen(self, key: Key, rows: Array) -> tuple[Array, Array, Array]:
-        """Of rows R (k, d) on a component the squared lengths of R A⁺, R (AᵀA)⁺, and what A does not tell.
+    def _images(self, key: Key, rows: Array) -> Iterator[tuple[Array, Array, Array]]:
+        """Of rows R (k, d) on a component R A⁺ on each block, the block's inverse, and what A leaves out."""
+        for at, kept in self._places.get(key, []):
+            inverse, null = self._directions[at]
+            yield rows[:, kept] @ inverse, inverse, rows[:, kept] @ null
+
+    def _seen(self, key: Key, rows: Array) -> tuple[Array, Array]:
+        """Of rows R (k, d) on a component the squared lengths of R A⁺, and of what A does not tell.
 
         (k,) each; the multiplicity counts.
         """
-        told, grown, missed = (np.zeros(len(rows)) for _ in range(3))
-        rest = rows.copy()
-        for at, kept in self._places.get(key, []):
-            inverse, null = self._directions[at]
-            image = rows[:, kept] @ inverse
+        told, missed = np.zeros(len(rows)), np.zeros(len(rows))
+        for image, _, outside in self._images(key, rows):
             told += np.square(image).sum(axis=1)
-            grown += np.square(image @ inverse.T).sum(axis=1)
-            missed += np.square(rows[:, kept] @ null).sum(axis=1)
-            rest[:, kept] = 0.0
-        missed += np.square(rest).sum(axis=1)
+            missed += np.square(outside).sum(axis=1)
+        elsewhere = np.ones(rows.shape[1], dtype=bool)
+        for _, kept in self._places.get(key, []):
+            elsewhere[kept] = False
+        missed += np.square(rows[:, elsewhere]).sum(axis=1)
         often = float(self.cells.joint.multiplicity(key))
-        return often * told, often * grown, often * missed
+        return often * told, often * missed
 
     @cached_property
-    def _known(self) -> dict[tuple[str, str], tuple[float, float, float, float]]:
+    def _known(self) -> dict[tuple[str, str], tuple[float, float, float]]:
         return {}
 
-    def _sums(self, workload: Workload, scale: str) -> tuple[float, float, float, float]:
+    def _sums(self, workload: Workload, scale: str) -> tuple[float, float, float]:
         """``_seen`` over all queries, and their squared length, once for each workload."""
         if scale == "plain" and _is_plain(workload):
             scale = "weighted"
@@ -185,13 +197,19 @@ class ComponentStrategy:
             self._known[key] = self._summed(workload, scale)
         return self._known[key]
 
-    def _summed(self, workload: Workload, scale: str) -> tuple[float, float, float, float]:
-        total = np.zeros(4)
+    def _summed(self, workload: Workload, scale: str) -> tuple[float, float, float]:
+        total = np.zeros(3)
         for key, rows in mean_roots(self.cells.joint, workload, scale).items():
             length = float(self.cells.joint.multiplicity(key)) * float(np.square(rows).sum())
             total += [*(float(part.sum()) for part in self._seen(key, rows)), length]
-        told, grown, missed, length = map(float, total)
-        return told, grown, missed, length
+        told, missed, length = map(float, total)
+        return told, missed, length
+
+    @cached_property
+    def _tells_all(self) -> bool:
+        """Whether A determines every cell."""
+        everywhere = self.cells.kept == self.cells.size
+        return everywhere and all(null.shape[1] == 0 for _, null in self._directions)
 
     def supports(self, workload: Workload) -> bool:
         """Whether A determines every query: W A⁺A = W, relative to W scaled to at most unit queries."""
@@ -199,7 +217,10 @@ class ComponentStrategy:
 
     def missed(self, workload: Workload) -> float:
         """‖W - W A⁺A‖ / ‖W‖ in Frobenius norms, of W scaled to at most unit queries: what A does not tell."""
-        _, _, missed, length = self._sums(workload, "unit")
+        if self._tells_all:
+            check_fit(self.cells.joint, workload)
+            return 0.0
+        _, missed, length = self._sums(workload, "unit")
         return float(np.sqrt(missed / length))
 
     def total_error(self, workload: Workload) -> float:
@@ -217,18 +238,24 @@ class ComponentStrategy:
 
     def condition(self, workload: Workload) -> float:
         """How rounding errors of A grow in total error, as ``Strategy.condition``."""
-        told, grown, _, _ = self._sums(workload, "weighted")
+        joint = self.cells.joint
+        grown = 0.0
+        for key, rows in mean_roots(joint, workload, "weighted").items():
+            each = (np.square(image @ inverse.T).sum() for image, inverse, _ in self._images(key, rows))
+            grown += float(joint.multiplicity(key)) * float(sum(each))
+        told, _, _ = self._sums(workload, "weighted")
         return self._largest * float(np.sqrt(grown / told))
 
     @cached_property
     def largest_condition(self) -> float:
-        """At least ``condition`` of every workload."""
-        return self._largest * max(spectral_norm(inverse) for inverse, _ in self._directions)
+        """At least ``condition`` of every workload, and cheap."""
+        inverse = max(float(np.linalg.norm(inverse)) for inverse, _ in self._directions)
+        return inverse * max(float(np.linalg.norm(part)) for part in self.split.parts)
 
     @cached_property
     def _largest(self) -> float:
         """‖A‖₂."""
-        return max(spectral_norm(part) for part in self.split.parts)
+        return max(largest_singular_value(part) for part in self.split.parts)
 
     def mean_variance(self, workload: Workload) -> float:
         """The mean of ``variances``, without them."""
@@ -254,7 +281,7 @@ class ComponentStrategy:
             for key, rows in block.parts():
                 own = self._seen(key, rows)
                 told += own[0]
-                missed += own[2]
+                missed += own[1]
                 length += float(self.cells.joint.multiplicity(key)) * np.square(rows).sum(axis=1)
             found = np.where(missed <= SUPPORT_TOLERANCE**2 * length, told, np.inf)
             out.append(found[block.labels])

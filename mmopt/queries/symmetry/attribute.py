@@ -131,7 +131,7 @@ class Attribute:
         """
         rows = self.of_query(part, root, sums, np.ones(len(root), dtype=np.int64))
         tiny = 8 * max(root.shape) * EPS * float(np.linalg.norm(root))
-        found = stacked_root([rows], part.dim)
+        found = stacked_root([rows], part.dim, 2 * part.dim)
         return np.asarray(found if np.linalg.norm(found) > tiny else found[:0])
 
     def _first(self, part: Part) -> int:

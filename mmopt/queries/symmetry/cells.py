@@ -29,7 +29,7 @@ def component_roots(joint: Joint, terms: Sequence[Term], *, mean: bool = False) 
     """Per component with a weighted Gram matrix other than zero, rows (·, d) whose Gram matrix is that.
 
     With ``mean`` the symmetries need not be those of the terms: the Gram matrix is then that of the mean of
-    all images of the terms.
+    all images of the terms. There may be up to 2 d rows then, of which only sums are wanted: QR costs more.
     """
     stacks: dict[Key, list[Array]] = {}
     known = [
@@ -41,7 +41,8 @@ def component_roots(joint: Joint, terms: Sequence[Term], *, mean: bool = False) 
         scale = math.sqrt(term.weight)
         for key, rows in combined(local):
             stacks.setdefault(key, []).append(rows if scale == 1.0 else scale * rows)
-    return {key: stacked_root(stacks[key], joint.dim(key)) for key in sorted(stacks)}
+    dims = {key: joint.dim(key) for key in sorted(stacks)}
+    return {key: stacked_root(stacks[key], dim, 2 * dim if mean else dim) for key, dim in dims.items()}
 
 
 def _roots(piece: Piece, attribute: Attribute, mean: bool) -> dict[int, Array]:

@@ -24,7 +24,7 @@ from mmopt.queries.symmetry.joint import Joint, Key, Local, combined
 from mmopt.queries.symmetry.pieces import terms_of
 from mmopt.queries.workload import Workload
 
-__all__ = ["QueryRows", "mean_roots", "query_rows"]
+__all__ = ["QueryRows", "check_fit", "mean_roots", "query_rows"]
 
 WEIGHTED, PLAIN, UNIT = "weighted", "plain", "unit"
 
