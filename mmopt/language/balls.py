@@ -59,10 +59,15 @@ def exact(value: Array | float) -> Ball:
     return Ball(mid, np.broadcast_to(0.0, mid.shape))
 
 
-def rounded(mid: Array | float, rad: Array | float) -> Ball:
-    """A result of one operation: its own rounding error is added to the radius."""
+def rounded(mid: Array | float, rad: Array | float, terms: int | None = None) -> Ball:
+    """A result of one operation: its own rounding error is added to the radius.
+
+    ``terms``: what the radius is the sum of, where that is few; it is then widened by less than ``GROW``, to
+    be of use where it is wide.
+    """
     mid = np.asarray(mid, dtype=float)
-    out = np.asarray(np.asarray(rad, dtype=float) * GROW + TINY)
+    grow = GROW if terms is None else min(GROW, 1.0 + 8 * (terms + 4) * U)
+    out = np.asarray(np.asarray(rad, dtype=float) * grow + TINY)
     out = np.asarray(out + U * np.abs(mid))
     # An infinite radius times zero, or a value that overflowed: nothing is known.
     known = np.isfinite(out)
@@ -76,11 +81,11 @@ def unknown(mid: Array | float) -> Ball:
 
 
 def add(a: Ball, b: Ball) -> Ball:
-    return rounded(a.mid + b.mid, a.rad + b.rad)
+    return rounded(a.mid + b.mid, a.rad + b.rad, 2)
 
 
 def sub(a: Ball, b: Ball) -> Ball:
-    return rounded(a.mid - b.mid, a.rad + b.rad)
+    return rounded(a.mid - b.mid, a.rad + b.rad, 2)
 
 
 def neg(a: Ball) -> Ball:
@@ -89,10 +94,10 @@ def neg(a: Ball) -> Ball:
 
 def mul(a: Ball, b: Ball) -> Ball:
     if a.is_exact:
-        return rounded(a.mid * b.mid, 0.0 if b.is_exact else np.abs(a.mid) * b.rad)
+        return rounded(a.mid * b.mid, 0.0 if b.is_exact else np.abs(a.mid) * b.rad, 1)
     if b.is_exact:
-        return rounded(a.mid * b.mid, a.rad * np.abs(b.mid))
-    return rounded(a.mid * b.mid, np.abs(a.mid) * b.rad + a.rad * np.abs(b.mid) + a.rad * b.rad)
+        return rounded(a.mid * b.mid, a.rad * np.abs(b.mid), 1)
+    return rounded(a.mid * b.mid, np.abs(a.mid) * b.rad + a.rad * np.abs(b.mid) + a.rad * b.rad, 3)
 
 
 def div(a: Ball, b: Ball) -> Ball:
@@ -101,7 +106,7 @@ def div(a: Ball, b: Ball) -> Ball:
     with np.errstate(divide="ignore", invalid="ignore"):
         mid = a.mid / b.mid
         rad = (a.rad + np.abs(mid) * b.rad) / safe
-    return rounded(mid, np.where(low > 0, rad, np.inf))
+    return rounded(mid, np.where(low > 0, rad, np.inf), 4)
 
 
 def power(a: Ball, b: Ball) -> Ball:
@@ -109,6 +114,8 @@ def power(a: Ball, b: Ball) -> Ball:
     exponent = float(b.mid)
     if exponent == 0.5:
         return sqrt(a)
+    if exponent == 2.0 and a.mid.ndim == 0 and a.rad <= a.mid < np.inf:
+        return _squared(a)
     if exponent < 0:
         return div(exact(np.ones(a.mid.shape)), power(a, exact(-exponent)))
     if exponent == int(exponent) and exponent <= 64:
@@ -124,6 +131,13 @@ def power(a: Ball, b: Ball) -> Ball:
     wide = POWER + 2 * logs * float(b.rad)
     spread = np.maximum(np.abs(ends[0] - mid), np.abs(ends[1] - mid)) + wide * (mid + ends[1])
     return rounded(mid, np.where(high >= 0, spread, np.inf))
+
+
+def _squared(a: Ball) -> Ball:
+    """Of a number, by its ends: around the square of the middle the lower one would be lost if it is wide."""
+    low, high = float(a.lower), float(a.upper)
+    ends = np.nextafter(max(low, 0.0) ** 2, 0.0), np.nextafter(high**2, np.inf)
+    return rounded((ends[0] + ends[1]) / 2, (ends[1] - ends[0]) / 2 + U * ends[1], 4)
 
 
 def sqrt(a: Ball) -> Ball:
@@ -160,7 +174,7 @@ def total(a: Ball, axis: int | None = None) -> Ball:
     """Sum of all entries or along an axis."""
     terms = a.mid.size if axis is None else a.mid.shape[axis]
     rad = np.sum(a.rad, axis=axis) + gamma(terms) * np.sum(np.abs(a.mid), axis=axis)
-    return rounded(np.sum(a.mid, axis=axis), rad)
+    return rounded(np.sum(a.mid, axis=axis), rad, terms)
 
 
 def trace(a: Ball) -> Ball:

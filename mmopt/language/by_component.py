@@ -12,6 +12,7 @@ from mmopt.errors import ProgramError
 from mmopt.language import numeric, scalars, structured
 from mmopt.language.component_products import Scaling, diagonal, solved_diagonal, times, whole
 from mmopt.language.families import vectorised
+from mmopt.language.nuclear_ball import GUESS, nuclear
 from mmopt.language.number_systems import BALLS, PLAIN, Numbers
 from mmopt.language.structured import is_structured
 from mmopt.language.tree import Apply, Block, Constraint, Expr, Index, Name, Number, chain
@@ -63,6 +64,8 @@ def _value(expr: Expr, env: Env, numbers: Numbers) -> Any:
             if isinstance(left, Split) and isinstance(right, Split):
                 return diagonal(numbers, left, right)
             return _applied(numbers, "diag", (whole(numbers, times(numbers, left, right)),), {})
+        case Apply(atom="nuclear", args=(inner,)) if GUESS in env and numbers is BALLS:
+            return _nuclear(_value(inner, env, numbers), env[GUESS], numbers)
         case Apply(atom="diag" | "trace" as atom, args=(Apply(atom="matmul") as product,)):
             return _diagonal(atom, product, env, numbers)
         case Apply(atom="eye" | "ones" as atom):
@@ -89,6 +92,14 @@ def _factor(expr: Expr, env: Env, numbers: Numbers) -> Any:
             return Scaling(value) if isinstance(value, Level) else _applied(numbers, "diag", (value,), {})
         case _:
             return _value(expr, env, numbers)
+
+
+def _nuclear(value: Any, guesses: tuple[Any, ...], numbers: Numbers) -> Any:
+    """The nuclear norm, of parts whose polar factors may be nearly known."""
+    if not isinstance(value, Split) or len(value.parts) != len(guesses):
+        return _applied(numbers, "nuclear", (value,), {})
+    each = numbers.join([nuclear(*pair) for pair in zip(value.parts, guesses, strict=True)])
+    return numbers.call("sum", numbers.call("mul", numbers.count(value.multiplicities), each))
 
 
 def _diagonal(atom: str, product: Apply, env: Env, numbers: Numbers) -> Any:

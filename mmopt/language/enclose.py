@@ -13,6 +13,7 @@ from mmopt.language.atoms import ATOMS
 from mmopt.language.balls import Ball
 from mmopt.language.evaluate import Env, entry, evaluate, inverse_at, is_row
 from mmopt.language.inverse_balls import sandwich, sandwich_diagonal
+from mmopt.language.nuclear_ball import GUESS, nuclear
 from mmopt.language.products import is_identity
 from mmopt.language.tree import Apply, Block, Expr, Index, Name, Number, chain
 
@@ -31,6 +32,8 @@ class _Scaling:
 
 def evaluate_ball(expr: Expr, env: Env) -> Ball:
     """The value with its error bound; names count as exact.
+
+    ``env`` may hold what is nearly the polar factor of a nuclear norm (``nuclear_ball.GUESS``).
 
     Raises :class:`~mmopt.errors.ProgramError` for an atom that only prepares data (it has no error
     bound, so it belongs into ``let``, which is evaluated once).
@@ -54,6 +57,8 @@ def _ball(expr: Expr, env: Env) -> Ball:
             return _diagonal(expr, env)
         case Apply(atom="matmul"):
             return _whole(_product(expr, env))
+        case Apply(atom="nuclear", args=(inner,)) if GUESS in env:
+            return nuclear(_ball(inner, env), env[GUESS])
         case _:
             pass
     assert isinstance(expr, Apply)

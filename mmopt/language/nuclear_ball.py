@@ -9,6 +9,9 @@ section 8.3) brings the digits back.
 
 Above: K = U⁻ᵀ (Uᵀ K), so ‖K‖∗ <= Σ ‖(Uᵀ K)ᵢ‖ / σ with (Uᵀ K)ᵢ the rows and σ the least singular value of U.
 
+Whoever solved the program may know the polar factor U Vᵀ nearly. Where K Zᵀ is symmetric, as it then is, that
+serves as Z and saves the decomposition; a simple upper bound is then enough.
+
 Products of matrices are summed in blocks of ``BLOCK`` terms, whose rounding errors are those of
 ``BLOCK`` + q / ``BLOCK`` terms instead of q.
 """
@@ -23,35 +26,53 @@ import scipy.linalg
 from mmopt.language.balls import GROW, TINY, Ball, gamma, rounded, unknown
 from mmopt.language.numeric import EPS, Array
 
-__all__ = ["nuclear"]
+__all__ = ["GUESS", "nuclear"]
 
+# By this name, which no program can use, values may hold what is nearly the polar factor of the nuclear norm.
+GUESS = "polar factor"
 BLOCK = 128
 # Columns that are written over at a time.
 WIDTH = 512
 ROUNDS = 3
+GUESSED = 5e-9  # what the rows of a guess may be off
+ALIKE = 1e-5  # a guess that is off by so much, relatively, costs the bound its square
 # Rows of Uᵀ K that are shorter than the longest by this factor have lost too many digits to the squares.
 CLEAR = 1e-5
 
 
-def nuclear(a: Ball) -> Ball:
-    """The nuclear norm of every matrix in the ball, of any shape."""
+def nuclear(a: Ball, guess: Array | None = None) -> Ball:
+    """The nuclear norm of every matrix in the ball, of any shape.
+
+    Where ``guess`` looks like the polar factor the lower end is as good as it is, and the upper end far off.
+    """
     size = float(np.abs(a.mid).max(initial=0.0))
     if not (np.isfinite(size) and np.isfinite(a.rad).all()):
         return unknown(0.0)
     if size and not 1e-100 < size < 1e100:  # so that no square overflows, or is lost
         bits = int(np.frexp(size)[1])
-        found = nuclear(Ball(np.ldexp(a.mid, -bits), np.ldexp(a.rad, -bits) + TINY))
+        found = nuclear(Ball(np.ldexp(a.mid, -bits), np.ldexp(a.rad, -bits) + TINY), guess)
         return rounded(np.ldexp(found.mid, bits), np.ldexp(found.rad, bits))
     mid, rad = (a.mid, a.rad) if a.mid.shape[0] <= a.mid.shape[1] else (a.mid.T, a.rad.T)
     high = np.sqrt(len(mid)) * (_norm(mid) + _norm(rad)) * GROW
     low = 0.0
-    if size:
+    if size and guess is not None and _looks_polar(a.mid, guess):
+        low = _below(mid, rad, np.array(guess if mid is a.mid else guess.T), GUESSED)
+    elif size:
         vectors, lengths, directions = _decomposed(mid)
         high = min(high, _above(mid, rad, vectors, lengths))
         z = _polar(vectors, directions)
         del vectors, directions  # of which z is made: memory
         low = _below(mid, rad, z)
-    return rounded((low + high) / 2, (high - low) / 2 + 2 * EPS * high)
+    return rounded((low + high) / 2, (high - low) / 2 + 2 * EPS * high, 4)
+
+
+def _looks_polar(mid: Array, guess: Array) -> bool:
+    """Whether K Zᵀ is symmetric and positive, as far as one vector shows."""
+    if guess.shape != mid.shape:
+        return False
+    v = np.cos(np.arange(len(mid)))
+    one, other = mid @ (guess.T @ v), guess @ (mid.T @ v)
+    return float(v @ one) > 0 and float(np.linalg.norm(one - other)) <= ALIKE * float(np.linalg.norm(one))
 
 
 def _norm(a: Array) -> float:
@@ -134,8 +155,11 @@ def _polar(vectors: Array, directions: Array) -> Array:
     return np.hstack([directions, vectors[:, left_out]]) if left_out.any() else directions
 
 
-def _below(mid: Array, rad: Array, z: Array) -> float:
-    """A lower bound; Z, which is written over, may have more columns than K: zeros stand beside that."""
+def _below(mid: Array, rad: Array, z: Array, enough: float = 0.0) -> float:
+    """A lower bound; Z, which is written over, may have more columns than K: zeros stand beside that.
+
+    Rows that are orthonormal up to ``enough`` are not improved: the bound loses half of that, relatively.
+    """
     columns = mid.shape[1]
     best = 0.0
     for last in (*[False] * ROUNDS, True):
@@ -146,7 +170,7 @@ def _below(mid: Array, rad: Array, z: Array) -> float:
         wrong = gamma(columns) * np.linalg.norm(mid, axis=1) + np.linalg.norm(rad, axis=1)
         lost = float(wrong @ sizes) * GROW + gamma(len(mid)) * float(np.abs(inner).sum()) * GROW
         best = max(best, (float(inner.sum()) - lost) / float(np.sqrt(1.0 + off + slip)) * (1 - 8 * EPS))
-        if last or off <= slip:
+        if last or off <= max(slip, enough):
             break
         for here in _panels(z.shape[1], WIDTH):
             z[:, here] -= gram @ z[:, here] / 2

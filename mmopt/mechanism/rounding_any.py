@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from mmopt.errors import WorkloadError
 from mmopt.mechanism.integer_marginals import round_marginals
 from mmopt.mechanism.measured import Measured, Neighbours
 from mmopt.mechanism.rounding import round_strategy
 from mmopt.mechanism.rounding_by_component import round_components
 from mmopt.mechanism.rounding_factored import round_factored
 from mmopt.mechanism.rounding_rows import round_rows
-from mmopt.queries.component_strategy import AnyStrategy, ComponentStrategy
+from mmopt.queries.component_strategy import AnyStrategy, ComponentStrategy, as_dense
 from mmopt.queries.factored_strategy import FactoredStrategy
 from mmopt.queries.marginal_strategy import MarginalStrategy
 from mmopt.queries.strategy import Strategy
 from mmopt.queries.workload import Workload
 
 __all__ = ["round_any"]
+
+MOST_CELLS = 8192
 
 
 def round_any(
@@ -29,7 +32,23 @@ def round_any(
         round_matrix = round_rows if strategy.norm == 1 else round_strategy
         return round_matrix(strategy, workload, neighbours)
     if isinstance(strategy, ComponentStrategy):
-        return round_components(strategy, workload, neighbours)
+        return _round_components(strategy, workload, neighbours)
     if isinstance(strategy, MarginalStrategy):
         return round_marginals(strategy, workload, neighbours)
     return round_factored(strategy, workload, neighbours)
+
+
+def _round_components(strategy: ComponentStrategy, workload: Workload, neighbours: Neighbours) -> Measured:
+    """By component; up to ``MOST_CELLS`` cells as a matrix where that cannot be.
+
+    By component nobody knows what a replaced row changes, and queries need small integers.
+    """
+    few = strategy.n <= MOST_CELLS
+    if few and neighbours != "add-remove":
+        return round_any(as_dense(strategy), workload, neighbours)
+    try:
+        return round_components(strategy, workload, neighbours)
+    except WorkloadError:
+        if not few:
+            raise
+    return round_any(as_dense(strategy), workload, neighbours)

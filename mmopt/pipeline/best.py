@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +36,9 @@ class Best:
     multipliers: Mapping[str, Array] | None = None
     values: Mapping[str, Array] | None = None  # of the point, before its repair
 
-    def offer(self, values: Mapping[str, Array], multipliers: Mapping[str, Array]) -> Candidate | None:
+    def offer(
+        self, values: Mapping[str, Array], multipliers: Mapping[str, Array], polar: Any = None
+    ) -> Candidate | None:
         """Repair and score a point (in the program's own scale); None when no repair exists."""
         sense = self.instance.program.sense
         try:
@@ -45,7 +48,7 @@ class Best:
         if self.plain is None or _is_better(found, self.plain, sense):
             self.plain, self.values = found, values
         multipliers = {**multipliers, **starts_from(self.instance, found.env)}
-        bound = bound_of(self.instance, multipliers)
+        bound = bound_of(self.instance, multipliers, polar)
         if bound is not None and (
             self.bound is None or (bound > self.bound if sense == "minimize" else bound < self.bound)
         ):

@@ -19,6 +19,7 @@ from mmopt.language import evaluate, evaluate_ball
 from mmopt.language.by_component import floored
 from mmopt.language.feasibility import excess
 from mmopt.language.memo import Memo
+from mmopt.language.nuclear_ball import GUESS
 from mmopt.language.numeric import FLOOR, psd_floor
 from mmopt.language.tree import Apply, Declaration, Expr
 from mmopt.pipeline.values import as_value, is_finite, plain, total
@@ -182,12 +183,12 @@ def starts_from(instance: Instance, env: Mapping[str, Any]) -> dict[str, Array]:
     return found
 
 
-def bound_of(instance: Instance, multipliers: Mapping[str, Any]) -> float | None:
+def bound_of(instance: Instance, multipliers: Mapping[str, Any], polar: Any = None) -> float | None:
     """The certificate at the multipliers (negative entries clipped where a sign is declared).
 
     A lower bound on what is minimized, rounded down; an upper bound on what is maximized, rounded up.
     None without a certificate, and where the multipliers prove nothing (missing, not finite), unless the
-    objective is nonnegative by its form: then 0.
+    objective is nonnegative by its form: then 0. ``polar``: of a ``Point``.
     """
     program = instance.program
     if program.certificate is None:
@@ -199,6 +200,8 @@ def bound_of(instance: Instance, multipliers: Mapping[str, Any]) -> float | None
     if len(named) < len(program.certificate.multipliers):
         return nothing
     env = {**instance.env, **named}
+    if polar is not None:
+        env[GUESS] = polar
     with np.errstate(all="ignore"):
         ball = evaluate_ball(program.certificate.expr, env)
     bound = float(ball.lower if minimized else ball.upper)

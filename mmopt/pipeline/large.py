@@ -19,11 +19,14 @@ __all__ = ["FEW_CELLS", "MOST_CELLS", "bound", "is_large"]
 MOST_CELLS = 8192
 """A workload over more cells is not taken to matrices over its cells when its symmetries suffice."""
 
-FEW_CELLS = 300
+FEW_CELLS = 512
 """A workload over no more cells is always taken to matrices over them."""
 
-SMALL = 1 / 2
-"""Of the cells: components that are no larger are worth a solution by component between the two sizes."""
+SMALL = 0.51
+"""Of the cells: components that are no larger are worth a solution by component between the two sizes.
+
+A reflection leaves half, or with an odd number of cells a little more.
+"""
 
 ARRAYS = 12  # matrices of the size of the cells that a dense solve holds at a time
 

@@ -27,7 +27,9 @@ class Lifted(Best):
 
     worked: Instance = field(repr=False)
 
-    def offer(self, values: Mapping[str, Any], multipliers: Mapping[str, Any]) -> Candidate | None:
+    def offer(
+        self, values: Mapping[str, Any], multipliers: Mapping[str, Any], polar: Any = None
+    ) -> Candidate | None:
         return super().offer(self._over_cells(values), dense(multipliers))
 
     def _over_cells(self, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -167,7 +167,7 @@ def run_solver(
         with closing(handed.points):
             for last in handed.points:
                 if len(last.variables) == len(instance.program.choose):
-                    best.offer(last.variables, last.multipliers)
+                    best.offer(last.variables, last.multipliers, last.polar)
                 if report is not None:
                     _tell(report, instance.program, row.name, clock, last, best)
                 if best.gap <= options.tolerance or clock.is_over:
@@ -176,7 +176,7 @@ def run_solver(
     assert last is not None
     if best.gap <= options.tolerance:
         best.settle()
-        last = replace(last, variables={}, multipliers={})
+        last = replace(last, variables={}, multipliers={}, polar=None)
     return Run(row, options, best, last, handed, clock, before, solved)
 
 

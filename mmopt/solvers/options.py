@@ -78,7 +78,9 @@ class Point:
     """What a solver offers after some work: never trusted, always repaired and certified.
 
     ``variables`` and ``multipliers`` are by the program's names, in the scale in which the problem was handed
-    over. ``raw`` is the solver's own word. ``final`` says that the solver has nothing more to give.
+    over. ``raw`` is the solver's own word. ``final`` says that the solver has nothing more to give. ``polar``
+    is nearly the polar factor of the matrix whose nuclear norm the certificate takes at the multipliers, of
+    every part where values are by component; None where that is not known.
     """
 
     variables: Mapping[str, Array]
@@ -90,6 +92,7 @@ class Point:
     vectors: Vectors | None = None  # where the solver is called directly
     # Objective and bound by a kernel's own count while no point is worth scoring: for a display only.
     estimate: tuple[float, float | None] | None = None
+    polar: Any = None
 
 
 @dataclass

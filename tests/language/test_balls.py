@@ -96,3 +96,16 @@ def test_products_too_small_for_a_float() -> None:
     tiny = np.array([1e-200])
     assert_inside(fractions(tiny) * fractions(tiny), balls.mul(exact(tiny), exact(tiny)))
     assert_inside([Fraction(1e-200) ** 2], balls.matmul(exact(tiny.reshape(1, 1)), exact(tiny)))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_square_of_a_wide_number_keeps_its_ends(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    low, high = np.sort(np.exp(rng.normal(scale=4.0, size=2)))
+    wide = Ball(np.asarray((low + high) / 2), np.asarray((high - low) / 2))
+    ball = balls.power(wide, exact(2.0))
+    for end in (Fraction(float(wide.mid)) + sign * Fraction(float(wide.rad)) for sign in (-1, 1)):
+        if end >= 0:
+            assert_inside(end**2, ball)
+    slack = 1e-12 * high**2
+    assert ball.lower >= low**2 - slack and ball.upper <= high**2 + slack

@@ -9,9 +9,13 @@ from symmetric import random_products
 
 from mmopt.components import Level, Space, Split, lift
 from mmopt.errors import ProgramError
+from mmopt.language.atoms import FUNCTIONS
 from mmopt.language.balls import Ball
+from mmopt.language.by_component import plainly, with_bound
 from mmopt.language.component_products import Scaling, diagonal, times, whole
-from mmopt.language.number_systems import BALLS, PLAIN
+from mmopt.language.expression import parse_expr
+from mmopt.language.number_systems import BALLS, PLAIN, Numbers
+from mmopt.language.source import Source, Text
 from mmopt.queries.symmetry import symmetry
 from mmopt.testing.census import marginals
 
@@ -78,3 +82,27 @@ def test_what_splits_differently_is_refused() -> None:
         diagonal(
             PLAIN, queries, Split(queries.columns, queries.columns, tuple(p.T @ p for p in queries.parts))
         )
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("numbers", [PLAIN, BALLS], ids=["plain", "balls"])
+def test_diagonals_around_an_inverse(seed: int, numbers: Numbers) -> None:
+    rng, queries = drawn(seed)
+    parts = []
+    for part in queries.parts:
+        rows = rng.normal(size=(part.shape[1] + 1, part.shape[1]))
+        parts.append(rows.T @ rows)
+    matrix = Split(queries.columns, queries.columns, tuple(parts))
+    turned = Split(queries.columns, queries.rows, tuple(part.T for part in queries.parts))
+    names = {"W": queries, "X": matrix, "V": turned}
+    product = lift(queries) @ np.linalg.pinv(lift(matrix)) @ lift(turned)
+    for atom, expected in (("diag", np.diag(product)), ("trace", np.trace(product))):
+        text = f"{atom}(W @ inv(X) @ V)"
+        expr = parse_expr(Text(Source("t", (text,)), text, 1, 1), FUNCTIONS)
+        found = with_bound(expr, names) if numbers is BALLS else plainly(expr, names)
+        if isinstance(found, Level):
+            values = found.values.mid if isinstance(found.values, Ball) else found.values
+            found = Level(found.space, values)
+            np.testing.assert_allclose(lift(found), expected, rtol=tolerances.FINE)
+        else:
+            assert float(getattr(found, "mid", found)) == pytest.approx(expected, rel=tolerances.FINE)

@@ -99,3 +99,33 @@ def test_many_terms(rng: np.random.Generator) -> None:
     q = orthogonal(rng, 256)[:40]
     assert_inside(fractions(np.ones(40)).sum(), nuclear(exact(q)))
     assert nuclear(exact(q.T)).rad <= 40 * 1e-12
+
+
+@pytest.mark.parametrize("shape", [(6, 6), (4, 9), (9, 4)])
+def test_a_polar_factor_saves_the_decomposition(shape: tuple[int, int]) -> None:
+    """Slightly off it is still good; nothing but the lower end depends on it."""
+    rng = np.random.default_rng(sum(shape))
+    r = min(shape)
+    s = np.ldexp(rng.integers(1, 8, size=r).astype(float), -rng.integers(0, 10, size=r))
+    left, right = orthogonal(rng, shape[0])[:, :r], orthogonal(rng, shape[1])[:r]
+    k = (left * s) @ right
+    guess = left @ right + 1e-8 * rng.normal(size=shape)
+    ball = nuclear(exact(k), guess)
+    assert_inside(fractions(s).sum(), ball)
+    assert ball.lower >= s.sum() * (1 - 1e-8)
+    assert ball.upper > s.sum() * (1 + 1e-6)  # no decomposition was made
+
+
+@pytest.mark.parametrize("wrong", ["another matrix", "reversed sign", "transposed", "another shape"])
+def test_what_is_no_polar_factor_is_not_taken(wrong: str) -> None:
+    rng = np.random.default_rng(3)
+    left, right, s = orthogonal(rng, 8), orthogonal(rng, 8), np.arange(1.0, 9.0)
+    guess = {
+        "another matrix": orthogonal(rng, 8),
+        "reversed sign": -left @ right,
+        "transposed": (left @ right).T,
+        "another shape": (left @ right)[:5],
+    }[wrong]
+    ball = nuclear(exact((left * s) @ right), guess)
+    assert_inside(fractions(s).sum(), ball)
+    assert ball.rad <= 1e-12 * s.sum()

@@ -102,3 +102,21 @@ def test_what_is_not_positive_goes_through_the_atom() -> None:
     parts = tuple(Ball(np.array([[m]]), np.array([[0.5]])) for m in (0.25, *range(1, 12)))
     found = scalars.each(BALLS, "inv", *[parts])
     assert not np.isfinite(found[0].rad).all() and all(np.isfinite(own.rad).all() for own in found[1:])
+
+
+@pytest.mark.parametrize("numbers", [PLAIN, BALLS], ids=["plain", "balls"])
+def test_diagonals_of_what_is_solved(numbers: Numbers, rng: np.random.Generator) -> None:
+    matrix = tuple(m if mid(m).size > 1 else numbers.exact(mid(m) + 1.0) for m in drawn(rng, numbers))
+    left, right = (
+        tuple(numbers.exact(rng.normal(size=mid(m).shape)) for m in matrix) for _ in ("left", "right")
+    )
+    found, order = scalars.solved_diagonals(numbers, left, matrix, right)
+    assert sorted(order) == list(range(len(matrix)))
+    expected = [np.diag(mid(numbers.solved(left[at], matrix[at], right[at]))) for at in order]
+    np.testing.assert_allclose(mid(found), np.concatenate(expected), atol=tolerances.FINE)
+
+
+def test_a_diagonal_where_nothing_can_be_solved_is_infinite() -> None:
+    zero = np.zeros((2, 2))
+    found, _ = scalars.solved_diagonals(PLAIN, (np.eye(2),), (zero,), (np.eye(2),))
+    assert np.isinf(found).all()

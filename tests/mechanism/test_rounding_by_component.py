@@ -11,7 +11,8 @@ from symmetric import random_products, random_symmetric_matrix
 
 from mmopt import PrivacyError, Strategy, Workload, WorkloadError, solve
 from mmopt.components import lift
-from mmopt.mechanism.measured import MAX_ROWS
+from mmopt.mechanism.measured import MAX_ROWS, Neighbours
+from mmopt.mechanism.rounding import IntegerStrategy
 from mmopt.mechanism.rounding_any import round_any
 from mmopt.mechanism.rounding_by_component import IntegerComponents
 from mmopt.queries import ComponentStrategy, Product, factor
@@ -22,6 +23,7 @@ from mmopt.testing.census import marginals
 @pytest.fixture(autouse=True)
 def all_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mmopt.pipeline.large.MOST_CELLS", 1)
+    monkeypatch.setattr("mmopt.mechanism.rounding_any.MOST_CELLS", 1)
 
 
 def drawn(rng: np.random.Generator, kind: int) -> Workload:
@@ -121,6 +123,24 @@ def test_what_is_refused() -> None:
         "the strategy does not support the workload: some query is no combination of its rows\n"
         "  solve the strategy for this workload"
     )
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+def test_a_matrix_is_rounded_where_components_cannot_be(
+    monkeypatch: pytest.MonkeyPatch, neighbours: Neighbours
+) -> None:
+    """Real queries, or replaced rows, over few cells."""
+    monkeypatch.setattr("mmopt.mechanism.rounding_any.MOST_CELLS", 8)
+    rows = (
+        np.ones((2, 8)) if neighbours == "replace-one" else np.array([[1.0, 1.0, 0.3, 0.3, 0.7, 0.7, 0, 0]])
+    )
+    w = Workload.from_matrix(np.vstack([rows, np.repeat(np.eye(4), 2, axis=1)]))
+    strategy = solve(w, "l2_strategy").strategy
+    assert isinstance(strategy, ComponentStrategy)
+    found = round_any(strategy, w, neighbours)
+    assert isinstance(found, IntegerStrategy)
+    assert found.neighbours == neighbours
+    assert found.variances == pytest.approx(strategy.variances(w), rel=1e-6)
 
 
 def test_queries_that_are_no_integers() -> None:

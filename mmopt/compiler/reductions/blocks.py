@@ -91,7 +91,10 @@ def applies(instance: Instance, traits: Traits) -> IndependentBlocks | None:
     workload = instance.workload
     if workload.m * workload.n > MOST_ENTRIES or (workload.cell_classes < 0).any():
         return None
-    touched = scipy.sparse.csr_array(workload.queries != 0)
+    entries = workload.queries != 0
+    if entries.all(axis=1).any():  # a query of all cells connects them
+        return None
+    touched = scipy.sparse.csr_array(entries)
     graph = scipy.sparse.block_array([[None, touched], [touched.T, None]])
     count, labels = scipy.sparse.csgraph.connected_components(graph, directed=False)
     if count < 2:

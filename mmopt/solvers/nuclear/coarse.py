@@ -30,8 +30,8 @@ Array = Any
 Logs = NDArray[np.float64]
 
 EVERY = 4  # cells
-SEAM = 6  # of the few that lie where a reflection joins them, and are not a fourth apart
-LAST = 3  # from the last cell, counted from 1: a reflection then joins cells five apart, next to four
+FIRST, LAST = 1, 3  # places from the beginning and from the end: cells that a reflection joins are five apart
+SEAM = 6  # of the few that lie where cells that are not four apart meet
 ENDS = 5, 8, 11, 16, 23, 32  # cells at each end, in turn; their mean bends less where an end begins
 FEWEST = 256  # cells for which it pays
 FEWEST_OF_FEW = 64  # cells that may themselves be started from every fourth
@@ -86,6 +86,7 @@ def _shares(problem: Problem, logs: Logs) -> Array:
 
 def _stretched(values: Logs, n: int, logs: Logs) -> Logs:
     """Values at every fourth of n places as values at all, but at the ends of the weights one for one."""
+    few = len(logs)
     values = values.copy()
     ends = []
     for way in slice(None), slice(None, None, -1):
@@ -93,10 +94,13 @@ def _stretched(values: Logs, n: int, logs: Logs) -> Logs:
             ends.append(way)
         else:
             values[way][:SEAM] = 2 * values[way][SEAM] - values[way][2 * SEAM : SEAM : -1]
-    inside = np.interp(np.arange(n), np.arange(_first(n), n, EVERY), values)
-    third = len(logs) // 3
+    if n % EVERY:
+        seam = min(SEAM, few // 8)
+        around = slice((few + 1) // 2 - seam, (few + 1) // 2 + seam)
+        values[around] = np.linspace(values[around][0], values[around][-1], 2 * seam)
+    inside = np.interp(np.arange(n), _places(n), values)
     found = []
-    for size in [size for size in ENDS if size <= third] or [third]:
+    for size in [size for size in ENDS if size <= few // 3] or [few // 3]:
         found.append(inside.copy())
         for way in ends:
             out, known = found[-1][way], values[way]
@@ -114,22 +118,29 @@ def _is_end(logs: Logs) -> bool:
     return bool(abs(second - first) > abs(third - second))
 
 
-def _first(n: int) -> int:
-    """The first cell that is among the few."""
-    return (n - LAST) % EVERY
+def _places(n: int) -> NDArray[np.int64]:
+    """Every fourth of n places, counted from both ends: where the halves meet they may be further apart."""
+    left = np.arange(FIRST, n, EVERY)[: (n // EVERY + 1) // 2]
+    right = np.arange(n - LAST, -1, -EVERY)[: n // EVERY // 2]
+    return np.concatenate([left, right[::-1]])
 
 
 def _every_fourth(problem: Problem) -> Problem:
     """The problem over every fourth orbit of cells."""
     xp = namespace(problem.cells)
-    first = _first(problem.cells.shape[0])
-    kept = xp.arange(first, problem.cells.shape[0], EVERY)
+    n = problem.cells.shape[0]
+    places = _places(n)
+    kept = xp.asarray(places)
     if problem.plain:
         return whole(xp.take(problem.parts[0].rows, kept, axis=1))
+    number = np.full(n, -1)
+    number[places] = np.arange(len(places))
+    numbers = xp.asarray(number)
     parts = []
     for part in problem.parts:
-        own = xp.nonzero(part.cells % EVERY == first)[0]
+        cells = xp.take(numbers, part.cells)
+        own = xp.nonzero(cells >= 0)[0]
         if own.shape[0]:
-            rows, cells = xp.take(part.rows, own, axis=1), xp.take(part.cells, own) // EVERY
-            parts.append(replace(part, rows=rows, cells=cells, rank=None))
+            rows = xp.take(part.rows, own, axis=1)
+            parts.append(replace(part, rows=rows, cells=xp.take(cells, own), rank=None))
     return Problem(tuple(parts), xp.take(problem.cells, kept))

@@ -12,6 +12,7 @@ from mmopt.solvers.nuclear.coarse import start
 from mmopt.solvers.nuclear.conditioned import care
 from mmopt.solvers.nuclear.forms import FORMS
 from mmopt.solvers.nuclear.placed import fetched, placed
+from mmopt.solvers.nuclear.polar import polar_of
 from mmopt.solvers.nuclear.search import search
 from mmopt.solvers.nuclear.spectrum import Iterate
 from mmopt.solvers.options import Clock, Options, Point
@@ -22,6 +23,7 @@ LIMIT = 300
 PATIENCE = 12  # iterations in which the gap has to fall by a tenth
 SAFE = 0.99  # of the gap asked for: the program's own evaluation rounds to the worse side
 LATER = 0.1  # of the gap wanted
+CLOSE = 1e-7  # for gaps below it a nuclear norm is decomposed again: from a polar factor it loses up to 1e-8
 DIGITS = 1e-14  # no gap below this is seen in floating point
 
 
@@ -51,14 +53,16 @@ def points(
             caring = care(wanted, is_first, problem.cells.shape[0])
             values = _plain(form.point(env, problem, fetched(chosen), caring))
             multipliers = _plain(form.multipliers(env, problem, fetched(priced)))
+            polar = polar_of(problem, fetched(priced)) if wanted > CLOSE else None
             again = at.cells, at.queries
             # Scoring a point takes memory: until it is over the weights are all that is kept of the search.
             search_on.close()
             del at, upper, lower, chosen, priced
-            yield Point(values, multipliers, len(best), f"gap {gap:.1e} by its own count", final, stop)
+            raw = f"gap {gap:.1e} by its own count"
+            yield Point(values, multipliers, len(best), raw, final, stop, polar=polar)
             if final:
                 return
-            del values, multipliers
+            del values, multipliers, polar
             wanted, is_first = 0.1 * wanted, False
             search_on = search(here, again)
             upper = lower = next(search_on)
