@@ -7,7 +7,6 @@ With Y ~ inv(X) R and Z ~ inv(X)ᵀ Lᵀ of any origin, L inv(X) R = L Y + Zᵀ 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import scipy.linalg
@@ -15,7 +14,7 @@ import scipy.linalg
 from mmopt.language import numeric
 from mmopt.language.balls import GROW, Ball, add, exact, matmul, mul, rounded, total, transpose, unknown
 from mmopt.language.numeric import Array
-from mmopt.language.residual import residual, short_residual, split
+from mmopt.language.residual import residual, short_residual
 from mmopt.language.spectral_balls import below_eigenvalues, symmetric
 
 __all__ = ["sandwich", "sandwich_diagonal", "smallest_singular"]
@@ -37,10 +36,6 @@ class _Inverse:
     lower: Array | None
     least: float
 
-    @cached_property
-    def parts(self) -> tuple[Array, Array]:
-        return split(self.matrix.mid)
-
     def solve(self, right: Array) -> Array:
         if self.lower is None:
             return np.asarray(np.linalg.solve(self.matrix.mid, right))
@@ -48,7 +43,7 @@ class _Inverse:
 
     def missing(self, right: Ball, y: Array, short: bool = False) -> Ball:
         """``right - matrix @ y``, the products summed with twice the digits, or fewer."""
-        found = short_residual(right.mid, self.parts, y) if short else residual(right.mid, self.matrix.mid, y)
+        found = (short_residual if short else residual)(right.mid, self.matrix.mid, y)
         if self.matrix.is_exact and right.is_exact:
             return rounded(*found)
         return rounded(found[0], found[1] + right.rad + self.matrix.rad @ np.abs(y))

@@ -9,14 +9,16 @@ then added with Knuth's two-sum, which keeps the rounding errors.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
 from mmopt.language.numeric import Array
 
-__all__ = ["residual", "short_residual", "split"]
+__all__ = ["residual", "short_residual"]
 
 U = float(np.finfo(float).eps) / 2
+HEIGHT = 512
 
 
 def _bits(terms: int) -> int:
@@ -41,11 +43,17 @@ def _rounded(a: Array, exponent: Array) -> Array:
 def residual(right: Array, x: Array, y: Array) -> tuple[Array, Array]:
     """``right - x @ y`` for a matrix x and a matrix or vector y: values and bounds of their errors."""
     columns = y.reshape(len(y), -1)
-    terms = x.shape[1]
-    bits = _bits(terms)
-    x1, x2, x3 = _slices(x, 1, bits)
-    y1, y2, y3 = _slices(columns, 0, bits)
+    slices = _slices(columns, 0, _bits(x.shape[1]))
     high = right.reshape(len(x), -1)
+    found = [_residual(high[here], x[here], columns, slices) for here in _panels(len(x))]
+    mid, rad = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return mid.reshape(right.shape), rad.reshape(right.shape)
+
+
+def _residual(high: Array, x: Array, y: Array, slices: tuple[Array, Array, Array]) -> tuple[Array, Array]:
+    terms = x.shape[1]
+    x1, x2, x3 = _slices(x, 1, _bits(terms))
+    y1, y2, y3 = slices
     low = lost = np.zeros(high.shape)
     for product in (x1 @ y1, x1 @ y2, x2 @ y1, x2 @ y2):
         total = high - product
@@ -53,34 +61,37 @@ def residual(right: Array, x: Array, y: Array) -> tuple[Array, Array]:
         low = low + ((high - (total - moved)) + (-product - moved))
         lost = lost + np.abs(low)
         high = total
-    rest = (x1 + x2) @ y3 + x3 @ columns
-    sizes = np.abs(x1 + x2) @ np.abs(y3) + np.abs(x3) @ np.abs(columns)
+    rest = (x1 + x2) @ y3 + x3 @ y
+    sizes = np.abs(x1 + x2) @ np.abs(y3) + np.abs(x3) @ np.abs(y)
     mid = high + (low - rest)
-    rad = U * (np.abs(mid) + 4 * (lost + np.abs(rest))) + 2 * (terms + 4) * U * sizes
-    return mid.reshape(right.shape), rad.reshape(right.shape)
+    return mid, U * (np.abs(mid) + 4 * (lost + np.abs(rest))) + 2 * (terms + 4) * U * sizes
 
 
-def split(x: Array) -> tuple[Array, Array]:
-    """A matrix as the exact sum of one slice of each row and the rest, for ``short_residual``."""
-    first = _rounded(x, np.frexp(np.abs(x).max(axis=1, keepdims=True))[1] - _bits(x.shape[1]))
-    return first, x - first
-
-
-def short_residual(right: Array, parts: tuple[Array, Array], y: Array) -> tuple[Array, Array]:
-    """``right - x @ y`` for ``parts = split(x)`` and a matrix y, from three products in place of eight.
+def short_residual(right: Array, x: Array, y: Array) -> tuple[Array, Array]:
+    """``right - x @ y`` for matrices, from three products in place of eight.
 
     One product of slices is exact, the rest is 2^-20 times smaller (for a thousand terms) and is rounded.
     """
-    x1, x2 = parts
-    terms = x1.shape[1]
-    y1 = _rounded(y, np.frexp(np.abs(y).max(axis=0, keepdims=True))[1] - _bits(terms))
+    terms = x.shape[1]
+    bits = _bits(terms)
+    y1 = _rounded(y, np.frexp(np.abs(y).max(axis=0, keepdims=True))[1] - bits)
     y2 = y - y1
-    high = right - x1 @ y1
-    mid = high - (x1 @ y2 + x2 @ y)
-    # By Cauchy and Schwarz, in place of products of absolute values.
-    sizes = np.multiply.outer(_lengths(x1, 1), _lengths(y2, 0))
-    sizes += np.multiply.outer(_lengths(x2, 1), _lengths(y, 0))
-    return mid, 2 * U * (np.abs(high) + np.abs(mid)) + 2 * (terms + 4) * U * sizes
+    mid, rad = np.empty(right.shape), np.empty(right.shape)
+    for here in _panels(len(x)):
+        x1 = _rounded(x[here], np.frexp(np.abs(x[here]).max(axis=1, keepdims=True))[1] - bits)
+        x2 = x[here] - x1
+        high = right[here] - x1 @ y1
+        mid[here] = high - (x1 @ y2 + x2 @ y)
+        # By Cauchy and Schwarz, in place of products of absolute values.
+        sizes = np.multiply.outer(_lengths(x1, 1), _lengths(y2, 0))
+        sizes += np.multiply.outer(_lengths(x2, 1), _lengths(y, 0))
+        rad[here] = 2 * U * (np.abs(high) + np.abs(mid[here])) + 2 * (terms + 4) * U * sizes
+    return mid, rad
+
+
+def _panels(rows: int) -> Iterator[slice]:
+    """Rows of x that are sliced at a time, for memory; at least one panel."""
+    return (slice(start, start + HEIGHT) for start in range(0, max(rows, 1), HEIGHT))
 
 
 def _lengths(a: Array, axis: int) -> Array:
