@@ -52,6 +52,10 @@ class Kronecker:
     def price(self, mu: Array) -> Array:
         return self._kept(_apply(self.factors, mu))
 
+    def kept(self, rows: Array) -> Kronecker:
+        own = rows if self.rows is None else rows.__array_namespace__().take(self.rows, rows)
+        return Kronecker(self.factors, own)
+
     def newton(self, h: Array, d: Array, right: Array) -> Array:
         """Exactly, or by conjugate gradients where few cells count; a column at a time."""
         xp = right.__array_namespace__()

@@ -33,6 +33,10 @@ class Operator(Protocol):
         """M mu (k,): what a unit of each weight costs at prices mu (n,)."""
         ...
 
+    def kept(self, rows: Array) -> Operator:
+        """The same with these rows alone, ascending."""
+        ...
+
     def newton(self, h: Array, d: Array, right: Array) -> Array:
         """The solution X (k, q) of (diag(h) + M diag(d) Mᵀ) X = right, for h > 0, d >= 0."""
         ...
@@ -59,6 +63,9 @@ class Dense:
 
     def price(self, mu: Array) -> Array:
         return self.matrix @ mu
+
+    def kept(self, rows: Array) -> Dense:
+        return Dense(rows.__array_namespace__().take(self.matrix, rows, axis=0))
 
     def newton(self, h: Array, d: Array, right: Array) -> Array:
         xp = right.__array_namespace__()

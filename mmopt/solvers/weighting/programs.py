@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from mmopt.solvers.weighting.operators import Dense, entrywise
+from mmopt.solvers.weighting.kronecker import Kronecker
+from mmopt.solvers.weighting.operators import Dense, Operator, entrywise
 from mmopt.solvers.weighting.problem import State, Weighting
+from mmopt.solvers.weighting.recognise import factors_of, places_of
 
 __all__ = ["PROGRAMS", "SHIPPED", "Part", "Shipped", "dual_gap"]
 
@@ -49,7 +51,7 @@ class Shipped:
     stacked: bool = False
 
 
-def _part(matrix: Array, c: Array, rows: Array, power: int, share: float) -> Part:
+def _part(operator: Operator, c: Array, rows: Array, power: int, share: float) -> Part:
     """The problem of these rows; those with c = 0 need a weight, however small, and no more."""
     xp = c.__array_namespace__()
     used = c > 0
@@ -57,20 +59,34 @@ def _part(matrix: Array, c: Array, rows: Array, power: int, share: float) -> Par
         c = xp.full_like(c, NOTHING)
         used = c > 0
     if bool(xp.all(used)):
-        return Part(Weighting(Dense(matrix), c, power), rows, rows[:0])
+        return Part(Weighting(operator, c, power), rows, rows[:0])
     (idle,), (busy,) = xp.nonzero(~used), xp.nonzero(used)
-    least = share / float(xp.max(xp.sum(xp.take(matrix, idle, axis=0), axis=0)))
-    problem = Weighting(Dense(xp.take(matrix, busy, axis=0)), xp.take(c, busy), power)
+    least = share / float(xp.max(operator.kept(idle).load(xp.ones_like(xp.take(c, idle)))))
+    problem = Weighting(operator.kept(busy), xp.take(c, busy), power)
     return Part(problem, xp.take(rows, busy), xp.take(rows, idle), least, share)
 
 
 def _whole(power: int, design: str = "D") -> Callable[[Mapping[str, Any], float], list[Part]]:
     def parts(env: Mapping[str, Any], share: float) -> list[Part]:
-        matrix = env["S"] if design == "S" else entrywise(env[design], power)
-        rows = matrix.__array_namespace__().arange(matrix.shape[0])
-        return [_part(matrix, env["c"], rows, power, share)]
+        operator = Dense(env["S"]) if design == "S" else _operator(env, power)
+        rows = env["c"].__array_namespace__().arange(operator.shape[0])
+        return [_part(operator, env["c"], rows, power, share)]
 
     return parts
+
+
+def _operator(env: Mapping[str, Any], power: int) -> Operator:
+    """Of the design queries D: by factors if they, or the Q of which they are rows, are a Kronecker product."""
+    design, given = env["D"], env.get("Q")
+    factors = factors_of(design, power)
+    if factors is not None:
+        return Kronecker(factors)
+    if given is not None and given.shape[0] > design.shape[0]:
+        factors = factors_of(given, power)
+        rows = None if factors is None else places_of(design, given)
+        if factors is not None and rows is not None:
+            return Kronecker(factors, rows)
+    return Dense(entrywise(design, power))
 
 
 def _separate(env: Mapping[str, Any], share: float) -> list[Part]:
@@ -80,7 +96,8 @@ def _separate(env: Mapping[str, Any], share: float) -> list[Part]:
     found = []
     for j in range(membership.shape[0]):
         (rows,) = xp.nonzero(membership[j, :] > 0)
-        found.append(_part(entrywise(xp.take(design, rows, axis=0), 1), xp.take(c, rows), rows, 1, share))
+        operator = Dense(entrywise(xp.take(design, rows, axis=0), 1))
+        found.append(_part(operator, xp.take(c, rows), rows, 1, share))
     return found
 
 
