@@ -80,7 +80,7 @@ class Kronecker:
     def _exact(self, h: Array, d: Array, right: Array) -> Array:
         xp = right.__array_namespace__()
         rows = xp.arange(self.shape[0]) if self.rows is None else self.rows
-        return solve_scaled(_gram(self.factors, d, rows), h, right)
+        return solve_scaled(lambda: _gram(self.factors, d, rows), h, right)
 
     def _inverse(self, diagonal: Array, d: Array, cells: Array) -> Callable[[Array], Array]:
         """x ↦ (diag(diagonal) + M_A diag(d_A) M_Aᵀ)⁻¹ x for the cells A."""
