@@ -1,10 +1,10 @@
 """M as rows of a Kronecker product that is never formed, and Newton's step with it.
 
-Near the optimum few cells count: most slacks are large or most prices small. With A the cells whose d is not
-small, the Newton matrix is nearly Δ + M_A diag(d_A) M_Aᵀ with Δ diagonal (the other cells by their diagonal),
-whose inverse takes a matrix of the size of A (Woodbury). Conjugate gradients, preconditioned with it, end
-after a few steps. Where A is not smaller than the number of rows, the matrix itself is formed, column by
-column through the factors.
+Near the optimum few cells count: the prices of all others are small next to their slacks. With A the cells
+that count, the Newton matrix is nearly Δ + M_A diag(d_A) M_Aᵀ, where Δ is diagonal and has the other cells
+by their diagonals; its inverse takes a matrix of the size of A (Woodbury), however large d_A may be.
+Conjugate gradients preconditioned with it end after a few steps. Where A is at least half as many as the
+rows, the Newton matrix itself is formed. Both matrices are made through the factors, some columns at a time.
 """
 
 from __future__ import annotations
@@ -14,19 +14,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from mmopt.solvers.weighting.operators import add_diagonal, solve_scaled
 
-__all__ = ["Kronecker"]
+__all__ = ["FORMED", "Kronecker"]
 
 Array = Any
-# A cell counts when it adds at least this to a direction of the Newton matrix scaled by h.
-COUNTS = 1.0
+# A cell counts when it adds at least this to one direction of the Newton matrix scaled by h: less than that
+# is a matter of few conjugate gradients.
+COUNTS = 30.0
 # The largest matrix that a Newton step forms, and the most cells that count where the rows are more.
 FORMED, COUNTED = 4096, 2048
 # Entries of one block of columns, of which the matrix is made.
 BLOCK = 1 << 20
 # Conjugate gradients stop at this residual, relatively, or after so many steps.
-RESIDUAL = 1e-10
+RESIDUAL = 1e-8
 STEPS = 100
 RIDGE = 1e-13  # on the unit diagonal of the matrix that is inverted
 
@@ -43,8 +46,8 @@ class Kronecker:
 
     @property
     def shape(self) -> tuple[int, int]:
-        k = _product(f.shape[0] for f in self.factors) if self.rows is None else self.rows.shape[0]
-        return k, _product(f.shape[1] for f in self.factors)
+        k = math.prod(f.shape[0] for f in self.factors) if self.rows is None else self.rows.shape[0]
+        return k, math.prod(f.shape[1] for f in self.factors)
 
     def load(self, u: Array) -> Array:
         return _apply([f.T for f in self.factors], self._spread(u))
@@ -93,15 +96,14 @@ class Kronecker:
         inner *= scale[:, None]
         inner *= scale[None, :]
         add_diagonal(inner, own * scale * scale + RIDGE)
-        # Lᵀ is inverted and not the matrix: (Y L) = I up to rounding, so Yᵀ Y errs by a factor next to one.
-        left = xp.linalg.inv(xp.linalg.cholesky(inner).T).T
+        root = _inverse_root(inner)
         del inner
         place = _places(cells, d.shape[0])
 
         def inverse(x: Array) -> Array:
             y = x / diagonal
             seen = scale * xp.take(self.load(y), cells)
-            seen = scale * (left.T @ (left @ seen))
+            seen = scale * (root.T @ (root @ seen))
             return y - self.price(_scattered(seen, place)) / diagonal
 
         return inverse
@@ -110,14 +112,10 @@ class Kronecker:
         """u on all rows of the product, zero on those that are left out."""
         if self.rows is None:
             return u
-        return _scattered(u, _places(self.rows, _product(f.shape[0] for f in self.factors)))
+        return _scattered(u, _places(self.rows, math.prod(f.shape[0] for f in self.factors)))
 
     def _kept(self, b: Array) -> Array:
         return b if self.rows is None else b.__array_namespace__().take(b, self.rows)
-
-
-def _product(sizes: Any) -> int:
-    return math.prod(sizes)
 
 
 def _places(chosen: Array, size: int) -> Array:
@@ -154,7 +152,7 @@ def _apply(factors: Sequence[Array], x: Array) -> Array:
 def _gram(factors: Sequence[Array], weights: Array, at: Array) -> Array:
     """Entries (at, at) of F diag(weights) Fᵀ, F = ⊗ factors, a block of columns at a time."""
     xp = weights.__array_namespace__()
-    size, rows = at.shape[0], _product(f.shape[0] for f in factors)
+    size, rows = at.shape[0], math.prod(f.shape[0] for f in factors)
     out = xp.empty((size, size), dtype=weights.dtype)
     step = max(1, BLOCK // max(rows, weights.shape[0]))
     for start in range(0, size, step):
@@ -168,6 +166,20 @@ def _gram(factors: Sequence[Array], weights: Array, at: Array) -> Array:
         seen = xp.reshape(_apply(factors, columns * weights[:, None]), (block.shape[0], rows))
         out[start : start + step, :] = xp.take(seen, at, axis=1)
     return out
+
+
+def _inverse_root(matrix: Array) -> Array:
+    """Y with YᵀY the inverse of a positive definite matrix, which may be singular but for its ridge.
+
+    The factor Lᵀ is inverted and not the matrix: Y L = I up to rounding, so that YᵀY is off by a factor next
+    to one, and not by something next to its largest entries.
+    """
+    xp = matrix.__array_namespace__()
+    try:
+        return xp.linalg.inv(xp.linalg.cholesky(matrix).T).T
+    except np.linalg.LinAlgError:  # the ridge is lost in rounding
+        values, vectors = xp.linalg.eigh(matrix)
+        return vectors.T / xp.sqrt(xp.where(values > RIDGE, values, xp.full_like(values, RIDGE)))[:, None]
 
 
 def _conjugate_gradients(

@@ -76,7 +76,7 @@ def _whole(power: int, design: str = "D") -> Callable[[Mapping[str, Any], float]
 
 
 def _operator(env: Mapping[str, Any], power: int) -> Operator:
-    """Of the design queries D: by factors if they, or the Q of which they are rows, are a Kronecker product."""
+    """Of the design queries D: by factors if they are a Kronecker product, or rows of a Q that is one."""
     design, given = env["D"], env.get("Q")
     factors = factors_of(design, power)
     if factors is not None:

@@ -1,7 +1,7 @@
 """Whether a dense design is a Kronecker product, up to rounding and to the signs of its entries.
 
-Entry ((i, i'), (j, j')) of A ⊗ B is A[i, j] B[i', j']: the rows (i, 0) tell A, the rows (0, i') tell B, and all
-other entries follow. Three of them are enough to see that nearly every other pair of shapes is wrong.
+Entry ((i, i'), (j, j')) of A ⊗ B is A[i, j] B[i', j']: the rows (i, 0) tell A, the rows (0, i') tell B, and
+all other entries follow. Three rows are enough to see that nearly every other pair of shapes is wrong.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from mmopt.solvers.weighting.operators import entrywise
 __all__ = ["costs_of", "factors_of", "is_likely_product", "places_of"]
 
 Array = Any
-# With fewer entries the dense matrix is as quick (256 cells to a gap of 1e-6 in 20 ms, by factors 30), with twice
-# the cells both ways no more.
+# With fewer entries the dense matrix is as quick: 256 cells to a gap of 1e-6 in 20 ms, by factors in 30.
 LEAST = 1 << 18
 SMALL = 1 << 12  # entries of a factor that is not taken apart
 PART = 1 / 8  # of the entries, that two factors may have together; with more there is nothing to gain
@@ -47,7 +46,8 @@ def is_likely_product(design: Array, power: int) -> bool:
 def places_of(rows: Array, among: Array) -> Array | None:
     """Where the rows stand in a matrix that has them in the same order, exactly; None if it does not."""
     xp = rows.__array_namespace__()
-    places, at = [], 0
+    places: list[int] = []
+    at = 0
     for i in range(rows.shape[0]):
         while at < among.shape[0] and not bool(xp.all(rows[i, :] == among[at, :])):
             at += 1
@@ -62,7 +62,8 @@ def costs_of(c: Array, sizes: Sequence[int]) -> list[Array] | None:
     """Vectors of these sizes whose Kronecker product is nearly c > 0, or None."""
     xp = c.__array_namespace__()
     largest = int(xp.argmax(c))
-    found, joined, stride = [], xp.ones_like(c[:1]), 1
+    found: list[Array] = []
+    joined, stride = xp.ones_like(c[:1]), 1
     for size in reversed(sizes):
         start = largest - (largest // stride % size) * stride
         line = c[start : start + stride * (size - 1) + 1 : stride]
