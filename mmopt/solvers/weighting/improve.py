@@ -20,10 +20,13 @@ MATRIX_FREE = 300
 PATIENCE = 12  # second-order steps that may pass without the gap halving
 
 
-def improve(problem: Weighting) -> Iterator[State]:
-    """Pairs of shrinking gap, one after each iteration, from uniform prices until nothing helps any more."""
-    best: State | None = None
-    for found in _first(problem):
+def improve(problem: Weighting, start: State | None = None) -> Iterator[State]:
+    """Pairs of shrinking gap, one after each iteration, from uniform prices until nothing helps any more.
+
+    From a ``start`` it goes on by the second order.
+    """
+    best = start
+    for found in _first(problem) if start is None else ():
         best = found if best is None else better(found, best)
         yield best
     assert best is not None

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -112,7 +113,11 @@ class Kronecker:
         """u on all rows of the product, zero on those that are left out."""
         if self.rows is None:
             return u
-        return _scattered(u, _places(self.rows, math.prod(f.shape[0] for f in self.factors)))
+        return _scattered(u, self._place)
+
+    @cached_property
+    def _place(self) -> Array:
+        return _places(self.rows, math.prod(f.shape[0] for f in self.factors))
 
     def _kept(self, b: Array) -> Array:
         return b if self.rows is None else b.__array_namespace__().take(b, self.rows)
