@@ -15,8 +15,8 @@ __all__ = ["needs"]
 SECONDS = 1.5e-10  # per product of both sizes and the smaller one
 ARRAYS = 5  # of the size of the design that are held at a time, with the program's own
 FIXED = 150e6
-# Through factors: 4096 in 0.03 to 0.7 s, 16384 in 0.3 to 9 s.
-PRODUCT_SECONDS = 2e-8  # per product of both sizes
+# Through factors: 4096 in 0.2 to 1.1 s, 16384 in 0.3 to 9 s.
+PRODUCT_SECONDS = 3e-8  # per product of both sizes
 PRODUCT_ARRAYS = 2  # the program's own, besides a Newton matrix and what it is made of
 
 
