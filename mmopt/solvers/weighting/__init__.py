@@ -7,7 +7,8 @@ products (``operators``), dense or as a Kronecker product.
 
 from mmopt.solvers.weighting.forecast import needs
 from mmopt.solvers.weighting.improve import improve
-from mmopt.solvers.weighting.operators import Dense, Kronecker, Operator, entrywise
+from mmopt.solvers.weighting.kronecker import Kronecker
+from mmopt.solvers.weighting.operators import Dense, Operator, entrywise
 from mmopt.solvers.weighting.points import points
 from mmopt.solvers.weighting.problem import State, Weighting, product_state
 from mmopt.solvers.weighting.programs import PROGRAMS

@@ -1,25 +1,25 @@
 """What a unit of each weight adds to the sensitivity of each cell: a matrix that the kernel only applies.
 
-M (k, n) with entries >= 0 has a row per weight and a column per cell. Two implementations: dense, and a
-Kronecker product of factors that is never formed. Written on the array-API standard: the namespace is taken
+M (k, n) with entries >= 0 has a row per weight and a column per cell. It is dense here; ``kronecker`` has the
+products that are never formed. Written on the array-API standard: the namespace is taken
 from the arrays.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-__all__ = ["Dense", "Kronecker", "Operator", "entrywise"]
+import numpy as np
+import scipy.linalg
+
+__all__ = ["Dense", "Operator", "add_diagonal", "entrywise", "solve_scaled"]
 
 Array = Any
 # Added to the unit diagonal of the scaled Newton matrix, far below what matters: no pivot is then zero.
 RIDGE = 1e-15
-# Conjugate gradients stop at this residual, relatively, or after so many steps.
-RESIDUAL = 1e-10
-STEPS = 400
+ROWS = 128  # of a matrix that are worked on at a time
 
 
 class Operator(Protocol):
@@ -36,6 +36,10 @@ class Operator(Protocol):
 
     def price(self, mu: Array) -> Array:
         """M mu (k,): what a unit of each weight costs at prices mu (n,)."""
+        ...
+
+    def kept(self, rows: Array) -> Operator:
+        """The same with these rows alone, ascending."""
         ...
 
     def newton(self, h: Array, d: Array, right: Array) -> Array:
@@ -65,76 +69,55 @@ class Dense:
     def price(self, mu: Array) -> Array:
         return self.matrix @ mu
 
-    def newton(self, h: Array, d: Array, right: Array) -> Array:
-        xp = right.__array_namespace__()
-        root = xp.sqrt(d)
-        scaled = self.matrix * root[None, :]
-        system = scaled @ scaled.T
-        del scaled
-        here = xp.arange(system.shape[0])
-        identity = here[:, None] == here[None, :]
-        size = xp.sqrt(h + xp.linalg.diagonal(system))
-        system /= size[:, None]
-        system /= size[None, :]
-        # One entry a row: the diagonal of diag(h) in the scaled system, and the ridge.
-        system += xp.where(identity, (h / (size * size) + RIDGE)[:, None], xp.zeros_like(right[:1, :1]))
-        return xp.linalg.solve(system, right / size[:, None]) / size[:, None]
-
-
-@dataclass(frozen=True)
-class Kronecker:
-    """factors[0] ⊗ factors[1] ⊗ …, the last varying fastest; factors (kᵢ, nᵢ) are dense."""
-
-    factors: tuple[Array, ...]
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return math.prod(f.shape[0] for f in self.factors), math.prod(f.shape[1] for f in self.factors)
-
-    def load(self, u: Array) -> Array:
-        return _apply([f.T for f in self.factors], u)
-
-    def price(self, mu: Array) -> Array:
-        return _apply(self.factors, mu)
+    def kept(self, rows: Array) -> Dense:
+        return Dense(rows.__array_namespace__().take(self.matrix, rows, axis=0))
 
     def newton(self, h: Array, d: Array, right: Array) -> Array:
-        """By conjugate gradients, preconditioned with the diagonal h + (M∘M) d; a column at a time."""
-        xp = right.__array_namespace__()
-        diagonal = h + _apply([f * f for f in self.factors], d)
+        return solve_scaled(lambda: self._gram(d), h, right)
 
-        def product(x: Array) -> Array:
-            return h * x + self.price(d * self.load(x))
-
-        columns = [_conjugate_gradients(product, diagonal, right[:, j]) for j in range(right.shape[1])]
-        return xp.stack(columns, axis=1)
-
-
-def _apply(factors: Sequence[Array], x: Array) -> Array:
-    """(⊗ factors) x, a factor at a time."""
-    xp = x.__array_namespace__()
-    for f in factors:
-        # The first index of x is this factor's; its result becomes the last.
-        x = xp.reshape(x, (f.shape[1], -1))
-        x = xp.reshape((f @ x).T, (-1,))
-    return x
+    def _gram(self, d: Array) -> Array:
+        """M diag(d) Mᵀ, a block of rows up to the diagonal at a time; above stands what mirrors them."""
+        k = self.matrix.shape[0]
+        system = d.__array_namespace__().empty((k, k), dtype=d.dtype)
+        for start in range(0, k, ROWS):
+            own = self.matrix[start : start + ROWS, :]
+            end = start + own.shape[0]
+            system[start:end, :end] = (own * d[None, :]) @ self.matrix[:end, :].T
+            system[:start, start:end] = system[start:end, :start].T
+        return system
 
 
-def _conjugate_gradients(product: Any, diagonal: Array, right: Array) -> Array:
+def solve_scaled(gram: Callable[[], Array], h: Array, right: Array) -> Array:
+    """The solution of (gram() + diag(h)) X = right; the matrix is overwritten, and made again if need be."""
     xp = right.__array_namespace__()
-    x = xp.zeros_like(right)
-    rest = right
-    scaled = rest / diagonal
-    direction = scaled
-    energy = float(xp.sum(rest * scaled))
-    goal = RESIDUAL**2 * energy
-    for _ in range(STEPS):
-        if energy <= goal:
-            break
-        image = product(direction)
-        step = energy / float(xp.sum(direction * image))
-        x = x + step * direction
-        rest = rest - step * image
-        scaled = rest / diagonal
-        before, energy = energy, float(xp.sum(rest * scaled))
-        direction = scaled + (energy / before) * direction
-    return x
+    system, size = _scaled(gram(), h)
+    right = right / size[:, None]
+    if not isinstance(system, np.ndarray):
+        return xp.linalg.solve(system, right) / size[:, None]
+    try:
+        # The transpose is in the order of columns, so that it is factored in place.
+        factor = scipy.linalg.cho_factor(system.T, overwrite_a=True, check_finite=False)
+        found = scipy.linalg.cho_solve(factor, right)
+    except np.linalg.LinAlgError:  # singular but for rounding: elimination goes on where Cholesky may not
+        found = np.linalg.solve(_scaled(gram(), h)[0], right)
+    return found / size[:, None]
+
+
+def _scaled(system: Array, h: Array) -> tuple[Array, Array]:
+    """system + diag(h) in place, scaled to a unit diagonal; and the roots of that diagonal."""
+    xp = h.__array_namespace__()
+    size = xp.sqrt(h + xp.linalg.diagonal(system))
+    system /= size[:, None]
+    system /= size[None, :]
+    add_diagonal(system, h / (size * size) + RIDGE)
+    return system, size
+
+
+def add_diagonal(system: Array, values: Array) -> None:
+    """system += diag(values), in place and without another matrix."""
+    xp = values.__array_namespace__()
+    for start in range(0, values.shape[0], ROWS):
+        own = values[start : start + ROWS]
+        here = xp.arange(own.shape[0])
+        block = xp.where(here[:, None] == here[None, :], own[:, None], xp.zeros_like(own)[:, None])
+        system[start : start + ROWS, start : start + ROWS] += block

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from typing import Any
 
 from mmopt.solvers.options import Clock, Options, Point
@@ -63,7 +63,7 @@ def points(
 
 
 class _Run:
-    """One part on its way."""
+    """One part on its way. While it rests it holds its state alone, from which the second order goes on."""
 
     def __init__(self, part: Part, dual: bool) -> None:
         self.part = part
@@ -71,20 +71,21 @@ class _Run:
         self.iterations = 0
         self.gap = float("inf")
         self.ended = False
-        self.states: Iterator[State] = improve(part.problem)
         self.state: State | None = None
 
     def until(self, goal: float, over: Callable[[], bool]) -> None:
         """Go on until the gap is reached or it is over, one step at least the first time."""
-        while self.state is None or not (self.gap <= goal or over()):
-            found = next(self.states, None)
-            if found is None:
-                self.ended = True
-                return
+        if self.state is not None and (self.gap <= goal or over()):
+            return
+        problem = self.part.problem
+        for found in improve(problem, self.state):
             self.iterations += 1
             self.state, self.gap = found, found.gap
             if self.dual and found.gap <= goal:
-                self.gap = dual_gap(self.part.problem, found)
+                self.gap = dual_gap(problem, found)
+            if self.gap <= goal or over():
+                return
+        self.ended = True
 
 
 def _named(shipped: Shipped, runs: list[_Run]) -> tuple[dict[str, Array], dict[str, Array]]:

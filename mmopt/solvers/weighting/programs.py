@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from mmopt.solvers.weighting.operators import Dense, entrywise
+from mmopt.solvers.weighting.kronecker import Kronecker
+from mmopt.solvers.weighting.operators import Dense, Operator, entrywise
 from mmopt.solvers.weighting.problem import State, Weighting
+from mmopt.solvers.weighting.recognise import factors_of, places_of
 
 __all__ = ["PROGRAMS", "SHIPPED", "Part", "Shipped", "dual_gap"]
 
@@ -19,17 +22,21 @@ NOTHING = 1e-100
 
 @dataclass(frozen=True)
 class Part:
-    """One problem over the program's weights at ``rows`` (k,).
+    """One problem over the program's weights at ``rows`` (k,); ``make`` makes it anew at each call.
 
     Weights at ``idle`` have c = 0: any value will do, ``least`` (a number) takes the part ``share`` of the
     sensitivity for all of them.
     """
 
-    problem: Weighting
+    make: Callable[[], Weighting]
     rows: Array
     idle: Array
     least: float = 0.0
     share: float = 0.0
+
+    @property
+    def problem(self) -> Weighting:
+        return self.make()
 
 
 @dataclass(frozen=True)
@@ -49,7 +56,7 @@ class Shipped:
     stacked: bool = False
 
 
-def _part(matrix: Array, c: Array, rows: Array, power: int, share: float) -> Part:
+def _part(operator: Callable[[], Operator], c: Array, rows: Array, power: int, share: float) -> Part:
     """The problem of these rows; those with c = 0 need a weight, however small, and no more."""
     xp = c.__array_namespace__()
     used = c > 0
@@ -57,31 +64,56 @@ def _part(matrix: Array, c: Array, rows: Array, power: int, share: float) -> Par
         c = xp.full_like(c, NOTHING)
         used = c > 0
     if bool(xp.all(used)):
-        return Part(Weighting(Dense(matrix), c, power), rows, rows[:0])
+        return Part(lambda: Weighting(operator(), c, power), rows, rows[:0])
     (idle,), (busy,) = xp.nonzero(~used), xp.nonzero(used)
-    least = share / float(xp.max(xp.sum(xp.take(matrix, idle, axis=0), axis=0)))
-    problem = Weighting(Dense(xp.take(matrix, busy, axis=0)), xp.take(c, busy), power)
-    return Part(problem, xp.take(rows, busy), xp.take(rows, idle), least, share)
+    least = share / float(xp.max(operator().kept(idle).load(xp.ones_like(xp.take(c, idle)))))
+
+    def make() -> Weighting:
+        return Weighting(operator().kept(busy), xp.take(c, busy), power)
+
+    return Part(make, xp.take(rows, busy), xp.take(rows, idle), least, share)
 
 
 def _whole(power: int, design: str = "D") -> Callable[[Mapping[str, Any], float], list[Part]]:
     def parts(env: Mapping[str, Any], share: float) -> list[Part]:
-        matrix = env["S"] if design == "S" else entrywise(env[design], power)
-        rows = matrix.__array_namespace__().arange(matrix.shape[0])
-        return [_part(matrix, env["c"], rows, power, share)]
+        operator = Dense(env["S"]) if design == "S" else _operator(env, power)
+        rows = env["c"].__array_namespace__().arange(operator.shape[0])
+        return [_part(lambda: operator, env["c"], rows, power, share)]
 
     return parts
 
 
+def _operator(env: Mapping[str, Any], power: int) -> Operator:
+    """Of the design queries D: by factors if they are a Kronecker product, or rows of a Q that is one."""
+    design, given = env["D"], env.get("Q")
+    factors = factors_of(design, power)
+    if factors is not None:
+        return Kronecker(factors)
+    if given is not None and given.shape[0] > design.shape[0]:
+        factors = factors_of(given, power)
+        rows = None if factors is None else places_of(design, given)
+        if factors is not None and rows is not None:
+            return Kronecker(factors, rows)
+    return Dense(entrywise(design, power))
+
+
 def _separate(env: Mapping[str, Any], share: float) -> list[Part]:
-    """A problem for each row of the membership M, over its own design queries."""
+    """A problem for each row of the membership M, over its own design queries.
+
+    There are many of them and each is soon solved, so that none holds its matrix while others are.
+    """
     design, c, membership = env["Q"], env["c"], env["M"]
     xp = c.__array_namespace__()
     found = []
     for j in range(membership.shape[0]):
         (rows,) = xp.nonzero(membership[j, :] > 0)
-        found.append(_part(entrywise(xp.take(design, rows, axis=0), 1), xp.take(c, rows), rows, 1, share))
+        found.append(_part(partial(_rows, design, rows), xp.take(c, rows), rows, 1, share))
     return found
+
+
+def _rows(design: Array, rows: Array) -> Dense:
+    """Some design queries."""
+    return Dense(entrywise(design.__array_namespace__().take(design, rows, axis=0), 1))
 
 
 SHIPPED: Mapping[str, Shipped] = MappingProxyType(

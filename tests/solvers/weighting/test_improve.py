@@ -48,6 +48,17 @@ def test_every_step_is_feasible_and_bounded_and_the_gap_closes(
 
 @pytest.mark.parametrize("power", POWERS)
 @pytest.mark.parametrize("name", HARD)
+def test_it_goes_on_from_a_state(name: str, power: int, rng: np.random.Generator) -> None:
+    """Nothing but the state is needed, and no step is worse than it."""
+    problem = weighting(HARD[name](rng), power)
+    start = solved(problem, 1e-3)
+    found = list(itertools.islice(improve(problem, start), 40))
+    assert all(state.gap <= start.gap * (1 + ROUNDING) + ROUNDING for state in found)
+    assert found[-1].gap <= FINE
+
+
+@pytest.mark.parametrize("power", POWERS)
+@pytest.mark.parametrize("name", HARD)
 def test_weak_duality_at_random(name: str, power: int, rng: np.random.Generator) -> None:
     """Any prices bound any feasible weights, so also the optimum."""
     problem = weighting(HARD[name](rng), power)
