@@ -79,9 +79,8 @@ def solve(matrix: Array, right: Array) -> Array:
     Where ``matrix`` is singular the closed convex extension holds: the pseudo-inverse if the
     columns of ``right`` lie in its range (to 1e-9, relative), else infinity.
     """
-    nowhere = np.full(np.shape(right), np.inf)
     if not np.isfinite(matrix).all():
-        return nowhere
+        return np.full(np.shape(right), np.inf)
     if not (
         np.array_equal(matrix, matrix.T)
         or np.allclose(matrix, matrix.T, rtol=1e-12, atol=1e-14 * float(np.abs(matrix).max(initial=0.0)))
@@ -89,7 +88,7 @@ def solve(matrix: Array, right: Array) -> Array:
         try:
             return np.asarray(np.linalg.solve(matrix, right))
         except np.linalg.LinAlgError:
-            return nowhere
+            return np.full(np.shape(right), np.inf)
     try:
         return np.asarray(scipy.linalg.cho_solve(scipy.linalg.cho_factor(matrix, lower=True), right))
     except np.linalg.LinAlgError:
@@ -99,7 +98,7 @@ def solve(matrix: Array, right: Array) -> Array:
         outside = vectors[:, ~kept].T @ right
         negative = bool((values < -tiny).any())
         if negative or np.abs(outside).max(initial=0.0) > 1e-9 * np.abs(right).max(initial=0.0):
-            return nowhere
+            return np.full(np.shape(right), np.inf)
         inside = vectors[:, kept]
         scaled = (inside.T @ right).T / values[kept]
         return np.asarray(inside @ scaled.T)

@@ -18,6 +18,7 @@ from typing import Any
 from array_api_compat import array_namespace as namespace
 
 from mmopt.components import Level, Space, Split
+from mmopt.language.products import is_identity
 from mmopt.solvers.nuclear import levels
 from mmopt.solvers.nuclear.conditioned import Care, care, conditioned
 from mmopt.solvers.nuclear.problem import Part, Problem, whole
@@ -73,6 +74,11 @@ def _square(env: Env) -> Problem:
     return _split(env["V"]) if isinstance(env["V"], Split) else whole(env["V"])
 
 
+def _product(left: Array, right: Array) -> Array:
+    """The product, or the left factor itself where the right one is an identity: memory."""
+    return left if is_identity(right) else left @ right
+
+
 def _targets(env: Env) -> Problem:
     """``L @ B``; the rows of B are independent, and those with a target span all."""
     left, right = env["L"], env["B"]
@@ -80,7 +86,7 @@ def _targets(env: Env) -> Problem:
         parts = tuple(a @ b for a, b in zip(left.parts, right.parts, strict=True))
         ranks = [min(b.shape[0], part.shape[0]) for b, part in zip(right.parts, parts, strict=True)]
         return _split(Split(left.rows, right.columns, parts), env["c"], ranks)
-    return whole(left @ right, env["c"], right.shape[0])
+    return whole(_product(left, right), env["c"], right.shape[0])
 
 
 def _with_all(env: Env) -> Problem:
@@ -98,7 +104,7 @@ def _sum(values: Array | Level) -> float:
 
 def _of_one(env: Env) -> Problem:
     """``V``: queries divided by the roots of their targets, so that all targets are 1."""
-    rows = env["V"] @ env["B"]
+    rows = _product(env["V"], env["B"])
     xp = namespace(rows)
     return whole(rows, xp.ones(rows.shape[0], dtype=rows.dtype), env["B"].shape[0])
 
