@@ -67,8 +67,11 @@ def rounded(mid: Array | float, rad: Array | float, terms: int | None = None) ->
     """
     mid = np.asarray(mid, dtype=float)
     grow = GROW if terms is None else min(GROW, 1.0 + 8 * (terms + 4) * U)
-    out = np.asarray(np.asarray(rad, dtype=float) * grow + TINY)
-    out = np.asarray(out + U * np.abs(mid))
+    own = np.abs(mid)  # written over, here and in ``mul``: these arrays may be as large as a workload
+    own *= U
+    out = np.asarray(np.asarray(rad, dtype=float) * grow)
+    out = np.add(out, own, out=out if out.shape == own.shape and out.ndim else None)
+    out = np.add(out, TINY, out=out if out.ndim else None)
     # An infinite radius times zero, or a value that overflowed: nothing is known.
     known = np.isfinite(out)
     return Ball(mid, out if known.all() else np.where(known, out, np.inf))
@@ -97,7 +100,9 @@ def mul(a: Ball, b: Ball) -> Ball:
         return rounded(a.mid * b.mid, 0.0 if b.is_exact else np.abs(a.mid) * b.rad, 1)
     if b.is_exact:
         return rounded(a.mid * b.mid, a.rad * np.abs(b.mid), 1)
-    return rounded(a.mid * b.mid, np.abs(a.mid) * b.rad + a.rad * np.abs(b.mid) + a.rad * b.rad, 3)
+    rad = np.asarray(np.abs(a.mid) * b.rad)
+    rad = np.add(rad, a.rad * (np.abs(b.mid) + b.rad), out=rad if rad.ndim else None)
+    return rounded(a.mid * b.mid, rad, 4)
 
 
 def div(a: Ball, b: Ball) -> Ball:
