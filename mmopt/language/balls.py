@@ -20,6 +20,7 @@ from mmopt.language.numeric import Array
 __all__ = ["Ball", "exact", "rounded", "unknown"]
 
 U = float(np.finfo(float).eps) / 2
+HEIGHT = 128  # rows of a product of matrices, entry by entry, that are worked on at a time
 GROW = 1.0 + 1e-9  # radii are themselves rounded; this covers it
 TINY = 1e-300  # covers products too small for a float
 POWER = 16 * U  # no libm in use is off by more in pow
@@ -67,11 +68,7 @@ def rounded(mid: Array | float, rad: Array | float, terms: int | None = None) ->
     """
     mid = np.asarray(mid, dtype=float)
     grow = GROW if terms is None else min(GROW, 1.0 + 8 * (terms + 4) * U)
-    own = np.abs(mid)  # written over, here and in ``mul``: these arrays may be as large as a workload
-    own *= U
-    out = np.asarray(np.asarray(rad, dtype=float) * grow)
-    out = np.add(out, own, out=out if out.shape == own.shape and out.ndim else None)
-    out = np.add(out, TINY, out=out if out.ndim else None)
+    out = np.asarray(np.asarray(rad, dtype=float) * grow + (U * np.abs(mid) + TINY))
     # An infinite radius times zero, or a value that overflowed: nothing is known.
     known = np.isfinite(out)
     return Ball(mid, out if known.all() else np.where(known, out, np.inf))
@@ -96,12 +93,27 @@ def neg(a: Ball) -> Ball:
 
 
 def mul(a: Ball, b: Ball) -> Ball:
+    shape = np.broadcast_shapes(a.mid.shape, b.mid.shape)
+    if len(shape) < 2 or shape[0] <= HEIGHT:
+        return _mul(a, b)
+    mid, rad = np.empty(shape), np.empty(shape)
+    for start in range(0, shape[0], HEIGHT):
+        here = slice(start, start + HEIGHT)
+        found = _mul(*(_rows(c, here) if c.mid.shape[:-1] == shape[:-1] else c for c in (a, b)))
+        mid[here], rad[here] = found.mid, found.rad
+    return Ball(mid, rad)
+
+
+def _rows(a: Ball, here: slice) -> Ball:
+    return Ball(a.mid[here], a.rad[here])
+
+
+def _mul(a: Ball, b: Ball) -> Ball:
     if a.is_exact:
         return rounded(a.mid * b.mid, 0.0 if b.is_exact else np.abs(a.mid) * b.rad, 1)
     if b.is_exact:
         return rounded(a.mid * b.mid, a.rad * np.abs(b.mid), 1)
-    rad = np.asarray(np.abs(a.mid) * b.rad)
-    rad = np.add(rad, a.rad * (np.abs(b.mid) + b.rad), out=rad if rad.ndim else None)
+    rad = np.abs(a.mid) * b.rad + a.rad * (np.abs(b.mid) + b.rad)
     return rounded(a.mid * b.mid, rad, 4)
 
 

@@ -19,6 +19,7 @@ from mmopt.pipeline.certify import Array, named_multipliers
 from mmopt.pipeline.split_meaning import split_meaning
 from mmopt.pipeline.values import as_value
 from mmopt.queries import AnyStrategy, ComponentStrategy, Strategy, Workload, normalise
+from mmopt.queries.arrays import frozen
 from mmopt.results import Solution, Status
 from mmopt.results.by_component import Value
 
@@ -46,7 +47,8 @@ def meaning(
         return measured if m.kind == "covariance" else measured.normalised(), noise[0], noise[1]
     matrix = np.asarray(evaluate(m.expr, env), dtype=float)
     if m.kind == "strategy":
-        return normalise(Strategy(matrix, m.norm)), None, None
+        # Nobody writes to what a program evaluated: it is not copied.
+        return normalise(Strategy(frozen(matrix), m.norm)), None, None
     basis = np.asarray(env[m.basis], dtype=float)
     return Strategy.from_covariance(matrix, basis), symmetric_part(matrix), basis
 
@@ -141,6 +143,7 @@ def assemble(
             f"the point of '{program.name}' does not support the workload: W A⁺ A differs from W",
             hint="ask for a smaller tolerance, or use another solver",
         )
+    root_mean_square = rmse(strategy, workload)
     known = _own_bound(instance, bound, multipliers)
     best: Value
     if isinstance(strategy, ComponentStrategy):
@@ -164,7 +167,7 @@ def assemble(
         error=error,
         error_bound=lower,
         sensitivity=strategy.sensitivity,
-        rmse=rmse(strategy, workload),
+        rmse=root_mean_square,
         strategy=strategy,
         variables={d.name: as_value(env[d.name]) for d in program.choose},
         multipliers={name: as_value(value) for name, value in multipliers.items()},

@@ -72,6 +72,8 @@ def error_bound(
     starts : multipliers from a solver's dual of ``sensitivity``.
     goal : a bound that is good enough, so that nothing more is tried.
     known : such a bound with its multipliers, from elsewhere.
+
+    The strategy's factors are let go of on the way.
     """
     root = workload.root
     steps = int(min(STEPS, WORK / (DECOMPOSITION * root.size * min(root.shape))))
@@ -88,6 +90,7 @@ def error_bound(
     found = [] if known is None else [known]
     if not is_enough:
         first = [d for d in map(_usable, (strategy.prices(workload), *starts, uniform)) if d is not None]
+        strategy.drop_factors()  # before what follows takes as much
         found.append(certified(first[0] if is_large else _improved(root, first, steps, goal)))
     best = max(bound for bound, _ in found)
     if is_large and best * (1.0 + ENOUGH) < goal and best < _uniform(root):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -90,18 +90,14 @@ class _Run:
         inner = bind(shipped(step.program), self.instance.workload, givens)
         options = {k: v for k, v in self.overrides.items() if _has(inner.program, k)}
         solver = self.solver if inner.program.klass in ("convex", "rank", "procedure") else None
-        solved = _slim(self.solve(inner, solver, options, self.report, start))
+        solved = self.solve(inner, solver, options, self.report, start)
+        if isinstance(solved.strategy, Strategy):
+            solved.strategy.drop_factors()
         self.solved[step.name] = solved
         self.everything.append((step.name, solved))
         known = {**solved.multipliers, **solved.variables}
         known |= {"strategy": solved.strategy.matrix, "objective": np.asarray(solved.objective)}
         self.env |= {f"{step.name}.{name}": value for name, value in plain(known).items()}
-
-
-def _slim(solution: Solution) -> Solution:
-    """The solution with a strategy that keeps no factors of itself, as large as it is."""
-    strategy = solution.strategy
-    return replace(solution, strategy=replace(strategy)) if isinstance(strategy, Strategy) else solution
 
 
 def _has(program: Program, option: str) -> bool:

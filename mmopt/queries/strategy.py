@@ -113,6 +113,10 @@ class Strategy:
         inverse, null = pseudo_factors(self.matrix)
         return frozen(inverse), frozen(null)
 
+    def drop_factors(self) -> None:
+        """Let go of what errors are computed from, as large as the matrix; it comes again when asked for."""
+        self.__dict__.pop("_directions", None)
+
     def condition(self, workload: Workload) -> float:
         """How rounding errors of A grow in total error: σ₁ / σᵢ, weighted by the directions' shares of it.
 
@@ -243,11 +247,9 @@ def normalise(strategy: Strategy) -> Strategy:
         raise OptionError(
             f"a strategy of sensitivity {strategy.sensitivity:g} cannot be scaled to sensitivity 1"
         )
-    scaled = strategy if strategy.sensitivity == 1.0 else _scaled(strategy, strategy.sensitivity)
-    while scaled.sensitivity > 1.0:
-        scaled = _scaled(scaled, float(np.nextafter(scaled.sensitivity, np.inf)))
-    return scaled
-
-
-def _scaled(strategy: Strategy, sensitivity: float) -> Strategy:
-    return Strategy(frozen(strategy.matrix / sensitivity), strategy.norm)
+    if strategy.sensitivity == 1.0:
+        return strategy
+    matrix = strategy.matrix / strategy.sensitivity
+    while (found := float(column_norms(matrix, strategy.norm).max())) > 1.0:
+        matrix /= np.nextafter(found, np.inf)
+    return Strategy(frozen(matrix), strategy.norm)
