@@ -189,7 +189,9 @@ def test_draws_are_refused() -> None:
 def test_a_figure_outside_the_draws_is_marked_at_the_paper_s_size() -> None:
     rivals = dict.fromkeys(RIVALS, 1.9) | {"Four.": 1.38, "Cube": math.inf}
     other = rivals | {"Wav.": 2.0, "Four.": 1.4}
-    line = Line(case("predicates", 2048), (Draw(70.0, rivals, 1.0, 0.999, 1e-7), Draw(71.0, other, 1.0, 0.998, 2e-7)))
+    line = Line(
+        case("predicates", 2048), (Draw(70.0, rivals, 1.0, 0.999, 1e-7), Draw(71.0, other, 1.0, 0.998, 2e-7))
+    )
     assert line.agrees("Four.", 1.42) and not line.agrees("Wav.", 1.39)
     cells = [list(column.cells) for column in printed_table([line], 2048).columns]
     assert cells[1] == ["here", "print", "ratio"]
