@@ -81,7 +81,7 @@ def test_never_worse_than_the_cells_on_many_workloads(program: str, rng: np.rand
 
 
 def test_the_cells_are_kept_where_the_search_ends_above_them() -> None:
-    """Eight dense queries over eight cells (of the kind of CIKM 2013): from the eigen-queries it ends higher."""
+    """Eight dense queries over eight cells, of the kind of CIKM 2013."""
     rng = np.random.default_rng(1)
     w = Workload.from_matrix(rng.random((8, 8)) * (rng.random((8, 8)) < 0.8))
     identity = np.square(w.matrix).sum()
