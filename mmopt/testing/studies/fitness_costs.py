@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from mmopt.pipeline import solve
-from mmopt.queries import AnyStrategy, Strategy, Workload, largest_ratio, privacy_cost
+from mmopt.queries import AnyStrategy, Strategy, Workload, largest_ratio
 from mmopt.queries.trees import Hierarchy
 from mmopt.results import Solution
 
@@ -22,9 +22,9 @@ POWERS: Mapping[str, float] = MappingProxyType({"CA": 0.0, "wCA-I": 1.0, "wCA-II
 
 def cost(strategy: AnyStrategy, w: Workload) -> float:
     """Privacy cost when the noise is scaled until every query meets its target."""
-    found = privacy_cost(strategy, w)
+    found = largest_ratio(strategy.variances(w), w)
     assert found is not None
-    return found**2
+    return strategy.sensitivity**2 * found
 
 
 def input_perturbation(w: Workload) -> float:
