@@ -27,7 +27,7 @@ FIGURE_1 = (0.2, 0.4, 0.8, 1.6)  # values of ε; every error is proportional to 
 FIGURE_2 = (50, 100, 150, 200, 250, 300)  # m, over n = 1000
 FIGURE_3 = (500, 1000, 1500, 2000, 2500)  # n, with m = 200
 LOW_RANK = ((50, 500), (50, 1000), (100, 500))  # m, n
-# Coarser than by default: the paper's sizes in half a minute to two minutes each instead of five times that.
+# Coarser than by default: half a minute to two minutes for a search, not three to five times as long.
 COARSE = {"precision": 1e-2, "cells": 0}  # cells = 0: what the search finds, even above noise on the cells
 
 
@@ -130,7 +130,7 @@ def small(draws: int) -> None:
 
 
 def low_rank(draws: int) -> None:
-    """A quarter of an hour. Cells used by the same queries could be merged first; there are none at these sizes."""
+    """A quarter of an hour. Cells used by the same queries could be merged first; here are none."""
     columns = (
         *CLOSED[:2],
         ("low rank, from eigen-queries", by_search),

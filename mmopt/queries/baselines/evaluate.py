@@ -27,7 +27,7 @@ class Cost:
     upwards. error : total squared error, weighted, for noise of unit variance per unit of sensitivity;
     infinity where the rows do not determine the workload. rmse : √(unweighted error / m), in the same units.
     privacy_cost : the least Δ at which every query with a target meets it, sensitivity times the largest
-    √(variance / target); None where no query has one.
+    √(variance / target); None where no query has one, or where the variances do not fit in memory.
     """
 
     norm: int
@@ -116,6 +116,14 @@ def evaluations(
         yield evaluate(text, workload, norms)
 
 
+def _ratio(design: Design, workload: Workload) -> float | None:
+    """The largest ratio of a variance to its target; None without targets, or for too many variances."""
+    try:
+        return largest_ratio(design.variances(workload), workload) if workload.has_targets else None
+    except TooLargeError:
+        return None
+
+
 def _design(call: Call, workload: Workload, norm: int) -> Design:
     design: Design = call.baseline.build(workload, norm, **dict(call.given))
     return design
@@ -131,8 +139,7 @@ def _costs(call: Call, workload: Workload, norms: Sequence[int]) -> Iterator[tup
             design = _design(call, workload, norm)
             squared = design.squared(workload)
             mean = (squared if plain is workload else design.squared(plain)) / workload.m
-            if workload.has_targets:
-                ratio = largest_ratio(design.variances(workload), workload)
+            ratio = _ratio(design, workload)
         sensitivity = design.rows.largest_column_norm(norm).value
         rmse = sensitivity * math.sqrt(mean)
         cost = None if ratio is None else sensitivity * math.sqrt(ratio)

@@ -85,6 +85,17 @@ def test_privacy_costs_without_a_matrix_are_those_of_the_matrix(
             assert found == pytest.approx(privacy_cost(strategy, workload), rel=FINE)
 
 
+def test_too_many_variances_leave_the_errors(
+    monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    workload = with_targets(marginals_of((20, 20), (0, 1)), rng)
+    (before,) = evaluate("identity", workload, (2,)).costs
+    monkeypatch.setattr(arrays, "MEMORY_LIMIT", 8 * 100)
+    (cost,) = evaluate("identity", workload, (2,)).costs
+    assert before.privacy_cost is not None and cost.privacy_cost is None
+    assert cost.error == before.error == 800.0
+
+
 def test_without_targets_there_is_no_privacy_cost() -> None:
     assert all(cost.privacy_cost is None for one in evaluations(EXAMPLE_4) for cost in one.costs)
 
