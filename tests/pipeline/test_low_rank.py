@@ -42,7 +42,7 @@ def test_no_worse_than_its_start(program: str, rng: np.random.Generator) -> None
         check(w, program, s)
         assert s.error <= Strategy(start, norm=NORMS[program]).total_error(w) * (1 + RECOMPUTED)
         kept_cells = np.array_equal(s.strategy.matrix, np.eye(4))
-        assert kept_cells or s.strategy.matrix.shape == start.shape
+        assert kept_cells or s.strategy.p <= len(start)  # rows of zeros are left out
 
 
 @pytest.mark.parametrize("name", ["prefix", "all ranges", "rank deficient", "duplicated columns"])
