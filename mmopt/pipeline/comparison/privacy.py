@@ -21,6 +21,7 @@ __all__ = ["LeastCosts", "PrivacyFactors", "finite", "least_costs", "named", "ra
 
 BOUNDING = "fitness_for_use"
 ROUNDING = 1e-8  # by which the cost of a baseline, computed in floating point, may be too small, relatively
+ALIKE = 1e-6  # relative difference of two privacy costs that says nothing
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def least_costs(outcomes: Sequence[Outcome], workload: Workload) -> LeastCosts:
 
     An outcome with more queries than fit in memory is passed over.
     """
-    best: dict[int, tuple[float, Outcome]] = {}
+    found: dict[int, list[tuple[float, Outcome]]] = {}
     bounds = []
     for outcome in outcomes if workload.has_targets else ():
         if outcome.solution is None:
@@ -93,11 +94,17 @@ def least_costs(outcomes: Sequence[Outcome], workload: Workload) -> LeastCosts:
             cost = privacy_cost(outcome.solution.strategy, workload)
         except TooLargeError:
             continue
-        norm = outcome.solution.strategy.norm
-        if cost is not None and cost < (best[norm][0] if norm in best else math.inf):
-            best[norm] = cost, outcome
+        if cost is not None and cost < math.inf:
+            found.setdefault(outcome.solution.strategy.norm, []).append((cost, outcome))
         bounds.append(_bound(outcome))
+    best = {norm: _least(costs) for norm, costs in found.items()}
     return LeastCosts(best, max((bound for bound in bounds if bound is not None), default=math.nan))
+
+
+def _least(found: Sequence[tuple[float, Outcome]]) -> tuple[float, Outcome]:
+    """The least, or fitness_for_use where that is as little up to the gap of a solver."""
+    least = min(cost for cost, _ in found)
+    return min(found, key=lambda one: (one[0] > least * (1.0 + ALIKE), one[1].program != BOUNDING, one[0]))
 
 
 def _bound(outcome: Outcome) -> float | None:

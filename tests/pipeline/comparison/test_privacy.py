@@ -39,6 +39,14 @@ def test_beside_the_least_of_each_norm() -> None:
     assert other.best[2] == (privacy_cost(l2.solution.strategy, W), l2)
 
 
+def test_of_formulations_that_cost_as_little_it_is_fitness_for_use() -> None:
+    lmi, penalty, fitness = outcomes = solved(W, "fitness_lmi", "fitness_penalty", "fitness_for_use")
+    costs = [privacy_cost(o.solution.strategy, W) for o in outcomes if o.solution is not None]
+    assert costs == pytest.approx([costs[2]] * 3, rel=9e-7)
+    for order in ([lmi, penalty, fitness], [fitness, penalty, lmi]):
+        assert least_costs(order, W).best[2] == (costs[2], fitness)
+
+
 def test_a_bound_is_that_of_the_shipped_program_only() -> None:
     (fitness,) = solved(W, "fitness_for_use")
     assert fitness.solution is not None
