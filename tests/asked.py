@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 import numpy as np
 from symmetric import random_products
 
@@ -9,7 +12,7 @@ from mmopt.queries import Factor, Product, Workload
 from mmopt.queries import factor as f
 from mmopt.testing.census import domain_of
 
-__all__ = ["line", "marginals_of", "random_asked"]
+__all__ = ["line", "marginals_of", "random_asked", "with_targets"]
 
 
 def line(block: Factor) -> Workload:
@@ -40,3 +43,15 @@ def random_asked(rng: np.random.Generator) -> Workload:
         sets = [tuple(i for i in range(len(sizes)) if mask >> i & 1) for mask in masks.tolist()]
         return marginals_of(sizes, *sets, weight=float(rng.uniform(0.5, 2.0)))
     return random_products(rng)
+
+
+def with_targets(workload: Workload, rng: np.random.Generator) -> Workload:
+    """The same queries with random targets, and the first ones once more without."""
+    if workload.products is None:
+        targets = np.append(rng.uniform(0.5, 4.0, size=workload.m), math.inf)
+        rows = np.vstack([workload.queries, workload.queries[:1]])
+        return Workload.from_matrix(
+            rows, targets=targets, weights=np.append(workload.weights, workload.weights[0])
+        )
+    found = [replace(one, target=float(rng.uniform(0.5, 4.0))) for one in workload.products]
+    return Workload.from_products(workload.domain, [*found, workload.products[0]])

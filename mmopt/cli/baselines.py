@@ -95,4 +95,5 @@ def _cost(cost: Cost) -> dict[str, Any]:
         "sensitivity": cost.sensitivity,
         "error": cost.error if isfinite(cost.error) else None,
         "rmse": cost.rmse if isfinite(cost.rmse) else None,
+        "privacy_cost": cost.privacy_cost if cost.privacy_cost and isfinite(cost.privacy_cost) else None,
     }

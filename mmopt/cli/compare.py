@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from itertools import count
 from pathlib import Path
 from typing import Annotated
 
@@ -139,15 +140,20 @@ def compare(
         solved = any(o.solution for o in found)
         left_out = sum(o.stop == "not started" for o in found)
         was_interrupted = isolated.interrupted
-        for number, name in enumerate(asked if solved and not was_interrupted else (), 1):
-            display.begin(f"baseline {name} ({number} of {len(asked)})", awaited="")
-            beside += baseline_factors(
+        numbers = count(1)
+
+        def begin(name: str) -> None:
+            display.begin(f"baseline {name} ({next(numbers)} of {len(asked)})", awaited="")
+
+        if solved and not was_interrupted:
+            beside = baseline_factors(
                 found,
                 request.workload,
-                [name],
+                asked,
                 time_limit=time_limit,
                 memory_limit=memory_limit,
                 isolated=isolated,
+                begin=begin,
             )
         is_cut = isolated.interrupted and not was_interrupted
     if was_interrupted and not solved:

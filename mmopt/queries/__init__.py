@@ -7,6 +7,7 @@ from mmopt.queries.factor import Factor
 from mmopt.queries.implicit import Dense, Permuted, Scaled, Sparse
 from mmopt.queries.kron import Kron, Stack
 from mmopt.queries.linear import Implicit
+from mmopt.queries.privacy_cost import largest_ratio, privacy_cost
 from mmopt.queries.product import Product
 from mmopt.queries.strategy import Strategy, normalise
 from mmopt.queries.workload import Workload
@@ -31,6 +32,8 @@ __all__ = [
     "Values",
     "Workload",
     "as_dense",
+    "largest_ratio",
     "normalise",
+    "privacy_cost",
     "with_bases",
 ]

@@ -131,6 +131,11 @@ class Workload:
         return frozen(np.concatenate([block.targets for block in self.blocks]))
 
     @property
+    def has_targets(self) -> bool:
+        """Whether a query has a target."""
+        return any(np.isfinite(b.target if isinstance(b, Product) else b.targets).any() for b in self.blocks)
+
+    @property
     def has_all_targets(self) -> bool:
         """Whether every query has a finite target."""
         return all(np.isfinite(b.target if isinstance(b, Product) else b.targets).all() for b in self.blocks)

@@ -22,9 +22,14 @@ ROUNDING = 1e-6  # a factor nearer to 1 is no difference
 def factors_tables(factors: Sequence[Factors], programs: Mapping[int, str]) -> list[Table]:
     """A table for each noise: the program they stand beside, then the baselines, the least error first.
 
+    Where queries have targets, another one after it: the privacy cost at which all are met.
+
     programs : how that program is called, by norm.
     """
-    return [table for norm, name in programs.items() if (table := _table(factors, norm, name)) is not None]
+    found = []
+    for norm, name in programs.items():
+        found += [_table(factors, norm, name), _privacy_table(factors, norm)]
+    return [table for table in found if table is not None]
 
 
 def factors_left_out(factors: Sequence[Factors]) -> list[str]:
@@ -46,10 +51,19 @@ def factors_legend(factors: Sequence[Factors]) -> list[str]:
         "factor: total error, or rmse, over that of the program in the first row. / bound: total error over "
         "the proved bound of all strategies. 'mmopt baselines WORKLOAD' says what each baseline measures."
     ]
-    if any(one.error < 1.0 - ROUNDING for one in factors):
+    costs = [one.privacy for one in factors if one.privacy is not None]
+    if costs:
         lines.append(
-            "A factor below 1: the baseline has less total error than the program, which minimizes something "
-            "else, or chooses among fewer strategies."
+            "privacy cost: the least Δ at which every query with a target meets it; its square is what "
+            "fitness_for_use minimizes. Factors are those of Δ, to the program with the least and to the "
+            "proved bound of all strategies."
+        )
+    below = "less total error" * any(one.error < 1.0 - ROUNDING for one in factors)
+    cheaper = "less privacy cost" * any(one.over_best < 1.0 - ROUNDING for one in costs)
+    if below or cheaper:
+        lines.append(
+            f"A factor below 1: the baseline has {' or '.join(filter(None, (below, cheaper)))} than the "
+            "program, which minimizes something else, or chooses among fewer strategies."
         )
     return lines
 
@@ -74,6 +88,26 @@ def _table(factors: Sequence[Factors], norm: int, program: str) -> Table | None:
             figure(cost.rmse, 4),
             _times(one.rmse),
         )
+    return table
+
+
+def _privacy_table(factors: Sequence[Factors], norm: int) -> Table | None:
+    rows = [
+        (one.privacy, one)
+        for one in factors
+        if one.privacy is not None and one.cost is not None and one.cost.norm == norm
+    ]
+    if not rows:
+        return None
+    first = rows[0][0]
+    assert first.against is not None
+    program = first.against.program
+    numbers = ("privacy cost", "factor", "/ bound")
+    title = f"Privacy cost, {NOISES[norm]} noise: factors to {program}"
+    table = new_table("baseline", *numbers, right=numbers, title=title)
+    table.add_row(cell(program, "bold"), figure(first.least), "1", _times(first.best_over_bound))
+    for cost, one in sorted(rows, key=lambda row: row[0].cost):
+        table.add_row(cell(one.name), figure(cost.cost), _times(cost.over_best), _times(cost.over_bound))
     return table
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from rich.console import Console
 
 from mmopt.pipeline import Factors, Outcome, solve
+from mmopt.pipeline.comparison.privacy import PrivacyFactors
 from mmopt.queries import Workload
 from mmopt.queries.baselines import Cost
 from mmopt.report import comparison_report
@@ -52,6 +54,30 @@ def test_a_table_shows_the_factors_the_least_first(outcome: Outcome) -> None:
         [LONG_NAME, f"{4 * error:.6g}", "4", f"{2 * error:.4g}", "3.25", "1.5"],
     ]
     assert "factor: total error, or rmse, over that of the program in the first row." in text
+
+
+def test_privacy_costs_have_a_table_of_their_own(outcome: Outcome) -> None:
+    costs = [PrivacyFactors(cost, outcome, 2.0, 1.6) for cost in (8.0, 4.0, 1.0)]
+    names = (LONG_NAME, "wavelet", "haar")
+    each = zip(names, costs, strict=True)
+    factors = [replace(beside(outcome, name, 100.0), privacy=privacy) for name, privacy in each]
+    text = printed(comparison_report([outcome], factors))
+    assert max(map(len, text.splitlines())) <= 80
+    start = text.index("Privacy cost, Gaussian noise: factors to l2_strategy\n")
+    rows = [line.split() for line in text[start : text.index("Work\n")].splitlines()[3:] if line]
+    assert rows == [
+        ["l2_strategy", "2", "1", "1.25"],
+        ["haar", "1", "0.5", "0.625"],
+        ["wavelet", "4", "2", "2.5"],
+        [LONG_NAME, "8", "4", "5"],
+    ]
+    shown = " ".join(text.split())
+    assert "privacy cost: the least Δ at which every query with a target meets it;" in shown
+    assert "A factor below 1: the baseline has less privacy cost than the program" in shown
+    unknown = replace(factors[1], privacy=replace(costs[1], bound=math.nan))
+    assert ["wavelet", "4", "2", "-"] in [
+        line.split() for line in printed(comparison_report([outcome], [unknown])).splitlines()
+    ]
 
 
 def test_a_factor_below_one_is_explained(outcome: Outcome) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from mmopt.pipeline.comparison.isolate import Isolated
 from mmopt.pipeline.comparison.memory import allowed
 from mmopt.pipeline.comparison.messages import Costing
 from mmopt.pipeline.comparison.outcome import Outcome
+from mmopt.pipeline.comparison.privacy import LeastCosts, PrivacyFactors, finite, least_costs, named, ratio
 from mmopt.queries import Workload
 from mmopt.queries.baselines import Cost, Evaluated, baseline_names, read
 from mmopt.solvers import Options
@@ -36,6 +37,7 @@ class Factors:
         error, as the largest L1 norm of a column is never less than the largest L2 norm.
     error, rmse, over_bound : the baseline's total error and rmse over those of the outcome, and its total
         error over the bound; infinity where that is zero.
+    privacy : the same for the privacy cost at which all targets are met; None where no query has a target.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Factors:
     error: float = math.nan
     rmse: float = math.nan
     over_bound: float = math.nan
+    privacy: PrivacyFactors | None = None
 
     def summary(self) -> dict[str, Any]:
         """One JSON object, of the kind "baseline"."""
@@ -57,7 +60,7 @@ class Factors:
                 name: getattr(self.cost, name) for name in ("norm", "rows", "sensitivity", "error", "rmse")
             }
             best = self.against
-            known["against"] = {"program": best.program, "solver": best.solver, "tolerance": best.tolerance}
+            known["against"] = named(best)
         return {
             "kind": "baseline",
             "name": self.name,
@@ -65,9 +68,10 @@ class Factors:
             "detail": self.detail,
             "reason": self.reason,
             **known,
-            "error_factor": _finite(self.error),
-            "rmse_factor": _finite(self.rmse),
-            "bound_factor": _finite(self.over_bound),
+            "error_factor": finite(self.error),
+            "rmse_factor": finite(self.rmse),
+            "bound_factor": finite(self.over_bound),
+            **(PrivacyFactors() if self.privacy is None else self.privacy).summary(),
         }
 
 
@@ -90,6 +94,7 @@ def baseline_factors(
     time_limit: float = TIME_LIMIT,
     memory_limit: float | None = None,
     isolated: Isolated | None = None,
+    begin: Callable[[str], None] | None = None,
 ) -> list[Factors]:
     """Baselines beside the outcomes of ``compare``, for each noise that a solved one is for.
 
@@ -102,6 +107,7 @@ def baseline_factors(
     names : of baselines, with parameters if wanted: ``hierarchical(branching=16)``; by default all.
     time_limit, memory_limit : seconds and GiB for each.
     isolated : whose processes are used; by default new ones.
+    begin : called with each name before it is evaluated.
 
     Returns
     -------
@@ -111,7 +117,8 @@ def baseline_factors(
     ------
     OptionError : an unknown name or parameter, or a limit out of range.
     ResultError : the outcomes are for another workload.
-    ContradictionError : a baseline with less error than a certified bound says is possible.
+    ContradictionError : a baseline with less error, or less privacy cost, than a certified bound says is
+        possible.
     SolverError : no process can be started.
     """
     chosen = [str(read(name)) for name in (baseline_names() if names is None else names)]
@@ -125,19 +132,22 @@ def baseline_factors(
             )
     best = standards(outcomes)
     bound = max((o.solution.error_bound for o in outcomes if o.solution is not None), default=0.0)
+    least = least_costs(outcomes, workload)
     tasks = [Costing(workload, name, tuple(best), time_limit, size) for name in chosen if best]
     found: list[Factors] = []
     with Isolated() if isolated is None else contextlib.nullcontext(isolated) as processes:
         for task in tasks:
+            if begin is not None and not processes.interrupted:
+                begin(task.baseline)
             if processes.interrupted:
                 title = read(task.baseline).baseline.title
                 found.append(Factors(task.baseline, title, reason=INTERRUPTED))
             else:
-                found += _beside(processes.cost(task), best, bound)
+                found += _beside(processes.cost(task), best, bound, least)
     return found
 
 
-def _beside(found: Evaluated, best: dict[int, Outcome], bound: float) -> Iterator[Factors]:
+def _beside(found: Evaluated, best: dict[int, Outcome], bound: float, least: LeastCosts) -> Iterator[Factors]:
     if found.reason is not None:
         yield Factors(found.name, found.title, found.detail, found.reason)
     for cost in found.costs:
@@ -160,16 +170,8 @@ def _beside(found: Evaluated, best: dict[int, Outcome], bound: float) -> Iterato
             cost=cost,
             against=against,
             bound=bound,
-            error=_ratio(cost.error, solution.error),
-            rmse=_ratio(cost.rmse, solution.rmse),
-            over_bound=_ratio(cost.error, bound),
+            error=ratio(cost.error, solution.error),
+            rmse=ratio(cost.rmse, solution.rmse),
+            over_bound=ratio(cost.error, bound),
+            privacy=least.beside(found.name, cost),
         )
-
-
-def _ratio(one: float, other: float) -> float:
-    return one / other if other > 0 else math.inf
-
-
-def _finite(number: float) -> float | None:
-    """JSON has no infinity."""
-    return number if math.isfinite(number) else None

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.optimize
 
+from mmopt.queries.arrays import Array
 from mmopt.queries.baselines.asked import asked_marginals
 from mmopt.queries.baselines.design import Design
 from mmopt.queries.marginal_strategy import MarginalStrategy, volumes
@@ -41,11 +42,14 @@ def datacube(workload: Workload, norm: int) -> Design:
     def own_error(workload: Workload) -> float | None:
         return None if workload.products is None else strategy.total_error(workload) / strategy.sensitivity**2
 
+    def own_variances(workload: Workload) -> Array | None:
+        return None if workload.products is None else strategy.variances(workload)
+
     is_greedy = len(candidates(asked)) > MOST_EXACT
     names = [_name(mask, [attribute.name for attribute in workload.domain.attributes]) for mask in chosen]
     count = f"{len(names)} marginal{'' if len(names) == 1 else 's'}"
     how = ", by greedy covers" if is_greedy else ""
-    return Design(strategy.implicit(), f"{count}{how}: {', '.join(names)}", own_error)
+    return Design(strategy.implicit(), f"{count}{how}: {', '.join(names)}", own_error, own_variances)
 
 
 def _name(mask: int, attributes: Sequence[str]) -> str:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
+from mmopt.queries.arrays import Array
 from mmopt.queries.factor_base import Factor
 from mmopt.queries.kron import Kron
 from mmopt.queries.linear import Implicit
-from mmopt.queries.product_strategy import one_attribute
+from mmopt.queries.product_strategy import ProductStrategy, one_attribute
 from mmopt.queries.strategy import Strategy
 from mmopt.queries.workload import Workload
 
@@ -23,11 +25,13 @@ class Design:
     rows : A (p, n), unscaled. detail : what was chosen for this workload, in words; may be empty.
     own_error : ‖W A⁺‖²_F of a workload without a matrix; None where A has to be formed. It may return None
         for a workload that it does not know how to take apart.
+    own_variances : likewise, of each unweighted query (m,).
     """
 
     rows: Implicit
     detail: str = ""
     own_error: Callable[[Workload], float | None] | None = None
+    own_variances: Callable[[Workload], Array | None] | None = None
 
     def squared(self, workload: Workload) -> float:
         """The total squared error ‖W A⁺‖²_F, weighted, for noise of unit variance (no sensitivity).
@@ -36,12 +40,21 @@ class Design:
         not fit in memory.
         """
         found = None if self.own_error is None else self.own_error(workload)
-        return _by_matrix(self.rows, workload) if found is None else found
+        if found is None:
+            return self._explicit.total_error(workload) / self._explicit.sensitivity**2
+        return found
 
+    def variances(self, workload: Workload) -> Array:
+        """Variance of each unweighted query (m,) for noise of unit variance (no sensitivity).
 
-def _by_matrix(rows: Implicit, workload: Workload) -> float:
-    strategy = Strategy(rows.matrix())
-    return strategy.total_error(workload) / strategy.sensitivity**2
+        Infinity for a query that the rows do not determine; TooLargeError as for ``squared``.
+        """
+        found = None if self.own_variances is None else self.own_variances(workload)
+        return self._explicit.variances(workload) if found is None else found
+
+    @cached_property
+    def _explicit(self) -> Strategy:
+        return Strategy(self.rows.matrix())
 
 
 def by_attribute(blocks: Sequence[Implicit], detail: str = "") -> Design:
@@ -52,13 +65,16 @@ def by_attribute(blocks: Sequence[Implicit], detail: str = "") -> Design:
     strategies: dict[int, Strategy] = {}
     known: dict[tuple[int, Factor], float] = {}
 
-    def trace(i: int, factor: Factor) -> float:
-        """tr(G (AᵢᵀAᵢ)⁺) of one attribute."""
+    def of(i: int) -> Strategy:
         if i not in strategies:
             strategies[i] = Strategy(parts[i].matrix())
+        return strategies[i]
+
+    def trace(i: int, factor: Factor) -> float:
+        """tr(G (AᵢᵀAᵢ)⁺) of one attribute."""
         if (i, factor) not in known:
-            error = strategies[i].total_error(one_attribute([(factor, 1.0)]))
-            known[i, factor] = error / strategies[i].sensitivity ** 2
+            error = of(i).total_error(one_attribute([(factor, 1.0)]))
+            known[i, factor] = error / of(i).sensitivity ** 2
         return known[i, factor]
 
     def own_error(workload: Workload) -> float | None:
@@ -69,4 +85,9 @@ def by_attribute(blocks: Sequence[Implicit], detail: str = "") -> Design:
             for product in workload.products
         )
 
-    return Design(Kron(parts), detail, own_error)
+    def own_variances(workload: Workload) -> Array | None:
+        if workload.products is None:
+            return None
+        return ProductStrategy(tuple(map(of, range(len(parts))))).variances(workload)
+
+    return Design(Kron(parts), detail, own_error, own_variances)

@@ -10,6 +10,7 @@ from mmopt.errors import OptionError, TooLargeError
 from mmopt.queries.arrays import Array
 from mmopt.queries.baselines.design import Design
 from mmopt.queries.baselines.names import Call, baseline_names, read
+from mmopt.queries.privacy_cost import largest_ratio
 from mmopt.queries.strategy import Strategy
 from mmopt.queries.workload import Workload
 
@@ -25,6 +26,8 @@ class Cost:
     norm : 1 for Laplace, 2 for Gaussian. rows : measured. sensitivity : of the rows as they are, rounded
     upwards. error : total squared error, weighted, for noise of unit variance per unit of sensitivity;
     infinity where the rows do not determine the workload. rmse : √(unweighted error / m), in the same units.
+    privacy_cost : the least Δ at which every query with a target meets it, sensitivity times the largest
+    √(variance / target); None where no query has one, or where the variances do not fit in memory.
     """
 
     norm: int
@@ -32,6 +35,7 @@ class Cost:
     sensitivity: float
     error: float
     rmse: float
+    privacy_cost: float | None = None
 
 
 @dataclass(frozen=True)
@@ -112,6 +116,14 @@ def evaluations(
         yield evaluate(text, workload, norms)
 
 
+def _ratio(design: Design, workload: Workload) -> float | None:
+    """The largest ratio of a variance to its target; None without targets, or for too many variances."""
+    try:
+        return largest_ratio(design.variances(workload), workload) if workload.has_targets else None
+    except TooLargeError:
+        return None
+
+
 def _design(call: Call, workload: Workload, norm: int) -> Design:
     design: Design = call.baseline.build(workload, norm, **dict(call.given))
     return design
@@ -121,11 +133,15 @@ def _costs(call: Call, workload: Workload, norms: Sequence[int]) -> Iterator[tup
     plain = workload.unweighted
     design: Design | None = None
     squared = mean = math.inf
+    ratio: float | None = None
     for norm in norms:
         if design is None or call.baseline.depends_on_norm:
             design = _design(call, workload, norm)
             squared = design.squared(workload)
             mean = (squared if plain is workload else design.squared(plain)) / workload.m
+            ratio = _ratio(design, workload)
         sensitivity = design.rows.largest_column_norm(norm).value
         rmse = sensitivity * math.sqrt(mean)
-        yield Cost(norm, design.rows.shape[0], sensitivity, sensitivity**2 * squared, rmse), design.detail
+        cost = None if ratio is None else sensitivity * math.sqrt(ratio)
+        error = sensitivity**2 * squared
+        yield Cost(norm, design.rows.shape[0], sensitivity, error, rmse, cost), design.detail

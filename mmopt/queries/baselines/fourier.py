@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mmopt.queries.arrays import Array
+from mmopt.queries.arrays import Array, require_memory
 from mmopt.queries.baselines.asked import asked_marginals
 from mmopt.queries.baselines.design import Design
 from mmopt.queries.implicit import Dense
@@ -39,7 +39,14 @@ def fourier(workload: Workload, norm: int) -> Design:
         others = np.delete(found, needed)
         return math.inf if others.any() else math.fsum(found[needed])
 
-    return Design(rows, f"{len(needed)} of {2 ** len(sizes)} sets of attributes", own_error)
+    def own_variances(workload: Workload) -> Array | None:
+        """Orthonormal rows that determine a query have its length for a variance."""
+        if workload.products is None or np.delete(energies(workload), needed).any():
+            return None
+        require_memory((workload.m,), "list of the queries' variances")
+        return workload.squared_norms()
+
+    return Design(rows, f"{len(needed)} of {2 ** len(sizes)} sets of attributes", own_error, own_variances)
 
 
 def _is_needed(mask: int, asked: Sequence[int], sizes: Sequence[int]) -> bool:

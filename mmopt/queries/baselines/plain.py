@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
+from mmopt.queries.arrays import Array, require_memory
 from mmopt.queries.baselines.design import Design
 from mmopt.queries.factor_base import Factor
 from mmopt.queries.kron import Kron
@@ -19,7 +22,9 @@ def cells(workload: Workload, norm: int) -> Design:
     W A⁺ = W, so the error is the sum of the squared lengths of the queries.
     """
     blocks = [Identity(size) for size in workload.domain.shape]
-    return Design(blocks[0] if len(blocks) == 1 else Kron(blocks), own_error=_lengths)
+    return Design(
+        blocks[0] if len(blocks) == 1 else Kron(blocks), own_error=_lengths, own_variances=_each_length
+    )
 
 
 def _lengths(workload: Workload) -> float:
@@ -32,13 +37,18 @@ def _lengths(workload: Workload) -> float:
     )
 
 
+def _each_length(workload: Workload) -> Array:
+    require_memory((workload.m,), "list of the queries' variances")
+    return workload.squared_norms()
+
+
 def answers(workload: Workload, norm: int) -> Design:
     """Every query of the workload as it stands, repeated ones repeatedly (Laplace or Gaussian mechanism).
 
     The error is that of the mechanism, which answers with what it measured: the noise of each query, Σ of the
     weights. Least squares on the same rows, as every ``Strategy`` does them, are never worse.
     """
-    return Design(workload.implicit(weighted=False), own_error=_weights)
+    return Design(workload.implicit(weighted=False), own_error=_weights, own_variances=_ones)
 
 
 def _weights(workload: Workload) -> float:
@@ -48,6 +58,11 @@ def _weights(workload: Workload) -> float:
         product.weight * math.prod(_row_weights(factor) for factor in product.factors)
         for product in workload.products
     )
+
+
+def _ones(workload: Workload) -> Array:
+    require_memory((workload.m,), "list of the queries' variances")
+    return np.ones(workload.m)
 
 
 def _row_weights(factor: Factor) -> float:

@@ -40,13 +40,15 @@ class Draw:
     """Root mean square errors of one workload.
 
     eigen : of the eigen-strategy, at ε = ½ and δ = 10⁻⁴. rivals : over it, infinite where a rival does not
-    apply. best, bound : the optimum of l2_strategy and the singular value bound, over it.
+    apply. best, bound : the optimum of l2_strategy and the singular value bound, over it. gap : of the total
+    error of l2_strategy, over its proved bound.
     """
 
     eigen: float
     rivals: Mapping[str, float]
     best: float
     bound: float
+    gap: float
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,11 @@ class Line:
     def bound(self) -> float:
         """The singular value bound over the eigen-strategy, in the worst of the draws."""
         return min(draw.bound for draw in self.draws)
+
+    @property
+    def gap(self) -> float:
+        """The largest gap of l2_strategy, in total error."""
+        return max(draw.gap for draw in self.draws)
 
     @property
     def gain(self) -> float:
@@ -110,6 +117,7 @@ def draw(w: Workload, names: Sequence[str]) -> Draw:
         rivals={name: rival_rmse(name, w) / rmse for name in names},
         best=math.sqrt(best.error / eigen.error),
         bound=float(np.sqrt(w.eigenvalues).sum()) / math.sqrt(w.n * eigen.error),
+        gap=best.error_gap,
     )
 
 

@@ -51,6 +51,7 @@ def adaptive(
         own = [case for case in known if case.part == part and kind in ("", case.kind)]
         found = list(_told(lines(own, draws)))
         show(printed_table(found, cells) if part == "2" else figure_table(found, kind, cells))
+        show(paragraphs(_programs(found)))
         if part == "3":
             show(paragraphs(_said(found, kind)))
         for text in FOOTNOTES.get(kind or part, ()):
@@ -116,6 +117,17 @@ def designs_table(found: Iterable[tuple[str, str, dict[str, float]]], cells: int
         row = (f"{ratios[name]:.3f}" for name in DESIGNS)
         table.add_row(cell(kind, "bold"), state, *row, FIGURE_5[kind, state])
     return table
+
+
+def _programs(found: Sequence[Line]) -> str:
+    """Which program the ends of every row come from."""
+    from mmopt.report.style import gap
+
+    return (
+        "eigen: program eigen_design. best: program l2_strategy, its total error within "
+        f"{gap(max(line.gap for line in found))} of the least. bound: the singular value bound, of no "
+        "program."
+    )
 
 
 def _said(found: Sequence[Line], kind: str) -> str:

@@ -92,8 +92,9 @@ FOOTNOTES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "1-way, 2-way: ranges on the margins of three attributes. At 2048 cells they are those of "
             "the paper's census data, 16x16x8, and Hier. and the bounds agree. Four. of print lies "
             "between the basis without the coefficients that no query needs (here) and the whole basis "
-            "(column cells). Cube of print is 5 % above least squares from the same marginals (here); "
-            "with that, Hier. is best in 2-way as in print.",
+            "(column cells); no reading of it gives its figures (programs/ERRATA.md). Cube of print is "
+            "5 % above least squares from the same marginals (here); with that, Hier. is best in 2-way as "
+            "in print.",
             "CDF: the eigen-strategy of print is 1 to 2 % better than the best weights of the eigen-"
             "queries with completed columns; other weights are better once columns are completed "
             "(programs/ERRATA.md).",

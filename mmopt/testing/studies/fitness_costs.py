@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from mmopt.pipeline import solve
-from mmopt.queries import AnyStrategy, Strategy, Workload
+from mmopt.queries import AnyStrategy, Strategy, Workload, largest_ratio
 from mmopt.queries.trees import Hierarchy
 from mmopt.results import Solution
 
@@ -22,12 +22,16 @@ POWERS: Mapping[str, float] = MappingProxyType({"CA": 0.0, "wCA-I": 1.0, "wCA-II
 
 def cost(strategy: AnyStrategy, w: Workload) -> float:
     """Privacy cost when the noise is scaled until every query meets its target."""
-    return float(strategy.sensitivity**2 * (strategy.variances(w) / w.targets).max())
+    found = largest_ratio(strategy.variances(w), w)
+    assert found is not None
+    return strategy.sensitivity**2 * found
 
 
 def input_perturbation(w: Workload) -> float:
     """IP, independent noise on every cell: the largest squared length over its target."""
-    return float((w.squared_norms() / w.targets).max())
+    found = largest_ratio(w.squared_norms(), w)
+    assert found is not None
+    return found
 
 
 def branching(n: int) -> int:

@@ -90,13 +90,13 @@ FOOTNOTES: Mapping[int, tuple[str, ...]] = MappingProxyType(
         4: (
             "IP, CA: SM-II ended 14 % above the optimum, so all its ratios are too small by that "
             "(programs/ERRATA.md).",
-            "HM depends on the order of the cells, which is not said; here voting age, ethnicity, race. With "
-            "the races outermost it is seven times as much.",
+            "HM depends on the order of the cells, which is not said; here voting age, ethnicity, race. "
+            "Print fits another branching (programs/ERRATA.md).",
         ),
         6: (
             "Targets are the integers 1 to 9 (programs/ERRATA.md). IP and HM hang on single long queries "
             "with small targets. d = 64: print is above our draws in CA and its forms, a rare draw or a CA "
-            "that is not at its optimum.",
+            "that is not at its optimum (programs/ERRATA.md).",
         ),
         7: (
             "The coin is fair (programs/ERRATA.md).",
@@ -110,16 +110,17 @@ FOOTNOTES: Mapping[int, tuple[str, ...]] = MappingProxyType(
         ),
         9: (
             "CA of print is not at its optimum (programs/ERRATA.md).",
-            "HM: no tree over these cells that was tried has 6.2; 5.7 is branching 16, men first.",
+            "HM: here branching 16, men first; print fits a tree each for men and women "
+            "(programs/ERRATA.md).",
         ),
         10: (
             "IP, HM: SM-II ended 0.7 to 1.6 % above the optimum; CA is not at its optimum either "
             "(programs/ERRATA.md).",
-            "t = 2: HM of print fits a branching of 6 or 7 over the 8 cells, which is not the best one.",
+            "t = 2: HM of print fits branching 6, which is not the best one (programs/ERRATA.md).",
         ),
         11: (
-            "d = 64: no draw of ours is as low as print. IP and HM hang on the longest query and move "
-            "together; print is 0.8 of ours in both.",
+            "d = 64: no draw of ours is as low as print (programs/ERRATA.md). IP and HM hang on the longest "
+            "query and move together; print is 0.8 of ours in both.",
         ),
     }
 )

@@ -116,12 +116,17 @@ def test_one_json_object_each(processes: Isolated) -> None:
         "error_factor": tree.error,
         "rmse_factor": tree.rmse,
         "bound_factor": tree.over_bound,
+        "privacy_cost": None,
+        "privacy_against": None,
+        "privacy_factor": None,
+        "privacy_bound_factor": None,
     }
     lacking = none.summary()
     assert lacking.pop("reason") == "for one attribute it is hierarchical(branching=2)"
     assert {name for name, value in lacking.items() if value is None} == {
         *("norm", "rows", "sensitivity", "error", "rmse", "against"),
         *("error_factor", "rmse_factor", "bound_factor"),
+        *("privacy_cost", "privacy_against", "privacy_factor", "privacy_bound_factor"),
     }
 
 

@@ -7,12 +7,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from asked import line, marginals_of, random_asked
+from asked import line, marginals_of, random_asked, with_targets
 from cases import EXAMPLE_4
 from tolerances import FINE, ROUNDING
 
 from mmopt import OptionError, TooLargeError, Workload, solve
-from mmopt.queries import arrays, normalise
+from mmopt.queries import arrays, normalise, privacy_cost
 from mmopt.queries import factor as f
 from mmopt.queries.baselines import Evaluated, applicable, baseline, baseline_names, evaluate, evaluations
 
@@ -65,6 +65,39 @@ def test_errors_without_a_matrix_are_those_of_the_matrix(
             assert cost.error == pytest.approx(strategy.total_error(workload), rel=FINE)
             rmse = strategy.sensitivity * math.sqrt(strategy.mean_variance(workload))
             assert cost.rmse == pytest.approx(rmse, rel=FINE)
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("time", TIMES)
+def test_privacy_costs_without_a_matrix_are_those_of_the_matrix(
+    time: int, norm: int, rng: np.random.Generator
+) -> None:
+    workload = with_targets(random_asked(rng), rng)
+    for one in evaluations(workload, (norm,)):
+        if not one.costs:
+            continue
+        found, strategy = one.costs[0].privacy_cost, baseline(one.name, workload, norm)
+        assert found is not None
+        if one.name == "workload":  # what is asked with a target has that noise, also without least squares
+            least = float(workload.targets.min())
+            assert found == pytest.approx(strategy.sensitivity / math.sqrt(least), rel=ROUNDING)
+        else:
+            assert found == pytest.approx(privacy_cost(strategy, workload), rel=FINE)
+
+
+def test_too_many_variances_leave_the_errors(
+    monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    workload = with_targets(marginals_of((20, 20), (0, 1)), rng)
+    (before,) = evaluate("identity", workload, (2,)).costs
+    monkeypatch.setattr(arrays, "MEMORY_LIMIT", 8 * 100)
+    (cost,) = evaluate("identity", workload, (2,)).costs
+    assert before.privacy_cost is not None and cost.privacy_cost is None
+    assert cost.error == before.error == 800.0
+
+
+def test_without_targets_there_is_no_privacy_cost() -> None:
+    assert all(cost.privacy_cost is None for one in evaluations(EXAMPLE_4) for cost in one.costs)
 
 
 @pytest.mark.parametrize("name", ["identity", "workload", "fourier", "datacube"])
@@ -150,3 +183,19 @@ def test_no_baseline_is_below_the_proved_bound(rng: np.random.Generator) -> None
                 assert cost.error >= bound * (1 - FINE), (one.name, cost, bound)
                 compared += 1
     assert compared > 200 * 5 * 2
+
+
+@pytest.mark.slow
+def test_no_baseline_meets_targets_below_the_proved_bound(rng: np.random.Generator) -> None:
+    """60 random workloads with random targets; Δ² is never less than the bound of fitness_for_use."""
+    compared = 0
+    for _ in range(60):
+        workload = with_targets(random_asked(rng), rng)
+        bound = solve(workload, "fitness_for_use").bound
+        assert bound is not None and bound > 0
+        for one in evaluations(workload):
+            for cost in one.costs:
+                assert cost.privacy_cost is not None
+                assert cost.privacy_cost**2 >= bound * (1 - FINE), (one.name, cost, bound)
+                compared += 1
+    assert compared > 60 * 5 * 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 
 import numpy as np
@@ -188,7 +189,9 @@ def test_draws_are_refused() -> None:
 def test_a_figure_outside_the_draws_is_marked_at_the_paper_s_size() -> None:
     rivals = dict.fromkeys(RIVALS, 1.9) | {"Four.": 1.38, "Cube": math.inf}
     other = rivals | {"Wav.": 2.0, "Four.": 1.4}
-    line = Line(case("predicates", 2048), (Draw(70.0, rivals, 1.0, 0.999), Draw(71.0, other, 1.0, 0.998)))
+    line = Line(
+        case("predicates", 2048), (Draw(70.0, rivals, 1.0, 0.999, 1e-7), Draw(71.0, other, 1.0, 0.998, 2e-7))
+    )
     assert line.agrees("Four.", 1.42) and not line.agrees("Wav.", 1.39)
     cells = [list(column.cells) for column in printed_table([line], 2048).columns]
     assert cells[1] == ["here", "print", "ratio"]
@@ -214,6 +217,8 @@ def test_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
         assert title in said.out
     shown = " ".join(said.out.split())
     assert "text 1.2 to 2.1. Eigen-strategy over bound: here at most" in shown
+    programs = re.findall(r"best: program l2_strategy, its total error within (\S+) of the least", shown)
+    assert len(programs) == 3 and all(0 <= float(gap) <= 1e-6 for gap in programs)
     assert "print 13.16 9.62 0.99" in shown and "*" not in said.out.split("Figure 5")[0].split("Table 2")[1]
     for texts in tables.FOOTNOTES.values():
         assert all(" ".join(text.split()) in shown for text in texts)
