@@ -24,7 +24,6 @@ __all__ = [
     "pseudo_factors",
     "qr",
     "require_memory",
-    "spectral_norm",
     "stacked_root",
     "svd",
 ]
@@ -132,19 +131,12 @@ def has_independent_columns(matrix: Array) -> bool:
 
 def largest_singular_value(matrix: Array) -> float:
     """‖A‖₂ to a few per cent, from below, by a power iteration from the sum of the rows' magnitudes."""
-    if matrix.size == 1:
-        return abs(float(matrix[0, 0]))
+    if min(matrix.shape) <= 1 or not matrix.any():
+        return float(np.linalg.norm(matrix))
     v = np.abs(matrix).sum(axis=0)
     for _ in range(_STEPS):
         v = matrix.T @ (matrix @ (v / np.linalg.norm(v)))
     return float(np.sqrt(np.linalg.norm(v)))
-
-
-def spectral_norm(matrix: Array) -> float:
-    """‖A‖₂; 0 of a matrix without entries."""
-    if matrix.size <= 1:
-        return float(np.abs(matrix).sum())
-    return float(np.linalg.norm(matrix, 2))
 
 
 def qr(matrix: Array) -> Array:

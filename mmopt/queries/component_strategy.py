@@ -27,6 +27,8 @@ from mmopt.queries.workload import Workload
 __all__ = ["AnyStrategy", "ComponentStrategy", "as_dense"]
 
 U = float(np.finfo(np.float64).eps) / 2
+# Up to so many cells, in components of more than this part of them, single queries are cheaper on the matrix.
+FEW_CELLS, LARGE = 8192, 1 / 8
 SMALLER = "group values of the attributes, so that there are fewer cells"
 
 
@@ -84,6 +86,11 @@ class ComponentStrategy:
         """A, dense (p, n), computed at each call; TooLargeError beyond the memory limit."""
         require_memory((self.p, self.n), "strategy matrix", SMALLER)
         return frozen(lift(self.split))
+
+    @property
+    def is_better_dense(self) -> bool:
+        """Whether its matrix is the cheaper form where queries are looked at one by one."""
+        return self.n <= FEW_CELLS and self.cells.largest > LARGE * self.n
 
     # -- sensitivity ---------------------------------------------------------------------------------
 
@@ -274,6 +281,8 @@ class ComponentStrategy:
         TooLargeError : more queries than fit in memory.
         """
         require_memory((workload.m,), "list of the queries' variances")
+        if self.is_better_dense:
+            return self.dense().variances(workload)
         out = []
         for block in query_rows(self.cells.joint, workload):
             require_memory((block.count, self.cells.largest), "list of queries up to symmetry")

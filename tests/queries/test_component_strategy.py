@@ -19,6 +19,11 @@ from mmopt.testing.census import domain_of, marginals
 RANDOM = 1e-6
 
 
+@pytest.fixture(autouse=True)
+def nothing_is_dense(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mmopt.queries.component_strategy.FEW_CELLS", 1)
+
+
 def random_strategy(rng: np.random.Generator, workload: Workload, loss: bool) -> ComponentStrategy | None:
     """Random parts on the components of the workload; with ``loss`` some directions are not measured."""
     found = symmetry(workload, bool(rng.random() < 0.5))
@@ -104,6 +109,21 @@ def test_an_optimal_strategy_by_component(rng: np.random.Generator) -> None:
     singular = np.linalg.svd(workload.root, compute_uv=False)
     bound = singular.sum() ** 2 / workload.n
     assert strategy.total_error(workload) == pytest.approx(bound, rel=tolerances.RECOMPUTED)
+
+
+def test_single_queries_by_the_matrix_where_components_are_large(
+    monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    rows = np.array([[i <= c < i + 3 for c in range(9)] for i in range(7)], dtype=float)
+    w = Workload.from_matrix(rows, targets=np.ones(7))
+    found = symmetry(w, False)
+    assert found is not None and 8 * found.cells.largest > w.n
+    measured = random_strategy(rng, w, loss=False)
+    assert measured is not None
+    by_component = measured.variances(w)
+    monkeypatch.setattr("mmopt.queries.component_strategy.FEW_CELLS", 9)
+    assert measured.is_better_dense
+    np.testing.assert_allclose(measured.variances(w), by_component, rtol=tolerances.FINE)
 
 
 def test_more_cells_than_any_machine_holds() -> None:
