@@ -78,7 +78,8 @@ def test_the_same_figures_as_over_the_cells(
         assert getattr(solution, name) == pytest.approx(getattr(dense, name), rel=tolerances.GAP), name
     assert solution.bound is not None and dense.bound is not None
     assert max(solution.bound, dense.bound) <= min(solution.objective, dense.objective)
-    assert solution.error_bound == pytest.approx(dense.error_bound, rel=1e-3)
+    # Over the cells the bound is improved by a few steps alone.
+    assert dense.error_bound * (1 - 1e-5) <= solution.error_bound <= dense.error_bound * 1.01
     assert solution.error_bound <= min(solution.error, dense.error)
     # The very same strategy, as a matrix.
     matrix = Strategy(lift(strategy.split))
