@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,18 +9,12 @@ import numpy as np
 
 from mmopt.components import Level, Split, lift
 from mmopt.errors import OptionError
-from mmopt.queries.arrays import (
-    Array,
-    Ints,
-    frozen,
-    largest_singular_value,
-    pseudo_factors,
-    require_memory,
-)
+from mmopt.queries.arrays import Array, frozen, require_memory
+from mmopt.queries.component_answers import ComponentAnswers
 from mmopt.queries.outward import largest_difference
 from mmopt.queries.strategy import SUPPORT_TOLERANCE, Strategy
-from mmopt.queries.symmetry.joint import Cells, Key
-from mmopt.queries.symmetry.projected import check_fit, mean_roots, query_rows
+from mmopt.queries.symmetry.joint import Cells
+from mmopt.queries.symmetry.projected import query_rows
 from mmopt.queries.workload import Workload
 
 __all__ = ["AnyStrategy", "ComponentStrategy", "as_dense"]
@@ -157,66 +150,8 @@ class ComponentStrategy:
     # -- error ---------------------------------------------------------------------------------------
 
     @cached_property
-    def _directions(self) -> tuple[tuple[Array, Array], ...]:
-        """Per component D with D Dᵀ = (AᵀA)⁺ and an orthonormal basis of the null space of A."""
-        return tuple(pseudo_factors(part) for part in self.split.parts)
-
-    @cached_property
-    def _places(self) -> dict[Key, list[tuple[int, Ints]]]:
-        """Where a choice of one part per attribute is found: the components, and the columns of each."""
-        found: dict[Key, list[tuple[int, Ints]]] = {}
-        for at, chosen in enumerate(self.cells.chosen):
-            found.setdefault(chosen.key, []).append((at, chosen.kept))
-        return found
-
-    def _images(self, key: Key, rows: Array) -> Iterator[tuple[Array, Array, Array]]:
-        """Of rows R (k, d) on a component R A⁺ on each block, the block's inverse, and what A leaves out."""
-        for at, kept in self._places.get(key, []):
-            inverse, null = self._directions[at]
-            yield rows[:, kept] @ inverse, inverse, rows[:, kept] @ null
-
-    def _seen(self, key: Key, rows: Array) -> tuple[Array, Array]:
-        """Of rows R (k, d) on a component the squared lengths of R A⁺, and of what A does not tell.
-
-        (k,) each; the multiplicity counts.
-        """
-        told, missed = np.zeros(len(rows)), np.zeros(len(rows))
-        for image, _, outside in self._images(key, rows):
-            told += np.square(image).sum(axis=1)
-            missed += np.square(outside).sum(axis=1)
-        elsewhere = np.ones(rows.shape[1], dtype=bool)
-        for _, kept in self._places.get(key, []):
-            elsewhere[kept] = False
-        missed += np.square(rows[:, elsewhere]).sum(axis=1)
-        often = float(self.cells.joint.multiplicity(key))
-        return often * told, often * missed
-
-    @cached_property
-    def _known(self) -> dict[tuple[str, str], tuple[float, float, float]]:
-        return {}
-
-    def _sums(self, workload: Workload, scale: str) -> tuple[float, float, float]:
-        """``_seen`` over all queries, and their squared length, once for each workload."""
-        if scale == "plain" and _is_plain(workload):
-            scale = "weighted"
-        key = (workload.hash, scale)
-        if key not in self._known:
-            self._known[key] = self._summed(workload, scale)
-        return self._known[key]
-
-    def _summed(self, workload: Workload, scale: str) -> tuple[float, float, float]:
-        total = np.zeros(3)
-        for key, rows in mean_roots(self.cells.joint, workload, scale).items():
-            length = float(self.cells.joint.multiplicity(key)) * float(np.square(rows).sum())
-            total += [*(float(part.sum()) for part in self._seen(key, rows)), length]
-        told, missed, length = map(float, total)
-        return told, missed, length
-
-    @cached_property
-    def _tells_all(self) -> bool:
-        """Whether A determines every cell."""
-        everywhere = self.cells.kept == self.cells.size
-        return everywhere and all(null.shape[1] == 0 for _, null in self._directions)
+    def _answers(self) -> ComponentAnswers:
+        return ComponentAnswers(self.split, self.cells)
 
     def supports(self, workload: Workload) -> bool:
         """Whether A determines every query: W A⁺A = W, relative to W scaled to at most unit queries."""
@@ -224,11 +159,7 @@ class ComponentStrategy:
 
     def missed(self, workload: Workload) -> float:
         """‖W - W A⁺A‖ / ‖W‖ in Frobenius norms, of W scaled to at most unit queries: what A does not tell."""
-        if self._tells_all:
-            check_fit(self.cells.joint, workload)
-            return 0.0
-        _, missed, length = self._sums(workload, "unit")
-        return float(np.sqrt(missed / length))
+        return self._answers.missed(workload)
 
     def total_error(self, workload: Workload) -> float:
         """‖A‖² ‖W A⁺‖²_F with the weighted W, as ``Strategy.total_error``; infinity where W is not supported.
@@ -241,34 +172,22 @@ class ComponentStrategy:
         """
         if not self.supports(workload):
             return float("inf")
-        return self.sensitivity**2 * self._sums(workload, "weighted")[0]
+        return self.sensitivity**2 * self._answers.told(workload, "weighted")
 
     def condition(self, workload: Workload) -> float:
         """How rounding errors of A grow in total error, as ``Strategy.condition``."""
-        joint = self.cells.joint
-        grown = 0.0
-        for key, rows in mean_roots(joint, workload, "weighted").items():
-            each = (np.square(image @ inverse.T).sum() for image, inverse, _ in self._images(key, rows))
-            grown += float(joint.multiplicity(key)) * float(sum(each))
-        told, _, _ = self._sums(workload, "weighted")
-        return self._largest * float(np.sqrt(grown / told))
+        return self._answers.condition(workload)
 
-    @cached_property
+    @property
     def largest_condition(self) -> float:
         """At least ``condition`` of every workload, and cheap."""
-        inverse = max(float(np.linalg.norm(inverse)) for inverse, _ in self._directions)
-        return inverse * max(float(np.linalg.norm(part)) for part in self.split.parts)
-
-    @cached_property
-    def _largest(self) -> float:
-        """‖A‖₂."""
-        return max(largest_singular_value(part) for part in self.split.parts)
+        return self._answers.largest_condition
 
     def mean_variance(self, workload: Workload) -> float:
         """The mean of ``variances``, without them."""
         if not self.supports(workload):
             return float("inf")
-        return self._sums(workload, "plain")[0] / workload.m
+        return self._answers.told(workload, "plain") / workload.m
 
     def variances(self, workload: Workload) -> Array:
         """Variance of each unweighted query's estimate at unit noise on A x (no sensitivity), (m,).
@@ -288,7 +207,7 @@ class ComponentStrategy:
             require_memory((block.count, self.cells.largest), "list of queries up to symmetry")
             told, missed, length = (np.zeros(block.count) for _ in range(3))
             for key, rows in block.parts():
-                own = self._seen(key, rows)
+                own = self._answers.of_rows(key, rows)
                 told += own[0]
                 missed += own[1]
                 length += float(self.cells.joint.multiplicity(key)) * np.square(rows).sum(axis=1)
@@ -308,11 +227,6 @@ class ComponentStrategy:
     def __repr__(self) -> str:
         sensitivity = f"sensitivity {self.sensitivity:.6g}"
         return f"ComponentStrategy({self.p:,} × {self.n:,}, {self.cells.words}, {sensitivity})"
-
-
-def _is_plain(workload: Workload) -> bool:
-    """Whether all weights are 1."""
-    return all(block.is_plain for block in workload.blocks)
 
 
 AnyStrategy = Strategy | ComponentStrategy
