@@ -110,6 +110,9 @@ def check_twin(matrix: Implicit, dense: np.ndarray, rng: np.random.Generator) ->
         x, y = rng.normal(size=(*shape, n)), rng.normal(size=(*shape, m))
         _close(matrix.apply(x), x @ dense.T)
         _close(matrix.adjoint(y), y @ dense)
+    for columns in (1, n, n + 2):
+        directions = rng.normal(size=(n, columns))
+        _close(matrix.squared_lengths(directions), np.square(dense @ directions).sum(axis=1))
     for norm in (1, 2):
         _close(matrix.entrywise(norm).matrix(), np.abs(dense) ** norm)
         _check_norms(matrix, norm)

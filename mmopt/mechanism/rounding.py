@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mmopt.errors import PrivacyError, WorkloadError
+from mmopt.mechanism.answering import Reconstruction, dense
 from mmopt.mechanism.core import check_loss, check_rank, choose_bits, inverse_root, rint, unsupported
 from mmopt.mechanism.exact import (
     integer_product,
@@ -52,7 +53,7 @@ class IntegerStrategy:
     neighbours : what the sensitivity refers to.
     squared_sensitivity : exact integer; ``sensitivity`` : its root rounded up (units of ``matrix``); of
         columns, or differences of two, in ``norm``.
-    reconstruction : (m, k), unweighted queries = reconstruction @ matrix, up to ``bias``.
+    reconstruction : R (m, k), unweighted queries = R @ matrix, up to ``bias``.
     variances : (m,) of the queries at unit noise on ``2^-bits matrix``.
     bias : largest error of the rounded row space, in units of the queries' (or their basis') largest
         entry: float rounding (about 1e-15) with an integer basis, at most BIAS_LIMIT without.
@@ -67,7 +68,7 @@ class IntegerStrategy:
     neighbours: Neighbours
     squared_sensitivity: int
     sensitivity: float
-    reconstruction: Floats
+    reconstruction: Reconstruction
     variances: Floats
     bias: float
     loss: float
@@ -105,7 +106,7 @@ class IntegerStrategy:
 
     def estimate(self, noisy: Integers, deviations: Floats | None = None) -> Floats:
         """Least-squares estimates (m,) of the unweighted queries from noisy answers (k,)."""
-        return np.asarray(self.reconstruction @ noisy.astype(float), dtype=np.float64)
+        return self.reconstruction.apply(noisy.astype(float))
 
 
 def round_strategy(
@@ -136,10 +137,12 @@ def round_strategy(
         bits = choose_bits(_length(real @ basis))
         core = rint(np.ldexp(real, bits))
         check_rank(core, bits)
-        # representation @ workload.basis are the queries; both bases span the same space.
+        # The queries are those of x projected to workload.basis; both bases span the same space.
         change = np.linalg.lstsq(basis.T.astype(float), workload.basis.T, rcond=None)[0].T
         bias = check_bias(workload.basis, change @ basis)
-        reconstruction = np.linalg.solve(core.T.astype(float), (workload.representation @ change).T).T
+        told = np.linalg.solve(core.T.astype(float), change.T).T
+        right = told if workload.rank == workload.n else workload.basis.T @ told
+        reconstruction = Reconstruction(workload.implicit(weighted=False), right)
         matrix = integer_product(core, basis)
     else:
         real = inverse_root(strategy.covariance(workload.basis)) @ workload.basis
@@ -148,12 +151,12 @@ def round_strategy(
         check_rank(core, bits)
         matrix = core
         reconstruction, bias = _least_squares(workload.queries, core)
-    variances = np.ldexp(np.einsum("ij,ij->i", reconstruction, reconstruction), 2 * bits)
+    variances = np.ldexp(reconstruction.squared_lengths(), 2 * bits)
     loss = check_loss(variances, strategy.variances(workload), bits)
     squared = (
         largest_squared_norm(matrix) if neighbours == "add-remove" else largest_squared_difference(matrix)
     )
-    for array in (core, basis, matrix, reconstruction, variances):
+    for array in (core, basis, matrix, variances):
         array.flags.writeable = False
     return IntegerStrategy(
         core,
@@ -181,11 +184,11 @@ def _length(real: Floats) -> float:
     return math.sqrt(float(np.einsum("ij,ij->j", real, real).max()))
 
 
-def _least_squares(queries: Floats, core: Integers) -> tuple[Floats, float]:
+def _least_squares(queries: Floats, core: Integers) -> tuple[Reconstruction, float]:
     """Reconstruction of least bias through a core that is not exactly the workload's row space."""
     q, r = np.linalg.qr(core.T.astype(float))
     reconstruction = np.asarray(np.linalg.solve(r, q.T @ queries.T).T, dtype=np.float64)
-    return reconstruction, check_bias(queries, reconstruction @ core)
+    return dense(reconstruction), check_bias(queries, reconstruction @ core)
 
 
 def check_bias(wanted: Floats, reached: Floats) -> float:

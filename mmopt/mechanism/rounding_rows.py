@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mmopt.errors import PrivacyError, WorkloadError
+from mmopt.mechanism.answering import dense
 from mmopt.mechanism.core import check_loss, check_rank, choose_bits, rint, unsupported
 from mmopt.mechanism.exact import (
     integer_product,
@@ -113,7 +114,7 @@ def round_rows(
     before = strategy.sensitivity if is_added else strategy.sensitivity_replace_one
     growth = np.ldexp(float(length), -bits) / before if length and before > 0 else 1.0
     loss = check_loss(variances * growth**2, strategy.variances(workload), bits)
-    for array in (core, rows.basis, matrix, reconstruction, variances):
+    for array in (core, rows.basis, matrix, variances):
         array.flags.writeable = False
     return IntegerStrategy(
         core=core,
@@ -123,7 +124,7 @@ def round_rows(
         neighbours=neighbours,
         squared_sensitivity=length**2,
         sensitivity=root_above(length**2),
-        reconstruction=reconstruction,
+        reconstruction=dense(reconstruction),
         variances=variances,
         bias=rows.bias,
         loss=loss,

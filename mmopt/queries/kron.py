@@ -36,6 +36,11 @@ class Kron(Implicit):
     def _gram(self) -> Array:
         return kron([part.gram() for part in self.parts])
 
+    def squared_lengths(self, directions: Array) -> Array:
+        if len(self.parts) == 1:
+            return self.parts[0].squared_lengths(directions)
+        return super().squared_lengths(directions)
+
     def _apply(self, x: Array) -> Array:
         return self._contracted(x, transposed=False)
 
@@ -102,6 +107,9 @@ class Stack(Implicit):
         for block in self.blocks:
             total += block.gram()
         return total
+
+    def squared_lengths(self, directions: Array) -> Array:
+        return np.concatenate([block.squared_lengths(directions) for block in self.blocks])
 
     def _apply(self, x: Array) -> Array:
         return np.concatenate([block.apply(x) for block in self.blocks], axis=-1)

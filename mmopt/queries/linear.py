@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NUMBER", "Implicit", "LargestNorm", "MatrixBytes"]
 
+AT_A_TIME = 2**24  # numbers of a product that are held where only their squares are asked for
 NUMBER = 8
 """Bytes of one number: an entry, a size, a scale."""
 
@@ -78,6 +79,17 @@ class Implicit(ABC):
         if not fits_memory(shape):  # products are many, and the name may be long
             require_memory(shape, f"product with {self!r}")
         return vectors
+
+    def squared_lengths(self, directions: Array) -> Array:
+        """Squared length of each row of M D, (rows,), for D (columns, k): some columns of D at a time.
+
+        With M the queries and D Dᵀ a covariance of the cells these are the queries' variances.
+        """
+        total = np.zeros(self.shape[0])
+        width = max(1, AT_A_TIME // len(total))
+        for start in range(0, directions.shape[1], width):
+            total += np.square(self.apply(directions[:, start : start + width].T)).sum(axis=0)
+        return total
 
     @abstractmethod
     def _apply(self, x: Array) -> Array: ...

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -224,16 +223,8 @@ def _within(rows: Array, null: Array) -> bool:
 
 
 def _sum_of_squares(workload: Workload, directions: Array) -> Array:
-    """Row sums of (queries @ directions)², (m,), a block of directions at a time."""
-    total = np.zeros(workload.m)
-    for part in _blocks(directions, max(1, 2**24 // workload.m)):
-        total += np.square(workload.answers(part)).sum(axis=1)
-    return total
-
-
-def _blocks(directions: Array, width: int) -> Iterator[Array]:
-    for start in range(0, directions.shape[1], width):
-        yield directions[:, start : start + width]
+    """Row sums of (queries @ directions)², (m,)."""
+    return workload.implicit(weighted=False).squared_lengths(directions)
 
 
 def normalise(strategy: Strategy) -> Strategy:

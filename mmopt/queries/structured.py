@@ -185,6 +185,19 @@ class AllRange(Counting):
         # By first cell. Sums only, here and below, no differences: small results keep their digits.
         return np.concatenate([np.cumsum(x[..., first:], axis=-1) for first in range(self.size)], axis=-1)
 
+    def squared_lengths(self, directions: Array) -> Array:
+        """From C = D Dᵀ where D has enough columns: each cell adds its own entry and twice those before.
+
+        Fewer directions may leave nothing of a range, which only its own sums show.
+        """
+        if directions.shape[1] < self.size:
+            return super().squared_lengths(directions)
+        covariance = directions @ directions.T
+        before = _sums_from(np.triu(covariance, 1).T).T  # (i, j): from cell i to the one before j
+        added = 2.0 * before + np.diagonal(covariance)
+        found = [np.cumsum(added[first, first:]) for first in range(self.size)]
+        return np.maximum(np.concatenate(found), 0.0)
+
     def _adjoint(self, y: Array) -> Array:
         total = np.zeros((*y.shape[:-1], self.size))
         start = 0

@@ -71,7 +71,7 @@ def test_rounding_keeps_the_answers_the_cost_and_the_variances(name, neighbours)
     # Unbiased: the queries come back from the rounded matrix, whatever the data.
     size = np.abs(workload.queries).max()
     limit = BIAS_LIMIT if name == "real, rank 3" else 1e-12
-    assert np.abs(rounded.reconstruction @ rounded.matrix - workload.queries).max() <= limit * size
+    assert np.abs(rounded.reconstruction.matrix @ rounded.matrix - workload.queries).max() <= limit * size
     assert rounded.bias <= limit
     # The variances at unit noise are the strategy's, as far as rounding allows.
     np.testing.assert_allclose(rounded.variances, strategy.variances(workload), rtol=1e-4)

@@ -41,7 +41,7 @@ def test_rounding_keeps_the_answers_the_cost_and_the_variances(name, kind, neigh
     assert (rounded.matrix == rounded.core @ rounded.basis).all()
     # Unbiased: the queries come back from the rounded matrix, whatever the data.
     size = np.abs(workload.queries).max()
-    assert np.abs(rounded.reconstruction @ rounded.matrix - workload.queries).max() <= 1e-12 * size
+    assert np.abs(rounded.reconstruction.matrix @ rounded.matrix - workload.queries).max() <= 1e-12 * size
     # At equal privacy the variances are at most the strategy's, as far as rounding allows.
     before = strategy.sensitivity if neighbours == "add-remove" else strategy.sensitivity_replace_one
     after = math.ldexp(rounded.sensitivity, -rounded.bits)
