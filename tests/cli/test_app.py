@@ -69,6 +69,7 @@ def test_programs(run: Any) -> None:
     assert all(name in "".join(done.out.split()) for name in program_names())  # a long one may be folded
 
 
+@pytest.mark.slow
 def test_programs_by_solver(run: Any) -> None:
     done = run("programs", "--solvers")
     assert (done.status, done.err) == (0, "") and max(map(len, done.out.splitlines())) <= 90

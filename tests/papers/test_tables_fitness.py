@@ -150,7 +150,7 @@ TABLES: list[tuple[int, int, dict[str, float]]] = [
 ]
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("table", "d", "spreads"), [pytest.param(*row, id=f"Table {row[0]}, d = {row[1]}") for row in TABLES]
 )

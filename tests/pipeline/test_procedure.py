@@ -74,7 +74,9 @@ strategy
     assert (s.bound, s.gap, s.status.bound_valid) == (None, None, False)
 
 
-@pytest.mark.parametrize("program", program_names())
+@pytest.mark.parametrize(
+    "program", [pytest.param(p, marks=pytest.mark.slow) if p == "low_rank" else p for p in program_names()]
+)
 def test_a_repeated_solve_is_the_same(program: str) -> None:
     w = Workload.from_matrix(np.tri(4), targets=np.ones(4))
     few = {"starts": 2} if Program.load(program).klass in ("rank", "smooth") else {}

@@ -47,6 +47,7 @@ def test_a_procedure_needs_what_its_steps_need() -> None:
     assert lacking(Program.load("augment"), qoco) is None
 
 
+@pytest.mark.slow
 def test_the_table_has_every_program() -> None:
     table = takers_table([Program.load(name) for name in program_names()])
     assert table.row_count == len(program_names())

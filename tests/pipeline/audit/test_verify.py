@@ -33,7 +33,12 @@ def failed(solution: Solution, workload: Workload, **options: Any) -> list[str]:
     return [row.what for row in verify(solution, workload, **options).failures]
 
 
-@pytest.mark.parametrize("program", SOLVED)
+LONG = {"low_rank", "low_rank_gaussian"}  # searches of many steps
+
+
+@pytest.mark.parametrize(
+    "program", [pytest.param(p, marks=pytest.mark.slow) if p in LONG else p for p in SOLVED]
+)
 def test_what_is_solved_holds(program: str) -> None:
     for name in ("prefix", "rank deficient"):
         found = verify(solve(named(name), program), named(name))

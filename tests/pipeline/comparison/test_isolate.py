@@ -109,6 +109,7 @@ def test_a_process_that_ends_before_it_begins(marked: Marked, monkeypatch: pytes
     assert str(error.value) == "the process that solves ended with status 1 before it began\n  no scs today"
 
 
+@pytest.mark.slow
 def test_without_fork_each_has_a_fresh_process(marked: Marked) -> None:
     tasks = [Task(SMALL, Program.load(name), None, None, 60.0) for name in ("l2_strategy", "query_weighting")]
     seen: list[Progress] = []
@@ -122,6 +123,7 @@ def test_without_fork_each_has_a_fresh_process(marked: Marked) -> None:
     assert [point.program for point in seen if point.certified] == ["l2_strategy", "query_weighting"]
 
 
+@pytest.mark.slow
 def test_without_fork_a_runaway_is_killed_too(marked: Marked) -> None:
     slow = Task(LARGE, Program.load("l2_strategy"), "cvxopt", None, 0.1)
     with Isolated(forks=False) as isolated:

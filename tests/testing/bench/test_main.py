@@ -20,6 +20,7 @@ def status(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int | str | None
     return ended.value.code
 
 
+@pytest.mark.slow
 def test_a_tiny_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
