@@ -194,6 +194,22 @@ def total(a: Ball, axis: int | None = None) -> Ball:
     return rounded(np.sum(a.mid, axis=axis), rad, terms)
 
 
+def dots(a: Ball, b: Ball, axis: int) -> Ball:
+    """The products of two matrices, entry by entry, summed along an axis.
+
+    Absolute values are bounded by lengths (Cauchy and Schwarz) where ``total(mul(a, b))`` sums them: wider,
+    and several times faster.
+    """
+    sums = "ij,ij->j" if axis == 0 else "ij,ij->i"
+    lengths = np.linalg.norm(a.mid, axis=axis) * np.linalg.norm(b.mid, axis=axis)
+    rad = gamma(a.mid.shape[axis] + 1) * lengths
+    if not a.is_exact:
+        rad = rad + np.einsum(sums, a.rad, np.abs(b.mid) + b.rad)
+    if not b.is_exact:
+        rad = rad + np.einsum(sums, np.abs(a.mid), b.rad)
+    return rounded(np.einsum(sums, a.mid, b.mid), rad)
+
+
 def trace(a: Ball) -> Ball:
     return total(diag(a))
 

@@ -12,17 +12,17 @@ import numpy as np
 import scipy.linalg
 
 from mmopt.language import numeric
-from mmopt.language.balls import GROW, Ball, add, exact, matmul, mul, rounded, total, transpose, unknown
+from mmopt.language.balls import GROW, Ball, add, dots, exact, matmul, rounded, transpose, unknown
 from mmopt.language.numeric import Array
-from mmopt.language.residual import residual, short_residual
+from mmopt.language.residual import Residual, plain_residual, residual, short_residual
 from mmopt.language.spectral_balls import below_eigenvalues, symmetric
 
 __all__ = ["sandwich", "sandwich_diagonal", "smallest_singular"]
 
 # Columns taken at a time where only the diagonal is asked for.
 WIDTH = 512
-# Residuals are summed with all their digits where those with fewer would cost more than this, relatively.
-ENOUGH = 1e-13
+# Residuals are summed with more digits where those with fewer would cost more than this, relatively.
+ENOUGH = 1e-10
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,9 @@ class _Inverse:
             return np.asarray(np.linalg.solve(self.matrix.mid, right))
         return np.asarray(scipy.linalg.cho_solve((self.lower, True), right, check_finite=False))
 
-    def missing(self, right: Ball, y: Array, short: bool = False) -> Ball:
+    def missing(self, right: Ball, y: Array, products: Residual = residual) -> Ball:
         """``right - matrix @ y``, the products summed with twice the digits, or fewer."""
-        found = (short_residual if short else residual)(right.mid, self.matrix.mid, y)
+        found = products(right.mid, self.matrix.mid, y)
         if self.matrix.is_exact and right.is_exact:
             return rounded(*found)
         return rounded(found[0], found[1] + right.rad + self.matrix.rad @ np.abs(y))
@@ -97,11 +97,11 @@ def sandwich_diagonal(left: Ball, matrix: Ball, right: Ball) -> Ball:
 
 def _diagonal(inverse: _Inverse, left: Ball, right: Ball) -> Ball:
     y = inverse.solve(right.mid)
-    first = total(mul(left, exact(y.T)), axis=1)
-    for short in (True, False):
-        missing = inverse.missing(right, y, short)
-        z, behind = _turned(inverse, transpose(left), right, y, missing, short)
-        second = total(mul(exact(z), missing), axis=0)
+    first = dots(left, exact(y.T), axis=1)
+    for products in (plain_residual, short_residual, residual):
+        missing = inverse.missing(right, y, products)
+        z, behind = _turned(inverse, transpose(left), right, y, missing, products)
+        second = dots(exact(z), missing, axis=0)
         lost = second.rad + _lengths(behind) * _lengths(missing) / inverse.least
         if (lost <= ENOUGH * np.abs(first.mid)).all():
             break
@@ -110,14 +110,14 @@ def _diagonal(inverse: _Inverse, left: Ball, right: Ball) -> Ball:
 
 
 def _turned(
-    inverse: _Inverse, turned: Ball, right: Ball, y: Array, missing: Ball, short: bool = False
+    inverse: _Inverse, turned: Ball, right: Ball, y: Array, missing: Ball, products: Residual = residual
 ) -> tuple[Array, Ball]:
     """Y and the residual of the left side, transposed; the known ones where it is the right side."""
     if inverse.lower is not None and _same(turned, right):
         return y, missing
     flipped = inverse.transposed
     z = flipped.solve(turned.mid)
-    return z, flipped.missing(turned, z, short)
+    return z, flipped.missing(turned, z, products)
 
 
 def _same(a: Ball, b: Ball) -> bool:

@@ -9,13 +9,16 @@ then added with Knuth's two-sum, which keeps the rounding errors.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from mmopt.language.numeric import Array
 
-__all__ = ["residual", "short_residual"]
+__all__ = ["Residual", "plain_residual", "residual", "short_residual"]
+
+Residual = Callable[[Array, Array, Array], tuple[Array, Array]]
+"""``right - x @ y`` from right, x and y: values, and bounds of their errors."""
 
 U = float(np.finfo(float).eps) / 2
 HEIGHT = 512
@@ -87,6 +90,14 @@ def short_residual(right: Array, x: Array, y: Array) -> tuple[Array, Array]:
         sizes += np.multiply.outer(_lengths(x2, 1), _lengths(y, 0))
         rad[here] = 2 * U * (np.abs(high) + np.abs(mid[here])) + 2 * (terms + 4) * U * sizes
     return mid, rad
+
+
+def plain_residual(right: Array, x: Array, y: Array) -> tuple[Array, Array]:
+    """``right - x @ y`` for matrices, from the one product, rounded as it comes."""
+    mid = right - x @ y
+    # By Cauchy and Schwarz, in place of the product of absolute values.
+    sizes = np.multiply.outer(_lengths(x, 1), _lengths(y, 0))
+    return mid, 2 * U * np.abs(mid) + 2 * (x.shape[1] + 4) * U * sizes
 
 
 def _panels(rows: int) -> Iterator[slice]:

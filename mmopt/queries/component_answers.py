@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from mmopt.components import Split
-from mmopt.queries.arrays import Array, Ints, largest_singular_value, pseudo_factors
+from mmopt.queries.arrays import Array, Ints, columns_of, largest_singular_value, pseudo_factors
 from mmopt.queries.symmetry.joint import Cells, Key
 from mmopt.queries.symmetry.projected import check_fit, mean_roots
 from mmopt.queries.workload import Workload
@@ -44,7 +44,8 @@ class ComponentAnswers:
         """Of rows R (k, d) on a component R A⁺ on each block, the block's inverse, and what A leaves out."""
         for at, kept in self._places.get(key, []):
             inverse, null = self.directions[at]
-            yield rows[:, kept] @ inverse, inverse, rows[:, kept] @ null
+            own = columns_of(rows, kept)
+            yield own @ inverse, inverse, own @ null
 
     def of_rows(self, key: Key, rows: Array) -> tuple[Array, Array]:
         """``told`` and ``missed`` of rows R (k, d) on a component, (k,) each; the multiplicity counts."""

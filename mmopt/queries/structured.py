@@ -173,7 +173,10 @@ class AllRange(Counting):
         # The Gram matrix is (n + 1) T⁻¹ with T tridiagonal (-1, 2, -1) = L Lᵀ; this is √(n + 1) L⁻¹:
         # entries j √((n + 1) / (i (i + 1))) for j <= i, counted from 1; exact up to rounding of each entry.
         i = np.arange(1.0, self.size + 1)
-        return np.tril(np.outer(np.sqrt((self.size + 1) / (i * (i + 1))), i))
+        found = np.zeros((self.size, self.size))
+        for row, scale in enumerate(np.sqrt((self.size + 1) / (i * (i + 1)))):
+            np.multiply(i[: row + 1], scale, out=found[row, : row + 1])
+        return found
 
     def gram_of_weighted(self, weights: Array) -> Array:
         return range_gram(self.size, *self.ends(np.arange(self.rows)), weights)

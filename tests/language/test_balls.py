@@ -59,6 +59,20 @@ def test_products(seed: int) -> None:
     assert_inside(w.dot(w), balls.matmul(v, v))
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_products_entry_by_entry_summed(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    a, b = random_ball(rng, 4, 6), random_ball(rng, 4, 6)
+    for one, other in ((a, b), (exact(a.mid), b), (exact(a.mid), exact(b.mid))):
+        products = within(rng, one) * within(rng, other)
+        for axis in (0, 1):
+            found = balls.dots(one, other, axis)
+            assert_inside(products.sum(axis=axis), found)
+            sizes = np.linalg.norm(one.mid, axis=axis) * np.linalg.norm(other.mid, axis=axis)
+            if other.is_exact:
+                assert (found.rad <= 1e-14 * sizes).all()
+
+
 @pytest.mark.parametrize("exponent", [0.0, 1.0, 2.0, 3.0, 4.0, 7.0, -1.0, -2.0, -3.0])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_whole_powers(exponent: float, seed: int) -> None:

@@ -53,7 +53,7 @@ def instance(name: str, seed: int) -> tuple[np.random.Generator, Program, dict[s
     while found is None or found.cells.kept < found.cells.size:
         workload = random_products(rng, full=True) if rng.random() < 0.7 else random_symmetric_matrix(rng)
         found = symmetry(workload, with_targets=name != "l2_strategy")
-    env: dict[str, Any] = {d.name: found.sources[d.source] for d in program.givens}
+    env: dict[str, Any] = {d.name: found.taken((d.source,))[d.source] for d in program.givens}
     env.update(sizes_of(program, env))
     for p in program.parameters:
         env[p.name] = evaluate(p.expr, env)

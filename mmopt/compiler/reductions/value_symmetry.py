@@ -76,13 +76,14 @@ def by_components(
     """
     if obstacle(checked, givens):
         return None
-    found = symmetry(workload, bool(_sources(checked, givens) & TARGETS))
+    sources = _sources(checked, givens)
+    found = symmetry(workload, bool(sources & TARGETS))
     most = WORTH * workload.n if largest is None else largest
     if found is None or found.cells.largest > most:
         return None
     if basis is not None:
         found = found.in_basis(basis)
-    return bind(checked, workload, givens, found.sources), str(found)
+    return bind(checked, workload, givens, found.taken(sources)), str(found)
 
 
 def _sources(checked: Checked, givens: Mapping[str, Any]) -> set[str]:

@@ -64,9 +64,14 @@ class Attribute:
         return np.bincount(self.classes)
 
     @cached_property
+    def leads(self) -> Ints:
+        """(o,) the first class of each orbit."""
+        return np.unique(np.minimum(self.mirror, np.arange(len(self.mirror))))
+
+    @cached_property
     def orbit_of_class(self) -> Ints:
         lead = np.minimum(self.mirror, np.arange(len(self.mirror)))
-        return np.asarray(np.unique(lead, return_inverse=True)[1].reshape(-1), dtype=np.int64)
+        return np.asarray(np.searchsorted(self.leads, lead), dtype=np.int64)
 
     @cached_property
     def orbit_of(self) -> Ints:
@@ -99,15 +104,16 @@ class Attribute:
         return tuple(found)
 
     def sums(self, rows: Array) -> Array:
-        """Sums of each row over the classes, (k, r); exact for small whole numbers."""
-        return _added(rows, self.classes)
+        """Sums of each row over the classes, (k, r); exact for small whole numbers. May be the rows."""
+        return rows if len(self.mirror) == len(self.classes) else _added(rows, self.classes)
 
     def flat(self, part: Part, sums: Array) -> Array:
         """Coordinates (k, dim) on an even or odd part of rows with these sums over classes."""
+        sides = self.leads if part.kind == "even" else self.pairs[:, 0]
+        one, other = (np.take(sums, classes, axis=1) for classes in (sides, self.mirror[sides]))
         if part.kind == "even":
-            return np.asarray(_added(sums, self.orbit_of_class) / np.sqrt(self.sizes))
-        first, second = self.pairs.T
-        return np.asarray((sums[:, first] - sums[:, second]) / np.sqrt(2.0 * self.class_sizes[first]))
+            return np.asarray((one + other * (self.mirror[sides] != sides)) / np.sqrt(self.sizes))
+        return np.asarray((one - other) / np.sqrt(2.0 * self.class_sizes[sides]))
 
     def root(self, part: Part, root: Array, sums: Array) -> Array:
         """Rows (·, dim) whose Gram matrix is that of RᵀR on the part; none where it is zero.
@@ -129,7 +135,10 @@ class Attribute:
         On an even or odd part, which the group moves by signs at most, that is RᵀR; on a rest it is the trace
         of RᵀR over the multiplicity.
         """
-        rows = self.of_query(part, root, sums, np.ones(len(root), dtype=np.int64))
+        if part.kind == "rest":
+            rows = self.of_query(part, root, sums, np.ones(len(root), dtype=np.int64))
+        else:
+            rows = self.flat(part, sums)
         tiny = 8 * max(root.shape) * EPS * float(np.linalg.norm(root))
         found = stacked_root([rows], part.dim, 2 * part.dim)
         return np.asarray(found if np.linalg.norm(found) > tiny else found[:0])

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.linalg
 
 from mmopt.components import Split
-from mmopt.queries.arrays import Array, qr, stacked_root, svd
+from mmopt.queries.arrays import Array, columns_of, qr, stacked_root, svd
 from mmopt.queries.symmetry.attribute import Attribute
 from mmopt.queries.symmetry.blocks import independent
 from mmopt.queries.symmetry.joint import Chosen, Joint, Key, Local, combined
@@ -60,7 +60,8 @@ def _roots(piece: Piece, attribute: Attribute, mean: bool) -> dict[int, Array]:
 
 def blocks_of(roots: dict[Key, Array]) -> list[tuple[Chosen, Array]]:
     """The components split further into independent blocks, each with its columns of the root."""
-    return [(Chosen(key, kept), rows[:, kept]) for key, rows in roots.items() for kept in independent(rows)]
+    split = ((key, kept, rows) for key, rows in roots.items() for kept in independent(rows))
+    return [(Chosen(key, kept), columns_of(rows, kept)) for key, kept, rows in split]
 
 
 def root_of(joint: Joint, blocks: Sequence[tuple[Chosen, Array]]) -> Split:

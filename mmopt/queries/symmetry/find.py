@@ -37,12 +37,22 @@ class Found:
 
     kinds : what was found: "value symmetry", "reflection", "independent blocks".
     cells : the space of the cells; components on which the workload is zero are left out.
-    sources : what a program's givens take (``workload.root``, …), as Split and Level.
+    sources : what a program's givens take (``workload.root``, …), as Split and Level; the Gram matrix, which
+        follows from the root, is left to ``taken``.
     """
 
     kinds: tuple[str, ...]
     cells: Space
     sources: Mapping[str, Split | Level]
+
+    def taken(self, names: Collection[str]) -> dict[str, Split | Level]:
+        """Those of the sources, with ``workload.gram`` among them, that have these names."""
+        found = {name: source for name, source in self.sources.items() if name in names}
+        root = self.sources.get("workload.root")
+        if isinstance(root, Split) and "workload.gram" in names:
+            parts = tuple(part.T @ part for part in root.parts)
+            found["workload.gram"] = Split(root.columns, root.columns, parts)
+        return found
 
     def in_basis(self, basis: Split) -> Found:
         """The same with another orthonormal basis of the queries with a target.
@@ -87,7 +97,7 @@ def symmetry(workload: Workload, with_targets: bool) -> Found | None:
     Parameters
     ----------
     with_targets : False: what leaves the Gram matrix alone, for total error; ``sources`` has
-        ``workload.root`` and ``workload.gram``, weighted. True: what leaves the queries and their targets
+        ``workload.root``, weighted. True: what leaves the queries and their targets
         alone; ``workload.representation`` (queries with a finite target), ``workload.basis`` and
         ``workload.targets``, unweighted.
 
@@ -114,9 +124,7 @@ def symmetry(workload: Workload, with_targets: bool) -> Found | None:
     if not kinds:
         return None
     root = root_of(joint, blocks)
-    gram = Split(root.columns, root.columns, tuple(part.T @ part for part in root.parts))
-    sources = {"workload.root": root, "workload.gram": gram}
-    return Found(kinds, root.columns, MappingProxyType(sources))
+    return Found(kinds, root.columns, MappingProxyType({"workload.root": root}))
 
 
 def _with_targets(workload: Workload, joint: Joint, terms: Sequence[Term]) -> Found | None:

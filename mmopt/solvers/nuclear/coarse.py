@@ -36,7 +36,7 @@ ENDS = 5, 8, 11, 16, 23, 32  # cells at each end, in turn; their mean bends less
 FEWEST = 256  # cells for which it pays
 FEWEST_OF_FEW = 64  # cells that may themselves be started from every fourth
 AGAIN = 0.8  # of what was missed with a fourth of the cells, found on prefixes and ranges
-GAP = 1e-8  # of the coarse problem
+GAP = 2e-7  # of the coarse problem
 STEPS = 8
 SMOOTH = 0.5  # largest root mean square of the steps of the logarithms of neighbouring weights
 

@@ -79,8 +79,13 @@ def _count(mask: Array) -> int:
 def _small(k: Array) -> tuple[Array, Array]:
     """Eigenvalues and eigenvectors of the smaller Gram matrix."""
     xp = namespace(k)
-    found = xp.linalg.eigh(k @ k.T if k.shape[0] <= k.shape[1] else k.T @ k)
+    found = xp.linalg.eigh(k @ k.T if _is_wide(k) else k.T @ k)
     return found[0], found[1]
+
+
+def _is_wide(k: Array) -> bool:
+    """Whether the Gram matrix of the rows is the smaller one."""
+    return bool(k.shape[0] < k.shape[1])
 
 
 def _is_all(k: Array, vectors: Array, rounding: float) -> bool:
@@ -88,7 +93,7 @@ def _is_all(k: Array, vectors: Array, rounding: float) -> bool:
     xp = namespace(k)
     if vectors.shape[1] == min(k.shape):
         return True
-    k = k if k.shape[0] <= k.shape[1] else k.T
+    k = k if _is_wide(k) else k.T
     return float(xp.linalg.matrix_norm(k - vectors @ (vectors.T @ k))) <= rounding
 
 
@@ -114,7 +119,7 @@ def spectrum(part: Part, rank: int | None, p: Array, q: Array | None) -> Spectru
         kept = min(_count(values > values[0] * smallest), rank or values.shape[0])
         return Spectrum(values[:kept], left[:, :kept], right[:kept, :].T)
     values, vectors = xp.sqrt(squares[-rank:]), vectors[:, -rank:]
-    if k.shape[0] <= k.shape[1]:
+    if _is_wide(k):
         return Spectrum(values, vectors, (k.T @ vectors) / values)
     return Spectrum(values, None if q is None else (k @ vectors) / values, vectors)
 
