@@ -21,6 +21,7 @@ __all__ = ["Ball", "exact", "rounded", "unknown"]
 
 U = float(np.finfo(float).eps) / 2
 HEIGHT = 128  # rows of a product of matrices, entry by entry, that are worked on at a time
+WIDTH = 512  # terms of a product of matrices whose errors are added up at a time
 GROW = 1.0 + 1e-9  # radii are themselves rounded; this covers it
 TINY = 1e-300  # covers products too small for a float
 POWER = 16 * U  # no libm in use is off by more in pow
@@ -68,7 +69,10 @@ def rounded(mid: Array | float, rad: Array | float, terms: int | None = None) ->
     """
     mid = np.asarray(mid, dtype=float)
     grow = GROW if terms is None else min(GROW, 1.0 + 8 * (terms + 4) * U)
-    out = np.asarray(np.asarray(rad, dtype=float) * grow + (U * np.abs(mid) + TINY))
+    out = np.asarray(np.abs(mid))
+    out *= U
+    out += TINY
+    out += np.asarray(rad, dtype=float) * grow
     # An infinite radius times zero, or a value that overflowed: nothing is known.
     known = np.isfinite(out)
     return Ball(mid, out if known.all() else np.where(known, out, np.inf))
@@ -115,6 +119,27 @@ def _mul(a: Ball, b: Ball) -> Ball:
         return rounded(a.mid * b.mid, a.rad * np.abs(b.mid), 1)
     rad = np.abs(a.mid) * b.rad + a.rad * (np.abs(b.mid) + b.rad)
     return rounded(a.mid * b.mid, rad, 4)
+
+
+def scaled(matrix: Array, rows: Ball | None, columns: Ball | None) -> Ball:
+    """An exact matrix with its rows, its columns or both multiplied by numbers.
+
+    The radius is that of the widest entry of each row, which takes no memory beside the product.
+    """
+    mid = matrix * (1.0 if columns is None else columns.mid)
+    if rows is not None:
+        mid *= rows.mid[:, None]
+    a, b = (exact(np.ones(n)) if c is None else c for c, n in zip((rows, columns), matrix.shape, strict=True))
+    sizes, widths = np.empty(len(matrix)), np.zeros(len(matrix))
+    for start in range(0, len(matrix), HEIGHT):
+        here = slice(start, start + HEIGHT)
+        own = np.abs(matrix[here])
+        sizes[here] = (own * (np.abs(b.mid) + b.rad)).max(axis=1, initial=0.0)
+        if not b.is_exact:
+            widths[here] = (own * b.rad).max(axis=1, initial=0.0)
+    rad = ((a.rad + 4 * U * np.abs(a.mid)) * sizes + np.abs(a.mid) * widths) * GROW + TINY
+    rad = np.where(np.isfinite(rad) & np.isfinite(mid).all(axis=1), rad, np.inf)
+    return Ball(mid, np.broadcast_to(rad[:, None], mid.shape))
 
 
 def div(a: Ball, b: Ball) -> Ball:
@@ -171,12 +196,20 @@ def absolute(a: Ball) -> Ball:
 
 
 def matmul(a: Ball, b: Ball) -> Ball:
-    if a.is_exact and b.is_exact:
-        rad = gamma(a.mid.shape[-1]) * (np.abs(a.mid) @ np.abs(b.mid))
-    else:
-        size = np.abs(b.mid) + b.rad
-        rad = gamma(a.mid.shape[-1]) * (np.abs(a.mid) @ size) + np.abs(a.mid) @ b.rad + a.rad @ size
-    return rounded(a.mid @ b.mid, rad)
+    terms = a.mid.shape[-1]
+    mid = a.mid @ b.mid
+    rad = np.zeros(mid.shape)
+    for start in range(0, terms, WIDTH):  # absolute values of some terms at a time: memory
+        here = slice(start, start + WIDTH)
+        one, other = np.abs(a.mid[..., here]), np.abs(b.mid[here])
+        if not b.is_exact:
+            rad += one @ b.rad[here]
+            other += b.rad[here]
+        if a.is_exact:
+            rad += gamma(terms) * (one @ other)
+        else:
+            rad += (gamma(terms) * one + a.rad[..., here]) @ other
+    return rounded(mid, rad)
 
 
 def transpose(a: Ball) -> Ball:

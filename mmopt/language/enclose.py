@@ -14,6 +14,7 @@ from mmopt.language.balls import Ball
 from mmopt.language.evaluate import Env, entry, evaluate, inverse_at, is_row
 from mmopt.language.inverse_balls import sandwich, sandwich_diagonal
 from mmopt.language.nuclear_ball import GUESS, nuclear
+from mmopt.language.numeric import Array
 from mmopt.language.products import is_identity
 from mmopt.language.tree import Apply, Block, Expr, Index, Name, Number, chain
 
@@ -28,6 +29,21 @@ class _Scaling:
     """A diagonal matrix by its diagonal (see ``products``)."""
 
     entries: Ball
+
+
+@dataclass(frozen=True)
+class _Scaled:
+    """An exact matrix between diagonal ones, which is formed only once."""
+
+    matrix: Array
+    rows: Ball | None
+    columns: Ball | None
+
+    def form(self) -> Ball:
+        return balls.scaled(self.matrix, self.rows, self.columns)
+
+
+_Term = Ball | _Scaling | _Scaled
 
 
 def evaluate_ball(expr: Expr, env: Env) -> Ball:
@@ -70,7 +86,7 @@ def _ball(expr: Expr, env: Env) -> Ball:
     return atom.ball(*(_ball(a, env) for a in expr.args), **dict(expr.options))
 
 
-def _factor(expr: Expr, env: Env) -> Ball | _Scaling:
+def _factor(expr: Expr, env: Env) -> _Term:
     """A factor of a product, or a product."""
     match expr:
         case Apply(atom="matmul"):
@@ -82,31 +98,45 @@ def _factor(expr: Expr, env: Env) -> Ball | _Scaling:
             return _ball(expr, env)
 
 
-def _times(left: Ball | _Scaling, right: Ball | _Scaling) -> Ball | _Scaling:
+def _times(left: _Term, right: _Term) -> _Term:
     """The matrix product."""
-    if isinstance(left, _Scaling):
-        if isinstance(right, _Scaling):
+    match left, right:
+        case _Scaling(), _Scaling():
             return _Scaling(balls.mul(left.entries, right.entries))
-        return balls.mul(left.entries if right.mid.ndim == 1 else _column(left.entries), right)
-    if isinstance(right, _Scaling):
-        return balls.mul(left, right.entries)
-    if left.mid.ndim == right.mid.ndim == 2:
-        if right.is_exact and is_identity(right.mid):
-            return left
-        if left.is_exact and is_identity(left.mid):
-            return right
-    return balls.matmul(left, right)
+        case _Scaling(), Ball() if right.mid.ndim == 1:
+            return balls.mul(left.entries, right)
+        case Ball(), _Scaling() if left.mid.ndim == 1:
+            return balls.mul(left, right.entries)
+        case _Scaling(), Ball() if right.is_exact:
+            return _Scaled(right.mid, left.entries, None)
+        case Ball(), _Scaling() if left.is_exact:
+            return _Scaled(left.mid, None, right.entries)
+        case _Scaling(), _Scaled(matrix=matrix, rows=None, columns=columns):
+            return _Scaled(matrix, left.entries, columns)
+        case _Scaled(matrix=matrix, rows=rows, columns=None), _Scaling():
+            return _Scaled(matrix, rows, right.entries)
+        case _Scaling(), _:
+            return balls.mul(_column(left.entries), _whole(right))
+        case _, _Scaling():
+            return balls.mul(_whole(left), right.entries)
+    for one, other in ((left, right), (right, left)):
+        is_plain = isinstance(one, Ball) and one.is_exact and is_identity(one.mid)
+        if is_plain and not (isinstance(other, Ball) and other.mid.ndim != 2):
+            return other
+    return balls.matmul(_whole(left), _whole(right))
 
 
 def _column(a: Ball) -> Ball:
     return Ball(a.mid[:, None], a.rad[:, None])
 
 
-def _whole(a: Ball | _Scaling) -> Ball:
+def _whole(a: _Term) -> Ball:
+    if isinstance(a, _Scaled):
+        return a.form()
     return balls.diag(a.entries) if isinstance(a, _Scaling) else a
 
 
-def _product(expr: Apply, env: Env) -> Ball | _Scaling:
+def _product(expr: Apply, env: Env) -> _Term:
     """A product; around one inverse it is solved."""
     factors = chain(expr)
     at = inverse_at(factors)
@@ -121,8 +151,8 @@ def _diagonal(expr: Apply, env: Env) -> Ball:
     assert isinstance(product, Apply)
     factors = chain(product)
     at = inverse_at(factors)
-    left: Ball | _Scaling
-    right: Ball | _Scaling
+    left: _Term
+    right: _Term
     if at is not None and 0 < at < len(factors) - 1:
         left, matrix, right = _around(factors, at, env)
         if left.mid.ndim == right.mid.ndim == 2:
@@ -131,6 +161,7 @@ def _diagonal(expr: Apply, env: Env) -> Ball:
         whole = sandwich(left, matrix, right)
     else:
         left, right = (_factor(a, env) for a in product.args)
+        left, right = (a.form() if isinstance(a, _Scaled) else a for a in (left, right))
         if isinstance(left, Ball) and isinstance(right, Ball) and left.mid.ndim == right.mid.ndim == 2:
             entries = _diagonal_of_product(left, right)
             return entries if expr.atom == "diag" else balls.total(entries)

@@ -77,7 +77,12 @@ def _looks_polar(mid: Array, guess: Array) -> bool:
 
 def _norm(a: Array) -> float:
     """The Frobenius norm."""
-    return float(np.linalg.norm(a)) * GROW
+    return float(np.linalg.norm(_lengths(a))) * GROW
+
+
+def _lengths(a: Array) -> Array:
+    """Lengths of the rows, without a second matrix."""
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", a, a)))
 
 
 def _eigenvectors(gram: Array) -> Array:
@@ -165,9 +170,9 @@ def _below(mid: Array, rad: Array, z: Array, enough: float = 0.0) -> float:
     for last in (*[False] * ROUNDS, True):
         gram, slip = _gram(z)
         off = _norm(gram)
-        sizes = np.linalg.norm(z, axis=1) * GROW
+        sizes = _lengths(z) * GROW
         inner = np.einsum("ij,ij->i", mid, z[:, :columns])
-        wrong = gamma(columns) * np.linalg.norm(mid, axis=1) + np.linalg.norm(rad, axis=1)
+        wrong = (gamma(columns) * _lengths(mid) + _lengths(rad)) * GROW
         lost = float(wrong @ sizes) * GROW + gamma(len(mid)) * float(np.abs(inner).sum()) * GROW
         best = max(best, (float(inner.sum()) - lost) / float(np.sqrt(1.0 + off + slip)) * (1 - 8 * EPS))
         if last or off <= max(slip, enough):

@@ -17,8 +17,11 @@ SHARES = (0.5, 0.1, 0.01)
 
 
 def symmetric(a: Ball) -> Ball:
-    """The symmetric part of the matrices, around a symmetric midpoint."""
-    if a.is_exact and np.array_equal(a.mid, a.mid.T):
+    """The symmetric part of the matrices, around a symmetric midpoint.
+
+    The radii need not be symmetric: what is asked of them is their Frobenius norm.
+    """
+    if np.array_equal(a.mid, a.mid.T):
         return a
     return rounded((a.mid + a.mid.T) / 2, a.rad + np.abs(a.mid - a.mid.T) / 2)
 

@@ -137,6 +137,9 @@ def assemble(
     program, workload = instance.program, instance.workload
     strategy, covariance, basis = meaning(instance, env, multipliers)
     strategy = measured or strategy
+    variables = {d.name: as_value(env[d.name]) for d in program.choose}
+    value = value_of(instance, env, objective)
+    del env  # of large matrices, if nobody else holds them, before others are made
     error = charged_error(strategy, workload)
     if not np.isfinite(error):
         raise SolverError(
@@ -169,10 +172,10 @@ def assemble(
         sensitivity=strategy.sensitivity,
         rmse=root_mean_square,
         strategy=strategy,
-        variables={d.name: as_value(env[d.name]) for d in program.choose},
+        variables=variables,
         multipliers={name: as_value(value) for name, value in multipliers.items()},
         error_multipliers=best,
-        value=value_of(instance, env, objective),
+        value=value,
         iterations=iterations,
         seconds=dict(seconds),
         options=dict(options),

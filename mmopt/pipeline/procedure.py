@@ -60,6 +60,11 @@ class _Run:
         with np.errstate(all="ignore"):
             return evaluate(expr, self.env)
 
+    def taken(self) -> dict[str, Any]:
+        """All values, which are let go of here: whoever is done with them frees their memory."""
+        env, self.env = self.env, {}
+        return env
+
     def repeat(self, loop: Repeat) -> None:
         times = self.value(loop.times)
         if not times >= 1 or times != int(times):
@@ -133,7 +138,7 @@ def solve_procedure(
     bound = bound_of(instance, starts) if program.certificate else _bound(program, all_solved)
     solution = assemble(
         instance,
-        run.env,
+        run.taken(),
         objective=objective,
         bound=bound,
         status=_status(all_solved, bound),

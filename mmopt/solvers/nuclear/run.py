@@ -14,7 +14,7 @@ from mmopt.solvers.nuclear.forms import FORMS
 from mmopt.solvers.nuclear.placed import fetched, placed
 from mmopt.solvers.nuclear.polar import polar_of
 from mmopt.solvers.nuclear.search import search
-from mmopt.solvers.nuclear.spectrum import Iterate
+from mmopt.solvers.nuclear.spectrum import Iterate, bare, whole_of
 from mmopt.solvers.options import Clock, Options, Point
 
 __all__ = ["points"]
@@ -38,7 +38,7 @@ def points(
     coarse = start(here)
     search_on = search(here, None if coarse is None else (coarse, None))
     at = next(search_on)
-    upper = lower = at
+    upper = lower = bare(at)
     wanted, is_first = SAFE * options.tolerance, True
     best = [gap_of(upper, lower)]
     limit = options.max_iterations or LIMIT
@@ -49,7 +49,8 @@ def points(
         final = over or stalled or clock.is_over or wanted < DIGITS
         if gap <= wanted or final:
             stop = "stopped" if clock.is_over else "iteration limit" if over and not stalled else "solved"
-            chosen, priced = (lower, upper) if form.dual else (upper, lower)
+            pair = (lower, upper) if form.dual else (upper, lower)
+            chosen, priced = (whole_of(here, known, at) for known in pair)
             caring = care(wanted, is_first, problem.cells.shape[0])
             values = _plain(form.point(env, problem, fetched(chosen), caring))
             multipliers = _plain(form.multipliers(env, problem, fetched(priced)))
@@ -57,7 +58,7 @@ def points(
             again = at.cells, at.queries
             # Scoring a point takes memory: until it is over the weights are all that is kept of the search.
             search_on.close()
-            del at, upper, lower, chosen, priced
+            del at, chosen, priced
             raw = f"gap {gap:.1e} by its own count"
             yield Point(values, multipliers, len(best), raw, final, stop, polar=polar)
             if final:
@@ -65,14 +66,15 @@ def points(
             del values, multipliers, polar
             wanted, is_first = 0.1 * wanted, False
             search_on = search(here, again)
-            upper = lower = next(search_on)
+            upper = lower = bare(next(search_on))
         else:
+            del at
             ends = form.worth(env, upper.upper), form.worth(env, lower.lower)
             yield Point({}, {}, len(best), "", False, estimate=ends[::-1] if form.dual else ends)
         at = search_on.send(wanted)
         # Of points that are as good the later one: what rounding did to one it may not do to the next.
-        upper = at if at.upper < upper.upper * (1.0 + LATER * wanted) else upper
-        lower = at if at.lower > lower.lower else lower
+        upper = bare(at) if at.upper < upper.upper * (1.0 + LATER * wanted) else upper
+        lower = bare(at) if at.lower > lower.lower else lower
         best.append(gap_of(upper, lower))
 
 

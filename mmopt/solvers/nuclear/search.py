@@ -46,6 +46,7 @@ def search(
         is_fast = at.gap < before and (at.gap < FAST * before or at.gap**2 < wanted * before)
         if is_fast and float(xp.min(at.cost)) > 0:  # a cell that costs nothing would get no weight at all
             before, cells = at.gap, _equalised(at)
+            del at  # before the next takes as much
             continue
         before = 0.0
         # The barrier is relative to N², of which costs beside may leave little.
@@ -57,6 +58,7 @@ def search(
         else:
             cells, colours = step(fold.problem, fold.iterate(at), tau, fold.counts)
             queries = fold.spread(colours)
+        del at
 
 
 def _equalised(at: Iterate) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from array_api_compat import array_namespace as namespace
 from mmopt.solvers.nuclear.lines import Lengths, Lines
 from mmopt.solvers.nuclear.problem import Part, Problem
 
-__all__ = ["Iterate", "Spectrum", "is_full", "iterate", "spectra_of"]
+__all__ = ["Iterate", "Spectrum", "bare", "is_full", "iterate", "spectra_of", "whole_of"]
 
 Array = Any  # of any library that follows the array API standard; None where a docstring says so
 
@@ -107,7 +107,7 @@ def spectrum(part: Part, rank: int | None, p: Array, q: Array | None) -> Spectru
     xp = namespace(part.rows)
     k = part.rows * xp.sqrt(p)
     if q is not None:
-        k = xp.sqrt(q)[:, None] * k
+        k *= xp.sqrt(q)[:, None]
     eps = float(xp.finfo(k.dtype).eps) * max(k.shape)
     squares, vectors = _small(k)
     if rank is None:
@@ -119,9 +119,11 @@ def spectrum(part: Part, rank: int | None, p: Array, q: Array | None) -> Spectru
         kept = min(_count(values > values[0] * smallest), rank or values.shape[0])
         return Spectrum(values[:kept], left[:, :kept], right[:kept, :].T)
     values, vectors = xp.sqrt(squares[-rank:]), vectors[:, -rank:]
-    if _is_wide(k):
-        return Spectrum(values, vectors, (k.T @ vectors) / values)
-    return Spectrum(values, None if q is None else (k @ vectors) / values, vectors)
+    is_wide = _is_wide(k)
+    other = None if q is None and not is_wide else (k.T if is_wide else k) @ vectors
+    if other is not None:
+        other /= values
+    return Spectrum(values, vectors, other) if is_wide else Spectrum(values, other, vectors)
 
 
 def gathered(labels: Array, values: Array, count: int) -> Array:
@@ -190,6 +192,19 @@ def iterate(problem: Problem, ranks: Sequence[int | None], cells: Array, queries
     if variance is None:
         upper = min(upper, _equalised(problem, lengths, spectra, norm * cost / problem.cells))
     return Iterate(cells, queries, weights, lengths, tuple(spectra), norm, cost, variance, wide, lower, upper)
+
+
+def bare(at: Iterate) -> Iterate:
+    """The iterate without its decompositions, which take most of the memory."""
+    return replace(at, spectra=())
+
+
+def whole_of(problem: Problem, known: Iterate, last: Iterate) -> Iterate:
+    """An iterate with its decompositions again: ``last``, where it is that one."""
+    if known.cells is last.cells and known.queries is last.queries:
+        return last
+    ranks = [found.values.shape[0] for found in last.spectra]
+    return iterate(problem, ranks, known.cells, known.queries)
 
 
 def _wide(problem: Problem, relative: Array) -> float:
