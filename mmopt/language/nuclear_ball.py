@@ -45,7 +45,7 @@ def nuclear(a: Ball, guess: Array | None = None) -> Ball:
 
     Where ``guess`` looks like the polar factor the lower end is as good as it is, and the upper end far off.
     """
-    size = float(np.abs(a.mid).max(initial=0.0))
+    size = float(max(a.mid.max(initial=0.0), -a.mid.min(initial=0.0)))
     if not (np.isfinite(size) and np.isfinite(a.rad).all()):
         return unknown(0.0)
     if size and not 1e-100 < size < 1e100:  # so that no square overflows, or is lost
@@ -56,7 +56,7 @@ def nuclear(a: Ball, guess: Array | None = None) -> Ball:
     high = np.sqrt(len(mid)) * (_norm(mid) + _norm(rad)) * GROW
     low = 0.0
     if size and guess is not None and _looks_polar(a.mid, guess):
-        low = _below(mid, rad, np.array(guess if mid is a.mid else guess.T), GUESSED)
+        low = _below(mid, rad, guess if mid is a.mid else guess.T, GUESSED)
     elif size:
         vectors, lengths, directions = _decomposed(mid)
         high = min(high, _above(mid, rad, vectors, lengths))
@@ -161,13 +161,14 @@ def _polar(vectors: Array, directions: Array) -> Array:
 
 
 def _below(mid: Array, rad: Array, z: Array, enough: float = 0.0) -> float:
-    """A lower bound; Z, which is written over, may have more columns than K: zeros stand beside that.
+    """A lower bound; Z may have more columns than K: zeros stand beside that.
 
     Rows that are orthonormal up to ``enough`` are not improved: the bound loses half of that, relatively.
+    Otherwise Z is written over where ``enough`` is 0, and a copy of it where not.
     """
     columns = mid.shape[1]
     best = 0.0
-    for last in (*[False] * ROUNDS, True):
+    for step in range(ROUNDS + 1):
         gram, slip = _gram(z)
         off = _norm(gram)
         sizes = _lengths(z) * GROW
@@ -175,8 +176,10 @@ def _below(mid: Array, rad: Array, z: Array, enough: float = 0.0) -> float:
         wrong = (gamma(columns) * _lengths(mid) + _lengths(rad)) * GROW
         lost = float(wrong @ sizes) * GROW + gamma(len(mid)) * float(np.abs(inner).sum()) * GROW
         best = max(best, (float(inner.sum()) - lost) / float(np.sqrt(1.0 + off + slip)) * (1 - 8 * EPS))
-        if last or off <= max(slip, enough):
+        if step == ROUNDS or off <= max(slip, enough):
             break
+        if enough and not step:
+            z = np.array(z)
         for here in _panels(z.shape[1], WIDTH):
             z[:, here] -= gram @ z[:, here] / 2
         del gram

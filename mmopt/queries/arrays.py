@@ -146,15 +146,19 @@ def largest_singular_value(matrix: Array) -> float:
     return float(np.sqrt(np.linalg.norm(v)))
 
 
-def qr(matrix: Array) -> Array:
-    """The triangle R (min(p, n), n) of a QR factorisation; of a square triangle itself."""
+def qr(matrix: Array, overwrite: bool = False) -> Array:
+    """The triangle R (min(p, n), n) of a QR factorisation; of a square triangle itself.
+
+    With ``overwrite`` a matrix in order of columns is not copied.
+    """
     if matrix.shape[0] == matrix.shape[1] and _is_upper(matrix):
         return matrix
     most = min(matrix.shape)
     if not most:
         return np.zeros((most, matrix.shape[1]))
     # A third faster than what ``numpy.linalg.qr`` calls.
-    found, _, _ = scipy.linalg.lapack.dgeqrt(min(QR_BLOCK, most), np.asarray(matrix, dtype=np.float64))
+    block, own = min(QR_BLOCK, most), np.asarray(matrix, dtype=np.float64)
+    found, _, _ = scipy.linalg.lapack.dgeqrt(block, own, overwrite_a=overwrite)
     return np.asarray(np.triu(found[:most]))
 
 
@@ -173,8 +177,22 @@ def stacked_root(blocks: Iterable[Array], n: int, most: int | None = None) -> Ar
     for block in blocks:
         held.append(block)
         count += block.shape[0]
+        del block
         if count > 2 * n:
-            held = [qr(np.vstack(held))]
+            held = [qr(_stacked(held), overwrite=True)]
             count = held[0].shape[0]
-    stacked = held[0] if len(held) == 1 else np.vstack(held)
-    return stacked if count <= (n if most is None else most) else qr(stacked)
+    if count > (n if most is None else most):
+        return qr(held[0]) if len(held) == 1 else qr(_stacked(held), overwrite=True)
+    return held[0] if len(held) == 1 else np.vstack(held)
+
+
+def _stacked(blocks: list[Array]) -> Array:
+    """The blocks one below the other, in order of columns; the list is emptied on the way."""
+    found = np.empty((sum(len(block) for block in blocks), blocks[0].shape[1]), order="F")
+    end = len(found)
+    while blocks:
+        block = blocks.pop()
+        found[end - len(block) : end] = block
+        end -= len(block)
+        del block
+    return found

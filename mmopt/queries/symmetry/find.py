@@ -16,6 +16,7 @@ from mmopt.queries.check import no_targets, undetermined
 from mmopt.queries.classes import refine
 from mmopt.queries.symmetry.asked_rows import asked_rows
 from mmopt.queries.symmetry.attribute import Attribute
+from mmopt.queries.symmetry.blocks import independent_columns
 from mmopt.queries.symmetry.cells import blocks_of, component_roots, root_of
 from mmopt.queries.symmetry.joint import Chosen, Joint
 from mmopt.queries.symmetry.pieces import Piece, Term, terms_of
@@ -128,6 +129,8 @@ def symmetry(workload: Workload, with_targets: bool) -> Found | None:
 
 
 def _with_targets(workload: Workload, joint: Joint, terms: Sequence[Term]) -> Found | None:
+    if joint.is_trivial and any(_is_connected(term) for term in terms):
+        return None
     products, blocks = asked_rows(joint, terms)
     if not products:
         raise no_targets()
@@ -144,6 +147,15 @@ def _with_targets(workload: Workload, joint: Joint, terms: Sequence[Term]) -> Fo
         "workload.targets": found.targets,
     }
     return Found(kinds, found.basis.columns, MappingProxyType(sources))
+
+
+def _is_connected(term: Term) -> bool:
+    """Whether its queries, where they have targets and are of one attribute, leave all cells in one block."""
+    if not term.has_target or len(term.pieces) > 1:
+        return False
+    (piece,) = term.pieces
+    found = (independent_columns(rows.matrix) for rows in piece.rows())
+    return any(len(blocks) == 1 and len(blocks[0]) == piece.size for blocks in found)
 
 
 def _asked(workload: Workload) -> Array:

@@ -9,6 +9,7 @@ Gram matrix is made of, no more than what its root is off by as well.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -19,6 +20,7 @@ __all__ = ["interchangeable", "keys", "reverses", "swappable_rows"]
 
 CLOSE = 64 * float(np.finfo(np.float64).eps)
 PROBES = 8
+HEIGHT = 256  # rows whose keys are made at a time
 
 
 def interchangeable(piece: Piece) -> Ints:
@@ -96,10 +98,15 @@ def _rows_swap(rows: Rows, v: int, w: int) -> bool:
 
 def keys(matrix: Array, targets: Array) -> list[bytes]:
     """One key per row: equal for rows that are equal up to sign and have the same target."""
-    lead = np.argmax(matrix != 0, axis=1)
-    signs = np.where(matrix[np.arange(len(matrix)), lead] < 0, -1.0, 1.0)
-    whole = np.column_stack([matrix * signs[:, None], targets]) + 0.0  # minus zero equals zero
-    return [row.tobytes() for row in whole]
+    found: list[bytes] = []
+    for start in range(0, len(matrix), HEIGHT):
+        rows = matrix[start : start + HEIGHT]
+        lead = np.argmax(rows != 0, axis=1)
+        signs = np.where(rows[np.arange(len(rows)), lead] < 0, -1.0, 1.0)
+        own = targets[start : start + HEIGHT]
+        whole = np.column_stack([rows * signs[:, None], own]) + 0.0  # minus zero equals zero
+        found += [row.tobytes() for row in whole]
+    return found
 
 
 def reverses(piece: Piece, with_targets: bool) -> bool:
@@ -119,5 +126,17 @@ def reverses(piece: Piece, with_targets: bool) -> bool:
 def _rows_reverse(rows: Rows) -> bool:
     if rows.factor is not None:
         return rows.factor.kind != "prefix"
-    own, other = keys(rows.matrix, rows.targets), keys(rows.matrix[:, ::-1], rows.targets)
-    return Counter(own) == Counter(other)
+    matrix, targets = rows.matrix, rows.targets
+    first, last = _ends(matrix), _ends(matrix[:, ::-1])
+    if _counted(first, last, targets) != _counted(last, first, targets):
+        return False  # told by where rows begin and end, which costs little
+    return Counter(keys(matrix, targets)) == Counter(keys(matrix[:, ::-1], targets))
+
+
+def _counted(*columns: Iterable[float]) -> Counter[tuple[float, ...]]:
+    return Counter(zip(*columns, strict=True))
+
+
+def _ends(matrix: Array) -> list[int]:
+    """The first value that each row asks of."""
+    return [int(at) for at in np.argmax(matrix != 0, axis=1)]

@@ -14,19 +14,18 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 from array_api_compat import array_namespace as namespace
 
 from mmopt.solvers.nuclear.exponentials import exponentials
 from mmopt.solvers.nuclear.problem import Problem
 from mmopt.solvers.nuclear.spectrum import Iterate, Spectrum
+from mmopt.solvers.nuclear.triangle import Triangle, triangle
 
 __all__ = ["curvature", "step"]
 
 Array = Any
 Sums = Callable[[float, float], list[tuple[float, float]]]
 
-ROWS = 512  # of the Hessian, formed at a time
 LEAST = 0.02  # a share falls to no less than this part of itself in one step
 MOST = 2.0  # and its logarithm grows by no more
 
@@ -61,7 +60,7 @@ def step(
     hessian = curvature(problem, at, active)
     queries = int(xp.sum(xp.astype(active < t, xp.int64)))
     scaled = y[~gone] if problem.base is None else xp.where(active < t, xp.zeros_like(y[~gone]), y[~gone])
-    hessian = _with_ends(hessian, scaled, queries, slack[~gone])
+    _with_ends(hessian, scaled, queries, slack[~gone])
     delta = residual / slack
     if problem.floors is not None:
         own = xp.where(active < t, y[~gone], xp.zeros_like(y[~gone]))
@@ -87,16 +86,16 @@ def _with_base(gradient: Array, levels: Array, y: Array, base: Array) -> tuple[A
     return gradient + beside, levels
 
 
-def curvature(problem: Problem, at: Iterate, active: Array, sums: Sums = exponentials) -> Array:
-    """Q restricted to the shares ``active`` (queries before cells); only its lower triangle is right.
+def curvature(problem: Problem, at: Iterate, active: Array, sums: Sums = exponentials) -> Triangle:
+    """Q restricted to the shares ``active`` (queries before cells).
 
     ``sums`` gives 1 / z as exponentials: as few as a step needs, or enough for the second derivative.
     """
     xp = namespace(at.cells)
     t = 0 if at.queries is None else at.queries.shape[0]
-    total = xp.zeros((active.shape[0], active.shape[0]), dtype=at.cells.dtype)
+    total = triangle(at.cells, active.shape[0])
     if problem.lines is not None and at.lengths is not None:
-        total += problem.lines.curvature(at.lengths, active, t, at.cells.shape[0]) / at.norm
+        total.add(problem.lines.curvature(at.lengths, active, t, at.cells.shape[0]) / at.norm)
     for number, found in zip(problem.others, at.spectra, strict=True):
         part = problem.parts[number]
         values = found.values / at.norm
@@ -111,17 +110,19 @@ def curvature(problem: Problem, at: Iterate, active: Array, sums: Sums = exponen
         member = xp.astype(active[:, None] == labels[None, :], z.dtype) * sign
         for f in factors:
             product = (z * f) @ z.T
-            total += part.multiplicity * (member @ product**2 @ member.T)
-    if problem.floors is None:
-        return total
-    return _damped(total, xp.take(at.queries / at.weights, active[active < t]))
+            total.add(part.multiplicity * (member @ product**2 @ member.T))
+    if problem.floors is not None:
+        parts = xp.take(at.queries / at.weights, active[active < t])
+        ones = xp.ones(active.shape[0] - parts.shape[0], dtype=parts.dtype)
+        _damp(total, xp.concat([parts, ones]))
+    return total
 
 
-def _damped(hessian: Array, parts: Array) -> Array:
-    """Q by the shares of queries that are ``parts`` of their weights."""
-    xp = namespace(parts)
-    scales = xp.concat([parts, xp.ones(hessian.shape[0] - parts.shape[0], dtype=parts.dtype)])
-    return hessian * scales[:, None] * scales[None, :]
+def _damp(hessian: Triangle, scales: Array) -> None:
+    """Q by the shares of queries that are ``scales`` of their weights."""
+    for here, panel in hessian:
+        panel *= scales[here, None]
+        panel *= scales[None, : here.stop]
 
 
 def _stacked(found: Spectrum, part: Any, t: int) -> tuple[Array, Array]:
@@ -139,47 +140,46 @@ def _rows(vectors: Array, active: Array) -> Array:
     )
 
 
-def _add_plain(total: Array, sides: list[Array], factors: list[Array]) -> None:
-    """Add the Hadamard squares by stretches of rows, lower triangle only: half the work, no second matrix.
+def _add_plain(total: Triangle, sides: list[Array], factors: list[Array]) -> None:
+    """Add the Hadamard squares, lower triangle only: half the work.
 
     ``sides``: the rows of U, if it counts, and of V.
     """
     first = 0
     for number, side in enumerate(sides):
-        for start in range(0, side.shape[0], ROWS):
-            end = min(start + ROWS, side.shape[0])
-            here = slice(first + start, first + end)
+        last = first + side.shape[0]
+        for here, panel in total:
+            start, end = max(here.start, first), min(here.stop, last)
+            if start >= end:
+                continue
+            own = slice(start - here.start, end - here.start)
             for f in factors:
-                rows = side[start:end, :] * f
+                rows = side[start - first : end - first, :] * f
                 if number:
                     other = rows @ sides[0].T
                     other *= other
-                    total[here, : other.shape[1]] -= other
+                    panel[own, :first] -= other
                     del other
-                own = rows @ side[:end, :].T
-                own *= own
-                total[here, first : first + end] += own
-        first += side.shape[0]
+                square = rows @ side[: end - first, :].T
+                square *= square
+                panel[own, first:end] += square
+        first = last
 
 
-def _with_ends(hessian: Array, y: Array, t: int, slack: Array) -> Array:
-    """The matrix of the step: with the slack on the diagonal, and each group's scale fixed.
+def _with_ends(hessian: Triangle, y: Array, t: int, slack: Array) -> None:
+    """Make it the matrix of the step: with the slack on the diagonal, and each group's scale fixed.
 
     Along the shares of a group N only grows by their sum, which is 1: the term takes that direction out.
     """
     xp = namespace(y)
-    n = y.shape[0]
-    for start in range(0, n, ROWS):
-        end = min(start + ROWS, n)
-        own = xp.arange(start, end)
-        alike = (own[:, None] < t) == (xp.arange(end)[None, :] < t)
-        hessian[start:end, :end] += xp.where(alike, y[start:end, None] * y[None, :end], 0.0)
-        diagonal = own[:, None] == xp.arange(end)[None, :]
-        hessian[start:end, :end] += xp.where(diagonal, slack[start:end, None], 0.0)
-    return hessian
+    for here, panel in hessian:
+        own, all_of = xp.arange(here.start, here.stop)[:, None], xp.arange(here.stop)[None, :]
+        alike = (own < t) == (all_of < t)
+        panel += xp.where(alike, y[here, None] * y[None, : here.stop], 0.0)
+        panel += xp.where(own == all_of, slack[here, None], 0.0)
 
 
-def _balanced(matrix: Array, right: Array, group: Array) -> Array:
+def _balanced(matrix: Triangle, right: Array, group: Array) -> Array:
     """The solution along which the shares in the group keep their sum (those of the others are zeros in it).
 
     Without a hybrid, and without costs beside, it follows: then N only grows by that sum.
@@ -190,15 +190,9 @@ def _balanced(matrix: Array, right: Array, group: Array) -> Array:
     return found[:, 0] - (float(group @ found[:, 0]) / along if along else 0.0) * found[:, 1]
 
 
-def _solve(matrix: Array, right: Array) -> Array:
-    """Solve with a positive definite matrix of which the lower triangle is given."""
-    if isinstance(matrix, np.ndarray):
-        try:
-            # The transpose, upper triangle: in the order of columns, so that it is factored in place.
-            factor = scipy.linalg.cho_factor(matrix.T, lower=False, overwrite_a=True, check_finite=False)
-        except np.linalg.LinAlgError:
-            return np.zeros_like(right)
-        return scipy.linalg.cho_solve(factor, right)
-    xp = namespace(matrix)
-    full = xp.tril(matrix) + xp.tril(matrix, k=-1).T
-    return xp.linalg.solve(full, right)
+def _solve(matrix: Triangle, right: Array) -> Array:
+    """Solve with a positive definite matrix, which is written over."""
+    if isinstance(right, np.ndarray):
+        found = matrix.solve(right)
+        return np.zeros_like(right) if found is None else found
+    return namespace(right).linalg.solve(matrix.dense(), right)

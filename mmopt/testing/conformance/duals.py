@@ -55,8 +55,7 @@ def _nuclear(claim: Claim, givens: Mapping[str, Any]) -> Dual:
 
     def hessian(x: Array) -> Array:
         found = at(x)
-        lower = curvature(problem, found, np.arange(len(x)), many_exponentials)
-        q = np.tril(lower) + np.tril(lower, -1).T
+        q = curvature(problem, found, np.arange(len(x)), many_exponentials).dense()
         return np.asarray(np.diag(gradient(x)) - found.norm * q)
 
     size = t + len(problem.cells)
