@@ -11,6 +11,7 @@ from array_api_compat import array_namespace as namespace
 
 from mmopt.solvers.nuclear.lines import Lengths, Lines
 from mmopt.solvers.nuclear.problem import Part, Problem
+from mmopt.solvers.nuclear.singular import decomposed
 
 __all__ = ["Iterate", "Spectrum", "bare", "is_full", "iterate", "spectra_of", "whole_of"]
 
@@ -115,10 +116,7 @@ def spectrum(part: Part, rank: int | None, p: Array, q: Array | None) -> Spectru
         rank = clear if _is_all(k, vectors[:, -clear:], eps * float(squares[-1]) ** 0.5) else None
     if rank is None or float(squares[-rank]) <= float(squares[-1]) * GRAM**2:
         del vectors
-        # What is tall is brought into a triangle: there the decomposition takes less memory.
-        turn, k = xp.linalg.qr(k) if k.shape[0] > k.shape[1] else (None, k)
-        left, values, right = xp.linalg.svd(k, full_matrices=False)
-        left = left if turn is None else turn @ left
+        left, values, right = decomposed(k)
         smallest = eps if rank is None else float(xp.finfo(k.dtype).smallest_normal)
         kept = min(_count(values > values[0] * smallest), rank or values.shape[0])
         return Spectrum(values[:kept], left[:, :kept], right[:kept, :].T)
