@@ -12,7 +12,7 @@ __all__ = ["decomposed"]
 
 Array = Any  # of any library that follows the array API standard
 
-MOST = 1024  # columns up to which Jacobi's method is not much slower
+MOST = 256  # columns up to which Jacobi's method costs little
 BOTH = 2  # what LAPACK calls 'F': small values are right whatever the scales of rows and of columns
 
 
