@@ -19,23 +19,28 @@ def programs(
     as_json: Json = False,
 ) -> None:
     """List the programs that are shipped."""
-    from mmopt.language import Program, program_names
-    from mmopt.report import lacking, programs_table, taken, takers_table
-    from mmopt.solvers import KERNELS, SOLVERS
+    from mmopt.language import Program, program_names, shipped
+    from mmopt.report import programs_table, takers, takers_table
+    from mmopt.solvers import SOLVERS
 
-    found = [Program.load(name) for name in program_names()]
-    if solvers and as_json:
-        conic = {p.name: {row.name: lacking(p, row) for row in SOLVERS} for p in found}
-        kernels = {p.name: [k.name for k in KERNELS if taken(p, k)] for p in found}
-        show_json({name: {"kernels": kernels[name], "lacking": conic[name]} for name in conic})
-        return
     if solvers:
-        show(
-            takers_table(found),
-            "",
-            "'no' is followed by the cones that a conic solver lacks; '-': it needs none.",
+        checked = [shipped(name) for name in program_names()]
+        if not as_json:
+            names = ", ".join(row.name for row in SOLVERS)
+            show(takers_table(checked), "", f"Conic solvers: {names}. In brackets: cones that one lacks.")
+            return
+        by_name = {c.program.name: takers(c) for c in checked}
+        show_json(
+            {
+                name: {
+                    "kernels": list(own.kernels),
+                    "lacking": {row.name: own.lacking(row) for row in SOLVERS},
+                }
+                for name, own in by_name.items()
+            }
         )
         return
+    found = [Program.load(name) for name in program_names()]
     if as_json:
         show_json(
             [

@@ -14,7 +14,7 @@ from mmopt.report.programs import givens_table, highlighted, lines_table, progra
 from mmopt.report.sizes import Sizes, SolverSize, sizes_of
 from mmopt.report.solutions import solution_table
 from mmopt.report.style import pairs_table, paragraphs
-from mmopt.report.takers import lacking, taken, takers_table
+from mmopt.report.takers import takers, takers_table
 from mmopt.report.templates import templates_table
 from mmopt.report.tuning import subworkloads_table, tuning_table
 from mmopt.report.verifications import verification_report
@@ -35,7 +35,6 @@ __all__ = [
     "givens_table",
     "highlighted",
     "history_table",
-    "lacking",
     "lines_table",
     "pairs_table",
     "paragraphs",
@@ -49,7 +48,7 @@ __all__ = [
     "solution_table",
     "solvers_table",
     "subworkloads_table",
-    "taken",
+    "takers",
     "takers_table",
     "templates_table",
     "tuning_table",
