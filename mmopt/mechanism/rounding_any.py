@@ -9,6 +9,7 @@ from mmopt.mechanism.rounding import round_strategy
 from mmopt.mechanism.rounding_by_component import round_components
 from mmopt.mechanism.rounding_factored import round_factored
 from mmopt.mechanism.rounding_rows import round_rows
+from mmopt.queries.arrays import MOST_CELLS
 from mmopt.queries.component_strategy import AnyStrategy, ComponentStrategy, as_dense
 from mmopt.queries.factored_strategy import FactoredStrategy
 from mmopt.queries.marginal_strategy import MarginalStrategy
@@ -16,8 +17,6 @@ from mmopt.queries.strategy import Strategy
 from mmopt.queries.workload import Workload
 
 __all__ = ["round_any"]
-
-MOST_CELLS = 8192
 
 
 def round_any(

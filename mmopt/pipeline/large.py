@@ -12,12 +12,10 @@ from mmopt.errors import TooLargeError
 from mmopt.language import Checked, Program, check, program_names, shipped
 from mmopt.pipeline.threads import one_thread
 from mmopt.queries import Workload
+from mmopt.queries.arrays import MOST_CELLS
 from mmopt.solvers import KERNELS, claims, memory_limit
 
 __all__ = ["FEW_CELLS", "MOST_CELLS", "bound", "is_large"]
-
-MOST_CELLS = 8192
-"""A workload over more cells is not taken to matrices over its cells when its symmetries suffice."""
 
 FEW_CELLS = 512
 """A workload over no more cells is always taken to matrices over them."""

@@ -14,6 +14,7 @@ from mmopt.errors import TooLargeError
 
 __all__ = [
     "MEMORY_LIMIT",
+    "MOST_CELLS",
     "Array",
     "Ints",
     "columns_of",
@@ -39,6 +40,9 @@ QR_BLOCK = 32  # columns that a QR factorisation takes at a time
 
 MEMORY_LIMIT = 4 * 2**30
 """Bytes that one dense array may take."""
+
+MOST_CELLS = 8192
+"""Cells up to which a workload or strategy is worked on as a matrix, where nothing else is cheaper."""
 
 
 def frozen(array: AnyArray) -> AnyArray:

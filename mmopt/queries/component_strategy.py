@@ -9,7 +9,7 @@ import numpy as np
 
 from mmopt.components import Level, Split, lift
 from mmopt.errors import OptionError
-from mmopt.queries.arrays import Array, frozen, require_memory
+from mmopt.queries.arrays import MOST_CELLS, Array, frozen, require_memory
 from mmopt.queries.component_answers import ComponentAnswers
 from mmopt.queries.outward import largest_difference
 from mmopt.queries.strategy import SUPPORT_TOLERANCE, Strategy
@@ -20,8 +20,8 @@ from mmopt.queries.workload import Workload
 __all__ = ["AnyStrategy", "ComponentStrategy", "as_dense"]
 
 U = float(np.finfo(np.float64).eps) / 2
-# Up to so many cells, in components of more than this part of them, single queries are cheaper on the matrix.
-FEW_CELLS, LARGE = 8192, 1 / 8
+# Components of more than this part of the cells are dearer than the matrix for queries looked at one by one.
+LARGE = 1 / 8
 SMALLER = "group values of the attributes, so that there are fewer cells"
 
 
@@ -83,7 +83,7 @@ class ComponentStrategy:
     @property
     def is_better_dense(self) -> bool:
         """Whether its matrix is the cheaper form where queries are looked at one by one."""
-        return self.n <= FEW_CELLS and self.cells.largest > LARGE * self.n
+        return self.n <= MOST_CELLS and self.cells.largest > LARGE * self.n
 
     # -- sensitivity ---------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ from mmopt.testing.census import marginals
 def all_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mmopt.pipeline.large.MOST_CELLS", 1)
     monkeypatch.setattr("mmopt.mechanism.rounding_any.MOST_CELLS", 1)
-    monkeypatch.setattr("mmopt.queries.component_strategy.FEW_CELLS", 1)
+    monkeypatch.setattr("mmopt.queries.component_strategy.MOST_CELLS", 1)
 
 
 def drawn(rng: np.random.Generator, kind: int) -> Workload:

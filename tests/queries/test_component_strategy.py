@@ -21,7 +21,7 @@ RANDOM = 1e-6
 
 @pytest.fixture(autouse=True)
 def nothing_is_dense(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmopt.queries.component_strategy.FEW_CELLS", 1)
+    monkeypatch.setattr("mmopt.queries.component_strategy.MOST_CELLS", 1)
 
 
 def random_strategy(rng: np.random.Generator, workload: Workload, loss: bool) -> ComponentStrategy | None:
@@ -121,7 +121,7 @@ def test_single_queries_by_the_matrix_where_components_are_large(
     measured = random_strategy(rng, w, loss=False)
     assert measured is not None
     by_component = measured.variances(w)
-    monkeypatch.setattr("mmopt.queries.component_strategy.FEW_CELLS", 9)
+    monkeypatch.setattr("mmopt.queries.component_strategy.MOST_CELLS", 9)
     assert measured.is_better_dense
     np.testing.assert_allclose(measured.variances(w), by_component, rtol=tolerances.FINE)
 
