@@ -59,6 +59,11 @@ class Attribute:
     def is_mirrored(self) -> bool:
         return bool((self.mirror != np.arange(len(self.mirror))).any())
 
+    @property
+    def is_reversal(self) -> bool:
+        """Whether the reversal is all there is: no two values can be swapped."""
+        return self.is_mirrored and len(self.mirror) == len(self.classes)
+
     @cached_property
     def class_sizes(self) -> Ints:
         return np.bincount(self.classes)

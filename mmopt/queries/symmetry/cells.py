@@ -15,6 +15,7 @@ import scipy.linalg
 
 from mmopt.components import Split
 from mmopt.queries.arrays import Array, columns_of, qr, stacked_root, svd
+from mmopt.queries.reflected_ranges import reflected_ranges
 from mmopt.queries.symmetry.attribute import Attribute
 from mmopt.queries.symmetry.blocks import independent
 from mmopt.queries.symmetry.joint import Chosen, Joint, Key, Local, combined
@@ -51,6 +52,8 @@ def _roots(piece: Piece, attribute: Attribute, mean: bool) -> dict[int, Array]:
         return {k: np.eye(part.dim) for k, part in enumerate(attribute.parts)}
     if piece.kind == "total":
         return {0: np.sqrt(attribute.sizes.astype(np.float64))[None, :]}
+    if piece.kind == "all_range" and attribute.is_reversal:
+        return dict(enumerate(reflected_ranges(piece.size)))
     root = piece.root()
     sums = attribute.sums(root)
     one = attribute.mean_root if mean else attribute.root
