@@ -24,6 +24,7 @@ HEIGHT = 128  # rows of a product of matrices, entry by entry, that are worked o
 WIDTH = 512  # terms of a product of matrices whose errors are added up at a time
 GROW = 1.0 + 1e-9  # radii are themselves rounded; this covers it
 TINY = 1e-300  # covers products too small for a float
+ROOT = 1e-153  # covers what is too small for its square to be one
 POWER = 16 * U  # no libm in use is off by more in pow
 
 
@@ -137,7 +138,8 @@ def scaled(matrix: Array, rows: Ball | None, columns: Ball | None) -> Ball:
         sizes[here] = (own * (np.abs(b.mid) + b.rad)).max(axis=1, initial=0.0)
         if not b.is_exact:
             widths[here] = (own * b.rad).max(axis=1, initial=0.0)
-    rad = ((a.rad + 4 * U * np.abs(a.mid)) * sizes + np.abs(a.mid) * widths) * GROW + TINY
+    rad = ((a.rad + 4 * U * np.abs(a.mid)) * sizes + np.abs(a.mid) * widths) * GROW
+    rad += TINY * (1.0 + np.abs(a.mid) + a.rad)
     rad = np.where(np.isfinite(rad) & np.isfinite(mid).all(axis=1), rad, np.inf)
     return Ball(mid, np.broadcast_to(rad[:, None], mid.shape))
 
@@ -227,6 +229,11 @@ def total(a: Ball, axis: int | None = None) -> Ball:
     return rounded(np.sum(a.mid, axis=axis), rad, terms)
 
 
+def lengths(a: Array, axis: int) -> Array:
+    """Lengths along an axis, at most."""
+    return np.asarray(np.linalg.norm(a, axis=axis) * GROW + ROOT * np.sqrt(a.shape[axis]))
+
+
 def dots(a: Ball, b: Ball, axis: int) -> Ball:
     """The products of two matrices, entry by entry, summed along an axis.
 
@@ -234,8 +241,7 @@ def dots(a: Ball, b: Ball, axis: int) -> Ball:
     and several times faster.
     """
     sums = "ij,ij->j" if axis == 0 else "ij,ij->i"
-    lengths = np.linalg.norm(a.mid, axis=axis) * np.linalg.norm(b.mid, axis=axis)
-    rad = gamma(a.mid.shape[axis] + 1) * lengths
+    rad = gamma(a.mid.shape[axis] + 1) * lengths(a.mid, axis) * lengths(b.mid, axis)
     if not a.is_exact:
         rad = rad + np.einsum(sums, a.rad, np.abs(b.mid) + b.rad)
     if not b.is_exact:

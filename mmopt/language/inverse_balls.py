@@ -12,7 +12,7 @@ import numpy as np
 import scipy.linalg
 
 from mmopt.language import numeric
-from mmopt.language.balls import GROW, Ball, add, dots, exact, matmul, rounded, transpose, unknown
+from mmopt.language.balls import GROW, Ball, add, dots, exact, lengths, matmul, rounded, transpose, unknown
 from mmopt.language.numeric import Array
 from mmopt.language.residual import Residual, plain_residual, residual, short_residual
 from mmopt.language.spectral_balls import below_eigenvalues, symmetric
@@ -126,7 +126,7 @@ def _same(a: Ball, b: Ball) -> bool:
 
 def _lengths(a: Ball) -> Array:
     """Lengths of the columns, or of a vector, at most."""
-    return np.asarray(np.linalg.norm(np.abs(a.mid) + a.rad, axis=0) * GROW)
+    return lengths(np.abs(a.mid) + a.rad, 0)
 
 
 def smallest_singular(a: Ball) -> float:

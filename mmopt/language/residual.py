@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from mmopt.language.balls import lengths
 from mmopt.language.numeric import Array
 
 __all__ = ["Residual", "plain_residual", "residual", "short_residual"]
@@ -86,8 +87,8 @@ def short_residual(right: Array, x: Array, y: Array) -> tuple[Array, Array]:
         high = right[here] - x1 @ y1
         mid[here] = high - (x1 @ y2 + x2 @ y)
         # By Cauchy and Schwarz, in place of products of absolute values.
-        sizes = np.multiply.outer(_lengths(x1, 1), _lengths(y2, 0))
-        sizes += np.multiply.outer(_lengths(x2, 1), _lengths(y, 0))
+        sizes = np.multiply.outer(lengths(x1, 1), lengths(y2, 0))
+        sizes += np.multiply.outer(lengths(x2, 1), lengths(y, 0))
         rad[here] = 2 * U * (np.abs(high) + np.abs(mid[here])) + 2 * (terms + 4) * U * sizes
     return mid, rad
 
@@ -96,14 +97,10 @@ def plain_residual(right: Array, x: Array, y: Array) -> tuple[Array, Array]:
     """``right - x @ y`` for matrices, from the one product, rounded as it comes."""
     mid = right - x @ y
     # By Cauchy and Schwarz, in place of the product of absolute values.
-    sizes = np.multiply.outer(_lengths(x, 1), _lengths(y, 0))
+    sizes = np.multiply.outer(lengths(x, 1), lengths(y, 0))
     return mid, 2 * U * np.abs(mid) + 2 * (x.shape[1] + 4) * U * sizes
 
 
 def _panels(rows: int) -> Iterator[slice]:
     """Rows of x that are sliced at a time, for memory; at least one panel."""
     return (slice(start, start + HEIGHT) for start in range(0, max(rows, 1), HEIGHT))
-
-
-def _lengths(a: Array, axis: int) -> Array:
-    return np.asarray(np.linalg.norm(a, axis=axis))

@@ -60,6 +60,33 @@ def test_products(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+def test_scaled_rows_and_columns(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(balls, "HEIGHT", 3)
+    rng = np.random.default_rng(seed)
+    matrix, a, b = random_ball(rng, 4, 6).mid, random_ball(rng, 4), random_ball(rng, 6)
+    for rows, columns in ((a, b), (a, None), (None, b), (exact(a.mid), exact(b.mid))):
+        truth = within(rng, exact(matrix))
+        truth = truth if rows is None else truth * within(rng, rows)[:, None]
+        truth = truth if columns is None else truth * within(rng, columns)
+        found = balls.scaled(matrix, rows, columns)
+        assert_inside(truth, found)
+        if all(scale is None or scale.is_exact for scale in (rows, columns)):
+            assert (found.rad <= 1e-15 * np.abs(found.mid).max(axis=1, keepdims=True) + 1e-290).all()
+
+
+def test_scales_and_squares_too_small_for_a_float() -> None:
+    """What is lost below the smallest float is covered, also where a large number follows it."""
+    small, large = np.full((1, 3), 2.0**-1000), np.full(1, 2.0**900)
+    columns = np.array([3.0, 5.0, 7.0]) * 2.0**-75
+    truth = fractions(small) * fractions(columns) * Fraction(large[0])
+    assert_inside(truth, balls.scaled(small, exact(large), exact(columns)))
+    rng = np.random.default_rng(0)
+    one, other = (rng.uniform(0.5, 1.0, (4, 50)) * 2.0**power for power in (-540, 500))
+    truth = (fractions(one) * fractions(other)).sum(axis=1)
+    assert_inside(truth, balls.dots(exact(one), exact(other), 1))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_products_entry_by_entry_summed(seed: int) -> None:
     rng = np.random.default_rng(seed)
     a, b = random_ball(rng, 4, 6), random_ball(rng, 4, 6)

@@ -13,7 +13,7 @@ from solvers.nuclear.problems import by_parts, lined, mixed, plain
 from mmopt.solvers.nuclear import newton, triangle
 from mmopt.solvers.nuclear.exponentials import many_exponentials
 from mmopt.solvers.nuclear.problem import Problem
-from mmopt.solvers.nuclear.spectrum import Iterate, iterate, spectra_of
+from mmopt.solvers.nuclear.spectrum import Iterate, bare, iterate, spectra_of, whole_of
 
 STEP = 1e-4
 
@@ -97,6 +97,18 @@ def test_the_hessian(kind: str, rng: np.random.Generator) -> None:
         ]
     )
     assert np.allclose(hessian, differences, rtol=0, atol=tolerances.DIFFERENCES * np.abs(hessian).max())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_iterate_without_its_decompositions_gets_them_again(kind: str, rng: np.random.Generator) -> None:
+    problem = problem_of(kind, rng)
+    first, last = (at(problem, drawn(problem, rng)) for _ in range(2))
+    assert whole_of(problem, bare(last), last) is last
+    assert bare(first).spectra == () and bare(first).upper == first.upper
+    found = whole_of(problem, bare(first), last)
+    assert found.upper == first.upper and len(found.spectra) == len(first.spectra)
+    for one, other in zip(found.spectra, first.spectra, strict=True):
+        assert np.array_equal(one.values, other.values) and np.array_equal(one.right, other.right)
 
 
 @pytest.mark.parametrize("kind", KINDS)
