@@ -251,3 +251,11 @@ def test_a_status_in_words() -> None:
     assert str(status) == "time limit; feasible (before repair off by 3.1e-05); no bound"
     status = Status("gap reached", False, 0.0, True, "")
     assert str(status) == "gap reached; not feasible (before repair off by 0.0e+00); bound proved"
+
+
+@pytest.mark.parametrize("program", ["l2_strategy", "fitness_for_use", "query_weighting"])
+def test_a_limit_that_passes_before_the_first_point_leaves_one(program: str) -> None:
+    """The kernel has reported, and nothing is scored yet."""
+    workload = Workload.from_matrix(np.tri(24), targets=np.ones(24))
+    s = solve(workload, program, time_limit=0.05, tolerance=1e-12, progress=lambda _: time.sleep(0.1))
+    assert s.status.feasible and s.bound is not None and 0 < s.bound <= s.objective
