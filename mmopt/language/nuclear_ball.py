@@ -3,8 +3,8 @@
 Let K (p, q) have p <= q, U (p, p) and Z (p, q) be any matrices.
 
 Below: ‖K‖∗ >= <K, Z> / ‖Z‖. With K = U S Vᵀ the best Z is U Vᵀ, which comes from the eigenvectors U of
-K Kᵀ: the rows of Uᵀ K, scaled to length one, are V. Squaring costs half of the digits, so that these rows
-are not quite orthogonal; Newton's step Z <- Z - (Z Zᵀ - I) Z / 2 (Higham, Functions of Matrices,
+K Kᵀ: the rows of Uᵀ K, scaled to length one, are V (see ``graded``). These rows are not quite orthogonal;
+Newton's step Z <- Z - (Z Zᵀ - I) Z / 2 (Higham, Functions of Matrices,
 section 8.3) brings the digits back.
 
 Above: K = U⁻ᵀ (Uᵀ K), so ‖K‖∗ <= Σ ‖(Uᵀ K)ᵢ‖ / σ with (Uᵀ K)ᵢ the rows and σ the least singular value of U.
@@ -18,12 +18,11 @@ Products of matrices are summed in blocks of ``BLOCK`` terms, whose rounding err
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import scipy.linalg
 
 from mmopt.language.balls import GROW, TINY, Ball, gamma, rounded, unknown
+from mmopt.language.graded import graded, panels
 from mmopt.language.numeric import EPS, Array
 
 __all__ = ["GUESS", "nuclear"]
@@ -33,11 +32,9 @@ GUESS = "polar factor"
 BLOCK = 128
 # Columns that are written over at a time.
 WIDTH = 512
-ROUNDS = 3
-GUESSED = 5e-9  # what the rows of a guess may be off
+ROUNDS = 3  # of Newton's step
+NEAR = 1e-7  # rows of Z that are off by no more are next to orthonormal after one step
 ALIKE = 1e-5  # a guess that is off by so much, relatively, costs the bound its square
-# Rows of Uᵀ K that are shorter than the longest by this factor have lost too many digits to the squares.
-CLEAR = 1e-5
 
 
 def nuclear(a: Ball, guess: Array | None = None) -> Ball:
@@ -56,7 +53,7 @@ def nuclear(a: Ball, guess: Array | None = None) -> Ball:
     high = np.sqrt(len(mid)) * (_norm(mid) + _norm(rad)) * GROW
     low = 0.0
     if size and guess is not None and _looks_polar(a.mid, guess):
-        low = _below(mid, rad, guess if mid is a.mid else guess.T, GUESSED)
+        low = _below(mid, rad, guess if mid is a.mid else guess.T, is_own=False)
     elif size:
         vectors, lengths, directions = _decomposed(mid)
         high = min(high, _above(mid, rad, vectors, lengths))
@@ -90,46 +87,22 @@ def _eigenvectors(gram: Array) -> Array:
     return np.asarray(scipy.linalg.eigh(gram.T, overwrite_a=True, check_finite=False, driver="evr")[1])
 
 
-def _panels(count: int, width: int = BLOCK) -> Iterator[slice]:
-    return (slice(start, start + width) for start in range(0, count, width))
-
-
 def _decomposed(mid: Array) -> tuple[Array, Array, Array]:
-    """U, nearly orthogonal, the lengths of the rows of Uᵀ K, and their directions, nearly orthonormal.
-
-    The longest rows are the last. Those that are short next to them are freed of what they have of the longer
-    ones and decomposed once more, among themselves. What is no more than rounding has the direction 0.
-    """
+    """U, nearly orthogonal, the lengths of the rows of Uᵀ K, and their directions, nearly orthonormal."""
     vectors = _eigenvectors(mid @ mid.T)
     rows = vectors.T @ mid
-    lengths = np.linalg.norm(rows, axis=1)
-    sizes, count = lengths.copy(), len(rows)
-    noise = 2 * EPS * float(np.sqrt(len(rows)) * lengths.max())
-    for _ in range(ROUNDS):
-        last = count
-        clear = sizes[:last] >= max(CLEAR * float(sizes[:last].max()), noise)
-        count = int(np.argmax(clear)) if clear.any() else last
-        rows[count:last] /= np.maximum(sizes[count:last, None], noise)
-        if not (sizes[:count] > noise).any():
-            break
-        short, long = rows[:count], rows[count:]
-        short -= (short @ long.T) @ long
-        turn = _eigenvectors(short @ short.T)
-        rows[:count] = turn.T @ short
-        sizes[:count] = np.linalg.norm(rows[:count], axis=1)
-        vectors[:, :count] = vectors[:, :count] @ turn
-        lengths[:count] = np.linalg.norm(vectors[:, :count].T @ mid, axis=1)
-    rows[:count] = 0.0
-    return vectors, lengths, rows
+    sizes, turned = graded(rows.T, vectors)
+    sizes[:turned] = np.linalg.norm(vectors[:, :turned].T @ mid, axis=1)
+    return vectors, sizes, rows
 
 
 def _gram(a: Array) -> tuple[Array, float]:
     """A Aᵀ - I, and a bound on the Frobenius norm of its rounding errors."""
     lower = np.zeros((len(a), len(a)), order="F")
-    for here in _panels(a.shape[1]):
+    for here in panels(a.shape[1], BLOCK):
         lower = scipy.linalg.blas.dsyrk(1.0, a[:, here].T, 1.0, lower, trans=1, lower=1, overwrite_c=1)
     np.einsum("ii->i", lower)[:] -= 1.0
-    for here in _panels(len(a)):
+    for here in panels(len(a), BLOCK):
         lower[here, here] += np.tril(lower[here, here], -1).T
         lower[here, here.stop :] = lower[here.stop :, here].T
     terms = min(a.shape[1], BLOCK) + -(-a.shape[1] // BLOCK) + 1
@@ -155,32 +128,47 @@ def _polar(vectors: Array, directions: Array) -> Array:
     The directions are written over.
     """
     left_out = ~directions.any(axis=1)
-    for here in _panels(directions.shape[1], WIDTH):
+    for here in panels(directions.shape[1], WIDTH):
         directions[:, here] = vectors @ directions[:, here]
     return np.hstack([directions, vectors[:, left_out]]) if left_out.any() else directions
 
 
-def _below(mid: Array, rad: Array, z: Array, enough: float = 0.0) -> float:
+def _below(mid: Array, rad: Array, z: Array, is_own: bool = True) -> float:
     """A lower bound; Z may have more columns than K: zeros stand beside that.
 
-    Rows that are orthonormal up to ``enough`` are not improved: the bound loses half of that, relatively.
-    Otherwise Z is written over where ``enough`` is 0, and a copy of it where not.
+    Newton's step is made on Z, which is written over (a copy of it where it is not our own), until it is
+    small. The last one is only counted: with E = Z Zᵀ - I it makes the Gram matrix I - 3 E² / 4 + E³ / 4,
+    which is below I, and takes <E, K Zᵀ> / 2 off <K, Z>.
     """
-    columns = mid.shape[1]
+    columns, k = mid.shape[1], z.shape[1]
+    wrong = (gamma(columns) * _lengths(mid) + _lengths(rad)) * GROW
     best = 0.0
     for step in range(ROUNDS + 1):
         gram, slip = _gram(z)
         off = _norm(gram)
         sizes = _lengths(z) * GROW
         inner = np.einsum("ij,ij->i", mid, z[:, :columns])
-        wrong = (gamma(columns) * _lengths(mid) + _lengths(rad)) * GROW
         lost = float(wrong @ sizes) * GROW + gamma(len(mid)) * float(np.abs(inner).sum()) * GROW
         best = max(best, (float(inner.sum()) - lost) / float(np.sqrt(1.0 + off + slip)) * (1 - 8 * EPS))
-        if step == ROUNDS or off <= max(slip, enough):
+        if off <= NEAR:
+            change, slack = _change(mid, z[:, :columns], gram, off)
+            lost += (slack + off * float(_lengths(rad).sum())) * GROW
+            norm = float(np.sqrt(1.0 + slip * (1.0 + off) ** 2))
+            return max(best, (float(inner.sum()) - change - lost) / norm * (1 - 8 * EPS))
+        if step == ROUNDS:
             break
-        if enough and not step:
+        if not (is_own or step):
             z = np.array(z)
-        for here in _panels(z.shape[1], WIDTH):
+        for here in panels(k, WIDTH):
             z[:, here] -= gram @ z[:, here] / 2
         del gram
     return best
+
+
+def _change(mid: Array, z: Array, gram: Array, off: float) -> tuple[float, float]:
+    """<E, K Zᵀ> / 2, and a bound on its rounding errors, a panel of rows at a time: memory."""
+    total = 0.0
+    for here in panels(len(mid), BLOCK):
+        total += float(np.einsum("ij,ij->", gram[here], mid[here] @ z.T))
+    terms = sum(mid.shape) + 3 * BLOCK + len(mid) * BLOCK
+    return total / 2, gamma(terms) * off * _norm(mid) * _norm(z) * GROW

@@ -47,7 +47,7 @@ def query_matrix(matrix: npt.ArrayLike, names: Sequence[str] = ()) -> Array:
     m, n = raw.shape
     if m == 0 or n == 0:
         raise WorkloadError(f"the query matrix is {m} × {n}, expected at least one query and one cell")
-    dense = np.array(raw, dtype=np.float64) + 0.0
+    dense = np.add(raw, 0.0, dtype=np.float64, order="C")  # a copy, and no minus zeros
     finite = np.isfinite(dense)
     if not finite.all():
         row, column = (int(i) for i in np.argwhere(~finite)[0])
@@ -55,7 +55,7 @@ def query_matrix(matrix: npt.ArrayLike, names: Sequence[str] = ()) -> Array:
             f"query {_name(row, names)} has the entry {dense[row, column]:g} at cell {column}, "
             "expected finite numbers"
         )
-    check_sizes(np.abs(dense).max(axis=1), names)
+    check_sizes(np.maximum(dense.max(axis=1), -dense.min(axis=1)), names)
     return frozen(dense)
 
 

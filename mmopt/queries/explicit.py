@@ -61,6 +61,11 @@ class Explicit:
         return False
 
     @property
+    def dense(self) -> Array | None:
+        """The queries as they stand here, read-only; None where they are sparse."""
+        return self.values if isinstance(self.values, np.ndarray) else None
+
+    @property
     def is_plain(self) -> bool:
         """Whether all queries have the weight 1."""
         return bool((self.weights == 1.0).all())

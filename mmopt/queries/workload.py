@@ -113,6 +113,12 @@ class Workload:
     def queries(self) -> Array:
         """The unweighted queries, dense (m, n); TooLargeError beyond the memory limit."""
         require_memory(self.shape, "query matrix", IMPLICIT)
+        if (
+            len(self.blocks) == 1
+            and isinstance(self.blocks[0], Explicit)
+            and self.blocks[0].dense is not None
+        ):
+            return self.blocks[0].dense  # large, and already there
         return frozen(np.vstack([block.rows(0, block.m) for block in self.blocks]))
 
     @cached_property

@@ -14,7 +14,8 @@ with the same c_j / t_j**2 are left out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,6 +35,7 @@ __all__ = ["ParallelQueries", "applies"]
 TARGETS = "workload.targets"
 # Of the queries; with more of them left the solve is no faster, and the lifted point has to be scored again.
 WORTH = 0.95
+HEIGHT = 256  # queries at a time
 SOURCES = frozenset({TARGETS, "workload.representation"})
 
 
@@ -86,9 +88,17 @@ def applies(instance: Instance, traits: Traits) -> ParallelQueries | None:
 def _parallel(rows: Array) -> tuple[Ints, Array]:
     """Which rows are multiples of each other (m,), and the factors (m,) of their common direction."""
     lead = rows[np.arange(len(rows)), np.argmax(rows != 0, axis=1)]
-    directions = rows / lead[:, None] + 0.0
-    _, same = np.unique(directions, axis=0, return_inverse=True)
-    return same.reshape(-1), lead
+    known: dict[bytes, int] = {}
+    found = [known.setdefault(key, len(known)) for key in _digests(rows, lead)]
+    return np.array(found), lead
+
+
+def _digests(rows: Array, lead: Array) -> Iterator[bytes]:
+    """A digest of each row divided by its factor: of the rows themselves there may be gigabytes."""
+    for start in range(0, len(rows), HEIGHT):
+        own = slice(start, start + HEIGHT)
+        for row in rows[own] / lead[own, None] + 0.0:  # minus zero equals zero
+            yield hashlib.sha256(row.tobytes()).digest()
 
 
 def _text(before: int, after: int) -> str:

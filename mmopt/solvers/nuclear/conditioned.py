@@ -14,6 +14,8 @@ from typing import Any
 
 from array_api_compat import array_namespace as namespace
 
+from mmopt.language.graded import graded
+
 __all__ = ["Care", "care", "conditioned"]
 
 Array = Any
@@ -53,13 +55,17 @@ def conditioned(roots: Sequence[Array], condition: float) -> list[Array]:
     if min(float(values[0]) for values in spectra) * condition > largest:
         return products
     # Of the roots, not of the products: these have lost what is below the rounding of the largest.
-    found = [xp.linalg.svd(root) for root in roots]
-    least = min(float(xp.min(values)) ** 2 for _, values, _ in found)
-    return [_product(left, values, condition * least) for left, values, _ in found]
+    found = []
+    for root in roots:
+        vectors = xp.linalg.eigh(products.pop(0))[1]
+        values, _ = graded(root.T @ vectors, vectors)
+        found.append((vectors, values[-min(root.shape) :]))
+    least = min(float(xp.min(values)) ** 2 for _, values in found)
+    return [_product(left, values, condition * least) for left, values in found]
 
 
 def _product(left: Array, values: Array, most: float) -> Array:
     xp = namespace(left)
     lowered = xp.full((left.shape[0],), most, dtype=left.dtype)
-    lowered[: values.shape[0]] = xp.clip(values**2, None, most)
+    lowered[-values.shape[0] :] = xp.clip(values**2, None, most)
     return (left * lowered) @ left.T

@@ -17,13 +17,16 @@ GRID = 120
 MANY = 400
 
 
-def exponentials(low: float, high: float) -> list[tuple[float, float]]:
+def exponentials(low: float, high: float, fine: bool = False) -> list[tuple[float, float]]:
     """Pairs (a, w), w > 0, with Σ w exp(-a z) near 1 / z for low <= z <= high.
 
-    Good to some per cent, which is what a Newton step needs: the number of terms grows with log(high / low).
+    Good to a quarter, which is what a Newton step needs, or where ``fine`` to a few in a thousand: the number
+    of terms grows with log(high / low).
     """
     ratio = max(high / low, 1.0 + 1e-9)
-    terms = max(4, round(1.7 * math.log10(ratio)))
+    decades = math.log10(ratio)
+    terms = 2 + 3.0 * decades if fine else min(1.7 * decades, 2 + 1.2 * decades)
+    terms = max(4, round(terms))
     z = np.geomspace(1.0, ratio, GRID)
     rates = np.geomspace(0.25 / ratio, 3.0, terms)
     table = np.exp(-np.outer(z, rates)) * z[:, None]

@@ -50,15 +50,22 @@ def points(
         if gap <= wanted or final:
             stop = "stopped" if clock.is_over else "iteration limit" if over and not stalled else "solved"
             pair = (lower, upper) if form.dual else (upper, lower)
-            chosen, priced = (whole_of(here, known, at) for known in pair)
             caring = care(wanted, is_first, problem.cells.shape[0])
-            values = _plain(form.point(env, problem, fetched(chosen), caring))
-            multipliers = _plain(form.multipliers(env, problem, fetched(priced)))
-            polar = polar_of(problem, fetched(priced)) if wanted > CLOSE else None
             again = at.cells, at.queries
-            # Scoring a point takes memory: until it is over the weights are all that is kept of the search.
+            # Memory: one iterate at a time is whole, and none while a point is scored.
             search_on.close()
-            del at, chosen, priced
+            if pair[0].cells is not at.cells:
+                at = bare(at)
+            chosen = whole_of(here, pair[0], at)
+            del at
+            values = _plain(form.point(env, problem, fetched(chosen), caring))
+            if pair[1].cells is not pair[0].cells:
+                chosen = bare(chosen)
+                chosen = whole_of(here, pair[1], chosen)
+            priced = fetched(chosen)
+            multipliers = _plain(form.multipliers(env, problem, priced))
+            polar = polar_of(problem, priced) if wanted > CLOSE else None
+            del chosen, priced
             raw = f"gap {gap:.1e} by its own count"
             yield Point(values, multipliers, len(best), raw, final, stop, polar=polar)
             if final:

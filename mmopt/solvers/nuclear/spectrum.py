@@ -13,7 +13,7 @@ from mmopt.solvers.nuclear.lines import Lengths, Lines
 from mmopt.solvers.nuclear.problem import Part, Problem
 from mmopt.solvers.nuclear.singular import decomposed
 
-__all__ = ["Iterate", "Spectrum", "bare", "is_full", "iterate", "spectra_of", "whole_of"]
+__all__ = ["Iterate", "Spectrum", "bare", "count", "is_full", "iterate", "spectra_of", "whole_of"]
 
 Array = Any  # of any library that follows the array API standard; None where a docstring says so
 
@@ -26,7 +26,7 @@ class Spectrum:
     """K = diag(√q) rows diag(√p) = U diag(s) Vᵀ of one part, zero singular values left out.
 
     ``left`` is None where the weights of the queries are fixed and the smaller Gram matrix is that of the
-    cells.
+    cells; both sides are None where only the values were kept.
     """
 
     values: Array
@@ -72,7 +72,8 @@ class Iterate:
         return self.wide * float(xp.max(self.cost / self.cells)) - 1.0
 
 
-def _count(mask: Array) -> int:
+def count(mask: Array) -> int:
+    """How many are marked."""
     xp = namespace(mask)
     return int(xp.sum(xp.astype(mask, xp.int64)))
 
@@ -101,8 +102,8 @@ def _is_all(k: Array, vectors: Array, rounding: float) -> bool:
 def spectrum(part: Part, rank: int | None, p: Array, q: Array | None) -> Spectrum:
     """The decomposition of one part; p (s,) and q (r,) are the weights of its columns and rows.
 
-    By the smaller Gram matrix, or where that has lost the small singular values (weights that go to zero
-    together take some with them) by the slower one of the matrix itself. ``rank`` None: it is found out, at
+    By the smaller Gram matrix, and what that has lost of the small singular values (weights that go to zero
+    together take some with them) from the matrix itself. ``rank`` None: it is found out, at
     weights that are not small; positive weights do not change it.
     """
     xp = namespace(part.rows)
@@ -112,14 +113,13 @@ def spectrum(part: Part, rank: int | None, p: Array, q: Array | None) -> Spectru
     eps = float(xp.finfo(k.dtype).eps) * max(k.shape)
     squares, vectors = _small(k)
     if rank is None:
-        clear = _count(squares > float(squares[-1]) * GRAM**2)
+        clear = count(squares > float(squares[-1]) * GRAM**2)
         rank = clear if _is_all(k, vectors[:, -clear:], eps * float(squares[-1]) ** 0.5) else None
     if rank is None or float(squares[-rank]) <= float(squares[-1]) * GRAM**2:
-        del vectors
-        left, values, right = decomposed(k)
+        left, values, right = decomposed(k, vectors)
         smallest = eps if rank is None else float(xp.finfo(k.dtype).smallest_normal)
-        kept = min(_count(values > values[0] * smallest), rank or values.shape[0])
-        return Spectrum(values[:kept], left[:, :kept], right[:kept, :].T)
+        kept = min(count(values > float(xp.max(values)) * smallest), rank or values.shape[0])
+        return Spectrum(values[-kept:], left[:, -kept:], right[:, -kept:])
     values, vectors = xp.sqrt(squares[-rank:]), vectors[:, -rank:]
     is_wide = _is_wide(k)
     other = None if q is None and not is_wide else (k.T if is_wide else k) @ vectors
@@ -197,15 +197,15 @@ def iterate(problem: Problem, ranks: Sequence[int | None], cells: Array, queries
 
 
 def bare(at: Iterate) -> Iterate:
-    """The iterate without its decompositions, which take most of the memory."""
-    return replace(at, spectra=())
+    """The iterate without its singular vectors, which take most of the memory."""
+    return replace(at, spectra=tuple(Spectrum(found.values, None, None) for found in at.spectra))
 
 
 def whole_of(problem: Problem, known: Iterate, last: Iterate) -> Iterate:
-    """An iterate with its decompositions again: ``last``, where it is that one."""
-    if known.cells is last.cells and known.queries is last.queries:
+    """An iterate with its singular vectors again: ``last``, where it is that one and has them."""
+    if known.cells is last.cells and all(found.right is not None for found in last.spectra):
         return last
-    ranks = [found.values.shape[0] for found in last.spectra]
+    ranks = [found.values.shape[0] for found in known.spectra]
     return iterate(problem, ranks, known.cells, known.queries)
 
 

@@ -12,9 +12,9 @@ from mmopt.compiler import bind
 from mmopt.language import Program
 from mmopt.queries import Workload
 from mmopt.solvers import Claim, claims
+from mmopt.solvers.nuclear.curvature import curvature
 from mmopt.solvers.nuclear.exponentials import many_exponentials
 from mmopt.solvers.nuclear.forms import FORMS
-from mmopt.solvers.nuclear.newton import curvature
 from mmopt.solvers.nuclear.spectrum import Iterate, iterate
 from mmopt.solvers.weighting.programs import SHIPPED
 from mmopt.testing.conformance.derivatives import Array, Dual

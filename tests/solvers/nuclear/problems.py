@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
 from mmopt.solvers.nuclear.problem import Part, Problem, whole
+from mmopt.solvers.nuclear.spectrum import Iterate, iterate
 
-__all__ = ["by_parts", "lined", "mixed", "plain"]
+__all__ = ["KINDS", "at", "by_parts", "drawn", "gradient", "lined", "mixed", "plain", "problem_of"]
 
 
 def plain(rng: np.random.Generator, *, targets: bool, rank: int | None = None) -> Problem:
@@ -50,3 +52,55 @@ def mixed(problem: Problem, rng: np.random.Generator) -> Problem:
     floors = rng.uniform(0.0, 2.0, size=len(problem.targets))
     floors[0] = 0.0
     return replace(problem, floors=floors)
+
+
+def problem_of(kind: str, rng: np.random.Generator) -> Problem:
+    make: dict[str, Callable[[], Problem]] = {
+        "total error": lambda: plain(rng, targets=False),
+        "targets": lambda: plain(rng, targets=True),
+        "low rank": lambda: plain(rng, targets=True, rank=3),
+        "parts": lambda: by_parts(rng, targets=False),
+        "parts with targets": lambda: by_parts(rng, targets=True),
+        "lines": lambda: lined(rng, targets=False),
+        "lines with targets": lambda: lined(rng, targets=True),
+        "lines and parts": lambda: lined(rng, targets=True, wide=True),
+        "hybrid": lambda: mixed(plain(rng, targets=True), rng),
+        "hybrid of lines": lambda: mixed(lined(rng, targets=True), rng),
+        "hybrid by parts": lambda: mixed(by_parts(rng, targets=True), rng),
+    }
+    return make[kind]()
+
+
+KINDS = [
+    "total error",
+    "targets",
+    "low rank",
+    "parts",
+    "parts with targets",
+    "lines",
+    "lines with targets",
+    "lines and parts",
+    "hybrid",
+    "hybrid of lines",
+    "hybrid by parts",
+]
+
+
+def at(problem: Problem, x: np.ndarray) -> Iterate:
+    """The iterate at shares exp(x), queries before cells, not scaled to sum 1."""
+    t = 0 if problem.targets is None else len(problem.targets)
+    ranks = [None] * len(problem.others)
+    return iterate(problem, ranks, np.exp(x[t:]), np.exp(x[:t]) if t else None)
+
+
+def drawn(problem: Problem, rng: np.random.Generator) -> np.ndarray:
+    t = 0 if problem.targets is None else len(problem.targets)
+    return rng.normal(scale=0.5, size=t + len(problem.cells))
+
+
+def gradient(found: Iterate) -> np.ndarray:
+    """Of 2 N by the logarithms of the shares."""
+    parts = [found.cost]
+    if found.variance is not None:
+        parts = [found.variance * found.queries / found.weights, found.cost]
+    return found.norm * np.concatenate(parts)

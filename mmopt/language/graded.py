@@ -1,0 +1,64 @@
+"""Singular vectors from the eigenvectors of a Gram matrix, the small ones too.
+
+Squaring costs half of the digits, so that of K V with V the eigenvectors of KᵀK only the columns that are not
+short next to the longest are near singular vectors times singular values. The short ones are freed of what
+they have of the others and decomposed once more, among themselves, and so on: where sizes spread over many
+decades small singular values come out right next to themselves, not only next to the largest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from array_api_compat import array_namespace as namespace
+
+__all__ = ["CLEAR", "graded", "lengths", "panels"]
+
+Array = Any  # of any library that follows the array API standard
+
+# Columns that are shorter than the longest by this factor have lost too many digits to the squares.
+CLEAR = 1e-4
+ROUNDS = 4  # until nothing above rounding is left
+WIDTH = 512  # rows at a time, for the memory that squares take
+
+
+def graded(y: Array, vectors: Array) -> tuple[Array, int]:
+    """Directions, and lengths (p,), of the columns of Y = K V, from the shortest on; both are written over.
+
+    y : (q, p), K V in any order of memory; afterwards its columns are nearly orthonormal. What is no more
+        than rounding has the direction 0.
+    vectors : V (p, p), eigenvectors of KᵀK in ascending order. The first ones are turned among themselves.
+
+    Returns the lengths, and the number of the vectors that were turned.
+    """
+    xp = namespace(y)
+    sizes = lengths(y)
+    count = turned = sizes.shape[0]
+    noise = 2.0 * float(xp.finfo(y.dtype).eps) * count**0.5 * float(xp.max(sizes))
+    for number in range(ROUNDS):
+        last = count
+        clear = xp.nonzero(sizes[:last] >= max(CLEAR * float(xp.max(sizes[:last])), noise))[0]
+        count = int(clear[0]) if clear.shape[0] else last
+        turned = count if number == 0 else turned
+        y[:, count:last] /= xp.clip(sizes[count:last], noise, None)
+        if not bool(xp.any(sizes[:count] > noise)):
+            break
+        y[:, :count] -= y[:, count:] @ (y[:, count:].T @ y[:, :count])
+        turn = xp.linalg.eigh(y[:, :count].T @ y[:, :count])[1]
+        y[:, :count] = y[:, :count] @ turn
+        vectors[:, :count] = vectors[:, :count] @ turn
+        sizes[:count] = lengths(y[:, :count])
+    y[:, :count] = 0.0
+    return sizes, turned
+
+
+def lengths(y: Array) -> Array:
+    """Lengths of the columns, without a second matrix."""
+    xp = namespace(y)
+    return xp.sqrt(sum(xp.sum(y[here, :] ** 2, axis=0) for here in panels(y.shape[0])))
+
+
+def panels(count: int, width: int = WIDTH) -> Iterator[slice]:
+    """Rows or columns, so many at a time."""
+    return (slice(start, min(start + width, count)) for start in range(0, count, width))

@@ -1,0 +1,188 @@
+"""The matrix Q of a second-order step: a sum of Hadamard squares of products of matrices.
+
+1 / (sₖ + sₗ) as a sum of exponentials makes Q the sum over the terms (a, w) of (Z diag(f) Zᵀ)², entry by
+entry, with f = √w s exp(-a s). A term is about singular values near 1 / a: of rows that live on much smaller
+or much larger ones it says nothing, and where singular values spread over many decades most rows are left out
+of most terms.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from array_api_compat import array_namespace as namespace
+
+from mmopt.solvers.nuclear.exponentials import exponentials
+from mmopt.solvers.nuclear.problem import Part, Problem
+from mmopt.solvers.nuclear.spectrum import Iterate, Spectrum
+from mmopt.solvers.nuclear.triangle import HEIGHT, Triangle, triangle
+
+__all__ = ["by_size", "curvature"]
+
+Array = Any  # of any library that follows the array API standard
+Sums = Callable[[float, float], list[tuple[float, float]]]
+
+LEAST = 1e-4  # a term that gives a row no more than this part of its diagonal entry leaves it out
+SMALL = 512  # shares up to which a term costs nothing, and where workloads that are hard for arithmetic are
+WIDE = 2  # panels that a product of matrices is wide
+FEWER = 1e-2  # columns have to be smaller than that by this factor before they are left out
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Rows of U (``side`` 0, if it counts) or V, by ``numbers``, at ``start`` of the triangle."""
+
+    vectors: Array
+    numbers: Array
+    side: int
+    start: int
+
+    @property
+    def stop(self) -> int:
+        return self.start + int(self.numbers.shape[0])
+
+    def taken(self) -> Array:
+        return namespace(self.vectors).take(self.vectors, self.numbers, axis=0)
+
+
+def by_size(problem: Problem, at: Iterate, active: Array) -> Array:
+    """The shares ``active``, queries before cells, each group by the singular values that its rows live on.
+
+    Only of a plain problem; else they are left in order.
+    """
+    if not problem.plain or not at.spectra:
+        return active
+    xp = namespace(at.cells)
+    (found,) = at.spectra
+    ends = xp.stack([found.values, xp.ones_like(found.values)], axis=1)
+    ordered = []
+    for side in _sides(found, active, 0 if at.queries is None else at.queries.shape[0]):
+        sums = _squares(side, ends)
+        ordered.append(xp.argsort(sums[:, 0] / xp.where(sums[:, 1] > 0, sums[:, 1], 1.0)) + side.start)
+    return xp.take(active, xp.concat(ordered))
+
+
+def curvature(
+    problem: Problem, at: Iterate, active: Array, sums: Sums | None = None, least: float = LEAST
+) -> Triangle:
+    """Q restricted to the shares ``active``, queries before cells and else in any order.
+
+    ``sums`` gives 1 / z as exponentials: as few as a step needs (None), or enough for the second derivative,
+    for which ``least`` is 0.
+    """
+    xp = namespace(at.cells)
+    sums = sums or partial(exponentials, fine=active.shape[0] <= SMALL)
+    t = 0 if at.queries is None else at.queries.shape[0]
+    total = triangle(at.cells, active.shape[0])
+    if problem.lines is not None and at.lengths is not None:
+        total.add(problem.lines.curvature(at.lengths, active, t, at.cells.shape[0]) / at.norm)
+    for number, found in zip(problem.others, at.spectra, strict=True):
+        part = problem.parts[number]
+        values = found.values / at.norm
+        terms = sums(2 * float(xp.min(values)), 2 * float(xp.max(values)))
+        factors = [values * xp.exp(-a * values) * w**0.5 for a, w in terms]
+        if problem.plain:
+            _add_plain(total, _sides(found, active, t), factors, least)
+            continue
+        z, labels = _stacked(found, part, t)
+        sign = 2.0 * xp.astype(labels < t, z.dtype) - 1.0
+        member = xp.astype(active[:, None] == labels[None, :], z.dtype) * sign
+        for f in factors:
+            product = (z * f) @ z.T
+            total.add(part.multiplicity * (member @ product**2 @ member.T))
+    if problem.floors is not None:
+        parts = xp.take(at.queries / at.weights, active[active < t])
+        ones = xp.ones(active.shape[0] - parts.shape[0], dtype=parts.dtype)
+        _damp(total, xp.concat([parts, ones]))
+    return total
+
+
+def _damp(hessian: Triangle, scales: Array) -> None:
+    """Q by the shares of queries that are ``scales`` of their weights."""
+    for here, panel in hessian:
+        panel *= scales[here, None]
+        panel *= scales[None, : here.stop]
+
+
+def _stacked(found: Spectrum, part: Part, t: int) -> tuple[Array, Array]:
+    """The rows of U and V, and the share that each belongs to."""
+    xp = namespace(found.right)
+    if t == 0:
+        return found.right, part.cells
+    assert part.queries is not None
+    return xp.concat([found.left, found.right]), xp.concat([part.queries, part.cells + t])
+
+
+def _sides(found: Spectrum, active: Array, t: int) -> list[_Rows]:
+    queries = active[active < t]
+    cells = _Rows(found.right, active[active >= t] - t, 1, queries.shape[0])
+    return [_Rows(found.left, queries, 0, 0), cells] if t else [cells]
+
+
+def _blocks(side: _Rows, height: int) -> list[_Rows]:
+    """Rows of one side by panels of a triangle, of ``height`` rows each."""
+    ends = [side.start, *(e for e in range(0, side.stop, height) if e > side.start), side.stop]
+    own = [(a - side.start, b - side.start) for a, b in itertools.pairwise(ends)]
+    return [_Rows(side.vectors, side.numbers[a:b], side.side, side.start + a) for a, b in own if b > a]
+
+
+def _squares(rows: _Rows, columns: Array) -> Array:
+    """Sums over the squares of rows, weighted by columns (n, c); a block at a time: memory."""
+    xp = namespace(columns)
+    found = [block.taken() ** 2 @ columns for block in _blocks(rows, HEIGHT)]
+    return xp.concat(found) if found else xp.zeros((0, columns.shape[1]), dtype=columns.dtype)
+
+
+def _hull(mask: Array) -> slice:
+    """From the first to the last that is marked."""
+    xp = namespace(mask)
+    marked = xp.nonzero(mask)[0]
+    return slice(int(marked[0]), int(marked[-1]) + 1) if marked.shape[0] else slice(0, 0)
+
+
+def _add_plain(total: Triangle, sides: Sequence[_Rows], factors: Sequence[Array], least: float) -> None:
+    """Add the Hadamard squares, lower triangle only: half the work."""
+    xp = namespace(factors[0])
+    columns = [_hull(f > FEWER * least * float(xp.max(f))) for f in factors]
+    height = total.panels[0].shape[0]
+    blocks = [[(own, _kept(own, factors, least)) for own in _blocks(side, height)] for side in sides]
+    for other, kept in (_joined(some[i : i + WIDE]) for some in blocks for i in range(0, len(some), WIDE)):
+        others = other.taken()
+        for block, rows_kept in itertools.chain(*blocks):
+            if block.stop <= other.start:
+                continue
+            rows, number = block.taken(), block.start // height
+            target = total.panels[number][block.start - number * height : block.stop - number * height, :]
+            sign = 1.0 if block.side == other.side else -1.0
+            for f, c, own, its in zip(factors, columns, rows_kept, kept, strict=True):
+                stop = min(other.start + its.stop, target.shape[1])
+                start = other.start + its.start
+                if own.start == own.stop or start >= stop:
+                    continue
+                product = (rows[own, c] * f[c]) @ others[its.start : stop - other.start, c].T
+                product *= product
+                target[own, start:stop] += sign * product
+
+
+def _kept(block: _Rows, factors: Sequence[Array], least: float) -> list[slice]:
+    """For each term which rows of a block it counts for."""
+    xp = namespace(factors[0])
+    found = _squares(block, xp.stack(list(factors), axis=1)) ** 2
+    enough = found > least * xp.sum(found, axis=1)[:, None]
+    return [_hull(enough[:, number]) for number in range(len(factors))]
+
+
+def _joined(parts: Sequence[tuple[_Rows, list[slice]]]) -> tuple[_Rows, list[slice]]:
+    """Neighbouring blocks as one."""
+    xp, first = namespace(parts[0][0].numbers), parts[0][0]
+    whole = _Rows(first.vectors, xp.concat([block.numbers for block, _ in parts]), first.side, first.start)
+    starts = [block.start - first.start for block, _ in parts]
+    kept = []
+    for own in zip(*(slices for _, slices in parts), strict=True):
+        some = [(at + s.start, at + s.stop) for at, s in zip(starts, own, strict=True) if s.start < s.stop]
+        kept.append(slice(min((a for a, _ in some), default=0), max((b for _, b in some), default=0)))
+    return whole, kept

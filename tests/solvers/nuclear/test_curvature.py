@@ -1,0 +1,84 @@
+"""The second derivative of the nuclear norm against finite differences, and what steps leave out of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tolerances
+from solvers.nuclear.problems import KINDS, at, drawn, gradient, plain, problem_of
+
+from mmopt.solvers.nuclear import triangle
+from mmopt.solvers.nuclear.curvature import LEAST, by_size, curvature
+from mmopt.solvers.nuclear.exponentials import many_exponentials
+from mmopt.solvers.nuclear.problem import whole
+
+STEP = 1e-4
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_hessian(kind: str, rng: np.random.Generator) -> None:
+    """With enough exponentials it is the derivative of the gradient: N (diag(g) - Q)."""
+    problem = problem_of(kind, rng)
+    x = drawn(problem, rng)
+    found = at(problem, x)
+    q = curvature(problem, found, np.arange(len(x)), many_exponentials, 0.0).dense()
+    hessian = np.diag(gradient(found)) - found.norm * q
+    differences = np.array(
+        [
+            (gradient(at(problem, x + STEP * e)) - gradient(at(problem, x - STEP * e))) / (2 * STEP)
+            for e in np.eye(len(x))
+        ]
+    )
+    assert np.allclose(hessian, differences, rtol=0, atol=tolerances.DIFFERENCES * np.abs(hessian).max())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_curvature_is_positive(kind: str, rng: np.random.Generator) -> None:
+    """N is concave in the weights: in their logarithms Q is positive semidefinite."""
+    problem = problem_of(kind, rng)
+    x = drawn(problem, rng)
+    values = np.linalg.eigvalsh(curvature(problem, at(problem, x), np.arange(len(x))).dense())
+    assert values[0] >= -tolerances.ROUNDING * values[-1]
+
+
+def test_a_block_of_rows_at_a_time_is_the_same(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = plain(rng, targets=True)
+    found = at(problem, drawn(problem, rng))
+    count = len(found.cells) + len(found.queries)
+    together = curvature(problem, found, np.arange(count), least=0.0).dense()
+    monkeypatch.setattr(triangle, "HEIGHT", 3)
+    apart = curvature(problem, found, np.arange(count), least=0.0).dense()
+    assert np.allclose(together, apart, rtol=tolerances.ROUNDING)
+
+
+@pytest.mark.parametrize("targets", [False, True])
+@pytest.mark.parametrize("height", [3, 256])
+def test_rows_that_a_term_says_nothing_of(
+    targets: bool, height: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Left out of it they change Q by little next to its diagonal, in whatever order the shares come."""
+    monkeypatch.setattr(triangle, "HEIGHT", height)
+    rows = rng.normal(size=(9, 7)) * 10.0 ** -np.arange(7.0)
+    problem = whole(rows, np.ones(9) if targets else None)
+    found = at(problem, drawn(problem, rng))
+    active = by_size(problem, found, np.arange(16 if targets else 7))
+    assert sorted(active) == list(range(len(active)))
+    assert not targets or set(active[:9]) == set(range(9))
+    exact = curvature(problem, found, active, least=0.0).dense()
+    some = curvature(problem, found, active).dense()
+    sizes = np.sqrt(np.diagonal(exact))
+    terms = 30
+    assert (np.diagonal(some) >= (1 - terms * LEAST) * np.diagonal(exact)).all()
+    assert (np.abs(some - exact) <= terms * np.sqrt(LEAST) * np.outer(sizes, sizes)).all()
+    back = np.argsort(active)
+    in_order = curvature(problem, found, np.arange(len(active)), least=0.0).dense()
+    np.testing.assert_allclose(exact[np.ix_(back, back)], in_order, atol=tolerances.ROUNDING * in_order.max())
+
+
+def test_shares_that_live_on_like_singular_values_stand_together() -> None:
+    problem = whole(np.diag([1.0, 1e-6, 1e-3, 1e-5]))
+    found = at(problem, np.zeros(4))
+    assert by_size(problem, found, np.arange(4)).tolist() == [1, 3, 2, 0]
+    assert by_size(problem, found, np.array([0, 2, 3])).tolist() == [3, 2, 0]
