@@ -19,7 +19,7 @@ from mmopt.pipeline.certify import Array, named_multipliers
 from mmopt.pipeline.split_meaning import split_meaning
 from mmopt.pipeline.values import as_value
 from mmopt.queries import AnyStrategy, ComponentStrategy, Strategy, Workload, normalise
-from mmopt.queries.arrays import frozen
+from mmopt.queries.arrays import frozen, svd
 from mmopt.results import Solution, Status
 from mmopt.results.by_component import Value
 
@@ -28,6 +28,7 @@ __all__ = ["assemble", "charged_error", "meaning", "rmse", "rounding", "value_of
 # Added to total error, relatively, for the rounding of its evaluation, which grows with the condition of
 # the strategy: more than what it loses against rational arithmetic (tests/pipeline/test_assemble.py).
 ROUNDING = 1e-10
+NOTHING = 1e-12  # singular values that are smaller than the largest by this factor may be rounding
 PER_CONDITION = 8 * float(np.finfo(float).eps)
 
 
@@ -51,6 +52,19 @@ def meaning(
         return normalise(Strategy(frozen(matrix), m.norm)), None, None
     basis = np.asarray(env[m.basis], dtype=float)
     return Strategy.from_covariance(matrix, basis), symmetric_part(matrix), basis
+
+
+def _without_rounding(strategy: AnyStrategy, workload: Workload) -> AnyStrategy:
+    """The strategy without directions that are rounding next to the others, if the queries can do without.
+
+    Of a difference that is zero but for rounding the answers would have the noise, divided by rounding.
+    """
+    if not isinstance(strategy, Strategy) or strategy.largest_condition * NOTHING <= 1.0:
+        return strategy
+    values, rows = svd(strategy.matrix)
+    known = rows[values > NOTHING * values[0]]
+    rest = normalise(Strategy(frozen((strategy.matrix @ known.T) @ known), strategy.norm))
+    return rest if rest.supports(workload) else strategy
 
 
 def charged_error(strategy: AnyStrategy, workload: Workload) -> float:
@@ -136,7 +150,7 @@ def assemble(
     """
     program, workload = instance.program, instance.workload
     strategy, covariance, basis = meaning(instance, env, multipliers)
-    strategy = measured or strategy
+    strategy = measured or _without_rounding(strategy, workload)
     variables = {d.name: as_value(env[d.name]) for d in program.choose}
     value = value_of(instance, env, objective)
     del env  # of large matrices, if nobody else holds them, before others are made

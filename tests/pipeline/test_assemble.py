@@ -6,7 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from tolerances import RECOMPUTED
 
+from mmopt import solve
 from mmopt.pipeline.assemble import rounding
 from mmopt.queries import Strategy, Workload
 
@@ -37,3 +39,15 @@ def test_rounding_of_total_error_is_covered(condition: float, rng: np.random.Gen
         found = Fraction(strategy.total_error(cells))
         true = total_error_of_cells(strategy.matrix)
         assert abs(found - true) <= Fraction(rounding(strategy, cells)) * true
+
+
+def test_what_is_rounding_next_to_the_strategy_is_not_measured() -> None:
+    """W - R @ A has a direction of 1e-14, for which the queries of rank 3 have no use."""
+    rows = [[3, 2, 1, 3, 5, 0, 3, 2], [1, 0, 1, 1, 1, 0, 1, 0], [3, 2, 1, 2, 4, 0, 2, 1]]
+    w = Workload.from_matrix([*rows, [0, 0, 0, 2, 2, 0, 2, 2]])
+    s = solve(w, "low_rank_reconstruction")
+    values = np.linalg.svd(s.strategy.matrix, compute_uv=False)
+    assert (values[3:] <= 1e-15 * values[0]).all()
+    inverse = np.linalg.pinv(s.strategy.matrix, rcond=1e-10)
+    error = np.abs(s.strategy.matrix).sum(axis=0).max() ** 2 * ((w.matrix @ inverse) ** 2).sum()
+    assert s.error == pytest.approx(error, rel=RECOMPUTED)

@@ -27,7 +27,6 @@ Array = Any  # of any library that follows the array API standard
 Sums = Callable[[float, float], list[tuple[float, float]]]
 
 LEAST = 1e-4  # a term that gives a row no more than this part of its diagonal entry leaves it out
-SMALL = 512  # shares up to which a term costs nothing, and where workloads that are hard for arithmetic are
 WIDE = 2  # panels that a product of matrices is wide
 FEWER = 1e-2  # columns have to be smaller than that by this factor before they are left out
 
@@ -67,15 +66,16 @@ def by_size(problem: Problem, at: Iterate, active: Array) -> Array:
 
 
 def curvature(
-    problem: Problem, at: Iterate, active: Array, sums: Sums | None = None, least: float = LEAST
+    problem: Problem, at: Iterate, active: Array, sums: Sums | None = None, *, careful: bool = True
 ) -> Triangle:
     """Q restricted to the shares ``active``, queries before cells and else in any order.
 
-    ``sums`` gives 1 / z as exponentials: as few as a step needs (None), or enough for the second derivative,
-    for which ``least`` is 0.
+    ``sums`` gives 1 / z as exponentials: enough for the second derivative, or (None) as few as a step needs.
+    Where that is not ``careful`` they are fewer, and what is small next to a diagonal entry is left out.
     """
     xp = namespace(at.cells)
-    sums = sums or partial(exponentials, fine=active.shape[0] <= SMALL)
+    sums = sums or partial(exponentials, fine=careful)
+    least = 0.0 if careful else LEAST
     t = 0 if at.queries is None else at.queries.shape[0]
     total = triangle(at.cells, active.shape[0])
     if problem.lines is not None and at.lengths is not None:

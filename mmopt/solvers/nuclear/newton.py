@@ -29,11 +29,12 @@ GONE = 10  # shares below so many times the barrier may be next to nothing
 
 
 def step(
-    problem: Problem, at: Iterate, barrier: float, counts: Array | None = None
+    problem: Problem, at: Iterate, barrier: float, counts: Array | None = None, *, careful: bool = True
 ) -> tuple[Array, Array | None]:
     """The next shares of cells and of queries (None when their weights are fixed).
 
-    ``counts`` (t,): how many equal shares each share of queries is the sum of; None: of one.
+    ``counts`` (t,): how many equal shares each share of queries is the sum of; None: of one. ``careful``: as
+    of ``curvature``.
     """
     xp = namespace(at.cells)
     tau = xp.full_like(at.cells, barrier)
@@ -55,7 +56,7 @@ def step(
     # What is nearly gone and pushed further down hardly touches anything else.
     gone = (y < GONE * tau) & (g < 0.5 * lam * y)
     active = by_size(problem, at, xp.nonzero(~gone)[0])
-    hessian = curvature(problem, at, active)
+    hessian = curvature(problem, at, active, careful=careful)
     right, own, near = (xp.take(array, active) for array in (residual, y, slack))
     queries, cells = xp.where(active < t, own, 0.0), xp.where(active < t, 0.0, own)
     _with_ends(hessian, own if problem.base is None else cells, count(active < t), near)

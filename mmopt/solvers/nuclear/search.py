@@ -19,6 +19,10 @@ Array = Any
 FALL = 0.05  # the barrier aims at this part of the gap
 POWER = 2.1  # of the privacy costs; 1 is the plain fixed point, above 2 what is stiff overshoots a little
 FAST = 0.2  # what equalising has to leave of the gap
+SMALL = (
+    512  # shares up to which steps are careful: it costs nothing, and workloads hard for arithmetic are there
+)
+SLOW = 3  # steps that have not halved the gap, after which they are too
 
 
 def search(
@@ -39,8 +43,10 @@ def search(
     ranks = [problem.parts[number].rank for number in problem.others]
     fold = fold_of(problem)
     before = float("inf") if start is not None and queries is None else 0.0
+    best, slow = float("inf"), 0
     while True:
         at = iterate(problem, ranks, cells, queries)
+        best, slow = (at.gap, 0) if at.gap <= 0.5 * best else (best, slow + 1)
         ranks = [found.values.shape[0] for found in at.spectra]
         wanted = yield at
         is_fast = at.gap < before and (at.gap < FAST * before or at.gap**2 < wanted * before)
@@ -53,10 +59,11 @@ def search(
         share = at.lower / at.norm**2
         slope = at.slope if problem.base is None else at.gap * share
         tau = min(tau, FALL * max(slope, 0.3 * (wanted or 1e-12) * share) / count)
+        careful = count <= SMALL or slow >= SLOW
         if fold is None:
-            cells, queries = step(problem, at, tau)
+            cells, queries = step(problem, at, tau, careful=careful)
         else:
-            cells, colours = step(fold.problem, fold.iterate(at), tau, fold.counts)
+            cells, colours = step(fold.problem, fold.iterate(at), tau, fold.counts, careful=careful)
             queries = fold.spread(colours)
         del at
 
