@@ -122,8 +122,8 @@ def _mul(a: Ball, b: Ball) -> Ball:
     return rounded(a.mid * b.mid, rad, 4)
 
 
-def scaled(matrix: Array, rows: Ball | None, columns: Ball | None) -> Ball:
-    """An exact matrix with its rows, its columns or both multiplied by numbers.
+def scaled(matrix: Array, rows: Ball | None, columns: Ball | None, radii: Array | None = None) -> Ball:
+    """A matrix, exact or within a radius for each row, with rows, columns or both multiplied by numbers.
 
     The radius is that of the widest entry of each row, which takes no memory beside the product.
     """
@@ -138,6 +138,9 @@ def scaled(matrix: Array, rows: Ball | None, columns: Ball | None) -> Ball:
         sizes[here] = (own * (np.abs(b.mid) + b.rad)).max(axis=1, initial=0.0)
         if not b.is_exact:
             widths[here] = (own * b.rad).max(axis=1, initial=0.0)
+    if radii is not None:
+        more = radii * float((np.abs(b.mid) + b.rad).max(initial=0.0)) * GROW
+        sizes, widths = sizes + more, widths + more
     rad = ((a.rad + 4 * U * np.abs(a.mid)) * sizes + np.abs(a.mid) * widths) * GROW
     rad += TINY * (1.0 + np.abs(a.mid) + a.rad)
     rad = np.where(np.isfinite(rad) & np.isfinite(mid).all(axis=1), rad, np.inf)
@@ -231,7 +234,13 @@ def total(a: Ball, axis: int | None = None) -> Ball:
 
 def lengths(a: Array, axis: int) -> Array:
     """Lengths along an axis, at most."""
-    return np.asarray(np.linalg.norm(a, axis=axis) * GROW + ROOT * np.sqrt(a.shape[axis]))
+    squares = np.einsum("i...,i...->..." if axis == 0 else "ij,ij->i", a, a)  # without a second matrix
+    return np.asarray(np.sqrt(squares) * GROW + ROOT * np.sqrt(a.shape[axis]))
+
+
+def product_radii(a: Array, b: Array) -> Array:
+    """What the rounding of A @ B may come to in any entry of each row, of exact matrices."""
+    return gamma(a.shape[1]) * lengths(a, 1) * float(lengths(b, 0).max(initial=0.0)) * GROW + TINY
 
 
 def dots(a: Ball, b: Ball, axis: int) -> Ball:

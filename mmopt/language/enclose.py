@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 import numpy as np
@@ -33,14 +33,15 @@ class _Scaling:
 
 @dataclass(frozen=True)
 class _Scaled:
-    """An exact matrix between diagonal ones, which is formed only once."""
+    """A matrix between diagonal ones, which is formed only once; exact, or within one radius for each row."""
 
     matrix: Array
     rows: Ball | None
     columns: Ball | None
+    radii: Array | None = None
 
     def form(self) -> Ball:
-        return balls.scaled(self.matrix, self.rows, self.columns)
+        return balls.scaled(self.matrix, self.rows, self.columns, self.radii)
 
 
 _Term = Ball | _Scaling | _Scaled
@@ -111,10 +112,10 @@ def _times(left: _Term, right: _Term) -> _Term:
             return _Scaled(right.mid, left.entries, None)
         case Ball(), _Scaling() if left.is_exact:
             return _Scaled(left.mid, None, right.entries)
-        case _Scaling(), _Scaled(matrix=matrix, rows=None, columns=columns):
-            return _Scaled(matrix, left.entries, columns)
-        case _Scaled(matrix=matrix, rows=rows, columns=None), _Scaling():
-            return _Scaled(matrix, rows, right.entries)
+        case _Scaling(), _Scaled(rows=None):
+            return replace(right, rows=left.entries)
+        case _Scaled(columns=None), _Scaling():
+            return replace(left, columns=right.entries)
         case _Scaling(), _:
             return balls.mul(_column(left.entries), _whole(right))
         case _, _Scaling():
@@ -123,6 +124,11 @@ def _times(left: _Term, right: _Term) -> _Term:
         is_plain = isinstance(one, Ball) and one.is_exact and is_identity(one.mid)
         if is_plain and not (isinstance(other, Ball) and other.mid.ndim != 2):
             return other
+    match left, right:
+        case _Scaled(matrix=matrix, columns=None, radii=None), Ball() if (
+            right.is_exact and right.mid.ndim == 2
+        ):
+            return _Scaled(matrix @ right.mid, left.rows, None, balls.product_radii(matrix, right.mid))
     return balls.matmul(_whole(left), _whole(right))
 
 

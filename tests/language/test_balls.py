@@ -74,6 +74,25 @@ def test_scaled_rows_and_columns(seed: int, monkeypatch: pytest.MonkeyPatch) -> 
             assert (found.rad <= 1e-15 * np.abs(found.mid).max(axis=1, keepdims=True) + 1e-290).all()
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_product_between_scales(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its rounding is one radius for each row, which the scales go with."""
+    monkeypatch.setattr(balls, "HEIGHT", 3)
+    rng = np.random.default_rng(seed)
+    left, right = random_ball(rng, 4, 5).mid, random_ball(rng, 5, 6).mid
+    a, b = random_ball(rng, 4), random_ball(rng, 6)
+    truth = fractions(left).dot(fractions(right))
+    radii = balls.product_radii(left, right)
+    assert_inside(truth, Ball(left @ right, np.broadcast_to(radii[:, None], truth.shape)))
+    widths = rng.uniform(0.0, 1.0, 4)
+    matrix = Ball(left @ right, np.broadcast_to((radii + widths)[:, None], truth.shape))
+    for rows, columns in ((a, b), (a, None), (None, b)):
+        found = within(rng, matrix)
+        found = found if rows is None else found * within(rng, rows)[:, None]
+        found = found if columns is None else found * within(rng, columns)
+        assert_inside(found, balls.scaled(matrix.mid, rows, columns, radii + widths))
+
+
 def test_scales_and_squares_too_small_for_a_float() -> None:
     """What is lost below the smallest float is covered, also where a large number follows it."""
     small, large = np.full((1, 3), 2.0**-1000), np.full(1, 2.0**900)

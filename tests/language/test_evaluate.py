@@ -33,6 +33,8 @@ def env() -> Env:
 
 VALUES: list[tuple[str, Callable[[Env], Any]]] = [
     ("W @ inv(X) @ W.T", lambda e: e["W"] @ np.linalg.inv(e["X"]) @ e["W"].T),
+    ("diag(sqrt(u)) @ W @ A @ diag(v)", lambda e: np.sqrt(e["u"])[:, None] * (e["W"] @ e["A"]) * e["v"]),
+    ("diag(sqrt(u)) @ W @ A @ X @ v", lambda e: np.sqrt(e["u"]) * (e["W"] @ e["A"] @ e["X"] @ e["v"])),
     ("inv(X) @ v", lambda e: np.linalg.inv(e["X"]) @ e["v"]),
     ("v @ inv(X)", lambda e: np.linalg.inv(e["X"]) @ e["v"]),
     ("v @ inv(A)", lambda e: e["v"] @ np.linalg.inv(e["A"])),
