@@ -125,11 +125,9 @@ def _mul(a: Ball, b: Ball) -> Ball:
 def scaled(matrix: Array, rows: Ball | None, columns: Ball | None, radii: Array | None = None) -> Ball:
     """A matrix, exact or within a radius for each row, with rows, columns or both multiplied by numbers.
 
-    The radius is that of the widest entry of each row, which takes no memory beside the product.
+    The radius is that of the widest entry of each row, which takes no memory beside the product. A matrix
+    that is not exact is nobody else's: it is written over.
     """
-    mid = matrix * (1.0 if columns is None else columns.mid)
-    if rows is not None:
-        mid *= rows.mid[:, None]
     a, b = (exact(np.ones(n)) if c is None else c for c, n in zip((rows, columns), matrix.shape, strict=True))
     sizes, widths = np.empty(len(matrix)), np.zeros(len(matrix))
     for start in range(0, len(matrix), HEIGHT):
@@ -143,6 +141,8 @@ def scaled(matrix: Array, rows: Ball | None, columns: Ball | None, radii: Array 
         sizes, widths = sizes + more, widths + more
     rad = ((a.rad + 4 * U * np.abs(a.mid)) * sizes + np.abs(a.mid) * widths) * GROW
     rad += TINY * (1.0 + np.abs(a.mid) + a.rad)
+    mid = matrix * b.mid if radii is None else np.multiply(matrix, b.mid, out=matrix)
+    mid *= a.mid[:, None]
     rad = np.where(np.isfinite(rad) & np.isfinite(mid).all(axis=1), rad, np.inf)
     return Ball(mid, np.broadcast_to(rad[:, None], mid.shape))
 

@@ -23,7 +23,7 @@ import scipy.linalg
 
 from mmopt.language.balls import GROW, TINY, Ball, gamma, rounded, unknown
 from mmopt.language.graded import graded, panels
-from mmopt.language.numeric import EPS, Array
+from mmopt.language.numeric import EPS, Array, eigenvectors
 
 __all__ = ["GUESS", "nuclear"]
 
@@ -82,14 +82,9 @@ def _lengths(a: Array) -> Array:
     return np.asarray(np.sqrt(np.einsum("ij,ij->i", a, a)))
 
 
-def _eigenvectors(gram: Array) -> Array:
-    """Of a symmetric matrix, which is written over; by the driver that needs the least memory."""
-    return np.asarray(scipy.linalg.eigh(gram.T, overwrite_a=True, check_finite=False, driver="evr")[1])
-
-
 def _decomposed(mid: Array) -> tuple[Array, Array, Array]:
     """U, nearly orthogonal, the lengths of the rows of Uᵀ K, and their directions, nearly orthonormal."""
-    vectors = _eigenvectors(mid @ mid.T)
+    vectors = eigenvectors(mid @ mid.T)
     rows = vectors.T @ mid
     sizes, turned = graded(rows.T, vectors)
     sizes[:turned] = np.linalg.norm(vectors[:, :turned].T @ mid, axis=1)

@@ -16,6 +16,7 @@ __all__ = [
     "block",
     "consecutive",
     "diag",
+    "eigenvectors",
     "eigh",
     "factor",
     "inv",
@@ -48,6 +49,11 @@ def eigh(matrix: Array) -> tuple[Array, Array]:
         return matrix[0].copy(), np.ones((1, 1))
     values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
     return values, vectors
+
+
+def eigenvectors(gram: Array) -> Array:
+    """Of a symmetric matrix, which is written over; ascending, by the driver that needs the least memory."""
+    return np.asarray(scipy.linalg.eigh(gram.T, overwrite_a=True, check_finite=False, driver="evr")[1])
 
 
 def symmetric_part(matrix: Array) -> Array:

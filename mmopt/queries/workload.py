@@ -113,13 +113,15 @@ class Workload:
     def queries(self) -> Array:
         """The unweighted queries, dense (m, n); TooLargeError beyond the memory limit."""
         require_memory(self.shape, "query matrix", IMPLICIT)
-        if (
-            len(self.blocks) == 1
-            and isinstance(self.blocks[0], Explicit)
-            and self.blocks[0].dense is not None
-        ):
-            return self.blocks[0].dense  # large, and already there
+        if self.given_queries is not None:
+            return self.given_queries
         return frozen(np.vstack([block.rows(0, block.m) for block in self.blocks]))
+
+    @property
+    def given_queries(self) -> Array | None:
+        """``queries`` where they are there already, from a dense matrix; else None."""
+        block = self.blocks[0]
+        return block.dense if len(self.blocks) == 1 and isinstance(block, Explicit) else None
 
     @cached_property
     def matrix(self) -> Array:

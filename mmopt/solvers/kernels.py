@@ -14,6 +14,7 @@ from typing import Any
 
 from mmopt.compiler import Instance
 from mmopt.compiler.match import Renaming, match
+from mmopt.components import Split
 from mmopt.language import shipped
 from mmopt.resources import version
 from mmopt.solvers import low_rank, nuclear, p_identity, softmax, weighting
@@ -125,12 +126,25 @@ class Claim:
             for dim, asked in zip(d.dims, chosen[names[d.name]].dims, strict=True):
                 if len(dim.symbols) == 1:
                     found.setdefault(next(iter(dim.symbols)), asked.value(sizes))
+        if {"L", "B"} <= set(found) and (queries := _known(instance, found["L"], found["B"])) is not None:
+            found[nuclear.QUERIES] = queries
         return found
 
     def _key(self, name: str) -> str:
         """``privacy[1, 1]`` of the shipped program under the constraint's name here."""
         constraint, bracket, block = name.partition("[")
         return self.renaming.constraints[constraint] + bracket + block
+
+
+def _known(instance: Instance, left: Any, right: Any) -> Any:
+    """The queries, if ``left @ right`` is their representation in the basis and they need no memory."""
+    workload = instance.workload
+    if workload.given_queries is None or isinstance(left, Split):
+        return None
+    taken = {d.source for d in instance.program.givens if d.name not in instance.own}
+    if not {"workload.representation", "workload.basis"} <= taken:
+        return None
+    return workload.queries if left is workload.representation and right is workload.basis else None
 
 
 def claims(instance: Instance) -> Iterator[Claim]:

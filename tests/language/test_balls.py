@@ -90,7 +90,7 @@ def test_a_product_between_scales(seed: int, monkeypatch: pytest.MonkeyPatch) ->
         found = within(rng, matrix)
         found = found if rows is None else found * within(rng, rows)[:, None]
         found = found if columns is None else found * within(rng, columns)
-        assert_inside(found, balls.scaled(matrix.mid, rows, columns, radii + widths))
+        assert_inside(found, balls.scaled(matrix.mid.copy(), rows, columns, radii + widths))
 
 
 def test_scales_and_squares_too_small_for_a_float() -> None:

@@ -15,6 +15,7 @@ from typing import Any
 from array_api_compat import array_namespace as namespace
 
 from mmopt.language.graded import graded
+from mmopt.language.numeric import eigenvectors
 
 __all__ = ["Care", "care", "conditioned"]
 
@@ -44,7 +45,7 @@ def care(wanted: float, is_first: bool, n: int) -> Care:
 
 
 def conditioned(roots: Sequence[Array], condition: float) -> list[Array]:
-    """R Rᵀ of each root R (k, r), r <= k, the large eigenvalues lowered to a condition of them all.
+    """R Rᵀ of each root R (k, r), r <= k, of numpy, the large eigenvalues lowered to a condition of them all.
 
     What a root does not reach gets the largest eigenvalue.
     """
@@ -57,7 +58,7 @@ def conditioned(roots: Sequence[Array], condition: float) -> list[Array]:
     # Of the roots, not of the products: these have lost what is below the rounding of the largest.
     found = []
     for root in roots:
-        vectors = xp.linalg.eigh(products.pop(0))[1]
+        vectors = eigenvectors(products.pop(0))
         values, _ = graded(root.T @ vectors, vectors)
         found.append((vectors, values[-min(root.shape) :]))
     least = min(float(xp.min(values)) ** 2 for _, values in found)

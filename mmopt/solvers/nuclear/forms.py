@@ -24,12 +24,14 @@ from mmopt.solvers.nuclear.conditioned import Care, care, conditioned
 from mmopt.solvers.nuclear.problem import Part, Problem, whole
 from mmopt.solvers.nuclear.spectrum import Iterate, is_full, spectra_of
 
-__all__ = ["FORMS", "Form"]
+__all__ = ["FORMS", "QUERIES", "Form"]
 
 Array = Any
 Env = Mapping[str, Any]
 Values = dict[str, Any]
 
+# By this name, which no program can use, the givens may have L @ B, as large as all else, where it is known.
+QUERIES = "L @ B"
 LEAST = 1e-9  # gap for which a covariance that is only inverted has to be good
 
 
@@ -80,13 +82,14 @@ def _product(left: Array, right: Array) -> Array:
 
 
 def _targets(env: Env) -> Problem:
-    """``L @ B``; the rows of B are independent, and those with a target span all."""
+    """``L @ B``, or what is known to be that; the rows of B are independent, those with a target span all."""
     left, right = env["L"], env["B"]
     if isinstance(left, Split):
         parts = tuple(a @ b for a, b in zip(left.parts, right.parts, strict=True))
         ranks = [min(b.shape[0], part.shape[0]) for b, part in zip(right.parts, parts, strict=True)]
         return _split(Split(left.rows, right.columns, parts), env["c"], ranks)
-    return whole(_product(left, right), env["c"], right.shape[0])
+    rows = env[QUERIES] if QUERIES in env else _product(left, right)
+    return whole(rows, env["c"], right.shape[0])
 
 
 def _with_all(env: Env) -> Problem:
