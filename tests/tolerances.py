@@ -62,3 +62,6 @@ DERIVATIVE = 1e-5
 
 FINE = 1e-9
 """Certified gap that the weighting kernel reaches."""
+
+FROM_SQUARES = 1e-7
+"""Directions of columns down to 1e-4 of the longest, from a Gram matrix: rounding over the square of that."""

@@ -17,7 +17,7 @@ import scipy.sparse
 
 from mmopt.errors import WorkloadError
 from mmopt.queries import reduce
-from mmopt.queries.arrays import Array, Ints, frozen, require_memory
+from mmopt.queries.arrays import Array, Ints, frozen, owned, require_memory
 from mmopt.queries.describe import describe_domain, digest
 from mmopt.queries.domain import Domain
 from mmopt.queries.explicit import Explicit
@@ -205,7 +205,7 @@ class Workload:
         The Gram matrix is never formed, so singular values are right to machine precision times the largest
         one, where those of the Gram matrix would be right to its square root.
         """
-        return frozen(self._merged.expand(reduce.root(self.blocks, self._merged, weighted=True)))
+        return owned(frozen(self._merged.expand(reduce.root(self.blocks, self._merged, weighted=True))))
 
     @property
     def unweighted(self) -> Workload:
@@ -240,7 +240,7 @@ class Workload:
     @cached_property
     def unit_root(self) -> Array:
         """(r, n) with the row space of the workload, of queries scaled to at most unit norm, unweighted."""
-        return frozen(self._merged.expand(reduce.root(self.blocks, self._merged, weighted=False)))
+        return owned(frozen(self._merged.expand(reduce.root(self.blocks, self._merged, weighted=False))))
 
     @cached_property
     def basis(self) -> Array:
@@ -254,7 +254,7 @@ class Workload:
             return frozen(np.eye(self.n))
         cells = self._merged
         rows = reduce.span(reduce.root(self.blocks, cells, weighted=False), cells)
-        return frozen(cells.expand(rows / np.sqrt(cells.sizes)))
+        return owned(frozen(cells.expand(rows / np.sqrt(cells.sizes))))
 
     @property
     def rank(self) -> int:

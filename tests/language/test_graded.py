@@ -33,7 +33,7 @@ def test_it_is_a_decomposition(
     k = rng.normal(size=shape) * 10.0 ** -np.linspace(0, decades, shape[1])
     y, sizes, vectors, turned = decomposed(library.asarray(k))
     one = np.eye(shape[1])
-    np.testing.assert_allclose(y.T @ y, one, atol=tolerances.FINE)
+    np.testing.assert_allclose(y.T @ y, one, atol=tolerances.FROM_SQUARES)
     np.testing.assert_allclose(vectors.T @ vectors, one, atol=tolerances.ROUNDING)
     np.testing.assert_allclose((y * sizes) @ vectors.T, k, atol=tolerances.FINE * sizes.max())
     assert turned or decades < 12 or shape == (1, 1)
