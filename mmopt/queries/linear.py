@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NUMBER", "Implicit", "LargestNorm", "MatrixBytes"]
 
-AT_A_TIME = 2**24  # numbers of a product that are held where only their squares are asked for
+AT_A_TIME = 2**21  # numbers of a product that are held where only their squares are asked for
 NUMBER = 8
 """Bytes of one number: an entry, a size, a scale."""
 
@@ -88,7 +88,8 @@ class Implicit(ABC):
         total = np.zeros(self.shape[0])
         width = max(1, AT_A_TIME // len(total))
         for start in range(0, directions.shape[1], width):
-            total += np.square(self.apply(directions[:, start : start + width].T)).sum(axis=0)
+            found = self.apply(directions[:, start : start + width].T)
+            total += np.einsum("ij,ij->j", found, found)
         return total
 
     @abstractmethod

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import numpy as np
 from array_api_compat import array_namespace as namespace
 
 from mmopt.solvers.nuclear.exponentials import exponentials
@@ -45,6 +46,8 @@ class _Rows:
         return self.start + int(self.numbers.shape[0])
 
     def taken(self) -> Array:
+        if isinstance(self.vectors, np.ndarray):  # of a slice take would copy the whole first
+            return self.vectors[self.numbers]
         return namespace(self.vectors).take(self.vectors, self.numbers, axis=0)
 
 
