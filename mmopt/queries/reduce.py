@@ -87,8 +87,10 @@ def _scaled_roots(blocks: Sequence[Block], cells: Merged, weighted: bool) -> Ite
         else:
             scales = block.weights if weighted else 1.0 / block.squared_norms()
             for start, rows in block.blocks(max(1024, cells.count)):
-                scale_here = np.sqrt(scales[start : start + len(rows), None])
-                yield scale_here * rows[:, cells.first]
+                own = scales[start : start + len(rows)]
+                is_whole = np.array_equal(cells.first, np.arange(rows.shape[1]))
+                rows = rows if is_whole else rows[:, cells.first]
+                yield rows if (own == 1.0).all() else np.sqrt(own)[:, None] * rows
 
 
 def span(unit_root: Array, cells: Merged) -> Array:
