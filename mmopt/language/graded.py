@@ -13,7 +13,7 @@ from typing import Any
 
 from array_api_compat import array_namespace as namespace
 
-__all__ = ["CLEAR", "graded", "lengths", "panels"]
+__all__ = ["graded", "lengths", "panels"]
 
 Array = Any  # of any library that follows the array API standard
 

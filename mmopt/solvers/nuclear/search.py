@@ -19,9 +19,8 @@ Array = Any
 FALL = 0.05  # the barrier aims at this part of the gap
 POWER = 2.1  # of the privacy costs; 1 is the plain fixed point, above 2 what is stiff overshoots a little
 FAST = 0.2  # what equalising has to leave of the gap
-SMALL = (
-    512  # shares up to which steps are careful: it costs nothing, and workloads hard for arithmetic are there
-)
+# Shares up to which steps are careful: it costs nothing, and workloads that are hard for arithmetic need it.
+SMALL = 512
 SLOW = 3  # steps that have not halved the gap, after which they are too
 
 
