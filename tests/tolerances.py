@@ -54,6 +54,12 @@ PAPER_RMSE = 2e-3
 ROUNDING = 1e-12
 """The same sum in another order."""
 
+SINGLE = 1e-5
+"""Sums in single precision, next to the largest entry."""
+
+SINGLE_STEP = 1e-3
+"""A step from a matrix in single precision, at a barrier of a thousandth."""
+
 DIFFERENCES = 1e-6
 """Central differences with a step of 1e-4 in logarithms, relative to the largest entry."""
 

@@ -57,8 +57,9 @@ def nuclear(a: Ball, guess: Array | None = None) -> Ball:
     elif size:
         vectors, lengths, directions = _decomposed(mid)
         high = min(high, _above(mid, rad, vectors, lengths))
-        z = _polar(vectors, directions)
+        z, beside = _polar(vectors, directions)
         del vectors, directions  # of which z is made: memory
+        z = np.hstack([z, beside]) if beside.shape[1] else z
         low = _below(mid, rad, z)
     return rounded((low + high) / 2, (high - low) / 2 + 2 * EPS * high, 4)
 
@@ -117,15 +118,15 @@ def _above(mid: Array, rad: Array, vectors: Array, lengths: Array) -> float:
     return total / float(np.sqrt(1.0 - off)) + float(np.sqrt(len(mid))) * _norm(rad)
 
 
-def _polar(vectors: Array, directions: Array) -> Array:
-    """Z with nearly orthonormal rows; where a row has no direction U's column stands beside it.
+def _polar(vectors: Array, directions: Array) -> tuple[Array, Array]:
+    """Z, and U's columns where a row has no direction; side by side their rows are nearly orthonormal.
 
     The directions are written over.
     """
     left_out = ~directions.any(axis=1)
     for here in panels(directions.shape[1], WIDTH):
         directions[:, here] = vectors @ directions[:, here]
-    return np.hstack([directions, vectors[:, left_out]]) if left_out.any() else directions
+    return directions, vectors[:, left_out]
 
 
 def _below(mid: Array, rad: Array, z: Array, is_own: bool = True) -> float:

@@ -116,7 +116,8 @@ def _factors_by_qr(matrix: Array) -> tuple[Array, Array] | None:
         return None if inverse is None else (inverse, np.zeros((n, 0)))
     columns, triangle = scipy.linalg.qr(matrix.T)
     inverse = _inverse_of_triangle(triangle[:p])
-    return None if inverse is None else (columns[:, :p] @ inverse.T, columns[:, p:])
+    # The null space is copied: as a part of the columns it would keep all of them.
+    return None if inverse is None else (columns[:, :p] @ inverse.T, columns[:, p:].copy())
 
 
 def _is_upper(matrix: Array) -> bool:

@@ -169,7 +169,11 @@ class Strategy:
         """Whether A determines every query: W A⁺A = W, relative to W scaled to at most unit queries."""
         self._fits(workload.n)
         _, null = self._directions
-        return null.shape[1] == 0 or _within(workload.unit_root, null)
+        if not null.shape[1]:
+            return True
+        if workload.m * null.shape[1] <= workload.n**2:  # cheaper than a root, which would be kept besides
+            return bool(np.linalg.norm(self.unsupported(workload)) <= SUPPORT_TOLERANCE * workload.m**0.5)
+        return _within(workload.unit_root, null)
 
     def variances(self, workload: Workload) -> Array:
         """Variance of each unweighted query's estimate at unit noise on A x (no sensitivity), (m,).

@@ -69,4 +69,5 @@ def _product(left: Array, values: Array, most: float) -> Array:
     xp = namespace(left)
     lowered = xp.full((left.shape[0],), most, dtype=left.dtype)
     lowered[-values.shape[0] :] = xp.clip(values**2, None, most)
-    return (left * lowered) @ left.T
+    scaled = left * xp.sqrt(lowered)
+    return scaled @ scaled.T  # as numpy's product with the transpose it is exactly symmetric

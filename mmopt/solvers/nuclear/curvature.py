@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -40,15 +40,17 @@ class _Rows:
     numbers: Array
     side: int
     start: int
+    dtype: Any
 
     @property
     def stop(self) -> int:
         return self.start + int(self.numbers.shape[0])
 
     def taken(self) -> Array:
+        xp = namespace(self.vectors)
         if isinstance(self.vectors, np.ndarray):  # of a slice take would copy the whole first
-            return self.vectors[self.numbers]
-        return namespace(self.vectors).take(self.vectors, self.numbers, axis=0)
+            return self.vectors[self.numbers].astype(self.dtype, copy=False)
+        return xp.astype(xp.take(self.vectors, self.numbers, axis=0), self.dtype, copy=False)
 
 
 def by_size(problem: Problem, at: Iterate, active: Array) -> Array:
@@ -62,25 +64,33 @@ def by_size(problem: Problem, at: Iterate, active: Array) -> Array:
     (found,) = at.spectra
     ends = xp.stack([found.values, xp.ones_like(found.values)], axis=1)
     ordered = []
-    for side in _sides(found, active, 0 if at.queries is None else at.queries.shape[0]):
+    for side in _sides(found, active, 0 if at.queries is None else at.queries.shape[0], at.cells.dtype):
         sums = _squares(side, ends)
         ordered.append(xp.argsort(sums[:, 0] / xp.where(sums[:, 1] > 0, sums[:, 1], 1.0)) + side.start)
     return xp.take(active, xp.concat(ordered))
 
 
 def curvature(
-    problem: Problem, at: Iterate, active: Array, sums: Sums | None = None, *, careful: bool = True
+    problem: Problem,
+    at: Iterate,
+    active: Array,
+    sums: Sums | None = None,
+    *,
+    careful: bool = True,
+    single: bool = False,
 ) -> Triangle:
     """Q restricted to the shares ``active``, queries before cells and else in any order.
 
     ``sums`` gives 1 / z as exponentials: enough for the second derivative, or (None) as few as a step needs.
     Where that is not ``careful`` they are fewer, and what is small next to a diagonal entry is left out.
+    ``single``: in single precision, which takes half of the memory and, of a plain problem, of the time.
     """
     xp = namespace(at.cells)
     sums = sums or partial(exponentials, fine=careful)
     least = 0.0 if careful else LEAST
     t = 0 if at.queries is None else at.queries.shape[0]
-    total = triangle(at.cells, active.shape[0])
+    dtype = xp.float32 if single else at.cells.dtype
+    total = triangle(xp.zeros(0, dtype=dtype), active.shape[0])
     if problem.lines is not None and at.lengths is not None:
         total.add(problem.lines.curvature(at.lengths, active, t, at.cells.shape[0]) / at.norm)
     for number, found in zip(problem.others, at.spectra, strict=True):
@@ -89,7 +99,8 @@ def curvature(
         terms = sums(2 * float(xp.min(values)), 2 * float(xp.max(values)))
         factors = [values * xp.exp(-a * values) * w**0.5 for a, w in terms]
         if problem.plain:
-            _add_plain(total, _sides(found, active, t), factors, least)
+            factors = [xp.astype(f, dtype, copy=False) for f in factors]
+            _add_plain(total, _sides(found, active, t, dtype), factors, least)
             continue
         z, labels = _stacked(found, part, t)
         sign = 2.0 * xp.astype(labels < t, z.dtype) - 1.0
@@ -120,17 +131,17 @@ def _stacked(found: Spectrum, part: Part, t: int) -> tuple[Array, Array]:
     return xp.concat([found.left, found.right]), xp.concat([part.queries, part.cells + t])
 
 
-def _sides(found: Spectrum, active: Array, t: int) -> list[_Rows]:
+def _sides(found: Spectrum, active: Array, t: int, dtype: Any) -> list[_Rows]:
     queries = active[active < t]
-    cells = _Rows(found.right, active[active >= t] - t, 1, queries.shape[0])
-    return [_Rows(found.left, queries, 0, 0), cells] if t else [cells]
+    cells = _Rows(found.right, active[active >= t] - t, 1, queries.shape[0], dtype)
+    return [_Rows(found.left, queries, 0, 0, dtype), cells] if t else [cells]
 
 
 def _blocks(side: _Rows, height: int) -> list[_Rows]:
     """Rows of one side by panels of a triangle, of ``height`` rows each."""
     ends = [side.start, *(e for e in range(0, side.stop, height) if e > side.start), side.stop]
     own = [(a - side.start, b - side.start) for a, b in itertools.pairwise(ends)]
-    return [_Rows(side.vectors, side.numbers[a:b], side.side, side.start + a) for a, b in own if b > a]
+    return [replace(side, numbers=side.numbers[a:b], start=side.start + a) for a, b in own if b > a]
 
 
 def _squares(rows: _Rows, columns: Array) -> Array:
@@ -182,7 +193,7 @@ def _kept(block: _Rows, factors: Sequence[Array], least: float) -> list[slice]:
 def _joined(parts: Sequence[tuple[_Rows, list[slice]]]) -> tuple[_Rows, list[slice]]:
     """Neighbouring blocks as one."""
     xp, first = namespace(parts[0][0].numbers), parts[0][0]
-    whole = _Rows(first.vectors, xp.concat([block.numbers for block, _ in parts]), first.side, first.start)
+    whole = replace(first, numbers=xp.concat([block.numbers for block, _ in parts]))
     starts = [block.start - first.start for block, _ in parts]
     kept = []
     for own in zip(*(slices for _, slices in parts), strict=True):

@@ -25,6 +25,9 @@ Array = Any
 
 LEAST = 0.02  # a share falls to no less than this part of itself in one step
 MOST = 2.0  # and its logarithm grows by no more
+# The least of the barrier, over the average share, for single precision: along scalings of queries against
+# cells, of which N says nothing, the matrix has only it, and rounding (6e-8) must be little of that.
+SINGLE = 1e-6
 GONE = 10  # shares below so many times the barrier may be next to nothing
 
 
@@ -56,18 +59,20 @@ def step(
     # What is nearly gone and pushed further down hardly touches anything else.
     gone = (y < GONE * tau) & (g < 0.5 * lam * y)
     active = by_size(problem, at, xp.nonzero(~gone)[0])
-    hessian = curvature(problem, at, active, careful=careful)
     right, own, near = (xp.take(array, active) for array in (residual, y, slack))
     queries, cells = xp.where(active < t, own, 0.0), xp.where(active < t, 0.0, own)
-    _with_ends(hessian, own if problem.base is None else cells, count(active < t), near)
-    if problem.floors is not None:
-        found = _balanced(hessian, right, queries)
-    elif problem.base is not None:
-        found = _balanced(hessian, right, cells)
-    else:
-        found = _solve(hessian, right)
+    group = queries if problem.floors is not None else cells if problem.base is not None else None
+    found = None
+    single = not careful and barrier * y.shape[0] > SINGLE
+    for precise in (False, True) if single else (True,):
+        hessian = curvature(problem, at, active, careful=careful, single=not precise)
+        _with_ends(hessian, own if problem.base is None else cells, count(active < t), near)
+        found = _solve(hessian, right) if group is None else _balanced(hessian, right, group)
+        del hessian  # before another is made
+        if found is not None:
+            break
     delta = residual / slack
-    delta[~gone] = xp.take(found, xp.argsort(active))
+    delta[~gone] = 0.0 if found is None else xp.take(found, xp.argsort(active))
     y = y * xp.where(delta < 0, xp.clip(1.0 + delta, LEAST, None), xp.exp(xp.clip(delta, None, MOST)))
     cells = y[t:] / xp.sum(y[t:])
     return cells, None if at.queries is None else y[:t] / xp.sum(y[:t])
@@ -90,7 +95,8 @@ def _with_ends(hessian: Triangle, y: Array, t: int, slack: Array) -> None:
 
     Along the shares of a group N only grows by their sum, which is 1: the term takes that direction out.
     """
-    xp = namespace(y)
+    xp, dtype = namespace(y), hessian.panels[0].dtype
+    y, slack = xp.astype(y, dtype, copy=False), xp.astype(slack, dtype, copy=False)
     for here, panel in hessian:
         for start, stop in ((here.start, min(here.stop, t)), (max(here.start, t), here.stop)):
             if start < stop:
@@ -100,20 +106,22 @@ def _with_ends(hessian: Triangle, y: Array, t: int, slack: Array) -> None:
         panel[:, here] += xp.eye(here.stop - here.start, dtype=y.dtype) * slack[here, None]
 
 
-def _balanced(matrix: Triangle, right: Array, group: Array) -> Array:
+def _balanced(matrix: Triangle, right: Array, group: Array) -> Array | None:
     """The solution along which the shares in the group keep their sum (those of the others are zeros in it).
 
-    Without a hybrid, and without costs beside, it follows: then N only grows by that sum.
+    Without a hybrid, and without costs beside, it follows: then N only grows by that sum. None as ``_solve``.
     """
     xp = namespace(group)
     found = _solve(matrix, xp.stack([right, group], axis=1))
+    if found is None:
+        return None
     along = float(group @ found[:, 1])
     return found[:, 0] - (float(group @ found[:, 0]) / along if along else 0.0) * found[:, 1]
 
 
-def _solve(matrix: Triangle, right: Array) -> Array:
-    """Solve with a positive definite matrix, which is written over."""
+def _solve(matrix: Triangle, right: Array) -> Array | None:
+    """Solve with a matrix, which is written over; None where it is not positive definite, to rounding."""
     if isinstance(right, np.ndarray):
-        found = matrix.solve(right)
-        return np.zeros_like(right) if found is None else found
-    return namespace(right).linalg.solve(matrix.dense(), right)
+        return matrix.solve(right)
+    xp = namespace(right)
+    return xp.linalg.solve(xp.astype(matrix.dense(), right.dtype, copy=False), right)

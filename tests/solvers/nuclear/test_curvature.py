@@ -41,6 +41,20 @@ def test_the_curvature_is_positive(kind: str, rng: np.random.Generator) -> None:
     assert values[0] >= -tolerances.ROUNDING * values[-1]
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_in_single_precision(kind: str, rng: np.random.Generator) -> None:
+    """It is the same to the digits of single precision, and takes half of the memory."""
+    problem = problem_of(kind, rng)
+    found = at(problem, drawn(problem, rng))
+    active = np.arange(len(drawn(problem, rng)))
+    double = curvature(problem, found, active, careful=False)
+    single = curvature(problem, found, active, careful=False, single=True)
+    pairs = zip(single.panels, double.panels, strict=True)
+    assert all(one.dtype == np.float32 and 2 * one.nbytes == other.nbytes for one, other in pairs)
+    exact = double.dense()
+    np.testing.assert_allclose(single.dense(), exact, rtol=0, atol=tolerances.SINGLE * np.abs(exact).max())
+
+
 def test_a_block_of_rows_at_a_time_is_the_same(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:

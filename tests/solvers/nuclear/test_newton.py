@@ -10,7 +10,9 @@ import tolerances
 from solvers.nuclear.problems import KINDS, at, drawn, gradient, lined, plain, problem_of
 
 from mmopt.solvers.nuclear import newton
-from mmopt.solvers.nuclear.spectrum import bare, iterate, spectra_of, whole_of
+from mmopt.solvers.nuclear.problem import Problem
+from mmopt.solvers.nuclear.spectrum import Iterate, bare, iterate, spectra_of, whole_of
+from mmopt.solvers.nuclear.triangle import Triangle
 
 STEP = 1e-4
 
@@ -72,3 +74,48 @@ def test_shares_sum_to_one_and_stay_positive(rng: np.random.Generator) -> None:
     assert queries is not None
     for y in (cells, queries):
         assert y.min() > 0 and y.sum() == pytest.approx(1.0, rel=tolerances.ROUNDING)
+
+
+def shares_of(problem: Problem, rng: np.random.Generator) -> Iterate:
+    """An iterate at random shares."""
+    found = at(problem, drawn(problem, rng))
+    queries = found.queries if found.queries is None else found.queries / found.queries.sum()
+    return iterate(problem, [None] * len(problem.others), found.cells / found.cells.sum(), queries)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_step_in_single_precision(
+    kind: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It goes where the step in double precision goes."""
+    problem = problem_of(kind, rng)
+    found = shares_of(problem, rng)
+    single = newton.step(problem, found, 1e-3, careful=False)
+    monkeypatch.setattr(newton, "SINGLE", np.inf)
+    double = newton.step(problem, found, 1e-3, careful=False)
+    for one, other in zip(single, double, strict=True):
+        if other is not None:
+            assert one is not None and one.dtype == float
+            np.testing.assert_allclose(one, other, rtol=tolerances.SINGLE_STEP)
+
+
+def test_where_single_precision_does_not_do_double_does(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = plain(rng, targets=True)
+    found = shares_of(problem, rng)
+    kept, tried = Triangle.solve, []
+
+    def solve(self: Triangle, right: np.ndarray) -> np.ndarray | None:
+        tried.append(self.panels[0].dtype)
+        return None if tried[-1] == np.float32 else kept(self, right)
+
+    monkeypatch.setattr(Triangle, "solve", solve)
+    cells, queries = newton.step(problem, found, 1e-3, careful=False)
+    assert tried == [np.float32, np.float64]
+    again = newton.step(problem, found, 0.5 * newton.SINGLE / 20, careful=False)
+    assert tried[2:] == [np.float64] and not np.array_equal(again[0], cells)
+    monkeypatch.setattr(newton, "SINGLE", np.inf)
+    expected = newton.step(problem, found, 1e-3, careful=False)
+    np.testing.assert_array_equal(cells, expected[0])
+    np.testing.assert_array_equal(queries, expected[1])
