@@ -1,4 +1,4 @@
-"""A live line on stderr while a solve takes longer than a second. Nothing when stderr is no terminal."""
+"""A live line on stderr while a solve takes longer than a second; off a terminal only if that is long."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import threading
 import time
 from types import TracebackType
 from typing import TYPE_CHECKING
+
+from mmopt.cli.output import note
+from mmopt.report.style import duration
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,8 +45,14 @@ class Display:
         self._awaited = awaited
 
     def __call__(self, progress: Progress) -> None:
-        """Take note of a certified point."""
-        self._last = progress
+        """Take note of a point, or of how long it will take: off a terminal that is printed."""
+        if progress.predicted is None:
+            self._last = progress
+            return
+        long = f"about {duration(progress.predicted)}"
+        self._awaited = f" of {long}{AWAITED}"
+        if self._thread is None:
+            note(f"{progress.program}, {progress.solver}: predicted to take {long}")
 
     def __enter__(self) -> Display:
         if self._wanted:

@@ -8,16 +8,18 @@ from mmopt.solvers import (
     KERNELS,
     SOLVERS,
     Claim,
+    Forecast,
     SolverRow,
     choose,
     claims,
+    forecast,
     memory_limit,
     missing_cones,
     refuse_too_large,
     solver_named,
 )
 
-__all__ = ["choose_solver", "is_claimed", "pick_solver"]
+__all__ = ["choose_solver", "is_claimed", "pick_solver", "predicted"]
 
 
 def choose_solver(instance: Instance, name: str | None) -> SolverRow | Claim:
@@ -52,8 +54,16 @@ def is_claimed(instance: Instance, name: str | None, *, has_start: bool = False)
     return any(name is None or claim.name == name.lower() for claim in own)
 
 
+def predicted(instance: Instance, row: SolverRow | Claim) -> Forecast:
+    """Memory and time of a solver on an instance."""
+    if isinstance(row, Claim):
+        return row.forecast(instance)
+    sizes = instance.sizes()
+    return forecast(row, cones(instance.checked, sizes), variables(instance.checked, sizes))
+
+
 def _refuse_too_large(instance: Instance, claim: Claim) -> None:
-    needed, limit = claim.forecast(instance).memory, memory_limit()
+    needed, limit = predicted(instance, claim).memory, memory_limit()
     if needed > limit:
         w, gigabyte = instance.workload, 2**30
         raise TooLargeError(

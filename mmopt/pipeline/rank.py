@@ -20,19 +20,19 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.compiler import Instance, cones, variables
+from mmopt.compiler import Instance
 from mmopt.errors import TooLargeError
 from mmopt.language.rank import rank_residual
 from mmopt.pipeline.assemble import assemble
 from mmopt.pipeline.best import Best
 from mmopt.pipeline.certify import Array
-from mmopt.pipeline.choice import pick_solver
+from mmopt.pipeline.choice import pick_solver, predicted
 from mmopt.pipeline.convex import Progress, Report, with_total
 from mmopt.pipeline.diagnosis.diagnose import explain_failure
 from mmopt.pipeline.early import unscaled
 from mmopt.pipeline.penalised import Penalised, penalised
 from mmopt.results import Solution, Status
-from mmopt.solvers import Clock, Options, Point, SolverRow, forecast, run
+from mmopt.solvers import Clock, Options, Point, SolverRow, run
 
 __all__ = ["ROUNDS", "STARTS", "solve_rank"]
 
@@ -143,8 +143,7 @@ class _Search:
 
 def _refuse_too_long(instance: Instance, row: SolverRow, times: int, limit: float) -> None:
     """Refuse a search of which not even one solve, or without a time limit not all of them, would end."""
-    sizes = instance.sizes()
-    once = forecast(row, cones(instance.checked, sizes), variables(instance.checked, sizes)).seconds
+    once = predicted(instance, row).seconds
     if once > limit:
         cells = instance.workload.n
         message = (

@@ -13,6 +13,7 @@ from mmopt.errors import OptionError, SolverError
 from mmopt.language import Program
 from mmopt.pipeline.best import Best
 from mmopt.pipeline.certify import Candidate
+from mmopt.pipeline.choice import predicted
 from mmopt.pipeline.diagnosis.diagnose import explain_failure, missed
 from mmopt.pipeline.early import stopped_early, unscaled
 from mmopt.results import Solution, Status, gap_between
@@ -25,7 +26,9 @@ __all__ = ["Progress", "Report", "Run", "options_of", "run_solver", "stop_of", "
 class Progress:
     """What a solve has so far; passed to the caller's ``progress`` after each point.
 
-    ``certified`` is False for a kernel's own count, before the program was evaluated.
+    ``certified`` is False for a kernel's own count, before the program was evaluated. A solve that is
+    predicted to take more than ``LONG`` seconds says so before it begins: then ``predicted`` has the seconds,
+    and there is no objective (NaN).
     """
 
     program: str
@@ -36,6 +39,7 @@ class Progress:
     bound: float | None
     sense: str = "minimize"
     certified: bool = True
+    predicted: float | None = None
 
     @property
     def gap(self) -> float | None:
@@ -43,6 +47,7 @@ class Progress:
 
 
 Report = Callable[[Progress], None]
+LONG = 60.0
 
 
 @dataclass(frozen=True)
@@ -161,6 +166,8 @@ def run_solver(
     ``started`` (``time.monotonic``) is when the work on this instance began; ``best`` does the scoring.
     """
     last: Point | None = None
+    if report is not None:
+        _announce(report, instance, row)
     before = time.monotonic() - started
     with Clock(options.time_limit) as clock:
         handed = _hand_over(instance, row, options, clock)
@@ -180,6 +187,14 @@ def run_solver(
         best.settle()
         last = replace(last, variables={}, multipliers={}, polar=None)
     return Run(row, options, best, last, handed, clock, before, solved)
+
+
+def _announce(report: Report, instance: Instance, row: SolverRow | Claim) -> None:
+    """Say that it will take long, if it is predicted to."""
+    seconds = predicted(instance, row).seconds
+    if seconds > LONG:
+        name, nothing, sense = instance.program.name, float("nan"), instance.program.sense
+        report(Progress(name, row.name, 0.0, 0, nothing, None, sense, certified=False, predicted=seconds))
 
 
 def _tell(report: Report, program: Program, solver: str, clock: Clock, last: Point, best: Best) -> None:

@@ -76,7 +76,7 @@ def solve(
     arrays : library that the kernel ``nuclear`` computes with, and a device: "cupy", "torch:cuda".
     givens : arrays by name, for givens of the program without a source or in place of one; a baseline's name
         stands for its rows: ``{"Q": "hierarchical(branching=4)"}``.
-    progress : called with a ``Progress`` after every certified point.
+    progress : called with a ``Progress`` after every point, and before a solve that is predicted to be long.
     reduce : whether a convex program may be made smaller first, exactly (``Solution.reductions`` says how),
         and a large workload be solved by component.
 

@@ -21,7 +21,7 @@ INTERIOR_BYTES = 35.0  # per entry of the square of the triangle of a psd cone
 INTERIOR_SECONDS = 2.4e-10  # per cube of that triangle, for one block
 FAMILY_SECONDS = 5e-9  # the same for blocks that share their variables, with their number to the power 1.5
 FIRST_ORDER_SECONDS = 2.2e-7  # per cube of the side of a psd cone, all iterations
-COMPILE_BYTES = 3_000.0  # of cvxpy per triangle row of a cone in a family of many
+COMPILE_BYTES = 2_500.0  # of cvxpy and the solver's matrix per triangle row of a psd cone
 PATIENCE = 20.0  # seconds of interior point beyond which a first-order method is chosen
 
 
@@ -40,9 +40,7 @@ def forecast(row: SolverRow, cones: Sequence[Cone], variables: int) -> Forecast:
     seconds = 0.01
     for cone in cones:
         triangle = cone.size * (cone.size + 1) / 2 if cone.kind == "psd" else cone.size
-        memory += cone.count * triangle * 100.0
-        if cone.kind == "psd" and cone.count > 1:
-            memory += cone.count * triangle * COMPILE_BYTES
+        memory += cone.count * triangle * (COMPILE_BYTES if cone.kind == "psd" else 100.0)
         if cone.kind != "psd":
             seconds += 1e-5 * cone.count
         elif row.method == "interior point":

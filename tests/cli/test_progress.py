@@ -6,6 +6,7 @@ import io
 import os
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -45,6 +46,20 @@ def test_display_without_a_bound() -> None:
     display = Display("p", terminal())
     display(Progress("p", "scs", 0.0, 1, 2.0, None))
     assert "1 iterations, no bound, objective 2 " in display.line()
+
+
+def test_a_long_solve_is_announced(capsys: pytest.CaptureFixture[str]) -> None:
+    """In the live line; where there is none, by a line of its own."""
+    begun = replace(POINT, objective=float("nan"), bound=None, certified=False, predicted=1860.0)
+    with Display("l2_strategy", terminal(), delay=60.0) as display:
+        display(begun)
+        assert display.line() == "l2_strategy: 0 s of about 31 min, no certified point yet"
+        display(POINT)
+        assert "7 iterations" in display.line()
+    assert capsys.readouterr().err == ""
+    with Display("l2_strategy", Console(file=io.StringIO())) as display:
+        display(begun)
+    assert capsys.readouterr().err == "l2_strategy, clarabel: predicted to take about 31 min\n"
 
 
 def test_display_begins_anew() -> None:

@@ -7,6 +7,7 @@ import pytest
 from tolerances import GAP_INTERIOR, PUBLISHED, RECOMPUTED, SHAPE
 
 import mmopt
+from mmopt.pipeline import Progress, running
 
 
 def test_l2_strategy_on_prefix_sums() -> None:
@@ -97,6 +98,18 @@ def test_options_are_recorded() -> None:
     assert s.program_text == mmopt.Program.load("l2_strategy").text
     assert set(s.seconds) == {"compile", "solve", "total"}
     assert s.seconds["total"] >= s.seconds["solve"] >= 0
+
+
+def test_a_solve_that_is_predicted_to_be_long_says_so_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "LONG", 0.0)
+    w = mmopt.Workload.from_matrix(np.tri(6))
+    for solver in (None, "clarabel"):
+        seen: list[Progress] = []
+        s = mmopt.solve(w, "l2_strategy", solver=solver, progress=seen.append)
+        first, *rest = seen
+        assert first.predicted is not None and first.predicted > 0
+        assert first.solver == s.solver and first.gap is None and not first.certified
+        assert rest and all(point.predicted is None for point in rest)
 
 
 def test_progress_is_reported_after_every_point() -> None:
