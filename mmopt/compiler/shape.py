@@ -14,7 +14,7 @@ from mmopt.language import Checked
 from mmopt.language.families import two_by_two, vectorised
 from mmopt.language.infer import Scope, infer
 from mmopt.language.rank import is_rank
-from mmopt.language.tree import Apply, Block, Constraint, Expr, Name, Number, Relation, chain
+from mmopt.language.tree import Apply, Block, Constraint, Expr, Name, Number, Relation, chain, walk
 from mmopt.language.types import SCALAR, Type
 
 __all__ = ["Cone", "Line", "cones", "implied_psd", "line", "scope_of", "trace_inverse", "variables"]
@@ -22,12 +22,16 @@ __all__ = ["Cone", "Line", "cones", "implied_psd", "line", "scope_of", "trace_in
 
 @dataclass(frozen=True)
 class Cone:
-    """``count`` cones of one kind and size. For ``nonnegative`` and ``zero`` the size is 1."""
+    """``count`` cones of one kind and size. For ``nonnegative`` and ``zero`` the size is 1.
+
+    ``filled``: how many unknowns a row may have, where a product fills it; else few.
+    """
 
     kind: str  # "zero", "nonnegative", "second-order", "psd", "exponential", "power"
     size: int
     count: int
     origin: str
+    filled: int = 0
 
 
 @dataclass(frozen=True)
@@ -197,7 +201,23 @@ def _constraint_cones(checked: Checked, c: Constraint, sizes: Mapping[str, int])
         side = (left if left.is_matrix else right).dims[0].value(sizes)
         return [Cone("psd", side, times, c.name)]
     rows = max(_rows(left, sizes), _rows(right, sizes)) * (times if decided.loop else 1)
-    return [Cone("zero" if c.relation.op == "==" else "nonnegative", 1, rows, c.name)]
+    sides = (decided.relation.left, decided.relation.right)
+    filled = max(_filled(e, scope, sizes) for e in sides)
+    return [Cone("zero" if c.relation.op == "==" else "nonnegative", 1, rows, c.name, filled)]
+
+
+def _filled(expr: Expr, scope: Scope, sizes: Mapping[str, int]) -> int:
+    """The entries of the largest unknown square matrix that is multiplied by a known one."""
+    found = [0]
+    for product in walk(expr):
+        if isinstance(product, Apply) and product.atom == "matmul":
+            kinds = [infer(factor, scope) for factor in chain(product)]
+            if any(kind.is_constant for kind in kinds):
+                unknown = [
+                    kind.dims[0].value(sizes) for kind in kinds if kind.is_matrix and not kind.is_constant
+                ]
+                found += [side * (side + 1) // 2 for side in unknown]
+    return max(found)
 
 
 def variables(checked: Checked, sizes: Mapping[str, int]) -> int:

@@ -19,6 +19,7 @@ __all__ = ["Forecast", "choose", "forecast", "memory_limit", "refuse_too_large"]
 
 INTERIOR_BYTES = 35.0  # per entry of the square of the triangle of a psd cone
 INTERIOR_SECONDS = 2.4e-10  # per cube of that triangle, for one block
+FILLED_BYTES = 40.0  # per entry of a row that a product fills
 FAMILY_SECONDS = 5e-9  # the same for blocks that share their variables, with their number to the power 1.5
 FIRST_ORDER_SECONDS = 2.2e-7  # per cube of the side of a psd cone, all iterations
 COMPILE_BYTES = 2_500.0  # of cvxpy and the solver's matrix per triangle row of a psd cone
@@ -41,6 +42,7 @@ def forecast(row: SolverRow, cones: Sequence[Cone], variables: int) -> Forecast:
     for cone in cones:
         triangle = cone.size * (cone.size + 1) / 2 if cone.kind == "psd" else cone.size
         memory += cone.count * triangle * (COMPILE_BYTES if cone.kind == "psd" else 100.0)
+        memory += cone.count * cone.filled * FILLED_BYTES
         if cone.kind != "psd":
             seconds += 1e-5 * cone.count
         elif row.method == "interior point":

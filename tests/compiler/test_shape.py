@@ -96,6 +96,16 @@ def test_cones_of_the_shipped_programs(name: str, expected: list[tuple[str, int,
     assert sorted((c.kind, c.size, c.count, c.origin) for c in found) == sorted(expected)
 
 
+@pytest.mark.parametrize(
+    ("name", "expected"), [("l2_strategy", {}), ("fitness_for_use", {"privacy": 15, "accuracy": 15})]
+)
+def test_rows_that_a_product_fills(name: str, expected: dict[str, int]) -> None:
+    """With a matrix of 5 x 5 unknowns; the diagonal of an unknown fills nothing."""
+    instance = bind(Program.load(name), Workload.from_matrix(np.tri(5), targets=np.ones(5)))
+    found = cones(instance.checked, instance.sizes())
+    assert {c.origin: c.filled for c in found if c.filled} == expected
+
+
 def test_a_low_rank_workload_needs_a_smaller_cone() -> None:
     instance = bind(Program.load("l2_strategy"), Workload.from_matrix(np.ones((1, 6))))
     (psd,) = (c for c in cones(instance.checked, instance.sizes()) if c.kind == "psd")

@@ -59,6 +59,12 @@ def test_forecast_grows_with_size_and_number(name: str) -> None:
         assert then.seconds > first.seconds
 
 
+def test_rows_that_are_filled_need_memory() -> None:
+    few = [PSD, Cone("nonnegative", 1, 2048, "accuracy", filled=528)]
+    many = [PSD, Cone("nonnegative", 1, 2048, "accuracy", filled=5280)]
+    assert forecast(row("scs"), many, 528).memory > forecast(row("scs"), few, 528).memory + 9 * 2048 * 528 * 8
+
+
 def test_choice_by_size() -> None:
     rows = [row("clarabel"), row("scs")]
     assert choose(rows, [PSD], 500).name == "clarabel"
