@@ -25,9 +25,9 @@ Array = Any
 
 LEAST = 0.02  # a share falls to no less than this part of itself in one step
 MOST = 2.0  # and its logarithm grows by no more
-# The least of the barrier, over the average share, for single precision: along scalings of queries against
-# cells, of which N says nothing, the matrix has only it, and rounding (6e-8) must be little of that.
-SINGLE = 1e-6
+# The least of the barrier, over the average share, for single precision. Along scalings of queries against
+# cells the matrix has only the barrier, and far below its rounding (6e-8) that would be lost.
+SINGLE = 1e-8
 GONE = 10  # shares below so many times the barrier may be next to nothing
 
 
