@@ -47,7 +47,7 @@ class Progress:
 
 
 Report = Callable[[Progress], None]
-LONG = 60.0
+LONG = 60.0  # seconds
 
 
 @dataclass(frozen=True)

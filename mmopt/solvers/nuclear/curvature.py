@@ -117,6 +117,7 @@ def curvature(
 
 def _damp(hessian: Triangle, scales: Array) -> None:
     """Q by the shares of queries that are ``scales`` of their weights."""
+    scales = namespace(scales).astype(scales, hessian.panels[0].dtype, copy=False)
     for here, panel in hessian:
         panel *= scales[here, None]
         panel *= scales[None, : here.stop]

@@ -32,9 +32,10 @@ class Triangle:
             yield slice(panel.shape[1] - panel.shape[0], panel.shape[1]), panel
 
     def add(self, matrix: Array) -> None:
-        """Add a whole symmetric matrix."""
+        """Add a whole symmetric matrix, of this precision or a higher one."""
+        xp = namespace(matrix)
         for here, panel in self:
-            panel += matrix[here, : here.stop]
+            panel += xp.astype(matrix[here, : here.stop], panel.dtype, copy=False)
 
     def dense(self) -> Array:
         """The whole matrix."""

@@ -15,10 +15,14 @@ from mmopt.solvers.nuclear.spectrum import iterate
 @pytest.mark.parametrize("missing", [0, 1, 2])
 @pytest.mark.parametrize("targets", [False, True])
 def test_it_is_one(shape: tuple[int, int], missing: int, targets: bool, rng: np.random.Generator) -> None:
-    """Also where the rank is a little short: what stands beside changes nothing in <K, Z>."""
+    """Also where the rank is a little short: what stands beside changes nothing in <K, Z>.
+
+    With singular values of like sizes: of small ones a Gram matrix gives the directions less well.
+    """
     m, n = shape
     rank = min(shape) - missing
-    rows = rng.normal(size=(m, rank)) @ rng.normal(size=(rank, n))
+    left, right = (np.linalg.qr(rng.normal(size=(size, rank)))[0] for size in (m, n))
+    rows = left * rng.uniform(0.1, 1.0, rank) @ right.T
     problem = whole(rows, np.ones(m) if targets else None)
     cells, queries = rng.dirichlet(np.full(n, 9.0)), rng.dirichlet(np.full(m, 9.0))
     at = iterate(problem, [None], cells, queries if targets else None)
