@@ -51,7 +51,8 @@ def stopped_early(
     if status.stop == "time limit":
         text = f"stopped at the time limit of {options.time_limit:g} s: {reached}; allow more time{less}"
     elif status.stop == "iteration limit":
-        text = f"stopped at the iteration limit of {options.max_iterations}: {reached}; allow more{less}"
+        own = "" if options.max_iterations is None else f" of {options.max_iterations}"
+        text = f"stopped at the iteration limit{own}: {reached}; allow more{less}"
     elif status.stop == "interrupted":
         text = f"interrupted: {reached}; let it run longer{less}"
     elif status.stop == "gap not reached":

@@ -16,6 +16,7 @@ import pytest
 from mmopt import OptionError, Solution, SolverError, Workload, solve
 from mmopt.pipeline import Progress
 from mmopt.results import Status
+from mmopt.solvers import run_scs
 
 
 def still_certified(s: Solution) -> None:
@@ -138,6 +139,13 @@ def test_a_gap_that_no_arithmetic_reaches(solver: str) -> None:
     assert s.status.stop in ("gap not reached", "iteration limit")
     assert s.gap is not None and 1e-15 < s.gap < 1e-6
     still_certified(s)
+
+
+def test_a_limit_of_the_solver_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_scs, "LIMIT", 20)
+    s = solve(Workload.from_matrix(np.tri(6)), "l2_strategy", solver="scs", tolerance=1e-12)
+    assert s.status.stop == "iteration limit"
+    assert s.warnings[0].startswith("stopped at the iteration limit: the gap is ")
 
 
 def test_stopping_from_the_progress_report() -> None:
