@@ -61,11 +61,13 @@ def verify(s: Solution, w: Workload) -> None:
     """The claims of a solution, recomputed with numpy alone."""
     a = s.strategy.matrix
     inverse = np.linalg.pinv(a, rcond=1e-13)
+    # A half of a search leaves singular values of 1e-8: rounding of the matrix alone moves their inverses.
+    rounding = 2 * np.finfo(float).eps * np.linalg.norm(a, 2) * np.linalg.norm(inverse, 2)
     rows = w.matrix
-    assert np.abs(rows @ inverse @ a - rows).max() <= SHAPE * np.abs(rows).max()
+    assert np.abs(rows @ inverse @ a - rows).max() <= (SHAPE + rounding) * np.abs(rows).max()
     norms = np.abs(a).sum(axis=0) ** 2 if s.strategy.norm == 1 else (a**2).sum(axis=0)
     error = norms.max() * ((rows @ inverse) ** 2).sum()
-    assert s.error == pytest.approx(error, rel=RECOMPUTED)
+    assert s.error == pytest.approx(error, rel=RECOMPUTED + rounding)
     assert s.sensitivity >= np.sqrt(norms.max()) * (1 - 1e-15)
     svdb = np.linalg.svd(rows, compute_uv=False).sum() ** 2 / w.n
     assert svdb * (1 - RECOMPUTED) <= s.error_bound <= s.error
