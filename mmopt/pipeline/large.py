@@ -35,7 +35,7 @@ def is_large(workload: Workload) -> bool:
 
 
 def bound(
-    program: Program,
+    program: Program | Checked,
     workload: Workload,
     givens: Mapping[str, Any] | None,
     *,
@@ -52,11 +52,11 @@ def bound(
     TooLargeError : a large workload that cannot be solved by component, and does not fit in memory otherwise.
     mmopt.Error : as ``bind``.
     """
-    checked, passed = check(program), givens or {}
+    checked, passed = program if isinstance(program, Checked) else check(program), givens or {}
     if not (reduce and is_large(workload)):
         few = not reduce or workload.n <= FEW_CELLS
         small = None if few else _by_small_components(checked, workload, passed, solver)
-        return small or (bind(program, workload, givens), "")
+        return small or (bind(checked, workload, givens), "")
     why = obstacle(checked, passed)
     if not why:
         with one_thread():  # components are found from many small matrices
@@ -67,8 +67,8 @@ def bound(
             why = "no kernel knows the program, and conic solvers need matrices over the cells"
         else:
             return found
-    _refuse_dense(program, workload, why)
-    return bind(program, workload, givens), ""
+    _refuse_dense(checked.program, workload, why)
+    return bind(checked, workload, givens), ""
 
 
 def _by_small_components(

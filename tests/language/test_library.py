@@ -45,6 +45,16 @@ def test_by_path(tmp_path: Path) -> None:
     assert Program.load("own.program") == read
 
 
+def test_an_edited_file_is_read_anew(tmp_path: Path) -> None:
+    """What is read is kept by its text, so that the same file twice is not read twice."""
+    file, text = tmp_path / "mine.program", Program.load("l2_strategy").text
+    file.write_text(text, encoding="utf-8")
+    first = Program.load(file)
+    assert Program.load(file) is first
+    file.write_text(text.replace("minimize", "maximize"), encoding="utf-8")
+    assert (first.sense, Program.load(file).sense) == ("minimize", "maximize")
+
+
 def test_unknown_name() -> None:
     own = "(a program of your own is given by its path, ending in .program)"
     assert error("l2_stratgy", OptionError) == (

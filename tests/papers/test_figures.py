@@ -126,7 +126,7 @@ FIGURES: list[tuple[str, Rows, dict[str, Any], Figure]] = [
     ("low_rank_reconstruction", prefix(8), {}, Figure(LOW_RANK, "exact", 36 * 10 / 11, ROUNDING)),
     ("low_rank_strategy", prefix(8), {"S": np.eye(8)}, Figure(LOW_RANK, "exact", 36.0, PUBLISHED)),
     ("low_rank_gaussian_strategy", prefix(8), {"S": np.eye(8)}, Figure(LOW_RANK, "exact", 36.0, PUBLISHED)),
-    ("low_rank", prefix(8), {}, Figure("Laplace noise on the cells", "upper", 36.0, ROUNDING)),
+    ("low_rank", prefix(5), {}, Figure("Laplace noise on the cells", "upper", 15.0, ROUNDING)),
     ("low_rank", prefix(8), {"S": np.eye(8)}, Figure("Laplace noise on the cells", "upper", 36.0, ROUNDING)),
     ("low_rank_gaussian", prefix(8), {}, Figure(OPTIMUM, "exact", 17.866177, FITNESS)),
 ]

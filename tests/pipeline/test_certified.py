@@ -125,7 +125,9 @@ def test_queries_of_very_different_size(program: str) -> None:
     verify(solve(named("large and small"), program), named("large and small"))
 
 
-@pytest.mark.parametrize("program", [*QUICK, "low_rank", "low_rank_gaussian"])
+@pytest.mark.parametrize(
+    "program", [*QUICK, "low_rank_gaussian", pytest.param("low_rank", marks=pytest.mark.slow)]
+)
 def test_no_program_beats_the_bound_over_all_strategies(program: str, rng: np.random.Generator) -> None:
     workload = random_workload(rng)
     best, found = solve(workload, "l2_strategy"), solve(workload, program)

@@ -103,7 +103,7 @@ def _bound(
     """The instance as it is, or was, solved, and how it splits if it does."""
     checked = surveyed.checked
     if solution is None and all(line.fault is None for line in surveyed.lines):
-        return bound(checked.program, workload, givens)
+        return bound(checked, workload, givens)
     if solution is not None and isinstance(solution.strategy, ComponentStrategy):
         passed = {name: float(value) for name, value in (givens or {}).items()}
         found = by_components(checked, workload, passed)
