@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+import scipy.linalg
 from array_api_compat import array_namespace as namespace
 
-__all__ = ["graded", "lengths", "panels"]
+__all__ = ["eigen", "graded", "lengths", "panels"]
 
 Array = Any  # of any library that follows the array API standard
 
@@ -45,12 +47,38 @@ def graded(y: Array, vectors: Array) -> tuple[Array, int]:
         if not bool(xp.any(sizes[:count] > noise)):
             break
         y[:, :count] -= y[:, count:] @ (y[:, count:].T @ y[:, :count])
-        turn = xp.linalg.eigh(y[:, :count].T @ y[:, :count])[1]
+        turn = eigen(y[:, :count].T @ y[:, :count])[1]
         y[:, :count] = y[:, :count] @ turn
         vectors[:, :count] = vectors[:, :count] @ turn
         sizes[:count] = lengths(y[:, :count])
     y[:, :count] = 0.0
     return sizes, turned
+
+
+def eigen(gram: Array) -> tuple[Array, Array]:
+    """Eigenvalues, ascending, and eigenvectors of a symmetric matrix, which is written over: memory.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError : the algorithm does not converge.
+    """
+    if not isinstance(gram, np.ndarray):
+        found = namespace(gram).linalg.eigh(gram)
+        return found[0], found[1]
+    values, vectors, failed = scipy.linalg.lapack.dsyevd(gram.T, lower=1, overwrite_a=1)
+    if failed:
+        raise np.linalg.LinAlgError("eigenvalues did not converge")
+    return values, _turned(vectors.T)
+
+
+def _turned(square: Array) -> Array:
+    """The transposed matrix, in the same place."""
+    for here in panels(square.shape[0], 64):
+        rest = slice(here.start, None)
+        rows = square[here, rest].copy()
+        square[here, rest] = square[rest, here].T
+        square[rest, here] = rows.T
+    return square
 
 
 def lengths(y: Array) -> Array:

@@ -10,6 +10,8 @@ import scipy.linalg
 import scipy.special
 from numpy.typing import NDArray
 
+from mmopt.language.graded import eigen
+
 __all__ = [
     "Array",
     "as_block",
@@ -47,8 +49,7 @@ def eigh(matrix: Array) -> tuple[Array, Array]:
     """Eigenvalues (ascending) and eigenvectors of the symmetric part."""
     if matrix.shape == (1, 1):
         return matrix[0].copy(), np.ones((1, 1))
-    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
-    return values, vectors
+    return eigen((matrix + matrix.T) / 2)
 
 
 def eigenvectors(gram: Array) -> Array:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import tolerances
 
-from mmopt.language.graded import graded, lengths, panels
+from mmopt.language.graded import eigen, graded, lengths, panels
 
 LIBRARIES = [np, array_api_strict]
 
@@ -56,6 +56,24 @@ def test_what_is_only_rounding_has_no_direction(rank: int, rng: np.random.Genera
     y, sizes, _, turned = decomposed(k)
     assert turned == 8 - rank and not y[:, :turned].any()
     assert (sizes[:turned] <= tolerances.ROUNDING * sizes.max()).all()
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("count", [1, 2, 64, 65, 200])
+def test_eigenvectors_in_place(library: ModuleType, count: int, rng: np.random.Generator) -> None:
+    k = rng.normal(size=(count + 3, count))
+    gram = k.T @ k
+    own = library.asarray(gram.copy())
+    values, vectors = (np.asarray(found) for found in eigen(own))
+    np.testing.assert_allclose((vectors * values) @ vectors.T, gram, atol=tolerances.FINE * values[-1])
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(count), atol=tolerances.FINE)
+    assert (np.diff(values) >= 0).all()
+    assert library is not np or (np.shares_memory(own, vectors) and vectors.flags.c_contiguous)
+
+
+def test_eigenvectors_of_what_is_no_number() -> None:
+    with pytest.raises(np.linalg.LinAlgError):
+        eigen(np.full((3, 3), np.nan))
 
 
 def test_lengths_a_panel_at_a_time(rng: np.random.Generator) -> None:

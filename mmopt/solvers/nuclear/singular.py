@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from mmopt.language.graded import graded
+from mmopt.language.graded import graded, panels
 
 __all__ = ["decomposed"]
 
@@ -20,7 +20,7 @@ BOTH = 2  # what LAPACK calls 'F': small values are right whatever the scales of
 def decomposed(k: Array, vectors: Array) -> tuple[Array, Array, Array]:
     """U, s (ascending or nearly so) and V of a matrix whose rows and columns have very different weights.
 
-    ``vectors``: eigenvectors of the smaller Gram matrix, ascending; they may be written over.
+    ``vectors``: eigenvectors of the smaller Gram matrix, ascending. They and K may be written over.
 
     By Jacobi's method (Drmač & Veselić 2008, New fast and accurate Jacobi SVD algorithm), which keeps the
     digits of small singular values that come from small weights; of larger matrices, and arrays of other
@@ -34,6 +34,7 @@ def decomposed(k: Array, vectors: Array) -> tuple[Array, Array, Array]:
         if not failed:
             order = slice(None, None, -1)
             return left[:, order].copy(), values[order] * (scale[0] / scale[1]), right[:, order].copy()
-    y = k @ vectors
-    values, _ = graded(y, vectors)
-    return y, values, vectors
+    for here in panels(k.shape[0]):
+        k[here, :] = k[here, :] @ vectors
+    values, _ = graded(k, vectors)
+    return k, values, vectors

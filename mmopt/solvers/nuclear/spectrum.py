@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace as namespace
 
+from mmopt.language.graded import eigen
 from mmopt.solvers.nuclear.lines import Lengths, Lines
 from mmopt.solvers.nuclear.problem import Part, Problem
 from mmopt.solvers.nuclear.singular import decomposed
@@ -80,9 +81,7 @@ def count(mask: Array) -> int:
 
 def _small(k: Array) -> tuple[Array, Array]:
     """Eigenvalues and eigenvectors of the smaller Gram matrix."""
-    xp = namespace(k)
-    found = xp.linalg.eigh(k @ k.T if _is_wide(k) else k.T @ k)
-    return found[0], found[1]
+    return eigen(k @ k.T if _is_wide(k) else k.T @ k)
 
 
 def _is_wide(k: Array) -> bool:

@@ -18,7 +18,8 @@ SHAPES = [(1, 1), (4, 4), (9, 5), (5, 9)]
 
 def decomposed(k: np.ndarray) -> tuple[np.ndarray, ...]:
     xp = array_api_compat.array_namespace(k)
-    return from_vectors(k, xp.linalg.eigh(k @ k.T if k.shape[0] < k.shape[1] else k.T @ k)[1])
+    vectors = xp.linalg.eigh(k @ k.T if k.shape[0] < k.shape[1] else k.T @ k)[1]
+    return from_vectors(xp.asarray(k, copy=True), vectors)
 
 
 @pytest.mark.parametrize("most", [0, 256])
