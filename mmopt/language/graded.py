@@ -68,10 +68,10 @@ def eigen(gram: Array) -> tuple[Array, Array]:
     values, vectors, failed = scipy.linalg.lapack.dsyevd(gram.T, lower=1, overwrite_a=1)
     if failed:
         raise np.linalg.LinAlgError("eigenvalues did not converge")
-    return values, _turned(vectors.T)
+    return values, _transposed(vectors.T)  # LAPACK's order of memory is slow where rows are taken
 
 
-def _turned(square: Array) -> Array:
+def _transposed(square: Array) -> Array:
     """The transposed matrix, in the same place."""
     for here in panels(square.shape[0], 64):
         rest = slice(here.start, None)

@@ -78,7 +78,7 @@ class Program:
         return Program.parse(*program_text(name))
 
 
-# Keyed by the text, so an edited file is read anew; small solves spend a fifth of their time here otherwise.
+# Keyed by the text, so an edited file is read anew; many small solves of one program read it once.
 @lru_cache(maxsize=128)
 def _parsed(text: str, file: str) -> Program:
     return Program(**read_fields(text, file))
