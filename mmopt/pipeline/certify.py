@@ -62,6 +62,7 @@ class Candidate:
     objective: float
     before: float
     after: float
+    proved: bool = False  # whether the objective is a value with an error bound, not an estimate
     memo: Memo = field(default_factory=Memo, repr=False, compare=False)
 
     @property
@@ -129,13 +130,13 @@ def scored(
         finite = all(is_finite(v) for v in variables.values())
         after = _worst(instance, env, memo) if finite else np.inf
         minimized = program.sense == "minimize"
-        objective = np.inf if minimized else -np.inf
+        objective, proved = np.inf if minimized else -np.inf, False
         if finite and program.objective is not None:
             e = program.objective
-            loss = upper_value(e if minimized else Apply("neg", (e,), e.span), env)
+            loss, proved = upper_value(e if minimized else Apply("neg", (e,), e.span), env)
             loss += after * abs(loss)
             objective = loss if minimized else -loss
-    return Candidate(variables, env, objective, before, after, memo)
+    return Candidate(variables, env, objective, before, after, proved, memo)
 
 
 def _worst(instance: Instance, env: Mapping[str, Any], memo: Memo) -> float:
@@ -162,14 +163,14 @@ def charged(instance: Instance, found: Candidate, multipliers: Mapping[str, Any]
     return replace(found, objective=found.objective + (worth if minimized else -worth))
 
 
-def upper_value(expr: Expr, env: Mapping[str, Any]) -> float:
-    """The value rounded up by its error bound, or by ``CHARGE`` where no bound can be proved."""
+def upper_value(expr: Expr, env: Mapping[str, Any]) -> tuple[float, bool]:
+    """The value rounded up by its error bound, True; or, where none can be proved, by ``CHARGE``, False."""
     ball = evaluate_ball(expr, env)
     upper = float(ball.upper)
     if np.isfinite(upper):
-        return upper
+        return upper, True
     value = float(evaluate(expr, env))
-    return value + CHARGE * abs(value)
+    return value + CHARGE * abs(value), False
 
 
 def starts_from(instance: Instance, env: Mapping[str, Any]) -> dict[str, Array]:

@@ -33,7 +33,7 @@ def solve_closed(instance: Instance, solver: str | None) -> Solution:
     solution = assemble(
         instance,
         instance.env,
-        objective=upper_value(program.objective, instance.env),
+        objective=upper_value(program.objective, instance.env)[0],
         bound=bound,
         status=Status(CLOSED_FORM, True, 0.0, bound is not None, CLOSED_FORM),
         solver=(CLOSED_FORM, ""),
