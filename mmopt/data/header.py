@@ -37,13 +37,16 @@ def table_file(path: str | os.PathLike[str]) -> TableFile:
 
     Raises
     ------
-    DataError : no such file, a directory, an unknown extension, or an empty file.
+    DataError : no such file, a directory, no regular file (a pipe would wait for ever, and could be read only
+        once), an unknown extension, or an empty file.
     """
     name = os.fspath(path)
     if not os.path.exists(name):
         raise DataError(f"{name}: no such file", hint=_neighbours(name))
     if os.path.isdir(name):
         raise DataError(f"{name}: is a directory; expected one file", hint=f"known: {', '.join(_EXTENSIONS)}")
+    if not os.path.isfile(name):
+        raise DataError(f"{name}: is not a regular file", hint="write the table to a file first")
     extension = next((known for known in reversed(_EXTENSIONS) if name.lower().endswith(known)), None)
     if extension is None:
         found = os.path.splitext(name)[1]
@@ -75,7 +78,7 @@ def csv_columns(file: TableFile) -> tuple[str, ...]:
     except gzip.BadGzipFile:
         raise DataError(f"{file.path}: not a gzip file, though its name ends in .gz") from None
     except (EOFError, zlib.error):
-        raise DataError(f"{file.path}: the gzip stream is damaged or ends too early") from None
+        raise damaged(file.path) from None
     except OSError as error:
         raise DataError(f"{file.path}: cannot be read: {error.strerror or error}") from None
     except csv.Error as error:
@@ -92,6 +95,26 @@ def csv_columns(file: TableFile) -> tuple[str, ...]:
             "a column name holds a line break, or its quote is not closed", where=Location(file.path, 1, 1)
         )
     return tuple(names)
+
+
+def check_gzip(file: TableFile) -> None:
+    """Read a gzipped table to its end, whose checksum DuckDB does not look at.
+
+    Raises
+    ------
+    DataError : the checksum or the length is not that of the text, or the stream ends too early.
+    """
+    try:
+        with _binary(file) as raw:
+            while raw.read(2**20):
+                pass
+    except (OSError, EOFError, zlib.error):
+        raise damaged(file.path) from None
+
+
+def damaged(path: str) -> DataError:
+    """The error for a gzip stream that is not what was packed."""
+    return DataError(f"{path}: the gzip stream is damaged or ends too early")
 
 
 def not_utf8(path: str, line: int) -> DataError:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from mmopt.data.header import TableFile, csv_columns, not_utf8
+from mmopt.data.header import TableFile, csv_columns, damaged, not_utf8
 from mmopt.errors import DataError, Location, suggest
 
 __all__ = ["open_columns", "reading"]
@@ -112,7 +112,7 @@ def _translate(file: TableFile, said: str) -> DataError:
     line = int(numbered.group(1)) if numbered else None
     if file.gzipped and said.startswith("IO Error"):
         # Its first bytes were gzip: the header was read from them.
-        return DataError(f"{file.path}: the gzip stream is damaged or ends too early")
+        return damaged(file.path)
     if line is not None and "not utf-8 encoded" in said:
         return not_utf8(file.path, line)
     where = Location(file.path, line, 1) if line is not None else None

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmopt.data.codes import MISSING, OUTSIDE, UNREADABLE, cell_code, declared_kinds
-from mmopt.data.header import table_file
+from mmopt.data.header import check_gzip, table_file
 from mmopt.data.table import open_columns, reading
 from mmopt.errors import DataError
 from mmopt.queries.domain import Attribute, Domain
@@ -43,18 +43,22 @@ def data_vector(path: str | os.PathLike[str], domain: Domain) -> DataVector:
     path : ``.csv``, ``.csv.gz``, ``.tsv``, ``.tsv.gz`` (UTF-8, first line column names) or ``.parquet``.
     domain : attributes with the columns that they read and their rules for what has no cell.
 
-    Values that the domain does not declare follow the attribute's ``outside`` rule; NULL, empty CSV fields
-    and NaN its ``missing`` rule: "refuse", "drop", or the label of a cell to count them in. Text where
-    numbers are declared is outside, unless no row of the column can be read: then it has the wrong type.
+    Where a row is counted depends on that row alone. Values that the domain does not declare follow the
+    attribute's ``outside`` rule: text that is no number where numbers are declared, infinities, and an empty
+    text (of Parquet) among them. NULL, empty CSV fields, and NaN where numbers are declared follow its
+    ``missing`` rule. A rule is "refuse" (as none), "drop", or the label of a cell to count them in.
 
     Raises
     ------
-    DataError : the file cannot be read, lacks a column or has one of the wrong type, or has refused rows.
+    DataError : the file cannot be read, lacks a column or has one of a type that holds nothing declared, or
+        has refused rows. Whether rows are refused, and the message, are facts of the data: not private.
     """
     file = table_file(path)
     attributes = domain.attributes
     with reading(file) as connection:
         table, columns = open_columns(connection, file, {a.name: a.column for a in attributes})
+        if file.gzipped:
+            check_gzip(file)
         codes = [
             cell_code(attribute, columns[attribute.name], file.path).name(f"code{i}")
             for i, attribute in enumerate(attributes)
@@ -85,7 +89,8 @@ def _targets(attribute: Attribute) -> NDArray[np.int64]:
     """For each code the cell that it counts into, -1 for dropped rows."""
     rules = {OUTSIDE: attribute.outside, MISSING: attribute.missing, UNREADABLE: attribute.outside}
     extra = [
-        -1 if rules[code] in ("refuse", "drop") else attribute.labels.index(rules[code]) for code in range(3)
+        -1 if rules[code] in ("", "refuse", "drop") else attribute.labels.index(rules[code])
+        for code in range(3)
     ]
     return np.array([*range(attribute.size), *extra], dtype=np.int64)
 
@@ -93,26 +98,21 @@ def _targets(attribute: Attribute) -> NDArray[np.int64]:
 def _refuse(
     path: str, attributes: tuple[Attribute, ...], found: NDArray[np.int64], rows: NDArray[np.int64]
 ) -> None:
-    """Raise for columns of the wrong type and for rows that the rules refuse: counts only, never values."""
+    """Raise for rows that the rules refuse: counts only, never values."""
     refused: list[str] = []
-    example = ""
+    example = wrong = ""
     for i, attribute in enumerate(attributes):
         count = [int(rows[found[:, i] == attribute.size + code].sum()) for code in range(3)]
-        present = int(rows.sum()) - count[MISSING]
-        if count[UNREADABLE] and count[UNREADABLE] == present:
-            raise DataError(
-                f"{path}: column '{attribute.column}' is text, and none of its {present} values is one of "
-                f"the {declared_kinds(attribute)} that attribute '{attribute.name}' declares",
-                hint="is it the right column? name it with 'column:' in the workload file",
-            )
         outside = count[OUTSIDE] + count[UNREADABLE]
         parts = []
-        if attribute.outside == "refuse" and outside:
+        if attribute.outside in ("", "refuse") and outside:
             kind = declared_kinds(attribute).removesuffix("s")
             unreadable = f" (of them {count[UNREADABLE]} text that is no {kind})" if count[UNREADABLE] else ""
             parts.append(f"{outside} outside the declared domain{unreadable}")
             example = example or f"'{attribute.name}: {{…, outside: drop}}'"
-        if attribute.missing == "refuse" and count[MISSING]:
+            if count[UNREADABLE] == int(rows.sum()) - count[MISSING]:
+                wrong = f"is '{attribute.column}' the right column? name another with 'column:', or "
+        if attribute.missing in ("", "refuse") and count[MISSING]:
             parts.append(f"{count[MISSING]} missing (NULL, empty or NaN)")
             example = example or f"'{attribute.name}: {{…, missing: drop}}'"
         if parts:
@@ -121,7 +121,8 @@ def _refuse(
             )
     if refused:
         raise DataError(
-            f"{path}: rows without a cell, of {int(rows.sum())}:{''.join(refused)}",
-            hint=f"say where they go in the workload file: {example} leaves them out, "
+            f"{path}: rows without a cell, of {int(rows.sum())} (not private, for you alone):"
+            + "".join(refused),
+            hint=f"{wrong}say where they go in the workload file: {example} leaves them out, "
             "the label of a cell in place of 'drop' counts them there",
         )

@@ -26,6 +26,7 @@ __all__ = [
     "largest_squared_difference",
     "largest_squared_norm",
     "root_above",
+    "squared_sensitivity",
 ]
 
 Integers = npt.NDArray[np.int64]
@@ -120,6 +121,19 @@ def largest_absolute_difference(matrix: Integers) -> int:
     real = columns.astype(np.float64)  # every difference and partial sum is an integer below 2^53
     blocks = (cdist(real[i : i + _BLOCK], real[i:], "cityblock") for i in range(0, len(real), _BLOCK))
     return max(int(distances.max()) for distances in blocks)
+
+
+def squared_sensitivity(matrix: Integers, norm: int, is_replaced: bool, may_drop: bool) -> int:
+    """Exact square of the largest L1 or L2 norm by which one row of data changes ``matrix @ x``.
+
+    A row adds the column of its cell, or zero where rules drop it. Added or removed, it changes the answers
+    by that; replaced, by the difference of two of these, zero among them where a row ``may_drop``.
+    """
+    added = largest_squared_norm(matrix) if norm == 2 else largest_absolute_sum(matrix) ** 2
+    if not is_replaced:
+        return added
+    moved = largest_squared_difference(matrix) if norm == 2 else largest_absolute_difference(matrix) ** 2
+    return max(added, moved) if may_drop else moved
 
 
 def root_above(squared: int) -> float:

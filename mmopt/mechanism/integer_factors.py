@@ -30,7 +30,7 @@ class IntegerFactors:
     """⊗ᵢ Kᵢ of every part; the attributes are those of ``mechanism.measured.Measured``.
 
     factors : by part and attribute, (pᵢ, nᵢ) int64. relatives : the noise of each part over that of the
-    release. squared : the exact squared sensitivity of each part.
+    release. squared : the squared sensitivity of each part, exact for neighbours that add or remove a row.
     """
 
     workload: Workload
@@ -38,12 +38,10 @@ class IntegerFactors:
     relatives: tuple[float, ...]
     squared: tuple[int, ...]
     norm: int
+    neighbours: Neighbours
     loss: float = 1.0
 
-    @property
-    def neighbours(self) -> Neighbours:
-        """One row added or removed."""
-        return "add-remove"
+    is_pairwise = False
 
     @property
     def bits(self) -> int:

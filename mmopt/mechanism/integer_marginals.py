@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,8 +13,7 @@ import numpy.typing as npt
 from mmopt.errors import WorkloadError
 from mmopt.mechanism.core import unsupported
 from mmopt.mechanism.integer_factors import sensitivity_of
-from mmopt.mechanism.measured import MAX_ROWS, Neighbours, Part
-from mmopt.mechanism.rounding_factored import require_add_remove
+from mmopt.mechanism.measured import MAX_ROWS, Neighbours, Part, replaced
 from mmopt.queries.marginal_strategy import MarginalStrategy
 from mmopt.queries.workload import Workload
 
@@ -27,12 +27,15 @@ Integers = npt.NDArray[np.int64]
 class IntegerMarginals:
     """The marginals of positive weight; the attributes are those of ``mechanism.measured.Measured``.
 
-    A row of data is one count in every marginal, so each has sensitivity 1; θ_S is its noise, 1 / θ_S.
+    A row of data is one count in every marginal; a replaced one may move in it, unless it has one cell only;
+    θ_S is its noise, 1 / θ_S.
     """
 
     workload: Workload
     strategy: MarginalStrategy
+    neighbours: Neighbours = "add-remove"
 
+    is_pairwise = False
     bits = 0
     bias = 0.0
     loss = 1.0
@@ -41,11 +44,6 @@ class IntegerMarginals:
     def norm(self) -> int:
         """1 for Laplace noise, 2 for Gaussian noise."""
         return self.strategy.norm
-
-    @property
-    def neighbours(self) -> Neighbours:
-        """One row added or removed."""
-        return "add-remove"
 
     @property
     def masks(self) -> list[int]:
@@ -60,10 +58,16 @@ class IntegerMarginals:
     @cached_property
     def parts(self) -> tuple[Part, ...]:
         """A part for every marginal."""
+        sizes = {
+            mask: math.prod(n for i, n in enumerate(self.strategy.sizes) if mask >> i & 1)
+            for mask in self.masks
+        }
+        may_drop = self.workload.domain.may_drop
+        moved = {1: int(may_drop)} if self.neighbours == "replace-one" else dict.fromkeys(sizes.values(), 1)
         return tuple(
             Part(
-                rows=int(np.prod([n for i, n in enumerate(self.strategy.sizes) if mask >> i & 1], dtype=int)),
-                squared_sensitivity=1,
+                rows=sizes[mask],
+                squared_sensitivity=moved.get(sizes[mask], replaced(1, self.norm, True)),
                 largest_answer=MAX_ROWS,
                 relative=1.0 / float(self.strategy.weights[mask]),
             )
@@ -123,12 +127,11 @@ def round_marginals(
 
     Raises
     ------
-    PrivacyError : neighbours other than add-remove. UnsuitableError : a workload from a matrix.
+    UnsuitableError : a workload from a matrix.
     WorkloadError : another domain, or the strategy does not support the workload.
     """
-    require_add_remove(neighbours)
     if strategy.sizes != workload.domain.shape:
         raise WorkloadError(f"the strategy has cells {strategy.sizes}, the workload {workload.domain.shape}")
     if not strategy.supports(workload):
         raise unsupported()
-    return IntegerMarginals(workload, strategy)
+    return IntegerMarginals(workload, strategy, neighbours)

@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["MAX_ROWS", "Measured", "Neighbours", "Part"]
+__all__ = ["MAX_ROWS", "Measured", "Neighbours", "Part", "replaced"]
 
 Neighbours = Literal["add-remove", "replace-one"]
 Floats = npt.NDArray[np.float64]
@@ -32,6 +32,14 @@ class Part:
     relative: float = 1.0
 
 
+def replaced(squared: int, norm: int, is_nonnegative: bool) -> int:
+    """Bound on the squared norm of a difference of two columns, of ``squared`` norm at most, or one and zero.
+
+    The triangle inequality; for columns without negative entries |a - b|² <= |a|² + |b|² in L2.
+    """
+    return squared * (2 if norm == 2 and is_nonnegative else 4)
+
+
 class Measured(Protocol):
     """An integer matrix (rows, n) that is measured, and the way back to the queries.
 
@@ -40,7 +48,8 @@ class Measured(Protocol):
     rows : number of measured queries; ``parts`` : them, by the noise that they get.
     bits : the matrix stands for 2^bits times one of unit noise; may be negative.
     norm : 1 for Laplace noise, 2 for Gaussian noise.
-    neighbours : what the sensitivity refers to.
+    neighbours : what the sensitivity refers to; ``is_pairwise`` : for replace-one it is that of all pairs of
+        columns, rather than a bound from the longest (``replaced``).
     sensitivity : in the norm, rounded up (units of the matrix; each part over its relative noise).
     variances : (m,) of the queries at unit noise on 2^-bits times the matrix.
     bias : largest error of the rounded row space, in units of the queries' largest entry.
@@ -56,6 +65,8 @@ class Measured(Protocol):
     def norm(self) -> int: ...
     @property
     def neighbours(self) -> Neighbours: ...
+    @property
+    def is_pairwise(self) -> bool: ...
     @property
     def parts(self) -> tuple[Part, ...]: ...
     @property

@@ -23,9 +23,8 @@ from mmopt.mechanism.core import check_loss, check_rank, choose_bits, inverse_ro
 from mmopt.mechanism.exact import (
     integer_product,
     largest_entry,
-    largest_squared_difference,
-    largest_squared_norm,
     root_above,
+    squared_sensitivity,
 )
 from mmopt.mechanism.measured import MAX_ROWS, Neighbours, Part
 from mmopt.queries.strategy import Strategy
@@ -51,8 +50,8 @@ class IntegerStrategy:
     matrix : (k, n) int64, their product.
     bits : the core is rint(2^bits C) for a real C at unit noise; may be negative.
     neighbours : what the sensitivity refers to.
-    squared_sensitivity : exact integer; ``sensitivity`` : its root rounded up (units of ``matrix``); of
-        columns, or differences of two, in ``norm``.
+    squared_sensitivity : exact integer; ``sensitivity`` : its root rounded up (units of ``matrix``); by
+        ``exact.squared_sensitivity``.
     reconstruction : R (m, k), unweighted queries = R @ matrix, up to ``bias``.
     variances : (m,) of the queries at unit noise on ``2^-bits matrix``.
     bias : largest error of the rounded row space, in units of the queries' (or their basis') largest
@@ -73,6 +72,8 @@ class IntegerStrategy:
     bias: float
     loss: float
     norm: int = 2
+
+    is_pairwise = True
 
     @cached_property
     def hash(self) -> str:
@@ -153,9 +154,7 @@ def round_strategy(
         reconstruction, bias = _least_squares(workload.queries, core)
     variances = np.ldexp(reconstruction.squared_lengths(), 2 * bits)
     loss = check_loss(variances, strategy.variances(workload), bits)
-    squared = (
-        largest_squared_norm(matrix) if neighbours == "add-remove" else largest_squared_difference(matrix)
-    )
+    squared = squared_sensitivity(matrix, 2, neighbours == "replace-one", workload.domain.may_drop)
     for array in (core, basis, matrix, variances):
         array.flags.writeable = False
     return IntegerStrategy(

@@ -40,7 +40,7 @@ def round_any(
 def _round_components(strategy: ComponentStrategy, workload: Workload, neighbours: Neighbours) -> Measured:
     """By component; up to ``MOST_CELLS`` cells as a matrix where that cannot be, or is cheaper.
 
-    By component nobody knows what a replaced row changes, and queries need small integers.
+    By component what a replaced row changes is only bounded, and queries need small integers.
     """
     few = strategy.n <= MOST_CELLS
     if few and (neighbours != "add-remove" or strategy.is_better_dense):

@@ -17,11 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from mmopt.components import Split
-from mmopt.errors import PrivacyError, WorkloadError
+from mmopt.errors import WorkloadError
 from mmopt.mechanism.core import check_loss, check_rank, choose_bits, inverse_root, rint, unsupported
 from mmopt.mechanism.exact import integer_product, root_above
 from mmopt.mechanism.kronecker import Component, rest_sizes
-from mmopt.mechanism.measured import MAX_ROWS, Neighbours, Part
+from mmopt.mechanism.measured import MAX_ROWS, Neighbours, Part, replaced
 from mmopt.queries.arrays import pseudo_factors, require_memory
 from mmopt.queries.component_strategy import ComponentStrategy
 from mmopt.queries.symmetry.integer_rows import spanning_rows
@@ -45,11 +45,9 @@ class IntegerComponents:
     variances: Floats
     bias: float
     loss: float
+    neighbours: Neighbours
 
-    @property
-    def neighbours(self) -> Neighbours:
-        """One row added or removed."""
-        return "add-remove"
+    is_pairwise = False
 
     @property
     def norm(self) -> int:
@@ -117,12 +115,6 @@ def round_components(
     strategy: ComponentStrategy, workload: Workload, neighbours: Neighbours
 ) -> IntegerComponents:
     """Round a strategy by component as the module says; errors as ``rounding.round_strategy``."""
-    if neighbours != "add-remove":
-        raise PrivacyError(
-            f"a strategy by component is measured with neighbours 'add-remove', not {neighbours!r}",
-            hint="its sensitivity to a replaced row is not known by component; group values of the "
-            "attributes, so that there are fewer cells",
-        )
     if not strategy.supports(workload):
         raise unsupported()
     cells = strategy.cells
@@ -146,7 +138,10 @@ def round_components(
     loss = check_loss(variances, strategy.variances(workload), bits)
     variances.flags.writeable = False
     squared = max(_added(found).values())
-    return IntegerComponents(workload, found, bits, squared, variances, rounded.missed(workload), loss)
+    if neighbours == "replace-one":
+        squared = replaced(squared, 2, is_nonnegative=False)
+    missed = rounded.missed(workload)
+    return IntegerComponents(workload, found, bits, squared, variances, missed, loss, neighbours)
 
 
 def _real(shell: Component, part: Floats) -> Floats:

@@ -2,8 +2,9 @@
 
 A part of the union, ⊗ᵢ Aᵢ with a share θ, is measured as ⊗ᵢ Kᵢ with integers Kᵢ ≈ cᵢ Aᵢ, and gets noise of
 Πᵢ cᵢ / θ times the parameter of the release: shares are noise, and need no bits. The sensitivity of a part is
-the product of its factors' exact ones, and the costs of the parts add up. The entries of a part stay below
-2^30, so that answers on 2^31 rows of data fit into 62 bits; these bits go where rounding would cost most.
+the product of its factors' exact ones (where rows are replaced, at most twice that), and the costs of the
+parts add up. The entries of a part stay below 2^30, so that answers on 2^31 rows of data fit into 62 bits;
+these bits go where rounding would cost most.
 """
 
 from __future__ import annotations
@@ -13,16 +14,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from mmopt.errors import PrivacyError, WorkloadError
+from mmopt.errors import WorkloadError
 from mmopt.mechanism.core import check_loss, unsupported
 from mmopt.mechanism.integer_factors import IntegerFactors
-from mmopt.mechanism.measured import Neighbours
+from mmopt.mechanism.measured import Neighbours, replaced
 from mmopt.mechanism.rounding_factor import best_choice, rounded_choices
 from mmopt.queries.product_strategy import ProductStrategy, one_attribute, products_of
 from mmopt.queries.union_strategy import UnionStrategy
 from mmopt.queries.workload import Workload
 
-__all__ = ["FACTORED_LOSS_LIMIT", "require_add_remove", "round_factored"]
+__all__ = ["FACTORED_LOSS_LIMIT", "round_factored"]
 
 
 FACTORED_LOSS_LIMIT = 1.1
@@ -44,11 +45,10 @@ def round_factored(
 
     Raises
     ------
-    PrivacyError : neighbours other than add-remove. UnsuitableError : a workload from a matrix.
+    UnsuitableError : a workload from a matrix.
     WorkloadError : the strategy does not support the workload, or rounding loses more than
         FACTORED_LOSS_LIMIT of a variance at equal privacy.
     """
-    require_add_remove(neighbours)
     union = strategy if isinstance(strategy, UnionStrategy) else UnionStrategy((strategy,), (1.0,))
     products_of(workload)
     before = union.variances(workload)
@@ -69,20 +69,17 @@ def round_factored(
         factors.append(tuple(rounded.matrix for rounded in own))
         squared.append(math.prod(rounded.squared for rounded in own))
         relatives.append(math.prod(rounded.scale for rounded in own) / share)
-    found = IntegerFactors(workload, tuple(factors), tuple(relatives), tuple(squared), strategy.norm)
-    growth = (found.sensitivity / union.sensitivity) ** 2
-    return replace(
-        found, loss=check_loss(found.variances * growth, before, _BITS, FACTORED_LOSS_LIMIT, _DENSE)
+    found = IntegerFactors(
+        workload, tuple(factors), tuple(relatives), tuple(squared), strategy.norm, "add-remove"
     )
-
-
-def require_add_remove(neighbours: Neighbours) -> None:
-    """PrivacyError for other neighbours than one row added or removed."""
-    if neighbours != "add-remove":
-        raise PrivacyError(
-            f"a strategy kept in factors is measured with neighbours 'add-remove', not {neighbours!r}",
-            hint="its sensitivity to a replaced row is not known by factor; leave the line 'neighbours' out",
-        )
+    growth = (found.sensitivity / union.sensitivity) ** 2
+    loss = check_loss(found.variances * growth, before, _BITS, FACTORED_LOSS_LIMIT, _DENSE)
+    if neighbours == "replace-one":
+        squared = [
+            replaced(square, strategy.norm, all(matrix.min() >= 0 for matrix in own))
+            for square, own in zip(squared, factors, strict=True)
+        ]
+    return replace(found, squared=tuple(squared), neighbours=neighbours, loss=loss)
 
 
 def _asked(part: ProductStrategy, workload: Workload) -> list[Workload] | None:

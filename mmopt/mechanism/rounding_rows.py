@@ -20,9 +20,8 @@ from mmopt.mechanism.answering import dense
 from mmopt.mechanism.core import check_loss, check_rank, choose_bits, rint, unsupported
 from mmopt.mechanism.exact import (
     integer_product,
-    largest_absolute_difference,
-    largest_absolute_sum,
     root_above,
+    squared_sensitivity,
 )
 from mmopt.mechanism.measured import Neighbours
 from mmopt.mechanism.rounding import IntegerStrategy, check_bias, divide_by_gcd
@@ -109,10 +108,12 @@ def round_rows(
     matrix = integer_product(core, rows.basis)
     reconstruction = rows.change @ np.linalg.pinv(core.astype(np.float64))
     variances = np.ldexp(np.einsum("ij,ij->i", reconstruction, reconstruction), 2 * bits)
-    is_added = neighbours == "add-remove"
-    length = largest_absolute_sum(matrix) if is_added else largest_absolute_difference(matrix)
-    before = strategy.sensitivity if is_added else strategy.sensitivity_replace_one
-    growth = np.ldexp(float(length), -bits) / before if length and before > 0 else 1.0
+    is_replaced, may_drop = neighbours == "replace-one", workload.domain.may_drop
+    squared = squared_sensitivity(matrix, 1, is_replaced, may_drop)
+    before = strategy.sensitivity_replace_one if is_replaced else 0.0
+    if may_drop or not is_replaced:
+        before = max(before, strategy.sensitivity)
+    growth = np.ldexp(root_above(squared), -bits) / before if squared and before > 0 else 1.0
     loss = check_loss(variances * growth**2, strategy.variances(workload), bits)
     for array in (core, rows.basis, matrix, variances):
         array.flags.writeable = False
@@ -122,8 +123,8 @@ def round_rows(
         matrix=matrix,
         bits=bits,
         neighbours=neighbours,
-        squared_sensitivity=length**2,
-        sensitivity=root_above(length**2),
+        squared_sensitivity=squared,
+        sensitivity=root_above(squared),
         reconstruction=dense(reconstruction),
         variances=variances,
         bias=rows.bias,

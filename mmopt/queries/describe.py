@@ -35,7 +35,8 @@ def describe_domain(domain: Domain) -> list[object]:
             cells = ["categories", [[_describe_value(v) for v in member] for member in encoding.members]]
         else:
             cells = ["bins", [describe_number(edge) for edge in encoding.edges]]
-        rules = [attribute.column, attribute.outside, attribute.missing]
+        # Without a rule rows are refused when they are counted.
+        rules = [attribute.column, attribute.outside or "refuse", attribute.missing or "refuse"]
         described.append([attribute.name, list(attribute.labels), cells, rules])
     return described
 

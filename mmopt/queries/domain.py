@@ -102,7 +102,8 @@ class Attribute:
     groups : named groups of cells, for queries.
     outside : what to do with a table value in no cell: ``"refuse"``, ``"drop"``, or the label of the cell
         that takes it. The two words win over labels of the same spelling.
-    missing : the same for NULL and NaN.
+    missing : the same for NULL and NaN. By default either is empty: nothing is said. ``mmopt.data`` refuses
+        such rows then, and a privacy claim is made for a table of which they were left out.
 
     Raises
     ------
@@ -115,8 +116,8 @@ class Attribute:
     column: str = ""
     encoding: Values | Bins | Categories = Values(())
     groups: Mapping[str, tuple[int, ...]] = field(default_factory=dict, hash=False)
-    outside: str = "refuse"
-    missing: str = "refuse"
+    outside: str = ""
+    missing: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "column", self.column or self.name)
@@ -125,7 +126,7 @@ class Attribute:
         self._check_groups()
         for key in ("outside", "missing"):
             choice = getattr(self, key)
-            if choice not in ("refuse", "drop", *self.labels):
+            if choice not in ("", "refuse", "drop", *self.labels):
                 raise WorkloadError(
                     f"attribute '{self.name}': {key} is '{choice}', "
                     "expected refuse, drop or one of its labels",
@@ -208,6 +209,11 @@ class Domain:
     def size(self) -> int:
         """Number of cells, n."""
         return math.prod(self.shape)
+
+    @property
+    def may_drop(self) -> bool:
+        """Whether a row of data may be in no cell: a rule drops it, or leaves open what happens to it."""
+        return any(rule in ("", "drop") for a in self.attributes for rule in (a.outside, a.missing))
 
     @property
     def strides(self) -> tuple[int, ...]:

@@ -28,7 +28,7 @@ def domain_table(domain: Domain) -> Table:
     )
     for a in domain.attributes:
         form = {Bins: "bins", Categories: "categories"}.get(type(a.encoding), "values")
-        rules = a.outside if a.outside == a.missing else f"{a.outside}, {a.missing}"
+        rules = ", ".join(dict.fromkeys(rule or "refuse" for rule in (a.outside, a.missing)))
         table.add_row(
             cell(a.name, "bold"),
             cell(a.column),

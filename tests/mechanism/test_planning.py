@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from mechanism.test_rounding import all_counted
 
 from mmopt.errors import PrivacyError, WorkloadError
 from mmopt.mechanism import allowed_rho, plan, zcdp_epsilon
@@ -87,7 +88,12 @@ def test_noise_and_privacy_of_different_kinds_are_refused():
             "  solve a program with 'norm 2', such as fitness_for_use",
         ),
         (
-            (Workload.from_matrix(np.ones((1, 8))), Strategy(np.eye(8), 1), Privacy(1.0), "replace-one"),
+            (
+                all_counted(Workload.from_matrix(np.ones((1, 8)))),
+                Strategy(np.eye(8), 1),
+                Privacy(1.0),
+                "replace-one",
+            ),
             "the sensitivity is 0 under replace-one: the queries are the same on all neighbouring tables, "
             "no noise can be calibrated\n"
             "  use 'neighbours: add-remove', or give every query a max_variance",
@@ -183,7 +189,7 @@ def test_no_privacy_is_refused():
 
 
 def test_a_total_under_replace_one_has_nothing_to_calibrate():
-    total = Workload.from_matrix(np.ones((1, 4)), targets=1.0)
+    total = all_counted(Workload.from_matrix(np.ones((1, 4)), targets=1.0))
     with pytest.raises(PrivacyError) as caught:
         plan(total, Strategy(np.ones((1, 4))), Privacy(rho=0.1), "replace-one")
     assert str(caught.value) == (

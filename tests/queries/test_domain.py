@@ -41,7 +41,7 @@ def test_anonymous_domain():
 def test_defaults_of_an_attribute():
     assert SEX.column == "sex"
     assert SEX.encoding == Values(("Female", "Male"))
-    assert (SEX.outside, SEX.missing, SEX.size) == ("refuse", "refuse", 2)
+    assert (SEX.outside, SEX.missing, SEX.size) == ("", "", 2)  # refused when counted, and may be dropped
     assert Attribute("a", ("x", "y"), outside="y", missing="drop").outside == "y"
     assert AGE.encoding.labels() == AGE.labels
 
