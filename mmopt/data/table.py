@@ -80,6 +80,7 @@ def open_columns(connection: Any, file: TableFile, wanted: dict[str, str]) -> tu
             quote='"',
             escape='"',
             columns={f"c{i}": "VARCHAR" for i in range(len(names))},
+            parallel=False,  # parallel readers guess where lines begin, which a quoted field may imitate
             compression="gzip" if file.gzipped else "none",
         )
     for attribute, column in wanted.items():

@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -247,6 +248,46 @@ def test_byte_order_mark_line_ends_and_quoted_headers(tmp_path: Path) -> None:
         file = text(tmp_path / "t.csv", b"\xef\xbb\xbf" + end.join(rows).encode())
         assert counts(file, values("a", 1)) == [4]
         assert counts(file, values('b,"c"', 2, outside="drop")) == [3]
+
+
+def test_quoted_lines_that_look_like_rows_are_not_counted(tmp_path: Path) -> None:
+    # Beyond the first of the engine's buffers of 32 MB.
+    row = '1,"' + "2,x\n" * 250_000 + '"\n'
+    assert counts(text(tmp_path / "t.csv", "a,b\n" + 40 * row), values("a", 1, 2)) == [40, 0]
+
+
+ODD = (
+    "",
+    " ",
+    "nan",
+    "inf",
+    "-inf",
+    "1e400",
+    "-1e400",
+    "true",
+    "2024-01-05",
+    "x",
+    "1_000",
+    "0x1",
+    "NULL",
+    "1 2",
+)
+
+
+@pytest.mark.parametrize(
+    "one", [bins("a", 0, 18, 1e9), values("a", 1, 2), values("a", True), values("a", "x", 3)]
+)
+def test_where_a_row_is_counted_depends_on_that_row_alone(tmp_path: Path, one: Attribute) -> None:
+    """With rules that place values, a table of any rows is a table, and its vector the sum of theirs."""
+    for rules in ({"outside": "drop", "missing": "drop"}, {"outside": one.labels[0], "missing": "drop"}):
+        domain = Domain((replace(one, **rules),))
+        rows = {
+            field: data_vector(text(tmp_path / "t.csv", f"a,b\n{field},\n"), domain) for field in (*ODD, "1")
+        }
+        assert all(vector.counts.sum() + vector.dropped["a"] == 1 for vector in rows.values())
+        table = text(tmp_path / "t.csv", "a,b\n" + "".join(f"{field},\n" for field in rows))
+        expected = sum(vector.counts for vector in rows.values())
+        np.testing.assert_array_equal(data_vector(table, domain).counts, expected)
 
 
 def test_nothing_is_written_beside_the_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
