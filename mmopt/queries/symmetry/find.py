@@ -120,7 +120,7 @@ def symmetry(workload: Workload, with_targets: bool) -> Found | None:
         return None
     if with_targets:
         return _with_targets(workload, joint, terms)
-    blocks = blocks_of(component_roots(joint, terms))
+    blocks = blocks_of(joint, terms)
     kinds = _kinds(joint, [chosen for chosen, _ in blocks])
     if not kinds:
         return None

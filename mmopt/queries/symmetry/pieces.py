@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -103,8 +104,8 @@ def _whole(workload: Workload) -> Term:
     assert isinstance(block, Explicit)
     is_plain = bool((weights == weights[0]).all())
     asked = workload.unweighted if is_plain else workload
-    dense = isinstance(block.values, np.ndarray)
-    is_whole = is_plain and _are_integers(block.values if dense else block.values.data)
+    entries = block.values if isinstance(block.values, np.ndarray) else block.values.data
+    is_whole = is_plain and _are_integers(entries)
     kind = "matrix" if is_whole or fits_memory(workload.shape) else UNKNOWN
     piece = Piece(
         n,
@@ -143,18 +144,8 @@ def _rows_of(matrix: Array, targets: Array) -> Term:
 
 
 def _piece(factor: Factor) -> Piece:
-    def blocks() -> Iterator[Array]:
-        return _blocks(factor)
-
-    return Piece(
-        factor.size,
-        factor.kind,
-        factor.root,
-        factor.gram,
-        lambda: _groups(factor),
-        blocks,
-        _is_whole(factor),
-    )
+    rows, blocks = functools.partial(_groups, factor), functools.partial(_blocks, factor)
+    return Piece(factor.size, factor.kind, factor.root, factor.gram, rows, blocks, _is_whole(factor))
 
 
 def _is_whole(factor: Factor) -> bool:
@@ -163,9 +154,8 @@ def _is_whole(factor: Factor) -> bool:
         return all(map(_is_whole, factor.parts))
     if isinstance(factor, Reordered):
         return _is_whole(factor.block)
-    if isinstance(factor, ScaledRows):
-        return False
-    return isinstance(factor, Counting) or all(map(_are_integers, _blocks(factor)))
+    integers = isinstance(factor, Counting) or all(map(_are_integers, _blocks(factor)))
+    return integers and not isinstance(factor, ScaledRows)
 
 
 def _are_integers(entries: Array) -> bool:
@@ -174,9 +164,7 @@ def _are_integers(entries: Array) -> bool:
 
 def _blocks(factor: Factor) -> Iterator[Array]:
     step = max(64, factor.size)
-    return (
-        factor.take(np.arange(at, min(at + step, factor.rows))) for at in range(0, factor.rows, step)
-    )
+    return (factor.take(np.arange(at, min(at + step, factor.rows))) for at in range(0, factor.rows, step))
 
 
 def _groups(factor: Factor) -> tuple[Rows, ...]:

@@ -5,9 +5,10 @@ Two values are interchangeable when swapping them leaves the Gram matrix as it i
 (u w) = (u v)(v w)(u v).
 
 All of it is decided exactly, for what comes of it is never compared with the whole workload again. A Gram
-matrix of integers is exact itself. Another one is rounded, and a rounding of its entries is the root of one in
-singular values: it only says where to look (up to ``CLOSE``), and the rows with their weights decide, entry
-by entry as they were given. (A rotation of the rows, by numbers that no float holds, is then not seen.)
+matrix of integers is exact itself. Another one is rounded, and what is lost of its entries is the square of
+what is lost of singular values: it only says where to look (up to ``CLOSE``), and the rows with their weights
+decide, entry by entry as they were given. (A rotation of the rows, by numbers that no float holds, is not
+seen.)
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ HEIGHT = 256  # rows whose keys are made at a time
 
 
 def interchangeable(piece: Piece, by_rows: bool = False) -> Ints:
-    """(size,) classes of values that can be swapped in the Gram matrix; ``by_rows``: in queries with targets."""
+    """(size,) classes of values that can be swapped in the Gram matrix, or in the rows with their targets."""
     if piece.kind in SYMMETRIC or piece.size == 1:
         return np.zeros(piece.size, dtype=np.int64)
     if is_rigid(piece.kind, piece.size):
