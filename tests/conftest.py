@@ -7,8 +7,13 @@ import zlib
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 SEED = "MMOPT_SEED"
+
+# A machine that is busy is no reason for a test to fail.
+settings.register_profile("mmopt", deadline=None)
+settings.load_profile("mmopt")
 
 
 def pytest_configure() -> None:

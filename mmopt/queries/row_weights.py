@@ -32,6 +32,11 @@ class _Around(Factor):
         self._numbers = numbers
 
     @property
+    def weights(self) -> Array:
+        """The number of each row, (rows,)."""
+        return self._numbers
+
+    @property
     def rows(self) -> int:
         return self.inner.rows
 

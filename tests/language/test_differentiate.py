@@ -187,7 +187,7 @@ def matrices() -> st.SearchStrategy[str]:
     return st.recursive(leaves, above, max_leaves=6)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(matrices(), st.integers(0, 1000))
 def test_random_expressions(text: str, seed: int) -> None:
     env = point(seed, n=3)

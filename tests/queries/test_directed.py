@@ -24,7 +24,7 @@ def is_least(found: float, exact: Fraction) -> bool:
     return Fraction(found) >= exact and (found == 0 or Fraction(float(np.nextafter(found, 0.0))) < exact)
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
+@settings(max_examples=400, derandomize=True)
 @given(NUMBERS, NUMBERS)
 @example(1.0, 2.0**-53)
 @example(2.0**53, 1.0)
@@ -35,7 +35,7 @@ def test_sums(a, b):
     assert exact > LARGEST if np.isinf(found) else is_least(found, exact)
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
+@settings(max_examples=400, derandomize=True)
 @given(NUMBERS, NUMBERS)
 @example(1 / 3, 3.0)
 @example(5e-324, 0.5)
@@ -54,7 +54,7 @@ def test_products(a, b):
         assert Fraction(below) < exact or found == 0
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
+@settings(max_examples=400, derandomize=True)
 @given(NUMBERS)
 @example(2.0)
 @example(5e-324)

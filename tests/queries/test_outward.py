@@ -33,7 +33,7 @@ def at_least(bound: float, column: list[float] | list[Fraction], norm: int) -> b
     return Fraction(bound) ** 2 >= sum(v * v for v in exact)
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200, derandomize=True)
 @given(MATRICES, st.sampled_from([1, 2]))
 @example(np.array([[5e-324], [5e-324]]), 2)
 @example(np.array([[1.0, 5e-324], [1e-200, 1e-310]]), 2)
@@ -44,7 +44,7 @@ def test_norms_are_upper_bounds(matrix, norm):
         assert at_least(float(bound), column.tolist(), norm)
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200, derandomize=True)
 @given(MATRICES, st.sampled_from([1, 2]))
 def test_differences_are_upper_bounds(matrix, norm):
     bound = outward.largest_difference(matrix, norm)

@@ -146,7 +146,7 @@ def test_product_of_nothing_is_the_total() -> None:
 WORDS = st.sampled_from(["identity", "total", "prefix", "all_range"])
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.dictionaries(st.sampled_from(sorted(SIZES)), WORDS), min_size=1, max_size=3))
 def test_products_are_kronecker_products(products: list[dict[str, str]]) -> None:
     text = "\n".join(f"  - product: {{{', '.join(f'{k}: {v}' for k, v in p.items())}}}" for p in products)

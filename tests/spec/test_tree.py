@@ -81,7 +81,7 @@ PIECES = """domain workload sex values bins range width groups marginal product 
 WORDS = st.sampled_from([*PIECES.split(), "", ": ", ", ", "\n", "\n  ", "\n- ", "!!str ", "---\n", "\t"])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(WORDS, max_size=25).map("".join) | st.text(max_size=40))
 def test_only_our_own_errors(text: str) -> None:
     try:

@@ -11,6 +11,7 @@ class C to class σ(C). Its orbits are C ∪ σ(C), and R^size splits into
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -120,33 +121,34 @@ class Attribute:
             return np.asarray((one + other * (self.mirror[sides] != sides)) / np.sqrt(self.sizes))
         return np.asarray((one - other) / np.sqrt(2.0 * self.class_sizes[sides]))
 
-    def root(self, part: Part, root: Array, sums: Array) -> Array:
+    def root(
+        self, part: Part, root: Array, sums: Array, blocks: Callable[[], Iterable[Array]], mean: bool
+    ) -> Array:
         """Rows (·, dim) whose Gram matrix is that of RᵀR on the part; none where it is zero.
 
         On a rest the one number is g_vv - g_vw for two values v, w of the class, which is half the squared
-        length of the difference of two columns of the root: no digits are lost.
-        """
-        tiny = 8 * max(root.shape) * EPS * float(np.linalg.norm(root))
-        if part.kind == "rest":
-            v, w = np.flatnonzero(self.classes == self.classes[self._first(part)])[:2]
-            found = np.linalg.norm(root[:, v] - root[:, w]).reshape(1, 1) / np.sqrt(2.0)
-        else:
-            found = stacked_root([self.flat(part, sums)], part.dim)
-        return np.asarray(found if np.linalg.norm(found) > tiny else found[:0])
+        length of the difference of two columns of the root: no digits are lost. With ``mean`` it is that of
+        the mean of all images of RᵀR, which need not be symmetric itself: the trace over the multiplicity. An
+        even or odd part is moved by signs at most.
 
-    def mean_root(self, part: Part, root: Array, sums: Array) -> Array:
-        """As ``root`` for the mean of all images of RᵀR, which need not be symmetric itself.
-
-        On an even or odd part, which the group moves by signs at most, that is RᵀR; on a rest it is the trace
-        of RᵀR over the multiplicity.
+        What is no larger than the rounding of the whole root is taken from the queries themselves, ``blocks``
+        of which make up the same Gram matrix: a part is left out where no single query has anything on it.
         """
-        if part.kind == "rest":
-            rows = self.of_query(part, root, sums, np.ones(len(root), dtype=np.int64))
-        else:
+        if part.kind != "rest":
             rows = self.flat(part, sums)
-        tiny = 8 * max(root.shape) * EPS * float(np.linalg.norm(root))
-        found = stacked_root([rows], part.dim, 2 * part.dim)
-        return np.asarray(found if np.linalg.norm(found) > tiny else found[:0])
+        elif mean:
+            rows = self._each(part, root)
+        else:
+            v, w = np.flatnonzero(self.classes == self.classes[self._first(part)])[:2]
+            rows = np.linalg.norm(root[:, v] - root[:, w]).reshape(1, 1) / np.sqrt(2.0)
+        most = 2 * part.dim if mean else part.dim
+        found = stacked_root([rows], part.dim, most)
+        if np.linalg.norm(found) <= 8 * max(root.shape) * EPS * float(np.linalg.norm(root)):
+            found = stacked_root((self._each(part, own) for own in blocks()), part.dim, most)
+        return found if found.any() else found[:0]
+
+    def _each(self, part: Part, rows: Array) -> Array:
+        return self.of_query(part, rows, self.sums(rows), np.ones(len(rows), dtype=np.int64))
 
     def _first(self, part: Part) -> int:
         return int(np.argmax(self.orbit_of == part.labels[0]))
@@ -156,7 +158,8 @@ class Attribute:
 
         ``counts`` (k,): queries in each orbit. On an even or odd part all queries of an orbit have the same
         coordinates z up to sign, so t = √count z. On a rest the Gram matrix is a number, whose multiplicity
-        times is the squared length of the queries' projections, equal for all.
+        times is the squared length of the queries' projections, equal for all. What is within the rounding of
+        a query's own length counts as zero: far below what a strategy may miss of a query that it supports.
         """
         scale = np.sqrt(counts)[:, None]
         if part.kind != "rest":

@@ -9,17 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mmopt.queries.arrays import Array, Ints
 
-__all__ = ["independent", "independent_columns"]
+__all__ = ["connected", "independent", "independent_columns"]
 
 
 def independent(root: Array) -> list[Ints]:
     """Columns of a root (r, d) by blocks of RᵀR that are zero between each other, to rounding.
 
     An entry counts as zero below 8 max(r, d) ε times the lengths of both columns, what a QR of the root is
-    off by. Columns of zeros are in no block.
+    off by, and the root of that in singular values: more than one block is a guess, for ``connected`` to
+    check. Columns of zeros are in no block.
     """
     if root.shape[1] == 1:
         return [np.zeros(1, dtype=np.int64)] if root.any() else []
@@ -27,6 +29,11 @@ def independent(root: Array) -> list[Ints]:
     unit = root / np.where(lengths > 0, lengths, 1.0)
     tiny = 8 * max(root.shape) * float(np.finfo(np.float64).eps)
     return _reached(np.flatnonzero(lengths), lambda new, old: np.abs(unit[:, new].T @ unit[:, old]) > tiny)
+
+
+def connected(linked: NDArray[np.bool_]) -> list[Ints]:
+    """Columns by blocks, from which pairs of them are linked (d, d); none that is not linked to itself."""
+    return _reached(np.flatnonzero(linked.diagonal()), lambda new, old: linked[np.ix_(new, old)])
 
 
 def independent_columns(rows: Array) -> list[Ints]:

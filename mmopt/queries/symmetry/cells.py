@@ -7,19 +7,22 @@ together from the factors' roots by QR, so that small singular values keep their
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 
 import numpy as np
 import scipy.linalg
+from numpy.typing import NDArray
 
 from mmopt.components import Split
 from mmopt.queries.arrays import Array, columns_of, qr, stacked_root, svd
 from mmopt.queries.reflected_ranges import reflected_ranges
 from mmopt.queries.symmetry.attribute import Attribute
-from mmopt.queries.symmetry.blocks import independent
+from mmopt.queries.symmetry.blocks import connected, independent
 from mmopt.queries.symmetry.joint import Chosen, Joint, Key, Local, combined
 from mmopt.queries.symmetry.pieces import Piece, Term, pieces_at
+from mmopt.queries.symmetry.swaps import EXACT
 
 __all__ = ["blocks_of", "component_roots", "root_of"]
 
@@ -55,16 +58,46 @@ def _roots(piece: Piece, attribute: Attribute, mean: bool) -> dict[int, Array]:
     if piece.kind == "all_range" and attribute.is_reversal:
         return dict(enumerate(reflected_ranges(piece.size)))
     root = piece.root()
-    sums = attribute.sums(root)
-    one = attribute.mean_root if mean else attribute.root
-    found = {k: one(part, root, sums) for k, part in enumerate(attribute.parts)}
+    given = (root, attribute.sums(root), piece.blocks, mean)
+    found = {k: attribute.root(part, *given) for k, part in enumerate(attribute.parts)}
     return {k: rows for k, rows in found.items() if len(rows)}
 
 
-def blocks_of(roots: dict[Key, Array]) -> list[tuple[Chosen, Array]]:
+def blocks_of(joint: Joint, terms: Sequence[Term]) -> list[tuple[Chosen, Array]]:
     """The components split further into independent blocks, each with its columns of the root."""
-    split = ((key, kept, rows) for key, rows in roots.items() for kept in independent(rows))
-    return [(Chosen(key, kept), columns_of(rows, kept)) for key, kept, rows in split]
+    found = []
+    for key, rows in component_roots(joint, terms).items():
+        blocks = independent(rows)
+        if len(blocks) > 1:  # as it seems after rounding
+            asked = np.asarray(rows.any(axis=0), dtype=bool)
+            blocks = connected(_linked(joint, terms, key) & asked & asked[:, None])
+        found += [(Chosen(key, kept), columns_of(rows, kept)) for kept in blocks]
+    return found
+
+
+def _linked(joint: Joint, terms: Sequence[Term], key: Key) -> NDArray[np.bool_]:
+    """(d, d): False where the Gram matrix of every term on a component is exactly zero."""
+    found = np.zeros((joint.dim(key),) * 2, dtype=bool)
+    for term in terms:
+        each = [_local(*own) for own in zip(term.pieces, joint.attributes, key, strict=True)]
+        found |= functools.reduce(np.kron, each)
+    return found
+
+
+def _local(piece: Piece, attribute: Attribute, k: int) -> NDArray[np.bool_]:
+    """(dim, dim) of a piece: exact for integers; else whether some query touches both orbits."""
+    part = attribute.parts[k]
+    if piece.kind == "identity":
+        return np.eye(part.dim, dtype=bool)
+    if piece.kind == "total":
+        return np.full((part.dim,) * 2, part.kind == "even")
+    # In whole numbers; on a rest the difference of two values, which stands for all.
+    basis = np.sign(attribute.basis(part)[:, : part.dim].toarray())
+    if piece.is_whole and np.abs(gram := piece.gram()).sum() < EXACT:
+        return np.asarray(basis.T @ gram @ basis != 0)
+    size = np.asarray if part.kind == "rest" else np.abs  # a sum of rounded numbers may be zero by chance
+    touched = [(size(own) @ size(basis) != 0).astype(float) for own in piece.blocks()]
+    return np.asarray(sum(own.T @ own for own in touched) != 0)
 
 
 def root_of(joint: Joint, blocks: Sequence[tuple[Chosen, Array]]) -> Split:

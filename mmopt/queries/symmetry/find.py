@@ -20,7 +20,7 @@ from mmopt.queries.symmetry.blocks import independent_columns
 from mmopt.queries.symmetry.cells import blocks_of, component_roots, root_of
 from mmopt.queries.symmetry.joint import Chosen, Joint
 from mmopt.queries.symmetry.pieces import Piece, Term, terms_of
-from mmopt.queries.symmetry.swaps import interchangeable, reverses, swappable_rows
+from mmopt.queries.symmetry.swaps import interchangeable, reverses
 from mmopt.queries.symmetry.targets import asked_of
 from mmopt.queries.workload import Workload
 
@@ -120,7 +120,7 @@ def symmetry(workload: Workload, with_targets: bool) -> Found | None:
         return None
     if with_targets:
         return _with_targets(workload, joint, terms)
-    blocks = blocks_of(component_roots(joint, terms))
+    blocks = blocks_of(joint, terms)
     kinds = _kinds(joint, [chosen for chosen, _ in blocks])
     if not kinds:
         return None
@@ -166,11 +166,7 @@ def _attribute(size: int, pieces: Collection[tuple[Piece, bool]]) -> Attribute:
     """The classes and the reversal that all pieces allow; each with whether its queries have targets."""
     classes = np.zeros(size, dtype=np.int64)
     for piece, has_target in pieces:
-        own = interchangeable(piece)
-        if has_target:
-            for rows in piece.rows():
-                own = swappable_rows(rows, size, refine([own]))
-        classes = refine([classes, own])
+        classes = refine([classes, interchangeable(piece, has_target)])
     return Attribute.of(classes, all(reverses(piece, has_target) for piece, has_target in pieces))
 
 

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from mmopt.queries.arrays import Array, Ints, stacked_root
-from mmopt.queries.composed import Union
-from mmopt.queries.factor_base import Factor
+from mmopt.queries.arrays import Array, Ints, fits_memory, stacked_root
+from mmopt.queries.composed import Reordered, Union
+from mmopt.queries.explicit import Explicit
+from mmopt.queries.factor_base import Counting, Factor
+from mmopt.queries.row_weights import ScaledRows
 from mmopt.queries.workload import Workload
 
-__all__ = ["Piece", "Rows", "Term", "is_rigid", "pieces_at", "terms_of"]
+__all__ = ["UNKNOWN", "Piece", "Rows", "Term", "is_rigid", "pieces_at", "terms_of"]
 
 # Kinds whose symmetry is known without looking at numbers.
 SYMMETRIC = ("identity", "total")
-RIGID = ("prefix", "all_range")  # no two values can be swapped
+UNKNOWN = "unknown"  # too large to look for any
+RIGID = ("prefix", "all_range", UNKNOWN)  # no two values can be swapped
 SMALL = 3  # up to so many values some can: all ranges over three are the same with the ends swapped
 
 
@@ -25,7 +29,7 @@ SMALL = 3  # up to so many values some can: all ranges over three are the same w
 class Rows:
     """Some of the queries of a piece: those of a structured factor, or a matrix (``factor`` None) of rows.
 
-    ``targets`` (rows,) only tell queries apart; they are 1 where a product has one target for all.
+    ``targets`` (rows,) only tell queries apart: accuracy targets; for total error weights; or 1 for all.
     ``places`` (rows,): their numbers among the queries of the piece.
     """
 
@@ -37,13 +41,20 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """Queries on one attribute: a root and the Gram matrix of all, and the queries by groups of rows."""
+    """Queries on one attribute: a root and the Gram matrix of all, and the queries by groups of rows.
+
+    ``blocks``: matrices (·, size) of rows that make up this Gram matrix, none changed by a factorisation.
+    ``is_whole``: ``gram`` is a sum of products of integers, exact while it is small enough for floats. Equal
+    weights of a matrix are then left out of it.
+    """
 
     size: int
     kind: str
     root: Callable[[], Array]
     gram: Callable[[], Array]
     rows: Callable[[], tuple[Rows, ...]]
+    blocks: Callable[[], Iterable[Array]]
+    is_whole: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +100,22 @@ def pieces_at(terms: Sequence[Term], at: int) -> tuple[Piece, ...]:
 
 
 def _whole(workload: Workload) -> Term:
-    piece = Piece(workload.n, "matrix", lambda: workload.root, lambda: workload.gram, lambda: ())
+    (block,), n, weights = workload.blocks, workload.n, workload.weights
+    assert isinstance(block, Explicit)
+    is_plain = bool((weights == weights[0]).all())
+    asked = workload.unweighted if is_plain else workload
+    entries = block.values if isinstance(block.values, np.ndarray) else block.values.data
+    is_whole = is_plain and _are_integers(entries)
+    kind = "matrix" if is_whole or fits_memory(workload.shape) else UNKNOWN
+    piece = Piece(
+        n,
+        kind,
+        lambda: workload.root,
+        lambda: asked.gram,
+        lambda: (Rows(None, workload.queries, weights, np.arange(workload.m)),),
+        lambda: (np.sqrt(weights[at : at + len(own)])[:, None] * own for at, own in block.blocks(max(64, n))),
+        is_whole,
+    )
     return Term((piece,), 1.0, None)
 
 
@@ -105,30 +131,61 @@ def _rows_of(matrix: Array, targets: Array) -> Term:
     """Unweighted rows with a target each; or with none."""
     n = matrix.shape[1]
     rows = Rows(None, matrix, targets, np.arange(len(matrix)))
-    piece = Piece(n, "matrix", lambda: stacked_root([matrix], n), lambda: matrix.T @ matrix, lambda: (rows,))
+    piece = Piece(
+        n,
+        "matrix",
+        lambda: stacked_root([matrix], n),
+        lambda: matrix.T @ matrix,
+        lambda: (rows,),
+        lambda: (matrix,),
+        _are_integers(matrix),
+    )
     return Term((piece,), 1.0, None if np.isfinite(targets).all() else math.inf)
 
 
 def _piece(factor: Factor) -> Piece:
-    return Piece(factor.size, factor.kind, factor.root, factor.gram, lambda: _groups(factor))
+    rows, blocks = functools.partial(_groups, factor), functools.partial(_blocks, factor)
+    return Piece(factor.size, factor.kind, factor.root, factor.gram, rows, blocks, _is_whole(factor))
+
+
+def _is_whole(factor: Factor) -> bool:
+    """Whether all entries are integers; not of rows scaled by roots, whose Gram matrix is made of weights."""
+    if isinstance(factor, Union):
+        return all(map(_is_whole, factor.parts))
+    if isinstance(factor, Reordered):
+        return _is_whole(factor.block)
+    integers = isinstance(factor, Counting) or all(map(_are_integers, _blocks(factor)))
+    return integers and not isinstance(factor, ScaledRows)
+
+
+def _are_integers(entries: Array) -> bool:
+    return bool((entries == np.rint(entries)).all())
+
+
+def _blocks(factor: Factor) -> Iterator[Array]:
+    step = max(64, factor.size)
+    return (factor.take(np.arange(at, min(at + step, factor.rows))) for at in range(0, factor.rows, step))
 
 
 def _groups(factor: Factor) -> tuple[Rows, ...]:
     """The structured parts by themselves, all other rows as one matrix."""
-    if factor.kind in SYMMETRIC or is_rigid(factor.kind, factor.size):
-        return (_closed(factor, 0),)
+    weights = np.ones(factor.rows)
+    if isinstance(factor, ScaledRows):  # by rows and weights, which are as they were given
+        weights, factor = factor.weights, factor.inner
+    elif factor.kind in SYMMETRIC:
+        return (_closed(factor, 0, weights),)
     found: list[Rows] = []
     loose: list[Array] = []
     places: list[Ints] = []
     for part, start in _flat(factor, 0):
         if is_rigid(part.kind, part.size):
-            found.append(_closed(part, start))
+            found.append(_closed(part, start, weights))
         else:
             loose.append(part.matrix())
             places.append(start + np.arange(part.rows))
     if loose:
-        matrix = np.vstack(loose)
-        found.append(Rows(None, matrix, np.ones(len(matrix)), np.concatenate(places)))
+        matrix, place = np.vstack(loose), np.concatenate(places)
+        found.append(Rows(None, matrix, weights[place], place))
     return tuple(found)
 
 
@@ -136,8 +193,9 @@ def is_rigid(kind: str, size: int) -> bool:
     return kind in RIGID and size > SMALL
 
 
-def _closed(factor: Factor, start: int) -> Rows:
-    return Rows(factor, np.zeros((0, factor.size)), np.ones(factor.rows), start + np.arange(factor.rows))
+def _closed(factor: Factor, start: int, weights: Array) -> Rows:
+    places = start + np.arange(factor.rows)
+    return Rows(factor, np.zeros((0, factor.size)), weights[places], places)
 
 
 def _flat(factor: Factor, start: int) -> Iterator[tuple[Factor, int]]:

@@ -2,8 +2,13 @@
 
 Two values are interchangeable when swapping them leaves the Gram matrix as it is, or, with targets, maps the
 (query, target) pairs to themselves up to the order and signs of the queries. Both are equivalence relations:
-(u w) = (u v)(v w)(u v). Numbers that are not whole are compared to ``CLOSE``: the rounding of the sums that a
-Gram matrix is made of, no more than what its root is off by as well.
+(u w) = (u v)(v w)(u v).
+
+All of it is decided exactly, for what comes of it is never compared with the whole workload again. A Gram
+matrix of integers is exact itself. Another one is rounded, and what is lost of its entries is the square of
+what is lost of singular values: it only says where to look (up to ``CLOSE``), and the rows with their weights
+decide, entry by entry as they were given. (A rotation of the rows, by numbers that no float holds, is not
+seen.)
 """
 
 from __future__ import annotations
@@ -14,28 +19,42 @@ from collections.abc import Iterable
 import numpy as np
 
 from mmopt.queries.arrays import Array, Ints
-from mmopt.queries.symmetry.pieces import SYMMETRIC, Piece, Rows, is_rigid
+from mmopt.queries.classes import refine
+from mmopt.queries.structured import AllRange
+from mmopt.queries.symmetry.pieces import SYMMETRIC, UNKNOWN, Piece, Rows, is_rigid
 
 __all__ = ["interchangeable", "keys", "reverses", "swappable_rows"]
 
 CLOSE = 64 * float(np.finfo(np.float64).eps)
+EXACT = 2.0**52  # sums of products of integers stay exact up to here, in any order
 PROBES = 8
 HEIGHT = 256  # rows whose keys are made at a time
 
 
-def interchangeable(piece: Piece) -> Ints:
-    """(size,) classes of values that can be swapped in the Gram matrix."""
+def interchangeable(piece: Piece, by_rows: bool = False) -> Ints:
+    """(size,) classes of values that can be swapped in the Gram matrix, or in the rows with their targets."""
     if piece.kind in SYMMETRIC or piece.size == 1:
         return np.zeros(piece.size, dtype=np.int64)
     if is_rigid(piece.kind, piece.size):
         return np.arange(piece.size)
-    return _gram_classes(piece.gram())
+    gram, close = _gram(piece)
+    classes = _gram_classes(gram, close)
+    if by_rows or close:
+        for rows in piece.rows() if len(np.unique(classes)) < piece.size else ():
+            classes = swappable_rows(rows, piece.size, refine([classes]))
+    return classes
 
 
-def _gram_classes(gram: Array) -> Ints:
+def _gram(piece: Piece) -> tuple[Array, float]:
+    """The Gram matrix, and what its entries may be off by: nothing for integers."""
+    gram = piece.gram()
+    scale = float(np.abs(gram).max(initial=0.0))
+    return gram, 0.0 if piece.is_whole and scale < EXACT else CLOSE * scale
+
+
+def _gram_classes(gram: Array, close: float) -> Ints:
     n = len(gram)
     scale = float(np.abs(gram).max(initial=0.0)) or 1.0
-    close = 0.0 if (gram == np.rint(gram)).all() else CLOSE * scale
     # Values of one class agree at every other value: at the probes, if they are none themselves.
     probes = np.unique(np.linspace(0, n - 1, min(PROBES, n)).astype(np.int64))
     seen = np.rint(np.column_stack([np.diag(gram), gram[:, probes]]) / (1e-7 * scale)).astype(np.int64)
@@ -113,20 +132,24 @@ def reverses(piece: Piece, with_targets: bool) -> bool:
     """Whether the values in reverse order ask for the same."""
     if piece.kind in (*SYMMETRIC, "all_range") or piece.size == 1:
         return True
-    if piece.kind == "prefix":
+    if piece.kind in ("prefix", UNKNOWN):
         return False
     if not with_targets:
-        gram = piece.gram()
-        scale = float(np.abs(gram).max(initial=0.0))
-        close = 0.0 if (gram == np.rint(gram)).all() else CLOSE * scale
-        return bool(np.abs(gram - gram[::-1, ::-1]).max() <= close)
+        gram, close = _gram(piece)
+        is_near = bool(np.abs(gram - gram[::-1, ::-1]).max() <= close)
+        if not (is_near and close):
+            return is_near
     return all(_rows_reverse(rows) for rows in piece.rows())
 
 
 def _rows_reverse(rows: Rows) -> bool:
+    matrix, targets = rows.matrix, rows.targets
+    if isinstance(rows.factor, AllRange):
+        own = np.zeros((rows.factor.size,) * 2)
+        own[rows.factor.ends(np.arange(len(targets)))] = targets  # by first and last cell
+        return bool((own == own[::-1, ::-1].T).all())
     if rows.factor is not None:
         return rows.factor.kind != "prefix"
-    matrix, targets = rows.matrix, rows.targets
     first, last = _ends(matrix), _ends(matrix[:, ::-1])
     if _counted(first, last, targets) != _counted(last, first, targets):
         return False  # told by where rows begin and end, which costs little

@@ -34,8 +34,9 @@ def test_rules_are_of_programs_and_not_of_formulations() -> None:
 def test_what_they_keep(rng: np.random.Generator) -> None:
     w = problem("weighted").workload()
     for each in TWISTS:
-        turned = each.turn(w, rng)
-        assert turned != w and turned.rank == w.rank, each.name
+        draws = [each.turn(w, rng) for _ in range(20)]  # one permutation may be none
+        assert any(turned != w for turned in draws), each.name
+        assert {turned.rank for turned in draws} == {w.rank}, each.name
     values = {each.name: each.turn(w, rng).eigenvalues for each in TWISTS}
     for name in ("cells in another order", "queries in another order, some negated", "queries rotated"):
         assert values[name] == pytest.approx(w.eigenvalues, rel=1e-12)
