@@ -1,0 +1,277 @@
+"""Arguments for the atoms, of every kind that a row's rule takes, and what each atom means at fifty digits.
+
+An atom is tried on all kinds of argument; its own rule refuses those that it does not take. Its meaning is
+written here a second time, on object arrays of python-flint's ``arb``: a row without one fails the law.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from flint import acb_mat, arb, arb_mat, ctx
+
+from mmopt.language.atom import Atom
+from mmopt.language.dims import Dim
+from mmopt.language.types import Curvature, RuleError, Type
+
+__all__ = ["MEANINGS", "Call", "Kind", "arbs", "calls", "curve", "draw"]
+
+ctx.prec = 200
+R, N = 2, 3
+SIZES = {"r": R, "n": N}
+r, n = Dim.of("r"), Dim.of("n")
+EXPONENTS = (2.0, 3.0, 1.0, 0.5, 0.3, 1.5, -1.0, -0.5, -2.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A type of argument; ``count`` is a whole number that no unit belongs to."""
+
+    known: Type
+    count: bool = False
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(d.value(SIZES) for d in self.known.dims)
+
+
+_SHAPES = ((), (r,), (n,), (r, n), (n, r), (n, n))
+KINDS = (
+    *(Kind(Type(dims, sign=sign)) for dims in _SHAPES for sign in (0, 1, -1)),
+    *(Kind(Type((d,), True, sign)) for d in (r, n) for sign in (0, 1)),
+    *(Kind(Type((n, n), sign=sign, symmetric=True, psd=psd)) for sign in (0, 1) for psd in (False, True)),
+)
+COUNT = Kind(Type((), sign=1), count=True)
+COUNTED = ("consecutive", "leading")  # their second argument is a count
+BENT = {
+    False: [(c, False) for c in (Curvature.CONSTANT, Curvature.AFFINE, Curvature.CONVEX, Curvature.CONCAVE)],
+    True: [(Curvature.CONVEX, True), (Curvature.CONCAVE, True)],
+}
+
+
+@dataclass(frozen=True)
+class Call:
+    """An atom on kinds of argument that it takes; ``options`` are the axis, ``exponent`` that of a power."""
+
+    kinds: tuple[Kind, ...]
+    options: Mapping[str, int]
+    exponent: float | None
+    positive: bool  # arguments of unknown sign have to be drawn positive: the atom's domain
+
+    def out(self, atom: Atom, kinds: tuple[Kind, ...] | None = None) -> Type:
+        types = [kind.known for kind in kinds or self.kinds]
+        more = {} if self.exponent is None else {"exponent": self.exponent}
+        return atom.rule(types, {**self.options, **more})
+
+    def draw(self, rng: np.random.Generator) -> tuple[Any, ...]:
+        drawn = [draw(kind, rng, self.positive) for kind in self.kinds]
+        return (drawn[0], self.exponent) if self.exponent is not None else tuple(drawn)
+
+    def curved(self, atom: Atom) -> Iterator[tuple[tuple[Kind, ...], Type]]:
+        """The kinds with every curvature on which the rule claims one of the value."""
+        for bents in itertools.product(*(_bent(kind) for kind in self.kinds)):
+            if self.exponent is not None and bents[1].known.curvature is not Curvature.CONSTANT:
+                continue
+            out = self.out(atom, bents)
+            if out.curvature not in (Curvature.CONSTANT, Curvature.UNKNOWN):
+                yield bents, out
+
+    def claims(self, atom: Atom) -> bool:
+        return any(self.curved(atom))
+
+
+def _bent(kind: Kind) -> list[Kind]:
+    if kind.count:
+        return [kind]
+    bents = BENT[False] + (BENT[True] if kind.known.symmetric else [])
+    return [replace(kind, known=replace(kind.known, curvature=c, loewner=w)) for c, w in bents]
+
+
+def calls(atom: Atom, rng: np.random.Generator) -> list[Call]:
+    """Every way in which the rule takes the kinds, where the atom has a value for them."""
+    if atom.takes_dim:
+        dim = Kind(Type((n,)), count=True)
+        return [Call((dim,), {}, None, False)]
+    axes: list[dict[str, int]] = [{}, {"axis": 0}, {"axis": 1}] if atom.axis else [{}]
+    exponents: tuple[float | None, ...] = EXPONENTS if atom.name == "pow" else (None,)
+    sides = [(COUNT,) if at == 1 and atom.name in (*COUNTED, "pow") else KINDS for at in range(atom.arity)]
+    found = []
+    for kinds, options, exponent in itertools.product(itertools.product(*sides), axes, exponents):
+        for positive in (False, True):
+            call = Call(kinds, options, exponent, positive)
+            try:
+                call.out(atom)
+            except RuleError:
+                break
+            if _has_values(atom, call, rng):
+                found.append(call)
+                break
+    return found
+
+
+def _has_values(atom: Atom, call: Call, rng: np.random.Generator) -> bool:
+    """Whether the atom has a value wherever the kinds allow: entries of either sign, any eigenvalues."""
+    with np.errstate(all="ignore"):
+        return all(
+            np.isfinite(atom.numpy(*args, **call.options)).all()
+            for _ in range(8)
+            for args in itertools.product(
+                *(_signed(kind, a, call.positive) for kind, a in zip(call.kinds, call.draw(rng), strict=True))
+            )
+        )
+
+
+def _signed(kind: Kind, value: Any, positive: bool) -> list[Any]:
+    if kind.count or kind.known.sign or positive:
+        return [value]
+    if kind.known.psd:
+        return [value * np.outer(d, d) for d in ([1, 1, 1], [1, -1, 1], [1, 1, -1])]
+    return [value, -value]
+
+
+def draw(kind: Kind, rng: np.random.Generator, positive: bool = False) -> Any:
+    """A value of the kind, of order one, and far from singular."""
+    known = kind.known
+    if kind.count:
+        return N if known.dims else int(rng.integers(1, N))
+    if known.psd:
+        root = rng.normal(size=(N, N))
+        root = np.abs(root) if known.sign else root
+        return root.T @ root + N * np.eye(N) + float(known.sign)
+    sign = known.sign or (1 if positive else rng.choice([-1, 1], kind.shape))
+    out = sign * rng.uniform(0.3, 3.0, kind.shape)
+    if np.ndim(out) < 2:
+        return out if np.ndim(out) else float(out)
+    out = np.tril(out) + np.tril(out, -1).T if known.symmetric else out
+    return out if np.linalg.svd(out, compute_uv=False)[-1] > 0.3 else draw(kind, rng, positive)
+
+
+def curve(kind: Kind, rng: np.random.Generator, positive: bool) -> Callable[[float], Any]:
+    """A function of a number in [-1, 1] with values of the kind, that is curved as the kind says."""
+    known = kind.known
+    base = draw(kind, rng, positive)
+    if known.is_constant:
+        return lambda t: base
+    slope, bow = rng.uniform(-0.1, 0.1, kind.shape), rng.uniform(0.0, 0.1, kind.shape)
+    if known.loewner:
+        bow = bow @ bow.T
+    if known.symmetric:
+        slope, bow = (slope + slope.T) / 2, (bow + bow.T) / 2
+    bend = {Curvature.CONVEX: 1.0, Curvature.CONCAVE: -1.0}.get(known.curvature, 0.0)
+    return lambda t: base + t * slope + bend * t * t * bow
+
+
+# -- what the atoms mean, at fifty digits
+
+
+def arbs(value: Any) -> Any:
+    """Floats (which are exact) as an object array of arb."""
+    found = np.vectorize(lambda x: arb(float(x)), otypes=[object])(np.asarray(value, dtype=float))
+    return found if found.ndim else found[()]
+
+
+def _matrix(a: Any) -> Any:
+    return arb_mat([list(row) for row in a])
+
+
+def _array(m: Any) -> Any:
+    return np.array([[m[i, j] for j in range(m.ncols())] for i in range(m.nrows())], dtype=object)
+
+
+def _inv(a: Any) -> Any:
+    return _array(_matrix(a).inv())
+
+
+def _psd_root(a: Any) -> Any:
+    values, vectors = acb_mat(_matrix(a)).eig(right=True)
+    middle = acb_mat(len(values), len(values), 0)
+    for i, value in enumerate(values):
+        middle[i, i] = value.real.sqrt()
+    whole = vectors * middle * vectors.inv()
+    return np.array([[whole[i, j].real for j in range(len(a))] for i in range(len(a))], dtype=object)
+
+
+def _nuclear(a: Any) -> Any:
+    wide = a if a.shape[0] <= a.shape[1] else a.T
+    return _psd_root(wide @ wide.T).trace()
+
+
+def _pinv(a: Any) -> Any:
+    return a.T @ _inv(a @ a.T) if a.shape[0] <= a.shape[1] else _pinv(a.T).T
+
+
+def _along(a: Any, axis: int | None, take: Callable[[list[Any]], Any]) -> Any:
+    a = np.asarray(a, dtype=object)
+    if axis is None:
+        return take(list(a.ravel()))
+    return np.array([take(list(line)) for line in (a.T if axis == 0 else a)], dtype=object)
+
+
+def _entrywise(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def apply(a: Any) -> Any:
+        return np.vectorize(f, otypes=[object])(a) if np.ndim(a) else f(a)
+
+    return apply
+
+
+def _largest(line: list[Any]) -> Any:
+    out = line[0]
+    for x in line[1:]:
+        out = x if x > out else out
+    return out
+
+
+def _groups(kind: str) -> Callable[[Any, Any], Any]:
+    def rows(a: Any, size: Any) -> Any:
+        size = int(float(size))
+        ends = list(range(0, len(a), size)) if kind == "consecutive" else list(range(min(size + 1, len(a))))
+        return arbs([[e <= i < f for i in range(len(a))] for e, f in itertools.pairwise([*ends, len(a)])])
+
+    return rows
+
+
+MEANINGS: dict[str, Callable[..., Any]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "neg": lambda a: -a,
+    "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / b,
+    "pow": lambda a, b: _entrywise(lambda x: x.sqrt() if b == 0.5 else x ** arb(b))(a),
+    "matmul": lambda a, b: a @ b,
+    "transpose": lambda a: a.T if np.ndim(a) else a,
+    "sum": lambda a, axis=None: _along(a, axis, lambda line: sum(line, arb(0))),
+    "max": lambda a, axis=None: _along(a, axis, _largest),
+    "min": lambda a, axis=None: _along(a, axis, lambda line: -_largest([-x for x in line])),
+    "abs": _entrywise(abs),
+    "sqrt": _entrywise(lambda x: x.sqrt()),
+    "exp": _entrywise(lambda x: x.exp()),
+    "log": _entrywise(lambda x: x.log()),
+    "logsumexp": lambda a, axis=None: _along(
+        a, axis, lambda line: sum((x.exp() for x in line), arb(0)).log()
+    ),
+    "trace": lambda a: sum((a[i, i] for i in range(len(a))), arb(0)),
+    "diag": lambda a: (
+        np.array([a[i, i] for i in range(len(a))])
+        if a.ndim == 2
+        else np.array([[x if i == j else arb(0) for j in range(len(a))] for i, x in enumerate(a)])
+    ),
+    "inv": _inv,
+    "nuclear": _nuclear,
+    "root": _psd_root,
+    "polar": lambda a: a @ _inv(_psd_root(a.T @ a)),
+    "pinv": _pinv,
+    "rank": lambda a: arb(min(a.shape)),  # what is drawn has full rank
+    "stack": lambda a, b: np.vstack([a, b]),
+    "used_rows": lambda a, b: a[[x > 0 for x in b]],
+    "consecutive": _groups("consecutive"),
+    "leading": _groups("leading"),
+    "support": lambda a: arbs([x > 0 and 1000 * x > _largest(list(a)) for x in a]),
+    "eye": lambda size: arbs(np.eye(int(float(size)))),
+    "ones": lambda size: arbs(np.ones(int(float(size)))),
+    # Only up to an orthogonal matrix from the left: its Gram matrix is what is meant.
+    "factor": lambda a: a,
+}

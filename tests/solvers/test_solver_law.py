@@ -1,0 +1,201 @@
+"""The law of the solvers: every row of the tables takes the cones and the options that it claims."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any
+
+import cvxpy
+import numpy as np
+import pytest
+
+from mmopt import OptionError, Program, Workload, solve
+from mmopt.compiler import bind, lower
+from mmopt.errors import UnsuitableError
+from mmopt.pipeline.choice import predicted
+from mmopt.pipeline.dispatch import SEARCH
+from mmopt.solvers import KERNELS, LBFGS, SOLVERS, Clock, Kernel, Options, SolverRow, claims, run
+
+CONIC = pytest.mark.parametrize("row", SOLVERS, ids=lambda row: row.name)
+KERNEL = pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+ONE = {"starts": 2, "seed": 7, "penalty": 0.5, "arrays": "numpy"}
+
+SEPARATE = """program separate
+class convex
+given
+    W: matrix[m, n] = workload.matrix
+let
+    c = sum(W, axis=0)
+choose
+    x: vector[n] >= 0
+minimize
+    sum({objective})
+subject to
+    least: x >= c
+repair
+    x = x / min(x / c)
+strategy
+    eye(n) norm 2
+certificate d: vector[n] >= 0 from dual(least)
+    {certificate}
+"""
+# A problem for each cone: the smallest of f(x) over x >= c, with inf f(x) - d x + d c as its certificate.
+NEEDS = {
+    "nonnegative": ("x", "(c @ d) / max(d)"),
+    "second-order": ("x**2", "c @ d - sum(d**2) / 4"),
+    "exponential": ("exp(x)", "sum(d - d * log(d)) + c @ d"),
+    "power": ("x**2.7", "c @ d - 1.7 * sum((d / 2.7)**(2.7 / 1.7))"),
+}
+PREFIX = Workload.from_matrix(np.tri(3) / 3)
+
+
+def of_cone(kind: str) -> Program:
+    """A program with a certificate that needs the cone."""
+    if kind == "psd":
+        return Program.load("l2_strategy")
+    objective, certificate = NEEDS[kind]
+    return Program.parse(SEPARATE.format(objective=objective, certificate=certificate))
+
+
+@pytest.mark.filterwarnings("ignore:Power atom with exponent:UserWarning")
+@CONIC
+def test_every_cone_that_a_row_claims_is_solved_and_certified(row: SolverRow) -> None:
+    # "zero" stands in every problem that cvxpy hands over, if only empty.
+    for kind in {*NEEDS, "psd"} | row.cones - {"zero"}:
+        program = of_cone(kind)
+        if kind not in row.cones:
+            with pytest.raises(UnsuitableError, match=f"it must have the .*{kind}"):
+                solve(PREFIX, program, solver=row.name)
+            continue
+        s = solve(PREFIX, program, solver=row.name)
+        assert s.solver == row.name and s.solver_version == row.version
+        assert s.gap is not None and 0 <= s.gap <= row.tolerance, (kind, s)
+        assert s.status.feasible and s.status.bound_valid
+
+
+@CONIC
+def test_every_row_has_a_forecast(row: SolverRow) -> None:
+    known = predicted(bind(of_cone("nonnegative"), PREFIX), row)
+    assert known.solver == row.name and 0 < known.seconds < 10 and 1e6 < known.memory < 1e9
+
+
+# What a solver has no setting for, and what becomes of it.
+WITHOUT = {
+    ("scs", "threads"),  # one thread
+    ("cvxopt", "threads"),
+    ("qoco", "threads"),
+}
+
+
+def handed(row: SolverRow, options: Options, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """The settings with which the solver itself was called, of every call."""
+    seen: list[dict[str, Any]] = []
+
+    def recorded(form: Callable[..., Any], settings: Callable[..., dict[str, Any]]) -> Callable[..., Any]:
+        def call(*args: Any, **more: Any) -> Any:
+            seen.append(settings(args, more))
+            return form(*args, **more)
+
+        return call
+
+    with monkeypatch.context() as patched:
+        if row.name == "clarabel":
+            import clarabel
+
+            names = [name for name in dir(clarabel.DefaultSettings()) if not name.startswith("_")]
+            own = recorded(
+                clarabel.DefaultSolver,
+                lambda args, more: {n: v for n in names if not callable(v := getattr(args[-1], n))},
+            )
+            patched.setattr(clarabel, "DefaultSolver", own)
+        elif row.name == "scs":
+            import scs
+
+            patched.setattr(scs, "SCS", recorded(scs.SCS, lambda args, more: more))
+        else:
+            own = recorded(cvxpy.Problem.solve, lambda args, more: more)
+            patched.setattr(cvxpy.Problem, "solve", own)
+        lowered = lower(bind(of_cone("nonnegative"), PREFIX))
+        with Clock(options.time_limit) as clock:
+            list(run(row, lowered, options, clock))
+    return seen
+
+
+@CONIC
+@pytest.mark.parametrize("option", [f.name for f in fields(Options)])
+def test_every_option_reaches_the_solver_or_is_an_error(
+    row: SolverRow, option: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    other: Any = {"tolerance": 1e-3, "max_iterations": 77, "threads": 2, "verbose": True}.get(option)
+    if option in ONE:
+        with pytest.raises(OptionError, match=option):
+            solve(PREFIX, of_cone("nonnegative"), solver=row.name, **{option: ONE[option]})
+    elif option == "time_limit":
+        lowered = lower(bind(of_cone("nonnegative"), PREFIX))
+        with Clock(1e-9) as clock:
+            *_, last = run(row, lowered, Options(time_limit=1e-9), clock)
+        assert (last.final, last.stop) == (True, "stopped")
+    else:
+        plain, asked = (handed(row, o, monkeypatch) for o in (Options(), Options(**{option: other})))
+        before, after = ({k: v for k, v in c[0].items() if "time" not in k} for c in (plain, asked))
+        assert (before != after) is ((row.name, option) not in WITHOUT), (before, after)
+        if option in ("max_iterations", "threads") and before != after:
+            assert other in after.values()
+
+
+def test_an_option_that_is_unknown_is_an_error() -> None:
+    with pytest.raises(TypeError, match="tolerence"):
+        solve(PREFIX, "l2_strategy", tolerence=1e-3)  # type: ignore[call-arg]
+    assert set(SEARCH) | {"arrays"} == set(ONE)
+
+
+TARGETED = Workload.from_matrix(np.tri(4), targets=[1.0, 2.0, 3.0, 1.5])
+
+
+@KERNEL
+def test_every_program_of_a_kernel_is_claimed_solved_and_certified(kernel: Kernel) -> None:
+    for name in kernel.programs:
+        program = Program.load(name)
+        assert program.klass in ("convex", "smooth")
+        givens = given_of(name)
+        instance = bind(program, TARGETED, givens)
+        claim = next(claims(instance))
+        assert (claim.name, claim.program) == (kernel.name, name)
+        known = predicted(instance, claim)
+        assert known.solver == kernel.name and known.seconds > 0 and known.memory > 0
+        s = solve(TARGETED, program, solver=kernel.name, givens=givens)
+        assert s.solver == kernel.name and s.solver_version == kernel.version
+        assert s.status.feasible and s.gap is not None and s.gap >= 0, name
+        assert program.klass == "smooth" or s.gap <= kernel.tolerance, (name, s)
+
+
+def given_of(name: str) -> dict[str, Any]:
+    """Givens that no workload has: a factor whose other half is asked for."""
+    return {d.name: np.eye(4) for d in Program.load(name).givens if not d.source}
+
+
+@KERNEL
+def test_options_reach_a_kernel(kernel: Kernel) -> None:
+    name = kernel.programs[0]
+    few = solve(TARGETED, name, solver=kernel.name, givens=given_of(name), max_iterations=1)
+    assert few.iterations <= 1
+    rough = solve(TARGETED, name, solver=kernel.name, givens=given_of(name), tolerance=0.5)
+    fine = solve(TARGETED, name, solver=kernel.name, givens=given_of(name), tolerance=1e-8)
+    assert rough.options["tolerance"] == 0.5 and rough.iterations <= fine.iterations
+    if not kernel.takes_arrays:
+        with pytest.raises(OptionError, match="arrays"):
+            solve(TARGETED, name, solver=kernel.name, givens=given_of(name), arrays="numpy")
+    for option, classes in SEARCH.items():
+        if Program.load(name).klass not in classes:
+            with pytest.raises(OptionError, match=option):
+                solve(TARGETED, name, solver=kernel.name, givens=given_of(name), **{option: ONE[option]})
+
+
+def test_the_search_takes_its_options() -> None:
+    assert LBFGS not in SOLVERS and not LBFGS.cones
+    with pytest.raises(OptionError, match="penalty"):
+        solve(PREFIX, "p_identity", solver=LBFGS.name, penalty=0.5)
+    one, two = (solve(PREFIX, "p_identity", solver=LBFGS.name, starts=n, seed=1) for n in (1, 3))
+    assert (len(one.history), len(two.history)) == (1, 3)
+    assert one.bound is not None and one.bound <= one.objective
