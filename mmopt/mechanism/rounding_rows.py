@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from mmopt.errors import PrivacyError, WorkloadError
 from mmopt.mechanism.answering import dense
-from mmopt.mechanism.core import check_loss, check_rank, choose_bits, rint, unsupported
+from mmopt.mechanism.core import check_loss, check_rank, rounded_core, unsupported
 from mmopt.mechanism.exact import (
     integer_product,
     largest_absolute_difference,
@@ -102,17 +102,16 @@ def round_rows(
             hint="solve a program with 'norm 1', such as p_identity",
         )
     rows = kept_rows(strategy, workload)
-    bits = choose_bits(float(np.abs(rows.real @ rows.basis).sum(axis=0).max()))
-    core = rint(np.ldexp(rows.real, bits))
+    core, bits, relative = rounded_core(rows.real, float(np.abs(rows.real @ rows.basis).sum(axis=0).max()))
     core = core[core.any(axis=1)]
     check_rank(core, bits)
     matrix = integer_product(core, rows.basis)
     reconstruction = rows.change @ np.linalg.pinv(core.astype(np.float64))
-    variances = np.ldexp(np.einsum("ij,ij->i", reconstruction, reconstruction), 2 * bits)
+    variances = np.ldexp(np.einsum("ij,ij->i", reconstruction, reconstruction), 2 * bits) * relative**2
     is_added = neighbours == "add-remove"
     length = largest_absolute_sum(matrix) if is_added else largest_absolute_difference(matrix)
     before = strategy.sensitivity if is_added else strategy.sensitivity_replace_one
-    growth = np.ldexp(float(length), -bits) / before if length and before > 0 else 1.0
+    growth = np.ldexp(length / relative, -bits) / before if length and before > 0 else 1.0
     loss = check_loss(variances * growth**2, strategy.variances(workload), bits)
     for array in (core, rows.basis, matrix, variances):
         array.flags.writeable = False
@@ -129,6 +128,7 @@ def round_rows(
         bias=rows.bias,
         loss=loss,
         norm=1,
+        relative=relative,
     )
 
 
