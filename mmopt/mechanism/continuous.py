@@ -41,12 +41,7 @@ def continuous_gaussian_mu(epsilon: float, delta: float) -> float:
     def excess(log_mu: float) -> float:
         return continuous_gaussian_delta(epsilon, math.exp(log_mu)) - delta
 
-    low, high = -1.0, 1.0
-    while excess(low) > 0:
-        low -= 2.0
-    while excess(high) < 0:
-        high += 2.0
-    return math.exp(float(brentq(excess, low, high, xtol=1e-14, rtol=4 * float(np.finfo(float).eps))))
+    return math.exp(float(brentq(excess, -700.0, 700.0, xtol=1e-14, rtol=4 * float(np.finfo(float).eps))))
 
 
 def continuous_gaussian_scale(epsilon: float, delta: float, sensitivity: float = 1.0) -> float:

@@ -14,14 +14,15 @@ from mmopt.mechanism.calibration import (
     approximate_epsilon,
     check_scales,
     cost,
+    distance,
     finer,
     finest,
     least_scale,
     least_scale_approximate,
 )
 from mmopt.mechanism.measured import Measured, Neighbours, Part
-from mmopt.mechanism.privacy import THEOREM_ANALYTIC, THEOREM_PURE, THEOREM_ZCDP, allowed_epsilon, allowed_rho
-from mmopt.mechanism.reconstruct import Intervals, has_coefficients, intervals, standard_errors
+from mmopt.mechanism.privacy import THEOREM_PURE, THEOREM_ZCDP, allowed_epsilon, allowed_rho
+from mmopt.mechanism.reconstruct import NEARLY_NORMAL, Intervals, has_coefficients, intervals, standard_errors
 from mmopt.mechanism.rounding_any import round_any
 from mmopt.queries.component_strategy import AnyStrategy
 from mmopt.queries.factored_strategy import FactoredStrategy
@@ -157,7 +158,8 @@ def plan(
         raise _no_parameters("epsilon: 1.0" if norm == 1 else "epsilon: 1.0, delta: 1.0e-6")
     allowed = None
     if privacy is not None:
-        allowed = allowed_epsilon(privacy) if norm == 1 else _allowed(privacy)
+        allowed = allowed_epsilon(privacy) if norm == 1 else allowed_rho(privacy)
+        allowed = privacy.epsilon or allowed
     integer = round_any(strategy, workload, neighbours)
     target = _scale_for_targets(workload, strategy, integer) if absolute else None
     delta = None if norm == 1 or privacy is None else privacy.delta
@@ -190,7 +192,9 @@ def plan(
     found = planned(0)
     check_scales(integer.parts, found.scale)
     most = finest(integer.parts, found.scale)
-    is_many = norm == 2 and not has_coefficients(integer, workload.n)
+    # Beside many queries' errors only the normal law is known.
+    is_far = norm == 2 and distance(integer.parts, found.scale) > NEARLY_NORMAL
+    is_many = is_far and not has_coefficients(integer, workload.n)
     if most and (delta is not None or is_many):
         fine = planned(most)
         saved = (fine.epsilon or 1.0) / (found.epsilon or 1.0) if absolute else (fine.rmse / found.rmse) ** 2
@@ -199,12 +203,6 @@ def plan(
     if target is not None and privacy is not None:
         _check_cost(found, privacy)
     return found
-
-
-def _allowed(privacy: Privacy) -> float:
-    """The rho that Gaussian noise may cost, or the epsilon at the delta given."""
-    rho = allowed_rho(privacy)
-    return rho if privacy.epsilon is None else privacy.epsilon
 
 
 def _least(integer: Measured, fineness: int, privacy: Privacy | None, allowed: float | None) -> float:
@@ -218,8 +216,6 @@ def _least(integer: Measured, fineness: int, privacy: Privacy | None, allowed: f
 def _composed(theorem: str, integer: Measured) -> str:
     """The theorem, with what makes one claim of several measurements."""
     count = len(integer.parts)
-    if theorem == THEOREM_ANALYTIC:
-        return theorem + (f"; {count} measurements as one, each over its noise" if count > 1 else "")
     return theorem if count == 1 else f"{theorem}; the costs of {count} measurements add up (composition)"
 
 
@@ -251,16 +247,14 @@ def _scale_for_targets(
 
 def _check_cost(found: Plan, privacy: Privacy) -> None:
     """PrivacyError when the targets cost more than `privacy` allows."""
-    if privacy.delta is None:
-        name, spent = "rho", found.rho
-    else:
-        name, spent = f"epsilon at delta {privacy.delta:g}", found.epsilon
+    spent = found.rho if privacy.delta is None else found.epsilon
     assert spent is not None and found.allowed is not None
     if spent <= found.allowed:
         return
     least = _least(found.integer, found.fineness, privacy, found.allowed)
+    name, at = ("rho", "") if privacy.delta is None else ("epsilon", f" at delta {privacy.delta:g}")
     raise PrivacyError(
-        f"the targets cost {name} {spent:.6g}, privacy allows {found.allowed:.6g}",
+        f"the targets cost {name} {spent:.6g}{at}, privacy allows {name} {found.allowed:.6g}",
         hint=f"multiply every max_variance by {_round_up((least / found.scale) ** 2)}, "
         "or allow a larger privacy cost",
     )

@@ -5,7 +5,7 @@ satisfies rho-zCDP with rho = (sensitivity / scale)² / 2 (Canonne, Kamath and S
 delta at an epsilon is at most each of three: what zCDP implies (the same, Corollary 13); where a row changes
 a single count, the exact one (the same, Theorem 7: ``discrete_gaussian_delta``); that of continuous noise
 (Balle and Wang 2018, Theorem 8: ``gaussian_delta``) plus (1 + e^epsilon) times the distance of the two
-noises (``rounding_distance``). Discrete Laplace noise proves epsilon = sensitivity / scale (Ghosh,
+noises (``calibration.distance``). Discrete Laplace noise proves epsilon = sensitivity / scale (Ghosh,
 Roughgarden and Sundararajan 2009).
 """
 
@@ -36,7 +36,6 @@ __all__ = [
     "gaussian_delta",
     "gaussian_rho",
     "laplace_epsilon",
-    "rounding_distance",
     "zcdp_epsilon",
     "zcdp_rho",
 ]
@@ -141,21 +140,6 @@ def discrete_gaussian_delta(epsilon: float, sensitivity: int, scale: float) -> D
         if scale < 3:
             whole = 1 + 2 * sum(((-(j * j) / twice).exp() for j in range(1, 50)), Decimal(0))
         return (total + weight / (1 - ratio) + guard) / (whole * (1 - _GUARD))
-
-
-def rounding_distance(scale: float) -> float:
-    """A bound on the total variation between the discrete Gaussian of parameter s and rounded N(0, s²).
-
-    For s >= 1 it is 1 / (16 s²). Let f be the density of N(0, s²) and S = Σ f(k) over the integers.
-    ∫ (f(k + t) - f(k)) dt over |t| <= 1/2 is ∫ f''(k + t) (1/2 - |t|)²/2 dt (Taylor; odd terms cancel), so
-    the probabilities of rounded noise differ from f(k) by at most ∫|f''| / 8 = φ(1) / (2 s²) = 0.12099 / s²
-    together. Those of the discrete noise, f(k) / S, differ by |S - 1| = 2 Σ exp(-2π² s² m²) <= 1e-8 / s²
-    (Poisson summation). Half of the sum is the distance.
-
-    Rounding continuous noise on integers is post-processing, so an (epsilon, delta) of continuous noise on
-    some rows of integers holds for discrete noise at delta + (1 + e^epsilon) times the rows' distances.
-    """
-    return (1 + 2.0**-48) / (16 * scale * scale) if scale >= 1 else 1.0
 
 
 def _normal_tail(x: Decimal) -> tuple[Decimal, Decimal]:

@@ -24,12 +24,14 @@ from mmopt.mechanism.core import common_step
 from mmopt.mechanism.measured import Measured
 from mmopt.mechanism.noise import gaussian_variance, laplace_variance, log_transform
 
-__all__ = ["Intervals", "deviations", "has_coefficients", "intervals", "standard_errors"]
+__all__ = ["NEARLY_NORMAL", "Intervals", "deviations", "has_coefficients", "intervals", "standard_errors"]
 
 Floats = npt.NDArray[np.float64]
 
 _MOST = 2**21  # coefficients, of queries or cells by measured rows, up to which each query has its own width
-_NORMAL = 1e-6  # of probability, what may part drawn and normal noise where they are taken as one
+NEARLY_NORMAL = 1e-6
+"""Of probability: what may part drawn and normal noise where they are taken as one."""
+
 _GRID = 2**14  # points on which the law of an error is computed
 _BLUR = 16  # of them, half the width of what smooths a law that has no lattice
 _CHUNK = 128
@@ -98,13 +100,12 @@ def intervals(integer: Measured, n: int, scale: float, fineness: int, confidence
     scales, rows = np.array([p.relative * scale for p in parts]), [p.rows for p in parts]
     apart = distance(parts, scale) if integer.norm == 2 else 1.0
     is_few = has_coefficients(integer, n)
-    if apart <= min(_NORMAL, missed / 2):
+    if apart <= min(NEARLY_NORMAL, missed / 2):
         widths = NormalDist().inv_cdf((1 + confidence + apart) / 2) * errors
         return Intervals(widths, np.full(len(errors), confidence), len(parts) == 1 or is_few)
     if is_few:
         coefficients, drawn = _coefficients(integer, scale, fineness), np.repeat(scales, rows)
-        known: dict[bytes, tuple[float, float]] = {}
-        found = np.array([_pattern(row, drawn, integer.norm, confidence, known) for row in coefficients])
+        found = np.array([_query(row, drawn, integer.norm, confidence) for row in coefficients])
         return Intervals(np.ldexp(found[:, 0], -fineness), found[:, 1], True)
     parameters = errors * float(np.max(np.ldexp(scales, -fineness) / own))
     if integer.norm == 2:
@@ -126,25 +127,20 @@ def _coefficients(integer: Measured, scale: float, fineness: int) -> Floats:
     return np.column_stack(found)
 
 
-def _pattern(
-    row: Floats, scales: Floats, norm: int, confidence: float, known: dict[bytes, tuple[float, float]]
-) -> tuple[float, float]:
-    """Half width and coverage for coefficients and scales (rows,); those of equal ones are looked up."""
+def _query(row: Floats, scales: Floats, norm: int, confidence: float) -> tuple[float, float]:
+    """Half width and coverage for coefficients and scales (rows,)."""
     size = float(np.abs(row).max(initial=0.0))
     if size == 0.0:
         return 0.0, 1.0
-    kept = np.abs(row) > size * 1e-12
-    terms = np.stack([scales[kept], np.round(np.abs(row[kept]) / size, 11)])
+    terms = np.stack([np.round(np.abs(row) / size, 11), scales])[:, np.abs(row) > size * 1e-12]
     distinct, counts = np.unique(terms, axis=1, return_counts=True)
-    key = distinct.tobytes() + counts.tobytes()
-    if key not in known:
-        known[key] = _half_width(distinct[1], distinct[0], counts, norm, confidence)
-    width, coverage = known[key]
+    width, coverage = _half_width(*map(tuple, distinct.tolist()), tuple(counts.tolist()), norm, confidence)
     return width * size, coverage
 
 
+@lru_cache(maxsize=2**14)
 def _half_width(
-    sizes: Floats, scales: Floats, counts: npt.NDArray[np.int64], norm: int, confidence: float
+    sizes: tuple[float, ...], scales: tuple[float, ...], counts: tuple[int, ...], norm: int, confidence: float
 ) -> tuple[float, float]:
     """The least t with P(|error| <= t) >= `confidence`, and that probability, for one query.
 
@@ -157,8 +153,9 @@ def _half_width(
     together, and P(|error| <= t + b) >= P(|error + U| <= t).
     """
     variance = gaussian_variance if norm == 2 else laplace_variance
-    spread = math.sqrt(float(counts @ (sizes**2 * [variance(s) for s in scales.tolist()])))
-    span, step = max(32 * spread, 16.0), common_step(sizes, 1e-9)
+    terms = zip(sizes, scales, counts, strict=True)
+    spread = math.sqrt(sum(count * size**2 * variance(scale) for size, scale, count in terms))
+    span, step = max(32 * spread, 16.0), common_step(np.array(sizes), 1e-9)
     is_lattice = step is not None and span <= step * _GRID
     unit = step if step is not None and is_lattice else span / _GRID
     count = 2 ** max(7, math.ceil(math.log2(span / unit)))
@@ -167,17 +164,21 @@ def _half_width(
     transform = np.zeros(len(frequencies))
     for start in range(0, len(frequencies), _CHUNK):
         chunk = slice(start, start + _CHUNK)
-        logarithms = log_transform(norm, np.multiply.outer(frequencies[chunk], sizes), scales) @ counts
+        logarithms = (
+            log_transform(norm, np.multiply.outer(frequencies[chunk], sizes), np.array(scales)) @ counts
+        )
         transform[chunk] = np.exp(logarithms)
         if is_low and logarithms[-1] < -40:
             break
-    blur = 0 if is_lattice or (is_low and transform[-1] < _NORMAL) else _BLUR
+    blur = 0 if is_lattice or (is_low and transform[-1] < NEARLY_NORMAL) else _BLUR
     if not is_lattice:
         waves = frequencies * unit / math.pi
         transform *= np.sinc(waves / 2) * np.sinc(waves * blur / 8) ** 8
     chances = np.fft.irfft(transform, count)[: count // 2]
     covered = 2 * np.cumsum(chances) - chances[0]
-    at = min(int(np.searchsorted(covered, confidence + (0.0 if is_lattice else _NORMAL))), len(covered) - 1)
+    at = min(
+        int(np.searchsorted(covered, confidence + (0.0 if is_lattice else NEARLY_NORMAL))), len(covered) - 1
+    )
     width = (at if is_lattice else at + 0.5 + blur) * unit
     return width * (1 + 1e-9), min(1.0, float(covered[min(at + blur, len(covered) - 1)]))
 

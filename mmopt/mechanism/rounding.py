@@ -102,8 +102,8 @@ class IntegerStrategy:
     @property
     def parts(self) -> tuple[Part, ...]:
         """All rows: they get the same noise."""
-        one = self.neighbours == "add-remove" and is_one_count(self.matrix)
-        return (Part(self.rows, self.squared_sensitivity, self.largest_answer, self.relative, one),)
+        is_one = self.neighbours == "add-remove" and is_one_count(self.matrix)
+        return (Part(self.rows, self.squared_sensitivity, self.largest_answer, self.relative, is_one),)
 
     @property
     def largest_answer(self) -> int:

@@ -101,7 +101,7 @@ def test_intervals_and_names():
     # Prefix sums of counts with the discrete Gaussian of parameter 1: whole numbers, whole widths.
     for values in (answers.estimates, answers.low, answers.high):
         np.testing.assert_array_equal(values, np.rint(values))
-    np.testing.assert_array_equal(answers.high - answers.low, [2, 2, 2, 2, 4, 4])
+    np.testing.assert_array_equal(answers.high - answers.low, [2, 2, 2, 2, 2, 4])
     assert answers.labels == tuple(TRI.labels())
     assert len(answers.groups) == 6
 
