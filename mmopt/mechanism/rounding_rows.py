@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from mmopt.errors import PrivacyError, WorkloadError
 from mmopt.mechanism.answering import dense
-from mmopt.mechanism.core import check_loss, check_rank, choose_bits, rint, unsupported
+from mmopt.mechanism.core import check_loss, check_rank, rounded_core, unsupported
 from mmopt.mechanism.exact import (
     integer_product,
     root_above,
@@ -101,19 +101,18 @@ def round_rows(
             hint="solve a program with 'norm 1', such as p_identity",
         )
     rows = kept_rows(strategy, workload)
-    bits = choose_bits(float(np.abs(rows.real @ rows.basis).sum(axis=0).max()))
-    core = rint(np.ldexp(rows.real, bits))
+    core, bits, relative = rounded_core(rows.real, float(np.abs(rows.real @ rows.basis).sum(axis=0).max()))
     core = core[core.any(axis=1)]
     check_rank(core, bits)
     matrix = integer_product(core, rows.basis)
     reconstruction = rows.change @ np.linalg.pinv(core.astype(np.float64))
-    variances = np.ldexp(np.einsum("ij,ij->i", reconstruction, reconstruction), 2 * bits)
+    variances = np.ldexp(np.einsum("ij,ij->i", reconstruction, reconstruction), 2 * bits) * relative**2
     is_replaced, may_drop = neighbours == "replace-one", workload.domain.may_drop
     squared = squared_sensitivity(matrix, 1, is_replaced, may_drop)
     before = strategy.sensitivity_replace_one if is_replaced else 0.0
     if may_drop or not is_replaced:
         before = max(before, strategy.sensitivity)
-    growth = np.ldexp(root_above(squared), -bits) / before if squared and before > 0 else 1.0
+    growth = np.ldexp(root_above(squared) / relative, -bits) / before if squared and before > 0 else 1.0
     loss = check_loss(variances * growth**2, strategy.variances(workload), bits)
     for array in (core, rows.basis, matrix, variances):
         array.flags.writeable = False
@@ -130,6 +129,7 @@ def round_rows(
         bias=rows.bias,
         loss=loss,
         norm=1,
+        relative=relative,
     )
 
 
