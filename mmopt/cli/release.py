@@ -209,7 +209,7 @@ def _checked_summary(solution: Solution | FactoredSolution) -> dict[str, Any]:
 
     if isinstance(solution, Solution):
         return checked_summary(solution)
-    return {name: value for name, value in solution.summary().items() if name not in ("template", "seconds")}
+    return {name: value for name, value in solution.summary().items() if name != "seconds"}
 
 
 def _refuse_own_sensitivity(solution: Solution | FactoredSolution) -> None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from typing import Any
 
-from mmopt.language import Checked, Program, program_names
+from mmopt.language import Checked, Program, program_names, shipped
 from mmopt.language.dims import Dim
 from mmopt.language.normal import normal
 from mmopt.language.tree import Apply, Block, Constraint, Expr, Index, Multiplier, Name, Number
@@ -176,7 +176,7 @@ def is_shipped(program: Program, *, meaning: bool = False) -> bool:
     names of constraints and where multipliers start do not matter. ``meaning``: what a solution stands for
     has to agree too.
     """
-    if program.name in program_names() and program == Program.load(program.name):
+    if program.name in program_names() and program == shipped(program.name).written:
         return True
     return _form(program, meaning) in _shipped_forms(meaning)
 

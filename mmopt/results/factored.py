@@ -27,6 +27,12 @@ from mmopt.results.verification import Check, Verification
 __all__ = ["FactoredSolution", "load_saved"]
 
 KIND = "strategy in factors"
+FORMS = {
+    "identity": ProductStrategy,
+    "product": ProductStrategy,
+    "union": UnionStrategy,
+    "marginals": MarginalStrategy,
+}
 CLOSE = 1e-9  # relative: what a recomputed figure may be off by
 SEARCHED = 2e-6  # the same, of a bound that is searched for anew
 _HINT = "save one with 'mmopt templates --out' or FactoredSolution.save"
@@ -93,12 +99,13 @@ class FactoredSolution:
 
         ``bound`` computes the bound on every strategy's error anew, and says from what (``template_bound``).
         """
-        sensitivity = self.strategy.sensitivity
+        sensitivity, form = self.strategy.sensitivity, FORMS.get(self.template, ())
         rows = [
+            Check("template", self.template, repr(self.strategy), isinstance(self.strategy, form)),
             Check("workload", self.workload_hash, workload.hash, workload.hash == self.workload_hash),
             Check("sensitivity", 1.0, sensitivity, sensitivity <= 1.0 + CLOSE),
         ]
-        if rows[0].holds:
+        if rows[1].holds:
             error = self.strategy.total_error(workload)
             rmse = sensitivity * math.sqrt(self.strategy.mean_variance(workload))
             rows += [
@@ -112,7 +119,7 @@ class FactoredSolution:
                 Check("error bound", self.bound, found, holds),
                 Check("bound by", self.bound_from, source, self.bound_from == source),
             ]
-        return Verification(f"template {self.template}", tuple(rows), ("template", "seconds"))
+        return Verification(f"template {self.template}", tuple(rows), ("seconds",))
 
     def fields(self) -> dict[str, Any]:
         """Every field as plain numbers, texts, arrays and mappings of those."""

@@ -23,7 +23,7 @@ _LIMIT = "gap not reached|time limit|iteration limit|interrupted"
 _RANK = r"rank (not reached \(residual \S+\)|reached in \d+ of \d+ starts)"
 _STOPS = re.compile(
     r"gap reached( in every step)?|gap not reached by the lifted point|solver finished|closed form|certified"
-    rf"|({_LIMIT})|(({_LIMIT}), )?{_RANK}|local optimum, \d+ starts?(, spread \S+)?"
+    rf"|({_LIMIT})|(({_LIMIT}), )?{_RANK}|local optimum, \d+ starts?(, \d+ followed)?(, spread \S+)?"
 )
 
 

@@ -233,15 +233,7 @@ class Recheck:
             self.rows.add("gap", stated, gap, same)
         known = None if isinstance(bound, str) else bound
         grade = grade_of(instance, known)
-        # Less may be said than holds: version 0.1.0 did not tell a proof from a claim.
-        self._grade("objective rests on", s.objective_grade, graded)
-        self._grade("bound rests on", s.bound_grade, grade)
-        self._grade("error rests on", s.error_grade, "estimated")
-        self._grade("error bound rests on", s.error_bound_grade, "proved")
-        proved = grade == "proved"
-        self.rows.add(
-            "bound proved", _yes(s.status.bound_valid), _yes(proved), s.status.bound_valid <= proved
-        )
+        self._grades((graded, grade, "estimated", "proved"))
         if grade == "claimed" and known is not None:
             self._claim(instance, known)
         if not isinstance(objective, str | None):
@@ -253,9 +245,18 @@ class Recheck:
         elif not is_stop(s.status.stop):
             self.rows.add("status", s.status.stop, "no way in which a solve ends", False)
 
-    def _grade(self, what: str, stated: Grade | None, found: Grade | None) -> None:
-        order = (None, *GRADES)
-        self.rows.add(what, stated or "none", found or "none", order.index(stated) <= order.index(found))
+    def _grades(self, found: tuple[Grade | None, ...]) -> None:
+        """What the figures rest on. A file may say less than holds: version 0.1.0 did not tell."""
+        s, order = self.solution, (None, *GRADES)
+        stated = (s.objective_grade, s.bound_grade, s.error_grade, s.error_bound_grade)
+        names = ("objective", "bound", "error", "error bound")
+
+        def words(grades: tuple[Grade | None, ...]) -> str:
+            return ", ".join(f"{n} {g or '-'}" for n, g in zip(names, grades, strict=True))
+
+        no_more = all(order.index(a) <= order.index(b) for a, b in zip(stated, found, strict=True))
+        holds = no_more and s.status.bound_valid <= (found[1] == "proved")
+        self.rows.add("grades", words(stated), words(found), holds)
 
     def _claim(self, instance: Instance, bound: float) -> None:
         """Whether feasible points refute the author's certificate."""
@@ -325,7 +326,3 @@ def _problem(program: Program) -> tuple[object, ...]:
 
 def feasible_or_not(holds: bool) -> str:
     return "feasible" if holds else "not feasible"
-
-
-def _yes(holds: bool) -> str:
-    return "yes" if holds else "no"
