@@ -32,7 +32,7 @@ def rows(solution: Solution) -> list[tuple[str, str]]:
         bound = f"{s.bound:.10g}   ({s.bound_grade}: no feasible point is {side} it{tested})"
     scale = "at unit noise and sensitivity 1"
     if s.own_sensitivity is not None:
-        scale += f", largest column norm; the program's own strategy has {s.own_sensitivity:.6g}"
+        scale += f", scaled from {s.own_sensitivity:.6g}"
     found = [
         ("program", f"{s.program}: {s.title}"),
         ("solver", _solver_words(s)),
