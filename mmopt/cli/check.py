@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mmopt.cli.options import Given
 from mmopt.cli.output import show
-from mmopt.errors import OptionError, ProgramError, suggest
+from mmopt.errors import ContradictionError, OptionError, ProgramError, suggest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,6 +35,7 @@ def check(
     instances: Annotated[
         int, typer.Option(min=1, metavar="N", help="Random workloads of a program's weak duality test.")
     ] = 5,
+    given: Given = None,
 ) -> None:
     """Check a workload file (domain, queries, privacy) or a program (shapes, curvature, weak duality)."""
     from mmopt.language import program_names
@@ -42,7 +44,7 @@ def check(
     if target in names or target.endswith(".program"):
         if cells:
             raise OptionError(f"--cells lists the cells of a workload file, and '{target}' is a program")
-        _check_program(target, seed, instances)
+        _check_program(target, seed, instances, given)
         return
     if not Path(target).exists() and Path(target).suffix not in (".yaml", ".yml"):
         raise OptionError(f"there is no workload file and no program '{target}'", hint=suggest(target, names))
@@ -114,9 +116,12 @@ def _cell_lines(domain: Domain) -> Iterator[str]:
         yield "\t".join((str(i), *domain.cell(i)))
 
 
-def _check_program(name: str, seed: int | None, instances: int) -> None:
+def _check_program(name: str, seed: int | None, instances: int, given: list[str] | None) -> None:
+    from mmopt.cli.inputs import read_givens
     from mmopt.language import Program
     from mmopt.language import check as check_types
+    from mmopt.queries import Workload
+    from mmopt.queries.baselines import is_baseline
     from mmopt.report import givens_table, lines_table, pairs_table, paragraphs
     from mmopt.testing import check_program
 
@@ -128,10 +133,20 @@ def _check_program(name: str, seed: int | None, instances: int) -> None:
         show("", "Chosen", "", pairs_table(kinds))
     if program.constraints:
         show("", "Shapes and curvature", "", lines_table(checked))
-    report = check_program(program, seed=seed, instances=instances)
+    # A baseline's rows are those of each workload that is drawn.
+    pairs = [text.partition("=") for text in given or ()]
+    words = {name.strip(): value.strip() for name, _, value in pairs if is_baseline(value.strip())}
+    others = [text for text in given or () if text.partition("=")[0].strip() not in words]
+    givens = words | read_givens(others, program, Workload.from_matrix([[1.0]]))
+    report = check_program(program, seed=seed, instances=instances, givens=givens)
     show("", paragraphs(str(report)))
-    if not report.holds:
+    if report.has_certificate and not report.pairs:
         raise ProgramError(
+            f"the certificate of '{program.name}' was not tested, so nothing is known of it",
+            hint="pass what the program is given (--given NAME=VALUE)",
+        )
+    if not report.holds:
+        raise ContradictionError(
             f"the certificate of '{program.name}' is not a lower bound: {report.findings[0]}",
             hint=f"repeat this test with --seed {report.seed} --instances {instances}",
         )

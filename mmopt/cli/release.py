@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -29,11 +30,12 @@ from mmopt.cli.refusals import (
     check_table,
     refuse_with_strategy,
 )
-from mmopt.errors import ResultError, TooLargeError
+from mmopt.errors import PrivacyError, ResultError, TooLargeError
 
 if TYPE_CHECKING:
     from mmopt.mechanism import Answers, Plan
-    from mmopt.results import FactoredSolution, Solution
+    from mmopt.queries import Workload
+    from mmopt.results import FactoredSolution, Solution, Verification
     from mmopt.spec import Request
 
 __all__ = ["release"]
@@ -106,6 +108,7 @@ def release(
     else:
         solution = _solved(request, data, program, given, solver, options)
     note_request(request)
+    _refuse_own_sensitivity(solution)
     planned = plan(
         request.workload,
         solution.strategy,
@@ -118,7 +121,9 @@ def release(
         show(
             pairs_table(certificate), "", pairs_table(privacy_rows(planned)), "", predicted_table(planned), ""
         )
-    _measure_and_write(request, data, solution, planned, out, simulate, confidence, as_json)
+    # Of a file only what was recomputed is published.
+    about = solution.summary() if strategy is None else _checked_summary(solution)
+    _measure_and_write(request, data, solution, about, planned, out, simulate, confidence, as_json)
 
 
 def _solved(
@@ -161,6 +166,7 @@ def _solved(
 
 def _saved(path: Path, request: Request) -> Solution | FactoredSolution:
     from mmopt.results import Solution, load_saved
+    from mmopt.results.verification import shown
 
     solution = load_saved(path)
     if solution.workload_hash != request.workload.hash:
@@ -170,9 +176,52 @@ def _saved(path: Path, request: Request) -> Solution | FactoredSolution:
             f"'{request.path}' is {request.workload.hash[:16]}…",
             hint=f"solve this one: mmopt {command} {request.path} --out FILE.npz",
         )
+    solution, found = _verified(solution, request.workload)
+    for row in found.failures:
+        raise ResultError(
+            f"'{path}' does not hold: {row.what} is {shown(row.stated)} in the file, and recomputed "
+            f"{shown(row.recomputed)}",
+            hint=f"nothing is released; all checks: mmopt verify {path} {request.path}",
+        )
     stop = f", {solution.status.stop}" if isinstance(solution, Solution) else ""
     note(f"strategy: from '{path}' ({_name(solution)}{stop})")
     return solution
+
+
+def _verified(
+    solution: Solution | FactoredSolution, workload: Workload
+) -> tuple[Solution | FactoredSolution, Verification]:
+    """The solution as it may be published, and what a recheck of it found."""
+    from mmopt.highdim import template_bound
+    from mmopt.pipeline import verify
+    from mmopt.results import Solution
+
+    if isinstance(solution, Solution):
+        return solution, verify(solution, workload)
+    bound, source = template_bound(workload)
+    checked = replace(solution, bound=min(bound, solution.bound))
+    return checked, solution.verify(workload, lambda _: (bound, source))
+
+
+def _checked_summary(solution: Solution | FactoredSolution) -> dict[str, Any]:
+    from mmopt.pipeline.audit.verify import checked_summary
+    from mmopt.results import Solution
+
+    if isinstance(solution, Solution):
+        return checked_summary(solution)
+    return {name: value for name, value in solution.summary().items() if name != "seconds"}
+
+
+def _refuse_own_sensitivity(solution: Solution | FactoredSolution) -> None:
+    """Refuse a strategy whose program bounds something else than its column norms."""
+    from mmopt.pipeline.assemble import own_scale
+    from mmopt.results import Solution
+
+    if isinstance(solution, Solution) and solution.own_sensitivity is not None:
+        raise PrivacyError(
+            own_scale(solution.program, solution.own_sensitivity),
+            hint="let the program's lines bound the largest column norm of its strategy by 1",
+        )
 
 
 def _name(solution: Solution | FactoredSolution) -> str:
@@ -191,6 +240,7 @@ def _measure_and_write(
     request: Request,
     data: Path,
     solution: Solution | FactoredSolution,
+    about: dict[str, Any],
     planned: Plan,
     out: Path,
     simulate: int | None,
@@ -202,7 +252,7 @@ def _measure_and_write(
 
     vector = data_vector(data, request.workload.domain)
     answers = measure(planned, vector.counts, simulate, confidence)
-    manifest = build_manifest(planned, answers, **_extra(request, solution, simulate))
+    manifest = build_manifest(planned, answers, **_extra(request, solution, about, simulate))
     folder = write_release(answers, manifest, out)
     try:
         dropped = ", ".join(f"{count:,} by '{name}'" for name, count in vector.dropped.items() if count)
@@ -236,7 +286,9 @@ def _report(answers: Answers, manifest: dict[str, Any], planned: Plan, folder: P
     )
 
 
-def _extra(request: Request, solution: Solution | FactoredSolution, simulate: int | None) -> dict[str, Any]:
+def _extra(
+    request: Request, solution: Solution | FactoredSolution, about: dict[str, Any], simulate: int | None
+) -> dict[str, Any]:
     """Where the strategy comes from; nothing of it depends on the data."""
     import hashlib
 
@@ -244,7 +296,7 @@ def _extra(request: Request, solution: Solution | FactoredSolution, simulate: in
 
     extra: dict[str, Any] = {
         "workload_file": {"name": Path(request.path).name, "sha256": request.text_hash},
-        "solution": solution.summary(),
+        "solution": about,
     }
     if isinstance(solution, Solution):
         extra["program"] = {

@@ -33,6 +33,7 @@ def verify(
 
     Exit status 0 when every figure holds, 1 when one does not, 2 when the file cannot be read.
     """
+    from mmopt.highdim import template_bound
     from mmopt.pipeline import verify as verify_solution
     from mmopt.report import verification_report
     from mmopt.results import FactoredSolution, load_saved
@@ -43,7 +44,7 @@ def verify(
     if isinstance(saved, FactoredSolution):
         if program is not None:
             raise OptionError(f"'{solution}' holds a strategy in factors, which is of no program")
-        found = saved.verify(asked)
+        found = saved.verify(asked, template_bound)
     else:
         found = verify_solution(saved, asked, program)
     if as_json:

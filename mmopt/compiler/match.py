@@ -4,20 +4,24 @@ What is chosen, the objective and the constraints have to agree up to a renaming
 dimensions and indices, with transposes pushed to the leaves; neither the order of the constraints matters
 nor whether one is written with ``<=`` or with ``>=``. Repairs, certificates and what the solution means need
 not agree: a point is scored against the program that was asked for.
+
+Whether the proof of a shipped program is about another one too is asked more strictly (``is_shipped``).
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
+from functools import cache
+from typing import Any
 
-from mmopt.language import Checked
+from mmopt.language import Checked, Program, program_names, shipped
 from mmopt.language.dims import Dim
 from mmopt.language.normal import normal
-from mmopt.language.tree import Apply, Block, Constraint, Expr, Index, Name, Number
+from mmopt.language.tree import Apply, Block, Constraint, Expr, Index, Multiplier, Name, Number
 
-__all__ = ["Renaming", "match"]
+__all__ = ["Renaming", "is_shipped", "match"]
 
 FLIPPED = {">=": "<=", "<<": ">>"}
 MOST = 4  # constraints whose orders are all tried
@@ -155,3 +159,63 @@ def _same_kinds(known: Checked, asked: Checked, found: Renaming) -> bool:
         if a is not None and b is not None and (len(a.dims) != len(b.dims) or (a.sign and a.sign != b.sign)):
             return False
     return set(chosen) <= set(found.names)
+
+
+# What a proof may use: everything but starts, repairs, and what the solution means.
+PROOF = (
+    *("klass", "sense", "givens", "parameters", "lets", "requires", "choose", "objective", "constraints"),
+    *("steps", "certificate", "bound"),
+)
+NAMES = ("name", "id", "index", "basis")  # fields of the tree that hold a name of the author's
+
+
+def is_shipped(program: Program, *, meaning: bool = False) -> bool:
+    """Whether the proof of a shipped program is one of this program.
+
+    All lines that a proof may use have to agree, in their order and as they are written, up to names; the
+    names of constraints and where multipliers start do not matter. ``meaning``: what a solution stands for
+    has to agree too.
+    """
+    if program.name in program_names() and program == shipped(program.name).written:
+        return True
+    return _form(program, meaning) in _shipped_forms(meaning)
+
+
+@cache
+def _shipped_forms(meaning: bool) -> frozenset[Any]:
+    return frozenset(_form(Program.load(name), meaning) for name in program_names())
+
+
+def _form(program: Program, meaning: bool) -> Any:
+    """The program as nested tuples, with numbers for names in the order in which they appear."""
+    names: dict[str, int] = {}
+    numbers = itertools.count()
+
+    def number(name: str) -> Any:
+        base, *rest = name.split(".")  # ``step.variable``: only the step is named by the author
+        if base not in names:
+            names[base] = next(numbers)
+        return (names[base], *rest)
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, Dim):
+            return frozenset((tuple(sorted(map(number, symbols))), times) for symbols, times in value.terms)
+        if isinstance(value, Multiplier):
+            return plain(value.declaration)
+        if isinstance(value, tuple):
+            return tuple(map(plain, value))
+        if not is_dataclass(value):
+            return value
+        unnamed = isinstance(value, Constraint)
+        form: list[Any] = [type(value).__name__]
+        for f in sorted((f for f in fields(value) if f.compare), key=lambda f: f.name != "family"):
+            inner = getattr(value, f.name)
+            if f.name in NAMES:
+                form.append(None if unnamed else number(inner))
+            else:
+                form.append(plain(inner))
+        if isinstance(value, Constraint) and value.family is not None:
+            names.pop(value.family.index)  # known in its line only
+        return tuple(form)
+
+    return tuple(plain(getattr(program, name)) for name in (*PROOF, *("meaning",) * meaning))

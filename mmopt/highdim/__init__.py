@@ -9,7 +9,7 @@ where it is any.
 from mmopt.highdim.bound import multipliers_of, product_bound
 from mmopt.highdim.marginals import marginal_strategy
 from mmopt.highdim.product import product
-from mmopt.highdim.search import TEMPLATES, Candidate, Templates, templates
+from mmopt.highdim.search import TEMPLATES, Candidate, Templates, template_bound, templates
 from mmopt.highdim.terms import Terms
 from mmopt.highdim.tuning import tune_templates
 from mmopt.highdim.union import union
@@ -23,6 +23,7 @@ __all__ = [
     "multipliers_of",
     "product",
     "product_bound",
+    "template_bound",
     "templates",
     "tune_templates",
     "union",

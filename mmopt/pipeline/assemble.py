@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from mmopt.compiler import Instance
+from mmopt.compiler.match import is_shipped
 from mmopt.components import Split
 from mmopt.errors import SolverError
 from mmopt.language import evaluate, shipped
@@ -16,6 +18,7 @@ from mmopt.language.numeric import symmetric_part
 from mmopt.pipeline.bounds import error_bound
 from mmopt.pipeline.bounds_by_component import bound_by_component
 from mmopt.pipeline.certify import Array, named_multipliers
+from mmopt.pipeline.claims import check_figures, grade_of, survived
 from mmopt.pipeline.split_meaning import split_meaning
 from mmopt.pipeline.values import as_value
 from mmopt.queries import AnyStrategy, ComponentStrategy, Strategy, Workload, normalise
@@ -23,12 +26,22 @@ from mmopt.queries.arrays import frozen, svd
 from mmopt.results import Solution, Status
 from mmopt.results.by_component import Value
 
-__all__ = ["assemble", "charged_error", "meaning", "rmse", "rounding", "value_of"]
+__all__ = [
+    "assemble",
+    "charged_error",
+    "meaning",
+    "own_scale",
+    "own_sensitivity",
+    "rmse",
+    "rounding",
+    "value_of",
+]
 
 # Added to total error, relatively, for the rounding of its evaluation, which grows with the condition of
 # the strategy: more than what it loses against rational arithmetic (tests/pipeline/test_assemble.py).
 ROUNDING = 1e-10
 NOTHING = 1e-12  # singular values that are smaller than the largest by this factor may be rounding
+SCALED = 1e-6  # a strategy whose sensitivity is this near to 1 is scaled to it without a word
 PER_CONDITION = 8 * float(np.finfo(float).eps)
 
 
@@ -41,17 +54,42 @@ def meaning(
     """
     m = instance.program.meaning
     assert m is not None
-    env = {**env, **named_multipliers(instance, multipliers or {})}
+    strategy, covariance, basis = _meant(instance, {**env, **named_multipliers(instance, multipliers or {})})
+    if m.kind == "covariance":
+        return strategy, covariance, basis
+    is_split = isinstance(strategy, ComponentStrategy)
+    return strategy.normalised() if is_split else normalise(strategy), None, None
+
+
+def _meant(instance: Instance, env: Mapping[str, Any]) -> tuple[Any, Value | None, Value | None]:
+    """The same at the program's own scale."""
+    m = instance.program.meaning
+    assert m is not None
     if splits(env):
         split, *noise = split_meaning(instance.program, env)
-        measured = ComponentStrategy(split, m.norm)
-        return measured if m.kind == "covariance" else measured.normalised(), noise[0], noise[1]
+        return ComponentStrategy(split, m.norm), noise[0], noise[1]
     matrix = np.asarray(evaluate(m.expr, env), dtype=float)
     if m.kind == "strategy":
         # Nobody writes to what a program evaluated: it is not copied.
-        return normalise(Strategy(frozen(matrix), m.norm)), None, None
+        return Strategy(frozen(matrix), m.norm), None, None
     basis = np.asarray(env[m.basis], dtype=float)
     return Strategy.from_covariance(matrix, basis), symmetric_part(matrix), basis
+
+
+def own_sensitivity(
+    instance: Instance, env: Mapping[str, Any], multipliers: Mapping[str, Any]
+) -> float | None:
+    """The largest column norm of the strategy as the author's program means it, where that is not 1.
+
+    To be measured, a strategy is scaled to 1. Where that changes it, the program's lines do not bound column
+    norms, or not by 1, and do not hold for what is measured. Shipped programs say what they bound.
+    """
+    m = instance.program.meaning
+    assert m is not None
+    if m.kind == "covariance" or is_shipped(instance.checked.written, meaning=True):
+        return None
+    found = _meant(instance, {**env, **named_multipliers(instance, multipliers)})[0].sensitivity
+    return float(found) if abs(found - 1.0) > SCALED else None
 
 
 def _without_rounding(strategy: AnyStrategy, workload: Workload) -> AnyStrategy:
@@ -127,6 +165,7 @@ def assemble(
     env: Mapping[str, Any],
     *,
     objective: float,
+    proved: bool,
     bound: float | None,
     status: Status,
     solver: tuple[str, str],
@@ -140,19 +179,30 @@ def assemble(
     history: Sequence[Mapping[str, float]] = (),
     measured: Strategy | None = None,
     starts: Sequence[Array] = (),
+    raw: Mapping[str, Any] | None = None,
 ) -> Solution:
     """Put a solution together; total error and its bound are computed here, for every program.
 
     Of a point by component the solution is by component too.
 
     ``measured`` is a strategy equal to the point's meaning up to a rotation of its rows, to be kept in its
-    place; ``starts`` are further multipliers (n,) for the bound on total error.
+    place; ``starts`` are further multipliers (n,) for the bound on total error. ``proved``: whether the
+    objective is a value with an error bound. ``raw`` is the point as it came, before any repair.
+
+    Raises
+    ------
+    SolverError : a strategy that does not support the workload.
+    ContradictionError : two figures that cannot both be right, such as a claimed bound above the objective of
+        a feasible point.
     """
     program, workload = instance.program, instance.workload
     strategy, covariance, basis = meaning(instance, env, multipliers)
     strategy = measured or _without_rounding(strategy, workload)
     variables = {d.name: as_value(env[d.name]) for d in program.choose}
     value = value_of(instance, env, objective)
+    sensitivity = own_sensitivity(instance, env, multipliers)
+    if sensitivity is not None:
+        warnings = (*warnings, own_scale(program.name, sensitivity))
     del env  # of large matrices, if nobody else holds them, before others are made
     error = charged_error(strategy, workload)
     if not np.isfinite(error):
@@ -171,14 +221,19 @@ def assemble(
         lower, best = error_bound(workload, strategy, [*duals, *starts], goal=goal, known=known)
     if program.bound == "l2_strategy":
         bound = lower
-        status = Status(status.stop, status.feasible, status.violation, True, status.raw)
+    off = rounding(strategy, workload)
+    objective, error = check_figures(instance, objective, bound, error, lower, off, multipliers, variables)
+    grade, tested = grade_of(instance, bound), 0
+    if bound is not None and grade == "claimed":
+        points = {"the solver's point": raw or {}, "the repaired point": variables}
+        tested = survived(instance, bound, multipliers, {name: p for name, p in points.items() if p})
     return Solution(
         program=program.name,
         title=program.title,
         cite=program.cite,
         solver=solver[0],
         solver_version=solver[1],
-        status=status,
+        status=replace(status, bound_valid=grade == "proved"),
         objective=objective,
         bound=bound,
         error=error,
@@ -204,4 +259,18 @@ def assemble(
         sense=program.sense,
         history=tuple(history),
         steps=steps or {},
+        objective_grade="proved" if proved else "estimated",
+        bound_grade=grade,
+        error_bound_grade="proved",
+        survived=tested,
+        own_sensitivity=sensitivity,
+    )
+
+
+def own_scale(program: str, sensitivity: float) -> str:
+    """Why a strategy is not released at the scale of its program."""
+    return (
+        f"the strategy of '{program}' has largest column norm {sensitivity:.10g}, not 1, so its lines bound "
+        "something else than what a row of a table changes: total error, rmse and sensitivity are those of "
+        "the strategy scaled to 1, and it cannot be released"
     )

@@ -29,11 +29,13 @@ def solve_closed(instance: Instance, solver: str | None) -> Solution:
         message = f"'{program.name}' is a closed form; nothing is left to {solver}"
         raise OptionError(message, hint="leave out the solver")
     assert program.objective is not None  # the check of the sections has seen to it
+    objective, proved = upper_value(program.objective, instance.env)
     bound = bound_of(instance, {})
     solution = assemble(
         instance,
         instance.env,
-        objective=upper_value(program.objective, instance.env)[0],
+        objective=objective,
+        proved=proved,
         bound=bound,
         status=Status(CLOSED_FORM, True, 0.0, bound is not None, CLOSED_FORM),
         solver=(CLOSED_FORM, ""),

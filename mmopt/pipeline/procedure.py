@@ -130,7 +130,7 @@ def solve_procedure(
     if not run.everything:
         raise SolverError(f"'{program.name}' solved nothing in its steps")
     assert program.objective is not None  # the check of the sections has seen to it
-    objective, _ = upper_value(program.objective, run.env)
+    objective, proved = upper_value(program.objective, run.env)
     all_solved = [s for _, s in run.everything]
     last = all_solved[-1]
     seconds = {name: sum(s.seconds[name] for s in all_solved) for name in ("compile", "solve")}
@@ -140,6 +140,7 @@ def solve_procedure(
         instance,
         run.taken(),
         objective=objective,
+        proved=proved,
         bound=bound,
         status=_status(all_solved, bound),
         solver=(last.solver, last.solver_version),

@@ -231,6 +231,8 @@ def solve_rank(
         instance,
         point.env,
         objective=point.objective,
+        proved=point.proved,
+        raw=best.values,
         bound=best.bound,
         status=status,
         solver=(row.name, row.version),

@@ -144,6 +144,8 @@ def solve_reduced(
         instance,
         point.env,
         objective=point.objective,
+        proved=point.proved,
+        raw=best.values,
         bound=best.bound,
         status=status,
         solver=name,

@@ -130,6 +130,8 @@ class Run:
         compiling = self.clock.handed_over
         return {
             "objective": point.objective,
+            "proved": point.proved,
+            "raw": best.values,
             "bound": best.bound,
             "status": status,
             "solver": (row.name, row.version),

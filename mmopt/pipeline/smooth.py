@@ -120,6 +120,8 @@ def solve_smooth(
         instance,
         found.env,
         objective=found.objective,
+        proved=found.proved,
+        raw=best.values,
         bound=best.bound,
         status=Status(stop, True, found.before, best.bound is not None, ends.raw),
         solver=(LBFGS.name, LBFGS.version),

@@ -79,8 +79,10 @@ def draw(outcomes: Sequence[Outcome], title: str = "") -> Figure:
     for tolerance in asked:
         axes.axhline(tolerance, zorder=1, **ASKED)
     handles: list[Line2D] = [Line2D([], [], linestyle="none", label="program")]
+    claimed = {o.program for o, _ in drawn if o.solution and o.solution.bound_grade == "claimed"}
     for name, number in programs.items():
         label = name if len(programs) <= len(COLOURS) else f"{number + 1}  {name}"
+        label += " (bound claimed)" * (name in claimed)
         handles.append(Line2D([], [], label=label, **stroke(number)))
     handles += [Line2D([], [], linestyle="none", label=" "), Line2D([], [], linestyle="none", label="solver")]
     handles += [mark(MARKERS[number % len(MARKERS)], name, "0.3") for name, number in solvers.items()]
@@ -131,7 +133,7 @@ def _dress(axes: Axes, title: str) -> None:
     axes.xaxis.set_major_formatter("{x:g}")
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_xlabel("seconds since the start, compiling included")
-    axes.set_ylabel("certified gap (objective / bound − 1)")
+    axes.set_ylabel("gap (objective / bound − 1)")
     axes.set_title(title, loc="left", fontsize=10)
     axes.grid(which="major", color="0.92", linewidth=0.8)
     axes.set_axisbelow(True)

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
+    from mmopt.results import Solution
+
 __all__ = ["comparison_report", "in_groups"]
 
 
@@ -63,7 +65,7 @@ def _certificates(
     table = _new("Certificates", numbers, outcomes, "status")
     for head, outcome in _heads(tried, outcomes):
         solution = outcome.solution
-        said = outcome.reason if solution is None else "; ".join(solution.warnings)
+        said = outcome.reason if solution is None else "; ".join([*_weaker(solution), *solution.warnings])
         status = cell(outcome.stop)
         if said:
             notes.setdefault(said, []).append(_name(outcome, outcomes))
@@ -74,6 +76,12 @@ def _certificates(
         bound = "no bound" if solution.bound is None else figure(solution.bound)
         table.add_row(*head, figure(solution.objective), bound, gap(solution.gap), status)
     return table
+
+
+def _weaker(solution: Solution) -> list[str]:
+    """What is less than proved."""
+    figures = (("objective", solution.objective_grade), ("bound", solution.bound_grade))
+    return [f"{name} {grade}, not proved" for name, grade in figures if grade not in ("proved", None)]
 
 
 def _strategies(tried: Sequence[Outcome], outcomes: Sequence[Outcome]) -> Table:
@@ -168,9 +176,10 @@ def _legend(tried: Sequence[Outcome]) -> list[str]:
     if solutions:
         lowest = max(solution.error_bound for solution in solutions)
         lines += [
-            "gap: objective / bound - 1, recomputed from the program file; solvers are not believed.",
-            "total error: squared, of all queries, at unit noise and sensitivity 1; no strategy of L2 "
-            f"sensitivity 1 has less than {figure(lowest)}. rmse: per query, unweighted.",
+            "gap: objective / bound - 1, recomputed from the program file; solvers are not believed. Objective "
+            "and bound are proved where no note says otherwise.",
+            "total error: estimated, squared, of all queries, at unit noise and sensitivity 1; proved: no "
+            f"strategy of L2 sensitivity 1 has less than {figure(lowest)}. rmse: per query, unweighted.",
             "off by: largest relative violation of a constraint by the solver's point, before its repair.",
             "memory: the most that the process held above what it held at its start.",
         ]

@@ -32,7 +32,7 @@ def subworkloads_table(solution: Solution, workload: Workload) -> Table:
 
 
 def tuning_table(tuned: Sequence[Tuned]) -> Table:
-    """A row per strategy; columns: the root mean square error per query of each part, and the proved gap."""
+    """A row per strategy: the root mean square error per query of each part, and the gap of total error."""
     parts = list(dict.fromkeys(part for row in reversed(tuned) for part in row.rmse))
     table = new_table("optimised for", *parts, "gap", right=(*parts, "gap"))
     for row in tuned:

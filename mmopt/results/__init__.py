@@ -2,16 +2,19 @@
 
 from mmopt.results.factored import FactoredSolution, load_saved
 from mmopt.results.solution import Solution, gap_between
-from mmopt.results.status import Status
+from mmopt.results.status import GRADES, Grade, Status, is_stop
 from mmopt.results.verification import Check, Figure, Verification
 
 __all__ = [
+    "GRADES",
     "Check",
     "FactoredSolution",
     "Figure",
+    "Grade",
     "Solution",
     "Status",
     "Verification",
     "gap_between",
+    "is_stop",
     "load_saved",
 ]

@@ -26,32 +26,42 @@ SHOWN_REPEATS = 10  # of a step that was repeated more often only the last is sh
 def rows(solution: Solution) -> list[tuple[str, str]]:
     """What a reader wants to see first, as (name, text)."""
     s = solution
-    if s.bound is None:
-        bound = "no bound"
-    else:
-        side = "below" if s.sense == "minimize" else "above"
-        bound = f"{s.bound:.10g}   (proved: no feasible point is {side} it)"
+    bound, side = "no bound", "below" if s.sense == "minimize" else "above"
+    if s.bound is not None:
+        tested = f", by the program's author; {_survived(s)}" if s.bound_grade == "claimed" else ""
+        bound = f"{s.bound:.10g}   ({s.bound_grade}: no feasible point is {side} it{tested})"
+    scale = "at unit noise and sensitivity 1"
+    if s.own_sensitivity is not None:
+        scale += f", scaled from {s.own_sensitivity:.6g}"
     found = [
         ("program", f"{s.program}: {s.title}"),
         ("solver", _solver_words(s)),
         *((("reduced", "; ".join(s.reductions)),) if s.reductions else ()),
         *((("not dense", _components_words(s.strategy)),) if _is_split(s) else ()),
         ("status", str(s.status)),
-        ("objective", f"{s.objective:.10g}"),
+        ("objective", f"{s.objective:.10g}   ({s.objective_grade})"),
         ("bound", bound),
-        ("gap", "none" if s.gap is None else f"{s.gap:.2e}"),
+        ("gap", "none" if s.gap is None else f"{s.gap:.2e}   ({s.gap_grade})"),
         *(_privacy_rows(s) if s.covariance is not None else ()),
-        ("total error", f"{s.error:.10g}   (at unit noise and sensitivity 1)"),
-        ("error bound", f"{s.error_bound:.10g}   (over all strategies)"),
-        ("error gap", f"{s.error_gap:.2e}"),
+        ("total error", f"{s.error:.10g}   ({s.error_grade}; {scale})"),
+        ("error bound", f"{s.error_bound:.10g}   ({s.error_bound_grade}; over all strategies)"),
+        ("error gap", f"{s.error_gap:.2e}   ({s.error_gap_grade})"),
         ("rmse", f"{s.rmse:.6g}   (per query, unweighted)"),
         ("sensitivity", f"{s.sensitivity:.10g}   (rounded up)"),
         ("seconds", ", ".join(f"{name} {t:.2f}" for name, t in s.seconds.items())),
     ]
     for name, step in _few(s.steps).items():
-        bound = "no bound" if step.bound is None else f"bound {step.bound:.10g}, gap {step.gap:.1e}"
-        found.append((f"step {name}", f"{step.program}: objective {step.objective:.10g}, {bound}"))
+        bound = "no bound"
+        if step.bound is not None:
+            bound = f"bound {step.bound:.10g} ({step.bound_grade}), gap {step.gap:.1e} ({step.gap_grade})"
+        objective = f"objective {step.objective:.10g} ({step.objective_grade})"
+        found.append((f"step {name}", f"{step.program}: {objective}, {bound}"))
     return found + [("warning", text) for text in s.warnings]
+
+
+def _survived(s: Solution) -> str:
+    points = f"{s.survived} feasible points, none of them repaired"
+    return f"survived {points}" if s.survived else "not tested"
 
 
 def _few(steps: Mapping[str, Solution]) -> dict[str, Solution]:
@@ -118,17 +128,25 @@ def summary(solution: Solution) -> dict[str, Any]:
             "stop": s.status.stop,
             "feasible": s.status.feasible,
             "violation": s.status.violation,
-            "bound_valid": s.status.bound_valid,
+            "bound_valid": s.bound_grade == "proved",
             "raw": s.status.raw,
         },
         "objective": s.objective,
+        "objective_grade": s.objective_grade,
         "bound": s.bound,
+        "bound_grade": s.bound_grade,
+        "survived": s.survived if s.bound_grade == "claimed" else None,
         "gap": _finite(s.gap),
+        "gap_grade": s.gap_grade,
         "sense": s.sense,
         "value": s.value,
         "error": s.error,
+        "error_grade": s.error_grade,
         "error_bound": s.error_bound,
+        "error_bound_grade": s.error_bound_grade,
         "error_gap": _finite(s.error_gap),
+        "error_gap_grade": s.error_gap_grade,
+        "own_sensitivity": s.own_sensitivity,
         "sensitivity": s.sensitivity,
         "privacy_cost": s.privacy_cost if s.covariance is not None else None,
         "profile": _profile(s) if s.covariance is not None else None,

@@ -23,7 +23,7 @@ from mmopt.results.by_component import (
     restored_value,
 )
 from mmopt.results.pack import are_equal, pack, unpack
-from mmopt.results.status import Status
+from mmopt.results.status import Grade, Status, weakest
 from mmopt.results.table import as_html, as_text
 from mmopt.results.typed import check_kinds
 
@@ -66,6 +66,10 @@ class Solution:
         down; gap = objective / bound - 1. Without a certificate bound and gap are None.
     error, error_bound, error_gap : total error of the strategy (‖A‖² ‖W A⁺‖²_F, weighted), and a bound
         over *all* strategies, from ``l2_strategy``'s certificate at ``error_multipliers``.
+    objective_grade, bound_grade, error_grade, error_bound_grade : what each of these rests on (``Grade``); a
+        gap rests on the weaker of its two. survived : feasible points that did not refute a claimed bound.
+    own_sensitivity : largest column norm of the strategy as the author's program means it, where that is
+        not 1: then its lines bound something else, and total error, rmse and sensitivity are not theirs.
     strategy : A, scaled to sensitivity at most 1 for a strategy program; for a covariance program the
         A = Σ^(-1/2) B whose unit noise has exactly the covariance Σ.
     covariance, basis : Σ (k, k) and B (k, n), for covariance programs.
@@ -115,11 +119,32 @@ class Solution:
     reductions: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     steps: Mapping[str, Solution] = field(default_factory=dict)
+    # Of a file of version 0.1.0 nothing is known to be proved before ``verify`` has looked.
+    objective_grade: Grade = "estimated"
+    bound_grade: Grade | None = None
+    error_grade: Grade = "estimated"
+    error_bound_grade: Grade = "claimed"
+    survived: int = 0
+    own_sensitivity: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.bound is not None and self.bound_grade is None:
+            object.__setattr__(self, "bound_grade", "claimed")
 
     @property
     def gap(self) -> float | None:
         """objective / bound - 1, or None without a bound."""
         return gap_between(self.objective, self.bound, self.sense)
+
+    @property
+    def gap_grade(self) -> Grade | None:
+        """What the gap rests on; None without one."""
+        return None if self.bound_grade is None else weakest(self.objective_grade, self.bound_grade)
+
+    @property
+    def error_gap_grade(self) -> Grade:
+        """What the gap of total error rests on."""
+        return weakest(self.error_grade, self.error_bound_grade)
 
     @property
     def error_gap(self) -> float:
@@ -178,6 +203,8 @@ class Solution:
         known = dict(fields)
         for name in BY_COMPONENT & known.keys():
             known[name] = restored_value(known[name])
+        if "bound_grade" not in known:  # of version 0.1.0, where any certificate made a bound valid
+            known["status"] = {**known["status"], "bound_valid": False}
         known["status"] = Status(**known["status"])
         known["strategy"] = restored_strategy(known["strategy"])
         known["steps"] = {name: Solution.from_fields(step) for name, step in known["steps"].items()}

@@ -1,10 +1,40 @@
-"""How a solve ended, in three parts that do not imply each other, and the solver's own word."""
+"""How a solve ended, in three parts that do not imply each other, and what its figures rest on."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from typing import Literal
 
-__all__ = ["Status"]
+__all__ = ["GRADES", "Grade", "Status", "is_stop", "weakest"]
+
+Grade = Literal["claimed", "estimated", "proved"]
+"""What a figure rests on.
+
+proved : evaluated with an error bound and rounded to the safe side; a bound besides by a certificate that is
+    shipped, and its proof with it. estimated : evaluated without an error bound. claimed : by a certificate
+    of the program's author, which feasible points have not refuted.
+"""
+
+GRADES: tuple[Grade, ...] = ("claimed", "estimated", "proved")  # the weakest first
+
+# All that ``Status.stop`` may say.
+_LIMIT = "gap not reached|time limit|iteration limit|interrupted"
+_RANK = r"rank (not reached \(residual \S+\)|reached in \d+ of \d+ starts)"
+_STOPS = re.compile(
+    r"gap reached( in every step)?|gap not reached by the lifted point|solver finished|closed form|certified"
+    rf"|({_LIMIT})|(({_LIMIT}), )?{_RANK}|local optimum, \d+ starts?(, \d+ followed)?(, spread \S+)?"
+)
+
+
+def weakest(*grades: Grade) -> Grade:
+    """What a figure rests on that is made of several."""
+    return min(grades, key=GRADES.index)
+
+
+def is_stop(text: str) -> bool:
+    """Whether a solve can have ended with this word."""
+    return _STOPS.fullmatch(text) is not None
 
 
 @dataclass(frozen=True)
@@ -17,7 +47,8 @@ class Status:
         "certified" for a strategy that was given.
     feasible : whether every constraint holds after the repair (to rounding).
     violation : largest relative violation of the solver's point before the repair.
-    bound_valid : whether a lower bound was proved.
+    bound_valid : whether the bound is proved, not claimed; False without one. Files of version 0.1.0 say
+        here whether there is a bound.
     raw : the solver's own word, for its documentation only.
     """
 
@@ -29,5 +60,4 @@ class Status:
 
     def __str__(self) -> str:
         point = "feasible" if self.feasible else "not feasible"
-        bound = "bound proved" if self.bound_valid else "no bound"
-        return f"{self.stop}; {point} (before repair off by {self.violation:.1e}); {bound}"
+        return f"{self.stop}; {point} (before repair off by {self.violation:.1e})"

@@ -10,6 +10,7 @@ import numpy as np
 
 from mmopt.errors import ResultError
 from mmopt.results.by_component import KINDS
+from mmopt.results.status import GRADES
 
 __all__ = ["check_kinds"]
 
@@ -54,6 +55,8 @@ _KINDS: Mapping[str, Callable[[Any], bool]] = MappingProxyType(
         "bool": lambda value: isinstance(value, bool),
         "int": lambda value: isinstance(value, int) and not isinstance(value, bool),
         "float": _is_number,
+        "Grade": lambda value: value in GRADES,
+        "Grade | None": lambda value: value is None or value in GRADES,
         "float | None": _or_none(_is_number),
         "Array": _is_array,
         "Array | None": _or_none(_is_array),

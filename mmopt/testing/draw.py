@@ -21,12 +21,12 @@ def needs_targets(program: Program) -> bool:
     return any(d.source in ("workload.targets", "workload.representation") for d in program.givens)
 
 
-def draw_workload(rng: np.random.Generator, with_targets: bool) -> Workload:
-    """A few queries over 4 to 6 cells: ranges, signed counts, real numbers, or counts of rank two.
+def draw_workload(rng: np.random.Generator, with_targets: bool, size: int | None = None) -> Workload:
+    """A few queries over 4 to 6 cells, or ``size``: ranges, signed counts, real numbers, counts of rank two.
 
     Sometimes they are weighted or of another size, and sometimes no query touches one of the cells.
     """
-    n, m = int(rng.integers(4, 7)), int(rng.integers(2, 8))
+    n, m = int(rng.integers(4, 7)) if size is None else size, int(rng.integers(2, 8))
     kind = rng.integers(4)
     if kind == 0:
         low, high = np.sort(rng.integers(0, n, size=(m, 2)), axis=1).T

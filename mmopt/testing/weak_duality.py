@@ -19,7 +19,9 @@ from mmopt.errors import OptionError, SolverError
 from mmopt.language import Program, check
 from mmopt.language.tree import Declaration
 from mmopt.pipeline import solve
-from mmopt.pipeline.certify import Array, Candidate, bound_of, candidate
+from mmopt.pipeline.certify import Array, Candidate, bound_of, candidate, named_multipliers
+from mmopt.pipeline.claims import ROUNDING, RefutedError, Sought
+from mmopt.pipeline.givens import named_givens
 from mmopt.queries import Workload
 from mmopt.testing.draw import draw_givens, draw_multiplier, draw_value, draw_workload, needs_targets
 
@@ -28,9 +30,10 @@ __all__ = ["Finding", "WeakDualityReport", "check_program"]
 POINTS = 6  # random points of each instance; as many more near the solver's
 MULTIPLIERS = 12
 ATTEMPTS = 20  # to draw givens that keep the program's requirements
-# Feasible points may miss a constraint by 1e-10 of its size (certify.FEASIBLE), which can move the optimum by
-# a few times that.
-ROUNDING = 1e-9
+SOUGHT = 100  # points that are tried without the program's repair
+MISSED = 1e-13  # relative: points that miss a constraint by more are not compared
+# Cells of the instances in turn; None: 4 to 6. A certificate may be false for many cells only.
+CELLS = (None, None, (2, 4), (8, 13), (16, 25))
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,7 @@ class Finding:
 class WeakDualityReport:
     """What a check of a certificate saw. ``seed`` repeats it.
 
+    cells : of the workloads.
     instances : random workloads on which pairs of a point and multipliers were compared.
     pairs : how many pairs.
     smallest_slack : least (objective - bound) / objective over all pairs; negative when violated, infinity
@@ -73,6 +77,7 @@ class WeakDualityReport:
     program: str
     seed: int
     has_certificate: bool
+    cells: tuple[int, ...] = ()
     instances: int = 0
     pairs: int = 0
     smallest_slack: float = float("inf")
@@ -93,25 +98,29 @@ class WeakDualityReport:
             head = f"weak duality of '{self.program}' holds"
         else:
             head = f"the certificate of '{self.program}' is not a lower bound"
-        tested = f"{self.pairs} pairs on {self.instances} random workloads"
+        sizes = f" of {min(self.cells)} to {max(self.cells)} cells" if self.cells else ""
+        tested = f"{self.pairs} pairs on {self.instances} random workloads{sizes}"
         slack = f", smallest slack {self.smallest_slack:.1e}" if self.pairs else ""
         lines = [f"{head} ({tested}{slack}; seed {self.seed})"]
         return "\n".join(lines + [f"  {line}" for line in (*map(str, self.findings), *self.notes)])
 
 
 def check_program(
-    program: str | Path | Program, seed: int | None = None, instances: int = 5
+    program: str | Path | Program,
+    seed: int | None = None,
+    instances: int = 5,
+    givens: Mapping[str, Any] | None = None,
 ) -> WeakDualityReport:
     """Test the certificate of a program on small random workloads.
 
-    Every instance is solved once (over 4 to 6 cells, so in a fraction of a second); the solver's multipliers
-    and point are compared with each other and with random ones.
+    Every instance is solved once (over 2 to 24 cells); the solver's multipliers and point are compared with
+    each other, with random ones, and with feasible points sought without the program's repair.
 
     Parameters
     ----------
     program : a shipped name, a path, or a parsed Program.
     seed : of the random numbers; by default fresh, and told in the report.
-    instances : number of random workloads.
+    instances : number of random workloads. givens : as for ``solve``; others without a source are drawn.
 
     Raises
     ------
@@ -128,15 +137,19 @@ def check_program(
     if parsed.certificate is None:
         return report
     for number in range(instances):
-        report = _instance(parsed, np.random.default_rng([seed, number]), number, report)
+        report = _instance(parsed, np.random.default_rng([seed, number]), number, report, givens or {})
     return report
 
 
 def _instance(
-    program: Program, rng: np.random.Generator, number: int, report: WeakDualityReport
+    program: Program,
+    rng: np.random.Generator,
+    number: int,
+    report: WeakDualityReport,
+    passed: Mapping[str, Any],
 ) -> WeakDualityReport:
     """One random workload: draw, solve, compare, and add to the report."""
-    drawn = _bound_instance(program, rng)
+    drawn = _bound_instance(program, rng, number, passed)
     if isinstance(drawn, OptionError):
         note = f"instance {number}: the program took none of {ATTEMPTS} random workloads ({drawn.message})"
         return replace(report, notes=(*report.notes, note))
@@ -150,12 +163,18 @@ def _instance(
         solution = solve(workload, program, givens=givens, reduce=False)
     except SolverError as error:
         notes = (*notes, f"instance {number}: not solved, only random points ({error.message})")
+    except RefutedError as error:
+        results.append(error.found)
+        multipliers.append(named_multipliers(instance, error.multipliers))
     else:
         if chooses:
             values += _near_point(rng, solution.variables)
         else:
             results.append(Candidate({}, {}, solution.objective, 0.0, 0.0))
         multipliers += _near_multipliers(rng, instance, solution.multipliers)
+        known = {"the solver's": solution.variables} if chooses else {}
+        sought = Sought(instance, solution.multipliers, rng, SOUGHT).points(known)
+        results += [found for _, found in sought if found.after <= MISSED]
     points = results + [p for p in (_repaired(instance, v) for v in values) if p is not None]
     if not points:
         notes = (*notes, f"instance {number}: none of {len(values)} points is feasible after the repair")
@@ -181,6 +200,7 @@ def _instance(
         findings = (*findings, worst)
     return replace(
         report,
+        cells=(*report.cells, workload.n),
         instances=report.instances + 1,
         pairs=report.pairs + len(points) * len(bounds),
         smallest_slack=min(report.smallest_slack, slack),
@@ -190,14 +210,19 @@ def _instance(
 
 
 def _bound_instance(
-    program: Program, rng: np.random.Generator
+    program: Program, rng: np.random.Generator, number: int, passed: Mapping[str, Any]
 ) -> tuple[Instance, Workload, dict[str, Array]] | OptionError:
     """A random instance, or the refusal of the last one when none keeps the program's requirements."""
     refusal = OptionError("none drawn")
+    size = None if program.klass == "rank" else CELLS[number % len(CELLS)]
+    cells = None if size is None else int(rng.integers(*size))
+    columns = [np.shape(v)[1] for v in passed.values() if np.ndim(v) == 2]  # of design queries, say
+    cells = columns[0] if columns else cells
     for attempt in range(ATTEMPTS):
-        workload = draw_workload(rng, needs_targets(program))
+        workload = draw_workload(rng, needs_targets(program), cells)
         givens = draw_givens(rng, program, workload, square=attempt % 2 == 1)
         try:
+            givens |= named_givens(passed, program, workload)
             return bind(program, workload, givens), workload, givens
         except OptionError as error:
             refusal = error

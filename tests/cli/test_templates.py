@@ -26,7 +26,7 @@ def test_table_and_json(run: Any, files: Path, noise: str) -> None:
 def test_saved_verified_and_released(run: Any, files: Path, noise: str, name: str) -> None:
     done = run("templates", "total.yaml", "--noise", noise, "--templates", name, "--out", "s.npz", "--json")
     assert done.status == 0 and done.err.endswith(f"saved: s.npz ({name})\n")
-    assert "all 5 checks hold" in run("verify", "s.npz", "total.yaml").out
+    assert "all 7 checks hold" in run("verify", "s.npz", "total.yaml").out
     done = run("release", "total.yaml", "people.csv", "--strategy", "s.npz", "--out", "out")
     assert done.status == 0, done
     assert done.err.startswith(f"strategy: from 's.npz' (template {name})\n")

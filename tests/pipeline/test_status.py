@@ -256,9 +256,9 @@ def test_a_cone_that_the_solver_lacks_is_named(program: str, solver: str, messag
 
 def test_a_status_in_words() -> None:
     status = Status("time limit", True, 3.14e-5, False, "Whatever")
-    assert str(status) == "time limit; feasible (before repair off by 3.1e-05); no bound"
+    assert str(status) == "time limit; feasible (before repair off by 3.1e-05)"
     status = Status("gap reached", False, 0.0, True, "")
-    assert str(status) == "gap reached; not feasible (before repair off by 0.0e+00); bound proved"
+    assert str(status) == "gap reached; not feasible (before repair off by 0.0e+00)"
 
 
 @pytest.mark.parametrize("program", ["l2_strategy", "fitness_for_use", "query_weighting"])

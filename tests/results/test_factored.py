@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mmopt.errors import ResultError
-from mmopt.highdim import templates
+from mmopt.highdim import template_bound, templates
 from mmopt.queries import Attribute, Domain, Product, Workload
 from mmopt.queries.factor import identity, prefix, total
 from mmopt.results import FactoredSolution, Solution, load_saved, store
@@ -39,18 +39,23 @@ def test_saved_and_loaded_equal(solution, tmp_path):
 
 
 def test_verified(solution):
-    found = solution.verify(W)
+    found = solution.verify(W, template_bound)
     assert found.holds and [row.what for row in found.rows] == [
+        "template",
         "workload",
         "sensitivity",
         "total error",
-        "bound on it",
         "rmse",
+        "error bound",
+        "bound by",
     ]
-    changed = dataclasses.replace(solution, error=solution.error * 0.99, bound=solution.error * 1.01)
-    assert [row.what for row in changed.verify(W).failures] == ["total error", "bound on it"]
+    changed = dataclasses.replace(solution, error=solution.error * 0.99, bound=solution.error * 0.99)
+    failures = [row.what for row in changed.verify(W, template_bound).failures]
+    assert failures == ["total error", "error bound"]
+    forged = dataclasses.replace(solution, bound=solution.error, bound_from="Gauss")
+    assert [row.what for row in forged.verify(W, template_bound).failures] == ["error bound", "bound by"]
     other = Workload.from_products(DOMAIN, W.products[:1])
-    assert [row.what for row in solution.verify(other).failures] == ["workload"]
+    assert [row.what for row in solution.verify(other, template_bound).failures] == ["workload"]
 
 
 def test_texts():

@@ -43,7 +43,8 @@ def test_the_report_in_words(rng: np.random.Generator) -> None:
     seed = seed_of(rng)
     report = check_program("l2_strategy", seed, instances=2)
     assert str(report) == (
-        f"weak duality of 'l2_strategy' holds ({report.pairs} pairs on 2 random workloads, "
+        f"weak duality of 'l2_strategy' holds ({report.pairs} pairs on 2 random workloads of "
+        f"{min(report.cells)} to {max(report.cells)} cells, "
         f"smallest slack {report.smallest_slack:.1e}; seed {seed})"
     )
 

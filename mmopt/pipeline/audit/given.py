@@ -154,6 +154,8 @@ def certify(
         instance,
         point.env,
         objective=point.objective,
+        proved=point.proved,
+        raw=values,
         bound=proof.bound if own else None,
         status=Status(CERTIFIED, True, point.before, proof.bound is not None, CERTIFIED),
         solver=("given", ""),

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from mmopt.compiler import Instance, bind
-from mmopt.errors import Error, ResultError
+from mmopt.errors import ContradictionError, Error, ResultError
 from mmopt.language import Checked, Program, check
-from mmopt.pipeline.assemble import charged_error, meaning, rmse, value_of
+from mmopt.pipeline.assemble import charged_error, meaning, own_sensitivity, rmse, rounding, value_of
 from mmopt.pipeline.audit.placed import (
     gram_of,
     own_components,
@@ -25,10 +25,11 @@ from mmopt.pipeline.audit.placed import (
 )
 from mmopt.pipeline.bounds_by_component import certified_by_component
 from mmopt.pipeline.certify import FEASIBLE, Array, Candidate, bound_of, scored
+from mmopt.pipeline.claims import check_figures, grade_of, survived
 from mmopt.pipeline.values import is_finite
 from mmopt.pipeline.violations import worst_line
 from mmopt.queries import AnyStrategy, ComponentStrategy, Workload, with_bases
-from mmopt.results import Check, Figure, Solution, gap_between
+from mmopt.results import GRADES, Check, Figure, Grade, Solution, gap_between, is_stop
 from mmopt.results.by_component import Value
 
 __all__ = ["Recheck", "Rows", "feasible_or_not", "same_array"]
@@ -203,7 +204,13 @@ class Recheck:
         """Objective, bound by the program's own certificate, value, and what the point means."""
         s = self.solution
         objective = self.rows.figure("objective", s.objective, lambda: point.objective)
-        self.bound(objective, lambda: bound_of(instance, s.multipliers), instance)
+        graded: Grade = "proved" if point.proved else "estimated"
+        self.bound(objective, graded, lambda: bound_of(instance, s.multipliers), instance)
+        self.rows.figure(
+            "own sensitivity",
+            s.own_sensitivity,
+            lambda: own_sensitivity(instance, point.env, s.multipliers),
+        )
         self.rows.figure("value", s.value, lambda: value_of(instance, point.env, point.objective))
         try:
             strategy, covariance, basis = meaning(instance, point.env, s.multipliers)
@@ -212,8 +219,8 @@ class Recheck:
             return
         self.strategy(strategy, covariance, basis)
 
-    def bound(self, objective: Figure, own: Callable[[], Figure], instance: Instance) -> None:
-        """The bound, by ``own`` or by l2_strategy's certificate, and the gap."""
+    def bound(self, objective: Figure, graded: Grade, own: Callable[[], Figure], instance: Instance) -> None:
+        """The bound, by ``own`` or by l2_strategy's certificate, the gap, and what they rest on."""
         s = self.solution
         compute = self.error_bound if instance.program.bound == "l2_strategy" else own
         bound = self.rows.figure("bound", s.bound, compute)
@@ -224,16 +231,53 @@ class Recheck:
                 gap is not None and stated is not None and abs(gap - stated) <= 10 * CLOSE * (1 + abs(gap))
             )
             self.rows.add("gap", stated, gap, same)
-        self.rows.add(
-            "bound proved",
-            _yes(s.status.bound_valid),
-            _yes(bound is not None),
-            s.status.bound_valid == (bound is not None),
-        )
+        known = None if isinstance(bound, str) else bound
+        grade = grade_of(instance, known)
+        self._grades((graded, grade, "estimated", "proved"))
+        if grade == "claimed" and known is not None:
+            self._claim(instance, known)
+        if not isinstance(objective, str | None):
+            self._agree(instance, objective, known)
         tolerance = s.options.get("tolerance")
         if s.status.stop == "gap reached":
             reached = isinstance(tolerance, float) and s.gap is not None and s.gap <= tolerance
             self.rows.add("status", s.status.stop, f"asked for: {tolerance}", reached)
+        elif not is_stop(s.status.stop):
+            self.rows.add("status", s.status.stop, "no way in which a solve ends", False)
+
+    def _grades(self, found: tuple[Grade | None, ...]) -> None:
+        """What the figures rest on. A file may say less than holds: version 0.1.0 did not tell."""
+        s, order = self.solution, (None, *GRADES)
+        stated = (s.objective_grade, s.bound_grade, s.error_grade, s.error_bound_grade)
+        names = ("objective", "bound", "error", "error bound")
+
+        def words(grades: tuple[Grade | None, ...]) -> str:
+            return ", ".join(f"{n} {g or '-'}" for n, g in zip(names, grades, strict=True))
+
+        no_more = all(order.index(a) <= order.index(b) for a, b in zip(stated, found, strict=True))
+        holds = no_more and s.status.bound_valid <= (found[1] == "proved")
+        self.rows.add("grades", words(stated), words(found), holds)
+
+    def _claim(self, instance: Instance, bound: float) -> None:
+        """Whether feasible points refute the author's certificate."""
+        s = self.solution
+        try:
+            points = survived(instance, bound, s.multipliers, {"the saved point": s.variables})
+        except ContradictionError as error:
+            self.rows.add("claim", f"{bound:.10g} is a bound", error.message, False)
+        else:
+            self.rows.add("claim", f"{bound:.10g} is a bound", f"{points} feasible points survived", True)
+
+    def _agree(self, instance: Instance, objective: float, bound: float | None) -> None:
+        """No figure is beyond what it is bounded by."""
+        s = self.solution
+        try:
+            error, error_bound = charged_error(s.strategy, self.workload), self.error_bound()
+            off = rounding(s.strategy, self.workload)
+            if isinstance(error_bound, float):
+                check_figures(instance, objective, bound, error, error_bound, off, s.multipliers, s.variables)
+        except (Error, np.linalg.LinAlgError) as error:
+            self.rows.add("figures", "agree", str(error), False)
 
     def strategy(self, meant: AnyStrategy, covariance: Value | None, basis: Value | None) -> None:
         """The strategy is what the variables mean, up to a rotation of its rows for norm 2."""
@@ -282,7 +326,3 @@ def _problem(program: Program) -> tuple[object, ...]:
 
 def feasible_or_not(holds: bool) -> str:
     return "feasible" if holds else "not feasible"
-
-
-def _yes(holds: bool) -> str:
-    return "yes" if holds else "no"

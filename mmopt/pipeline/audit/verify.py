@@ -19,7 +19,7 @@ from mmopt.pipeline.threads import blas_threads
 from mmopt.queries import Workload
 from mmopt.results import Check, Solution, Verification
 
-__all__ = ["UNCHECKED", "verify"]
+__all__ = ["UNCHECKED", "checked_summary", "verify"]
 
 # Fields on which no claim rests: they tell how the result came about.
 UNCHECKED = (
@@ -34,6 +34,7 @@ UNCHECKED = (
     "history",
     "reductions",
     "warnings",
+    "survived",
 )
 
 
@@ -69,6 +70,15 @@ def verify(
     with np.errstate(all="ignore"):  # NaN and infinity are seen in what comes out
         rows = _checks(solution, workload, expected, is_what)
     return Verification(solution.program, tuple(rows), UNCHECKED)
+
+
+def checked_summary(solution: Solution) -> dict[str, Any]:
+    """The figures as one JSON object without what is left unchecked, where a file may say anything."""
+    found = solution.summary()
+    kept = {name: value for name, value in found.items() if name not in UNCHECKED}
+    status = {name: value for name, value in found["status"].items() if f"status.{name}" not in UNCHECKED}
+    steps = {name: checked_summary(step) for name, step in solution.steps.items()}
+    return {**kept, "status": status, "steps": steps}
 
 
 def _checks(s: Solution, workload: Workload, expected: Program | None, is_what: str) -> list[Check]:
@@ -126,7 +136,8 @@ def _again(work: Recheck, instance: Instance) -> None:
     holds = s.status.feasible == found.status.feasible
     rows.add("feasible", feasible_or_not(s.status.feasible), feasible_or_not(found.status.feasible), holds)
     objective = rows.figure("objective", s.objective, lambda: found.objective)
-    work.bound(objective, lambda: found.bound, instance)
+    work.bound(objective, found.objective_grade, lambda: found.bound, instance)
+    rows.figure("own sensitivity", s.own_sensitivity, lambda: found.own_sensitivity)
     rows.figure("value", s.value, lambda: found.value)
     work.strategy(found.strategy, found.covariance, found.basis)
 

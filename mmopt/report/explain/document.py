@@ -118,7 +118,7 @@ def _body(e: Facts, level: int) -> Iterator[Section]:
     bound += [Paragraph(words) for words in e.bound.sentences]
     if e.bound.proof:
         bound += [Paragraph(("Proof",), "strong"), Prose(e.bound.proof)]
-    yield Section("What is proved", tuple(bound), level)
+    yield Section("What its author claims" if e.bound.is_claim else "What is proved", tuple(bound), level)
     yield from _numbers(e, level)
     for step in e.steps:
         inner = step.explanation

@@ -96,11 +96,12 @@ class LineFacts:
 
 @dataclass(frozen=True)
 class BoundFacts:
-    """What is proved of the optimum: the bound, what it means in words, its proof."""
+    """What is proved of the optimum, or claimed: the bound, what it means in words, its proof."""
 
     formula: Formula | None
     sentences: tuple[Sentence, ...]
     proof: str
+    is_claim: bool
 
 
 @dataclass(frozen=True)

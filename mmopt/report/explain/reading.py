@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mmopt.compiler.match import is_shipped
 from mmopt.language import Checked, Program
 from mmopt.language.describe import Node, line_scope
 from mmopt.language.infer import Scope
@@ -102,7 +103,9 @@ def repair_words(program: Program) -> tuple[Sentence, ...]:
 
 def bound_facts(checked: Checked) -> BoundFacts:
     """The bound and what it says."""
-    return BoundFacts(*_bound(checked), checked.program.proof)
+    program = checked.written
+    is_claim = bool(program.certificate or program.bound) and not is_shipped(program)
+    return BoundFacts(*_bound(checked), program.proof, is_claim)
 
 
 def _bound(checked: Checked) -> tuple[Formula | None, tuple[Sentence, ...]]:

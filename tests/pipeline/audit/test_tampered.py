@@ -57,7 +57,8 @@ def is_record(path: tuple[str, ...]) -> bool:
     while path[0] == "steps":
         path = path[2:]
     # Without the solver's word; that a gap is reached is compared, another reason to stop is not.
-    return path[0] in UNCHECKED or ".".join(path) in (*UNCHECKED, "status.stop")
+    # A file may say that a bound is only claimed.
+    return path[-1] == "bound_valid" or path[0] in UNCHECKED or ".".join(path) in (*UNCHECKED, "status.stop")
 
 
 def tampered(solution: Solution) -> Iterator[tuple[str, Solution | None]]:

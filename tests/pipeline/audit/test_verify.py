@@ -186,7 +186,7 @@ def test_what_it_says() -> None:
     solution = solve(w, "l2_strategy")
     found = verify(dataclasses.replace(solution, objective=1.0), w)
     assert found.verdict() == f"2 of {len(found.rows)} checks do not hold"
-    assert "objective     DOES NOT HOLD: 1 / " in str(found)
+    assert "objective        DOES NOT HOLD: 1 / " in str(found)
     assert "DOES NOT HOLD" in found._repr_html_()
     summary = found.summary()
     json.dumps(summary, allow_nan=False)

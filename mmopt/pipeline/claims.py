@@ -1,0 +1,281 @@
+"""What a bound rests on, and whether feasible points or other figures contradict it.
+
+A shipped certificate is proved in its file. Any other is its author's claim, and is tested: feasible points
+are drawn and sought without the program's ``repair``, which may pull every point to where the claim holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from mmopt.compiler import Instance
+from mmopt.compiler.match import is_shipped
+from mmopt.components import Level, Split
+from mmopt.errors import ContradictionError, Error
+from mmopt.language import shipped
+from mmopt.language.tree import Declaration, names_in
+from mmopt.pipeline.certify import Candidate, charged, scored
+from mmopt.results import Grade
+
+__all__ = [
+    "ROUNDING",
+    "RefutedError",
+    "Sought",
+    "check_figures",
+    "grade_of",
+    "means_error",
+    "refuted",
+    "survived",
+]
+
+ROUNDING = 1e-9
+"""Relative: by so much an objective may be below its bound by rounding alone.
+
+Feasible points may miss a constraint by 1e-10 of its size (``certify.FEASIBLE``), which can move the optimum
+by a few times that; what a point misses is charged to it ``MISSED`` times more.
+"""
+MISSED = 1e3
+WORK, FEWEST, MOST = 1e8, 12, 400  # points that are tried: WORK over the cube of the variables' side
+MIXED = (0.0, 1e-9, 1e-7, 1e-5, 1e-3, 0.03, 0.3)  # parts of an inner point that a point is mixed with
+REPORT = "please report it with the command and its files"
+FIRST, LAST = 4.0, 1.0001  # factors by which variables are scaled, each the root of the one before
+
+
+def grade_of(instance: Instance, bound: float | None) -> Grade | None:
+    """What a bound rests on; None without one.
+
+    A bound that is another program's holds for the workload: where the caller passes what replaces it in an
+    objective or a constraint, nobody has proved it.
+    """
+    if bound is None:
+        return None
+    program = instance.checked.written
+    lines = [program.objective, *(side for c in program.constraints for side in _sides(c))]
+    replaced = {d.name for d in program.givens if d.source} & instance.own
+    used = {name for line in lines if line is not None for name in names_in(line)}
+    elsewhere = program.certificate is None and bool(replaced & used)
+    return "proved" if is_shipped(program) and not elsewhere else "claimed"
+
+
+def means_error(instance: Instance) -> bool:
+    """Whether no feasible objective can be below the total error of the point's strategy.
+
+    So it is for ``l2_strategy`` in all its forms, and where a program says that its bound is that one's.
+    """
+    program = instance.checked.written
+    meant = program.meaning is not None and program.meaning.kind == "strategy" and program.sense == "minimize"
+    known = shipped("l2_strategy").written
+    same = (program.givens, program.certificate) == (known.givens, known.certificate) and not program.lets
+    return meant and not instance.own and (program.bound == known.name or same)
+
+
+def _sides(constraint: Any) -> tuple[Any, Any]:
+    return constraint.relation.left, constraint.relation.right
+
+
+def refuted(objective: float, bound: float | None, sense: str, missed: float = 0.0) -> bool:
+    """Whether a feasible point's objective is beyond the bound by more than rounding."""
+    if bound is None:
+        return False
+    over = bound - objective if sense == "minimize" else objective - bound
+    return not over <= (ROUNDING + MISSED * missed) * max(abs(objective), abs(bound))
+
+
+class RefutedError(ContradictionError):
+    """A bound, and a feasible point whose objective is beyond it."""
+
+    def __init__(
+        self, instance: Instance, multipliers: Mapping[str, Any], bound: float, found: Candidate, origin: str
+    ) -> None:
+        """``multipliers`` are those of the bound; ``origin`` says where the point is from."""
+        self.bound, self.multipliers, self.found = bound, multipliers, found
+        program = instance.checked.written
+        own, spans = not is_shipped(program), dict(program.spans)
+        side = "above" if program.sense == "minimize" else "below"
+        super().__init__(
+            f"the bound {bound:.10g} of '{program.name}' is {side} the objective {found.objective:.10g} of "
+            f"{origin}, which is feasible",
+            where=program.source.locate(spans["certificate" if program.certificate else "bound"])
+            if own
+            else None,
+            hint="the certificate is false, or a line is not what its proof takes it for" if own else REPORT,
+        )
+
+
+def check_figures(
+    instance: Instance,
+    objective: float,
+    bound: float | None,
+    error: float,
+    error_bound: float,
+    rounding: float,
+    multipliers: Mapping[str, Any],
+    variables: Mapping[str, Any],
+) -> tuple[float, float]:
+    """The objective and the error, no better than their bounds; a difference of rounding is made up for.
+
+    ``rounding`` : what the evaluation of the error may have rounded off, relatively.
+
+    Raises
+    ------
+    ContradictionError : an objective or an error is beyond its bound, or an objective that is total error is
+        below that of the strategy.
+    """
+    program = instance.program
+    if bound is not None:
+        if refuted(objective, bound, program.sense):
+            found = Candidate(variables, {}, objective, 0.0, 0.0)
+            raise RefutedError(instance, multipliers, bound, found, "the repaired point")
+        objective = max(objective, bound) if program.sense == "minimize" else min(objective, bound)
+    if refuted(error, error_bound, "minimize"):
+        raise ContradictionError(
+            f"the bound {error_bound:.10g} on the error of all strategies is above the total error "
+            f"{error:.10g} of the strategy of '{program.name}'",
+            hint=REPORT,
+        )
+    if means_error(instance) and objective < error * (1.0 - ROUNDING - 2.0 * rounding):
+        raise ContradictionError(
+            f"the objective {objective:.10g} of '{program.name}' should be total error, and is below that of "
+            f"its own strategy, {error:.10g}",
+            hint="is the objective total error, at the scale at which the strategy has sensitivity 1?",
+        )
+    return objective, max(error, error_bound)
+
+
+@dataclass
+class Sought:
+    """Feasible points of an instance, none of them repaired; ``multipliers`` charge what a point misses."""
+
+    instance: Instance
+    multipliers: Mapping[str, Any]
+    rng: np.random.Generator
+    left: int = -1  # points that may still be tried
+
+    def __post_init__(self) -> None:
+        shapes = [tuple(d.value(self.instance.sizes()) for d in c.dims) for c in self.instance.program.choose]
+        side = max((float(np.prod(shape)) ** 0.5 for shape in shapes), default=1.0)
+        self.left = int(np.clip(WORK / side**3, FEWEST, MOST)) if self.left < 0 else self.left
+
+    def judged(self, values: Mapping[str, Any]) -> Candidate | None:
+        """The point as it is, if it is feasible."""
+        self.left -= 1
+        try:
+            found = charged(self.instance, scored(self.instance, values), self.multipliers)
+        except (Error, np.linalg.LinAlgError, FloatingPointError):  # no value there
+            return None
+        return found if found.is_feasible else None
+
+    def better(self, found: Candidate, than: Candidate) -> bool:
+        sign = 1.0 if self.instance.program.sense == "minimize" else -1.0
+        return sign * found.objective < sign * than.objective
+
+    def points(self, starts: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Candidate]]:
+        """``starts`` by their origin: as they are or moved inside; then by descent from the best."""
+        if not self.instance.program.choose:
+            return
+        best: Candidate | None = None
+        inner: Candidate | None = None
+        for _ in range(self.left // 3):
+            inner = self.judged(self._drawn(list(starts.values())))
+            if inner is not None:
+                best = inner
+                yield "a point drawn at random", inner
+                break
+        for origin, values in starts.items():
+            for part in MIXED if inner is not None else MIXED[:1]:
+                mixed = values if inner is None else _mixed(values, inner.variables, part)
+                found = self.judged(mixed)
+                if found is not None:
+                    yield origin if part == 0.0 else f"{origin}, moved inside", found
+                    best = found if best is None or self.better(found, best) else best
+                    break
+        if best is not None:
+            for found in self._descent(best):
+                yield "a point sought by descent", found
+
+    def _descent(self, best: Candidate) -> Iterator[Candidate]:
+        """Better and better points: variables scaled, apart and against each other, and entries scaled."""
+        names = list(best.variables)
+        powers = [p for p in product((0.0, 1.0, -1.0), repeat=min(len(names), 3)) if any(p)]
+        factor = FIRST
+        while self.left > 0 and factor > LAST:
+            improved = False
+            for power in [*powers, None, None]:
+                if self.left <= 0:
+                    return
+                scales = dict(zip(names, power or (), strict=False))
+                found = self.judged(
+                    {
+                        n: self._scaled(v, factor, scales.get(n, 0.0), power is None)
+                        for n, v in best.variables.items()
+                    }
+                )
+                if found is not None:
+                    yield found
+                    if self.better(found, best):
+                        best, improved = found, True
+            factor = factor if improved else factor**0.5
+
+    def _scaled(self, value: Any, factor: float, power: float, each: bool) -> Any:
+        if isinstance(value, Split):
+            return Split(value.rows, value.columns, tuple(factor**power * part for part in value.parts))
+        if isinstance(value, Level):
+            return Level(value.space, factor**power * value.values)
+        if not each:
+            return factor**power * value
+        side = factor ** (0.5 * self.rng.normal(size=np.shape(value)[:1]))
+        if np.ndim(value) == 2 and np.shape(value)[0] == np.shape(value)[1]:
+            return side[:, None] * value * side  # psd stays psd
+        return (value.T * side).T
+
+    def _drawn(self, known: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """A point of the declared kinds, of about the size of those that are known."""
+        sizes = self.instance.sizes()
+        return {
+            d.name: self._value(d, tuple(dim.value(sizes) for dim in d.dims), [v.get(d.name) for v in known])
+            for d in self.instance.program.choose
+        }
+
+    def _value(self, d: Declaration, shape: tuple[int, ...], known: Sequence[Any]) -> Any:
+        wide = 10.0 ** self.rng.uniform(-2.0, 2.0)
+        for value in known:
+            if isinstance(value, Split | Level):
+                return self._scaled(value, wide, 1.0, each=False)
+        sizes = [float(np.abs(v).max(initial=0.0)) for v in known if v is not None]
+        size = wide * (max(sizes, default=0.0) or 1.0)
+        if d.kind == "psd":
+            rows = self.rng.normal(size=shape) * self.rng.choice([0.0, 0.3])
+            return size * (np.eye(shape[0]) + rows.T @ rows / shape[0])
+        value = size * self.rng.normal(size=shape)
+        if d.kind == "symmetric":
+            return (value + value.T) / 2
+        return np.abs(value) if d.sign else value
+
+
+def _mixed(values: Mapping[str, Any], inner: Mapping[str, Any], part: float) -> Mapping[str, Any]:
+    return {
+        n: v if isinstance(v, Split | Level) else (1.0 - part) * np.asarray(v, dtype=float) + part * inner[n]
+        for n, v in values.items()
+    }
+
+
+def survived(
+    instance: Instance, bound: float, multipliers: Mapping[str, Any], starts: Mapping[str, Mapping[str, Any]]
+) -> int:
+    """How many feasible points do not refute a bound.
+
+    Raises
+    ------
+    ContradictionError : one does.
+    """
+    count = 0
+    for origin, found in Sought(instance, multipliers, np.random.default_rng(0)).points(starts):
+        if refuted(found.objective, bound, instance.program.sense, found.after):
+            raise RefutedError(instance, multipliers, bound, found, origin)
+        count += 1
+    return count
