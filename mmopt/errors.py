@@ -7,7 +7,8 @@ expected, and what to do. The command line prints ``str(error)`` and exits with 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 __all__ = [
@@ -20,9 +21,11 @@ __all__ = [
     "ProgramError",
     "ResultError",
     "SolverError",
+    "TimeLimitError",
     "TooLargeError",
     "UnsuitableError",
     "WorkloadError",
+    "placed",
     "suggest",
 ]
 
@@ -116,8 +119,22 @@ class ContradictionError(Error):
     """Two figures of mmopt that cannot both be right: one of them is a bug."""
 
 
+class TimeLimitError(Error):
+    """Work that was given up at its time limit, without a result."""
+
+
 class TooLargeError(Error):
     """A request beyond the memory budget; the message names the size."""
+
+
+@contextmanager
+def placed(where: Location) -> Iterator[None]:
+    """Give errors that know no place, such as a limit that is passed, this one."""
+    try:
+        yield
+    except Error as error:
+        error.where = error.where or where
+        raise
 
 
 def suggest(name: str, known: Iterable[str]) -> str:

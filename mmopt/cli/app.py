@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from typing import Annotated
 
@@ -13,7 +14,8 @@ from mmopt.cli.certify import certify
 from mmopt.cli.check import check
 from mmopt.cli.compare import compare
 from mmopt.cli.explain import explain
-from mmopt.cli.guard import guarded
+from mmopt.cli.guard import MISTAKE, guarded
+from mmopt.cli.output import note
 from mmopt.cli.programs import programs
 from mmopt.cli.release import release
 from mmopt.cli.show import show
@@ -22,13 +24,14 @@ from mmopt.cli.solve import solve
 from mmopt.cli.templates import templates
 from mmopt.cli.tune import tune
 from mmopt.cli.verify import verify
+from mmopt.cli.watch import WATCH
 
 __all__ = ["build", "main"]
 
 EPILOG = (
     "Results go to standard output, everything else to standard error. Exit status: 0 done; 1 a saved "
     "result does not hold (verify); 2 a mistake in the input, named with its place; 70 a bug in mmopt; 130 "
-    "interrupted, nothing written."
+    "interrupted (solve and compare give what they have by then, all else nothing)."
 )
 
 
@@ -70,7 +73,14 @@ def main() -> None:
         # A terminal without Unicode gets escapes instead of a traceback.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    build()(prog_name="mmopt")
+    WATCH.begin()
+    try:
+        build()(prog_name="mmopt")
+    except OSError as error:
+        note(f"error: {error}")
+        # What waits to be written would be tried again at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        sys.exit(MISTAKE)
 
 
 def _version(wanted: bool) -> None:

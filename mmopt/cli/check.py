@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mmopt.cli.options import Given
-from mmopt.cli.output import show
+from mmopt.cli.output import say, show
 from mmopt.errors import ContradictionError, OptionError, ProgramError, suggest
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def _check_workload(path: str, cells: bool) -> None:
     workload, domain = request.workload, request.workload.domain
     if cells:
         for line in _cell_lines(domain):
-            typer.echo(line)
+            say(line)
         return
     name, why = default_program(workload, request.privacy is not None and request.privacy.is_pure)
     sizes = workload.implicit(weighted=False).sizes()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mmopt.cli.options import Given, Json
-from mmopt.cli.output import console, json_text, note, show
+from mmopt.cli.output import console, json_text, note, say, show
 from mmopt.cli.refusals import check_out
 from mmopt.errors import OptionError, ResultError
 
@@ -109,7 +109,7 @@ def _put(e: Explanation, form: str, out: Path | None) -> None:
         case _:
             text = e.text()
     if out is None:
-        typer.echo(text)
+        say(text)
         return
     try:
         out.write_text(f"{text}\n", encoding="utf-8")

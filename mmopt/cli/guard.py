@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import errno
 import functools
 import os
+import time
 import traceback
 from collections.abc import Callable
 from typing import ParamSpec
@@ -12,16 +12,18 @@ from typing import ParamSpec
 import typer
 
 from mmopt.cli.output import note
+from mmopt.cli.watch import INTERRUPTED, MISTAKE, WATCH
 from mmopt.errors import Error
+from mmopt.limits import deadline, hard_limit
 
 __all__ = ["BUG", "INTERRUPTED", "MISTAKE", "REFUTED", "guarded"]
 
 P = ParamSpec("P")
 
 REFUTED = 1  # a saved result that does not hold
-MISTAKE = 2
 BUG = 70  # EX_SOFTWARE of sysexits.h
-INTERRUPTED = 130  # as shells say for SIGINT
+# Whose time limit is that of all they do: of the others it is one solve's of several, or tables are read too.
+TIMED = ("solve", "certify")
 
 
 def guarded(function: Callable[P, None]) -> Callable[P, None]:
@@ -29,8 +31,16 @@ def guarded(function: Callable[P, None]) -> Callable[P, None]:
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        limit = kwargs.get("time_limit") if function.__name__ in TIMED else None
+        if isinstance(limit, float):
+            import mmopt.report  # noqa: F401 - takes a second or more, which is none of the work
+
+            WATCH.end = time.monotonic() + hard_limit(limit)
         try:
-            function(*args, **kwargs)
+            with deadline(limit if isinstance(limit, float) else None):
+                function(*args, **kwargs)
+            if WATCH.pressed:
+                raise typer.Exit(INTERRUPTED)
         except Error as error:
             note(f"error: {error}")
             raise typer.Exit(MISTAKE) from None
@@ -41,17 +51,13 @@ def guarded(function: Callable[P, None]) -> Callable[P, None]:
             note("error: not enough memory\n  'mmopt solve WORKLOAD --dry-run' says what a problem needs")
             raise typer.Exit(MISTAKE) from None
         except Exception as error:  # the last line of defence: no traceback for users
-            if isinstance(error, typer.Exit | typer.Abort) or _is_broken_pipe(error):
+            # A full disk and a reader that went away (``mmopt programs | head -1``) are answered by ``main``.
+            if isinstance(error, typer.Exit | typer.Abort | OSError):
                 raise
             note(_bug(error))
             raise typer.Exit(BUG) from None
 
     return run
-
-
-def _is_broken_pipe(error: Exception) -> bool:
-    """Whether the reader of stdout went away (``mmopt programs | head -1``); typer ends quietly then."""
-    return isinstance(error, OSError) and error.errno == errno.EPIPE
 
 
 def _bug(error: Exception) -> str:

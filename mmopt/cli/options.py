@@ -58,7 +58,11 @@ Tolerance = Annotated[
 ]
 TimeLimit = Annotated[
     float | None,
-    typer.Option(metavar="SECONDS", help="Stop the solver then, and keep the best point so far."),
+    typer.Option(
+        metavar="SECONDS",
+        help="Stop the solver then, and keep the best point so far. What is not done a fifth of that and "
+        "two seconds later is given up.",
+    ),
 ]
 Iterations = Annotated[
     int | None,

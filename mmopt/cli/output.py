@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -14,14 +15,35 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["console", "json_text", "note", "show", "show_json", "stdout_to_stderr"]
+__all__ = ["console", "json_text", "note", "say", "show", "show_json", "stdout_to_stderr"]
+
+# What a terminal might obey, or show in another order; line ends and tabs apart.
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+
+
+def escaped(text: str) -> str:
+    """The text with its control characters as JSON writes them: a file's name or contents may hold some."""
+    return CONTROL.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+
+
+def say(text: str) -> None:
+    """Print a text on stdout as it is, control characters apart."""
+    typer.echo(escaped(text))
 
 
 def console(stderr: bool = False) -> Console:
     """A console that reads no markup in what it prints; 80 columns wide when it is not a terminal."""
     from rich.console import Console
+    from rich.segment import Segment
 
-    return Console(stderr=stderr, markup=False, highlight=False, emoji=False)
+    class Literal(Console):
+        """Colours are styles; what is printed has no control characters."""
+
+        def render(self, renderable: Any, options: Any = None) -> Iterator[Segment]:
+            for part in super().render(renderable, options):
+                yield part if part.control else Segment(escaped(part.text), part.style)
+
+    return Literal(stderr=stderr, markup=False, highlight=False, emoji=False)
 
 
 def show(*parts: object) -> None:
@@ -35,7 +57,8 @@ def show(*parts: object) -> None:
             whole = isinstance(part, str) or getattr(part, "no_wrap", False)
             out.print(part, soft_wrap=bool(whole))
     # Tables are padded to their width, which is noise in a file.
-    typer.echo("\n".join(line.rstrip(" ") for line in captured.get().removesuffix("\n").split("\n")))
+    text = "\n".join(line.rstrip(" ") for line in captured.get().removesuffix("\n").split("\n"))
+    typer.echo(text)
 
 
 def json_text(value: Any) -> str:
@@ -45,12 +68,12 @@ def json_text(value: Any) -> str:
 
 def show_json(value: Any) -> None:
     """Print one JSON value on stdout."""
-    typer.echo(json_text(value))
+    say(json_text(value))
 
 
 def note(message: str) -> None:
     """Print a line on stderr as it is: no wrapping, so that carets stay under their columns."""
-    typer.echo(message, err=True)
+    typer.echo(escaped(message), err=True)
 
 
 @contextlib.contextmanager

@@ -155,15 +155,20 @@ def _solved(
     from mmopt.cli.inputs import read_program
     from mmopt.cli.solve import run_solve
 
+    def strategy(workload: Any, program: Any) -> AnyStrategy:
+        solution = run_solve(workload, program, None, None, options)
+        if solution.status.stop.startswith("interrupted"):
+            raise KeyboardInterrupt
+        return solution.strategy
+
     found: list[tuple[str, AnyStrategy]] = []
     chosen: list[str | None] = [None] if default else list(names)
     for name in chosen:
         program = read_program(name, request)
-        solution = run_solve(request.workload, program, None, None, options)
-        found.append((program.name, solution.strategy))
+        found.append((program.name, strategy(request.workload, program)))
         if both:
-            solution = run_solve(request.workload.normalised(), program, None, None, options)
-            found.append((f"{program.name}, normalised", solution.strategy))
+            name = f"{program.name}, normalised"
+            found.append((name, strategy(request.workload.normalised(), program)))
     return found
 
 

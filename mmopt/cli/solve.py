@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mmopt.cli.guard import INTERRUPTED
 from mmopt.cli.options import (
     Arrays,
     Given,
@@ -97,7 +98,8 @@ def solve(
         return
     solution = run_solve(request.workload, parsed, solver, givens, options)
     note_request(request)
-    if solution.status.stop.startswith("interrupted"):
+    interrupted = solution.status.stop.startswith("interrupted")
+    if interrupted:
         note("interrupted: this is the best certified point so far")
     if as_json:
         show_json(solution.summary())
@@ -112,6 +114,8 @@ def solve(
             show("", slack)
     if out is not None:
         note(f"saved: {solution.save(out)}")
+    if interrupted:
+        raise typer.Exit(INTERRUPTED)
 
 
 def run_solve(

@@ -11,11 +11,14 @@ import numpy as np
 
 from mmopt.compiler.share import Shared, share
 from mmopt.components import Level, Split
-from mmopt.errors import OptionError, suggest
+from mmopt.errors import OptionError, TooLargeError, placed, suggest
 from mmopt.language import Checked, check, evaluate, violation
+from mmopt.language.dims import LARGEST
+from mmopt.language.infer import dimension
 from mmopt.language.numeric import Array
 from mmopt.language.program import Program
 from mmopt.language.tree import Assignment, Declaration
+from mmopt.limits import require_memory
 from mmopt.queries import Workload
 from mmopt.queries.arrays import owned
 from mmopt.queries.check import no_targets, undetermined
@@ -107,16 +110,21 @@ def bind(
         else:
             env[d.name] = _given(program, d, workload, passed, env)
     for parameter in program.parameters:
-        env[parameter.name] = _parameter(program, parameter, passed, env)
+        env[parameter.name] = _parameter(checked, parameter, passed, env)
     shared = share(program)
-    env = _with_lets(shared, env)
-    for constraint in shared.requires:
-        off = violation(constraint, env)
+    env = _with_lets(program, shared, env)
+    # A line on nothing that is chosen holds for what is given, or for no point at all.
+    fixed = [c for c in program.constraints if all(t.is_constant for t in checked.constraints[c.name])]
+    for constraint in (*shared.requires, *fixed):
+        with placed(program.source.locate(constraint.span)):
+            off = violation(constraint, env)
         if off > REQUIREMENT:
             raise OptionError(
                 f"'{program.name}' requires '{constraint.name}' of what is given, and it is off by {off:.1e}",
                 where=program.source.locate(constraint.span),
-                hint="give other design queries: independent rows from which every query can be derived",
+                hint="it says nothing of what is chosen"
+                if constraint in fixed
+                else "give other design queries: independent rows from which every query can be derived",
             )
     kept = {name: value for name, value in env.items() if name not in shared.passing}
     return Instance(checked, workload, MappingProxyType(kept), frozenset(passed))
@@ -133,13 +141,16 @@ def _split(d: Declaration, value: Split | Level, env: dict[str, Any]) -> Split |
 def with_lets(checked: Checked, env: Mapping[str, Any]) -> dict[str, Any]:
     """The environment with every ``let`` computed, and the dimensions that typed lets introduce."""
     shared = share(checked.program)
-    return {n: value for n, value in _with_lets(shared, env).items() if n not in shared.passing}
+    found = _with_lets(checked.program, shared, env)
+    return {n: value for n, value in found.items() if n not in shared.passing}
 
 
-def _with_lets(shared: Shared, env: Mapping[str, Any]) -> dict[str, Any]:
+def _with_lets(program: Program, shared: Shared, env: Mapping[str, Any]) -> dict[str, Any]:
     out = dict(env)
     for let in shared.lets:
-        value = evaluate(let.expr, out)
+        with placed(program.source.locate(let.span)):
+            value = evaluate(let.expr, out)
+            require_memory((sum(map(np.size, out.values())), 1), "sum of all arrays of the program")
         out[let.name] = value
         if let.declared:
             for dim, size in zip(let.declared.dims, np.shape(value), strict=True):
@@ -165,6 +176,8 @@ def _given(
 
 
 def _numbers(what: str, value: Any) -> Array:
+    if np.ma.isMaskedArray(value):  # numpy would forget which entries are not to be used
+        raise OptionError(f"{what} is a masked array", hint="fill it: numpy.ma.filled")
     if isinstance(value, np.ndarray) and value.dtype == float and _is_fixed(value):
         return value
     try:
@@ -210,19 +223,25 @@ def _fitted(program: Program, d: Declaration, array: Array, env: dict[str, Any])
 
 
 def _parameter(
-    program: Program, parameter: Assignment, passed: Mapping[str, Any], env: dict[str, Any]
+    checked: Checked, parameter: Assignment, passed: Mapping[str, Any], env: dict[str, Any]
 ) -> float | int | Array:
     """What the caller passes, or the default."""
-    value = passed.get(parameter.name, None)
+    program, value = checked.program, passed.get(parameter.name, None)
+    whole = parameter.declared is not None and parameter.declared.kind == "dim"
     if value is None:
-        value = evaluate(parameter.expr, env)
+        # A dimension is computed in whole numbers of any length.
+        expr = parameter.expr
+        with placed(program.source.locate(parameter.span)):
+            value = dimension(expr, checked.scope).value(env) if whole else evaluate(expr, env)
+    if whole and isinstance(value, int) and value > LARGEST:
+        message = f"the dimension '{parameter.name}' is more than 2**53, {LARGEST:,}"
+        raise TooLargeError(message, where=program.source.locate(parameter.span))
     array = _numbers(f"the parameter '{parameter.name}'", value)
     if parameter.declared is not None and parameter.declared.dims:
         return np.asarray(_fitted(program, parameter.declared, array, env))
     if array.ndim or not np.isfinite(array):
         raise OptionError(f"the parameter '{parameter.name}' is one finite number, not {value}")
     number = float(array)
-    whole = parameter.declared is not None and parameter.declared.kind == "dim"
-    if whole and (number != int(number) or number < 1):
+    if whole and (number != int(number) or not 1 <= number <= LARGEST):
         raise OptionError(f"the parameter '{parameter.name}' is a dimension, not {number:g}")
     return int(number) if whole else number

@@ -12,10 +12,12 @@ import numpy as np
 from mmopt.compiler.bind import Instance
 from mmopt.compiler.shape import Line, implied_psd, line, scope_of, trace_inverse
 from mmopt.language import ATOMS, evaluate
+from mmopt.language.evaluate import positions
 from mmopt.language.infer import Scope, infer
 from mmopt.language.numeric import Array, factor
 from mmopt.language.rank import is_rank
 from mmopt.language.tree import Apply, Block, Expr, Index, Name, Number, Relation, chain
+from mmopt.limits import require_time, uncounted
 
 __all__ = ["Lowered", "lower"]
 
@@ -47,14 +49,15 @@ class _Lowering:
 
     def expr(self, e: Expr, scope: Scope, env: Mapping[str, Any]) -> Any:
         """A cvxpy expression, or a numpy value when nothing chosen occurs."""
+        require_time()
         if isinstance(e, Name) and e.id in self.variables:
             return self.variables[e.id]
         if infer(e, scope).is_constant:
             return evaluate(e, env)
         match e:
-            case Index(base=base, items=items):
-                at = tuple(slice(None) if i is None else int(evaluate(i, env)) for i in items)
-                return self.expr(base, scope, env)[at]
+            case Index(base=base):
+                value = self.expr(base, scope, env)
+                return value[positions(e, value.shape, env)]
             case Block():
                 return self.block(e, scope, env)
             case Apply(atom="trace"):
@@ -150,8 +153,14 @@ class _Lowering:
         return variable
 
     def line(self, decided: Line) -> list[Any]:
-        """The cvxpy constraints of one constraint of the program."""
+        """The cvxpy constraints of one constraint of the program; none where nothing chosen occurs.
+
+        Such a line holds or does not whatever a solver does: each point is scored by it all the same.
+        """
         family = decided.constraint.family
+        known = scope_of(self.instance.checked, family.index if family else "")
+        if all(infer(e, known).is_constant for e in (decided.relation.left, decided.relation.right)):
+            return []
         if not decided.loop:
             index = family.index if family else ""
             scope = scope_of(self.instance.checked, index)
@@ -205,7 +214,8 @@ class _Lowering:
 
 def lower(instance: Instance) -> Lowered:
     """Build the cvxpy problem of a (scaled) instance. Imports cvxpy, which takes a second or two."""
-    import cvxpy
+    with uncounted():
+        import cvxpy
 
     program = instance.program
     sizes = instance.sizes()

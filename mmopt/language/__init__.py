@@ -127,7 +127,6 @@ __all__ = [
     "SOURCES",
     "Atom",
     "Checked",
-    "Meaning",
     "Program",
     "Tape",
     "check",

@@ -16,7 +16,7 @@ import numpy as np
 
 from mmopt.language import numeric
 from mmopt.language.atoms import ATOMS
-from mmopt.language.evaluate import Env, evaluate, is_row
+from mmopt.language.evaluate import Env, evaluate, is_row, positions
 from mmopt.language.numeric import Array
 from mmopt.language.tree import Apply, Block, Expr, Index, Name, names_in
 
@@ -147,7 +147,7 @@ class Tape:
         return self.atom("sum", [together], {"axis": 1} if atom == "diag" else {})
 
     def index(self, expr: Index, base: int) -> int:
-        at = tuple(slice(None) if i is None else int(evaluate(i, self.env)) for i in expr.items)
+        at = positions(expr, np.shape(self.sample[base]), self.env)
 
         def backward(args: Sequence[Any], value: Any, bar: Any, rounding: float) -> Sequence[Any]:
             out = np.zeros(np.shape(args[0]))

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["Dim"]
+from mmopt.errors import ProgramError
+
+__all__ = ["LARGEST", "Dim"]
+
+LARGEST = 2**53  # of a dimension: the whole numbers that a double holds
+MAX_TERMS = 1000  # of a dimension, multiplied out
 
 Monomial = tuple[str, ...]
 
@@ -25,6 +30,8 @@ class Dim:
 
     @staticmethod
     def _collect(terms: Mapping[Monomial, int]) -> Dim:
+        if len(terms) > MAX_TERMS:
+            raise ProgramError(f"a dimension of more than {MAX_TERMS} terms when it is multiplied out")
         return Dim(tuple(sorted((m, c) for m, c in terms.items() if c)))
 
     def __add__(self, other: Dim) -> Dim:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mmopt.errors import OptionError
 from mmopt.language import by_component, numeric
 from mmopt.language.atoms import ATOMS
 from mmopt.language.families import ENTRYWISE
@@ -15,8 +16,9 @@ from mmopt.language.memo import Memo
 from mmopt.language.numeric import Array
 from mmopt.language.products import Scaling, diagonal_of_product, times, whole
 from mmopt.language.tree import Apply, Block, Expr, Index, Name, Number, chain
+from mmopt.limits import require_time
 
-__all__ = ["Env", "entry", "evaluate", "inverse_at", "is_row"]
+__all__ = ["Env", "entry", "evaluate", "inverse_at", "is_row", "positions"]
 
 Env = Mapping[str, Any]
 
@@ -40,8 +42,18 @@ def is_row(expr: Expr, env: Env) -> bool:
 
 def entry(value: Any, expr: Index, env: Env) -> Any:
     """The entry, row or column of a value that an index expression names."""
-    items = tuple(slice(None) if i is None else int(evaluate(i, env)) for i in expr.items)
-    return value[items]
+    return value[positions(expr, np.shape(value), env)]
+
+
+def positions(expr: Index, shape: tuple[int, ...], env: Env) -> tuple[int | slice, ...]:
+    """What an index expression says of an array of a shape; OptionError for an entry that is not there."""
+    found: list[int | slice] = []
+    for item, size in zip(expr.items, shape, strict=True):
+        at = 0.0 if item is None else float(evaluate(item, env))
+        if not 0 <= at < size:
+            raise OptionError(f"an index is {at:g}, expected 0 to {size - 1}")
+        found.append(slice(None) if item is None else int(at))
+    return tuple(found)
 
 
 def inverse_at(factors: list[Expr]) -> int | None:
@@ -64,11 +76,13 @@ def evaluate(expr: Expr, env: Env, memo: Memo | None = None) -> Any:
 
 
 def _value(expr: Expr, env: Env, memo: Memo | None) -> Any:
+    require_time()
     match expr:
         case Number(value=value):
             return value
         case Name(id=name):
-            return env[name]
+            value = env[name]
+            return float(value) if isinstance(value, int) else value  # numpy's whole numbers wrap around
         case Index(base=base):
             return entry(_value(base, env, memo), expr, env)
         case Block(rows=rows):

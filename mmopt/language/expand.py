@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from mmopt.language.expression import MAX_NESTING
 from mmopt.language.program import Program
 from mmopt.language.tree import (
     Assignment,
@@ -16,9 +17,9 @@ from mmopt.language.tree import (
     Constraint,
     Expr,
     Name,
+    children,
     names_in,
     rewrite,
-    walk,
 )
 
 __all__ = ["MAX_NODES", "expand", "split_lets"]
@@ -48,15 +49,14 @@ def expand(program: Program) -> Program:
     if not derived:
         return program
     meant: dict[str, Expr] = {}
-    for let in derived:
-        expr = _put(let.expr, meant)
-        if sum(1 for _ in walk(expr)) > MAX_NODES:
-            message = f"'{let.name}' has more than {MAX_NODES} operations when every 'let' is put in"
-            program.source.fail(let.span, message, "choose a variable and state the equality as a constraint")
-        meant[let.name] = expr
+    sizes: dict[str, tuple[int, int]] = {}
 
     def put(e: Expr) -> Expr:
+        _measured(e, sizes, program)
         return _put(e, meant)
+
+    for let in derived:
+        meant[let.name], sizes[let.name] = put(let.expr), _measured(let.expr, sizes, program)
 
     def line(c: Constraint) -> Constraint:
         r = c.relation
@@ -77,6 +77,23 @@ def expand(program: Program) -> Program:
         adoption=None if adoption is None else replace(adoption, values=tuple(map(value, adoption.values))),
         certificate=None if certificate is None else _starts(certificate, meant),
     )
+
+
+def _measured(expr: Expr, known: Mapping[str, tuple[int, int]], program: Program) -> tuple[int, int]:
+    """How many operations an expression has, and how many inside each other, when every 'let' is put in.
+
+    Names of lets have those of ``known``; nothing is put in for it.
+    """
+    if isinstance(expr, Name):
+        return known.get(expr.id, (1, 1))
+    inside = [_measured(child, known, program) for child in children(expr)]
+    nodes, depth = 1 + sum(n for n, _ in inside), 1 + max((d for _, d in inside), default=0)
+    for found, limit, words in ((nodes, MAX_NODES, ""), (depth, MAX_NESTING, " inside each other")):
+        if found > limit:
+            message = f"more than {limit} operations{words} when every 'let' is put in"
+            hint = "choose a variable and state the equality as a constraint"
+            program.source.fail(expr.span, message, hint)
+    return nodes, depth
 
 
 def _put(expr: Expr, meant: Mapping[str, Expr]) -> Expr:

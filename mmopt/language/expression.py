@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Collection
 from typing import NoReturn
 
-from mmopt.errors import suggest
+from mmopt.errors import placed, suggest
 from mmopt.language.dims import Dim
 from mmopt.language.grammar import check_tokens
 from mmopt.language.source import RELATIONS, Text, plain
@@ -234,7 +234,8 @@ def parse_dim(text: Text) -> Dim:
 
     if not text.text:
         text.fail("a dimension is missing here", 0, 1, "for example n or 2*n")
-    return read(reader.tree())
+    with placed(text.source.locate(text.span(0, len(text.text)))):
+        return read(reader.tree())
 
 
 def parse_call(text: Text, atoms: Collection[str]) -> tuple[str, Span, tuple[tuple[str, Expr], ...]]:

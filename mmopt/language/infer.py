@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from mmopt.errors import suggest
+from mmopt.errors import placed, suggest
 from mmopt.language.atoms import ATOMS
 from mmopt.language.dims import Dim
 from mmopt.language.normal import normal, product
@@ -112,17 +112,22 @@ def _apply(expr: Apply, scope: Scope) -> Type:
 
 def dimension(expr: Expr, scope: Scope) -> Dim:
     """The dimension that an expression such as ``2*n`` stands for."""
+    with placed(scope.source.locate(expr.span)):
+        return _dimension(expr, scope)
+
+
+def _dimension(expr: Expr, scope: Scope) -> Dim:
     match expr:
         case Name(id=name) if name in scope.dims:
             return Dim.of(name)
         case Number(value=value) if value == int(value):
             return Dim.of(int(value))
         case Apply(atom="add", args=(a, b)):
-            return dimension(a, scope) + dimension(b, scope)
+            return _dimension(a, scope) + _dimension(b, scope)
         case Apply(atom="sub", args=(a, b)):
-            return dimension(a, scope) - dimension(b, scope)
+            return _dimension(a, scope) - _dimension(b, scope)
         case Apply(atom="mul", args=(a, b)):
-            return dimension(a, scope) * dimension(b, scope)
+            return _dimension(a, scope) * _dimension(b, scope)
     hint = (
         suggest(expr.id, scope.dims) if isinstance(expr, Name) else "made of names, whole numbers, + - and *"
     )

@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.linalg
 import scipy.special
 from numpy.typing import NDArray
 
+from mmopt.errors import OptionError
 from mmopt.language.graded import eigen
+from mmopt.limits import require_memory
 
 __all__ = [
     "Array",
@@ -20,12 +23,14 @@ __all__ = [
     "diag",
     "eigenvectors",
     "eigh",
+    "eye",
     "factor",
     "inv",
     "is_definite",
     "leading",
     "logsumexp",
     "nuclear",
+    "ones",
     "polar",
     "psd_floor",
     "root",
@@ -75,8 +80,31 @@ def is_definite(matrix: Array, least: float = 0.0) -> bool:
     return not failed and bool(np.isfinite(np.diagonal(found)).all())
 
 
+def _whole(value: float, least: int, what: str, dims: int = 0) -> int:
+    """A whole number that a program computed, cut off after the point: of entries in each of the dimensions.
+
+    OptionError for none or one below the least; TooLargeError beyond a quarter of what an array may take.
+    """
+    if not least <= value < np.inf:
+        raise OptionError(f"the size of this {what} is {value:g}, expected a number of at least {least}")
+    require_memory((int(value),) * dims, what, share=4)
+    return int(value)
+
+
+def eye(size: float) -> Array:
+    """Identity matrix."""
+    return np.eye(_whole(size, 0, "identity matrix", 2))
+
+
+def ones(size: float) -> Array:
+    """Vector of ones."""
+    return np.ones(_whole(size, 0, "vector of ones", 1))
+
+
 def diag(a: Array) -> Array:
     """Vector to diagonal matrix, matrix to its diagonal."""
+    if a.ndim == 1:
+        require_memory((len(a), len(a)), "diagonal matrix", share=2)
     return np.diag(a) if a.ndim == 1 else np.diag(a).copy()
 
 
@@ -167,6 +195,7 @@ def psd_floor(matrix: Array, largest: float | None = None) -> Array:
 
 def stack(top: Array, bottom: Array) -> Array:
     """One matrix on the other; rows of zeros are left out, they measure nothing."""
+    require_memory((len(top) + len(bottom), top.shape[1]), "stack of two matrices", share=2)
     parts = [(part, (part != 0.0).any(axis=1)) for part in (top, bottom)]
     return np.vstack([part if kept.all() else part[kept] for part, kept in parts])
 
@@ -179,13 +208,17 @@ def used_rows(matrix: Array, amount: Array) -> Array:
 
 def consecutive(entries: Array, size: float) -> Array:
     """Membership (groups, entries) of groups of ``size`` consecutive entries; the last may be smaller."""
-    group = np.arange(len(entries)) // int(size)
-    return np.asarray(group == np.arange(group.max(initial=0) + 1)[:, None], dtype=float)
+    return _groups(np.arange(len(entries)) // min(_whole(size, 1, "group"), len(entries)))
 
 
 def leading(entries: Array, count: float) -> Array:
     """Membership of the first ``count`` entries, each alone, and of the others together."""
-    group = np.minimum(np.arange(len(entries)), int(count))
+    return _groups(np.minimum(np.arange(len(entries)), min(_whole(count, 0, "groups of one"), len(entries))))
+
+
+def _groups(group: npt.NDArray[np.int64]) -> Array:
+    """Membership by the number of each entry's group."""
+    require_memory((int(group.max(initial=0)) + 1, len(group)), "matrix of groups", share=2)
     return np.asarray(group == np.arange(group.max(initial=0) + 1)[:, None], dtype=float)
 
 
@@ -205,7 +238,10 @@ def as_block(entry: Array, is_row: bool) -> Array:
 
 def block(rows: Sequence[Sequence[tuple[Array, bool]]]) -> Array:
     """A block matrix; each entry comes with whether it is a row vector."""
-    return np.block([[as_block(np.asarray(e), r) for e, r in row] for row in rows])
+    parts = [[as_block(np.asarray(e), r) for e, r in row] for row in rows]
+    shape = sum(row[0].shape[0] for row in parts), sum(part.shape[1] for part in parts[0])
+    require_memory(shape, "block matrix", share=2)
+    return np.block(parts)
 
 
 def logsumexp(a: Array, axis: int | None = None) -> Any:

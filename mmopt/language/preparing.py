@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from mmopt.language import balls, curved_balls, gradients, matrix_rules, numeric, pseudo
 from mmopt.language.atom import Atom, Form
 
@@ -121,13 +119,13 @@ PREPARING = (
         equivariance="identity",
         degrees=(0,),
         rule=matrix_rules.fixed("eye"),
-        numpy=lambda n: np.eye(int(n)),
+        numpy=numeric.eye,
         about="Identity matrix of the size given.",
         latex=Form("I_{{{0}}}"),
         plain=Form("I({0})"),
         text="eye({0})",
-        ball=lambda n: balls.exact(np.eye(int(n))),
-        cvxpy=lambda cp, n: np.eye(int(n)),
+        ball=lambda n: balls.exact(numeric.eye(n)),
+        cvxpy=lambda cp, n: numeric.eye(n),
         takes_dim=True,
     ),
     Atom(
@@ -136,13 +134,13 @@ PREPARING = (
         equivariance="ones",
         degrees=(0,),
         rule=matrix_rules.fixed("ones"),
-        numpy=lambda n: np.ones(int(n)),
+        numpy=numeric.ones,
         about="Vector of ones of the length given.",
         latex=Form(r"\mathbf 1_{{{0}}}"),
         plain=Form("ones({0})"),
         text="ones({0})",
-        ball=lambda n: balls.exact(np.ones(int(n))),
-        cvxpy=lambda cp, n: np.ones(int(n)),
+        ball=lambda n: balls.exact(numeric.ones(n)),
+        cvxpy=lambda cp, n: numeric.ones(n),
         takes_dim=True,
     ),
 )

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mmopt.language.numeric import Array
+from mmopt.language.numeric import Array, diag
+from mmopt.limits import require_memory
 
 __all__ = ["Scaling", "diagonal_of_product", "is_identity", "times", "whole"]
 
@@ -50,12 +51,13 @@ def times(left: Array | Scaling, right: Array | Scaling) -> Array | Scaling:
             return left
         if is_identity(left):
             return right
+        require_memory((left.shape[0], right.shape[1]), "product of two matrices", share=2)
     return np.asarray(left @ right)
 
 
 def whole(a: Array | Scaling) -> Array:
     """The matrix itself."""
-    return np.diag(a.entries) if isinstance(a, Scaling) else a
+    return diag(a.entries) if isinstance(a, Scaling) else a
 
 
 def diagonal_of_product(left: Array | Scaling, right: Array | Scaling) -> Array:

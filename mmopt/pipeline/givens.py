@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from mmopt.errors import WorkloadError
 from mmopt.language import Program
 from mmopt.queries import Workload
 from mmopt.queries.baselines import design_rows
 
-__all__ = ["named_givens"]
+__all__ = ["named_givens", "require_workload"]
+
+
+def require_workload(value: object) -> None:
+    """Raise WorkloadError for what is no Workload: a matrix, the path of a file."""
+    if not isinstance(value, Workload):
+        hint = "write Workload.from_matrix(matrix), or Workload.load(path)"
+        raise WorkloadError(f"a {type(value).__name__} is no Workload", hint=hint)
 
 
 def named_givens(givens: Mapping[str, Any] | None, program: Program, workload: Workload) -> dict[str, Any]:

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance, bind
-from mmopt.errors import OptionError, SolverError
+from mmopt.errors import OptionError, SolverError, placed
 from mmopt.language import Program, evaluate, shipped
+from mmopt.language.dims import LARGEST
 from mmopt.language.procedures import START
 from mmopt.language.tree import Expr, Name, Relation, Repeat, Step, SubProgram
+from mmopt.limits import require_memory, require_time
 from mmopt.pipeline.assemble import assemble
 from mmopt.pipeline.certify import bound_of, starts_from, upper_value
 from mmopt.pipeline.convex import Report, with_total
@@ -49,12 +51,16 @@ class _Run:
 
     def each(self, steps: Sequence[Step]) -> None:
         for step in steps:
-            if isinstance(step, Repeat):
-                self.repeat(step)
-            elif isinstance(step, SubProgram):
-                self.sub(step)
-            else:
-                self.env[step.name] = self.value(step.expr)
+            with placed(self.instance.program.source.locate(step.span)):
+                require_time()
+                if isinstance(step, Repeat):
+                    self.repeat(step)
+                elif isinstance(step, SubProgram):
+                    self.sub(step)
+                else:
+                    self.env[step.name] = self.value(step.expr)
+                    sizes = (np.size(value) for value in self.env.values())
+                    require_memory((sum(sizes), 1), "sum of all arrays of the program")
 
     def value(self, expr: Expr) -> Any:
         with np.errstate(all="ignore"):
@@ -67,9 +73,10 @@ class _Run:
 
     def repeat(self, loop: Repeat) -> None:
         times = self.value(loop.times)
-        if not times >= 1 or times != int(times):
+        if not 1 <= times <= LARGEST or times != int(times):
             where = self.instance.program.source.locate(loop.times.span)
-            raise OptionError(f"a block is repeated a whole number of times, not {times:g}", where=where)
+            message = f"a block is repeated a whole number of times, at most 2**53, not {times:g}"
+            raise OptionError(message, where=where)
         best = np.inf
         for _ in range(int(times)):
             if loop.until is not None and self.holds(loop.until):

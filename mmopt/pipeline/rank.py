@@ -210,6 +210,8 @@ def solve_rank(
     point = best.point
     assert last is not None
     if point is None or not point.is_feasible:
+        if clock.interrupted:
+            raise KeyboardInterrupt
         raise explain_failure(
             instance,
             problem.scaled,
@@ -217,7 +219,6 @@ def solve_rank(
             row.name,
             last,
             point,
-            interrupted=clock.interrupted,
         )
     scaling = problem.scaling
     status = Status(

@@ -103,8 +103,10 @@ class Run:
         return self.best.point
 
     def failure(self) -> SolverError:
-        """Why the best point is not feasible."""
+        """Why the best point is not feasible; KeyboardInterrupt where that was Ctrl-C."""
         handed, best = self.handed, self.best
+        if self.clock.interrupted:
+            raise KeyboardInterrupt
         if handed.scaled is None or handed.scaling is None:
             return missed(best.instance, self.row.name, self.last, best.point)
         return explain_failure(
@@ -114,7 +116,6 @@ class Run:
             self.row.name,
             self.last,
             best.point,
-            interrupted=self.clock.interrupted,
         )
 
     def conclusion(self) -> dict[str, Any]:
@@ -171,7 +172,7 @@ def run_solver(
     if report is not None:
         _announce(report, instance, row)
     before = time.monotonic() - started
-    with Clock(options.time_limit) as clock:
+    with Clock(options.time_limit, compiling=not isinstance(row, Claim)) as clock:
         handed = _hand_over(instance, row, options, clock)
         with closing(handed.points):
             for last in handed.points:

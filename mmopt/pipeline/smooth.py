@@ -114,6 +114,8 @@ def solve_smooth(
     solved = time.monotonic()
     found = best.point
     if found is None or not found.is_feasible:
+        if interrupted:
+            raise KeyboardInterrupt
         raise _no_point(program.name, found, ends)
     stop = _stop(best.gap <= options.tolerance, interrupted, over, ends)
     solution = assemble(

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from mmopt.errors import OptionError
 from mmopt.language import Program
+from mmopt.limits import deadline
 from mmopt.pipeline.audit.adopt import adopt, row_parameter
 from mmopt.pipeline.convex import Report
 from mmopt.pipeline.dispatch import solve_instance
-from mmopt.pipeline.givens import named_givens
+from mmopt.pipeline.givens import named_givens, require_workload
 from mmopt.pipeline.large import bound
 from mmopt.pipeline.start import starting
 from mmopt.pipeline.threads import blas_threads
@@ -67,8 +69,10 @@ def solve(
         conic solver whose forecast is best: interior point when it takes less than 20 seconds.
     tolerance : the certified gap asked for; by default 1e-6 (kernels, interior point) or 1e-4 (first order).
         When it is not reached the status says so; the gap printed is always the proved one.
-    time_limit : seconds for the solver. max_iterations, verbose : passed on. threads : of the solver and of
-        the linear algebra; by default one where all matrices are small.
+    time_limit : seconds until the solver is to stop, which keeps the best point so far. Two seconds and a
+        fifth of that later what is not done is given up.
+    max_iterations, verbose : passed on. threads : of the solver and of the linear algebra; by default one
+        where all matrices are small.
     start : a strategy from which a program of class rank or smooth is searched, and from nowhere else; the
         program must have a section ``from strategy``. As for ``certify``, for example a baseline, "haar".
     starts, seed : of the search of a program of class rank or smooth.
@@ -82,8 +86,13 @@ def solve(
 
     Raises
     ------
-    mmopt.Error : a subclass says what is wrong with the program, the workload, an option or the solver.
+    mmopt.Error : a subclass says what is wrong with the program, the workload, an option or the solver;
+        TimeLimitError when the time is over without a result.
+    KeyboardInterrupt : Ctrl-C before there is a certified point, and the second one.
     """
+    require_workload(workload)
+    if not isinstance(reduce, bool):
+        raise OptionError(f"'reduce' is True or False, not {reduce!r}")
     if program is None:
         program = default_program(workload)[0]
     parsed = program if isinstance(program, Program) else Program.load(program)
@@ -100,11 +109,12 @@ def solve(
     overrides = {name: value for name, value in given_options.items() if value is not None}
     overrides["verbose"] = verbose
     Options(**overrides)  # a bad option is refused before any work
-    named = named_givens(givens, parsed, workload)
-    strategy = starting(start, parsed, workload, overrides)
-    if strategy is not None:
-        named = {**row_parameter(parsed, strategy), **named}
-    instance, line = bound(parsed, workload, named, reduce=reduce, solver=solver)
-    point = None if strategy is None else adopt(instance, strategy)
-    with blas_threads(instance, threads):
-        return solve_instance(instance, solver, overrides, progress, point, reduce=reduce, line=line)
+    with deadline(time_limit):
+        named = named_givens(givens, parsed, workload)
+        strategy = starting(start, parsed, workload, overrides)
+        if strategy is not None:
+            named = {**row_parameter(parsed, strategy), **named}
+        instance, line = bound(parsed, workload, named, reduce=reduce, solver=solver)
+        point = None if strategy is None else adopt(instance, strategy)
+        with blas_threads(instance, threads):
+            return solve_instance(instance, solver, overrides, progress, point, reduce=reduce, line=line)

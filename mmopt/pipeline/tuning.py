@@ -110,6 +110,8 @@ def tune(
 
     def solved(case: Workload, words: str) -> Found:
         found = solve(case, program, progress=progress and progress(words), **options)
+        if found.status.stop.startswith("interrupted"):
+            raise KeyboardInterrupt
         return Found(found.strategy, found.error, found.error_bound)
 
     return tuned(workload, name, factors, solved)

@@ -1,4 +1,4 @@
-"""Small array helpers: read-only results, the memory limit, singular values, stacked QR."""
+"""Small array helpers: read-only results, singular values, stacked QR."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
-from mmopt.errors import TooLargeError
+from mmopt.limits import fits_memory, require_memory, require_time
 
 __all__ = [
-    "MEMORY_LIMIT",
     "MOST_CELLS",
     "Array",
     "Ints",
@@ -38,9 +37,6 @@ _CLEAR = 1e7  # a condition for which nobody needs singular values to see the ra
 _STEPS = 30  # of a power iteration
 QR_BLOCK = 32  # columns that a QR factorisation takes at a time
 
-MEMORY_LIMIT = 4 * 2**30
-"""Bytes that one dense array may take."""
-
 MOST_CELLS = 8192
 """Cells up to which a workload or strategy is worked on as a matrix, where nothing else is cheaper."""
 
@@ -56,22 +52,6 @@ def owned(array: npt.ArrayLike) -> Array:
     if isinstance(array, np.ndarray) and array.flags.owndata and not array.flags.writeable:
         return array if array.dtype == np.float64 else frozen(array.astype(np.float64))
     return frozen(np.array(array, dtype=np.float64))
-
-
-def require_memory(shape: tuple[int, ...], what: str, hint: str = "") -> None:
-    """Raise TooLargeError if a dense array of this shape would pass the memory limit."""
-    if not fits_memory(shape):
-        size = 8 * math.prod(shape)
-        raise TooLargeError(
-            f"the {what} has {' × '.join(f'{length:,}' for length in shape)} entries, "
-            f"{size / 2**30:,.1f} GiB; the limit is {MEMORY_LIMIT / 2**30:g} GiB",
-            hint=hint,
-        )
-
-
-def fits_memory(shape: tuple[int, ...]) -> bool:
-    """Whether a dense array of doubles of this shape is within the memory limit."""
-    return 8 * math.prod(shape) <= MEMORY_LIMIT
 
 
 def columns_of(matrix: Array, which: Ints) -> Array:
@@ -180,6 +160,7 @@ def stacked_root(blocks: Iterable[Array], n: int, most: int | None = None) -> Ar
     held: list[Array] = []
     count = 0
     for block in blocks:
+        require_time()
         held.append(block)
         count += block.shape[0]
         del block

@@ -33,6 +33,8 @@ def query_matrix(matrix: npt.ArrayLike, names: Sequence[str] = ()) -> Array:
     ------
     WorkloadError : not numbers, not 2-D, no row, no column, NaN or infinity, or a row of zeros.
     """
+    if np.ma.isMaskedArray(matrix):  # numpy would forget which entries are not to be used
+        raise WorkloadError("the query matrix is a masked array", hint="fill it: numpy.ma.filled")
     try:
         raw = np.asarray(matrix)
     except ValueError as error:
@@ -100,6 +102,8 @@ def per_query(values: npt.ArrayLike | None, m: int, what: str, default: float) -
     """
     if values is None:
         return frozen(np.full(m, default))
+    if np.ma.isMaskedArray(values):
+        raise WorkloadError(f"the {what}s are a masked array", hint="fill it: numpy.ma.filled")
     raw = np.asarray(values)
     if raw.dtype.kind not in "iuf":
         raise WorkloadError(f"the {what}s hold {raw.dtype.name} values, expected real numbers")

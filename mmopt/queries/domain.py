@@ -15,10 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from mmopt.errors import WorkloadError, suggest
+from mmopt.limits import require_memory
 
 __all__ = ["Attribute", "Bins", "Categories", "Domain", "Values"]
 
 Scalar = str | int | float | bool
+LABEL = 16  # of its memory in doubles
 
 
 @dataclass(frozen=True)
@@ -193,6 +195,7 @@ class Domain:
         """A domain of one attribute "cell" with the labels "0" to "n-1", for plain matrices."""
         if n < 1:
             raise WorkloadError(f"a domain needs at least one cell, found {n}")
+        require_memory((n, LABEL), "list of the labels of the cells")
         return Domain((Attribute("cell", tuple(map(str, range(n))), encoding=Values(tuple(range(n)))),))
 
     @property

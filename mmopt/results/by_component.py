@@ -16,6 +16,7 @@ from mmopt.errors import Error, ResultError
 from mmopt.queries import AnyStrategy, ComponentStrategy, Strategy
 from mmopt.queries.symmetry.attribute import Attribute
 from mmopt.queries.symmetry.joint import Cells, Chosen, Joint
+from mmopt.results.store import UNREADABLE
 
 __all__ = ["KINDS", "Value", "plain_strategy", "plain_value", "restored_strategy", "restored_value"]
 
@@ -50,7 +51,7 @@ def restored_value(value: Any) -> Any:
             return _vector(value)
     except Error:
         raise
-    except (TypeError, KeyError, ValueError, IndexError, AttributeError, OverflowError):
+    except UNREADABLE:
         raise _broken() from None
     return {name: restored_value(inner) for name, inner in value.items()}
 

@@ -178,7 +178,7 @@ def load_saved(path: str | Path) -> Solution | FactoredSolution:
         return Solution.load(path)
     try:
         return FactoredSolution.from_fields(unpack(record, arrays))
-    except (TypeError, KeyError, AttributeError, ValueError):
+    except store.UNREADABLE:
         raise ResultError(f"'{path}' is not a saved strategy", hint=_HINT) from None
     except Error as error:
         raise ResultError(f"'{path}' is not a saved strategy: {error.message}", hint=_HINT) from None

@@ -227,7 +227,7 @@ class Solution:
             )
         try:
             return Solution.from_fields(unpack(record, arrays))
-        except (TypeError, KeyError, AttributeError):
+        except store.UNREADABLE:
             hint = "save one with --out or Solution.save"
             raise ResultError(f"'{path}' is not a saved solution", hint=hint) from None
         except Error as error:

@@ -19,19 +19,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmopt.errors import ResultError
+from mmopt.limits import MEMORY_LIMIT
 
-__all__ = ["read", "write"]
+__all__ = ["UNREADABLE", "read", "write"]
 
 Array = NDArray[np.float64]
 
 FORMAT = 1
 RECORD = "record.json"
+READERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+LONGEST = 2**26  # bytes of the record
+LARGEST = 4 * MEMORY_LIMIT  # bytes of all arrays
 # What reading a file raises that is something else, cut short, or changed (zipfile: RuntimeError for an
-# encrypted member, NotImplementedError, which is one, for an unknown method).
+# encrypted member, NotImplementedError, which is one, for an unknown method), and what values in it raise
+# that do not fit together.
 UNREADABLE = (
     OSError,
     ValueError,
-    KeyError,
+    ArithmeticError,
+    LookupError,
+    MemoryError,
     TypeError,
     AttributeError,
     EOFError,
@@ -89,6 +96,26 @@ def write(record: Mapping[str, Any], arrays: Mapping[str, Array], path: Path) ->
     return path
 
 
+def _arrays_in(value: Any) -> set[str]:
+    """The arrays that a part of a record names."""
+    if not isinstance(value, dict):
+        return set()
+    if set(value) == {"array"}:
+        return {value["array"]}
+    return set().union(*map(_arrays_in, value.values()))
+
+
+def _array(archive: zipfile.ZipFile, name: str) -> Array:
+    """An array of a file; ValueError where its own header says another size than the archive does."""
+    with archive.open(f"{name}.npy") as member:
+        header = READERS[np.lib.format.read_magic(member)]
+        shape, _, dtype = header(member)
+        if member.tell() + dtype.itemsize * math.prod(shape) != archive.getinfo(f"{name}.npy").file_size:
+            raise ValueError(name)
+    with archive.open(f"{name}.npy") as member:
+        return np.asarray(np.lib.format.read_array(member, allow_pickle=False))
+
+
 def read(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
     """The record and the arrays of a saved file.
 
@@ -99,11 +126,17 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
     if not path.is_file():
         raise ResultError(f"there is no saved solution '{path}'")
     try:
-        # Opened here: np.load leaves a file open that it cannot read.
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-        saved = json.loads(bytes(arrays.pop(RECORD)).decode())
-        version, record = saved["format"], _decode(saved["record"])
+        with zipfile.ZipFile(path) as archive:
+            sizes = {member.filename.removesuffix(".npy"): member.file_size for member in archive.infolist()}
+            if sizes[RECORD] > LONGEST or sum(sizes.values()) > LARGEST:
+                limits = f"{LONGEST / 2**30:g} GiB of record and {LARGEST / 2**30:g} GiB in all"
+                raise ResultError(f"'{path}' declares more than {limits}")
+            saved = json.loads(bytes(_array(archive, RECORD)).decode())
+            version, record = saved["format"], _decode(dict(saved["record"]))
+            # Nothing is read that the record does not name.
+            if version == FORMAT and sizes.keys() != {RECORD, *_arrays_in(record)}:
+                raise ValueError(path)
+            arrays = {name: _array(archive, name) for name in _arrays_in(record)}
     except UNREADABLE:
         hint = "save one with --out or Solution.save"
         raise ResultError(f"'{path}' is not a saved solution", hint=hint) from None

@@ -20,7 +20,11 @@ def _is_text(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, float) or _is_whole(value)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
 
 
 def _is_array(value: Any) -> bool:
@@ -33,7 +37,7 @@ def _is_value(value: Any) -> bool:
 
 
 def _is_plain(value: Any) -> bool:
-    return value is None or isinstance(value, bool | int | float | str)
+    return value is None or isinstance(value, bool | str) or _is_number(value)
 
 
 def _or_none(inner: Callable[[Any], bool]) -> Callable[[Any], bool]:
@@ -53,7 +57,7 @@ _KINDS: Mapping[str, Callable[[Any], bool]] = MappingProxyType(
     {
         "str": _is_text,
         "bool": lambda value: isinstance(value, bool),
-        "int": lambda value: isinstance(value, int) and not isinstance(value, bool),
+        "int": _is_whole,
         "float": _is_number,
         "Grade": lambda value: value in GRADES,
         "Grade | None": lambda value: value is None or value in GRADES,

@@ -48,7 +48,7 @@ def current(lowered: Lowered) -> tuple[dict[str, Array], dict[str, Array]]:
     for name, group in lowered.constraints.items():
         duals = [c.dual_value for c in group]
         # Cone constraints have several parts; certificates start from multipliers of inequalities.
-        if any(d is None or isinstance(d, list) for d in duals):
+        if not duals or any(d is None or isinstance(d, list) for d in duals):
             continue
         values = [np.asarray(d, dtype=float) for d in duals]
         together = values[0] if len(values) == 1 else np.array(values)

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from numbers import Integral, Real
 from types import FrameType
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmopt.errors import OptionError
+from mmopt.limits import time_left
 
 __all__ = ["Clock", "Options", "Point", "Vectors"]
 
@@ -26,7 +28,7 @@ class Options:
     """Options of a solve.
 
     tolerance : certified gap asked for (objective / bound - 1).
-    time_limit : seconds for the solver, compiling not counted.
+    time_limit : seconds until the solver is to stop.
     max_iterations : iterations of the solver in all; in the trace heuristic (class rank) rounds of a start.
     threads : threads of the solver where it has a setting for them.
     verbose : print what the solver prints.
@@ -47,6 +49,22 @@ class Options:
     arrays: str | None = None
 
     def __post_init__(self) -> None:
+        for name, kind, words in (
+            ("tolerance", Real, "a number"),
+            ("time_limit", Real, "a number"),
+            ("penalty", Real, "a number"),
+            ("max_iterations", Integral, "a whole number"),
+            ("threads", Integral, "a whole number"),
+            ("starts", Integral, "a whole number"),
+            ("seed", Integral, "a whole number"),
+            ("verbose", bool, "True or False"),
+            ("arrays", str, "a text"),
+        ):
+            value = getattr(self, name)
+            if value is not None and not (
+                isinstance(value, kind) and isinstance(value, bool) == (kind is bool)
+            ):
+                raise OptionError(f"'{name}' is {words}, not {value!r}")
         if not 0 < self.tolerance < 1:
             raise OptionError(f"a tolerance lies between 0 and 1, not {self.tolerance}")
         if not self.time_limit > 0:
@@ -102,6 +120,7 @@ class Clock:
     limit: float
     started: float = field(default_factory=time.monotonic)
     interrupted: bool = False
+    compiling: bool = False  # whether no solver has begun, which could hand over a point
     handed_over: float = 0.0  # seconds until the solver had the problem: the rest of compiling
     _before: Any = None
 
@@ -115,9 +134,17 @@ class Clock:
             signal.signal(signal.SIGINT, self._before)
 
     def _pressed(self, number: int, frame: FrameType | None) -> None:
-        if self.interrupted:  # a second Ctrl-C means it
+        self.press()
+
+    def press(self) -> None:
+        """Stop and keep the best point; KeyboardInterrupt while none can be there, and the second time."""
+        if self.interrupted or self.compiling:
             raise KeyboardInterrupt
         self.interrupted = True
+
+    def hand_over(self) -> None:
+        """The solver has the problem now."""
+        self.handed_over, self.compiling = self.elapsed, False
 
     @property
     def elapsed(self) -> float:
@@ -125,7 +152,7 @@ class Clock:
 
     @property
     def left(self) -> float:
-        return max(0.0, self.limit - self.elapsed)
+        return min(max(0.0, self.limit - self.elapsed), time_left())
 
     @property
     def is_over(self) -> bool:

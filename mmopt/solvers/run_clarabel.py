@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mmopt.compiler import Lowered
+from mmopt.errors import SolverError
 from mmopt.solvers.handover import hand_over
 from mmopt.solvers.options import Clock, Options, Point, Vectors
 
@@ -28,7 +29,7 @@ def points(lowered: Lowered, options: Options, clock: Clock) -> Generator[Point,
     from cvxpy.reductions.solvers.conic_solvers.clarabel_conif import dims_to_solver_cones
 
     handed = hand_over(lowered, "CLARABEL")
-    clock.handed_over = clock.elapsed
+    clock.hand_over()
     q = handed.data["c"]
     p = sp.csc_array((q.size, q.size))
     cones = dims_to_solver_cones(handed.cones)  # type: ignore[no-untyped-call]
@@ -41,10 +42,17 @@ def points(lowered: Lowered, options: Options, clock: Clock) -> Generator[Point,
         settings.max_threads = options.threads or 0
         if options.max_iterations is not None:
             settings.max_iter = max(1, options.max_iterations - used)
-        solver = clarabel.DefaultSolver(p, q, handed.data["A"], handed.data["b"], cones, settings)
-        # A callback instead of the solver's own limit: it also sees Ctrl-C.
-        solver.set_termination_callback(lambda info: clock.is_over)
-        raw = solver.solve()
+        try:
+            solver = clarabel.DefaultSolver(p, q, handed.data["A"], handed.data["b"], cones, settings)
+            # A callback instead of the solver's own limit: it also sees Ctrl-C.
+            solver.set_termination_callback(lambda info: clock.is_over)
+            raw = solver.solve()
+        except BaseException as error:
+            if type(error).__name__ != "PanicException":  # what Rust calls a bug of its own; not exported
+                raise
+            raise SolverError(
+                f"clarabel failed: {error}", hint="another solver may do: --solver scs"
+            ) from None
         word = str(raw.status)
         used += int(raw.iterations)
         stopped = clock.is_over or word.startswith("CallbackTerminated")

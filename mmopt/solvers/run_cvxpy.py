@@ -51,7 +51,7 @@ def points(solver: str, lowered: Lowered, options: Options, clock: Clock) -> Gen
     import cvxpy
 
     hand_over(lowered, solver)  # cvxpy keeps it for the runs below
-    clock.handed_over = clock.elapsed
+    clock.hand_over()
     used = 0
     for number, factor in enumerate(ROUNDS):
         left = options.max_iterations - used if options.max_iterations else None

@@ -47,7 +47,7 @@ def points(lowered: Lowered, options: Options, clock: Clock) -> Generator[Point,
     from cvxpy.reductions.solvers.conic_solvers.scs_conif import dims_to_solver_dict
 
     handed = hand_over(lowered, "SCS")
-    clock.handed_over = clock.elapsed
+    clock.hand_over()
     data = {"A": handed.data["A"], "b": handed.data["b"], "c": handed.data["c"]}
     cones = dims_to_solver_dict(handed.cones)  # type: ignore[no-untyped-call]
     limit = options.max_iterations or LIMIT
@@ -75,7 +75,7 @@ def points(lowered: Lowered, options: Options, clock: Clock) -> Generator[Point,
         info = raw["info"]
         code, word = info["status_val"], info["status"]
         if code == SIGINT:
-            clock.interrupted = True
+            clock.press()
         used += int(info["iter"])
         vectors = Vectors(handed, np.array(raw["x"]), np.array(raw["y"]))
         if code in FAILED:
@@ -84,7 +84,7 @@ def points(lowered: Lowered, options: Options, clock: Clock) -> Generator[Point,
             yield Point({}, {}, used, word, True, stop, vectors)
             return
         if code == SIGINT or not np.isfinite(raw["x"]).all():
-            yield Point({}, {}, used, word, True, "stopped" if clock.interrupted else "failed")
+            yield Point({}, {}, used, word, True, "stopped" if code == SIGINT else "failed")
             return
         start = {"x": raw["x"], "y": raw["y"], "s": raw["s"]}
         spent = used >= limit

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mmopt.errors import suggest
+from mmopt.errors import placed, suggest
 from mmopt.queries import Domain, Factor
 from mmopt.queries.factor import predicates, reordered, union
 from mmopt.spec.cells import Cells
 from mmopt.spec.domain import check_name, read_members
 from mmopt.spec.fields import integer, items, mapping, one_of, record
-from mmopt.spec.nodes import ListNode, Map, Node, Scalar, describe, fail, located, too_large
+from mmopt.spec.nodes import ListNode, Map, Node, Scalar, describe, fail, too_large
 from mmopt.spec.words import BLOCK_NUMBERS, BLOCK_WORDS, is_block_word
 
 __all__ = ["MAX_ENTRIES", "Budget", "Vocabulary", "read_block", "read_vocabularies"]
@@ -107,7 +107,7 @@ def _closed(node: Node, word: str, number: tuple[int, ...], words: Vocabulary) -
     size = words.cells.size
     if word == "hierarchy":
         words.budget.take(node, 4, size, "hierarchies")
-    with located(node):
+    with placed(node.where):
         return BLOCK_NUMBERS[word](size, *number) if number else BLOCK_WORDS[word](size)
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mmopt.errors import suggest
+from mmopt.errors import placed, suggest
 from mmopt.queries import Attribute, Domain
 from mmopt.spec.cells import RUN, Cells
 from mmopt.spec.encodings import FORMS, read_encoding
 from mmopt.spec.fields import mapping, read_choice, record, text
-from mmopt.spec.nodes import ListNode, Map, Node, Scalar, describe, fail, located
+from mmopt.spec.nodes import ListNode, Map, Node, Scalar, describe, fail
 from mmopt.spec.words import is_block_word
 
 __all__ = ["Rules", "check_name", "read_domain", "read_members", "read_rules"]
@@ -47,7 +47,7 @@ def read_domain(node: Node, rules: Rules) -> tuple[Domain, dict[str, Cells]]:
         attribute, cells = _attribute(key, form, rules)
         attributes.append(attribute)
         words[attribute.name] = cells
-    with located(node):
+    with placed(node.where):
         return Domain(tuple(attributes)), words
 
 
@@ -68,7 +68,7 @@ def _attribute(key: Scalar, node: Node, rules: Rules) -> tuple[Attribute, Cells]
             )
     column = form.get("column")
     groups = form.get("groups")
-    with located(node):
+    with placed(node.where):
         attribute = Attribute(
             name=name,
             labels=labels,

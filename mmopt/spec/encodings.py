@@ -7,9 +7,10 @@ import math
 from decimal import Decimal
 from fractions import Fraction
 
+from mmopt.errors import placed
 from mmopt.queries import Bins, Categories, Values
 from mmopt.spec.fields import items, mapping, number, one_of
-from mmopt.spec.nodes import Map, Node, Scalar, describe, fail, located, too_large
+from mmopt.spec.nodes import Map, Node, Scalar, describe, fail, too_large
 
 __all__ = ["FORMS", "MAX_CELLS", "Encoding", "label_of", "read_encoding"]
 
@@ -117,7 +118,7 @@ def _bins(node: Node, what: str) -> Bins:
                 f"{what} must increase, found {_short(high)} after {_short(low)}",
                 "half-open bins [a, b) share their edges; each edge is written once",
             )
-    with located(node):
+    with placed(node.where):
         return Bins(tuple(edges))
 
 

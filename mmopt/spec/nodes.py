@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from mmopt.errors import Error, Location, TooLargeError, WorkloadError
+from mmopt.errors import Location, TooLargeError, WorkloadError
 
-__all__ = ["ListNode", "Map", "Node", "Scalar", "describe", "fail", "located", "too_large"]
+__all__ = ["ListNode", "Map", "Node", "Scalar", "describe", "fail", "too_large"]
 
 
 @dataclass(frozen=True)
@@ -81,14 +79,3 @@ def fail(node: Node, message: str, hint: str = "") -> NoReturn:
 def too_large(node: Node, message: str, hint: str = "") -> NoReturn:
     """Raise TooLargeError at a node."""
     raise TooLargeError(message, where=node.where, hint=hint)
-
-
-@contextmanager
-def located(node: Node) -> Iterator[None]:
-    """Give errors that know no place (raised by ``mmopt.queries``) the place of a node."""
-    try:
-        yield
-    except Error as error:
-        if error.where is not None:
-            raise
-        raise type(error)(error.message, where=node.where, hint=error.hint) from None

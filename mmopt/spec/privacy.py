@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 
 from mmopt.errors import PrivacyError
 
@@ -57,6 +58,10 @@ class Privacy:
     rho: float | None = None
 
     def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if value is not None and (isinstance(value, bool) or not isinstance(value, Real)):
+                raise PrivacyError(f"{name} must be a number, not {value!r}")
+            object.__setattr__(self, name, None if value is None else float(value))
         if fault := privacy_fault(self.epsilon, self.delta, self.rho):
             raise PrivacyError(fault.message, hint=fault.hint)
 

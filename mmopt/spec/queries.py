@@ -6,11 +6,12 @@ import itertools
 import math
 from dataclasses import dataclass, field
 
+from mmopt.errors import placed
 from mmopt.queries import Domain, Factor, Product
 from mmopt.queries.factor import identity, total
 from mmopt.spec.blocks import Vocabulary, find_attribute, read_block
 from mmopt.spec.fields import integer, items, mapping, one_of, positive, record, scalar, text
-from mmopt.spec.nodes import ListNode, Map, Node, Scalar, fail, located, too_large
+from mmopt.spec.nodes import ListNode, Map, Node, Scalar, fail, too_large
 
 __all__ = ["MAX_PRODUCTS", "read_products"]
 
@@ -57,7 +58,7 @@ class _Reader:
             too_large(found, f"the workload has more than {MAX_PRODUCTS:,} products")
         weight, target, part = (found.get(key) for key in ("weight", "max_variance", "subworkload"))
         no_target = "leave max_variance out for queries without a target"
-        with located(found):
+        with placed(found.where):
             product = Product(
                 tuple(factors.get(a.name, total(a.size)) for a in self.domain.attributes),
                 name=name,

@@ -7,12 +7,12 @@ import os
 from dataclasses import dataclass
 from typing import Literal
 
-from mmopt.errors import PrivacyError
+from mmopt.errors import PrivacyError, placed
 from mmopt.queries import Workload
 from mmopt.spec.blocks import read_vocabularies
 from mmopt.spec.domain import read_domain, read_rules
 from mmopt.spec.fields import number, read_choice, record
-from mmopt.spec.nodes import Map, Node, located, too_large
+from mmopt.spec.nodes import Map, Node, too_large
 from mmopt.spec.privacy import Privacy, privacy_fault
 from mmopt.spec.queries import read_products
 from mmopt.spec.text import Text, decode, read_bytes
@@ -77,11 +77,11 @@ def _read(content: str, file: str, text_hash: str) -> Request:
     ):
         if count >= 2**62:
             too_large(place, f"{what.format(float(count))}, more than fit into 64-bit numbers")
-    with located(node):
+    with placed(node.where):
         workload = Workload.from_products(domain, products)
     if (rows := root.get("normalise")) is not None:
         read_choice(rows, "normalise", ("rows",))
-        with located(node):
+        with placed(node.where):
             workload = workload.normalised()
     return Request(workload, _privacy(root), _neighbours(root), file, text_hash)
 

@@ -89,7 +89,9 @@ def decode(data: bytes, file: str) -> str:
         line = _BREAK.split(data[error.start : error.start + 200].decode("utf-8", errors="replace"))[0]
         raise WorkloadError(
             f"byte 0x{data[error.start]:02X} is not valid UTF-8",
-            where=Location(file, len(before), len(before[-1]) + 1, before[-1] + line),
+            where=Location(
+                file, len(before), len(before[-1]) + 1, _NOT_PRINTABLE.sub("\ufffd", before[-1] + line)
+            ),
             hint="save the file as UTF-8 (it may be in Latin-1 or UTF-16 now)",
         ) from None
 

@@ -7,8 +7,8 @@ import pytest
 import scipy.sparse
 from implicit_twins import BLOCKS, check_twin, random_matrix
 
+from mmopt import limits
 from mmopt.errors import OptionError, TooLargeError, WorkloadError
-from mmopt.queries import arrays
 from mmopt.queries import factor as f
 from mmopt.queries.implicit import Dense, Permuted, Scaled, Sparse
 from mmopt.queries.kron import Kron, Stack
@@ -149,7 +149,7 @@ def test_what_passes_the_limit_is_refused_by_its_size(kind, monkeypatch):
     }
     for what, (ask, shape) in requests.items():
         size = 8 * int(np.prod(shape))
-        monkeypatch.setattr(arrays, "MEMORY_LIMIT", size - 1)
+        monkeypatch.setattr(limits, "MEMORY_LIMIT", size - 1)
         with pytest.raises(TooLargeError) as caught:
             ask()
         words = " × ".join(f"{length:,}" for length in shape)
@@ -157,7 +157,7 @@ def test_what_passes_the_limit_is_refused_by_its_size(kind, monkeypatch):
             f"the {what} has {words} entries, {size / 2**30:,.1f} GiB; "
             f"the limit is {(size - 1) / 2**30:g} GiB"
         )
-    monkeypatch.setattr(arrays, "MEMORY_LIMIT", 8 * m * n - 1)
+    monkeypatch.setattr(limits, "MEMORY_LIMIT", 8 * m * n - 1)
     back = (lambda: matrix.adjoint(np.zeros((m, m)))), (m, n)
     with pytest.raises(TooLargeError):
         back[0]()
@@ -172,7 +172,7 @@ def test_rows_and_roots_beyond_the_limit_are_refused(kind, monkeypatch):
         (f"rows of {block!r}", lambda: block.take(np.arange(min(m, n)))),
         (f"root of the Gram matrix of {block!r}", block.root),
     ):
-        monkeypatch.setattr(arrays, "MEMORY_LIMIT", size - 1)
+        monkeypatch.setattr(limits, "MEMORY_LIMIT", size - 1)
         with pytest.raises(TooLargeError) as caught:
             ask()
         assert caught.value.message.startswith(f"the {what} has {min(m, n)} × {n} entries, ")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from implicit_twins import random_block
 
+from mmopt import limits
 from mmopt.errors import TooLargeError
-from mmopt.queries import arrays
 from mmopt.queries import factor as f
 from mmopt.queries.implicit import Dense, Scaled
 from mmopt.queries.kron import Kron, Stack
@@ -42,7 +42,7 @@ def test_the_largest_norm_without_products_is_a_bound(monkeypatch):
     stack = Stack([Dense.read([[3.0, 1.0, 0.0]]), f.predicates([[0.0, 1.0, 2.0]])])
     assert stack.largest_column_norm(1) == (3.0, True)
     blocks = [Kron([block]) if isinstance(block, Dense) else block for block in stack.blocks]
-    monkeypatch.setattr(arrays, "MEMORY_LIMIT", 8 * 2)
+    monkeypatch.setattr(limits, "MEMORY_LIMIT", 8 * 2)
     with pytest.raises(TooLargeError):
         Stack(blocks).largest_column_norm(1)  # not even those of one block
 
@@ -59,9 +59,9 @@ def test_a_bound_where_the_cells_are_too_many():
 def test_attributes_contract_before_they_expand():
     """All ranges of 100 cells times 100 totals: the totals come first, or 505,000 numbers would be held."""
     product = Kron([f.all_range(100), f.total(100)])
-    limit, arrays.MEMORY_LIMIT = arrays.MEMORY_LIMIT, 8 * 5050
+    limit, limits.MEMORY_LIMIT = limits.MEMORY_LIMIT, 8 * 5050
     try:
         x = np.ones(10_000)
         np.testing.assert_array_equal(product.apply(x), 100 * f.all_range(100).squared_norms())
     finally:
-        arrays.MEMORY_LIMIT = limit
+        limits.MEMORY_LIMIT = limit

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from tolerances import ROUNDING
 
+from mmopt import limits
 from mmopt.errors import TooLargeError, WorkloadError
-from mmopt.queries import Attribute, Bins, Strategy, arrays
+from mmopt.queries import Attribute, Bins, Strategy
 from mmopt.queries import factor as f
 
 
@@ -150,7 +151,7 @@ def test_errors(make, text):
 
 
 def test_a_hierarchy_holds_the_ends_of_its_blocks(monkeypatch):
-    monkeypatch.setattr(arrays, "MEMORY_LIMIT", 8 * 400 - 1)
+    monkeypatch.setattr(limits, "MEMORY_LIMIT", 8 * 400 - 1)
     with pytest.raises(TooLargeError) as caught:
         f.hierarchy(100)
     assert caught.value.message.startswith("the list of the blocks of hierarchy(100, 2) has 200 × 2 entries")

@@ -8,8 +8,9 @@ import scipy.sparse
 import scipy.sparse.linalg
 from implicit_twins import check_twin, random_block
 
+from mmopt import limits
 from mmopt.errors import TooLargeError
-from mmopt.queries import Product, Workload, arrays
+from mmopt.queries import Product, Workload
 from mmopt.queries import factor as f
 
 
@@ -73,7 +74,7 @@ def test_a_large_workload_is_solved_by_least_squares(domain_of):
 
 def test_answers_beyond_the_limit_are_refused(domain_of, monkeypatch):
     w = Workload.from_products(domain_of(5, 5), [Product((f.all_range(5), f.all_range(5)))])
-    monkeypatch.setattr(arrays, "MEMORY_LIMIT", 8 * 200)
+    monkeypatch.setattr(limits, "MEMORY_LIMIT", 8 * 200)
     with pytest.raises(TooLargeError) as caught:
         w.answers(np.ones(25))
     assert caught.value.message == (

@@ -12,6 +12,7 @@ import numpy as np
 from mmopt.compiler import bind
 from mmopt.errors import OptionError
 from mmopt.language import Program
+from mmopt.limits import deadline
 from mmopt.pipeline.assemble import assemble
 from mmopt.pipeline.audit.adopt import (
     adopt,
@@ -26,7 +27,7 @@ from mmopt.pipeline.audit.incoming import incoming, norm_of, opened
 from mmopt.pipeline.audit.proofs import Prover
 from mmopt.pipeline.certify import candidate
 from mmopt.pipeline.convex import Report, with_total
-from mmopt.pipeline.givens import named_givens
+from mmopt.pipeline.givens import named_givens, require_workload
 from mmopt.pipeline.solve import default_program
 from mmopt.queries import Workload
 from mmopt.results import Solution, Status
@@ -113,6 +114,7 @@ def certify(
         named); a program without ``from strategy``; unknown or ill-shaped multipliers or givens.
     SolverError, TooLargeError : from a solver that the caller named.
     """
+    require_workload(workload)
     started = time.monotonic()
     options = {"tolerance": tolerance, "time_limit": time_limit}
     overrides: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
@@ -142,7 +144,8 @@ def certify(
     prover = Prover(instance, point, came)
     evaluated = time.monotonic()
     limit = TOLERANCE if tolerance is None else tolerance
-    proof = prover.best(multipliers or {}, limit, solve, solver, overrides, progress)
+    with deadline(time_limit):
+        proof = prover.best(multipliers or {}, limit, solve, solver, overrides, progress)
     bounded = time.monotonic()
     own = prover.judge is instance
     multipliers = proof.multipliers if own else {}

@@ -15,6 +15,7 @@ import time
 from typing import IO, Any
 
 from mmopt.errors import SolverError
+from mmopt.limits import hard_limit
 from mmopt.pipeline.comparison.endings import Run, costs_of, outcome_of
 from mmopt.pipeline.comparison.memory import peak_above
 from mmopt.pipeline.comparison.messages import Costing, Ended, Started, Task, receive, send
@@ -22,22 +23,16 @@ from mmopt.pipeline.comparison.outcome import Outcome
 from mmopt.pipeline.convex import Report
 from mmopt.queries.baselines import Evaluated
 
-__all__ = ["Isolated", "hard_limit"]
+__all__ = ["Isolated"]
 
 FORKS = sys.platform == "linux"  # mmopt/pipeline/comparison/worker.py says why
 # Dense algebra in one thread by default: the times of different runs compare, and nothing that was threaded
 # before the fork can hang in a child (OpenBLAS did, in one run of three).
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-GRACE, SHARE = 2.0, 0.2  # seconds, and share of the limit, to stop the solver and certify what it has
 START = 300.0  # seconds for a process to load the solvers
 PATIENCE = 3.0  # seconds after Ctrl-C to hand over what there is
 TAIL = 10_000  # bytes of what a process wrote that are looked at
 SLICE = 0.2  # seconds of waiting at a time: on Windows a longer wait would not see Ctrl-C
-
-
-def hard_limit(time_limit: float) -> float:
-    """Seconds after which a process is killed whose solver was to stop after ``time_limit``."""
-    return time_limit + GRACE + SHARE * time_limit
 
 
 class Isolated:

@@ -27,7 +27,7 @@ from typing import BinaryIO
 import numpy as np
 
 from mmopt.compiler import bind, lower
-from mmopt.errors import Error, SolverError, TooLargeError, UnsuitableError, WorkloadError
+from mmopt.errors import Error, SolverError, TimeLimitError, TooLargeError, UnsuitableError, WorkloadError
 from mmopt.language import Program
 from mmopt.pipeline.comparison.memory import held, limited, peak_above
 from mmopt.pipeline.comparison.messages import (
@@ -58,6 +58,7 @@ WORDS = (
     (WorkloadError, "does not apply"),
     (UnsuitableError, "does not apply"),
     (TooLargeError, "too large"),
+    (TimeLimitError, "time limit"),
     (SolverError, "no result"),
 )
 

@@ -33,8 +33,6 @@ def explain_failure(
     solver: str,
     last: Point,
     point: Candidate | None,
-    *,
-    interrupted: bool = False,
 ) -> SolverError:
     """The error for a solve without a feasible point.
 
@@ -44,8 +42,6 @@ def explain_failure(
     last : the solver's last point. point : the best repaired point, if there was any.
     """
     name = instance.program.name
-    if interrupted:
-        return SolverError(f"'{name}' was interrupted before {solver} had a point that could be repaired")
     try:
         lines = ground(scaled)
     except ProgramError:  # taken apart line by line it does not check: what the solver says is all there is

@@ -16,9 +16,10 @@ import pytest
 from processes import Marked, linux_only, wait_for
 
 from mmopt import Program, SolverError, Workload, compare, solve
+from mmopt.limits import hard_limit
 from mmopt.pipeline import Progress
 from mmopt.pipeline.comparison import isolate
-from mmopt.pipeline.comparison.isolate import Isolated, hard_limit
+from mmopt.pipeline.comparison.isolate import Isolated
 from mmopt.pipeline.comparison.messages import Task
 
 pytestmark = linux_only

@@ -11,9 +11,9 @@ from asked import line, marginals_of, random_asked, with_targets
 from cases import EXAMPLE_4
 from tolerances import FINE, ROUNDING
 
-from mmopt import OptionError, TooLargeError, Workload, solve
-from mmopt.queries import arrays, normalise, privacy_cost
+from mmopt import OptionError, TooLargeError, Workload, limits, solve
 from mmopt.queries import factor as f
+from mmopt.queries import normalise, privacy_cost
 from mmopt.queries.baselines import Evaluated, applicable, baseline, baseline_names, evaluate, evaluations
 
 TIMES = range(12)
@@ -90,7 +90,7 @@ def test_too_many_variances_leave_the_errors(
 ) -> None:
     workload = with_targets(marginals_of((20, 20), (0, 1)), rng)
     (before,) = evaluate("identity", workload, (2,)).costs
-    monkeypatch.setattr(arrays, "MEMORY_LIMIT", 8 * 100)
+    monkeypatch.setattr(limits, "MEMORY_LIMIT", 8 * 100)
     (cost,) = evaluate("identity", workload, (2,)).costs
     assert before.privacy_cost is not None and cost.privacy_cost is None
     assert cost.error == before.error == 800.0
@@ -142,7 +142,7 @@ def test_attributes_without_a_matrix_of_all_cells() -> None:
 
 def test_too_large_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     workload = line(f.prefix(64))
-    monkeypatch.setattr(arrays, "MEMORY_LIMIT", 8 * 64 * 64)
+    monkeypatch.setattr(limits, "MEMORY_LIMIT", 8 * 64 * 64)
     one = evaluate("hierarchy", workload)
     assert one.costs == () and one.reason is not None
     assert one.reason.endswith("has 127 × 64 entries, 0.0 GiB; the limit is 3.05176e-05 GiB")

@@ -1,0 +1,100 @@
+"""How much memory and time the work may take, whatever a small file asks for: asked where arrays are made
+and where something is done again and again."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from mmopt.errors import TimeLimitError, TooLargeError
+
+__all__ = [
+    "MEMORY_LIMIT",
+    "deadline",
+    "fits_memory",
+    "hard_limit",
+    "require_memory",
+    "require_time",
+    "time_left",
+    "uncounted",
+]
+
+MEMORY_LIMIT = 4 * 2**30
+"""Bytes that one dense array may take."""
+
+GRACE, SHARE = 2.0, 0.2  # seconds, and share of the limit, to stop the solver and certify what it has
+
+
+def require_memory(shape: tuple[int, ...], what: str, hint: str = "", share: int = 1) -> None:
+    """Raise TooLargeError if a dense array of this shape would pass the memory limit, over ``share``."""
+    if not fits_memory(shape, share):
+        entries = " × ".join(f"{length:,}" if length < 1e15 else f"{length:.3g}" for length in shape)
+        raise TooLargeError(
+            f"the {what} has {entries} entries, {8 * math.prod(shape) / 2**30:,.1f} GiB; "
+            f"the limit is {MEMORY_LIMIT / share / 2**30:g} GiB",
+            hint=hint,
+        )
+
+
+def fits_memory(shape: tuple[int, ...], share: int = 1) -> bool:
+    """Whether a dense array of doubles of this shape is within the memory limit, divided by ``share``."""
+    return 8 * share * math.prod(shape) <= MEMORY_LIMIT
+
+
+def hard_limit(time_limit: float) -> float:
+    """Seconds after which what is not done is given up, where the solver was to stop after ``time_limit``."""
+    return time_limit + GRACE + SHARE * time_limit
+
+
+@dataclass(frozen=True)
+class _Deadline:
+    """A time limit, and since when it is counted (``time.monotonic``)."""
+
+    limit: float
+    started: float
+
+    def left(self, seconds: float) -> float:
+        return self.started + seconds - time.monotonic()
+
+
+_NONE = _Deadline(math.inf, 0.0)
+_DEADLINE: ContextVar[_Deadline] = ContextVar("deadline", default=_NONE)
+
+
+@contextmanager
+def deadline(time_limit: float | None) -> Iterator[None]:
+    """What is done in the block takes no longer than the ``hard_limit``; an earlier one around it stays."""
+    new = _NONE if time_limit is None else _Deadline(time_limit, time.monotonic())
+    token = _DEADLINE.set(new if new.limit < time_left() else _DEADLINE.get())
+    try:
+        yield
+    finally:
+        _DEADLINE.reset(token)
+
+
+@contextmanager
+def uncounted() -> Iterator[None]:
+    """The time of the block does not count: a first import may take seconds that nobody asked for."""
+    started, known = time.monotonic(), _DEADLINE.get()
+    yield
+    _DEADLINE.set(_Deadline(known.limit, known.started + time.monotonic() - started))
+
+
+def time_left() -> float:
+    """Seconds until a solver is to stop; infinity without a limit."""
+    return max(0.0, _DEADLINE.get().left(_DEADLINE.get().limit))
+
+
+def require_time() -> None:
+    """Raise TimeLimitError when the time is over that everything may take."""
+    known = _DEADLINE.get()
+    if known.left(hard_limit(known.limit)) < 0:
+        more = hard_limit(known.limit) - known.limit
+        raise TimeLimitError(
+            f"this takes longer than the time limit, {known.limit:g} s, and {more:g} s more",
+            hint="allow more time, or ask for less: fewer cells, queries or steps",
+        )
