@@ -35,7 +35,6 @@ class IntegerMarginals:
     strategy: MarginalStrategy
     neighbours: Neighbours = "add-remove"
 
-    is_pairwise = False
     bits = 0
     bias = 0.0
     loss = 1.0
@@ -63,7 +62,7 @@ class IntegerMarginals:
             for mask in self.masks
         }
         may_drop = self.workload.domain.may_drop
-        moved = {1: int(may_drop)} if self.neighbours == "replace-one" else dict.fromkeys(sizes.values(), 1)
+        moved = {1: int(may_drop)} if self.neighbours != "add-remove" else dict.fromkeys(sizes.values(), 1)
         return tuple(
             Part(
                 rows=sizes[mask],

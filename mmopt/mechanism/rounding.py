@@ -73,8 +73,6 @@ class IntegerStrategy:
     loss: float
     norm: int = 2
 
-    is_pairwise = True
-
     @cached_property
     def hash(self) -> str:
         """sha256 (hex) of the measured matrix: its shape, its entries in row-major order, and bits."""
@@ -154,7 +152,7 @@ def round_strategy(
         reconstruction, bias = _least_squares(workload.queries, core)
     variances = np.ldexp(reconstruction.squared_lengths(), 2 * bits)
     loss = check_loss(variances, strategy.variances(workload), bits)
-    squared = squared_sensitivity(matrix, 2, neighbours == "replace-one", workload.domain.may_drop)
+    squared = squared_sensitivity(matrix, 2, neighbours, workload.domain.may_drop)
     for array in (core, basis, matrix, variances):
         array.flags.writeable = False
     return IntegerStrategy(

@@ -6,6 +6,7 @@ import pytest
 
 from mmopt.errors import PrivacyError
 from mmopt.spec import Privacy
+from mmopt.spec.privacy import privacy_warning
 
 
 def test_valid() -> None:
@@ -45,3 +46,21 @@ def test_refused(given: dict[str, float], message: str, hint: str) -> None:
         Privacy(**given)
     assert caught.value.message == message
     assert caught.value.hint == hint
+
+
+@pytest.mark.parametrize(
+    ("privacy", "said"),
+    [
+        (Privacy(epsilon=20.0), ""),
+        (Privacy(epsilon=20.0, delta=1e-3), ""),
+        (Privacy(rho=10.0), ""),
+        (Privacy(epsilon=1000.0), "epsilon 1000 is no protection in practice: the odds of a guess at a row may change "
+         "by a factor of e^1000"),
+        (Privacy(epsilon=1.0, delta=0.5), "delta 0.5 is no protection in practice: with that chance a row may be "
+         "published as it is"),
+        (Privacy(rho=5000.0), "rho 5000 is no protection in practice: whether a row is in the table can be told almost "
+         "surely"),
+    ],
+)  # fmt: skip
+def test_parameters_that_protect_nobody_are_named(privacy: Privacy, said: str) -> None:
+    assert privacy_warning(privacy.epsilon, privacy.delta, privacy.rho) == said
