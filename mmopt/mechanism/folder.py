@@ -178,10 +178,8 @@ def _answers_text(answers: Answers) -> str:
 
 def _rounded(number: float, error: float) -> str:
     """Twelve digits, or more where they are above 1e-6 standard errors: beyond is what arithmetic rounds."""
-    digits = 12
-    if number and error:
-        digits = max(digits, 7 + math.floor(math.log10(abs(number)) - math.log10(error)))
-    return f"{number:.{min(digits, 17)}g}"
+    ratio = math.log10(abs(number) / error) if number and error else 0
+    return f"{number:.{min(17, max(12, 7 + math.floor(ratio)))}g}"
 
 
 def _sync(folder: Path) -> None:

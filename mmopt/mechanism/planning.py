@@ -84,10 +84,8 @@ class Plan:
     def not_covered(self) -> str:
         """What may become known of the data beside what the claim covers, in words, or nothing."""
         attributes = self.workload.domain.attributes
-        names = [a.name for a in attributes if {"", "refuse"} & {a.outside, a.missing}]
-        if not names:
-            return ""
-        return f"whether a row is refused, for {', '.join(names)}, and the message that says so"
+        names = ", ".join(a.name for a in attributes if {"", "refuse"} & {a.outside, a.missing})
+        return f"whether a row is refused, for {names}, and the message that says so" if names else ""
 
     @property
     def warning(self) -> str:

@@ -105,10 +105,7 @@ def checked_counts(x: npt.ArrayLike, n: int) -> npt.NDArray[np.int64]:
     """The data vector (n,) as integers; DataError as ``measure``."""
     if np.ma.isMaskedArray(x):
         raise DataError("the data vector is a masked array, and what it masks would be counted")
-    try:
-        counts = np.asarray(x)
-    except ValueError:
-        raise DataError("the data vector is no array: its rows differ in length") from None
+    counts = np.asarray(x)
     if counts.shape != (n,):
         raise DataError(f"the data vector has shape {counts.shape}, the workload's domain has {n} cells")
     if counts.dtype.kind not in "iu":

@@ -108,10 +108,10 @@ def round_rows(
     matrix = integer_product(core, rows.basis)
     reconstruction = rows.change @ np.linalg.pinv(core.astype(np.float64))
     variances = np.ldexp(np.einsum("ij,ij->i", reconstruction, reconstruction), 2 * bits)
-    squared = squared_sensitivity(matrix, 1, neighbours, workload.domain.may_drop)
-    before = strategy.sensitivity
-    if neighbours != "add-remove":
-        before = max(before * workload.domain.may_drop, strategy.sensitivity_replace_one)
+    may_drop = workload.domain.may_drop
+    squared = squared_sensitivity(matrix, 1, neighbours, may_drop)
+    added = strategy.sensitivity
+    before = added if neighbours == "add-remove" else max(added * may_drop, strategy.sensitivity_replace_one)
     growth = np.ldexp(root_above(squared), -bits) / before if squared and before > 0 else 1.0
     loss = check_loss(variances * growth**2, strategy.variances(workload), bits)
     for array in (core, rows.basis, matrix, variances):

@@ -9,10 +9,6 @@ from mmopt.errors import PrivacyError
 
 __all__ = ["Privacy", "PrivacyFault", "privacy_fault", "privacy_warning"]
 
-#: The largest release known, the United States' census of 2020, took epsilon 19.6 at delta 1e-10 (rho 2.6).
-#: At rho 10 the best test of whether a row is there is right in 98.7 % of cases.
-_MOST_EPSILON, _MOST_DELTA, _MOST_RHO = 20.0, 1e-3, 10.0
-
 _BOTH = "give epsilon, epsilon with delta, or rho"
 _PURE = "for pure epsilon (Laplace noise) leave delta out"
 
@@ -48,17 +44,21 @@ def privacy_fault(epsilon: float | None, delta: float | None, rho: float | None)
 
 def privacy_warning(epsilon: float | None, delta: float | None, rho: float | None) -> str:
     """What is to be said of a claim that protects next to nothing, or ""; rho counts without epsilon."""
-    found: tuple[str, ...] = ()
-    if epsilon is not None and epsilon > _MOST_EPSILON:
-        found = (
-            f"epsilon {epsilon:g}",
-            f"the odds of a guess at a row may change by a factor of e^{epsilon:g}",
-        )
-    elif delta is not None and delta > _MOST_DELTA:
-        found = f"delta {delta:g}", "with that chance a row may be published as it is"
-    elif epsilon is None and rho is not None and rho > _MOST_RHO:
-        found = f"rho {rho:g}", "whether a row is in the table can be told almost surely"
-    return " is no protection in practice: ".join(found)
+    # The largest release known, the United States census of 2020, took epsilon 19.6 at delta 1e-10 (rho 2.6).
+    # At rho 10 the best test of whether a row is there is right in 98.7 % of cases.
+    limits = (
+        ("epsilon", epsilon, 20.0, "the odds of a guess at a row may change by a factor of exp(epsilon)"),
+        ("delta", delta, 1e-3, "with that chance a row may be published as it is"),
+        ("rho", rho if epsilon is None else None, 10.0, "whether a row is there can be told almost surely"),
+    )
+    return next(
+        (
+            f"{name} {value:g} is no protection in practice: {why}"
+            for name, value, most, why in limits
+            if value is not None and value > most
+        ),
+        "",
+    )
 
 
 @dataclass(frozen=True)

@@ -150,7 +150,6 @@ def test_arguments_of_other_kinds_are_named():
             {"x": np.ma.array(DATA, mask=[1, 0, 0, 0, 0, 0])},
             "the data vector is a masked array, and what",
         ),
-        (DataError, {"x": [[1], [1, 2]]}, "the data vector is no array: its rows differ in length"),
         (
             OptionError,
             {"plan": None},
