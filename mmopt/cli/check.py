@@ -56,6 +56,7 @@ def _check_workload(path: str, cells: bool) -> None:
     from mmopt.report import domain_table, pairs_table, queries_table
     from mmopt.report.style import counted, storage
     from mmopt.spec import load_request
+    from mmopt.spec.privacy import privacy_warning
 
     request = load_request(path)
     workload, domain = request.workload, request.workload.domain
@@ -63,6 +64,8 @@ def _check_workload(path: str, cells: bool) -> None:
         for line in _cell_lines(domain):
             say(line)
         return
+    asked = request.privacy
+    warning = asked and privacy_warning(asked.epsilon, asked.delta, asked.rho)
     name, why = default_program(workload, request.privacy is not None and request.privacy.is_pure)
     sizes = workload.implicit(weighted=False).sizes()
     show(
@@ -86,6 +89,7 @@ def _check_workload(path: str, cells: bool) -> None:
         pairs_table(
             [
                 ("privacy", str(request.privacy) if request.privacy is not None else "not given"),
+                *([("warning", warning)] if warning else []),
                 ("neighbours", request.neighbours),
                 *_normalised(workload),
                 ("default program", f"{name}: {why}"),

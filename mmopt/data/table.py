@@ -43,6 +43,11 @@ def reading(file: TableFile) -> Iterator[Any]:
     except duckdb.OutOfMemoryException:
         raise DataError(f"{file.path}: the table does not fit into memory while it is counted") from None
     except (duckdb.Error, ibis.IbisError) as error:
+        if isinstance(error, duckdb.NotImplementedException):
+            # Its readers could not agree where lines begin; a single one does not see a quote left open.
+            raise DataError(
+                f"{file.path}: quoted line breaks in a large CSV file", hint="convert it to Parquet"
+            ) from None
         if type(error) not in (duckdb.InvalidInputException, duckdb.IOException, duckdb.Error):
             # Not about the file: name the kind of error only, its text may quote rows too.
             raise DataError(f"{file.path}: the engine stopped ({type(error).__name__})") from None
@@ -80,7 +85,6 @@ def open_columns(connection: Any, file: TableFile, wanted: dict[str, str]) -> tu
             quote='"',
             escape='"',
             columns={f"c{i}": "VARCHAR" for i in range(len(names))},
-            parallel=False,  # parallel readers guess where lines begin, which a quoted field may imitate
             compression="gzip" if file.gzipped else "none",
         )
     for attribute, column in wanted.items():

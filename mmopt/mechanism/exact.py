@@ -15,6 +15,7 @@ import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
 from mmopt.errors import TooLargeError
+from mmopt.mechanism.measured import Neighbours
 from mmopt.mechanism.privacy import float_above
 
 __all__ = [
@@ -123,14 +124,14 @@ def largest_absolute_difference(matrix: Integers) -> int:
     return max(int(distances.max()) for distances in blocks)
 
 
-def squared_sensitivity(matrix: Integers, norm: int, is_replaced: bool, may_drop: bool) -> int:
+def squared_sensitivity(matrix: Integers, norm: int, neighbours: Neighbours, may_drop: bool) -> int:
     """Exact square of the largest L1 or L2 norm by which one row of data changes ``matrix @ x``.
 
     A row adds the column of its cell, or zero where rules drop it. Added or removed, it changes the answers
     by that; replaced, by the difference of two of these, zero among them where a row ``may_drop``.
     """
     added = largest_squared_norm(matrix) if norm == 2 else largest_absolute_sum(matrix) ** 2
-    if not is_replaced:
+    if neighbours == "add-remove":
         return added
     moved = largest_squared_difference(matrix) if norm == 2 else largest_absolute_difference(matrix) ** 2
     return max(added, moved) if may_drop else moved

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
 import math
 import os
 import platform
+import re
+import secrets
 import shutil
-import tempfile
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -39,6 +41,7 @@ def build_manifest(plan: Plan, answers: Answers, **extra: Any) -> dict[str, Any]
     manifest: dict[str, Any] = {
         "format": "mmopt release 1",
         "private": answers.private,
+        "warning": plan.warning,
         "workload": {"hash": plan.workload.hash, "queries": plan.workload.m, "cells": plan.workload.n},
         "strategy": {
             "hash": integer.hash,
@@ -57,6 +60,8 @@ def build_manifest(plan: Plan, answers: Answers, **extra: Any) -> dict[str, Any]
             "epsilon": plan.epsilon,
             "delta": plan.delta,
             "theorem": plan.theorem,
+            "sensitivity": plan.sensitivity_of,
+            "not_covered": plan.not_covered,
             "set_by": "targets" if plan.absolute else "privacy parameters",
         },
         "noise": {
@@ -91,7 +96,12 @@ def write_release(answers: Answers, manifest: Mapping[str, Any], folder: str | P
     """Write answers.csv and manifest.json into the new folder `folder`; returns its path.
 
     Both are written and synced in a temporary sibling that is then renamed, so the folder appears
-    complete or not at all. OptionError when it exists already or its parent cannot be written.
+    complete or not at all; siblings that killed processes left are removed. Numbers are rounded far below
+    their standard errors. Simulated answers have one more column, ``private``, which says false in every row.
+
+    Raises
+    ------
+    OptionError : it exists already, or its parent cannot be written.
     """
     target = Path(folder)
     texts = {
@@ -102,20 +112,23 @@ def write_release(answers: Answers, manifest: Mapping[str, Any], folder: str | P
         raise OptionError(
             f"'{target}' exists already; a release is written to a new folder", hint="name another folder"
         )
+    temporary = target.parent / f".{target.name}.{secrets.token_hex(4)}.partial"
+    _remove_left(target)
     try:
-        temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent))
+        temporary.mkdir()
     except OSError as error:
         raise OptionError(
             f"cannot create '{target}': {error.strerror}",
             hint="its parent must be a folder that you may write to",
         ) from error
+    lock = None
     try:
+        lock = _lock(temporary)
         for name, text in texts.items():
             with open(temporary / name, "w", encoding="utf-8", newline="") as file:
                 file.write(text)
                 file.flush()
                 os.fsync(file.fileno())
-        temporary.chmod(0o755)  # mkdtemp's is 0700
         _sync(temporary)
         # rename(2) would replace an empty folder made meanwhile, but refuses any other thing.
         os.rename(temporary, target)
@@ -124,17 +137,53 @@ def write_release(answers: Answers, manifest: Mapping[str, Any], folder: str | P
         raise OptionError(f"cannot write '{target}': {error.strerror}") from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+        if lock is not None:
+            os.close(lock)
     return target
+
+
+def _remove_left(target: Path) -> None:
+    """Remove what was begun for this target by processes that are no more: nobody holds its lock."""
+    name = re.compile(rf"\.{re.escape(target.name)}\.\w{{8}}\.partial")
+    with contextlib.suppress(OSError):
+        for found in target.parent.iterdir():
+            if name.fullmatch(found.name) and (lock := _lock(found)) is not None:
+                shutil.rmtree(found, ignore_errors=True)
+                os.close(lock)
+
+
+def _lock(folder: Path) -> int | None:
+    """The handle of a lock that ends with this process; None where another has it, or there are no locks."""
+    if os.name == "nt":
+        return None
+    import fcntl
+
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        return None
+    return handle
 
 
 def _answers_text(answers: Answers) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["query", "label", "estimate", "standard_error", "low", "high", "coverage"])
+    # A last column, not a comment: readers by name or by position go on, and rows that are copied keep it.
+    mark = [] if answers.private else ["private"]
+    writer.writerow(["query", "label", "estimate", "standard_error", "low", "high", "coverage", *mark])
     columns = (answers.estimates, answers.standard_errors, answers.low, answers.high, answers.coverage)
     for group, label, *numbers in zip(answers.groups, answers.labels, *columns, strict=True):
-        writer.writerow([group, label, *(repr(float(number)) for number in numbers)])
+        shown = (_rounded(number, numbers[1]) for number in numbers[:-1])
+        writer.writerow([group, label, *shown, f"{numbers[-1]:.6g}", *("false" for _ in mark)])
     return text.getvalue()
+
+
+def _rounded(number: float, error: float) -> str:
+    """Twelve digits, or more where they are above 1e-6 standard errors: beyond is what arithmetic rounds."""
+    ratio = math.log10(abs(number) / error) if number and error else 0
+    return f"{number:.{min(17, max(12, 7 + math.floor(ratio)))}g}"
 
 
 def _sync(folder: Path) -> None:

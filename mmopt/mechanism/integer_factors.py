@@ -42,8 +42,6 @@ class IntegerFactors:
     neighbours: Neighbours
     loss: float = 1.0
 
-    is_pairwise = False
-
     @property
     def bits(self) -> int:
         """0: ``relatives`` hold the scale of each part."""

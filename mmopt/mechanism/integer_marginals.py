@@ -35,7 +35,6 @@ class IntegerMarginals:
     strategy: MarginalStrategy
     neighbours: Neighbours = "add-remove"
 
-    is_pairwise = False
     bits = 0
     bias = 0.0
     loss = 1.0
@@ -58,16 +57,13 @@ class IntegerMarginals:
     @cached_property
     def parts(self) -> tuple[Part, ...]:
         """A part for every marginal."""
-        sizes = {
-            mask: math.prod(n for i, n in enumerate(self.strategy.sizes) if mask >> i & 1)
-            for mask in self.masks
-        }
-        may_drop = self.workload.domain.may_drop
-        moved = {1: int(may_drop)} if self.neighbours == "replace-one" else dict.fromkeys(sizes.values(), 1)
+        # Of a marginal of one cell a replaced row changes nothing, unless rows may be dropped.
+        alone = int(self.neighbours == "add-remove" or self.workload.domain.may_drop)
+        moved = 1 if self.neighbours == "add-remove" else replaced(1, self.norm, is_nonnegative=True)
         return tuple(
             Part(
-                rows=sizes[mask],
-                squared_sensitivity=moved.get(sizes[mask], replaced(1, self.norm, True)),
+                rows=(rows := math.prod(n for i, n in enumerate(self.strategy.sizes) if mask >> i & 1)),
+                squared_sensitivity=moved if rows > 1 else alone,
                 largest_answer=MAX_ROWS,
                 relative=1.0 / float(self.strategy.weights[mask]),
                 is_one_count=self.neighbours == "add-remove",

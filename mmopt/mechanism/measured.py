@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["MAX_ROWS", "Measured", "Neighbours", "Part", "replaced"]
+from mmopt.errors import OptionError
+
+__all__ = ["MAX_ROWS", "Measured", "Neighbours", "Part", "check_type", "replaced"]
 
 Neighbours = Literal["add-remove", "replace-one"]
 Floats = npt.NDArray[np.float64]
@@ -34,6 +36,12 @@ class Part:
     is_one_count: bool = False
 
 
+def check_type(name: str, value: object, kind: Any, expected: str) -> None:
+    """OptionError unless the argument is of this kind (a type, or several)."""
+    if not isinstance(value, kind):
+        raise OptionError(f"{name} is of type {type(value).__name__}, expected {expected}")
+
+
 def replaced(squared: int, norm: int, is_nonnegative: bool) -> int:
     """Bound on the squared norm of a difference of two columns, of ``squared`` norm at most, or one and zero.
 
@@ -50,8 +58,7 @@ class Measured(Protocol):
     rows : number of measured queries; ``parts`` : them, by the noise that they get.
     bits : the matrix stands for 2^bits times one of unit noise; may be negative.
     norm : 1 for Laplace noise, 2 for Gaussian noise.
-    neighbours : what the sensitivity refers to; ``is_pairwise`` : for replace-one it is that of all pairs of
-        columns, rather than a bound from the longest (``replaced``).
+    neighbours : what the sensitivity refers to.
     sensitivity : in the norm, rounded up (units of the matrix; each part over its relative noise).
     variances : (m,) of the queries at unit noise on 2^-bits times the matrix.
     bias : largest error of the rounded row space, in units of the queries' largest entry.
@@ -68,8 +75,6 @@ class Measured(Protocol):
     def norm(self) -> int: ...
     @property
     def neighbours(self) -> Neighbours: ...
-    @property
-    def is_pairwise(self) -> bool: ...
     @property
     def parts(self) -> tuple[Part, ...]: ...
     @property

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -20,16 +19,15 @@ from mmopt.mechanism.calibration import (
     least_scale,
     least_scale_approximate,
 )
-from mmopt.mechanism.measured import Measured, Neighbours, Part
+from mmopt.mechanism.measured import Measured, Neighbours, Part, check_type
 from mmopt.mechanism.privacy import THEOREM_PURE, THEOREM_ZCDP, allowed_epsilon, allowed_rho
 from mmopt.mechanism.reconstruct import NEARLY_NORMAL, Intervals, has_coefficients, intervals, standard_errors
-from mmopt.mechanism.rounding_any import round_any
+from mmopt.mechanism.rounding import IntegerStrategy
+from mmopt.mechanism.rounding_any import check_arguments, round_any
 from mmopt.queries.component_strategy import AnyStrategy
 from mmopt.queries.factored_strategy import FactoredStrategy
 from mmopt.queries.workload import Workload
-
-if TYPE_CHECKING:
-    from mmopt.spec.privacy import Privacy
+from mmopt.spec.privacy import Privacy, privacy_warning
 
 __all__ = ["Plan", "plan"]
 
@@ -76,6 +74,29 @@ class Plan:
     def neighbours(self) -> Neighbours:
         """What neighbouring tables are: add-remove or replace-one."""
         return self.integer.neighbours
+
+    @property
+    def sensitivity_of(self) -> str:
+        """What bounds the change of the measured answers between neighbouring tables, in words."""
+        norm = f"L{self.integer.norm} norm of a"
+        if self.neighbours == "add-remove":
+            return f"largest {norm} column"
+        if not isinstance(self.integer, IntegerStrategy):  # by component and in factors: ``replaced``
+            return f"upper bound, from the longest column, on the {norm} difference of two"
+        dropped = ", or a column, as a row may be dropped" if self.workload.domain.may_drop else ""
+        return f"largest {norm} difference of two columns{dropped}"
+
+    @property
+    def not_covered(self) -> str:
+        """What may become known of the data beside what the claim covers, in words, or nothing."""
+        attributes = self.workload.domain.attributes
+        names = ", ".join(a.name for a in attributes if {"", "refuse"} & {a.outside, a.missing})
+        return f"whether a row is refused, for {names}, and the message that says so" if names else ""
+
+    @property
+    def warning(self) -> str:
+        """What is to be said of a claim that protects next to nothing, or nothing."""
+        return privacy_warning(self.epsilon, self.delta, self.rho)
 
     @property
     def kind(self) -> str:
@@ -143,11 +164,15 @@ def plan(
 
     Raises
     ------
+    OptionError : arguments of other types, or other neighbours.
     PrivacyError : no privacy parameters and not `absolute`; epsilon without delta for a strategy of norm 2,
         rho or targets for one of norm 1; targets that cost more than `privacy` allows
         (with both values and the factor by which the targets must grow); noise beyond 64-bit integers.
     WorkloadError : a strategy that does not support the workload, misses its targets or cannot be rounded.
     """
+    check_arguments(strategy, workload, neighbours)
+    check_type("privacy", privacy, Privacy | None, "Privacy or None")
+    check_type("absolute", absolute, bool, "True or False")
     norm = strategy.norm
     if norm == 1 and absolute:
         raise PrivacyError(

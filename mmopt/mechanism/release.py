@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Integral, Real
 
 import numpy as np
 import numpy.typing as npt
 
-from mmopt.errors import DataError, PrivacyError
+from mmopt.errors import DataError, OptionError, PrivacyError
 from mmopt.mechanism.calibration import check_scales, cost, cost_of_part
 from mmopt.mechanism.exact import root_above
-from mmopt.mechanism.measured import MAX_ROWS
+from mmopt.mechanism.measured import MAX_ROWS, check_type
 from mmopt.mechanism.noise import add_laplace_noise, add_noise, simulate
 from mmopt.mechanism.planning import Plan
 from mmopt.mechanism.reconstruct import deviations
@@ -52,10 +53,15 @@ def measure(
 
     Raises
     ------
-    DataError : `x` of the wrong length or type, NaN, negative, or of more than MAX_ROWS rows.
-    OptionError : a confidence outside (0, 1).
+    DataError : `x` of the wrong length or type, masked, NaN, negative, or of more than MAX_ROWS rows.
+    OptionError : a confidence outside (0, 1), a seed below 0, arguments of other types.
     PrivacyError : the noise costs more than the plan claims, or OpenDP's accounting does not confirm that.
     """
+    check_type("the plan", plan, Plan, "what mmopt.mechanism.plan returns")
+    check_type("the seed", simulate_seed, Integral | None, "a whole number or None")
+    check_type("the confidence", confidence, Real, "a number between 0 and 1")
+    if simulate_seed is not None and simulate_seed < 0:
+        raise OptionError(f"the seed is {simulate_seed}, expected 0 or above")
     counts = checked_counts(x, plan.workload.n)
     integer, parts = plan.integer, plan.parts
     found = plan.intervals(confidence)
@@ -107,6 +113,8 @@ def _whole(values: Floats) -> Floats:
 
 def checked_counts(x: npt.ArrayLike, n: int) -> npt.NDArray[np.int64]:
     """The data vector (n,) as integers; DataError as ``measure``."""
+    if np.ma.isMaskedArray(x):
+        raise DataError("the data vector is a masked array, and what it masks would be counted")
     counts = np.asarray(x)
     if counts.shape != (n,):
         raise DataError(f"the data vector has shape {counts.shape}, the workload's domain has {n} cells")

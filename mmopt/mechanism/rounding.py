@@ -84,8 +84,6 @@ class IntegerStrategy:
     norm: int = 2
     relative: float = 1.0
 
-    is_pairwise = True
-
     @cached_property
     def hash(self) -> str:
         """sha256 (hex) of the measured matrix: its shape, entries in row-major order, and its unit noise."""
@@ -169,7 +167,7 @@ def round_strategy(
         reconstruction, bias = _least_squares(workload.queries, core)
     variances = np.ldexp(reconstruction.squared_lengths(), 2 * bits) * relative**2
     loss = check_loss(variances, strategy.variances(workload), bits)
-    squared = squared_sensitivity(matrix, 2, neighbours == "replace-one", workload.domain.may_drop)
+    squared = squared_sensitivity(matrix, 2, neighbours, workload.domain.may_drop)
     for array in (core, basis, matrix, variances):
         array.flags.writeable = False
     return IntegerStrategy(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from mmopt.errors import WorkloadError
+from typing import get_args
+
+from mmopt.errors import OptionError, WorkloadError
 from mmopt.mechanism.integer_marginals import round_marginals
-from mmopt.mechanism.measured import Measured, Neighbours
+from mmopt.mechanism.measured import Measured, Neighbours, check_type
 from mmopt.mechanism.rounding import round_strategy
 from mmopt.mechanism.rounding_by_component import round_components
 from mmopt.mechanism.rounding_factored import round_factored
@@ -16,7 +18,15 @@ from mmopt.queries.marginal_strategy import MarginalStrategy
 from mmopt.queries.strategy import Strategy
 from mmopt.queries.workload import Workload
 
-__all__ = ["round_any"]
+__all__ = ["check_arguments", "round_any"]
+
+
+def check_arguments(strategy: object, workload: object, neighbours: object) -> None:
+    """OptionError for other types than ``round_any`` takes, and for unknown neighbours."""
+    check_type("the workload", workload, Workload, "a Workload")
+    check_type("the strategy", strategy, AnyStrategy | FactoredStrategy, "a strategy, as solution.strategy")
+    if neighbours not in get_args(Neighbours):
+        raise OptionError(f"neighbours is {neighbours!r}, expected 'add-remove' or 'replace-one'")
 
 
 def round_any(
@@ -25,8 +35,9 @@ def round_any(
     """Round a strategy: a matrix, by component, or in factors.
 
     Errors as ``round_strategy``, ``round_rows``, ``round_components``, ``round_factored`` and
-    ``round_marginals``.
+    ``round_marginals``, and ``check_arguments``.
     """
+    check_arguments(strategy, workload, neighbours)
     if isinstance(strategy, Strategy):
         round_matrix = round_rows if strategy.norm == 1 else round_strategy
         return round_matrix(strategy, workload, neighbours)

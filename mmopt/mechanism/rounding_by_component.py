@@ -47,8 +47,6 @@ class IntegerComponents:
     loss: float
     neighbours: Neighbours
 
-    is_pairwise = False
-
     @property
     def norm(self) -> int:
         """2: solutions by component are of Gaussian noise."""
@@ -138,7 +136,7 @@ def round_components(
     loss = check_loss(variances, strategy.variances(workload), bits)
     variances.flags.writeable = False
     squared = max(_added(found).values())
-    if neighbours == "replace-one":
+    if neighbours != "add-remove":
         squared = replaced(squared, 2, is_nonnegative=False)
     missed = rounded.missed(workload)
     return IntegerComponents(workload, found, bits, squared, variances, missed, loss, neighbours)

@@ -74,7 +74,7 @@ def round_factored(
     )
     growth = (found.sensitivity / union.sensitivity) ** 2
     loss = check_loss(found.variances * growth, before, _BITS, FACTORED_LOSS_LIMIT, _DENSE)
-    if neighbours == "replace-one":
+    if neighbours != "add-remove":
         squared = [
             replaced(square, strategy.norm, all(matrix.min() >= 0 for matrix in own))
             for square, own in zip(squared, factors, strict=True)

@@ -107,11 +107,10 @@ def round_rows(
     matrix = integer_product(core, rows.basis)
     reconstruction = rows.change @ np.linalg.pinv(core.astype(np.float64))
     variances = np.ldexp(np.einsum("ij,ij->i", reconstruction, reconstruction), 2 * bits) * relative**2
-    is_replaced, may_drop = neighbours == "replace-one", workload.domain.may_drop
-    squared = squared_sensitivity(matrix, 1, is_replaced, may_drop)
-    before = strategy.sensitivity_replace_one if is_replaced else 0.0
-    if may_drop or not is_replaced:
-        before = max(before, strategy.sensitivity)
+    may_drop = workload.domain.may_drop
+    squared = squared_sensitivity(matrix, 1, neighbours, may_drop)
+    added = strategy.sensitivity
+    before = added if neighbours == "add-remove" else max(added * may_drop, strategy.sensitivity_replace_one)
     growth = np.ldexp(root_above(squared) / relative, -bits) / before if squared and before > 0 else 1.0
     loss = check_loss(variances * growth**2, strategy.variances(workload), bits)
     for array in (core, rows.basis, matrix, variances):

@@ -118,7 +118,7 @@ class ComponentStrategy:
 
     @property
     def sensitivity_replace_one(self) -> float:
-        """Largest norm of a difference of two columns, rounded upwards (a row replaced).
+        """Largest norm of a difference of two columns, rounded upwards (a row moved to another cell).
 
         Raises
         ------

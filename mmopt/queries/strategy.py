@@ -101,7 +101,7 @@ class Strategy:
 
     @cached_property
     def sensitivity_replace_one(self) -> float:
-        """Largest norm of a difference of two columns, rounded upwards (a row replaced)."""
+        """Largest norm of a difference of two columns, rounded upwards (a row moved to another cell)."""
         return largest_difference(self.matrix, self.norm)
 
     # -- error ---------------------------------------------------------------------------------------

@@ -30,10 +30,13 @@ def privacy_rows(plan: Plan) -> list[tuple[str, str]]:
         limit = f"{plan.privacy}"
         limit += "; less is used, as the targets ask" if plan.absolute else ""
     change = {"add-remove": "one row added or removed", "replace-one": "one row replaced"}
+    said = (("not covered", plan.not_covered), ("warning", plan.warning))
     return [
         ("privacy cost", cost),
         ("allowed", limit),
         ("neighbours", f"{plan.neighbours}: tables that differ by {change[plan.neighbours]}"),
+        ("sensitivity", plan.sensitivity_of),
+        *((name, text) for name, text in said if text),
         ("theorem", plan.theorem),
         ("noise", f"{plan.kind} of scale {plan.noise:.6g} on the strategy's queries"),
         ("rmse", f"{plan.rmse:.6g} predicted, per query"),

@@ -156,7 +156,7 @@ def test_rows_without_a_cell_are_refused(files: Path, run: Any, saved: Path) -> 
     (files / "people.csv").write_text("sex,age\nF,30\nX,30\n", encoding="utf-8")
     done = run("release", "total.yaml", "people.csv", "--strategy", saved, "--out", "out")
     assert done.status == 2 and not (files / "out").exists()
-    assert "error: people.csv: rows without a cell, of 2:" in done.err
+    assert "error: people.csv: rows without a cell, of 2 (not private, for you alone):" in done.err
 
 
 def test_a_strategy_of_another_workload_is_refused(refused: Any, saved: Path) -> None:

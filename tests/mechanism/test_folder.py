@@ -1,17 +1,23 @@
 from __future__ import annotations
 
 import csv
+import fcntl
 import json
 import math
 import os
+import subprocess
+import sys
 from datetime import datetime
 
 import numpy as np
 import pytest
 
 from mmopt.errors import OptionError
-from mmopt.mechanism import build_manifest, measure, plan, write_release
-from mmopt.queries import Strategy, Workload
+from mmopt.mechanism import Answers, build_manifest, measure, plan, write_release
+from mmopt.queries import Attribute, Domain, Product, Strategy, Workload
+from mmopt.queries.factor import identity
+from mmopt.queries.marginal_strategy import MarginalStrategy
+from mmopt.report import privacy_rows
 from mmopt.spec import Privacy
 
 TRI = Workload.from_matrix(np.tri(4))
@@ -26,12 +32,15 @@ def test_answers_and_manifest_are_written(tmp_path):
     assert sorted(os.listdir(folder)) == ["answers.csv", "manifest.json"]
     with open(folder / "answers.csv", newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert list(rows[0]) == ["query", "label", "estimate", "standard_error", "low", "high", "coverage"]
-    assert [float(row["estimate"]) for row in rows] == list(ANSWERS.estimates)
+    assert list(rows[0]) == ["query", "label", "estimate", "standard_error", "low", "high", "coverage", "private"]
+    assert {row["private"] for row in rows} == {"false"}
+    # Rounded far below the standard errors, so that whole answers are shown whole.
+    shown = np.array([float(row["estimate"]) for row in rows])
+    assert (np.abs(shown - ANSWERS.estimates) <= 1e-6 * ANSWERS.standard_errors).all()
     assert [row["label"] for row in rows] == TRI.labels()
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["program"] == "l2_strategy"
-    assert manifest["private"] is False
+    assert manifest["private"] is False and manifest["warning"] == ""
     assert manifest["workload"] == {"hash": TRI.hash, "queries": 4, "cells": 4}
     assert manifest["strategy"]["hash"] == PLAN.integer.hash
     assert manifest["strategy"]["bits"] == PLAN.integer.bits + PLAN.fineness
@@ -42,6 +51,8 @@ def test_answers_and_manifest_are_written(tmp_path):
         "epsilon": PLAN.epsilon,
         "delta": 1e-6,
         "theorem": PLAN.theorem,
+        "sensitivity": "largest L2 norm of a column",
+        "not_covered": "whether a row is refused, for cell, and the message that says so",
         "set_by": "privacy parameters",
     }
     assert manifest["noise"] == {
@@ -66,11 +77,85 @@ def test_no_exact_fact_of_the_data_reaches_the_folder(tmp_path):
     assert (ANSWERS.standard_errors == other.standard_errors).all()
 
 
-def test_private_answers_say_so():
+def test_private_answers_say_so(tmp_path):
     answers = measure(PLAN, np.arange(4))
     manifest = build_manifest(PLAN, answers)
     assert manifest["private"] is True
     assert manifest["noise"]["kind"] == "discrete Gaussian"
+    folder = write_release(answers, manifest, tmp_path / "release")
+    assert "private" not in (folder / "answers.csv").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("number", "error", "text"),
+    [
+        (59.99999999999999, 1.4, "60"),
+        (-0.333333333333333, 1.4, "-0.333333333333"),
+        (2147483646.9999998, 1.4, "2147483647"),
+        (2147483646.123456, 1.4, "2147483646.123456"),
+        (12.00000000001, 1e-6, "12.00000000001"),
+        (0.0, 1.4, "0"),
+    ],
+)
+def test_numbers_are_rounded_where_arithmetic_rounds(tmp_path, number, error, text):
+    one = np.array([number])
+    answers = Answers(("g",), ("q",), one, np.array([error]), one, one, one, 0.95, True)
+    folder = write_release(answers, {}, tmp_path / "release")
+    assert (folder / "answers.csv").read_text(encoding="utf-8").splitlines()[1].split(",")[2] == text
+
+
+def test_a_claim_that_protects_nobody_comes_with_a_warning():
+    targets = Workload.from_matrix(np.eye(4), targets=1e-4)
+    found = plan(targets, Strategy(100 * np.eye(4)), None, absolute=True)
+    manifest = build_manifest(found, measure(found, np.arange(4)))
+    said = "rho 5000 is no protection in practice: whether a row is there can be told almost surely"
+    assert manifest["private"] is True and manifest["warning"] == said == dict(privacy_rows(found))["warning"]
+
+
+def test_the_manifest_says_what_a_replaced_row_is_bounded_by():
+    for outside, said in (
+        ("drop", "largest L2 norm of a difference of two columns, or a column, as a row may be dropped"),
+        ("refuse", "largest L2 norm of a difference of two columns"),
+    ):
+        domain = Domain((Attribute("a", ("x", "y"), outside=outside, missing="refuse"),))
+        asked = Workload.from_products(domain, [Product((identity(2),))])
+        found = plan(asked, Strategy(np.eye(2)), Privacy(rho=1.0), "replace-one")
+        assert found.sensitivity_of == said
+        one = plan(asked, MarginalStrategy((2,), np.array([0.0, 1.0])), Privacy(rho=1.0), "replace-one")
+        assert (
+            one.sensitivity_of
+            == "upper bound, from the longest column, on the L2 norm of a difference of two"
+        )
+
+
+def test_the_folder_has_the_mode_that_the_process_asks_for(tmp_path):
+    before = os.umask(0o027)
+    try:
+        folder = write_release(ANSWERS, {}, tmp_path / "release")
+    finally:
+        os.umask(before)
+    assert folder.stat().st_mode & 0o777 == 0o750
+
+
+def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path):
+    code = (
+        "import os, signal, sys; from mmopt.mechanism import folder\n"
+        "folder._answers_text = lambda _: ''\n"
+        "os.rename = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "folder.write_release(None, {}, sys.argv[1])"
+    )
+    target = tmp_path / "release"
+    subprocess.run([sys.executable, "-c", code, str(target)], check=False)
+    assert len(os.listdir(tmp_path)) == 1
+    other = tmp_path / ".other.0123abcd.partial"  # of another release
+    held = tmp_path / ".release.0123abcd.partial"  # of one that is being written
+    other.mkdir()
+    held.mkdir()
+    lock = os.open(held, os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    write_release(ANSWERS, {}, target)
+    os.close(lock)
+    assert sorted(os.listdir(tmp_path)) == [other.name, held.name, "release"]
 
 
 def test_a_release_under_pure_epsilon_says_so():
@@ -83,6 +168,8 @@ def test_a_release_under_pure_epsilon_says_so():
         "epsilon": found.epsilon,
         "delta": 0.0,
         "theorem": found.theorem,
+        "sensitivity": "largest L1 norm of a column",
+        "not_covered": "whether a row is refused, for cell, and the message that says so",
         "set_by": "privacy parameters",
     }
     assert manifest["strategy"]["norm"] == "L1"

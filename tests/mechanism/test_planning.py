@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from mechanism.test_rounding import all_counted
 
-from mmopt.errors import PrivacyError, WorkloadError
+from mmopt.errors import OptionError, PrivacyError, WorkloadError
 from mmopt.mechanism import allowed_rho, plan, zcdp_epsilon
 from mmopt.mechanism.noise import laplace_variance
 from mmopt.queries import Strategy, Workload
@@ -197,6 +197,22 @@ def test_a_total_under_replace_one_has_nothing_to_calibrate():
     )
     found = plan(total, Strategy(np.ones((1, 4))), None, "replace-one", absolute=True)
     assert found.rho == 0.0 and found.noise == pytest.approx(1.0)
+
+
+def test_arguments_of_other_kinds_are_named():
+    rho = Privacy(rho=0.5)
+    cases = [
+        ((TRI, IDENTITY, rho, "x"), "neighbours is 'x', expected 'add-remove' or 'replace-one'"),
+        ((TRI, IDENTITY, rho, None), "neighbours is None, expected 'add-remove' or 'replace-one'"),
+        ((np.tri(8), IDENTITY, rho), "the workload is of type ndarray, expected a Workload"),
+        ((TRI, np.eye(8), rho), "the strategy is of type ndarray, expected a strategy, as solution.strategy"),
+        ((TRI, IDENTITY, {"rho": 0.5}), "privacy is of type dict, expected Privacy or None"),
+        ((TRI, IDENTITY, rho, "add-remove", 1), "absolute is of type int, expected True or False"),
+    ]
+    for arguments, message in cases:
+        with pytest.raises(OptionError) as caught:
+            plan(*arguments)
+        assert str(caught.value) == message
 
 
 def test_a_vanishing_budget_is_refused():

@@ -126,6 +126,32 @@ def test_bad_data_vectors(x, message):
     assert str(caught.value) == message
 
 
+def test_arguments_of_other_kinds_are_named():
+    cases = [
+        (
+            DataError,
+            {"x": np.ma.array(DATA, mask=[1, 0, 0, 0, 0, 0])},
+            "the data vector is a masked array, and what",
+        ),
+        (
+            OptionError,
+            {"plan": None},
+            "the plan is of type NoneType, expected what mmopt.mechanism.plan returns",
+        ),
+        (OptionError, {"simulate_seed": 1.5}, "the seed is of type float, expected a whole number or None"),
+        (OptionError, {"simulate_seed": -1}, "the seed is -1, expected 0 or above"),
+        (
+            OptionError,
+            {"confidence": "0.9"},
+            "the confidence is of type str, expected a number between 0 and 1",
+        ),
+    ]
+    for kind, changed, message in cases:
+        with pytest.raises(kind) as caught:
+            measure(**{"plan": PLAN, "x": DATA, **changed})
+        assert str(caught.value).startswith(message)
+
+
 def test_as_many_rows_as_the_limit_still_fit():
     x = np.zeros(6, dtype=np.int64)
     x[0] = MAX_ROWS

@@ -6,6 +6,7 @@ import pytest
 
 from mmopt.errors import PrivacyError
 from mmopt.spec import Privacy
+from mmopt.spec.privacy import privacy_warning
 
 
 def test_valid() -> None:
@@ -45,3 +46,22 @@ def test_refused(given: dict[str, float], message: str, hint: str) -> None:
         Privacy(**given)
     assert caught.value.message == message
     assert caught.value.hint == hint
+
+
+@pytest.mark.parametrize(
+    ("privacy", "said"),
+    [
+        (Privacy(epsilon=20.0), ()),
+        (Privacy(epsilon=20.0, delta=1e-3), ()),
+        (Privacy(rho=10.0), ()),
+        (
+            Privacy(epsilon=21.0),
+            ("epsilon 21", "the odds of a guess at a row may change by a factor of exp(epsilon)"),
+        ),
+        (Privacy(1.0, 0.5), ("delta 0.5", "with that chance a row may be published as it is")),
+        (Privacy(rho=11.0), ("rho 11", "whether a row is there can be told almost surely")),
+    ],
+)
+def test_parameters_that_protect_nobody_are_named(privacy: Privacy, said: tuple[str, ...]) -> None:
+    found = privacy_warning(privacy.epsilon, privacy.delta, privacy.rho)
+    assert found == " is no protection in practice: ".join(said)
