@@ -168,7 +168,7 @@ def _check_norms(matrix: Implicit, norm: int) -> None:
     slack = Fraction(0) if all(v.denominator == 1 for v in entries.ravel()) else Fraction(1, 2**46)
     for value, power in zip(found, powers, strict=True):
         assert value**norm * (1 + slack) >= power
-        assert value**norm <= power * (1 + Fraction(1, 2**42))
+        assert value**norm <= power * (1 + Fraction(512 + 16 * len(entries), 2**51))
         if not slack:
             assert value == power if norm == 1 else _is_root(value, power)
     largest = matrix.largest_column_norm(norm)

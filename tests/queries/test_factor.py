@@ -8,8 +8,6 @@ from mmopt.errors import TooLargeError, WorkloadError
 from mmopt.queries import Attribute, Bins, Domain
 from mmopt.queries import factor as f
 
-SIZES = (1, 2, 3, 7, 16)
-
 
 @pytest.mark.parametrize("seed", range(40))
 def test_random_factors_agree_with_their_matrix(random_factor, seed):

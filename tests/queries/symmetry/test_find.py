@@ -197,6 +197,11 @@ def test_small_singular_values_keep_their_digits() -> None:
     assert values[1] == pytest.approx(2.0)
 
 
+def test_more_cells_than_a_float_counts_are_refused() -> None:
+    with pytest.raises(TooLargeError, match="more than 1e308 cells"):
+        symmetry(marginals([10] * 320, [1]), False)
+
+
 def test_too_many_components_are_refused() -> None:
     pairs = f.predicates(np.kron(np.eye(5), np.ones((1, 2)))[:1], ["p"])
     full = Product(tuple(f.identity(10) for _ in range(20)))
