@@ -10,14 +10,14 @@ import scipy.sparse
 import scipy.sparse.linalg
 from tolerances import ROUNDING
 
-from mmopt.queries import Factor
+from mmopt.queries import Attribute, Factor
 from mmopt.queries import factor as f
 from mmopt.queries.implicit import Dense, Permuted, Scaled, Sparse
 from mmopt.queries.kron import Kron, Stack
 from mmopt.queries.linear import Implicit
 from mmopt.queries.row_weights import RowWeighted
 
-__all__ = ["BLOCKS", "check_twin", "random_block", "random_matrix", "random_rows"]
+__all__ = ["BLOCKS", "check_block", "check_twin", "random_block", "random_matrix", "random_rows"]
 
 BLOCKS: dict[str, Callable[[np.random.Generator, int], Factor]] = {
     "identity": lambda rng, n: f.identity(n),
@@ -122,6 +122,43 @@ def check_twin(matrix: Implicit, dense: np.ndarray, rng: np.random.Generator) ->
     assert sizes.implicit > 0
 
 
+def check_block(block: Factor, dense: np.ndarray, rng: np.random.Generator) -> None:
+    """What a block knows beside an implicit matrix, weighted rows among it."""
+    m, n = dense.shape
+    check_twin(block, dense, rng)
+    np.testing.assert_array_equal(block.matrix(), dense)
+    index = rng.integers(0, m, size=5)
+    np.testing.assert_array_equal(block.take(index), dense[index])
+    weights = np.exp(rng.normal(scale=2.0, size=m))
+    scaled = np.sqrt(weights)[:, None] * dense
+    weighed = RowWeighted(block.plain, weights).weighed()
+    check_twin(weighed, scaled, rng)
+    _close(block.plain.gram_of_weighted(weights), scaled.T @ scaled)
+    for root, rows in (
+        (block.root(), dense),
+        (block.plain.root_of_weighted(weights), scaled),
+        (weighed.root(), scaled),
+    ):
+        assert root.shape[0] <= min(m, n)
+        _close(root.T @ root, rows.T @ rows)
+    np.testing.assert_allclose(block.squared_norms(), np.square(dense).sum(axis=1))
+    np.testing.assert_allclose(weighed.squared_norms(), np.square(scaled).sum(axis=1))
+    for norm in (1, 2):
+        for found, rows in ((block, dense), (weighed, scaled)):
+            exact = (abs(np.vectorize(Fraction, otypes=[object])(rows)) ** norm).sum(axis=0)
+            slack = 1 if rows is dense else 1 + Fraction(1, 2**46)  # the entries scaled are rounded here
+            powers = found.column_powers(norm)
+            assert all(Fraction(float(p)) * slack >= e for p, e in zip(powers, exact, strict=True))
+    rank, spanning = np.linalg.matrix_rank(dense), block.spanning().matrix()
+    assert not block.full_rank or rank == n
+    assert np.linalg.matrix_rank(spanning) == np.linalg.matrix_rank(np.vstack([spanning, dense])) == rank
+    classes = block.classes()
+    same = (dense[:, :, None] == dense[:, None, :]).all(axis=0)
+    np.testing.assert_array_equal(classes[:, None] == classes, same)
+    np.testing.assert_array_equal(classes == -1, ~dense.any(axis=0))
+    assert len(block.labels(Attribute("a", tuple(f"v{i}" for i in range(n))))) == m
+
+
 def _check_norms(matrix: Implicit, norm: int) -> None:
     """At least the exact norms of the entries, and no more than rounding above; exact for integers."""
     entries = np.vectorize(Fraction, otypes=[object])(matrix.matrix())
@@ -131,7 +168,7 @@ def _check_norms(matrix: Implicit, norm: int) -> None:
     slack = Fraction(0) if all(v.denominator == 1 for v in entries.ravel()) else Fraction(1, 2**46)
     for value, power in zip(found, powers, strict=True):
         assert value**norm * (1 + slack) >= power
-        assert value**norm <= power * (1 + Fraction(1, 2**42))
+        assert value**norm <= power * (1 + Fraction(512 + 16 * len(entries), 2**51))
         if not slack:
             assert value == power if norm == 1 else _is_root(value, power)
     largest = matrix.largest_column_norm(norm)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from mmopt.queries import Factor, Product, Workload
 from mmopt.queries import factor as f
 from mmopt.testing.census import domain_of
 
-__all__ = ["random_factor", "random_products", "random_symmetric_matrix"]
+__all__ = ["nearly", "random_factor", "random_products", "random_symmetric_matrix"]
 
 
 def random_factor(rng: np.random.Generator, size: int) -> Factor:
@@ -66,3 +67,24 @@ def random_symmetric_matrix(rng: np.random.Generator) -> Workload:
     else:
         swapped = -rows[:, ::-1]
     return Workload.from_matrix(np.vstack([rows, swapped]), targets=np.concatenate([targets, targets]))
+
+
+def nearly(rng: np.random.Generator, workload: Workload, kinds: Sequence[int] = range(5)) -> Workload:
+    """As rows, with what breaks a symmetry by little: an entry, a weight, small rows beside a large one."""
+    rows, weights = workload.queries.copy(), workload.weights.copy()
+    kind = rng.choice(kinds)
+    size = 10.0 ** rng.integers(-16, -7)
+    j, i = int(rng.integers(len(rows))), int(rng.integers(rows.shape[1]))
+    if kind == 0:
+        rows[j, i] *= 1 + size
+    elif kind == 1:
+        weights[j] *= 1 + size
+    elif kind == 2:
+        rows[j, i] += size
+    else:
+        large = rng.choice([1 / size + 1 / 3, 2.0**53, 1e9]) * np.ones((1, rows.shape[1]))
+        rows = np.vstack([large, rows + (kind == 3) * rng.integers(0, 2, size=rows.shape)])
+        rows[~rows.any(axis=1), 0] = 1.0
+        weights = np.concatenate([[1.0], weights])
+    targets = np.concatenate([np.full(len(rows) - workload.m, 1.0), workload.targets])
+    return Workload.from_matrix(rows, targets, weights)

@@ -93,7 +93,11 @@ class Acted:
 
 
 def close(a: float, b: float) -> bool:
-    """Whether two degrees are the same."""
+    """Whether two degrees are the same, to rounding: 1/3 three times is 1.
+
+    An exponent that is nearly one of these is taken for it; what is lifted is then scored as it is, over all
+    cells, and by component only programs are solved whose lines a kernel knows, exponents and all.
+    """
     return abs(a - b) < 1e-9
 
 

@@ -25,6 +25,8 @@ from mmopt.queries.workload import Workload
 
 __all__ = ["MarginalStrategy", "energies", "subsets", "supersets", "volumes"]
 
+NEAR = 1e-6  # of the squared length of a query: what is left of less by a difference has too few digits
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MarginalStrategy:
@@ -190,10 +192,15 @@ def energies(workload: Workload, *, weighted: bool = True) -> Array:
 
 def _split(factor: Factor) -> tuple[Array, Array]:
     """Squared length of each query's constant part, and of what has mean zero; exactly zero where it is."""
-    sums = factor.apply(np.ones(factor.size))
+    sums, norms = factor.apply(np.ones(factor.size)), factor.squared_norms()
     constant = np.square(sums) / factor.size
-    rest = factor.squared_norms() - constant
-    return constant, np.where(rest > 1e-12 * factor.squared_norms(), rest, 0.0)
+    rest = np.maximum(norms - constant, 0.0)
+    near = np.flatnonzero(rest <= NEAR * norms)  # where the difference has lost its digits
+    if len(near):
+        rows = factor.take(near)
+        off = rows - rows[:, :1]  # exactly zero where the row is constant
+        rest[near] = np.square(off - off.mean(axis=1, keepdims=True)).sum(axis=1)
+    return constant, rest
 
 
 def _over(energy: Array, eigenvalues: Array) -> float:

@@ -7,11 +7,13 @@ import pytest
 import tolerances
 from symmetric import random_products
 
-from mmopt import solve
+from mmopt import Workload, solve
 from mmopt.errors import TooLargeError
 from mmopt.highdim.marginals import _Problem, marginal_strategy
+from mmopt.queries import Product
+from mmopt.queries import factor as f
 from mmopt.queries.marginal_strategy import MarginalStrategy, energies, volumes
-from mmopt.testing.census import marginals
+from mmopt.testing.census import domain_of, marginals
 
 ADULT = (2, 5, 16, 20, 75)
 
@@ -29,6 +31,17 @@ def test_value_and_gradient(rng: np.random.Generator, norm: int) -> None:
         step = 1e-6 * np.eye(len(theta))[i]
         slope = (problem.value(theta + step)[0] - problem.value(theta - step)[0]) / 2e-6
         assert slope == pytest.approx(gradient[i], rel=1e-5, abs=1e-6 * value)
+
+
+def test_a_query_that_is_nearly_the_total_needs_more_than_the_total() -> None:
+    rows = np.ones((1, 6))
+    rows[0, 0] += 1e-7
+    workload = Workload.from_products(domain_of(6), [Product((f.predicates(rows),))])
+    total = MarginalStrategy((6,), np.array([1.0, 0.0]), 2)
+    assert not total.supports(workload) and total.total_error(workload) == np.inf
+    rest = 1e-14 * 5 / 6  # of its squared length
+    assert energies(workload)[1] == pytest.approx(rest, rel=1e-6)
+    assert energies(Workload.from_products(domain_of(6), [Product((f.total(6),))]))[1] == 0.0
 
 
 @pytest.mark.parametrize("draw", range(4))

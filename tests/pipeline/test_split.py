@@ -281,3 +281,23 @@ def test_between_the_two_sizes_it_is_by_component_where_those_are_small() -> Non
     halves = Workload.from_products(domain_of(1331), [Product((factor.prefix(1331),))])
     assert not bound(Program.load("l2_strategy"), halves, None)[1]
     assert isinstance(solve(workload).strategy, ComponentStrategy)
+
+
+def nearly_symmetric(n: int, large: float) -> Workload:
+    """A large total, and six cells: in its Gram matrix they are beyond the last digit."""
+    return Workload.from_matrix(np.vstack([np.full((1, n), large), np.eye(n)[:6]]))
+
+
+@pytest.mark.parametrize("large", [8.4e6 + 1 / 3, 2.0**30, 1e12 + 1 / 3])
+def test_no_bound_passes_a_strategy_where_a_symmetry_is_nearly_one(large: float) -> None:
+    """520 cells, each like the others next to the total: a strategy that measures six of them is better."""
+    n = 520
+    workload = nearly_symmetric(n, large)
+    found = solve(workload, "l2_strategy")
+    assert "2 orbits" in found.reductions[0]
+    assert found.bound is not None and found.error_gap is not None
+    assert found.gap is not None and found.gap >= 0 and found.error_gap >= 0
+    # The total, and a little of each of the six cells.
+    rows = np.vstack([np.ones((1, n)), np.eye(n)[:6] / np.sqrt(large)])
+    rows[0, :6] = np.sqrt(1 - 1 / large)
+    assert found.bound <= Strategy(rows).total_error(workload)

@@ -2,63 +2,28 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from implicit_twins import check_block
 
 from mmopt.errors import TooLargeError, WorkloadError
 from mmopt.queries import Attribute, Bins, Domain
 from mmopt.queries import factor as f
 
-SIZES = (1, 2, 3, 7, 16)
-
-
-def ranges(n: int) -> np.ndarray:
-    rows = [[float(i <= c <= j) for c in range(n)] for i in range(n) for j in range(i, n)]
-    return np.array(rows)
-
-
-@pytest.mark.parametrize("n", SIZES)
-def test_structured_matrices(n):
-    np.testing.assert_array_equal(f.identity(n).matrix(), np.eye(n))
-    np.testing.assert_array_equal(f.total(n).matrix(), np.ones((1, n)))
-    np.testing.assert_array_equal(f.prefix(n).matrix(), np.tri(n))
-    np.testing.assert_array_equal(f.all_range(n).matrix(), ranges(n))
-
-
-def check_against_dense(factor, rng):
-    dense = factor.matrix()
-    n = factor.size
-    assert dense.shape == (factor.rows, n)
-    np.testing.assert_allclose(factor.gram(), dense.T @ dense, rtol=1e-12, atol=1e-12)
-    root = factor.root()
-    assert root.shape[0] <= min(factor.rows, n)
-    np.testing.assert_allclose(root.T @ root, dense.T @ dense, rtol=1e-12, atol=1e-11)
-    x = rng.integers(-9, 9, size=(2, 3, n)).astype(float)
-    np.testing.assert_allclose(factor.apply(x), x @ dense.T, atol=1e-9)
-    np.testing.assert_allclose(factor.squared_norms(), np.square(dense).sum(axis=1))
-    index = rng.integers(0, factor.rows, size=5)
-    np.testing.assert_array_equal(factor.take(index), dense[index])
-    if factor.full_rank:
-        assert np.linalg.matrix_rank(dense) == n
-    spanning = factor.spanning().matrix()
-    assert np.linalg.matrix_rank(spanning) == np.linalg.matrix_rank(dense)
-    assert np.linalg.matrix_rank(np.vstack([spanning, dense])) == np.linalg.matrix_rank(dense)
-    classes = factor.classes()
-    for i in range(n):
-        assert (classes[i] == -1) == (not dense[:, i].any())
-        for j in range(n):
-            same = np.array_equal(dense[:, i], dense[:, j])
-            assert (classes[i] == classes[j]) == same
-
-
-@pytest.mark.parametrize("n", SIZES)
-@pytest.mark.parametrize("make", [f.identity, f.total, f.prefix, f.all_range])
-def test_structured_factors_agree_with_their_matrix(make, n):
-    check_against_dense(make(n), np.random.default_rng(n))
-
 
 @pytest.mark.parametrize("seed", range(40))
 def test_random_factors_agree_with_their_matrix(random_factor, seed):
     rng = np.random.default_rng(seed)
-    check_against_dense(random_factor(rng, int(rng.integers(1, 7)), depth=2), rng)
+    factor = random_factor(rng, int(rng.integers(1, 7)), depth=2)
+    check_block(factor, factor.matrix(), rng)
+
+
+def test_blocks_made_of_blocks(random_factor, rng):
+    for n in (1, 2, 5, 8):
+        one, two = random_factor(rng, n), random_factor(rng, n)
+        check_block(f.union(one, two), np.vstack([one.matrix(), two.matrix()]), rng)
+        order = rng.permutation(n)
+        moved = np.zeros((one.rows, n))
+        moved[:, order] = one.matrix()
+        check_block(f.reordered(one, order), moved, rng)
 
 
 def test_closed_form_grams_at_size():
@@ -79,7 +44,7 @@ def test_many_predicates_on_few_cells():
     rng = np.random.default_rng(5)
     matrix = rng.integers(0, 2, size=(5000, 6)).astype(float)
     matrix[:, 0] = 1
-    check_against_dense(f.predicates(matrix), rng)
+    check_block(f.predicates(matrix), matrix, rng)
     assert f.predicates(matrix).root().shape == (6, 6)
 
 

@@ -2,6 +2,11 @@
 
 Each file states its theorem and has ``applies``, which decides by the program's tree and the
 workload, and a plan whose ``lift`` leads back. After each reduction the list is gone through again.
+
+Cells, zeros and factors are compared as they were given; a multiple of a query, a degree and what is as good
+as zero in a lift are decided to rounding. None of it is believed: the lifted point and multipliers are scored
+over all cells (``pipeline.reduced``). By component nothing is scored again, so symmetries are decided exactly
+(``queries.symmetry.swaps``, ``cells``).
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ def applies(instance: Instance, traits: Traits) -> ParallelQueries | None:
 
 
 def _parallel(rows: Array) -> tuple[Ints, Array]:
-    """Which rows are multiples of each other (m,), and the factors (m,) of their common direction."""
+    """Which rows are multiples of each other, to rounding, (m,), and the factors (m,) of their direction."""
     lead = rows[np.arange(len(rows)), np.argmax(rows != 0, axis=1)]
     known: dict[bytes, int] = {}
     found = [known.setdefault(key, len(known)) for key in _digests(rows, lead)]

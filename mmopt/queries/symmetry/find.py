@@ -10,7 +10,7 @@ from types import MappingProxyType
 import numpy as np
 
 from mmopt.components import Level, Space, Split
-from mmopt.errors import WorkloadError
+from mmopt.errors import TooLargeError, WorkloadError
 from mmopt.queries.arrays import Array
 from mmopt.queries.check import no_targets, undetermined
 from mmopt.queries.classes import refine
@@ -28,6 +28,7 @@ __all__ = ["Found", "symmetry"]
 
 # Above this many cells the blocks of a workload without symmetry are not looked for.
 BLOCKS = 4096
+MOST = 10**308
 # What an orthonormal basis may be off by.
 CLOSE = 1e-8
 
@@ -105,8 +106,13 @@ def symmetry(workload: Workload, with_targets: bool) -> Found | None:
     Raises
     ------
     WorkloadError : with targets, when no query has one, or some query cannot be derived from those that have.
-    TooLargeError : a component, or their list, that does not fit in memory.
+    TooLargeError : a component, or their list, that does not fit in memory; more than 1e308 cells.
     """
+    if workload.n > MOST:
+        raise TooLargeError(
+            "the domain has more than 1e308 cells, which no float counts",
+            hint="leave attributes out, or group their values",
+        )
     sizes, terms = terms_of(workload, with_targets)
     asked = [with_targets and term.has_target for term in terms]
     columns = zip(*(term.pieces for term in terms), strict=True)

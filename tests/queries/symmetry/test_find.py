@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import tolerances
-from symmetric import random_products, random_symmetric_matrix
+from symmetric import nearly, random_products, random_symmetric_matrix
 
 from mmopt.components import Space, Split, lift
 from mmopt.errors import TooLargeError, WorkloadError
@@ -197,6 +197,11 @@ def test_small_singular_values_keep_their_digits() -> None:
     assert values[1] == pytest.approx(2.0)
 
 
+def test_more_cells_than_a_float_counts_are_refused() -> None:
+    with pytest.raises(TooLargeError, match="more than 1e308 cells"):
+        symmetry(marginals([10] * 320, [1]), False)
+
+
 def test_too_many_components_are_refused() -> None:
     pairs = f.predicates(np.kron(np.eye(5), np.ones((1, 2)))[:1], ["p"])
     full = Product(tuple(f.identity(10) for _ in range(20)))
@@ -240,26 +245,6 @@ def check_exact(workload: Workload, found: Found) -> None:
             whole = [b[:, :: max(1, b.shape[1] // d)] for b, d in zip(bases, found.cells.dims, strict=True)]
             crossed = whole[one].astype(int).astype(object).T @ gram @ whole[other].astype(int).astype(object)
             assert not crossed.any()
-
-
-def nearly(rng: np.random.Generator, workload: Workload) -> Workload:
-    """As rows, with what breaks a symmetry by little: an entry, a weight, small rows beside a large one."""
-    rows, weights = workload.queries.copy(), workload.weights.copy()
-    kind = rng.integers(5)
-    size = 10.0 ** rng.integers(-16, -7)
-    j, i = int(rng.integers(len(rows))), int(rng.integers(rows.shape[1]))
-    if kind == 0:
-        rows[j, i] *= 1 + size
-    elif kind == 1:
-        weights[j] *= 1 + size
-    elif kind == 2:
-        rows[j, i] += size
-    else:
-        large = rng.choice([1 / size + 1 / 3, 2.0**53, 1e9]) * np.ones((1, rows.shape[1]))
-        rows = np.vstack([large, rows + (kind == 3) * rng.integers(0, 2, size=rows.shape)])
-        rows[~rows.any(axis=1), 0] = 1.0
-        weights = np.concatenate([[1.0], weights])
-    return Workload.from_matrix(rows, weights=weights)
 
 
 @pytest.mark.parametrize("perturbed", [False, True])
