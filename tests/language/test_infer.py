@@ -61,6 +61,9 @@ CONVEX = [
     "trace(inv(diag(sqrt(u))))",
     "trace([[X, W.T], [W, diag(u)]])",
     "(Z[0, 1] - v[1])**2",
+    "X[0, 0]",
+    "X[0, 1]",
+    "sum(X[0, :])",
 ]
 
 REJECTED = [
