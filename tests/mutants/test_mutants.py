@@ -1,4 +1,4 @@
-"""The table of mutants is true to the code; a few of them are tried, all by ``python tests/mutants/run.py``."""
+"""The table of mutants is true to the code; a few are tried here, all by ``python tests/mutants/run.py``."""
 
 from __future__ import annotations
 

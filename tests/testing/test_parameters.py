@@ -30,7 +30,10 @@ VALUES: dict[str, Callable[[Workload, np.random.Generator], dict[str, Any]]] = {
     "fitness_hybrid": lambda w, rng: {"total": rng.uniform(0.1, 3.0)},
     "fitness_level": _held,
     "group_weighting": lambda w, rng: {"u0": rng.uniform(0.1, 2.0, w.rank)},
-    "low_rank_gaussian_strategy": lambda w, rng: {"beta": rng.uniform(1.0, 5.0)},
+    "low_rank_gaussian_strategy": lambda w, rng: {
+        "beta": rng.uniform(1.0, 5.0),
+        "near": rng.uniform(0.5, 2.0),
+    },
     "low_rank_reconstruction": lambda w, rng: {"beta": rng.uniform(1.0, 5.0)},
     "low_rank_strategy": lambda w, rng: {"beta": rng.uniform(1.0, 5.0)},
     "separate_weighting": lambda w, rng: {"size": 2.0},
