@@ -44,19 +44,19 @@ def copied(folder: Path) -> Path:
     return folder
 
 
-def pytest(tree: Path, nodes: Sequence[str]) -> subprocess.CompletedProcess[str]:
+def pytest(tree: Path, nodes: Sequence[str], limit: float | None = None) -> subprocess.CompletedProcess[str]:
     """The tests on a tree; they import the package of that tree."""
     # One seed, so that what kills a row today does tomorrow.
     fixed = {"PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
     environment = {"MMOPT_SEED": "1", **os.environ, **fixed}
     own = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--no-header", "--tb=line"]
     return subprocess.run(
-        [*own, "-m", "", *(f"tests/{node}" for node in nodes)],
+        [*own, *(f"tests/{node}" for node in nodes)],
         cwd=tree,
         env=environment,
         capture_output=True,
         text=True,
-        timeout=LIMIT,
+        timeout=limit,
         check=False,
     )
 
@@ -74,7 +74,7 @@ def tried(tree: Path, mutant: Mutant) -> tuple[bool, str]:
     before = path.read_text(encoding="utf-8")
     try:
         path.write_text(edited(before, mutant), encoding="utf-8")
-        done = pytest(tree, mutant.tests)
+        done = pytest(tree, mutant.tests, LIMIT)
     except ValueError as error:
         return False, str(error)
     except subprocess.TimeoutExpired:
@@ -97,7 +97,7 @@ def run(mutants: Sequence[Mutant], jobs: int, clean: bool = True) -> int:
         for number in range(jobs):
             trees.put(copied(Path(folder) / str(number)))
         if clean:
-            tree = trees.get()
+            tree, started = trees.get(), time.monotonic()
             nodes = sorted({node for mutant in mutants for node in mutant.tests})
             done = pytest(tree, nodes)
             trees.put(tree)
@@ -106,6 +106,7 @@ def run(mutants: Sequence[Mutant], jobs: int, clean: bool = True) -> int:
                     f"the tests do not pass on what is not edited\n{done.stdout[-4000:]}{done.stderr[-1000:]}"
                 )
                 return len(mutants)
+            print(f"{time.monotonic() - started:5.1f}s  the tests pass on what is not edited", flush=True)
 
         def one(mutant: Mutant) -> tuple[Mutant, bool, str, float]:
             tree, started = trees.get(), time.monotonic()
