@@ -46,9 +46,10 @@ def copied(folder: Path) -> Path:
 
 def pytest(tree: Path, nodes: Sequence[str], limit: float | None = None) -> subprocess.CompletedProcess[str]:
     """The tests on a tree; they import the package of that tree."""
-    # One seed, so that what kills a row today does tomorrow.
-    fixed = {"PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
-    environment = {"MMOPT_SEED": "1", **os.environ, **fixed}
+    # One seed, so that what kills a row today does tomorrow; nothing of the pytest that may run this.
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
+    fixed = {"MMOPT_SEED": "1", "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**kept, **fixed, "PYTHONPATH": str(tree)}
     own = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--no-header", "--tb=line"]
     return subprocess.run(
         [*own, *(f"tests/{node}" for node in nodes)],
@@ -83,30 +84,26 @@ def tried(tree: Path, mutant: Mutant) -> tuple[bool, str]:
         path.write_text(before, encoding="utf-8")
     if done.returncode == 1:
         return True, "killed"
-    return (
-        False,
-        "SURVIVED" if done.returncode == 0 else f"NOT RUN\n{done.stdout[-2000:]}{done.stderr[-1000:]}",
-    )
+    if done.returncode == 0:
+        return False, "SURVIVED"
+    return False, f"NOT RUN\n{done.stdout[-2000:]}{done.stderr[-1000:]}"
 
 
-def run(mutants: Sequence[Mutant], jobs: int, clean: bool = True) -> int:
+def run(mutants: Sequence[Mutant], jobs: int = 1) -> int:
     """Try the rows, print a line for each; the number of those that are not killed."""
     left = 0
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         trees: SimpleQueue[Path] = SimpleQueue()
         for number in range(jobs):
             trees.put(copied(Path(folder) / str(number)))
-        if clean:
-            tree, started = trees.get(), time.monotonic()
-            nodes = sorted({node for mutant in mutants for node in mutant.tests})
-            done = pytest(tree, nodes)
-            trees.put(tree)
-            if done.returncode:
-                print(
-                    f"the tests do not pass on what is not edited\n{done.stdout[-4000:]}{done.stderr[-1000:]}"
-                )
-                return len(mutants)
-            print(f"{time.monotonic() - started:5.1f}s  the tests pass on what is not edited", flush=True)
+        tree, started = trees.get(), time.monotonic()
+        done = pytest(tree, sorted({node for mutant in mutants for node in mutant.tests}))
+        trees.put(tree)
+        if done.returncode:
+            seen = f"{done.stdout[-4000:]}{done.stderr[-1000:]}"
+            print(f"the tests do not pass on what is not edited\n{seen}")
+            return len(mutants)
+        print(f"{time.monotonic() - started:5.1f}s  the tests pass on what is not edited", flush=True)
 
         def one(mutant: Mutant) -> tuple[Mutant, bool, str, float]:
             tree, started = trees.get(), time.monotonic()

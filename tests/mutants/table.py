@@ -488,4 +488,23 @@ MUTANTS = (
         ("_factors", "not infer(expr.args[0], scope).sign > 0", "False"),
         ("of_blocks", "if SUM in sides:", "if False:"),
     ),
+    # -- rows of the solvers
+    *_rows(
+        "mmopt/solvers/table.py",
+        "solvers/test_solver_law.py",
+        ("SOLVERS", '"qoco", "qoco", SOC,', '"qoco", "qoco", SOC | PSD,'),
+        ("SOLVERS", '"cvxopt", "cvxopt", SOC | PSD,', '"cvxopt", "cvxopt", SOC | PSD | CURVED,'),
+    ),
+    *_rows(
+        "mmopt/solvers/run_clarabel.py",
+        "solvers/test_solver_law.py",
+        ("points", "options.threads or 0", "0"),
+        ("points", "max(1, options.max_iterations - used)", "50"),
+    ),
+    *_rows(
+        "mmopt/solvers/run_cvxpy.py",
+        "solvers/test_solver_law.py",
+        ("_sdpa", "options.threads or 1", "1"),
+        ("_qoco", '"reltol": tolerance, **limit', '"reltol": tolerance'),
+    ),
 )

@@ -6,6 +6,7 @@ import ast
 from pathlib import Path
 
 import pytest
+
 from mutants import run
 from mutants.table import MUTANTS, Mutant
 
@@ -47,4 +48,4 @@ def test_there_are_enough_and_none_is_there_twice() -> None:
 
 @pytest.mark.slow
 def test_some_are_killed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run.run(MUTANTS[::APART], jobs=1) == 0, capsys.readouterr().out
+    assert run.run(MUTANTS[::APART]) == 0, capsys.readouterr().out
