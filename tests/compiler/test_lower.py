@@ -195,7 +195,34 @@ def test_what_is_declared_psd_is(rng: np.random.Generator) -> None:
 def test_values_and_multipliers_come_back_in_the_units_of_the_program(
     name: str, rng: np.random.Generator
 ) -> None:
-    """Targets that differ, unscaled rows, corners of blocks: point and bound meet."""
-    w = Workload.from_matrix(rng.normal(size=(4, 3)), targets=[1.0, 30.0, 0.1, 4.0])
-    s = solve(w, name, solver="clarabel", reduce=False)
-    assert s.gap is not None and 0 <= s.gap <= 1e-5
+    """Targets that differ, several cells that cost the most, corners of blocks: point and bound meet."""
+    several = Workload.from_matrix(np.tri(4), targets=[1.0, 1.5, 1.0, 2.0])
+    for w in (several, Workload.from_matrix(rng.normal(size=(4, 3)), targets=[1.0, 30.0, 0.1, 4.0])):
+        s = solve(w, name, solver="clarabel", reduce=False)
+        assert s.gap is not None and 0 <= s.gap <= 1e-5
+
+
+def test_scaled_rows_give_the_point_and_multipliers_of_the_program() -> None:
+    text = """\
+program own
+title "own"
+source "none"
+class convex
+given
+    W: matrix[m, n] = workload.matrix
+    c: vector[m] > 0 = workload.targets
+choose
+    v: vector[n]
+maximize
+    sum(v)
+subject to
+    line: W @ v <= c
+strategy
+    diag(v) norm 2
+"""
+    limits = np.array([1e-3, 1.0, 40.0])
+    lowered = lower(bind(Program.parse(text), Workload.from_matrix(np.eye(3), targets=limits)))
+    assert optimum(lowered) == pytest.approx(limits.sum(), rel=1e-6)
+    assert lowered.variables["v"].value == pytest.approx(limits, rel=1e-5)
+    (line,) = lowered.constraints["line"]
+    assert lowered.rows["line"] * line.dual_value == pytest.approx(np.ones(3), rel=1e-5)

@@ -92,6 +92,7 @@ REJECTED = [
     ("sum(1 / v)", "a quotient that is not (a constant >= 0) / (something concave and >= 0)"),
     ("max(sqrt(u))", "a largest (smallest) entry of something concave (convex)"),
     ("sum(sqrt(v**2))", "a function of an expression whose curvature it does not keep"),
+    ("W[0, :] @ abs(X) @ W[0, :].T", "a convex expression times a factor of unknown sign"),
     ("nuclear(inv(X))", "a norm of a curved expression"),
     ("trace(S * inv(X))", "a convex expression times a factor of unknown sign"),
     ("trace(root(root(X) - Y))", None),

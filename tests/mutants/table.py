@@ -394,6 +394,10 @@ MUTANTS = (
         ("costs", "rmse(s.strategy, self.workload)", "s.rmse"),
         ("costs", "lambda: charged_error(s.strategy, self.workload)", "lambda: s.error"),
         ("costs", "_close(s.sensitivity, sensitivity) and not", "not"),
+    ),
+    *_rows(
+        "mmopt/pipeline/audit/recheck.py",
+        "pipeline/audit/test_tampered.py::test_every_changed_claim_is_found[fitness_for_use]",
         ("same_array", "return off <= CLOSE_ARRAY", "return off <= 1e9 * CLOSE_ARRAY"),
     ),
     *_rows(
@@ -421,6 +425,10 @@ MUTANTS = (
         "mechanism/test_planning.py",
         ("_scale_for_targets", "min(1.0, float(np.min(limits", "min(1.0, float(np.max(limits"),
         ("_scale_for_targets", "(1 - 3 * 2.0**-52)", "(1 + 3 * 2.0**-40)"),
+    ),
+    *_rows(
+        "mmopt/mechanism/planning.py",
+        "mechanism/test_margins.py",
         ("_check_cost", "if cost <= allowed:", "if cost <= 2 * allowed:"),
     ),
     *_rows(
@@ -443,9 +451,13 @@ MUTANTS = (
     # -- proofs of failure, components, equivariance, claims of kernels
     *_rows(
         "mmopt/solvers/proof.py",
+        "solvers/test_dual_cones.py",
+        ("_inside", "norm * (1.0 + (4.0 + size) * EPS)", "norm * 0.9"),
+    ),
+    *_rows(
+        "mmopt/solvers/proof.py",
         "solvers/test_proof.py",
         ("prove", "-b @ y - (4.0", "-b @ y + (4.0"),
-        ("_inside", "norm * (1.0 + (4.0 + size) * EPS)", "norm * 0.9"),
         ("_psd", "np.maximum(values, 0.0) + lift", "values + lift"),
     ),
     *_rows(
