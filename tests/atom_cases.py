@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from flint import acb_mat, arb, arb_mat, ctx
+from flint import acb_mat, arb, arb_mat
 
 from mmopt.language.atom import Atom
 from mmopt.language.dims import Dim
@@ -20,7 +20,6 @@ from mmopt.language.types import Curvature, RuleError, Type
 
 __all__ = ["MEANINGS", "Call", "Kind", "arbs", "calls", "curve", "draw"]
 
-ctx.prec = 200
 R, N = 2, 3
 SIZES = {"r": R, "n": N}
 r, n = Dim.of("r"), Dim.of("n")

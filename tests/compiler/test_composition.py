@@ -66,6 +66,7 @@ def test_no_factors(name: str, why: str) -> None:
         ("trace(W @ inv(X) @ W.T) + trace(inv(X))", SUM, ""),
         ("trace(W @ inv(X) @ W.T)**2", "", "product"),
         ("trace(W @ inv(X) @ W.T) / n", "", "product"),
+        ("max(W @ X)", "", ""),  # which may be negative
     ],
 )
 def test_a_changed_objective(objective: str, blocks: str, factors: str) -> None:
@@ -79,4 +80,13 @@ def test_a_sum_over_all_cells_is_a_limit_on_all_parts() -> None:
     text = program.text.split("certificate")[0]
     assert of_blocks(check(Program.parse(text))).why_not == (
         "constraint 'sensitivity': a limit on all parts together"
+    )
+
+
+def test_a_side_that_may_be_negative_is_no_product() -> None:
+    """-1 <= a and -1 <= b say nothing of a b."""
+    program = edited("l2_strategy", ("diag(X) <= 1", "W @ X <= 1"))
+    text = program.text.split("certificate")[0]
+    assert of_factors(check(Program.parse(text))).why_not == (
+        "constraint 'sensitivity': a side that may be negative"
     )

@@ -145,3 +145,25 @@ def test_multipliers_by_constraint() -> None:
 def test_every_atom_has_a_word_or_depends_on_an_order() -> None:
     ordered = {"stack", "used_rows", "consecutive", "leading", "support"}
     assert {name for name, atom in ATOMS.items() if not atom.equivariance} == ordered
+
+
+@pytest.mark.parametrize(
+    ("line", "lost", "why"),
+    [
+        ("max(diag(L @ Sigma @ L.T) / c) <= 1", set(), ""),
+        ("max(exp(diag(L @ Sigma @ L.T))) <= 9", {SPLIT_QUERIES}, "'exp' of what splits"),
+        ("max(1 + diag(L @ Sigma @ L.T)) <= 9", {SPLIT_QUERIES}, "a sum or relation of what repeats"),
+        # A query may be turned round: what it answers has a root for one of the two signs only.
+        ("min(sqrt(L @ w)) >= 0", {PERMUTE_QUERIES}, "'sqrt' of what has a query's sign"),
+        ("max((L @ w)**2 / c) <= 9", set(), ""),
+    ],
+)
+def test_a_line_about_queries(line: str, lost: set[str], why: str) -> None:
+    accuracy = "accuracy: L[j, :] @ Sigma @ L[j, :].T <= c[j]         for j in m"
+    program = edited(
+        "fitness_for_use", (accuracy, f"accuracy: {line}"), ("choose\n", "choose\n    w: vector[k]\n")
+    )
+    faults = equivariance(check(Program.parse(program.text.split("from strategy")[0]))).faults
+    kept = {a: f for a, f in faults.items() if a in (PERMUTE_QUERIES, SPLIT_QUERIES)}
+    assert set(kept) >= lost and (lost or not kept)
+    assert any(why in f for f in kept.values()) or not why

@@ -7,7 +7,7 @@ import pytest
 from cases import random_workload
 from tolerances import GAP_INTERIOR
 
-from mmopt import Program, Workload
+from mmopt import Program, Workload, solve
 from mmopt.compiler import Lowered, bind, lower
 from mmopt.language import evaluate, program_names
 
@@ -151,3 +151,78 @@ strategy
     lowered = lower(bind(Program.parse(text), Workload.from_matrix(np.eye(3))))
     optimum(lowered)
     assert lowered.variables["v"].value == pytest.approx(np.full(3, 2.0), abs=1e-6)
+
+
+FORMS = """\
+program own
+title "own"
+source "none"
+class convex
+given
+    W: matrix[m, n] = workload.matrix
+    G: psd[n, n] = workload.gram
+choose
+    X: psd[n, n]
+minimize
+    OBJECTIVE
+subject to
+    sensitivity: diag(X) <= 1
+strategy
+    factor(X) norm 2
+"""
+
+
+@pytest.mark.parametrize(
+    "objective",
+    ["trace(G @ inv(X))", "trace(inv(X) @ G)", "trace(W @ inv(X) @ W.T)", "sum(diag(W @ inv(X) @ W.T))"],
+)
+def test_forms_of_one_objective_have_one_value(objective: str, rng: np.random.Generator) -> None:
+    w = Workload.from_matrix(rng.normal(size=(4, 3)))
+    best = solve(w, "l2_strategy").objective
+    program = Program.parse(FORMS.replace("OBJECTIVE", objective))
+    assert optimum(lower(bind(program, w))) == pytest.approx(best, rel=1e-5)
+
+
+def test_what_is_declared_psd_is(rng: np.random.Generator) -> None:
+    """No line says it: the largest of <G, X> among matrices of ones and minus ones, not of numbers."""
+    w = Workload.from_matrix(np.array([[1.0, -1.0, 0.0], [0.0, 1.0, -1.0], [1.0, 0.0, -1.0]]))
+    program = Program.parse(FORMS.replace("OBJECTIVE", "-trace(G @ X)"))
+    # The three vectors of length one that are farthest apart: 120 degrees.
+    assert optimum(lower(bind(program, w))) == pytest.approx(-9.0, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", CONVEX)
+def test_values_and_multipliers_come_back_in_the_units_of_the_program(
+    name: str, rng: np.random.Generator
+) -> None:
+    """Targets that differ, several cells that cost the most, corners of blocks: point and bound meet."""
+    several = Workload.from_matrix(np.tri(4), targets=[1.0, 1.5, 1.0, 2.0])
+    for w in (several, Workload.from_matrix(rng.normal(size=(4, 3)), targets=[1.0, 30.0, 0.1, 4.0])):
+        s = solve(w, name, solver="clarabel", reduce=False)
+        assert s.gap is not None and 0 <= s.gap <= 1e-5
+
+
+def test_scaled_rows_give_the_point_and_multipliers_of_the_program() -> None:
+    text = """\
+program own
+title "own"
+source "none"
+class convex
+given
+    W: matrix[m, n] = workload.matrix
+    c: vector[m] > 0 = workload.targets
+choose
+    v: vector[n]
+maximize
+    sum(v)
+subject to
+    line: W @ v <= c
+strategy
+    diag(v) norm 2
+"""
+    limits = np.array([1e-3, 1.0, 40.0])
+    lowered = lower(bind(Program.parse(text), Workload.from_matrix(np.eye(3), targets=limits)))
+    assert optimum(lowered) == pytest.approx(limits.sum(), rel=1e-6)
+    assert lowered.variables["v"].value == pytest.approx(limits, rel=1e-5)
+    (line,) = lowered.constraints["line"]
+    assert lowered.rows["line"] * line.dual_value == pytest.approx(np.ones(3), rel=1e-5)

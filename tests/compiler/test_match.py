@@ -73,6 +73,8 @@ def test_another_way_of_writing() -> None:
         ("fitness_for_use", "<= c[j]", "<= 2 * c[j]"),
         ("fitness_for_use", "c: vector[m] > 0 = workload.targets", "c: vector[m] = workload.targets"),
         ("fitness_for_use", "minimize\n    alpha", "minimize\n    alpha + trace(Sigma)"),
+        ("fitness_for_use", "alpha: scalar ", "alpha: scalar >= 0 "),
+        ("low_rank_strategy", "sum(abs(A), axis=0) <= 1", "sum(abs(A), axis=1) <= 1"),
     ],
 )
 def test_an_edited_program_is_another(program: str, old: str, new: str) -> None:

@@ -6,7 +6,7 @@ Each law takes a row and fails where it does not hold; the last test puts wrong 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from atom_cases import MEANINGS, Call, arbs, calls, curve
-from flint import arb
+from flint import arb, ctx
 
 from mmopt import Program, Workload
 from mmopt.compiler import bind, lower
@@ -28,6 +28,12 @@ CLOSE = 1e-9  # rounding, of values of order one
 STEP = 1e-5
 CONES = {"zero": "zero", "nonnegative": "nonneg"}
 CONES |= {"second-order": "soc", "exponential": "exp", "power": "p3d", "psd": "psd"}
+
+
+@pytest.fixture(autouse=True)
+def sixty_digits() -> Iterator[None]:
+    with ctx.workprec(200):
+        yield
 
 
 def meant(atom: Atom, args: tuple[Any, ...], options: Any) -> Any:

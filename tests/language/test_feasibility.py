@@ -29,6 +29,7 @@ def constraint(text: str) -> Constraint:
         ("u[j] <= c for j in m", 0.375),
         ("u == u", 0.0),
         ("u == 2 * u", 0.5),
+        ("2 * u == u", 0.5),
         ("X >> 0", 0.5),
         ("X << eye(n)", 0.5),
         ("0 << X", 0.5),

@@ -61,6 +61,9 @@ CONVEX = [
     "trace(inv(diag(sqrt(u))))",
     "trace([[X, W.T], [W, diag(u)]])",
     "(Z[0, 1] - v[1])**2",
+    "X[0, 0]",
+    "X[0, 1]",
+    "sum(X[0, :])",
 ]
 
 REJECTED = [
@@ -89,6 +92,7 @@ REJECTED = [
     ("sum(1 / v)", "a quotient that is not (a constant >= 0) / (something concave and >= 0)"),
     ("max(sqrt(u))", "a largest (smallest) entry of something concave (convex)"),
     ("sum(sqrt(v**2))", "a function of an expression whose curvature it does not keep"),
+    ("W[0, :] @ abs(X) @ W[0, :].T", "a convex expression times a factor of unknown sign"),
     ("nuclear(inv(X))", "a norm of a curved expression"),
     ("trace(S * inv(X))", "a convex expression times a factor of unknown sign"),
     ("trace(root(root(X) - Y))", None),

@@ -98,3 +98,15 @@ def test_the_gram_form_bounds_the_direct_one(monkeypatch, seed):
     close = 1 + 1e-9 * rng.normal(size=(5, 4))
     pairs = np.linalg.norm(close[:, :, None] - close[:, None, :], axis=0)
     np.testing.assert_allclose(outward.largest_difference(close, 2), pairs.max(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("rows", [3, 20, 500])
+def test_sums_that_leave_the_grid_are_rounded_up(norm, rows, rng):
+    """Integers of 25 bits: the squares of twenty need more than 53 bits, their sum is then not exact."""
+    matrix = (2.0 * rng.integers(2**23, 2**24, size=(rows, 40)) + 1.0) * rng.choice([-1.0, 1.0], (rows, 40))
+    norms, powers = outward.column_norms(matrix, norm), outward.column_powers(matrix, norm)
+    for column, bound, power in zip(matrix.T.tolist(), norms, powers, strict=True):
+        assert at_least(float(bound), column, norm)
+        assert Fraction(float(power)) >= sum(abs(Fraction(v)) ** norm for v in column)
+        assert power <= sum(abs(v) ** norm for v in column) * (1 + 1e-12)

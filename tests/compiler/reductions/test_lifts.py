@@ -1,0 +1,58 @@
+"""What a reduction leads back proves as much as the unreduced solve, before anything is repaired."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.linalg import block_diag
+
+from mmopt import Attribute, Domain, Program, Workload, solve
+from mmopt.compiler import bind
+from mmopt.compiler.reductions import REDUCTIONS, Solved, traits_of
+from mmopt.pipeline.certify import bound_of
+from mmopt.queries import Product, factor
+
+# Of parts, of which each is solved to a gap of 1e-8.
+CLOSE = 1e-6
+
+
+def workloads(rng: np.random.Generator) -> dict[str, Workload]:
+    """For each reduction one that it makes smaller, and which is none of its special cases."""
+    rows = rng.normal(size=(5, 4))
+    several = block_diag(rng.normal(size=(3, 2)), 5.0 * rng.normal(size=(4, 3)), rng.normal(size=(1, 1)))
+    domain = Domain((Attribute("a", ("x", "y", "z")), Attribute("b", ("u", "v"))))
+    made = Product((factor.prefix(3), factor.identity(2)), weight=2.5, target=3.0)
+    return {
+        "merge cells": _asked(np.repeat(rows, [1, 3, 2, 1], axis=1), rng),
+        "Kronecker product": Workload.from_products(domain, [made]),
+        "independent blocks": _asked(several, rng),
+        "parallel queries": _asked(np.vstack([rows, 3.0 * rows[:2], -0.5 * rows[:2]]), rng),
+    }
+
+
+def _asked(rows: np.ndarray, rng: np.random.Generator) -> Workload:
+    return Workload.from_matrix(rows, targets=rng.uniform(0.5, 3.0, len(rows)))
+
+
+@pytest.mark.parametrize("reduction", REDUCTIONS, ids=lambda row: row.name)
+@pytest.mark.parametrize("name", ["l2_strategy", "fitness_for_use"])
+def test_a_lift_has_the_bound_and_the_strategy(name: str, reduction, rng: np.random.Generator) -> None:
+    w = workloads(rng)[reduction.name]
+    instance = bind(Program.load(name), w)
+    plan = reduction.applies(instance, traits_of(instance))
+    assert plan is not None
+    solved = [solve(part, name, reduce=False, tolerance=1e-8) for part in plan.workloads]
+    # A certificate does not depend on the size of its multipliers, and neither may a lift.
+    sizes = 10.0 ** rng.uniform(-2, 2, len(solved))
+    parts = [{n: size * v for n, v in s.multipliers.items()} for s, size in zip(solved, sizes, strict=True)]
+    lifted = plan.lift([Solved(s.strategy, m, s.bound) for s, m in zip(solved, parts, strict=True)])
+    whole = solve(w, name, reduce=False, tolerance=1e-8)
+    assert whole.bound is not None and lifted.bound is not None
+    proved = bound_of(instance, lifted.multipliers)
+    assert proved == pytest.approx(whole.bound, rel=CLOSE)
+    assert lifted.bound == pytest.approx(whole.bound, rel=CLOSE)
+    a = lifted.strategy.matrix
+    variances = np.square(w.queries @ np.linalg.pinv(a, rcond=1e-12)).sum(axis=1)
+    cost = np.square(a).sum(axis=0).max()
+    worth = (w.weights * variances).sum() if name == "l2_strategy" else (variances / w.targets).max()
+    assert cost * worth == pytest.approx(whole.objective, rel=CLOSE)

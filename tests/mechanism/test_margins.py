@@ -1,0 +1,40 @@
+"""What is claimed lies above the exact cost, by the room left for the library that draws the noise."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from mmopt import PrivacyError, Workload, solve
+from mmopt.mechanism.exact import root_above
+from mmopt.mechanism.planning import plan
+from mmopt.mechanism.privacy import gaussian_rho, laplace_epsilon
+from mmopt.spec import Privacy
+
+ROOM = 1 + Fraction(1, 2**48)
+
+
+@pytest.mark.parametrize("draw", range(5))
+def test_costs_leave_room_for_three_roundings(draw: int, rng: np.random.Generator) -> None:
+    size, scale = int(rng.integers(1, 2**40)), float(10.0 ** rng.uniform(-2, 9))
+    assert Fraction(gaussian_rho(size, scale)) >= ROOM * Fraction(size) / (2 * Fraction(scale) ** 2)
+    assert Fraction(laplace_epsilon(size, scale)) >= ROOM * size / Fraction(scale)
+
+
+@pytest.mark.parametrize("bits", [0, 1, 26, 31, 52, 53, 70, 200])
+def test_a_root_just_above_a_float_is_not_that_float(bits: int) -> None:
+    """√(4^b + 1) is above 2^b by less than any digit that is kept."""
+    for squared in (4**bits, 4**bits + 1, 4**bits - 1):
+        assert Fraction(root_above(squared)) ** 2 >= squared
+
+
+def test_targets_that_cost_a_little_more_than_is_allowed_are_refused() -> None:
+    w = Workload.from_matrix(np.tri(4), targets=[1.0, 2.0, 1.0, 3.0])
+    strategy = solve(w, "fitness_for_use").strategy
+    cost = plan(w, strategy, None, absolute=True).rho
+    assert cost is not None
+    assert plan(w, strategy, Privacy(rho=cost), absolute=True).rho == cost
+    with pytest.raises(PrivacyError, match="the targets cost"):
+        plan(w, strategy, Privacy(rho=cost * (1 - 1e-12)), absolute=True)

@@ -1,0 +1,522 @@
+"""Small wrong edits of lines that a guarantee rests on, each with the tests that have to notice it.
+
+A row: the file, the function (in a program file the section), the text that stands in the file exactly once,
+what is put in its place, and the tests that kill it (below ``tests/``). ``run.py`` applies them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["MUTANTS", "Mutant"]
+
+
+@dataclass(frozen=True)
+class Mutant:
+    file: str
+    function: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+
+    @property
+    def words(self) -> str:
+        return f"{self.file} {self.function} {self.old} {self.new}"
+
+    def __str__(self) -> str:
+        return f"{self.file} ({self.function}): {self.old!r} -> {self.new!r}"
+
+
+def _rows(file: str, tests: str, *edits: tuple[str, str, str]) -> tuple[Mutant, ...]:
+    """Rows of one file that the same tests kill: function, old text, new text."""
+    return tuple(Mutant(file, function, old, new, tuple(tests.split())) for function, old, new in edits)
+
+
+def _laws(file: str, *edits: tuple[str, str, str, str]) -> tuple[Mutant, ...]:
+    """Rows that a law of the atoms kills: function, "atom-law", old text, new text."""
+    law = "language/test_atom_law.py::test_law"
+    return tuple(Mutant(file, function, old, new, (f"{law}[{case}]",)) for function, case, old, new in edits)
+
+
+def _certificates(*edits: tuple[str, str, str, str]) -> tuple[Mutant, ...]:
+    """Rows of programs that their test of weak duality kills: program, section, old text, new text."""
+    test = "testing/test_weak_duality.py::test_shipped_certificates_hold"
+    return tuple(Mutant(f"programs/{p}.program", s, old, new, (f"{test}[{p}]",)) for p, s, old, new in edits)
+
+
+MUTANTS = (
+    # -- directed rounding
+    *_rows(
+        "mmopt/queries/directed.py",
+        "queries/test_directed.py",
+        ("plus_up", "np.where(error > 0, ", "np.where(error < 0, "),
+        ("times_up", "np.where(certain, error <= 0,", "np.where(certain, error >= 0,"),
+        ("root_up", "np.where(certain, short >= 0, a == 0)", "np.where(certain, short <= 0, a == 0)"),
+        ("_lost", "+ a_low * b_low)", "- a_low * b_low)"),
+        ("times_up", "(product > _TINY)", "(product >= 0)"),
+    ),
+    *_rows(
+        "mmopt/queries/outward.py",
+        "queries/test_outward.py",
+        ("not_below", "(1.0 + 2.0 * terms * _EPS)", "(1.0 - 2.0 * terms * _EPS)"),
+        ("_upward", "np.where(whole, roots, np.nextafter(roots, np.inf))", "roots"),
+        ("_not_below", "< 2.0**53", "< 2.0**60"),
+        ("_difference_by_gram", "error = 8.0 *", "error = 0.0 *"),
+        ("largest_difference", "rows[start + 1 :], metric", "rows[start + 2 :], metric"),
+        ("largest_difference", 'metric = "cityblock"', 'metric = "chebyshev"'),
+        ("column_powers", "np.square(scaled)", "np.abs(scaled)"),
+    ),
+    # -- integers, sensitivities
+    *_rows(
+        "mmopt/mechanism/exact.py",
+        "mechanism/test_exact.py",
+        ("integer_product", "bound < 2**53", "bound < 2**58"),
+        ("integer_product", "if bound < _LIMIT:", "if bound < 4 * _LIMIT:"),
+        ("largest_entry", "abs(int(matrix.min()))", "int(matrix.min())"),
+        ("largest_squared_difference", "- 2 * inner)", "- inner)"),
+        ("largest_absolute_difference", '"cityblock"', '"chebyshev"'),
+        ("_small_product", "(middle << _LIMB)", "(middle << (_LIMB - 1))"),
+        ("largest_absolute_sum", "largest_row_sum(matrix.T)", "largest_row_sum(matrix)"),
+    ),
+    *_rows(
+        "mmopt/mechanism/exact.py",
+        "mechanism/test_margins.py",
+        ("root_above", "math.isqrt(squared << 128) + 1", "math.isqrt(squared << 128)"),
+    ),
+    # -- calibration, quantiles
+    *_rows(
+        "mmopt/mechanism/privacy.py",
+        "mechanism/test_margins.py mechanism/test_privacy.py",
+        ("float_above", "Fraction(nearest) >= value", "Fraction(nearest) <= value"),
+        ("gaussian_rho", "(2 * Fraction(scale) ** 2)", "(4 * Fraction(scale) ** 2)"),
+        ("laplace_epsilon", "Fraction(scale) * (1 + _OPENDP_SLACK)", "Fraction(scale)"),
+        ("gaussian_rho", "exact * (1 + _OPENDP_SLACK)", "exact"),
+        ("_tail", "(order / a).ln() - (a.ln()", "(order / a).ln() + (a.ln()"),
+        ("zcdp_rho", "zcdp_epsilon(rho, delta) > epsilon", "zcdp_epsilon(rho, delta) > 2 * epsilon"),
+    ),
+    *_rows(
+        "mmopt/mechanism/calibration.py",
+        "mechanism/test_planning.py mechanism/test_rounding_factored.py",
+        ("cost_of_part", "squared_sensitivity, own", "squared_sensitivity, 2 * own"),
+        ("least_scale", "integer, scale) > allowed", "integer, scale) > 2 * allowed"),
+        ("cost", "float_above(sum(", "float_above(max("),
+    ),
+    *_rows(
+        "mmopt/mechanism/reconstruct.py",
+        "mechanism/test_release.py mechanism/test_planning.py",
+        ("half_width", "(1 + confidence) / 2", "confidence"),
+        ("_laplace_tail", "math.exp(-1.5)", "math.exp(-2.5)"),
+        ("deviations", "np.sqrt([laplace_variance(own) for own in scales])", "np.array(scales)"),
+    ),
+    *_rows(
+        "mmopt/mechanism/rounding.py",
+        "mechanism/test_rounding.py",
+        ("round_strategy", "largest_squared_norm(matrix) if", "largest_squared_norm(core) if"),
+        ("round_strategy", "squared_lengths(), 2 * bits", "squared_lengths(), bits"),
+    ),
+    *_rows(
+        "mmopt/mechanism/rounding.py",
+        "mechanism/test_planning.py",
+        ("standard_errors", "deviations[0]), -self.bits)", "deviations[0]), -self.bits - 1)"),
+    ),
+    *_rows(
+        "mmopt/mechanism/core.py",
+        "mechanism/test_rounding.py",
+        ("check_loss", "np.max(rounded / unrounded)", "np.min(rounded / unrounded)"),
+    ),
+    # -- error bounds
+    *_rows(
+        "mmopt/language/balls.py",
+        "language/test_balls.py language/test_atom_law.py::test_law[add-balls]",
+        ("", "U = float(np.finfo(float).eps) / 2", "U = float(np.finfo(float).eps) / 64"),
+        ("gamma", "return k * U / (1.0 - k * U)", "return 0.0"),
+        ("rounded", "out *= U", "out *= 0.0"),
+        ("_mul", "a.rad * (np.abs(b.mid) + b.rad)", "a.rad * np.abs(b.mid)"),
+        ("div", "(a.rad + np.abs(mid) * b.rad) / safe", "a.rad / safe"),
+        ("div", "low = np.abs(b.mid) - b.rad", "low = np.abs(b.mid)"),
+        ("sqrt", "np.maximum(ends[1] - mid", "np.minimum(ends[1] - mid"),
+        ("matmul", "rad += one @ b.rad[here]", "rad += 0.5 * one @ b.rad[here]"),
+        ("total", "np.sum(a.rad, axis=axis) +", "np.max(a.rad, axis=axis) +"),
+        ("extreme", "np.max(a.rad, axis=axis)", "np.min(a.rad, axis=axis)"),
+        ("dots", "np.einsum(sums, np.abs(a", "0.5 * np.einsum(sums, np.abs(a"),
+        ("scaled", "(a.rad + 4 * U * np.abs(a.mid)) * sizes", "a.rad * sizes"),
+        ("upper", "np.nextafter(self.mid + self.rad, np.inf)", "self.mid"),
+        ("power", "size and not out.rad.any", "size and out.rad.any"),
+        ("product_radii", "gamma(a.shape[1]) *", "gamma(1) * 0.01 *"),
+    ),
+    *_rows(
+        "mmopt/language/curved_balls.py",
+        "language/test_curved_balls.py",
+        ("exp", "np.maximum(high - mid, mid - low) + POWER * (mid + high)", "POWER * (mid + high)"),
+        ("log", "known = _ends(a)[0] > 0", "known = a.mid > 0"),
+        ("logsumexp", "balls.sub(a, exact(top))", "exact(a.mid - top)"),
+        ("polar", "moved = skew + 2.0 * away", "moved = 1e-3 * away"),
+    ),
+    *_rows(
+        "mmopt/language/inverse_balls.py",
+        "language/test_wide_inverses.py language/test_inverse_balls.py",
+        ("sandwich", "_lengths(missing)) / inverse.least)", "_lengths(missing)) * 1e-9)"),
+        ("_diagonal", "_lengths(behind) * _lengths(missing) / inverse.least", "_lengths(behind) * 0.0"),
+        ("smallest_singular", "return (1.0 - off) /", "return (1.0 + 9 * off) /"),
+    ),
+    *_rows(
+        "mmopt/language/spectral_balls.py",
+        "language/test_spectral_balls.py",
+        ("_least", "return s - slip - float(", "return s + slip + float("),
+        ("root", "min(bounds)", "0.0"),
+        ("smallest_eigenvalue", "(guess - size, guess / 2, 0.0)", "(guess + size, guess / 2, 0.0)"),
+    ),
+    *_rows(
+        "mmopt/language/residual.py",
+        "language/test_residual.py",
+        ("_bits", "(51 -", "(60 -"),
+        ("_residual", "np.abs(rest))) + 2 * (terms + 4) * U * sizes", "np.abs(rest)))"),
+        ("_residual", "low = low + ((high - (total - moved))", "low = low - ((high - (total - moved))"),
+        ("plain_residual", "2 * (x.shape[1] + 4) * U * sizes", "0.0 * sizes"),
+    ),
+    *_rows(
+        "mmopt/language/nuclear_ball.py",
+        "language/test_nuclear_ball.py",
+        ("_above", "total / float(np.sqrt(1.", "total * float(np.sqrt(1."),
+        ("_above", "+ float(np.sqrt(len(mid))) * _norm(rad)", ""),
+        ("_below", "/ float(np.sqrt(1.0 + off + slip))", ""),
+        ("_below", "float(inner.sum()) - change - lost", "float(inner.sum()) - change"),
+    ),
+    # -- curvature and sign
+    *_laws(
+        "mmopt/language/functions.py",
+        ("sqrt", "sqrt-curvature", "CONCAVE, increasing=True,", "CONVEX, increasing=True,"),
+        ("min", "min-curvature", "rule=rules.reduction(CONCAVE)", "rule=rules.reduction(CONVEX)"),
+        ("log", "log-curvature", "CONCAVE, increasing=True)", "CONVEX, increasing=True)"),
+        (
+            "logsumexp",
+            "logsumexp-lowering",
+            '("nonnegative", 1, outputs, outputs)',
+            '("nonnegative", 1, outputs, 0)',
+        ),
+        (
+            "nuclear",
+            "nuclear-lowering",
+            "cvxpy=lambda cp, a: cp.normNuc(a)",
+            'cvxpy=lambda cp, a: cp.norm(a, "fro")',
+        ),
+        (
+            "root",
+            "root-balls",
+            "ball=spectral_balls.root,",
+            "ball=lambda a: balls.exact(numeric.root(a.mid)),",
+        ),
+    ),
+    *_laws(
+        "mmopt/language/matrix_rules.py",
+        ("inv", "inv-curvature", "Curvature.CONVEX, loewner", "Curvature.CONCAVE, loewner"),
+        ("inv", "inv-curvature", "and a.curvature.is_concave", "and a.curvature.is_convex"),
+        ("root", "root-curvature", "if a.curvature.is_concave and (", "if a.curvature.is_convex and ("),
+        ("trace", "trace-value", "(SCALAR, sign=1 if a.psd", "(SCALAR, sign=1 if a.symmetric"),
+    ),
+    *_laws(
+        "mmopt/language/rules.py",
+        ("neg", "neg-curvature", "curvature=-a.curvature, psd=False", "curvature=a.curvature, psd=False"),
+        ("neg", "neg-value", "sign=-a.sign, curvature", "sign=a.sign, curvature"),
+        (
+            "_sum_curvature",
+            "add-curvature",
+            "curvature for t in curved}) > 1",
+            "curvature for t in curved}) > 2",
+        ),
+        ("_scaled", "mul-curvature", "curvature if factor.sign >", "curvature if factor.sign <"),
+        ("_scaled", "mul-curvature", "if factor.sign == 0:", "if factor.sign == 2:"),
+        ("div", "div-curvature", "b.loewner or b.sign <= 0:", "b.loewner:"),
+        ("power", "pow-curvature", "0 and a.curvature.is_concave", "0 and a.curvature.is_convex"),
+        ("power", "pow-value", "sign = 1 if exponent % 2 == 0 or a.sign > 0 else 0", "sign = 1"),
+        ("elementwise", "abs-curvature", "True if even and a.sign > 0 else None", "True if even else None"),
+        ("soft_max", "logsumexp-value", "sign=max(out.sign, 0)", "sign=out.sign"),
+        ("matmul", "matmul-curvature", "curved.loewner or curved.", "curved."),
+    ),
+    *_rows(
+        "mmopt/language/infer.py",
+        "language/test_infer.py",
+        ("_trace", "if not is_gram(factors[at + 1 :] + factors[:at], scope):", "if False:"),
+        ("_congruence", ") or not curved.loewner:", "):"),
+        ("_index", "if base.loewner:", "if False:"),
+        ("is_gram", "if odd and not infer(factors[half], scope).psd:", "if False:"),
+        ("_index", "if base.psd and expr.items[0] == expr.items[-1]", "if base.psd"),
+        ("_block", "not t.curvature.is_affine), None)", "t.why), None)"),
+    ),
+    # -- derivatives
+    *_laws(
+        "mmopt/language/gradients.py",
+        ("inv", "inv-gradients", "(-value.T @ bar @ value.T,)", "(value.T @ bar @ value.T,)"),
+        ("div", "div-gradients", "_fit(-bar * value / b, b)", "_fit(bar * value / b, b)"),
+        ("polar", "polar-gradients", "(inside - inside.T)", "(inside + inside.T)"),
+        (
+            "rounded_extreme",
+            "min-gradients",
+            "return sign * rounding * log_sum_exp",
+            "return rounding * log_sum_exp",
+        ),
+        (
+            "root",
+            "root-gradients",
+            "sums = np.add.outer(roots, roots)",
+            "sums = np.add.outer(values, values)",
+        ),
+    ),
+    # -- cones, scaling
+    *_rows(
+        "mmopt/compiler/lower.py",
+        "compiler/test_lower.py",
+        ("second_order", "(a + c, 2 * b, a - c)", "(a + c, b, a - c)"),
+        ("hypograph", "[[f, s], [s, i]]", "[[f, s], [s, f]]"),
+        ("scaled_rows", "self.expr(r.left, scope, env)) <= 1.0", "self.expr(r.left, scope, env)) <= 2.0"),
+        ("scaled_rows", "constraint.name] = 1.0 / limits", "constraint.name] = limits"),
+        ("trace_inverse", "m = r if is_gram else factor(r @ lt).T", "m = r"),
+        ("relation", ") else right - left) >> 0", ") else left - right) >> 0"),
+        ("_corners", "end - sides[-1], end", "0, end"),
+        ("lower", "and d.name not in implied", "and d.name in implied"),
+    ),
+    *_rows(
+        "mmopt/language/powers.py",
+        "compiler/test_atom_cones.py",
+        ("cones", "means * outputs, means *", "outputs,"),
+    ),
+    *_rows(
+        "mmopt/compiler/scale.py",
+        "compiler/test_scale.py",
+        ("_scaling", "objective / units.factor(degree, scales)", "units.factor(degree, scales) / objective"),
+        ("scale", "] / units.factor(degree,", "] * units.factor(degree,"),
+    ),
+    # -- lifts
+    *_rows(
+        "mmopt/compiler/reductions/merge_cells.py",
+        "compiler/reductions/test_two_ways.py pipeline/test_reduced.py",
+        ("lift", "sizes**-axis.degree", "sizes**axis.degree"),
+        ("_by_attribute", "touched &= own >= 0", "touched |= own >= 0"),
+    ),
+    *_rows(
+        "mmopt/compiler/reductions/parallel_queries.py",
+        "compiler/reductions/test_two_ways.py pipeline/test_reduced.py",
+        ("_added_up", "weights=workload.weights * lead**2", "weights=workload.weights * np.abs(lead)"),
+        ("_left_out", "np.minimum.at(least, same, limit)", "np.maximum.at(least, same, limit)"),
+        ("_left_out", "targets[finite] / lead**", "targets[finite] * lead**"),
+    ),
+    *_rows(
+        "mmopt/compiler/reductions/blocks.py",
+        "compiler/reductions/test_lifts.py",
+        ("lift", "bounds, float(bounds.sum", "bounds, float(bounds.max"),
+        ("lift", "factor = scale / size if", "factor = size / scale if"),
+    ),
+    *_rows(
+        "mmopt/compiler/reductions/kronecker.py",
+        "compiler/reductions/test_lifts.py",
+        ("applies", "weight=1.0 if place else product.weight", "weight=product.weight"),
+        ("lift", "bound = math.prod(bounds)", "bound = sum(bounds)"),
+    ),
+    # -- certificates and repairs
+    *_certificates(
+        (
+            "l2_strategy",
+            "certificate",
+            "nuclear(W @ diag(sqrt(d)))**2 / sum(d)",
+            "nuclear(W @ diag(sqrt(d)))**2 / max(d)",
+        ),
+        ("l2_strategy", "repair", "X = X / max(diag(X))", "X = X / min(diag(X))"),
+        ("l2_strategy_block", "certificate", "diag(sqrt(d))", "diag(d)"),
+        ("fitness_for_use", "certificate", "(sum(p) * (c @ q))", "(sum(p) * min(c) * sum(q))"),
+        ("fitness_for_use", "repair", "Sigma = Sigma * min(", "Sigma = Sigma * max("),
+    ),
+    *_rows(
+        "programs/fitness_budget.program",
+        "testing/test_parameters.py::test_no_multipliers_beat_a_feasible_point[0-fitness_budget]",
+        ("certificate", "(budget * sum(p) * sum(q))", "(sum(p) * sum(q))"),
+    ),
+    *_certificates(
+        ("fitness_penalty", "certificate", "2 * nuclear(", "3 * nuclear("),
+        ("fitness_hybrid", "certificate", "/ sqrt(sum(p))", "/ sum(p)"),
+        ("fitness_dual", "certificate", "2 * sqrt(max(", "sqrt(max("),
+    ),
+    *_rows(
+        "programs/fitness_level.program",
+        "testing/test_parameters.py::test_no_multipliers_beat_a_feasible_point[0-fitness_level]",
+        ("certificate", "+ (free * p) @ f)", "+ 2 * (free * p) @ f)"),
+    ),
+    *_certificates(
+        ("query_weighting", "certificate", "(D * D) @ mu)))**2 / sum", "abs(D) @ mu)))**2 / sum"),
+        ("group_weighting", "certificate", "**2 / sum(mu)", "**2 / max(mu)"),
+        ("separate_weighting", "certificate", "/ sum(N, axis=1)", "/ max(N, axis=1)"),
+        ("laplace_weighting", "certificate", "**3 / sum(mu)**2", "**3 / sum(mu)"),
+        ("design_weighting", "certificate", "* sum(mu))", "* max(mu))"),
+        ("weighted_l2", "certificate", "/ sum(d)", "/ max(d)"),
+        ("low_rank_strategy", "certificate", "- sum(Y**2) / (4 * beta)", "+ sum(Y**2) / (4 * beta)"),
+    ),
+    *_rows(
+        "programs/low_rank_gaussian_strategy.program",
+        "testing/test_parameters.py::test_no_multipliers_beat_a_feasible_point[0-low_rank_gaussian_strategy]",
+        ("certificate", "- near * sum(T * (T + 2 * S))", "+ near * sum(T * (T + 2 * S))"),
+    ),
+    *_certificates(
+        ("min_sensitivity", "certificate", "max(sqrt(diag(S)))", "sum(sqrt(diag(S)))"),
+    ),
+    # -- scoring
+    *_rows(
+        "mmopt/pipeline/certify.py",
+        "pipeline/test_certify.py",
+        ("bound_of", "float(ball.lower if minimized else ball.upper)", "float(ball.mid)"),
+    ),
+    *_rows(
+        "mmopt/pipeline/certify.py",
+        "pipeline/test_charges.py",
+        ("charged", "worth if minimized else -worth", "-worth if minimized else worth"),
+        ("scored", "loss += after * abs(loss)", "loss -= after * abs(loss)"),
+    ),
+    *_rows(
+        "mmopt/pipeline/certify.py",
+        "pipeline/test_certify.py",
+        ("_promised", "maximum(value, 0.0) if d", "abs(value) if d"),
+        ("is_feasible", "self.after <= FEASIBLE and", "self.after <= 1e-3 and"),
+    ),
+    *_rows(
+        "mmopt/language/feasibility.py",
+        "language/test_feasibility.py",
+        ("_over", 'constraint.relation.op == "<', 'constraint.relation.op == ">'),
+        ("_over", 'constraint.relation.op == "==', 'constraint.relation.op == "<'),
+        ("_off", 'right if relation.op == ">>', 'right if relation.op == "<<'),
+    ),
+    # -- what verify compares
+    *_rows(
+        "mmopt/pipeline/audit/recheck.py",
+        "pipeline/audit/test_tampered.py::test_every_changed_claim_is_found[l2_strategy]",
+        ("_close", "<= CLOSE * size)", "<= 1e9 * CLOSE * size)"),
+        ("objective", "lambda: point.objective)", "lambda: s.objective)"),
+        ("objective", "value_of(instance, point.env, point.objective)", "s.value"),
+        ("bound", 'bound", s.bound, compute', 'bound", s.bound, lambda: s.bound'),
+        ("costs", 'bound", s.error_bound, self', 'bound", s.error_bound, lambda: s'),
+        ("costs", "rmse(s.strategy, self.workload)", "s.rmse"),
+        ("costs", "lambda: charged_error(s.strategy, self.workload)", "lambda: s.error"),
+        ("costs", "_close(s.sensitivity, sensitivity) and not", "not"),
+    ),
+    *_rows(
+        "mmopt/pipeline/audit/recheck.py",
+        "pipeline/audit/test_tampered.py::test_every_changed_claim_is_found[fitness_for_use]",
+        ("same_array", "return off <= CLOSE_ARRAY", "return off <= 1e9 * CLOSE_ARRAY"),
+    ),
+    *_rows(
+        "mmopt/pipeline/audit/recheck.py",
+        "pipeline/audit/test_verify.py::test_a_gap_that_was_not_reached_is_found",
+        ("bound", "s.gap is not None and s.gap <= tolerance", "s.gap is not None"),
+    ),
+    # -- data
+    *_rows(
+        "mmopt/data/codes.py",
+        "data/test_vector.py",
+        ("cell_code", "(reading.number < first, size + OUTSIDE)", "(reading.number < first, 0)"),
+        ("cell_code", "(reading.number < upper, cell)", "(reading.number <= upper, cell)"),
+        ("cell_code", "(reading.missing, size + MISSING)", "(reading.missing, size + OUTSIDE)"),
+    ),
+    *_rows(
+        "mmopt/data/vector.py",
+        "data/test_vector.py data/test_errors.py",
+        ("data_vector", "kept &= target >= 0", "kept |= target >= 0"),
+        ("_targets", "MISSING: attribute.missing", "MISSING: attribute.outside"),
+    ),
+    # -- what a plan and a strategy say
+    *_rows(
+        "mmopt/mechanism/planning.py",
+        "mechanism/test_planning.py",
+        ("_scale_for_targets", "min(1.0, float(np.min(limits", "min(1.0, float(np.max(limits"),
+        ("_scale_for_targets", "(1 - 3 * 2.0**-52)", "(1 + 3 * 2.0**-40)"),
+    ),
+    *_rows(
+        "mmopt/mechanism/planning.py",
+        "mechanism/test_margins.py",
+        ("_check_cost", "if cost <= allowed:", "if cost <= 2 * allowed:"),
+    ),
+    *_rows(
+        "mmopt/mechanism/noise.py",
+        "mechanism/test_noise.py",
+        ("laplace_variance", "math.sinh(min(0.5 / scale", "math.sinh(min(0.6 / scale"),
+    ),
+    *_rows(
+        "mmopt/queries/strategy.py",
+        "queries/test_strategy.py",
+        ("sensitivity", "matrix, self.norm).max()", "matrix, self.norm).min()"),
+        ("total_error", "self.sensitivity**2 *", "self.sensitivity *"),
+        ("total_error", "if not self.supports(workload):", "if False:"),
+    ),
+    *_rows(
+        "mmopt/results/solution.py",
+        "results/test_solution.py",
+        ("gap_between", "return upper / lower - 1.0", "return 1.0 - lower / upper"),
+    ),
+    # -- proofs of failure, components, equivariance, claims of kernels
+    *_rows(
+        "mmopt/solvers/proof.py",
+        "solvers/test_dual_cones.py",
+        ("_inside", "norm * (1.0 + (4.0 + size) * EPS)", "norm * 0.9"),
+    ),
+    *_rows(
+        "mmopt/solvers/proof.py",
+        "solvers/test_proof.py",
+        ("prove", "-b @ y - (4.0", "-b @ y + (4.0"),
+        ("_psd", "np.maximum(values, 0.0) + lift", "values + lift"),
+    ),
+    *_rows(
+        "mmopt/language/structured.py",
+        "language/test_structured.py",
+        ("_weighted", ".multiplicities[order]),", ".multiplicities[order] ** 0),"),
+        ("_total", ".count(_sizes(a.space)),", ".count(_sizes(a.space) ** 0),"),
+        ("spread", 'numbers.call("mul", numbers.count(copies), entries)', "entries"),
+    ),
+    *_rows(
+        "mmopt/compiler/units.py",
+        "compiler/test_scale.py",
+        ("_degree", "return _times(_degree(a, eq), power)", "return _degree(a, eq)"),
+        ("_psd_block", "_plus(ends[i], ends[j])", "ends[i]"),
+    ),
+    *_rows(
+        "mmopt/compiler/acting.py",
+        "compiler/test_equivariance.py",
+        ("_at_degree", "if not close(axis.degree, degree):", "if False:"),
+        ("_same", "if not close(a.degree, b.degree):", "if False:"),
+        ("_entrywise", 'if expr.atom in ("sqrt", "exp", "log"):', "if False:"),
+    ),
+    *_rows(
+        "mmopt/compiler/match.py",
+        "compiler/test_match.py",
+        ("_same", "a.options == b.options", "True"),
+        ("_same", "return x == y", "return True"),
+        ("_same_line", "if op != other or not (", "if not ("),
+        ("_same_kinds", "if chosen.get(x) != others.get(y):", "if False:"),
+    ),
+    *_rows(
+        "mmopt/components/lift.py",
+        "language/test_structured.py",
+        ("lift", "left[at] @ middle @ right[at].T", "left[at] @ middle @ left[at].T"),
+    ),
+    *_rows(
+        "mmopt/compiler/composition.py",
+        "compiler/test_composition.py",
+        ("of_factors", "not infer(small, scope).sign > 0", "False"),
+        ("_factors", "not infer(expr.args[0], scope).sign > 0", "False"),
+        ("of_blocks", "if SUM in sides:", "if False:"),
+    ),
+    # -- rows of the solvers
+    *_rows(
+        "mmopt/solvers/table.py",
+        "solvers/test_solver_law.py",
+        ("SOLVERS", '"qoco", "qoco", SOC,', '"qoco", "qoco", SOC | PSD,'),
+        ("SOLVERS", '"cvxopt", "cvxopt", SOC | PSD,', '"cvxopt", "cvxopt", SOC | PSD | CURVED,'),
+    ),
+    *_rows(
+        "mmopt/solvers/run_clarabel.py",
+        "solvers/test_solver_law.py",
+        ("points", "options.threads or 0", "0"),
+        ("points", "max(1, options.max_iterations - used)", "50"),
+    ),
+    *_rows(
+        "mmopt/solvers/run_cvxpy.py",
+        "solvers/test_solver_law.py",
+        ("_sdpa", "options.threads or 1", "1"),
+        ("_qoco", '"reltol": tolerance, **limit', '"reltol": tolerance'),
+    ),
+)

@@ -1,0 +1,66 @@
+"""Shipped certificates hold at other values of the parameters than those that a file states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mmopt import Program, Workload, solve
+from mmopt.compiler import bind
+from mmopt.language import program_names
+from mmopt.pipeline.certify import bound_of
+from mmopt.testing.draw import draw_multiplier
+
+ROUNDING = 1e-9
+
+
+def _held(w: Workload, rng: np.random.Generator) -> dict[str, Any]:
+    """What fitness_refined passes on after its first round."""
+    first = solve(w, "fitness_for_use")
+    tight = w.targets * first.multipliers["accuracy"]
+    return {"held": (tight > 1e-3 * tight.max()).astype(float), "S0": first.covariance}
+
+
+# Programs with parameters that a certificate or objective depends on, and values of them.
+VALUES: dict[str, Callable[[Workload, np.random.Generator], dict[str, Any]]] = {
+    "fitness_budget": lambda w, rng: {"budget": rng.uniform(2.0, 9.0)},
+    "fitness_hybrid": lambda w, rng: {"total": rng.uniform(0.1, 3.0)},
+    "fitness_level": _held,
+    "group_weighting": lambda w, rng: {"u0": rng.uniform(0.1, 2.0, w.rank)},
+    "low_rank_gaussian_strategy": lambda w, rng: {
+        "beta": rng.uniform(1.0, 5.0),
+        "near": rng.uniform(0.5, 2.0),
+    },
+    "low_rank_reconstruction": lambda w, rng: {"beta": rng.uniform(1.0, 5.0)},
+    "low_rank_strategy": lambda w, rng: {"beta": rng.uniform(1.0, 5.0)},
+    "separate_weighting": lambda w, rng: {"size": 2.0},
+    "weighted_l2": lambda w, rng: {"power": rng.uniform(0.0, 2.0)},
+}
+
+
+def test_every_convex_program_with_parameters_is_here() -> None:
+    known = {name: Program.load(name) for name in program_names()}
+    assert set(VALUES) == {n for n, p in known.items() if p.parameters and p.klass == "convex"}
+
+
+@pytest.mark.parametrize("name", VALUES)
+@pytest.mark.parametrize("draw", range(3))
+def test_no_multipliers_beat_a_feasible_point(name: str, draw: int, rng: np.random.Generator) -> None:
+    program = Program.load(name)
+    w = Workload.from_matrix(rng.normal(size=(3, 4)), targets=rng.uniform(0.5, 3.0, 3))
+    own = {d.name: np.vstack([np.eye(4), np.ones((1, 4))]) for d in program.givens if not d.source}
+    givens = {**own, **VALUES[name](w, rng)}
+    s = solve(w, program, givens=givens, reduce=False)
+    assert s.gap is not None and 0 <= s.gap <= 1e-4
+    instance, certificate = bind(program, w, givens), program.certificate
+    assert certificate is not None
+    least = min(s.objective, s.objective * (1 - ROUNDING))
+    for _ in range(60):
+        multipliers = {key: np.exp(rng.normal(size=np.shape(v))) * v for key, v in s.multipliers.items()}
+        if rng.random() < 0.5:
+            multipliers = {key: draw_multiplier(rng, np.shape(v)) for key, v in s.multipliers.items()}
+        bound = bound_of(instance, multipliers)
+        assert bound is None or bound <= least + 2 * ROUNDING * abs(least)
