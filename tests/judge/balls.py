@@ -243,12 +243,13 @@ def _eigenvectors(a: arb_mat) -> arb_mat:
 
 
 def _clusters(inner: arb_mat, most: arb) -> list[list[int]]:
-    """Sets of indices that off-diagonal entries above ``most`` join."""
+    """Sets of indices that off-diagonal entries above ``most`` join, and diagonal ones do not keep apart."""
     n, table = inner.nrows(), inner.tolist()
     label = list(range(n))
     for i in range(n):
         for j in range(i):
-            if label[i] != label[j] and abs(table[i][j]) > most:
+            off = abs(table[i][j])
+            if label[i] != label[j] and off > most and not abs(table[i][i] - table[j][j]) > 8 * n * off:
                 old, new = label[i], label[j]
                 label = [new if x == old else x for x in label]
     sets = [[i for i in range(n) if label[i] == x] for x in sorted(set(label))]
@@ -277,7 +278,7 @@ def _refined(a: arb_mat, v: arb_mat) -> arb_mat:
                     step.append(off[i][j] / 2)
         change = arb_mat(n, n, step).mid()
         v = (v + v * change).mid()
-        if row_sum_norm(change) < arb(10) ** (-ctx.dps // 2):
+        if row_sum_norm(change) < arb(10) ** (-4 * ctx.dps // 5):
             break
     return v
 
