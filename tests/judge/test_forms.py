@@ -1,0 +1,108 @@
+"""Other forms of strategy and larger workloads: by component, in factors, a hundred cells and more."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from flint import arb, ctx
+from judge.measured import Asked
+from judge.rivals import RIVALS, least_total_error
+from judge.verdict import attack, judge, refuted
+from judge.workloads import DENSE, PRODUCTS, over
+
+from mmopt import ComponentStrategy, Solution, Strategy, Workload, certify, solve
+from mmopt.highdim import TEMPLATES, templates
+from mmopt.pipeline import large
+from mmopt.queries import Product
+from mmopt.queries import factor as words
+
+
+@pytest.mark.parametrize("case", PRODUCTS)
+@pytest.mark.parametrize("program", ["l2_strategy", "weighted_l2", "fitness_for_use", "fitness_penalty"])
+def test_by_component(case: str, program: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Solved over orbits; judged over all cells."""
+    monkeypatch.setattr(large, "FEW_CELLS", 4)
+    asked = PRODUCTS[case]()
+    np.testing.assert_array_equal(asked.workload.queries, asked.rows)
+    found = solve(asked.workload, program)
+    assert isinstance(found.strategy, ComponentStrategy)
+    assert refuted(judge(found, asked.workload)) == []
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("case", PRODUCTS)
+def test_templates(case: str, norm: int) -> None:
+    """Strategies in factors, each template's; and their bound against a rival among all strategies."""
+    asked = PRODUCTS[case]()
+    found = templates(asked.workload, norm)
+    best = found.solution(asked.workload)
+    for own in found.candidates:
+        assert own.template in TEMPLATES and own.strategy is not None
+        figures = {"template": own.template, "strategy": own.strategy, "error": own.error, "rmse": own.rmse}
+        assert refuted(judge(dataclasses.replace(best, **figures), asked.workload)) == []
+    with ctx.workdps(60):
+        rival = least_total_error(Asked.of(asked.workload))
+        assert arb(found.bound) <= rival
+        assert float(rival) / found.bound < 1.01
+
+
+def sized(n: int) -> Workload:
+    return Workload.from_matrix(np.tri(n), targets=1.0, weights=np.geomspace(0.1, 10, n))
+
+
+def test_a_hundred_cells() -> None:
+    workload = sized(100)
+    found = solve(workload, "l2_strategy")
+    assert refuted(judge(found, workload)) == []
+    verdict, above = attack(found, workload, RIVALS["l2_strategy"])
+    assert verdict.holds and above < 1e-3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", ["l2_strategy", "eigen_design", "fitness_for_use", "singular_value_bound"])
+@pytest.mark.parametrize("n", [100, 200])
+def test_two_hundred_cells(program: str, n: int) -> None:
+    workload = sized(n)
+    assert refuted(judge(solve(workload, program), workload)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", ["l2_strategy", "eigen_design", "weighted_l2"])
+def test_all_ranges_times_cells(program: str) -> None:
+    """A union of products over 192 cells, taken to matrices."""
+    products = [
+        Product((words.all_range(6), words.identity(4), words.total(8)), target=1.0),
+        Product((words.total(6), words.prefix(4), words.identity(8)), target=2.0, weight=0.3),
+    ]
+    workload = Workload.from_products(over(6, 4, 8), products)
+    assert refuted(judge(solve(workload, program), workload)) == []
+
+
+@pytest.mark.parametrize("power", [4, 8])
+@pytest.mark.parametrize("program", ["fitness_for_use", "fitness_lmi", "fitness_penalty", "min_error"])
+def test_ill_conditioned_strategies_that_are_certified(program: str, power: int) -> None:
+    """Condition 10^power: what a constraint is off by through rounding belongs to the objective."""
+    rng = np.random.default_rng(power)
+    workload = Workload.from_matrix(rng.integers(-3, 4, size=(4, 3)) + 0.5, targets=[1.0, 2, 3, 1])
+    wrong = []
+    for _ in range(10):
+        turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+        scale = np.geomspace(1, 10.0 ** (-power / 2), 3)
+        if program == "min_error":
+            found = certify(workload, Strategy(np.diag(scale) @ turn, 1), program=program, solve=False)
+        else:
+            sigma = turn @ np.diag(scale**2) @ turn.T
+            given = {"covariance": (sigma + sigma.T) / 2, "basis": np.eye(3)}
+            found = certify(workload, program=program, solve=False, **given)
+        wrong += refuted(judge(found, workload))
+    assert wrong == []
+
+
+def test_solutions_of_version_010_are_held_to_proof() -> None:
+    """A saved solution that does not say what its figures rest on claims all of them."""
+    workload = DENSE["prefix"]().workload
+    fields = solve(workload, "l2_strategy").fields()
+    old = {k: v for k, v in fields.items() if not k.endswith("_grade")}
+    assert refuted(judge(Solution.from_fields(old), workload)) == []
