@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -11,13 +12,15 @@ import numpy as np
 
 from mmopt.compiler.share import Shared, share
 from mmopt.components import Level, Split
-from mmopt.errors import OptionError, TooLargeError, placed, suggest
-from mmopt.language import Checked, check, evaluate, violation
+from mmopt.errors import OptionError, ProgramError, TooLargeError, placed, suggest
+from mmopt.language import Checked, check, evaluate, evaluate_ball, violation
+from mmopt.language.balls import BOUNDS, unknown
 from mmopt.language.dims import LARGEST
 from mmopt.language.infer import dimension
-from mmopt.language.numeric import Array
+from mmopt.language.numeric import RANGE, Array
 from mmopt.language.program import Program
-from mmopt.language.tree import Assignment, Declaration
+from mmopt.language.rank import is_rank
+from mmopt.language.tree import Assignment, Constraint, Declaration, names_in
 from mmopt.limits import require_memory
 from mmopt.queries import Workload
 from mmopt.queries.arrays import owned
@@ -25,7 +28,8 @@ from mmopt.queries.check import no_targets, undetermined
 
 __all__ = ["Instance", "bind", "with_lets"]
 
-# A requirement on the givens (say W Q⁺ Q = W) holds when it is off by less than this, relatively.
+# A requirement on the givens (say W Q⁺ Q = W) holds when it is off by less than ``RANGE``, relatively; by up
+# to this where its own rounding may be all that it is off by.
 REQUIREMENT = 1e-8
 
 
@@ -113,12 +117,13 @@ def bind(
         env[parameter.name] = _parameter(checked, parameter, passed, env)
     shared = share(program)
     env = _with_lets(program, shared, env)
+    env[BOUNDS] = _bounds(program, shared, dict(env))
     # A line on nothing that is chosen holds for what is given, or for no point at all.
     fixed = [c for c in program.constraints if all(t.is_constant for t in checked.constraints[c.name])]
     for constraint in (*shared.requires, *fixed):
         with placed(program.source.locate(constraint.span)):
-            off = violation(constraint, env)
-        if off > REQUIREMENT:
+            off = _missed(constraint, env)
+        if off > RANGE:
             raise OptionError(
                 f"'{program.name}' requires '{constraint.name}' of what is given, and it is off by {off:.1e}",
                 where=program.source.locate(constraint.span),
@@ -128,6 +133,36 @@ def bind(
             )
     kept = {name: value for name, value in env.items() if name not in shared.passing}
     return Instance(checked, workload, MappingProxyType(kept), frozenset(passed))
+
+
+def _bounds(program: Program, shared: Shared, env: Mapping[str, Any]) -> Callable[[str], Any]:
+    """The balls of lets, computed when asked for; nothing is known of one that has no error bound.
+
+    What a closed form measures counts as exact: the figures are of the strategy as computed.
+    """
+    measured = program.meaning.expr if program.klass == "closed form" and program.meaning else None
+    exact = frozenset() if measured is None else names_in(measured)
+    lets = {let.name: let.expr for let in shared.lets if let.name not in exact}
+
+    @cache
+    def bound(name: str) -> Any:
+        if name not in lets:
+            return None
+        try:
+            return evaluate_ball(lets[name], {**env, BOUNDS: bound})
+        except ProgramError:
+            return unknown(evaluate(lets[name], env))
+
+    return bound
+
+
+def _missed(constraint: Constraint, env: Mapping[str, Any]) -> float:
+    """By how much a requirement is off, relatively; 0 where that may be nothing but rounding."""
+    off = violation(constraint, env)
+    if not RANGE < off <= REQUIREMENT or is_rank(constraint):
+        return off
+    left, right = (evaluate_ball(e, env) for e in (constraint.relation.left, constraint.relation.right))
+    return 0.0 if (np.abs(left.mid - right.mid) <= left.rad + right.rad).all() else off
 
 
 def _split(d: Declaration, value: Split | Level, env: dict[str, Any]) -> Split | Level:

@@ -97,6 +97,7 @@ factor           F with F.T @ F equal to a psd matrix; for what is evaluated, no
 pinv, rank       pseudo-inverse and rank,
 polar            the orthogonal matrix nearest to a square one (in smooth programs also optimised),
 stack, used_rows ``stack(A, B)`` one on the other, ``used_rows(Q, a)`` the rows of Q with a positive amount,
+row_basis        independent rows that span those of a matrix: the identity where its columns are independent,
 consecutive      ``consecutive(e, 8)`` groups of 8 consecutive entries, one a row of 0 and 1; with
 leading          ``leading(e, 4)`` the first 4 are groups of one and the others one group,
 support          1 where an entry is clearly positive, else 0

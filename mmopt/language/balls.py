@@ -1,24 +1,28 @@
 """Numbers with a proved error bound: a midpoint and a radius for every entry.
 
 An objective is rounded up and a bound rounded down by the radius of their own evaluation, so that
-bound <= objective holds in floating point. Givens and the (repaired) solution count as exact; every
-operation after them adds its rounding error by the standard model |fl(a op b) - (a op b)| <= u |a op b|
-and gamma_k = k u / (1 - k u) for sums of k terms (Higham, Accuracy and Stability, chapter 3), and
-passes on the radius of what came in.
+bound <= objective holds in floating point. Givens and the (repaired) solution count as exact, lets
+have the bounds of their own evaluation (``BOUNDS``); every operation after them adds its rounding error by
+the standard model |fl(a op b) - (a op b)| <= u |a op b| and gamma_k = k u / (1 - k u) for sums of k terms
+(Higham, Accuracy and Stability, chapter 3), and passes on the radius of what came in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from mmopt.language import numeric
 from mmopt.language.numeric import Array
 
-__all__ = ["Ball", "exact", "rounded", "unknown"]
+__all__ = ["BOUNDS", "Ball", "exact", "rounded", "unknown"]
 
+# By this name, which no program can use, values may hold a function from a name to its ball, or to None where
+# the name counts as exact.
+BOUNDS = "error bounds"
 U = float(np.finfo(float).eps) / 2
 HEIGHT = 128  # rows of a product of matrices, entry by entry, that are worked on at a time
 WIDTH = 512  # terms of a product of matrices whose errors are added up at a time
@@ -60,6 +64,12 @@ def exact(value: Array | float) -> Ball:
     """A value that is known exactly; its radius takes no memory and cannot be written to."""
     mid = np.asarray(value, dtype=float)
     return Ball(mid, np.broadcast_to(0.0, mid.shape))
+
+
+def named(name: str, env: Mapping[str, Any]) -> Any:
+    """What a name stands for: a ball where one is known, else its value."""
+    found = env[BOUNDS](name) if BOUNDS in env else None
+    return env[name] if found is None else found
 
 
 def rounded(mid: Array | float, rad: Array | float, terms: int | None = None) -> Ball:

@@ -9,7 +9,7 @@ import numpy as np
 
 from mmopt.components import Level, Split
 from mmopt.errors import ProgramError
-from mmopt.language import numeric, scalars, structured
+from mmopt.language import balls, numeric, scalars, structured
 from mmopt.language.component_products import Scaling, diagonal, solved_diagonal, times, whole
 from mmopt.language.families import vectorised
 from mmopt.language.nuclear_ball import GUESS, nuclear
@@ -50,7 +50,7 @@ def _value(expr: Expr, env: Env, numbers: Numbers) -> Any:
         case Number(value=value):
             return numbers.exact(value)
         case Name(id=name):
-            return _named(env[name], numbers)
+            return _named(balls.named(name, env) if numbers is BALLS else env[name], numbers)
         case Index(span=span) | Block(span=span):
             what = "an index" if isinstance(expr, Index) else "a block matrix"
             raise ProgramError(

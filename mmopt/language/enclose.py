@@ -14,7 +14,7 @@ from mmopt.language.balls import Ball
 from mmopt.language.evaluate import Env, entry, evaluate, inverse_at, is_row
 from mmopt.language.inverse_balls import sandwich, sandwich_diagonal
 from mmopt.language.nuclear_ball import GUESS, nuclear
-from mmopt.language.numeric import Array
+from mmopt.language.numeric import Array, used_rows
 from mmopt.language.products import is_identity
 from mmopt.language.tree import Apply, Block, Expr, Index, Name, Number, chain
 
@@ -48,12 +48,11 @@ _Term = Ball | _Scaling | _Scaled
 
 
 def evaluate_ball(expr: Expr, env: Env) -> Ball:
-    """The value with its error bound; names count as exact.
+    """The value with its error bound; names count as exact, but for those that ``env`` has a ball of.
 
     ``env`` may hold what is nearly the polar factor of a nuclear norm (``nuclear_ball.GUESS``).
 
-    Raises :class:`~mmopt.errors.ProgramError` for an atom that only prepares data (it has no error
-    bound, so it belongs into ``let``, which is evaluated once).
+    Raises :class:`~mmopt.errors.ProgramError` for an atom without an error bound, which only prepares data.
     """
     with np.errstate(all="ignore"):
         return by_component.with_bound(expr, env) if by_component.splits(env) else _ball(expr, env)
@@ -64,7 +63,8 @@ def _ball(expr: Expr, env: Env) -> Ball:
         case Number(value=value):
             return balls.exact(value)
         case Name(id=name):
-            return balls.exact(env[name])
+            value = balls.named(name, env)
+            return value if isinstance(value, Ball) else balls.exact(value)
         case Index(base=base):
             inner = _ball(base, env)
             return Ball(np.asarray(entry(inner.mid, expr, env)), np.asarray(entry(inner.rad, expr, env)))
@@ -76,6 +76,12 @@ def _ball(expr: Expr, env: Env) -> Ball:
             return _whole(_product(expr, env))
         case Apply(atom="nuclear", args=(inner,)) if GUESS in env:
             return nuclear(_ball(inner, env), env[GUESS])
+        # What is chosen by numbers is chosen by those that a let has, plainly.
+        case Apply(atom="used_rows", args=(rows, amount)):
+            inner, own = _ball(rows, env), evaluate(amount, env)
+            return Ball(used_rows(inner.mid, own), used_rows(inner.rad, own))
+        case Apply(atom="row_basis" | "support"):
+            return balls.exact(evaluate(expr, env))
         case _:
             pass
     assert isinstance(expr, Apply)

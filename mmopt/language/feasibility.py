@@ -6,15 +6,18 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from mmopt.components import Level
 from mmopt.language import by_component, numeric
+from mmopt.language.balls import U
+from mmopt.language.enclose import evaluate_ball
 from mmopt.language.evaluate import Env, evaluate
 from mmopt.language.families import shared, vectorised
 from mmopt.language.memo import Memo
 from mmopt.language.numeric import Array
 from mmopt.language.rank import is_rank, rank_residual
-from mmopt.language.tree import Apply, Constraint, Family
+from mmopt.language.tree import Apply, Constraint, Expr, Family
 
-__all__ = ["excess", "violation", "worst"]
+__all__ = ["excess", "excess_with_errors", "violation", "worst"]
 
 # What is compared with nothing larger than this is compared with this.
 LEAST = 1e-300
@@ -47,6 +50,26 @@ def worst(constraint: Constraint, env: Env, memo: Memo | None = None) -> tuple[f
 def excess(constraint: Constraint, env: Env, memo: Memo | None = None) -> float:
     """By how much a constraint is violated where that is most, in the units of its sides; 0 when it holds."""
     return max(0.0, *(amount for amount, _, _ in _all(constraint, env, memo)))
+
+
+def excess_with_errors(constraint: Constraint, env: Env) -> float:
+    """By how much ``<=`` may be violated, relative to the size of its sides, errors of evaluation included.
+
+    0 for other relations, and for families that are not one vector.
+    """
+    relation, family = constraint.relation, constraint.family
+    sides: list[Expr | None] = [relation.left, relation.right]
+    if family is not None:
+        sides = [vectorised(side, family.index) for side in (relation.left, relation.right)]
+    if relation.op not in ("<=", ">=") or None in sides:
+        return 0.0
+    found = [evaluate_ball(side, env) for side in sides if side is not None]
+    ordered = found if relation.op == "<=" else found[::-1]
+    small, large = (b.values if isinstance(b, Level) else b for b in ordered)
+    over = (small.mid + small.rad) - (large.mid - large.rad)
+    sizes = np.maximum(np.maximum(np.abs(small.mid), np.abs(large.mid)), LEAST)
+    slip = 0.0 if small.is_exact and large.is_exact else 4 * U
+    return float(np.max(over / (sizes if family else sizes.max(initial=LEAST)) + slip, initial=0.0))
 
 
 def _all(constraint: Constraint, env: Env, memo: Memo | None) -> Iterator[Off]:

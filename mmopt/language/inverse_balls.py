@@ -11,13 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
-from mmopt.language import numeric
+from mmopt.language import numeric, pseudo
 from mmopt.language.balls import GROW, Ball, add, dots, exact, lengths, matmul, rounded, transpose, unknown
 from mmopt.language.numeric import Array
 from mmopt.language.residual import Residual, plain_residual, residual, short_residual
 from mmopt.language.spectral_balls import below_eigenvalues, symmetric
 
-__all__ = ["sandwich", "sandwich_diagonal", "smallest_singular"]
+__all__ = ["pseudo_inverse", "sandwich", "sandwich_diagonal", "smallest_singular"]
 
 # Columns taken at a time where only the diagonal is asked for.
 WIDTH = 512
@@ -140,6 +140,30 @@ def smallest_singular(a: Ball) -> float:
     rest = _Inverse(a, None, 0.0).missing(exact(np.eye(len(guess))), guess)
     off = float(np.linalg.norm(np.abs(rest.mid) + rest.rad)) * GROW
     return (1.0 - off) / (float(np.linalg.norm(guess)) * GROW) if off < 1 else 0.0
+
+
+def pseudo_inverse(a: Ball) -> Ball:
+    """The pseudo-inverse of a matrix whose rows, or columns, are proved to be independent; of zeros, zero.
+
+    Let P be computed, E = I - A P of norm e < 1, so that the rows of A are independent, and S the part of P
+    that is not in their space: for any Z it is no longer than P - Aᵀ Z, here with Z = Pᵀ P. A⁺ A P = P - S,
+    so A⁺ = (P - S) (I - E)⁻¹, whose rows differ from those of P by at most (‖pᵢ‖ e + ‖S‖) / (1 - e).
+    """
+    if a.mid.shape[0] > a.mid.shape[1]:
+        return transpose(pseudo_inverse(transpose(a)))
+    p = pseudo.pinv(a.mid)
+    if a.is_exact and not a.mid.any():
+        return exact(p)
+    if not (np.isfinite(p).all() and np.isfinite(a.rad).all()):
+        return unknown(p)
+    gram = np.asarray(p.T @ p)
+    rest = _Inverse(a, None, 0.0).missing(exact(np.eye(len(a.mid))), p, short_residual)
+    beside = _Inverse(transpose(a), None, 0.0).missing(exact(p), gram, short_residual)
+    e, s = (float(np.linalg.norm(np.abs(b.mid) + b.rad)) * GROW for b in (rest, beside))
+    if e >= 1:
+        return unknown(p)
+    rad = (lengths(p, 1) * e + s) / (1.0 - e)
+    return rounded(p, np.broadcast_to(rad[:, None], p.shape))
 
 
 def _is_lopsided(a: Ball) -> bool:

@@ -25,6 +25,7 @@ __all__ = [
     "polar",
     "rank",
     "root",
+    "row_basis",
     "stack",
     "support",
     "trace",
@@ -94,6 +95,14 @@ def factor(args: Sequence[Type], options: Options) -> Type:
         raise RuleError("factor needs a matrix known to be psd", "declare it psd, or write A.T @ A")
     out = matrix(UNKNOWN, n)
     return out if a.is_constant else out.broken("a factor of what is chosen")
+
+
+def row_basis(args: Sequence[Type], options: Options) -> Type:
+    (a,) = args
+    if not a.is_matrix:
+        raise RuleError(f"row_basis needs a matrix, this is {a.shape}")
+    out = matrix(UNKNOWN, a.dims[1])
+    return out if a.is_constant else out.broken("a basis of what is chosen")
 
 
 def nuclear(args: Sequence[Type], options: Options) -> Type:

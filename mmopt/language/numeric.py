@@ -46,6 +46,8 @@ EPS = float(np.finfo(float).eps)
 # An eigenvalue of a psd variable is raised to this part of the largest before anything is
 # evaluated: the inverse then exists, and the change is charged to the objective.
 FLOOR = 1e-10
+# Queries lie in the range of a singular matrix when no more than this part of them is beside it: rounding.
+RANGE = 1e-12
 # A multiplier of an interior-point method that is really zero is far below this part of the largest.
 CLEARLY = 1e-3
 
@@ -112,7 +114,7 @@ def solve(matrix: Array, right: Array) -> Array:
     """``inv(matrix) @ right`` for a symmetric psd matrix, else by LU.
 
     Where ``matrix`` is singular the closed convex extension holds: the pseudo-inverse if the
-    columns of ``right`` lie in its range (to 1e-9, relative), else infinity.
+    columns of ``right`` lie in its range (to ``RANGE``, relative), else infinity.
     """
     if not np.isfinite(matrix).all():
         return np.full(np.shape(right), np.inf)
@@ -132,7 +134,7 @@ def solve(matrix: Array, right: Array) -> Array:
         kept = values > tiny
         outside = vectors[:, ~kept].T @ right
         negative = bool((values < -tiny).any())
-        if negative or np.abs(outside).max(initial=0.0) > 1e-9 * np.abs(right).max(initial=0.0):
+        if negative or np.abs(outside).max(initial=0.0) > RANGE * np.abs(right).max(initial=0.0):
             return np.full(np.shape(right), np.inf)
         inside = vectors[:, kept]
         scaled = (inside.T @ right).T / values[kept]

@@ -1,9 +1,13 @@
-"""The atoms that prepare data, read results, or are constants: not for what a convex program optimises."""
+"""The atoms that prepare data, read results, or are constants: not for what a convex program optimises.
+
+Those that choose (rows, groups, a basis) have no error: what they choose in floats is what a program means.
+"""
 
 from __future__ import annotations
 
 from mmopt.language import balls, curved_balls, gradients, matrix_rules, numeric, pseudo
 from mmopt.language.atom import Atom, Form
+from mmopt.language.inverse_balls import pseudo_inverse
 
 __all__ = ["PREPARING"]
 
@@ -33,6 +37,7 @@ PREPARING = (
         latex=Form("{0}^{{+}}", 8),
         plain=Form("{0}⁺", 8),
         text="pinv({0})",
+        ball=pseudo_inverse,
     ),
     Atom(
         name="factor",
@@ -81,6 +86,17 @@ PREPARING = (
         text="used_rows({0}, {1})",
     ),
     Atom(
+        name="row_basis",
+        arity=1,
+        degrees=(0,),
+        rule=matrix_rules.row_basis,
+        numpy=pseudo.row_basis,
+        about="Rows that span those of a matrix: the identity where its columns are independent.",
+        latex=Form(r"\operatorname{{row\,basis}}\left({0}\right)"),
+        plain=Form("row_basis({0})"),
+        text="row_basis({0})",
+    ),
+    Atom(
         name="consecutive",
         arity=2,
         degrees=(0, 0),
@@ -90,6 +106,7 @@ PREPARING = (
         latex=Form(r"\operatorname{{consecutive}}\left({0};\,{1}\right)"),
         plain=Form("consecutive({0}, {1})"),
         text="consecutive({0}, {1})",
+        ball=lambda a, b: balls.exact(numeric.consecutive(a.mid, b.mid)),
     ),
     Atom(
         name="leading",
@@ -101,6 +118,7 @@ PREPARING = (
         latex=Form(r"\operatorname{{leading}}\left({0};\,{1}\right)"),
         plain=Form("leading({0}, {1})"),
         text="leading({0}, {1})",
+        ball=lambda a, b: balls.exact(numeric.leading(a.mid, b.mid)),
     ),
     Atom(
         name="support",
@@ -112,6 +130,7 @@ PREPARING = (
         latex=Form(r"\operatorname{{support}}\left({0}\right)"),
         plain=Form("support({0})"),
         text="support({0})",
+        ball=lambda a: balls.exact(numeric.support(a.mid)),
     ),
     Atom(
         name="eye",

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-__all__ = ["has_full_rank", "pinv", "rank"]
+__all__ = ["has_full_rank", "pinv", "rank", "row_basis"]
 
 Array = NDArray[np.float64]
 EPS = float(np.finfo(float).eps)
@@ -18,6 +18,7 @@ ORTHOGONAL = 1e-12
 # A triangle whose reciprocal condition is estimated above this has full rank: estimates are seldom off by
 # more than ten, and the smallest singular value that counts is at some 1e-12 of the largest.
 FULL = 1e-7
+CLEAR = 1e-4  # and above this loses nothing by being squared
 
 
 def pinv(matrix: Array) -> Array:
@@ -51,6 +52,21 @@ def has_full_rank(matrix: Array) -> bool:
     return _is_full(scipy.linalg.qr(wide.T, mode="r", check_finite=False)[0])
 
 
+def row_basis(matrix: Array) -> Array:
+    """Independent rows N (k, n) with the row space of A (p, n): the identity where A is well-conditioned.
+
+    Else the columns of A Nᵀ are orthonormal up to rounding: in these coordinates AᵀA is the identity, so that
+    small singular values of A are not squared.
+    """
+    if len(matrix) >= matrix.shape[1]:
+        triangle = scipy.linalg.qr(matrix, mode="r", check_finite=False)[0]
+        if _is_full(triangle, CLEAR):
+            return np.eye(matrix.shape[1])
+    _, values, rows = np.linalg.svd(matrix, full_matrices=False)
+    kept = values > 8 * max(matrix.shape) * EPS * values.max(initial=0.0)
+    return np.asarray(rows[kept] / values[kept, None])
+
+
 def _orthogonal(matrix: Array) -> Array | None:
     """Squared lengths of the rows if they are orthogonal, else None."""
     gram = matrix @ matrix.T
@@ -66,10 +82,10 @@ def _orthogonal(matrix: Array) -> Array | None:
     return squares if np.linalg.norm(gram) <= ORTHOGONAL else None
 
 
-def _is_full(triangle: Array) -> bool:
+def _is_full(triangle: Array, least: float = FULL) -> bool:
     """Whether an upper triangle is clearly not singular (LAPACK's estimate of its condition)."""
     square = triangle[: triangle.shape[1]]
     if square.shape[0] < square.shape[1] or 0 in square.shape:
         return False
     condition, _ = scipy.linalg.lapack.dtrcon(square)
-    return bool(condition > FULL)
+    return bool(condition > least)

@@ -205,7 +205,7 @@ def assemble(
         warnings = (*warnings, own_scale(program.name, sensitivity))
     del env  # of large matrices, if nobody else holds them, before others are made
     error = charged_error(strategy, workload)
-    if not np.isfinite(error):
+    if not (np.isfinite(error) and np.isfinite(objective)):
         raise SolverError(
             f"the point of '{program.name}' does not support the workload: W A⁺ A differs from W",
             hint="ask for a smaller tolerance, or use another solver",

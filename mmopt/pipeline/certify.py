@@ -16,12 +16,14 @@ from numpy.typing import NDArray
 from mmopt.compiler import Instance
 from mmopt.components import Level, Split
 from mmopt.language import evaluate, evaluate_ball
+from mmopt.language.balls import GROW, Ball
 from mmopt.language.by_component import floored
-from mmopt.language.feasibility import excess
+from mmopt.language.feasibility import excess, excess_with_errors
 from mmopt.language.memo import Memo
 from mmopt.language.nuclear_ball import GUESS
 from mmopt.language.numeric import FLOOR, psd_floor
-from mmopt.language.tree import Apply, Declaration, Expr
+from mmopt.language.program import Program
+from mmopt.language.tree import Apply, Constraint, Declaration, Expr, names_in
 from mmopt.pipeline.values import as_value, is_finite, plain, total
 from mmopt.pipeline.violations import violations
 
@@ -46,7 +48,7 @@ FEASIBLE = 1e-10
 # Up to here it may be rounding all the same, and another repair may help; so many are tried.
 SLIGHT = 1e-6
 REPAIRS = 8
-# Added to an objective where the error bound of its evaluation does not apply (a singular strategy).
+# Added to an objective of which no error bound is known: an estimate.
 CHARGE = 1e-10
 
 
@@ -114,10 +116,44 @@ def candidate(instance: Instance, values: Mapping[str, Any]) -> Candidate:
 def _repaired(instance: Instance, variables: Mapping[str, Any], before: float, memo: Memo) -> Candidate:
     program = instance.program
     env: dict[str, Any] = {**instance.env, **plain(variables)}
+    limits = _limits(program)
     with np.errstate(all="ignore"):
         for assignment in program.repair:
-            env[assignment.name] = evaluate(assignment.expr, env, memo)
+            found = _rounded_up(assignment.expr, env) if assignment.name in limits else None
+            env[assignment.name] = evaluate(assignment.expr, env, memo) if found is None else found
     return scored(instance, {d.name: as_value(env[d.name]) for d in program.choose}, before, memo)
+
+
+def _limits(program: Program) -> set[str]:
+    """Variables of the objective whose repair says what they limit from above."""
+    if program.objective is None or program.sense == "maximize":
+        return set()
+    repaired = {a.name for a in program.repair if a.name not in names_in(a.expr)}
+    return repaired & names_in(program.objective)
+
+
+def _missed(instance: Instance, env: Mapping[str, Any]) -> float:
+    """By how much a line may be missed, relatively, errors of its evaluation included; limits keep theirs."""
+    limits = _limits(instance.program)
+    lines = [c for c in instance.program.constraints if not limits & _names(c)]
+    return max([0.0, *(excess_with_errors(c, env) for c in lines)])
+
+
+def _names(constraint: Constraint) -> set[str]:
+    return names_in(constraint.relation.left) | names_in(constraint.relation.right)
+
+
+def _rounded_up(expr: Expr, env: Mapping[str, Any]) -> Any:
+    """At least the value of a number or vector, or in the order of symmetric matrices; None where unknown."""
+    value: Any = evaluate_ball(expr, env)
+    level = value if isinstance(value, Level) else None
+    found = value if level is None else level.values
+    if not isinstance(found, Ball) or not np.isfinite(found.rad).all():
+        return None
+    if found.mid.ndim == 2:
+        lost = (found.rad + found.rad.T + np.abs(found.mid - found.mid.T)).sum(axis=1) * GROW
+        return (found.mid + found.mid.T) / 2 + np.diag(lost)
+    return found.upper if level is None else Level(level.space, found.upper)
 
 
 def scored(
@@ -134,7 +170,10 @@ def scored(
         if finite and program.objective is not None:
             e = program.objective
             loss, proved = upper_value(e if minimized else Apply("neg", (e,), e.span), env)
-            loss += after * abs(loss)
+            missed = _missed(instance, env)
+            proved = proved and bool(np.isfinite(missed))
+            # Scaled to keep its lines a point costs as much more; where weights count squared, twice as much.
+            loss += 2 * (max(after, missed) if np.isfinite(missed) else after) * abs(loss)
             objective = loss if minimized else -loss
     return Candidate(variables, env, objective, before, after, proved, memo)
 

@@ -121,9 +121,7 @@ class Measured:
         queries = balls.matrix(asked.queries)
         variances, _ = self.told(queries) if strict else self.nearly(queries)
         weights = balls.reals(asked.weights)
-        return self.sensitivity() ** 2 * sum(
-            (w * v for w, v in zip(weights, variances, strict=True)), arb(0)
-        )
+        return self.sensitivity() ** 2 * sum((w * v for w, v in zip(weights, variances, strict=True)), arb(0))
 
 
 def exact_sensitivity(a: np.ndarray, norm: int) -> fmpq:

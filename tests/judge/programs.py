@@ -251,7 +251,9 @@ def _absolute(a: arb_mat, power: int) -> arb_mat:
 
 def _seen(design: arb_mat, weights: list[arb], power: int) -> arb:
     """The largest Σ weight · |entry|^power of a column."""
-    return balls.greatest(list((_absolute(design, power).transpose() * arb_mat([[w] for w in weights])).entries()))
+    return balls.greatest(
+        list((_absolute(design, power).transpose() * arb_mat([[w] for w in weights])).entries())
+    )
 
 
 def design_weights(p: Point) -> arb_mat:
@@ -544,7 +546,11 @@ def forth_value(p: Point, a: arb_mat) -> arb:
     norm = int(p.fields["strategy"]["norm"])
     lengths = [balls.root(dot(c, c)) if norm == 2 else total(abs(x) for x in c) for c in columns]
     a = balls.scaled(a, right=[1 / s.max(arb(1)) for s in lengths])
-    return entries_squared(r) + beta * entries_squared(v - r * a) + p.parameter("near", 0) * entries_squared(a - s)
+    return (
+        entries_squared(r)
+        + beta * entries_squared(v - r * a)
+        + p.parameter("near", 0) * entries_squared(a - s)
+    )
 
 
 def _forth_bound(p: Point) -> arb:
@@ -613,7 +619,9 @@ RULES: Mapping[str, Rule] = {
     "low_rank": _OF_STRATEGY,
     "low_rank_gaussian": _OF_STRATEGY,
     "low_rank_gaussian_strategy": _FORTH,
-    "low_rank_reconstruction": Rule(lambda p: reconstruction_value(p, p.variable("R")), _reconstruction_bound),
+    "low_rank_reconstruction": Rule(
+        lambda p: reconstruction_value(p, p.variable("R")), _reconstruction_bound
+    ),
     "low_rank_strategy": _FORTH,
     "min_error": Rule(_min_error, _any_strategy),
     "min_sensitivity": Rule(_min_sensitivity, _longest),

@@ -130,7 +130,10 @@ def _soft(p: Point) -> arb:
     gram = gram * np.sqrt(float(balls.greatest(ratios)) / float(balls.greatest(costs)))
     n, rng = len(gram), np.random.default_rng(0)
     t1, t2 = p.parameter("t1", 1), p.parameter("t2", 1)
-    queries, targets = (balls.doubles(p.asked.targeted()[0]), np.array([float(c) for c in p.asked.targeted()[1]]))
+    queries, targets = (
+        balls.doubles(p.asked.targeted()[0]),
+        np.array([float(c) for c in p.asked.targeted()[1]]),
+    )
 
     def rough(x: Array) -> float:
         ratios = np.einsum("ij,ji->i", queries, np.linalg.solve(x, queries.T)) / targets
@@ -141,7 +144,9 @@ def _soft(p: Point) -> arb:
     for _ in range(STEPS):
         move = factor + size * np.tril(rng.normal(size=(n, n))) * np.abs(factor).max() / n
         value = rough(move @ move.T)
-        factor, best, size = (move, value, size * 1.5) if value < best else (factor, best, max(size * 0.95, 1e-6))
+        factor, best, size = (
+            (move, value, size * 1.5) if value < best else (factor, best, max(size * 0.95, 1e-6))
+        )
     costs, ratios = _told(p, factor @ factor.T)
     return soft(costs, t1) + soft(ratios, t2)
 
@@ -255,14 +260,18 @@ def _any_strategy(p: Point) -> arb:
 
 
 RIVALS: Mapping[str, Rival] = {
-    **dict.fromkeys(("l2_strategy", "l2_strategy_block", "l2_strategy_dual", "l2_strategy_lmi"), _any_strategy),
+    **dict.fromkeys(
+        ("l2_strategy", "l2_strategy_block", "l2_strategy_dual", "l2_strategy_lmi"), _any_strategy
+    ),
     **dict.fromkeys(("augment", "eigen_design", "eigen_separation", "principal_vectors"), _any_strategy),
     **dict.fromkeys(("singular_value_bound", "low_rank_gaussian"), _any_strategy),
     **dict.fromkeys(("min_error", "p_identity", "low_rank"), _laplace_strategies),
     **dict.fromkeys(("fitness_for_use", "fitness_lmi", "fitness_budget", "fitness_level"), _product),
     **dict.fromkeys(("fitness_penalty", "fitness_hybrid", "fitness_dual", "fitness_softmax"), _sum),
     **dict.fromkeys(("query_weighting", "query_weighting_inverse", "query_weighting_dual"), _weighting(2)),
-    **dict.fromkeys(("laplace_weighting", "laplace_weighting_power", "laplace_weighting_dual"), _weighting(1)),
+    **dict.fromkeys(
+        ("laplace_weighting", "laplace_weighting_power", "laplace_weighting_dual"), _weighting(1)
+    ),
     **dict.fromkeys(("low_rank_strategy", "low_rank_gaussian_strategy"), _restrategise),
     **dict.fromkeys(("min_sensitivity", "min_sensitivity_rotation"), _rotations),
     "design_weighting": _design,

@@ -61,7 +61,9 @@ def test_a_hundred_cells() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("program", ["l2_strategy", "eigen_design", "fitness_for_use", "singular_value_bound"])
+@pytest.mark.parametrize(
+    "program", ["l2_strategy", "eigen_design", "fitness_for_use", "singular_value_bound"]
+)
 @pytest.mark.parametrize("n", [100, 200])
 def test_two_hundred_cells(program: str, n: int) -> None:
     workload = sized(n)

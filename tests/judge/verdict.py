@@ -44,7 +44,9 @@ class Verdict:
     holds: bool
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.printed!r} printed, {self.judged} judged{'' if self.holds else ', REFUTED'}"
+        return (
+            f"{self.name}: {self.printed!r} printed, {self.judged} judged{'' if self.holds else ', REFUTED'}"
+        )
 
 
 def refuted(verdicts: tuple[Verdict, ...]) -> list[str]:

@@ -97,14 +97,14 @@ def test_values(text: str, truth: Callable[[Env], Any], env: Env) -> None:
 
 @pytest.mark.parametrize(("text", "truth"), VALUES, ids=[text for text, _ in VALUES])
 def test_balls_hold_the_values(text: str, truth: Callable[[Env], Any], env: Env) -> None:
-    if any(f"{atom}(" in text for atom in ("pinv", "rank", "factor", "stack", "used_rows")):
+    if any(f"{atom}(" in text for atom in ("rank", "factor", "stack")):
         with pytest.raises(ProgramError, match=r"has no error bound\n  move it into 'let'"):
             evaluate_ball(parse(text), env)
     else:
         ball = evaluate_ball(parse(text), env)
         assert ball.mid.shape == np.shape(truth(env))
         assert (np.abs(ball.mid - truth(env)) <= ball.rad + 1e-12 * np.abs(ball.mid)).all()
-        assert ball.rad.max() <= 1e-11
+        assert ball.rad.max(initial=0.0) <= 1e-11
 
 
 def test_inverse_is_the_closed_extension() -> None:
@@ -147,4 +147,4 @@ def test_bounds_can_be_evaluated_with_their_error(name: str) -> None:
             ball = evaluate_ball(expr, env)
             off = abs(float(ball.mid) - float(evaluate(expr, env)))
             assert off <= ball.rad + 1e-12 * abs(ball.mid)
-            assert ball.rad <= 1e-9 * abs(ball.mid)
+            assert ball.rad <= 1e-8 * abs(ball.mid)

@@ -32,7 +32,16 @@ def test_answers_and_manifest_are_written(tmp_path):
     assert sorted(os.listdir(folder)) == ["answers.csv", "manifest.json"]
     with open(folder / "answers.csv", newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert list(rows[0]) == ["query", "label", "estimate", "standard_error", "low", "high", "coverage", "private"]
+    assert list(rows[0]) == [
+        "query",
+        "label",
+        "estimate",
+        "standard_error",
+        "low",
+        "high",
+        "coverage",
+        "private",
+    ]
     assert {row["private"] for row in rows} == {"false"}
     # Rounded far below the standard errors, so that whole answers are shown whole.
     shown = np.array([float(row["estimate"]) for row in rows])

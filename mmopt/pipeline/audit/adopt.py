@@ -16,7 +16,7 @@ from mmopt.pipeline.certify import FEASIBLE, Array, Candidate
 from mmopt.pipeline.violations import worst_line
 from mmopt.queries import Strategy, normalise
 
-__all__ = ["adopt", "adopters", "changes", "check_adopts", "check_feasible", "kept", "row_parameter"]
+__all__ = ["SAME", "adopt", "adopters", "changes", "check_adopts", "check_feasible", "kept", "row_parameter"]
 
 # Two points that differ by less than this, relatively, differ by rounding and by the floor of psd matrices.
 SAME = 1e-9

@@ -15,6 +15,7 @@ from mmopt.language import Program
 from mmopt.limits import deadline
 from mmopt.pipeline.assemble import assemble
 from mmopt.pipeline.audit.adopt import (
+    SAME,
     adopt,
     adopters,
     changes,
@@ -25,11 +26,11 @@ from mmopt.pipeline.audit.adopt import (
 )
 from mmopt.pipeline.audit.incoming import incoming, norm_of, opened
 from mmopt.pipeline.audit.proofs import Prover
-from mmopt.pipeline.certify import candidate
+from mmopt.pipeline.certify import candidate, scored
 from mmopt.pipeline.convex import Report, with_total
 from mmopt.pipeline.givens import named_givens, require_workload
 from mmopt.pipeline.solve import default_program
-from mmopt.queries import Workload
+from mmopt.queries import Workload, normalise
 from mmopt.results import Solution, Status
 from mmopt.solvers import Options
 
@@ -76,9 +77,10 @@ def certify(
 ) -> Solution:
     """Certify a strategy that came from anywhere: what it costs, and how far it is from the best.
 
-    The strategy becomes a point of the program as its section ``from strategy`` says. The point is repaired
-    and evaluated like a solver's (so the result may be better than what was given: short columns are
-    completed, targets met exactly); what the repair changed is among the warnings.
+    The strategy becomes a point of the program as its section ``from strategy`` says. The point is
+    evaluated as it is, scaled to sensitivity 1, or with the noise scaled to its targets. Where the program's
+    repair would make a better one of it (short columns are completed) a warning says so; where only a repaired
+    point is feasible, it says what was changed.
 
     The bound is the best of: the certificate at the caller's ``multipliers``, at those that the program takes
     from the point, at those that follow from the strategy (PODS 2010: the singular value bound, improved),
@@ -134,9 +136,12 @@ def certify(
     came = incoming(workload, given, covariance, basis, parsed.meaning.norm)
     named = named_givens(givens, parsed, workload)
     instance = bind(parsed, workload, {**row_parameter(parsed, came), **named})
-    values = adopt(instance, came)
+    is_strategy = parsed.meaning.kind == "strategy"
+    values = adopt(instance, normalise(came) if is_strategy else came)
     try:
-        point = candidate(instance, values)
+        point = repaired = candidate(instance, values)
+        if is_strategy and (as_given := scored(instance, values)).is_feasible:
+            point = as_given
     except np.linalg.LinAlgError:
         message = f"the strategy gives no point of '{parsed.name}' that can be repaired"
         raise OptionError(message, hint="is it very badly scaled?") from None
@@ -151,6 +156,8 @@ def certify(
     multipliers = proof.multipliers if own else {}
     same = kept(came, instance, point.env, multipliers)
     remarks = changes(instance, came, values, point, None if same is None else same[1])
+    if repaired.objective < point.objective * (1.0 - SAME):
+        remarks.append(f"completed by the program's repair its objective would be {repaired.objective:.10g}")
     if proof.bound is not None:
         remarks.append(f"the bound's multipliers come from {proof.origin}")
     solution = assemble(

@@ -62,6 +62,8 @@ def _guess(problem: Problem) -> _Guess | None:
     if n < FEWEST_OF_FEW:
         return None
     few = _every_fourth(problem)
+    if not any(bool(namespace(part.rows).any(part.rows != 0)) for part in few.parts):
+        return None  # no query asks for any of them
     known = _guess(few)
     iterates = search(few, None if known is None else (_shares(few, known.mended), None))
     found = next(iterates)
@@ -70,7 +72,7 @@ def _guess(problem: Problem) -> _Guess | None:
             break
         found = iterates.send(GAP)
     logs = np.log(back(found.cells / few.cells))
-    if float(np.sqrt(np.mean(np.diff(logs) ** 2))) > SMOOTH:
+    if not float(np.sqrt(np.mean(np.diff(logs) ** 2))) <= SMOOTH:  # nor where a weight is zero
         return None
     stretched = _stretched(logs, n, logs)
     missed = 0.0 if known is None else AGAIN * _stretched(known.stretched - logs, n, logs)
