@@ -159,11 +159,8 @@ class Sought:
 
     def points(self, starts: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Candidate]]:
         """``starts`` by their origin, as they are or moved inside; one that is drawn; then by descent."""
-        inner, best, kept = (
-            None,
-            None,
-            max(FEWEST, 3 * self.left // 4),
-        )  # for points that are better than drawn
+        inner, best = None, None
+        kept = max(FEWEST, 3 * self.left // 4)  # for points that are better than drawn ones
         while starts and inner is None and self.left > kept:
             inner = best = self._judged(self._drawn(next(iter(starts.values()))))
         if inner is not None:
@@ -202,10 +199,8 @@ class Sought:
                 if self.left <= 0:
                     return
                 by = dict(zip(best.variables, power, strict=False))
-                moved = {
-                    n: self._scaled(v, factor, by.get(n, 0.0), not by) for n, v in best.variables.items()
-                }
-                found = self._judged(moved)
+                known = best.variables.items()
+                found = self._judged({n: self._scaled(v, factor, by.get(n, 0.0), not by) for n, v in known})
                 if found is not None:
                     yield found
                     if self._better(found, best):
