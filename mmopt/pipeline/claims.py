@@ -27,9 +27,9 @@ __all__ = [
     "ROUNDING",
     "RefutedError",
     "Sought",
+    "bounds_error",
     "check_figures",
     "grade_of",
-    "means_error",
     "refuted",
     "survived",
 ]
@@ -63,16 +63,22 @@ def grade_of(instance: Instance, bound: float | None) -> Grade | None:
     return "proved" if is_shipped(program) and not elsewhere else "claimed"
 
 
-def means_error(instance: Instance) -> bool:
+def bounds_error(instance: Instance) -> bool:
+    """Whether the certificate is l2_strategy's, so that its value is a bound on total error."""
+    program, known = instance.program, shipped("l2_strategy").written
+    same = (program.givens, program.certificate) == (known.givens, known.certificate)
+    return same and not instance.own and not program.lets
+
+
+def _means_error(instance: Instance) -> bool:
     """Whether no feasible objective can be below the total error of the point's strategy.
 
-    So it is for ``l2_strategy`` in all its forms, and where a program says that its bound is that one's.
+    So it is for ``l2_strategy``, and where a program says that its bound is that one's.
     """
-    program = instance.checked.written
-    meant = program.meaning is not None and program.meaning.kind == "strategy" and program.sense == "minimize"
-    known = shipped("l2_strategy").written
-    same = (program.givens, program.certificate) == (known.givens, known.certificate) and not program.lets
-    return meant and not instance.own and (program.bound == known.name or same)
+    program = instance.program
+    bounded = bounds_error(instance) or (program.bound == "l2_strategy" and not instance.own)
+    assert program.meaning is not None
+    return bounded and program.meaning.kind == "strategy" and program.sense == "minimize"
 
 
 def _sides(constraint: Any) -> tuple[Any, Any]:
@@ -139,7 +145,7 @@ def check_figures(
             f"{error:.10g} of the strategy of '{program.name}'",
             hint=REPORT,
         )
-    if means_error(instance) and objective < error * (1.0 - ROUNDING - 2.0 * rounding):
+    if _means_error(instance) and objective < error * (1.0 - ROUNDING - 2.0 * rounding):
         raise ContradictionError(
             f"the objective {objective:.10g} of '{program.name}' should be total error, and is below that of "
             f"its own strategy, {error:.10g}",
