@@ -84,6 +84,7 @@ def release(
     """
     from mmopt.cli.inputs import note_request
     from mmopt.mechanism import plan
+    from mmopt.pipeline.audit.verify import checked_summary
     from mmopt.report import pairs_table, predicted_table, privacy_rows
     from mmopt.spec import load_request
 
@@ -122,7 +123,7 @@ def release(
             pairs_table(certificate), "", pairs_table(privacy_rows(planned)), "", predicted_table(planned), ""
         )
     # Of a file only what was recomputed is published.
-    about = solution.summary() if strategy is None else _checked_summary(solution)
+    about = solution.summary() if strategy is None else checked_summary(solution.summary())
     _measure_and_write(request, data, solution, about, planned, out, simulate, confidence, as_json)
 
 
@@ -201,15 +202,6 @@ def _verified(
     bound, source = template_bound(workload)
     checked = replace(solution, bound=min(bound, solution.bound))
     return checked, solution.verify(workload, lambda _: (bound, source))
-
-
-def _checked_summary(solution: Solution | FactoredSolution) -> dict[str, Any]:
-    from mmopt.pipeline.audit.verify import checked_summary
-    from mmopt.results import Solution
-
-    if isinstance(solution, Solution):
-        return checked_summary(solution)
-    return {name: value for name, value in solution.summary().items() if name != "seconds"}
 
 
 def _refuse_own_sensitivity(solution: Solution | FactoredSolution) -> None:

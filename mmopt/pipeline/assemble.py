@@ -12,13 +12,13 @@ from mmopt.compiler import Instance
 from mmopt.compiler.match import is_shipped
 from mmopt.components import Split
 from mmopt.errors import SolverError
-from mmopt.language import evaluate, shipped
+from mmopt.language import evaluate
 from mmopt.language.by_component import splits
 from mmopt.language.numeric import symmetric_part
 from mmopt.pipeline.bounds import error_bound
 from mmopt.pipeline.bounds_by_component import bound_by_component
 from mmopt.pipeline.certify import Array, named_multipliers
-from mmopt.pipeline.claims import check_figures, grade_of, survived
+from mmopt.pipeline.claims import bounds_error, check_figures, grade_of, survived
 from mmopt.pipeline.split_meaning import split_meaning
 from mmopt.pipeline.values import as_value
 from mmopt.queries import AnyStrategy, ComponentStrategy, Strategy, Workload, normalise
@@ -152,9 +152,7 @@ def _own_bound(
     instance: Instance, bound: float | None, multipliers: Mapping[str, Any]
 ) -> tuple[float, Any] | None:
     """The bound where it is already one on total error over all strategies: of l2_strategy itself."""
-    program, known = instance.program, shipped("l2_strategy").written
-    same = (program.givens, program.certificate) == (known.givens, known.certificate)
-    if bound is None or not same or "sensitivity" not in multipliers or instance.own or program.lets:
+    if bound is None or "sensitivity" not in multipliers or not bounds_error(instance):
         return None
     named = named_multipliers(instance, multipliers)
     return (bound, as_value(named["d"])) if "d" in named else None

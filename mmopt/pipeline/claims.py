@@ -6,8 +6,8 @@ are drawn and sought without the program's ``repair``, which may pull every poin
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -18,17 +18,18 @@ from mmopt.compiler.match import is_shipped
 from mmopt.components import Level, Split
 from mmopt.errors import ContradictionError, Error
 from mmopt.language import shipped
-from mmopt.language.tree import Declaration, names_in
+from mmopt.language.tree import names_in
 from mmopt.pipeline.certify import Candidate, charged, scored
+from mmopt.pipeline.coordinates import draw
 from mmopt.results import Grade
 
 __all__ = [
     "ROUNDING",
     "RefutedError",
     "Sought",
+    "bounds_error",
     "check_figures",
     "grade_of",
-    "means_error",
     "refuted",
     "survived",
 ]
@@ -62,16 +63,22 @@ def grade_of(instance: Instance, bound: float | None) -> Grade | None:
     return "proved" if is_shipped(program) and not elsewhere else "claimed"
 
 
-def means_error(instance: Instance) -> bool:
+def bounds_error(instance: Instance) -> bool:
+    """Whether the certificate is l2_strategy's, so that its value is a bound on total error."""
+    program, known = instance.program, shipped("l2_strategy").written
+    same = (program.givens, program.certificate) == (known.givens, known.certificate)
+    return same and not instance.own and not program.lets
+
+
+def _means_error(instance: Instance) -> bool:
     """Whether no feasible objective can be below the total error of the point's strategy.
 
-    So it is for ``l2_strategy`` in all its forms, and where a program says that its bound is that one's.
+    So it is for ``l2_strategy``, and where a program says that its bound is that one's.
     """
-    program = instance.checked.written
-    meant = program.meaning is not None and program.meaning.kind == "strategy" and program.sense == "minimize"
-    known = shipped("l2_strategy").written
-    same = (program.givens, program.certificate) == (known.givens, known.certificate) and not program.lets
-    return meant and not instance.own and (program.bound == known.name or same)
+    program = instance.program
+    bounded = bounds_error(instance) or (program.bound == "l2_strategy" and not instance.own)
+    assert program.meaning is not None
+    return bounded and program.meaning.kind == "strategy" and program.sense == "minimize"
 
 
 def _sides(constraint: Any) -> tuple[Any, Any]:
@@ -138,7 +145,7 @@ def check_figures(
             f"{error:.10g} of the strategy of '{program.name}'",
             hint=REPORT,
         )
-    if means_error(instance) and objective < error * (1.0 - ROUNDING - 2.0 * rounding):
+    if _means_error(instance) and objective < error * (1.0 - ROUNDING - 2.0 * rounding):
         raise ContradictionError(
             f"the objective {objective:.10g} of '{program.name}' should be total error, and is below that of "
             f"its own strategy, {error:.10g}",
@@ -154,112 +161,84 @@ class Sought:
     instance: Instance
     multipliers: Mapping[str, Any]
     rng: np.random.Generator
-    left: int = -1  # points that may still be tried
+    left: int  # points that may still be tried
 
-    def __post_init__(self) -> None:
-        shapes = [tuple(d.value(self.instance.sizes()) for d in c.dims) for c in self.instance.program.choose]
-        side = max((float(np.prod(shape)) ** 0.5 for shape in shapes), default=1.0)
-        self.left = int(np.clip(WORK / side**3, FEWEST, MOST)) if self.left < 0 else self.left
+    def points(self, starts: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Candidate]]:
+        """``starts`` by their origin, as they are or moved inside; one that is drawn; then by descent."""
+        inner, best = None, None
+        kept = max(FEWEST, 3 * self.left // 4)  # for points that are better than drawn ones
+        while starts and inner is None and self.left > kept:
+            inner = best = self._judged(self._drawn(next(iter(starts.values()))))
+        if inner is not None:
+            yield "a point drawn at random", inner
+        for origin, values in starts.items():
+            for part in MIXED if inner is not None else MIXED[:1]:
+                found = self._judged(values if inner is None else _mixed(values, inner.variables, part))
+                if found is not None:
+                    yield f"{origin}, moved inside" if part else origin, found
+                    best = found if best is None or self._better(found, best) else best
+                    break
+        for found in () if best is None else self._descent(best):
+            yield "a point sought by descent", found
 
-    def judged(self, values: Mapping[str, Any]) -> Candidate | None:
+    def _judged(self, values: Mapping[str, Any]) -> Candidate | None:
         """The point as it is, if it is feasible."""
         self.left -= 1
         try:
             found = charged(self.instance, scored(self.instance, values), self.multipliers)
-        except (Error, np.linalg.LinAlgError, FloatingPointError):  # no value there
+        except (Error, np.linalg.LinAlgError):  # no value there
             return None
         return found if found.is_feasible else None
 
-    def better(self, found: Candidate, than: Candidate) -> bool:
+    def _better(self, found: Candidate, than: Candidate) -> bool:
         sign = 1.0 if self.instance.program.sense == "minimize" else -1.0
         return sign * found.objective < sign * than.objective
 
-    def points(self, starts: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Candidate]]:
-        """``starts`` by their origin: as they are or moved inside; then by descent from the best."""
-        if not self.instance.program.choose:
-            return
-        best: Candidate | None = None
-        inner: Candidate | None = None
-        for _ in range(self.left // 3):
-            inner = self.judged(self._drawn(list(starts.values())))
-            if inner is not None:
-                best = inner
-                yield "a point drawn at random", inner
-                break
-        for origin, values in starts.items():
-            for part in MIXED if inner is not None else MIXED[:1]:
-                mixed = values if inner is None else _mixed(values, inner.variables, part)
-                found = self.judged(mixed)
-                if found is not None:
-                    yield origin if part == 0.0 else f"{origin}, moved inside", found
-                    best = found if best is None or self.better(found, best) else best
-                    break
-        if best is not None:
-            for found in self._descent(best):
-                yield "a point sought by descent", found
-
     def _descent(self, best: Candidate) -> Iterator[Candidate]:
-        """Better and better points: variables scaled, apart and against each other, and entries scaled."""
-        names = list(best.variables)
-        powers = [p for p in product((0.0, 1.0, -1.0), repeat=min(len(names), 3)) if any(p)]
+        """Variables scaled alone, together and against each other; entries scaled at random."""
+        several = product((0.0, 1.0, -1.0), repeat=min(len(best.variables), 3))
+        powers = [p for p in several if any(p)] + [()] * 2
         factor = FIRST
-        while self.left > 0 and factor > LAST:
+        while factor > LAST:
             improved = False
-            for power in [*powers, None, None]:
+            for power in powers:
                 if self.left <= 0:
                     return
-                scales = dict(zip(names, power or (), strict=False))
-                found = self.judged(
-                    {
-                        n: self._scaled(v, factor, scales.get(n, 0.0), power is None)
-                        for n, v in best.variables.items()
-                    }
-                )
+                by = dict(zip(best.variables, power, strict=False))
+                known = best.variables.items()
+                found = self._judged({n: self._scaled(v, factor, by.get(n, 0.0), not by) for n, v in known})
                 if found is not None:
                     yield found
-                    if self.better(found, best):
+                    if self._better(found, best):
                         best, improved = found, True
             factor = factor if improved else factor**0.5
 
     def _scaled(self, value: Any, factor: float, power: float, each: bool) -> Any:
         if isinstance(value, Split):
-            return Split(value.rows, value.columns, tuple(factor**power * part for part in value.parts))
+            return replace(value, parts=tuple(factor**power * part for part in value.parts))
         if isinstance(value, Level):
-            return Level(value.space, factor**power * value.values)
+            return replace(value, values=factor**power * value.values)
         if not each:
             return factor**power * value
         side = factor ** (0.5 * self.rng.normal(size=np.shape(value)[:1]))
-        if np.ndim(value) == 2 and np.shape(value)[0] == np.shape(value)[1]:
-            return side[:, None] * value * side  # psd stays psd
-        return (value.T * side).T
+        is_square = np.ndim(value) == 2 and len(value) == len(value.T)
+        return side[:, None] * value * side if is_square else (value.T * side).T  # psd stays psd
 
-    def _drawn(self, known: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """A point of the declared kinds, of about the size of those that are known."""
-        sizes = self.instance.sizes()
-        return {
-            d.name: self._value(d, tuple(dim.value(sizes) for dim in d.dims), [v.get(d.name) for v in known])
-            for d in self.instance.program.choose
-        }
-
-    def _value(self, d: Declaration, shape: tuple[int, ...], known: Sequence[Any]) -> Any:
-        wide = 10.0 ** self.rng.uniform(-2.0, 2.0)
-        for value in known:
-            if isinstance(value, Split | Level):
-                return self._scaled(value, wide, 1.0, each=False)
-        sizes = [float(np.abs(v).max(initial=0.0)) for v in known if v is not None]
-        size = wide * (max(sizes, default=0.0) or 1.0)
-        if d.kind == "psd":
-            rows = self.rng.normal(size=shape) * self.rng.choice([0.0, 0.3])
-            return size * (np.eye(shape[0]) + rows.T @ rows / shape[0])
-        value = size * self.rng.normal(size=shape)
-        if d.kind == "symmetric":
-            return (value + value.T) / 2
-        return np.abs(value) if d.sign else value
+    def _drawn(self, known: Mapping[str, Any]) -> dict[str, Any]:
+        """A point of the declared kinds, each variable up to a hundred times larger or smaller than known."""
+        found = {}
+        for d in self.instance.program.choose:
+            value, factor = known[d.name], 10.0 ** self.rng.uniform(-2.0, 2.0)
+            if not isinstance(value, Split | Level):
+                factor *= float(np.abs(value).max(initial=0.0)) or 1.0
+                value = draw(self.rng, d, np.shape(value))
+            found[d.name] = self._scaled(value, factor, 1.0, each=False)
+        return found
 
 
 def _mixed(values: Mapping[str, Any], inner: Mapping[str, Any], part: float) -> Mapping[str, Any]:
     return {
-        n: v if isinstance(v, Split | Level) else (1.0 - part) * np.asarray(v, dtype=float) + part * inner[n]
+        n: v if isinstance(v, Split | Level) else (1.0 - part) * v + part * inner[n]
         for n, v in values.items()
     }
 
@@ -271,10 +250,12 @@ def survived(
 
     Raises
     ------
-    ContradictionError : one does.
+    RefutedError : one does.
     """
-    count = 0
-    for origin, found in Sought(instance, multipliers, np.random.default_rng(0)).points(starts):
+    count, values = 0, [v for start in starts.values() for v in start.values()]
+    entries = max((float(np.prod(getattr(v, "shape", ()))) for v in values), default=1.0)
+    tried = int(np.clip(WORK / entries**1.5, FEWEST + 1, MOST))
+    for origin, found in Sought(instance, multipliers, np.random.default_rng(0), tried).points(starts):
         if refuted(found.objective, bound, instance.program.sense, found.after):
             raise RefutedError(instance, multipliers, bound, found, origin)
         count += 1

@@ -176,8 +176,8 @@ def _legend(tried: Sequence[Outcome]) -> list[str]:
     if solutions:
         lowest = max(solution.error_bound for solution in solutions)
         lines += [
-            "gap: objective / bound - 1, recomputed from the program file; solvers are not believed. Objective "
-            "and bound are proved where no note says otherwise.",
+            "gap: objective / bound - 1, recomputed from the program file; solvers are not believed. "
+            "Objective and bound are proved where no note says otherwise.",
             "total error: estimated, squared, of all queries, at unit noise and sensitivity 1; proved: no "
             f"strategy of L2 sensitivity 1 has less than {figure(lowest)}. rmse: per query, unweighted.",
             "off by: largest relative violation of a constraint by the solver's point, before its repair.",

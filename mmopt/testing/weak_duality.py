@@ -27,7 +27,7 @@ from mmopt.testing.draw import draw_givens, draw_multiplier, draw_value, draw_wo
 
 __all__ = ["Finding", "WeakDualityReport", "check_program"]
 
-POINTS = 6  # random points of each instance; as many more near the solver's
+POINTS = 6  # random points of each instance, which the program repairs
 MULTIPLIERS = 12
 ATTEMPTS = 20  # to draw givens that keep the program's requirements
 SOUGHT = 100  # points that are tried without the program's repair
@@ -155,7 +155,7 @@ def _instance(
         return replace(report, notes=(*report.notes, note))
     instance, workload, givens = drawn
     chooses = program.klass != "procedure"  # its points are those of its steps, and it has one result
-    values = [_random_point(rng, instance) for _ in range(POINTS if chooses else 0)]
+    values: list[dict[str, Any]] = [_random_point(rng, instance) for _ in range(POINTS if chooses else 0)]
     results: list[Candidate] = []
     multipliers = [_random_multipliers(rng, instance) for _ in range(MULTIPLIERS)]
     notes = report.notes
@@ -168,7 +168,7 @@ def _instance(
         multipliers.append(named_multipliers(instance, error.multipliers))
     else:
         if chooses:
-            values += _near_point(rng, solution.variables)
+            values.append(dict(solution.variables))
         else:
             results.append(Candidate({}, {}, solution.objective, 0.0, 0.0))
         multipliers += _near_multipliers(rng, instance, solution.multipliers)
@@ -232,14 +232,6 @@ def _bound_instance(
 def _random_point(rng: np.random.Generator, instance: Instance) -> dict[str, Array]:
     sizes = instance.sizes()
     return {d.name: draw_value(rng, d, sizes) for d in instance.program.choose}
-
-
-def _near_point(rng: np.random.Generator, solved: Mapping[str, Any]) -> list[dict[str, Array]]:
-    """The solver's point, and points around it."""
-    points = [dict(solved)]
-    for spread in 10.0 ** rng.uniform(-6.0, -1.0, size=POINTS - 1):
-        points.append({n: v * (1.0 + spread * rng.normal(size=v.shape)) for n, v in solved.items()})
-    return points
 
 
 def _random_multipliers(rng: np.random.Generator, instance: Instance) -> dict[str, Array]:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from own_texts import edited
 
+from mmopt import Solution
 from mmopt.mechanism.folder import ANSWERS_FILE, MANIFEST_FILE
+from mmopt.results import FactoredSolution
 
 TRUTH = {"sex=F": 500, "sex=M": 307, "age < 18": 300, "age < 65": 800}
 FACTS = "not private, for you alone: 807 rows in the table, none dropped\n"
@@ -157,6 +161,51 @@ def test_rows_without_a_cell_are_refused(files: Path, run: Any, saved: Path) -> 
     done = run("release", "total.yaml", "people.csv", "--strategy", saved, "--out", "out")
     assert done.status == 2 and not (files / "out").exists()
     assert "error: people.csv: rows without a cell, of 2 (not private, for you alone):" in done.err
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"objective": 1.0}, {"bound": 0.5}, {"error": 0.01}, {"rmse": 0.01}, {"title": "the best of all"}],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_a_forged_strategy_is_refused(
+    refused: Any, saved: Path, files: Path, changes: dict[str, Any]
+) -> None:
+    dataclasses.replace(Solution.load(saved), **changes).save(files / "forged.npz")
+    message = refused("release", "total.yaml", "people.csv", "--strategy", "forged.npz")
+    assert "error: 'forged.npz' does not hold: " in message and "in the file, and recomputed" in message
+    assert message.endswith("all checks: mmopt verify forged.npz total.yaml")
+
+
+def test_a_forged_bound_of_a_template_is_refused(run: Any, refused: Any, files: Path) -> None:
+    assert run("templates", "total.yaml", "--templates", "identity", "--out", "t.npz").status == 0
+    found = FactoredSolution.load("t.npz")
+    dataclasses.replace(found, bound=found.error).save("t.npz")
+    message = refused("release", "total.yaml", "people.csv", "--strategy", "t.npz")
+    assert message.startswith("error: 't.npz' does not hold: error bound is ")
+    assert run("verify", "t.npz", "total.yaml").status == 1
+
+
+def test_what_a_file_says_unchecked_is_not_published(run: Any, saved: Path, files: Path) -> None:
+    solution = Solution.load(saved)
+    status = dataclasses.replace(solution.status, raw="OPTIMAL")
+    forged = dataclasses.replace(solution, solver="an oracle", status=status, warnings=("trust me",))
+    forged.save(files / "told.npz")
+    done = run("release", "total.yaml", "people.csv", "--strategy", "told.npz", "--out", "out")
+    assert done.status == 0, done
+    manifest = json.loads((files / "out" / MANIFEST_FILE).read_text(encoding="utf-8"))
+    assert manifest["solution"]["bound_grade"] == manifest["solution"]["objective_grade"] == "proved"
+    assert not {"an oracle", "OPTIMAL", "trust me"} & set(map(str, leaves(manifest)))
+
+
+def test_a_program_with_its_own_sensitivity_is_refused(run: Any, refused: Any, files: Path) -> None:
+    text = edited("l2_strategy", ("factor(X) norm 2", "2 * factor(X) norm 2"), called="own").text
+    (files / "own.program").write_text(text, encoding="utf-8")
+    message = refused("release", "total.yaml", "people.csv", "--program", "own.program")
+    assert "the strategy of 'own' has largest column norm 2, not 1" in message
+    assert run("solve", "total.yaml", "--program", "own.program", "--out", "own.npz").status == 0
+    message = refused("release", "total.yaml", "people.csv", "--strategy", "own.npz")
+    assert "the strategy of 'own' has largest column norm 2, not 1" in message
 
 
 def test_a_strategy_of_another_workload_is_refused(refused: Any, saved: Path) -> None:

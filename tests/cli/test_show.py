@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from own_texts import edited
 
 from mmopt.language import Program, program_names
 
@@ -111,6 +112,25 @@ def test_check_finds_a_wrong_certificate(run: Any, files: Path) -> None:
     assert "the certificate of 'l2_strategy' is not a lower bound" in done.out
     assert done.err.startswith("error: the certificate of 'l2_strategy' is not a lower bound: instance 0 (")
     assert done.err.endswith("\n  repeat this test with --seed 1 --instances 1\n")
+
+
+def test_check_seeks_points_that_the_repair_would_hide(run: Any, files: Path) -> None:
+    (files / "own.program").write_text(edited("l2_strategy", ("diag(X) <= 1", "diag(X) <= 2")).text)
+    done = run("check", "own.program", "--seed", "1", "--instances", "1")
+    assert done.status == 2 and "is not a lower bound" in done.err
+
+
+def test_check_says_that_it_could_not_test(run: Any, files: Path) -> None:
+    needs = ("workload.root ", "workload.root\n    Q: matrix[3, 2] ")
+    text = edited("l2_strategy", needs, ("choose\n", "require\n    never: sum(W * W) <= -1\nchoose\n")).text
+    (files / "own.program").write_text(text)
+    done = run("check", "own.program", "--seed", "1", "--instances", "1")
+    assert done.status == 2 and "was not tested, so nothing is known of it" in done.err
+
+
+def test_check_takes_givens(run: Any) -> None:
+    done = run("check", "query_weighting", "--given", "Q=identity", "--instances", "2")
+    assert done.status == 0 and "weak duality of 'query_weighting' holds" in done.out
 
 
 def test_check_refuses(refused: Any) -> None:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from mmopt.compiler.match import match
+from mmopt.compiler.match import is_shipped, match
 from mmopt.language import Checked, Program, check, program_names
 
 SHIPPED = [name for name in program_names() if Program.load(name).klass == "convex"]
@@ -88,3 +88,36 @@ def test_two_variables_are_not_one() -> None:
     text = shipped("fitness_penalty")
     assert match(parsed(text), parsed(text.replace("alpha + beta", "alpha + alpha"))) is None
     assert match(parsed(text.replace("alpha + beta", "alpha + alpha")), parsed(text)) is None
+
+
+@pytest.mark.parametrize("name", program_names())
+def test_a_copy_under_other_names_has_the_shipped_proof(name: str) -> None:
+    text = Program.load(name).text.replace(f"program {name}", "program copy", 1)
+    assert is_shipped(Program.parse(text), meaning=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("l2_strategy", "diag(X) <= 1", "diag(X) <= 2"),
+        ("l2_strategy", "    nuclear", "    2 * nuclear"),
+        ("l2_strategy", "workload.root", "workload.matrix"),
+        ("l2_strategy", "vector[n] >= 0", "vector[n]"),
+        ("l2_strategy", "X: psd", "X: symmetric"),
+        ("query_weighting", "    independent: rank(Q) == h\n", ""),
+        ("query_weighting", "c = sum(", "c = 2 * sum("),
+        ("fitness_for_use", "for j in m", "for j in k"),
+        ("fitness_for_use", "c: vector[m] > 0", "c: vector[m]"),
+        ("fitness_budget", "budget = 1", "budget = 2"),
+        ("eigen_separation", "A = between.strategy", "A = inside.strategy"),
+    ],
+)
+def test_another_line_has_another_proof(name: str, old: str, new: str) -> None:
+    text = Program.load(name).text
+    assert old in text
+    assert not is_shipped(Program.parse(text.replace(old, new)))
+
+
+def test_what_a_solution_means_is_asked_apart() -> None:
+    text = Program.load("l2_strategy").text.replace("factor(X) norm 2", "2 * factor(X) norm 2")
+    assert is_shipped(Program.parse(text)) and not is_shipped(Program.parse(text), meaning=True)

@@ -68,6 +68,21 @@ def test_wrong_certificates_are_found(wrong: str, rng: np.random.Generator) -> N
     assert str(report).startswith("the certificate of 'l2_strategy' is not a lower bound (")
 
 
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("l2_strategy", "diag(X) <= 1", "diag(X) <= 2"),
+        ("fitness_for_use", "<= alpha", "<= 2 * alpha"),
+        ("l2_strategy", RIGHT, f"(1 / 2 + n / 16) * {RIGHT}"),
+    ],
+)
+def test_wrong_for_points_that_the_repair_hides_or_for_many_cells(
+    name: str, old: str, new: str, rng: np.random.Generator
+) -> None:
+    report = check_program(changed(old, new, Program.load(name).text), seed_of(rng))
+    assert not report.holds, str(report)
+
+
 def test_a_certificate_that_is_wrong_for_one_kind_of_query_only(rng: np.random.Generator) -> None:
     """Taking all targets for the largest one is right when they are equal."""
     text = Program.load("fitness_for_use").text

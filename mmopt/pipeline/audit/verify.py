@@ -72,13 +72,13 @@ def verify(
     return Verification(solution.program, tuple(rows), UNCHECKED)
 
 
-def checked_summary(solution: Solution) -> dict[str, Any]:
-    """The figures as one JSON object without what is left unchecked, where a file may say anything."""
-    found = solution.summary()
-    kept = {name: value for name, value in found.items() if name not in UNCHECKED}
-    status = {name: value for name, value in found["status"].items() if f"status.{name}" not in UNCHECKED}
-    steps = {name: checked_summary(step) for name, step in solution.steps.items()}
-    return {**kept, "status": status, "steps": steps}
+def checked_summary(summary: Mapping[str, Any], place: str = "") -> dict[str, Any]:
+    """A solution's ``summary()`` without what is left unchecked, where a file may say anything."""
+    kept = {name: value for name, value in summary.items() if f"{place}{name}" not in UNCHECKED}
+    if "status" in kept and not place:
+        kept["status"] = checked_summary(kept["status"], "status.")
+        kept["steps"] = {name: checked_summary(step) for name, step in kept["steps"].items()}
+    return kept
 
 
 def _checks(s: Solution, workload: Workload, expected: Program | None, is_what: str) -> list[Check]:
