@@ -237,8 +237,9 @@ class Domain:
         """The labels of cell i, one per attribute."""
         if not 0 <= i < self.size:
             raise WorkloadError(f"there is no cell {i}, expected 0 to {self.size - 1}")
-        codes = np.unravel_index(i, self.shape)
-        return tuple(a.labels[int(code)] for a, code in zip(self.attributes, codes, strict=True))
+        # In Python's whole numbers: there may be more cells than 64 bits count.
+        places = zip(self.attributes, self.strides, strict=True)
+        return tuple(a.labels[i // stride % a.size] for a, stride in places)
 
     def index(self, labels: Sequence[str]) -> int:
         """The number of the cell with these labels, one per attribute."""
