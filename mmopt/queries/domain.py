@@ -14,13 +14,14 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from mmopt.errors import WorkloadError, suggest
+from mmopt.errors import TooLargeError, WorkloadError, suggest
 from mmopt.limits import require_memory
 
 __all__ = ["Attribute", "Bins", "Categories", "Domain", "Values"]
 
 Scalar = str | int | float | bool
 LABEL = 16  # of its memory in doubles
+MOST = 10**100  # cells; the square of their number is a double
 
 
 @dataclass(frozen=True)
@@ -175,7 +176,7 @@ class Domain:
 
     Raises
     ------
-    WorkloadError : no attribute, or two of the same name.
+    WorkloadError : no attribute, or two of the same name. TooLargeError : more than ``MOST`` cells.
     """
 
     attributes: tuple[Attribute, ...]
@@ -183,6 +184,8 @@ class Domain:
     def __post_init__(self) -> None:
         if not self.attributes:
             raise WorkloadError("a domain needs at least one attribute, found none")
+        if self.size > MOST:
+            raise TooLargeError(f"the domain has more than {MOST:.0e} cells")
         seen: set[str] = set()
         for name in self.names:
             if name in seen:
