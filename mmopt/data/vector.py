@@ -14,6 +14,7 @@ from mmopt.data.codes import MISSING, OUTSIDE, UNREADABLE, cell_code, declared_k
 from mmopt.data.header import check_gzip, table_file
 from mmopt.data.table import open_columns, reading
 from mmopt.errors import DataError
+from mmopt.limits import require_memory
 from mmopt.queries.domain import Attribute, Domain
 
 __all__ = ["DataVector", "data_vector"]
@@ -52,7 +53,9 @@ def data_vector(path: str | os.PathLike[str], domain: Domain) -> DataVector:
     ------
     DataError : the file cannot be read, lacks a column or has one of a type that holds nothing declared, or
         has refused rows. Whether rows are refused, and the message, are facts of the data: not private.
+    TooLargeError : a count for each cell does not fit in memory.
     """
+    require_memory((domain.size,), "data vector")
     file = table_file(path)
     attributes = domain.attributes
     with reading(file) as connection:

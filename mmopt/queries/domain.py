@@ -14,13 +14,14 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from mmopt.errors import WorkloadError, suggest
+from mmopt.errors import TooLargeError, WorkloadError, suggest
 from mmopt.limits import require_memory
 
 __all__ = ["Attribute", "Bins", "Categories", "Domain", "Values"]
 
 Scalar = str | int | float | bool
 LABEL = 16  # of its memory in doubles
+MOST = 10**100  # cells; the square of their number is a double
 
 
 @dataclass(frozen=True)
@@ -176,7 +177,7 @@ class Domain:
 
     Raises
     ------
-    WorkloadError : no attribute, or two of the same name.
+    WorkloadError : no attribute, or two of the same name. TooLargeError : more than ``MOST`` cells.
     """
 
     attributes: tuple[Attribute, ...]
@@ -184,6 +185,8 @@ class Domain:
     def __post_init__(self) -> None:
         if not self.attributes:
             raise WorkloadError("a domain needs at least one attribute, found none")
+        if self.size > MOST:
+            raise TooLargeError(f"the domain has more than {MOST:.0e} cells")
         seen: set[str] = set()
         for name in self.names:
             if name in seen:
@@ -243,8 +246,9 @@ class Domain:
         """The labels of cell i, one per attribute."""
         if not 0 <= i < self.size:
             raise WorkloadError(f"there is no cell {i}, expected 0 to {self.size - 1}")
-        codes = np.unravel_index(i, self.shape)
-        return tuple(a.labels[int(code)] for a, code in zip(self.attributes, codes, strict=True))
+        # In Python's whole numbers: there may be more cells than 64 bits count.
+        places = zip(self.attributes, self.strides, strict=True)
+        return tuple(a.labels[i // stride % a.size] for a, stride in places)
 
     def index(self, labels: Sequence[str]) -> int:
         """The number of the cell with these labels, one per attribute."""

@@ -71,12 +71,8 @@ def _read(content: str, file: str, text_hash: str) -> Request:
     vocabularies = read_vocabularies(root.get("predicates"), domain, cells)
     node = root.by_key["workload"]
     products = read_products(node, domain, vocabularies)
-    for count, what, place in (
-        (domain.size, "the domain has {:.3g} cells", root.by_key["domain"]),
-        (sum(product.m for product in products), "the workload has {:.3g} queries", node),
-    ):
-        if count >= 2**62:
-            too_large(place, f"{what.format(float(count))}, more than fit into 64-bit numbers")
+    if (count := sum(product.m for product in products)) >= 2**62:
+        too_large(node, f"the workload has {float(count):.3g} queries, more than fit into 64-bit numbers")
     with placed(node.where):
         workload = Workload.from_products(domain, products)
     if (rows := root.get("normalise")) is not None:

@@ -70,7 +70,7 @@ def test_the_diagonal_alone(condition: float, seed: int, monkeypatch: pytest.Mon
     rng = np.random.default_rng(seed)
     n, m = int(rng.integers(2, 6)), int(rng.integers(1, 6))
     x, w, v = conditioned(rng, n, condition), rng.normal(size=(m, n)), rng.normal(size=(n, m))
-    limit = 2 * inverse_balls.ENOUGH if condition <= 1e9 else 1e-8
+    limit = 2 * inverse_balls.ENOUGH if condition <= 1e9 else 5e-8  # 1.1e-8 with OPENBLAS_CORETYPE=Prescott
     ball = sandwich_diagonal(exact(w), exact(x), exact(w.T))
     truth = fractions(w).dot(solve(x, w.T)).diagonal()
     assert_inside(truth, ball)

@@ -93,3 +93,9 @@ def test_errors_speak_of_the_file() -> None:
         "          ^\n"
         "  the operators are + - * / ** @ [ ] ( ) and .T"
     )
+
+
+def test_every_public_name_is_there() -> None:
+    names: dict[str, object] = {}
+    exec("from mmopt.language import *", names)
+    assert "Program" in names

@@ -9,8 +9,10 @@ import pytest
 from tolerances import RECOMPUTED
 
 from mmopt import solve
-from mmopt.pipeline.assemble import rounding
-from mmopt.queries import Strategy, Workload
+from mmopt.pipeline.assemble import _without_rounding, rounding
+from mmopt.queries import Strategy, Workload, normalise
+
+AS_ZERO = 8 * 8 * np.finfo(float).eps  # singular values below this part of the largest (8 cells)
 
 
 def total_error_of_cells(a: np.ndarray) -> Fraction:
@@ -47,7 +49,12 @@ def test_what_is_rounding_next_to_the_strategy_is_not_measured() -> None:
     w = Workload.from_matrix([*rows, [0, 0, 0, 2, 2, 0, 2, 2]])
     s = solve(w, "low_rank_reconstruction")
     values = np.linalg.svd(s.strategy.matrix, compute_uv=False)
-    assert (values[3:] <= 1e-15 * values[0]).all()
+    assert (values[3:] <= AS_ZERO * values[0]).all()
     inverse = np.linalg.pinv(s.strategy.matrix, rcond=1e-10)
     error = np.abs(s.strategy.matrix).sum(axis=0).max() ** 2 * ((w.matrix @ inverse) ** 2).sum()
     assert s.error == pytest.approx(error, rel=RECOMPUTED)
+    # How large that direction is depends on the processor; this one counts as zero on none.
+    only = np.array([0, 0, 0, 1, -1, 0, 0, 0]) * 1e-13
+    found = _without_rounding(normalise(Strategy(np.vstack([w.basis, only]), 1)), w)
+    values = np.linalg.svd(found.matrix, compute_uv=False)
+    assert (values[3:] <= AS_ZERO * values[0]).all()

@@ -121,3 +121,21 @@ def test_progress_is_reported_after_every_point() -> None:
     assert objectives == sorted(objectives, reverse=True)
     assert (seen[-1].objective, seen[-1].bound, seen[-1].iterations) == (s.objective, s.bound, s.iterations)
     assert seen[-1].gap == s.gap
+
+
+def test_what_is_no_workload() -> None:
+    for value in (np.eye(2), "w.yaml"):
+        for function in (mmopt.solve, mmopt.certify):
+            with pytest.raises(mmopt.WorkloadError, match=f"a {type(value).__name__} is no Workload"):
+                function(value, "identity")  # type: ignore[arg-type]
+    with pytest.raises(mmopt.OptionError, match="'reduce' is True or False, not 'no'"):
+        mmopt.solve(mmopt.Workload.from_matrix(np.eye(2)), reduce="no")  # type: ignore[arg-type]
+
+
+def test_a_mask_is_not_forgotten() -> None:
+    masked = np.ma.masked_array(np.eye(2), mask=[[0, 0], [0, 1]])
+    for given in ({"matrix": masked}, {"matrix": np.eye(2), "targets": masked[0]}):
+        with pytest.raises(mmopt.WorkloadError, match="masked array"):
+            mmopt.Workload.from_matrix(**given)
+    with pytest.raises(mmopt.OptionError, match="the given 'Q' is a masked array"):
+        mmopt.solve(mmopt.Workload.from_matrix(np.eye(2)), "query_weighting", givens={"Q": masked})

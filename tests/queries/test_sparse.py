@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse
 from implicit_twins import random_rows
 
-from mmopt.errors import WorkloadError
+from mmopt.errors import TooLargeError, WorkloadError
 from mmopt.queries import Attribute, Domain, Product, Workload
 from mmopt.queries import factor as f
 
@@ -70,3 +70,8 @@ def test_many_sparse_predicates_have_a_small_root():
     np.testing.assert_allclose(
         block.root().T @ block.root(), (rows.T @ rows).toarray(), rtol=1e-12, atol=1e-9
     )
+
+
+def test_more_cells_than_labels_fit() -> None:
+    with pytest.raises(TooLargeError, match="the list of the labels of the cells has 2,000,000,000 × 16"):
+        Workload.from_matrix(scipy.sparse.csr_array(([1.0], ([0], [0])), shape=(1, 2 * 10**9)))

@@ -1,14 +1,46 @@
-"""The clock of a solve."""
+"""The clock of a solve, and options of other kinds than theirs."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
 
+from mmopt import OptionError
 from mmopt.compiler import bind, lower
 from mmopt.language import Program
 from mmopt.queries import Workload
 from mmopt.solvers import SOLVERS, Clock, Options, SolverRow, run
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"tolerance": "x"}, "'tolerance' is a number, not 'x'"),
+        ({"threads": 1.5}, "'threads' is a whole number, not 1.5"),
+        ({"max_iterations": 1.5}, "'max_iterations' is a whole number, not 1.5"),
+        ({"starts": True}, "'starts' is a whole number, not True"),
+        ({"verbose": "no"}, "'verbose' is True or False, not 'no'"),
+        ({"arrays": 1}, "'arrays' is a text, not 1"),
+    ],
+)
+def test_another_kind_is_refused(option: dict[str, Any], message: str) -> None:
+    with pytest.raises(OptionError) as refused:
+        Options(**option)
+    assert str(refused.value) == message
+    assert Options(tolerance=np.float32(0.5), threads=np.int64(2)).threads == 2  # type: ignore[arg-type]
+
+
+def test_ctrl_c_while_compiling_ends_at_once_and_later_keeps_the_point() -> None:
+    clock = Clock(60.0, compiling=True)
+    with pytest.raises(KeyboardInterrupt):
+        clock.press()
+    clock.hand_over()
+    clock.press()
+    assert clock.interrupted and clock.is_over
+    with pytest.raises(KeyboardInterrupt):
+        clock.press()
 
 
 @pytest.mark.parametrize("row", [row for row in SOLVERS if "psd" in row.cones], ids=lambda row: row.name)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from mmopt.errors import PrivacyError
@@ -33,6 +34,8 @@ USUAL = "a usual delta is well below 1 / (number of rows), such as 1.0e-6"
         ({"epsilon": -1.0, "delta": 0.1}, "epsilon must be a finite number > 0, not -1.0", ""),
         ({"epsilon": math.nan, "delta": 0.1}, "epsilon must be a finite number > 0, not nan", ""),
         ({"epsilon": math.inf, "delta": 0.1}, "epsilon must be a finite number > 0, not inf", ""),
+        ({"epsilon": "1"}, "epsilon must be a number, not '1'", ""),
+        ({"epsilon": True}, "epsilon must be a number, not True", ""),
         ({"rho": 0.0}, "rho must be a finite number > 0, not 0.0", ""),
         ({"rho": math.inf}, "rho must be a finite number > 0, not inf", ""),
         ({"epsilon": 1.0, "delta": 0.0}, "delta must lie strictly between 0 and 1, not be 0.0", PURE),
@@ -65,3 +68,7 @@ def test_refused(given: dict[str, float], message: str, hint: str) -> None:
 def test_parameters_that_protect_nobody_are_named(privacy: Privacy, said: tuple[str, ...]) -> None:
     found = privacy_warning(privacy.epsilon, privacy.delta, privacy.rho)
     assert found == " is no protection in practice: ".join(said)
+
+
+def test_numbers_of_numpy() -> None:
+    assert Privacy(epsilon=np.float32(0.5), delta=np.float64(1e-6)) == Privacy(epsilon=0.5, delta=1e-6)

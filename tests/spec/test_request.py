@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import mmopt.spec
+from mmopt import TooLargeError, solve
 from mmopt.queries import Workload
 from mmopt.spec import Privacy, load_request, parse_request
 
@@ -102,3 +103,18 @@ def test_examples_are_read(name: str) -> None:
     if not path.exists():
         pytest.skip("the examples are not part of this copy")
     assert load_request(path).workload.m > 0
+
+
+def test_more_cells_than_64_bits_count() -> None:
+    domain = ", ".join(f"a{i}: {{range: [0, 10], width: 1}}" for i in range(50))
+    found = parse_request(f"domain: {{{domain}}}\nworkload: [{{marginals: {{ways: [0, 1]}}}}]\n").workload
+    assert (found.n, found.m) == (10**50, 501)
+    assert found.domain.cell(10**50 - 2) == ("9",) * 49 + ("8",)
+    assert found.labels()[1] == "a0 in 0" and len(found.hash) == 64
+    assert solve(found, "l2_strategy").status.stop == "gap reached"
+
+
+def test_more_cells_than_are_counted() -> None:
+    domain = ", ".join(f"a{i}: {{range: [0, 10], width: 1}}" for i in range(101))
+    with pytest.raises(TooLargeError, match=r"w.yaml:1:9: the domain has more than 1e\+100 cells"):
+        parse_request(f"domain: {{{domain}}}\nworkload: [{{marginals: {{ways: 0}}}}]\n", "w.yaml")

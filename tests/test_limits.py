@@ -1,0 +1,51 @@
+"""The deadline: a block within it, one around it, and who asks."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import mmopt
+from mmopt import limits
+from mmopt.limits import deadline, require_memory, require_time, time_left
+
+# At its limit at once: the two seconds that are granted beyond a limit are left out.
+AT_ONCE = 1e-9
+
+
+@pytest.fixture
+def no_grace(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "GRACE", 0.0)
+
+
+def test_the_earlier_of_two_deadlines_holds(no_grace: None) -> None:
+    assert time_left() == math.inf
+    require_time()
+    with deadline(1e6), deadline(AT_ONCE):
+        with pytest.raises(mmopt.TimeLimitError, match="the time limit, 1e-09 s"), deadline(1e6):
+            require_time()
+        with deadline(None):
+            assert time_left() == 0.0
+    require_time()
+
+
+def test_a_first_import_is_not_counted() -> None:
+    with deadline(1e6):
+        before = limits._DEADLINE.get().started
+        with limits.uncounted():
+            pass
+        assert limits._DEADLINE.get().started > before
+    assert time_left() == math.inf
+
+
+@pytest.mark.parametrize("program", ["l2_strategy", "eigen_design", "query_weighting"])
+def test_what_takes_too_long_before_there_is_a_point(program: str, no_grace: None) -> None:
+    with pytest.raises(mmopt.TimeLimitError):
+        mmopt.solve(mmopt.Workload.from_matrix(np.tri(4)), program, time_limit=AT_ONCE)
+
+
+def test_sizes_beyond_64_bits() -> None:
+    with pytest.raises(mmopt.TooLargeError, match=r"1e\+100 × 1e\+100 entries"):
+        require_memory((10**100, 10**100), "matrix")
