@@ -17,7 +17,6 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from functools import partial
 from operator import itemgetter
-from typing import Protocol
 
 from mmopt.errors import PrivacyError
 from mmopt.mechanism.measured import Measured, Part
@@ -50,13 +49,9 @@ __all__ = [
 Parts = Sequence[Part]
 
 
-class _Bound(Protocol):
-    def __call__(self, epsilon: float, scale: float) -> Decimal: ...
+_Bound = Callable[..., Decimal]  # of epsilon and scale
 
-
-_MOST_SUMMED = (
-    2.0**13
-)  # scales up to which the exact delta is summed; beyond, the noise is as good as continuous
+_MOST_SUMMED = 2.0**10  # scales up to which the exact delta is summed: beyond, continuous noise is as good
 _MOST_EPSILON = 1e5  # whose e^epsilon has an exponent
 _STEPS = 40  # halvings of the interval that an epsilon or a scale is sought in
 
@@ -157,7 +152,7 @@ def _bounds(integer: Measured, fineness: int) -> list[tuple[str, _Bound]]:
 
 
 def distance(parts: Parts, scale: float) -> float:
-    """A bound on the total variation between discrete Gaussian and rounded normal noise on all rows, together.
+    """A bound on the total variation between discrete Gaussian and rounded normal noise on all rows.
 
     For a row of parameter s >= 1 it is 1 / (16 s²). Let f be the density of N(0, s²) and S = Σ f(k) over the
     integers. ∫ (f(k + t) - f(k)) dt over |t| <= 1/2 is ∫ f''(k + t) (1/2 - |t|)²/2 dt (Taylor; odd terms

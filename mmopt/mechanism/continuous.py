@@ -12,7 +12,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from mmopt.errors import PrivacyError
-from mmopt.mechanism.privacy import gaussian_delta
+from mmopt.mechanism.privacy import check_approximate, gaussian_delta
 
 __all__ = [
     "continuous_gaussian_delta",
@@ -36,7 +36,7 @@ def continuous_gaussian_delta(epsilon: float, mu: float) -> float:
 
 def continuous_gaussian_mu(epsilon: float, delta: float) -> float:
     """The largest mu for which mu-GDP implies (epsilon, delta); relative accuracy about 1e-12."""
-    _check(epsilon, delta)
+    check_approximate(epsilon, delta)
 
     def excess(log_mu: float) -> float:
         return continuous_gaussian_delta(epsilon, math.exp(log_mu)) - delta
@@ -54,12 +54,5 @@ def pvldb2012_rmse_factor(epsilon: float, delta: float) -> float:
 
     For reproducing those tables only: it is not a calibration proved for all epsilon.
     """
-    _check(epsilon, delta)
+    check_approximate(epsilon, delta)
     return math.sqrt(math.log2(2 / delta)) / epsilon
-
-
-def _check(epsilon: float, delta: float) -> None:
-    if not (math.isfinite(epsilon) and epsilon > 0):
-        raise PrivacyError(f"epsilon is {epsilon!r}, expected a finite number above 0")
-    if not 0 < delta < 1:
-        raise PrivacyError(f"delta is {delta!r}, expected a number above 0 and below 1")

@@ -60,7 +60,8 @@ def common_step(values: Floats, accuracy: float) -> float | None:
     for parts in range(1, 65):
         step = float(sizes[0]) / parts
         counts = sizes / step
-        if counts[-1] <= 2.0**20 and np.abs(counts - np.rint(counts)).max() <= accuracy * counts[-1]:
+        allowed = min(accuracy * counts[-1], 1e-4)  # also for the smallest ones
+        if counts[-1] <= 2.0**20 and np.abs(counts - np.rint(counts)).max() <= allowed:
             return step
     return None
 

@@ -20,7 +20,7 @@ from mmopt.mechanism.calibration import (
     least_scale_approximate,
 )
 from mmopt.mechanism.measured import Measured, Neighbours, Part, check_type
-from mmopt.mechanism.privacy import THEOREM_PURE, THEOREM_ZCDP, allowed_epsilon, allowed_rho
+from mmopt.mechanism.privacy import THEOREM_EXACT, THEOREM_PURE, THEOREM_ZCDP, allowed_epsilon, allowed_rho
 from mmopt.mechanism.reconstruct import NEARLY_NORMAL, Intervals, has_coefficients, intervals, standard_errors
 from mmopt.mechanism.rounding import IntegerStrategy
 from mmopt.mechanism.rounding_any import check_arguments, round_any
@@ -159,8 +159,9 @@ def plan(
     after rounding no query with a target exceeds it, and the release costs what that costs.
 
     A strategy of norm 1 gets Laplace noise at the epsilon of `privacy`; one of norm 2 Gaussian noise. For
-    (epsilon, delta) the integers are measured as they are, or times a power of two where the theorem for
-    continuous noise then saves more than 1 % of the variance (with targets: of epsilon).
+    (epsilon, delta) the integers are measured as they are, or times a power of two where no exact
+    theorem holds of them and that for continuous noise then saves 1 % of the variance (with targets: of
+    epsilon); also where there are too many queries for the law of each one's error.
 
     Raises
     ------
@@ -220,7 +221,7 @@ def plan(
     # Beside many queries' errors only the normal law is known.
     is_far = norm == 2 and distance(integer.parts, found.scale) > NEARLY_NORMAL
     is_many = is_far and not has_coefficients(integer, workload.n)
-    if most and (delta is not None or is_many):
+    if most and (is_many or (delta is not None and found.theorem != THEOREM_EXACT)):
         fine = planned(most)
         saved = (fine.epsilon or 1.0) / (found.epsilon or 1.0) if absolute else (fine.rmse / found.rmse) ** 2
         if is_many or saved < _WORTH:

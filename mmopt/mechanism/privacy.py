@@ -31,6 +31,7 @@ __all__ = [
     "THEOREM_ZCDP",
     "allowed_epsilon",
     "allowed_rho",
+    "check_approximate",
     "discrete_gaussian_delta",
     "float_above",
     "gaussian_delta",
@@ -86,9 +87,7 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
     The returned rho satisfies ``zcdp_epsilon(rho, delta) <= epsilon``.
     Raises PrivacyError when epsilon is not finite and > 0 or delta is outside (0, 1).
     """
-    if not (math.isfinite(epsilon) and epsilon > 0):
-        raise PrivacyError(f"epsilon is {epsilon!r}, expected a finite number above 0")
-    _check_delta(delta)
+    check_approximate(epsilon, delta)
     order = _best_order(lambda u: (epsilon - _tail_float(u, delta)) / (1 + u))
     with localcontext(_context()):
         exact = (Decimal(epsilon) - _tail(order, delta)) / (1 + order)
@@ -136,9 +135,8 @@ def discrete_gaussian_delta(epsilon: float, sensitivity: int, scale: float) -> D
             total += weight * (1 - odds)
             guard += _GUARD * weight
             weight, ratio, odds, k = weight * ratio, ratio * shrink, odds * fall, k + 1
-        whole = _ROOT * Decimal(scale)
-        if scale < 3:
-            whole = 1 + 2 * sum(((-(j * j) / twice).exp() for j in range(1, 50)), Decimal(0))
+        summed = 1 + 2 * sum(((-(j * j) / twice).exp() for j in range(1, 50)), Decimal(0))
+        whole = max(summed, _ROOT * Decimal(scale))
         return (total + weight / (1 - ratio) + guard) / (whole * (1 - _GUARD))
 
 
@@ -217,6 +215,13 @@ def float_above(value: Fraction) -> float:
 def _check_rho(rho: float) -> None:
     if not (math.isfinite(rho) and rho >= 0):
         raise PrivacyError(f"rho is {rho!r}, expected a finite number, 0 or above")
+
+
+def check_approximate(epsilon: float, delta: float) -> None:
+    """PrivacyError unless epsilon is finite and above 0, and delta between 0 and 1."""
+    if not (math.isfinite(epsilon) and epsilon > 0):
+        raise PrivacyError(f"epsilon is {epsilon!r}, expected a finite number above 0")
+    _check_delta(delta)
 
 
 def _check_delta(delta: float) -> None:

@@ -32,9 +32,7 @@ _MOST = 2**21  # coefficients, of queries or cells by measured rows, up to which
 NEARLY_NORMAL = 1e-6
 """Of probability: what may part drawn and normal noise where they are taken as one."""
 
-_GRID = 2**14  # points on which the law of an error is computed
-_BLUR = 16  # of them, half the width of what smooths a law that has no lattice
-_CHUNK = 128
+_GRID, _BLUR = 2**14, 16  # cells of the law of an error; half the width of what smooths one without a lattice
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,8 +84,9 @@ def intervals(integer: Measured, n: int, scale: float, fineness: int, confidence
     subgaussian of its parameter (Canonne, Kamath and Steinke 2020): P(|error| > t) <= 2 exp(-t²/2) in units
     of the parameter. A Laplace variable L = X - Y of two exponential ones is z + V, z = ⌊X⌋ - ⌊Y⌋
     discrete Laplace, and V, the difference of what was cut off, symmetric, below 1 and independent of z (no
-    memory). So |Σ a z| > t implies |Σ a L| > t with probability 1/2 at least, and |Σ a L| > t - Σ |a| always;
-    quantiles of Σ a L are those of ``_laplace_width``.
+    memory). So |Σ a z| > t implies |Σ a L| > t with probability 1/2 at least, and |Σ a L| > t - |Σ a V|
+    always, where Σ a V is beyond v |a| with probability 2 exp(-v²/2) at most (Hoeffding); quantiles of Σ a L
+    are those of ``_laplace_width``.
 
     Raises
     ------
@@ -111,8 +110,9 @@ def intervals(integer: Measured, n: int, scale: float, fineness: int, confidence
     if integer.norm == 2:
         widths = parameters * math.sqrt(2 * math.log(2 / missed))
     else:
-        near = _laplace_width(missed) + math.sqrt(sum(rows) / 2) / float(scales.min())
-        widths = parameters * math.sqrt(2) * min(near, _laplace_width(missed / 2))
+        rest = math.sqrt(math.log(2e3 / missed)) / float(scales.min())  # v over √2 scale, at missed / 1000
+        width = min(_laplace_width(missed * 0.999) + rest, _laplace_width(missed / 2))
+        widths = parameters * math.sqrt(2) * width
     return Intervals(widths, np.full(len(errors), confidence), False)
 
 
@@ -132,7 +132,7 @@ def _query(row: Floats, scales: Floats, norm: int, confidence: float) -> tuple[f
     size = float(np.abs(row).max(initial=0.0))
     if size == 0.0:
         return 0.0, 1.0
-    terms = np.stack([np.round(np.abs(row) / size, 11), scales])[:, np.abs(row) > size * 1e-12]
+    terms = np.stack([np.round(np.abs(row) / size, 13), scales])[:, np.abs(row) > size * 1e-12]
     distinct, counts = np.unique(terms, axis=1, return_counts=True)
     width, coverage = _half_width(*map(tuple, distinct.tolist()), tuple(counts.tolist()), norm, confidence)
     return width * size, coverage
@@ -150,20 +150,21 @@ def _half_width(
     Coefficients that are multiples of one number put the error on a lattice, where its probabilities are
     exact. Noise of large scales makes a law that is as good as continuous; it is cut into 512 cells a
     standard deviation. What is neither is blurred by U, the sum of eight uniform variables, |U| <= b
-    together, and P(|error| <= t + b) >= P(|error + U| <= t).
+    together, b a 32nd of the deviation, and P(|error| <= t + b) >= P(|error + U| <= t); the probability given
+    is that of |error + U| <= t + b.
     """
     variance = gaussian_variance if norm == 2 else laplace_variance
     terms = zip(sizes, scales, counts, strict=True)
     spread = math.sqrt(sum(count * size**2 * variance(scale) for size, scale, count in terms))
-    span, step = max(32 * spread, 16.0), common_step(np.array(sizes), 1e-9)
+    span, step = max(32 * spread, 16.0), common_step(np.array(sizes), 1e-10)
     is_lattice = step is not None and span <= step * _GRID
     unit = step if step is not None and is_lattice else span / _GRID
     count = 2 ** max(7, math.ceil(math.log2(span / unit)))
     frequencies = 2 * math.pi / (count * unit) * np.arange(count // 2 + 1)
     is_low = bool(frequencies[-1] <= math.pi)  # where each transform falls with the frequency
     transform = np.zeros(len(frequencies))
-    for start in range(0, len(frequencies), _CHUNK):
-        chunk = slice(start, start + _CHUNK)
+    for start in range(0, len(frequencies), 128):
+        chunk = slice(start, start + 128)
         logarithms = (
             log_transform(norm, np.multiply.outer(frequencies[chunk], sizes), np.array(scales)) @ counts
         )

@@ -107,7 +107,7 @@ def _with_noise(plan: Plan, exact: npt.NDArray[np.int64]) -> npt.NDArray[np.int6
 
 def _whole(values: Floats) -> Floats:
     """The values, with whole numbers where they are as near as rounding errors leave them."""
-    nearest = np.rint(values)
+    nearest = np.rint(values) + 0.0  # no -0
     return np.where(np.abs(values - nearest) <= 1e-8 + 1e-13 * np.abs(values), nearest, values)
 
 

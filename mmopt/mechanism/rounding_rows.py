@@ -3,7 +3,8 @@
 Where both noises are Gaussian a rotation of A is as good as A (``rounding.py``); an L1 norm knows no
 rotations. With the cells merged that no query tells apart, A's mean over each class of cells is measured: an
 average of columns is never longer than the longest, and as estimates of the queries it is no worse, since
-(P AᵀA P)⁺ ⪯ P (AᵀA)⁺ P for the projection P on what is constant on the classes. Where these means are
+(P AᵀA P)⁺ ⪯ P (AᵀA)⁺ P for the projection P on what is constant on the classes. Rows that this makes
+multiples of each other are added up. Where these means are
 dependent, A = C B with an integer basis B of the workload's row space, and rint(2^bits C) B is measured. In
 both cases the integers span the workload's row space whenever their core has full column rank.
 """
@@ -64,6 +65,7 @@ def kept_rows(strategy: Strategy, workload: Workload) -> Rows:
         raise unsupported()
     classes = workload.cell_classes
     means, first = _class_means(strategy.matrix, classes)
+    means = _without_multiples(means, strategy.norm)
     if means.shape[0] >= means.shape[1] and _is_independent(means):
         basis = np.equal.outer(np.arange(len(first)), classes).astype(np.int64)
         return Rows(means, basis, np.ascontiguousarray(workload.queries[:, first]), 0.0)
@@ -142,6 +144,20 @@ def _class_means(matrix: Floats, classes: Integers) -> tuple[Floats, Integers]:
     alike = np.maximum.reduceat(matrix[:, order], starts, axis=1)
     same = alike == np.minimum.reduceat(matrix[:, order], starts, axis=1)
     return np.where(same, alike, means), order[starts]
+
+
+def _without_multiples(rows: Floats, norm: int) -> Floats:
+    """The rows, those that are positive multiples of another one added up, so that columns keep their norms.
+
+    One row (a + b) r tells more of r than a r and b r, with noise of the same scale.
+    """
+    kept = rows[rows.any(axis=1)]
+    lengths = np.abs(kept).sum(axis=1)
+    directions = kept / lengths[:, None]
+    found = np.unique(np.round(directions, 9), axis=0, return_index=True, return_inverse=True)
+    sizes = np.bincount(found[2].ravel(), lengths**norm) ** (1 / norm)
+    order = np.argsort(found[1])
+    return rows if len(order) == len(kept) else directions[found[1][order]] * sizes[order, None]
 
 
 def _is_independent(matrix: Floats) -> bool:

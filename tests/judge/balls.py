@@ -44,7 +44,7 @@ SAME = arb(10) ** -100
 PRIME = fmpz(2**61 - 1)
 
 
-class Undecided(AssertionError):  # noqa: N818
+class Undecided(AssertionError):
     """Two balls overlap at every precision: the judge has no verdict."""
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from flint import arb, arb_mat, fmpq
-
 from judge import balls
 
 __all__ = ["ROUNDING", "Asked", "Measured", "exact_sensitivity"]

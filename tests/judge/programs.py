@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from flint import arb, arb_mat
-
 from judge import balls, lifting
 from judge.measured import Asked, Measured
 

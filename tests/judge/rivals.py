@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping, Sequence
 import cvxpy as cp
 import numpy as np
 from flint import arb, arb_mat
-
 from judge import balls
 from judge.measured import Asked, Measured
 from judge.programs import (

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 from flint import arb, ctx
-
 from judge import balls, lifting
 from judge.measured import ROUNDING, Asked, Measured, exact_sensitivity
 from judge.programs import RULES, Point, l2_certificate, strategy_of

@@ -193,7 +193,8 @@ def test_a_strategy_that_is_integer_is_measured_as_it_is():
         rounded = round_strategy(Strategy(noisy), workload)
         assert (rounded.matrix == np.diag([1, 2, 3, 4, 5, 6])).all() and rounded.bits == 0
         np.testing.assert_allclose(rounded.variances, Strategy(noisy).variances(workload), rtol=1e-7)
-    assert round_strategy(Strategy(np.diag([1, 2, 3, 4, 5, 6**0.5])), workload).bits > 20
+    for uneven in ([1, 2, 3, 4, 5, 6**0.5], [1, 3.1e-6, 1e-6, 1, 1, 1]):
+        assert round_strategy(Strategy(np.diag(uneven)), workload).bits > 20
 
 
 def test_a_basis_that_leaves_no_bits_is_refused():
