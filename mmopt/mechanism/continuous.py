@@ -1,18 +1,18 @@
-"""Calibrations that no release uses: continuous Gaussian noise, and the papers' older formula.
+"""Calibrations in floating point, to compare with publications: continuous Gaussian noise, an older formula.
 
-They are here to compare with publications. Their theorems do not cover the discrete noise that
-`noise.py` draws; what a release claims is in `privacy.py`.
+What a release claims, of the discrete noise that `noise.py` draws, is in `privacy.py` and `calibration.py`.
 """
 
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import log_ndtr
 
 from mmopt.errors import PrivacyError
+from mmopt.mechanism.privacy import check_approximate, gaussian_delta
 
 __all__ = [
     "continuous_gaussian_delta",
@@ -25,31 +25,23 @@ __all__ = [
 def continuous_gaussian_delta(epsilon: float, mu: float) -> float:
     """Exact delta at epsilon of continuous Gaussian noise with mu = sensitivity / scale, that is of mu-GDP.
 
-    delta = Phi(mu/2 - epsilon/mu) - exp(epsilon) Phi(-mu/2 - epsilon/mu)  (Balle and Wang 2018, Theorem 8;
-    Dong, Roth and Su 2022, Corollary 2.13). To float accuracy, not rounded outward.
+    ``privacy.gaussian_delta`` (also Dong, Roth and Su 2022, Corollary 2.13) to float accuracy.
     """
     if not (math.isfinite(mu) and mu > 0):
         raise PrivacyError(f"mu is {mu!r}, expected a finite number above 0")
     if not (math.isfinite(epsilon) and epsilon >= 0):
         raise PrivacyError(f"epsilon is {epsilon!r}, expected a finite number, 0 or above")
-    first = float(log_ndtr(mu / 2 - epsilon / mu))
-    second = epsilon + float(log_ndtr(-mu / 2 - epsilon / mu))
-    return math.exp(first) * -math.expm1(min(0.0, second - first))
+    return float(gaussian_delta(epsilon, Decimal(mu)))
 
 
 def continuous_gaussian_mu(epsilon: float, delta: float) -> float:
     """The largest mu for which mu-GDP implies (epsilon, delta); relative accuracy about 1e-12."""
-    _check(epsilon, delta)
+    check_approximate(epsilon, delta)
 
     def excess(log_mu: float) -> float:
         return continuous_gaussian_delta(epsilon, math.exp(log_mu)) - delta
 
-    low, high = -1.0, 1.0
-    while excess(low) > 0:
-        low -= 2.0
-    while excess(high) < 0:
-        high += 2.0
-    return math.exp(float(brentq(excess, low, high, xtol=1e-14, rtol=4 * float(np.finfo(float).eps))))
+    return math.exp(float(brentq(excess, -700.0, 700.0, xtol=1e-14, rtol=4 * float(np.finfo(float).eps))))
 
 
 def continuous_gaussian_scale(epsilon: float, delta: float, sensitivity: float = 1.0) -> float:
@@ -62,12 +54,5 @@ def pvldb2012_rmse_factor(epsilon: float, delta: float) -> float:
 
     For reproducing those tables only: it is not a calibration proved for all epsilon.
     """
-    _check(epsilon, delta)
+    check_approximate(epsilon, delta)
     return math.sqrt(math.log2(2 / delta)) / epsilon
-
-
-def _check(epsilon: float, delta: float) -> None:
-    if not (math.isfinite(epsilon) and epsilon > 0):
-        raise PrivacyError(f"epsilon is {epsilon!r}, expected a finite number above 0")
-    if not 0 < delta < 1:
-        raise PrivacyError(f"delta is {delta!r}, expected a number above 0 and below 1")

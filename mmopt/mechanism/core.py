@@ -9,7 +9,18 @@ import numpy.typing as npt
 
 from mmopt.errors import WorkloadError
 
-__all__ = ["LOSS_LIMIT", "check_loss", "check_rank", "choose_bits", "inverse_root", "rint", "unsupported"]
+__all__ = [
+    "LOSS_LIMIT",
+    "check_loss",
+    "check_rank",
+    "choose_bits",
+    "common_step",
+    "inverse_root",
+    "is_one_count",
+    "rint",
+    "rounded_core",
+    "unsupported",
+]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -17,6 +28,7 @@ Integers = npt.NDArray[np.int64]
 LOSS_LIMIT = 1.01
 """Largest accepted factor by which rounding multiplies the variance of a query."""
 
+_SOLVED = 1e-7  # of the largest entry, what a solver may leave of one that is meant to be 0
 _COLUMN_BITS = 29  # column norms up to 2^29: squared differences stay below 2^62, answers below 2^60
 
 
@@ -36,6 +48,42 @@ def inverse_root(covariance: Floats) -> Floats:
 def choose_bits(largest: float) -> int:
     """The most bits that keep column norms, of which this is the largest, about 2^29 or below."""
     return _COLUMN_BITS - math.ceil(math.log2(largest))
+
+
+def common_step(values: Floats, accuracy: float) -> float | None:
+    """The largest number that all values are multiples of, to `accuracy` times the largest value; or None.
+
+    The least of the values in 1 to 64 parts is tried; the largest may be 2^20 of them.
+    """
+    sizes = np.unique(np.abs(values))
+    sizes = sizes[sizes > accuracy * sizes[-1]]
+    for parts in range(1, 65):
+        step = float(sizes[0]) / parts
+        counts = sizes / step
+        allowed = min(accuracy * counts[-1], 1e-4)  # also for the smallest ones
+        if counts[-1] <= 2.0**20 and np.abs(counts - np.rint(counts)).max() <= allowed:
+            return step
+    return None
+
+
+def rounded_core(real: Floats, length: float) -> tuple[Integers, int, float]:
+    """What is measured for a real core, its bits, and the noise on it over 2^bits at unit noise on the real.
+
+    A core that is integers times one number, as far as solvers are accurate, is measured as these integers:
+    (integers, 0, one over the number). Any other is rint(2^bits core), bits for columns of this `length`.
+    """
+    step = common_step(real, _SOLVED)
+    if step is not None:
+        own = rint(real / step)
+        if np.linalg.matrix_rank(own) == own.shape[1]:
+            return own, 0, float(np.abs(own).max() / np.abs(real).max())
+    bits = choose_bits(length)
+    return rint(np.ldexp(real, bits)), bits, 1.0
+
+
+def is_one_count(matrix: Integers) -> bool:
+    """Whether no column has more than one entry that is not 0."""
+    return bool(((matrix != 0).sum(axis=0) <= 1).all())
 
 
 def rint(real: Floats) -> Integers:

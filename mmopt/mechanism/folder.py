@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import os
 import platform
 import shutil
@@ -17,7 +18,6 @@ from typing import Any
 
 from mmopt.errors import OptionError
 from mmopt.mechanism.planning import Plan
-from mmopt.mechanism.reconstruct import half_width
 from mmopt.mechanism.release import Answers
 
 __all__ = ["ANSWERS_FILE", "MANIFEST_FILE", "build_manifest", "write_release"]
@@ -35,6 +35,7 @@ def build_manifest(plan: Plan, answers: Answers, **extra: Any) -> dict[str, Any]
     held to the same rule by the caller; a key that stands already is an OptionError.
     """
     integer = plan.integer
+    found = plan.intervals(answers.confidence)
     manifest: dict[str, Any] = {
         "format": "mmopt release 1",
         "private": answers.private,
@@ -42,7 +43,7 @@ def build_manifest(plan: Plan, answers: Answers, **extra: Any) -> dict[str, Any]
         "strategy": {
             "hash": integer.hash,
             "rows": integer.rows,
-            "bits": integer.bits,
+            "bits": integer.bits + plan.fineness,
             "sensitivity": integer.sensitivity,
             "norm": f"L{integer.norm}",
             "parts": [{"rows": part.rows, "relative_noise": part.relative} for part in integer.parts],
@@ -61,13 +62,17 @@ def build_manifest(plan: Plan, answers: Answers, **extra: Any) -> dict[str, Any]
         "noise": {
             "kind": plan.kind if answers.private else "simulated, not private",
             "sampler": _SAMPLERS[plan.integer.norm] if answers.private else "numpy",
-            "scale": plan.scale,
+            "scale": math.ldexp(plan.scale, plan.fineness),
             "scale_at_unit_strategy": plan.noise,
         },
         "accuracy": {
             "rmse": plan.rmse,
             "confidence": answers.confidence,
-            "half_width": half_width(answers.confidence, integer.norm),
+            "coverage": {
+                "least": float(found.coverage.min()),
+                "largest": float(found.coverage.max()),
+                "kind": "of the law drawn" if found.is_exact else "lower bound",
+            },
         },
         "versions": {
             **{name: _version(name) for name in ("mmopt", "opendp", "numpy")},
@@ -125,8 +130,8 @@ def write_release(answers: Answers, manifest: Mapping[str, Any], folder: str | P
 def _answers_text(answers: Answers) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["query", "label", "estimate", "standard_error", "low", "high"])
-    columns = (answers.estimates, answers.standard_errors, answers.low, answers.high)
+    writer.writerow(["query", "label", "estimate", "standard_error", "low", "high", "coverage"])
+    columns = (answers.estimates, answers.standard_errors, answers.low, answers.high, answers.coverage)
     for group, label, *numbers in zip(answers.groups, answers.labels, *columns, strict=True):
         writer.writerow([group, label, *(repr(float(number)) for number in numbers)])
     return text.getvalue()

@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from mmopt.mechanism.core import is_one_count
 from mmopt.mechanism.exact import largest_entry, root_above
 from mmopt.mechanism.measured import MAX_ROWS, Neighbours, Part
 from mmopt.queries.arrays import require_memory
@@ -69,6 +70,7 @@ class IntegerFactors:
                 squared_sensitivity=square,
                 largest_answer=math.prod(map(largest_entry, own)) * MAX_ROWS,
                 relative=relative,
+                is_one_count=self.neighbours == "add-remove" and all(map(is_one_count, own)),
             )
             for own, relative, square in zip(self.factors, self.relatives, self.squared, strict=True)
         )
@@ -101,7 +103,7 @@ class IntegerFactors:
         """The exact answers (rows,) for a data vector (n,), part by part."""
         return np.concatenate([_product(own, counts) for own in self.factors])
 
-    def estimate(self, noisy: Integers, deviations: Floats | None = None) -> Floats:
+    def estimate(self, noisy: Floats | Integers, deviations: Floats | None = None) -> Floats:
         """Least-squares estimates (m,) of the unweighted queries from noisy answers (rows,).
 
         By the Kronecker pseudo-inverse for one part, else by LSMR; all from one estimate of the data vector.

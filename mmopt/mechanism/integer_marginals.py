@@ -66,6 +66,7 @@ class IntegerMarginals:
                 squared_sensitivity=1,
                 largest_answer=MAX_ROWS,
                 relative=1.0 / float(self.strategy.weights[mask]),
+                is_one_count=self.neighbours == "add-remove",
             )
             for mask in self.masks
         )
@@ -99,7 +100,7 @@ class IntegerMarginals:
             [table.sum(axis=tuple(i for i in range(d) if not mask >> i & 1)).ravel() for mask in self.masks]
         )
 
-    def estimate(self, noisy: Integers, deviations: Floats | None = None) -> Floats:
+    def estimate(self, noisy: Floats | Integers, deviations: Floats | None = None) -> Floats:
         """Least-squares estimates (m,) of the unweighted queries, in closed form.
 
         Raises

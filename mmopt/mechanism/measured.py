@@ -24,12 +24,14 @@ class Part:
 
     squared_sensitivity : exact integer, the square of the sensitivity of these rows in the norm (for norm 1
         that of an integer). largest_answer : bound on the absolute answers for at most ``MAX_ROWS`` rows.
+    is_one_count : two neighbouring tables never differ in more than one of these rows.
     """
 
     rows: int
     squared_sensitivity: int
     largest_answer: int
     relative: float = 1.0
+    is_one_count: bool = False
 
 
 class Measured(Protocol):
@@ -48,6 +50,7 @@ class Measured(Protocol):
     hash : sha256 (hex) of what is measured.
     """
 
+    def __hash__(self) -> int: ...
     @property
     def rows(self) -> int: ...
     @property
@@ -75,7 +78,7 @@ class Measured(Protocol):
     def answers(self, counts: Integers) -> Integers:
         """The exact answers (rows,) for a data vector (n,)."""
 
-    def estimate(self, noisy: Integers, deviations: Floats | None = None) -> Floats:
+    def estimate(self, noisy: Floats | Integers, deviations: Floats | None = None) -> Floats:
         """Least-squares estimates (m,) of the unweighted queries from noisy answers (rows,).
 
         deviations : as above; by default they are as the parts' relative noise.

@@ -10,8 +10,17 @@ import numpy.typing as npt
 
 from mmopt.errors import PrivacyError, WorkloadError
 
-__all__ = ["add_laplace_noise", "add_noise", "check_scale", "laplace_variance", "simulate"]
+__all__ = [
+    "add_laplace_noise",
+    "add_noise",
+    "check_scale",
+    "gaussian_variance",
+    "laplace_variance",
+    "log_transform",
+    "simulate",
+]
 
+Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 _TAIL = 64  # scales; a draw leaves this range with probability exp(-2000), Laplace noise exp(-64)
@@ -86,15 +95,57 @@ def laplace_variance(scale: float) -> float:
     return 0.5 / math.sinh(min(0.5 / scale, 100.0)) ** 2
 
 
-def simulate(answers: Integers, scale: float | npt.NDArray[np.float64], seed: int, norm: int = 2) -> Integers:
-    """`answers` plus rounded numpy noise from `seed`, normal or (norm 1) Laplace: NOT private.
+def gaussian_variance(scale: float) -> float:
+    """Variance of discrete Gaussian noise: at most scale², and that to a float's accuracy from 4 on.
 
-    scale : of all, or of each answer (p,).
+    By Poisson summation it is scale² (1 - 8 π² scale² exp(-2 π² scale²) …). For scales below 1/20, whose
+    draws are zeros, it is that of 1/20 (3e-87).
+    """
+    if scale >= 4:
+        return scale * scale
+    k, weights = _weights(max(scale, 0.05))
+    return float(k**2 @ weights / weights.sum())
+
+
+def _weights(scale: float) -> tuple[Floats, Floats]:
+    """Integers and numbers in proportion to their probabilities under the discrete Gaussian."""
+    k = np.arange(-math.ceil(16 * scale), math.ceil(16 * scale) + 1.0)
+    return k, np.exp(-0.5 * np.square(k / scale))
+
+
+def log_transform(norm: int, x: Floats, scale: Floats) -> Floats:
+    """Logarithm of the characteristic function E cos(x z) of the drawn noise; it is positive.
+
+    Laplace noise: 1 / (1 + sin²(x/2) / sinh²(1 / 2 scale)). Gaussian noise, by Poisson summation:
+    Σ exp(-scale² (x - 2πk)²/2) over the same sum at x = 0.
+    """
+    if norm == 1:
+        return np.asarray(-np.log1p(np.square(np.sin(x / 2) / np.sinh(np.minimum(0.5 / scale, 300.0)))))
+    near = x - 2 * math.pi * np.rint(x / (2 * math.pi))
+    count = math.ceil(2 / max(float(np.min(scale)), 0.05))
+    shifts = 2 * math.pi * np.arange(-count, count + 1.0).reshape(-1, *[1] * x.ndim)
+    # The largest term apart: at large scales it is below the least float.
+    above = np.exp(-0.5 * scale**2 * (np.square(near - shifts) - np.square(near))).sum(axis=0)
+    return np.asarray(
+        -0.5 * np.square(scale * near) + np.log(above / np.exp(-0.5 * np.square(scale * shifts)).sum(axis=0))
+    )
+
+
+def simulate(answers: Integers, scale: float | Floats, seed: int, norm: int = 2) -> Integers:
+    """`answers` plus noise of the drawn law, discrete Gaussian or (norm 1) Laplace, from numpy: NOT private.
+
+    Gaussian noise of a scale above 32 is rounded normal noise. scale : of all, or of each answer (p,).
     """
     answers = _checked(answers)
     rng = np.random.default_rng(seed)
-    draw = rng.normal if norm == 2 else rng.laplace
-    noise = np.rint(draw(0.0, scale, len(answers)))
+    scales = np.broadcast_to(np.asarray(scale, dtype=np.float64), answers.shape)
+    if norm == 1:
+        chance = -np.expm1(-1.0 / scales)
+        return np.asarray(answers + rng.geometric(chance) - rng.geometric(chance), dtype=np.int64)
+    noise = np.rint(rng.normal(0.0, scales))
+    for own in np.unique(scales[scales < 32]):
+        k, weights = _weights(max(float(own), 0.05))
+        noise[scales == own] = rng.choice(k, (scales == own).sum(), p=weights / weights.sum())
     return np.asarray(answers + noise.astype(np.int64), dtype=np.int64)
 
 

@@ -10,17 +10,19 @@ import numpy as np
 import numpy.typing as npt
 
 from mmopt.errors import PrivacyError, WorkloadError
-from mmopt.mechanism.calibration import check_scales, cost, least_scale
-from mmopt.mechanism.measured import Measured, Neighbours
-from mmopt.mechanism.privacy import (
-    THEOREM_APPROX,
-    THEOREM_PURE,
-    THEOREM_ZCDP,
-    allowed_epsilon,
-    allowed_rho,
-    zcdp_epsilon,
+from mmopt.mechanism.calibration import (
+    approximate_epsilon,
+    check_scales,
+    cost,
+    distance,
+    finer,
+    finest,
+    least_scale,
+    least_scale_approximate,
 )
-from mmopt.mechanism.reconstruct import standard_errors
+from mmopt.mechanism.measured import Measured, Neighbours, Part
+from mmopt.mechanism.privacy import THEOREM_EXACT, THEOREM_PURE, THEOREM_ZCDP, allowed_epsilon, allowed_rho
+from mmopt.mechanism.reconstruct import NEARLY_NORMAL, Intervals, has_coefficients, intervals, standard_errors
 from mmopt.mechanism.rounding_any import round_any
 from mmopt.queries.component_strategy import AnyStrategy
 from mmopt.queries.factored_strategy import FactoredStrategy
@@ -34,6 +36,7 @@ __all__ = ["Plan", "plan"]
 Floats = npt.NDArray[np.float64]
 
 _TARGET_SLACK = 1e-6  # a certified strategy meets its targets to float accuracy; more is a wrong strategy
+_WORTH = 0.99  # of variance or epsilon, below which answers that are not whole are worth it
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,11 +49,13 @@ class Plan:
     absolute : the noise is what the targets ask for, rather than what `privacy` allows.
     scale : parameter of the discrete Gaussian, or Laplace, in units of the integer matrix; that of a part
         is this times its relative noise.
+    fineness : the matrix is measured times 2^fineness, with as many times the noise.
     rho : zCDP cost that the release claims, rounded up; None for Laplace noise.
     delta, epsilon : the claimed (epsilon, delta), epsilon rounded up; None without a delta. For Laplace
-        noise delta is 0, also where `privacy` allows more.
+        noise delta is 0, also where `privacy` allows more. It need not follow from rho, which is kept for
+        composition.
     allowed : the rho that `privacy` allows, or the epsilon; None when only the targets decide.
-    theorem : what the claim rests on.
+    theorem : what epsilon rests on; rho is Theorem 14 of Canonne, Kamath and Steinke 2020 always.
     standard_errors : (m,) predicted, in counts.
     """
 
@@ -59,6 +64,7 @@ class Plan:
     privacy: Privacy | None
     absolute: bool
     scale: float
+    fineness: int
     rho: float | None
     delta: float | None
     epsilon: float | None
@@ -97,6 +103,15 @@ class Plan:
         return math.ldexp(self.scale, -self.integer.bits)
 
     @property
+    def parts(self) -> tuple[Part, ...]:
+        """What is measured: the parts of the integer matrix, at this fineness."""
+        return finer(self.integer.parts, self.fineness)
+
+    def intervals(self, confidence: float) -> Intervals:
+        """The queries' intervals, as ``reconstruct.intervals``."""
+        return intervals(self.integer, self.workload.n, self.scale, self.fineness, confidence)
+
+    @property
     def rmse(self) -> float:
         """Predicted root mean squared error over the m queries, in counts."""
         return float(np.sqrt(np.mean(self.standard_errors**2)))
@@ -122,7 +137,10 @@ def plan(
     the strategy is what the targets ask for (`fitness_for_use`): the noise is scaled, down only, so that
     after rounding no query with a target exceeds it, and the release costs what that costs.
 
-    A strategy of norm 1 gets Laplace noise at the epsilon of `privacy`; one of norm 2 Gaussian noise.
+    A strategy of norm 1 gets Laplace noise at the epsilon of `privacy`; one of norm 2 Gaussian noise. For
+    (epsilon, delta) the integers are measured as they are, or times a power of two where no exact
+    theorem holds of them and that for continuous noise then saves 1 % of the variance (with targets: of
+    epsilon); also where there are too many queries for the law of each one's error.
 
     Raises
     ------
@@ -131,71 +149,69 @@ def plan(
         (with both values and the factor by which the targets must grow); noise beyond 64-bit integers.
     WorkloadError : a strategy that does not support the workload, misses its targets or cannot be rounded.
     """
-    if strategy.norm == 1:
-        return _plan_laplace(workload, strategy, privacy, neighbours, absolute)
-    allowed = None if privacy is None else allowed_rho(privacy)
-    if allowed is None and not absolute:
-        raise _no_parameters("epsilon: 1.0, delta: 1.0e-6")
-    integer = round_any(strategy, workload, neighbours)
-    if allowed is None or absolute:
-        scale = _scale_for_targets(workload, strategy, integer)
-    else:
-        scale = least_scale(integer, allowed)
-    check_scales(integer, scale)
-    rho = cost(integer, scale)
-    if privacy is not None and allowed is not None:
-        _check_cost(rho, allowed, privacy)
-    delta = None if privacy is None else privacy.delta
-    errors = standard_errors(integer, scale)
-    errors.flags.writeable = False
-    return Plan(
-        workload=workload,
-        integer=integer,
-        privacy=privacy,
-        absolute=absolute,
-        scale=scale,
-        rho=rho,
-        delta=delta,
-        epsilon=None if delta is None else zcdp_epsilon(rho, delta),
-        allowed=allowed,
-        theorem=_composed(THEOREM_ZCDP if delta is None else THEOREM_APPROX, integer),
-        standard_errors=errors,
-    )
-
-
-def _plan_laplace(
-    workload: Workload,
-    strategy: AnyStrategy | FactoredStrategy,
-    privacy: Privacy | None,
-    neighbours: Neighbours,
-    absolute: bool,
-) -> Plan:
-    if absolute:
+    norm = strategy.norm
+    if norm == 1 and absolute:
         raise PrivacyError(
             "targets set the scale of Gaussian noise, and the strategy bounds the L1 norm (Laplace noise)",
             hint="solve a program with 'norm 2', such as fitness_for_use",
         )
-    if privacy is None:
-        raise _no_parameters("epsilon: 1.0")
-    allowed = allowed_epsilon(privacy)
+    if privacy is None and not absolute:
+        raise _no_parameters("epsilon: 1.0" if norm == 1 else "epsilon: 1.0, delta: 1.0e-6")
+    allowed = None
+    if privacy is not None:
+        allowed = allowed_epsilon(privacy) if norm == 1 else allowed_rho(privacy)
+        allowed = privacy.epsilon or allowed
     integer = round_any(strategy, workload, neighbours)
-    scale = least_scale(integer, allowed)
-    check_scales(integer, scale)
-    errors = standard_errors(integer, scale)
-    errors.flags.writeable = False
-    return Plan(
-        workload=workload,
-        integer=integer,
-        privacy=privacy,
-        absolute=False,
-        scale=scale,
-        rho=None,
-        delta=0.0,
-        epsilon=cost(integer, scale),
-        allowed=allowed,
-        theorem=_composed(THEOREM_PURE, integer),
-        standard_errors=errors,
-    )
+    target = _scale_for_targets(workload, strategy, integer) if absolute else None
+    delta = None if norm == 1 or privacy is None else privacy.delta
+
+    def planned(fineness: int) -> Plan:
+        scale = target or _least(integer, fineness, privacy, allowed)
+        errors = standard_errors(integer, workload.n, scale, fineness)
+        errors.flags.writeable = False
+        cheap = cost(norm, integer.parts, scale)
+        epsilon, theorem = None, THEOREM_ZCDP
+        if norm == 1:
+            epsilon, theorem = cheap, THEOREM_PURE
+        elif delta is not None:
+            epsilon, theorem = approximate_epsilon(integer, fineness, scale, delta, allowed or math.inf)
+        return Plan(
+            workload=workload,
+            integer=integer,
+            privacy=privacy,
+            absolute=absolute,
+            scale=scale,
+            fineness=fineness,
+            rho=None if norm == 1 else cheap,
+            delta=0.0 if norm == 1 else delta,
+            epsilon=epsilon,
+            allowed=allowed,
+            theorem=_composed(theorem, integer),
+            standard_errors=errors,
+        )
+
+    found = planned(0)
+    check_scales(integer.parts, found.scale)
+    most = finest(integer.parts, found.scale)
+    # Beside many queries' errors only the normal law is known.
+    is_far = norm == 2 and distance(integer.parts, found.scale) > NEARLY_NORMAL
+    is_many = is_far and not has_coefficients(integer, workload.n)
+    if most and (is_many or (delta is not None and found.theorem != THEOREM_EXACT)):
+        fine = planned(most)
+        saved = (fine.epsilon or 1.0) / (found.epsilon or 1.0) if absolute else (fine.rmse / found.rmse) ** 2
+        if is_many or saved < _WORTH:
+            found = fine
+    if target is not None and privacy is not None:
+        _check_cost(found, privacy)
+    return found
+
+
+def _least(integer: Measured, fineness: int, privacy: Privacy | None, allowed: float | None) -> float:
+    """The least scale that `privacy` allows."""
+    assert privacy is not None and allowed is not None
+    if integer.norm == 2 and privacy.delta is not None:
+        return least_scale_approximate(integer, fineness, allowed, privacy.delta)
+    return least_scale(integer, allowed)
 
 
 def _composed(theorem: str, integer: Measured) -> str:
@@ -226,21 +242,22 @@ def _scale_for_targets(
         )
     limits = np.where(targeted, workload.targets, np.inf if targeted.any() else unit)
     factor = min(1.0, float(np.min(limits / integer.variances)))
-    # Three units in the last place below, so that scale² x variance rounds to no more than the target.
-    return math.ldexp(math.sqrt(factor) * (1 - 3 * 2.0**-52), integer.bits)
+    # A few units in the last place below, so that scale² x variance rounds to no more than the target.
+    return math.ldexp(math.sqrt(factor) * (1 - 2.0**-49), integer.bits)
 
 
-def _check_cost(cost: float, allowed: float, privacy: Privacy) -> None:
-    if cost <= allowed:
+def _check_cost(found: Plan, privacy: Privacy) -> None:
+    """PrivacyError when the targets cost more than `privacy` allows."""
+    spent = found.rho if privacy.delta is None else found.epsilon
+    assert spent is not None and found.allowed is not None
+    if spent <= found.allowed:
         return
-    if privacy.epsilon is not None and privacy.delta is not None:
-        spent = f"epsilon {zcdp_epsilon(cost, privacy.delta):.6g} at delta {privacy.delta:g} (rho {cost:.6g})"
-        budget = f"epsilon {privacy.epsilon:.6g} (rho {allowed:.6g})"
-    else:
-        spent, budget = f"rho {cost:.6g}", f"rho {allowed:.6g}"
+    least = _least(found.integer, found.fineness, privacy, found.allowed)
+    name, at = ("rho", "") if privacy.delta is None else ("epsilon", f" at delta {privacy.delta:g}")
     raise PrivacyError(
-        f"the targets cost {spent}, privacy allows {budget}",
-        hint=f"multiply every max_variance by {_round_up(cost / allowed)}, or allow a larger privacy cost",
+        f"the targets cost {name} {spent:.6g}{at}, privacy allows {name} {found.allowed:.6g}",
+        hint=f"multiply every max_variance by {_round_up((least / found.scale) ** 2)}, "
+        "or allow a larger privacy cost",
     )
 
 

@@ -14,7 +14,7 @@ from mmopt.mechanism.exact import root_above
 from mmopt.mechanism.measured import MAX_ROWS
 from mmopt.mechanism.noise import add_laplace_noise, add_noise, simulate
 from mmopt.mechanism.planning import Plan
-from mmopt.mechanism.reconstruct import deviations, half_width
+from mmopt.mechanism.reconstruct import deviations
 
 __all__ = ["Answers", "checked_counts", "measure"]
 
@@ -25,10 +25,10 @@ Floats = npt.NDArray[np.float64]
 class Answers:
     """Noisy answers to the m queries of a workload, in counts.
 
-    ``groups`` and ``labels`` name each query; ``low`` and ``high`` are the ends of intervals of the given
-    ``confidence``, each query taken alone: exact for Gaussian noise, with the discrete one treated as normal,
-    and at least that confidence for Laplace noise (``reconstruct.half_width``). ``private`` is
-    False for simulated noise: such answers must not be published.
+    ``groups`` and ``labels`` name each query; ``low`` and ``high`` are the ends of intervals of at least the
+    given ``confidence``, each query taken alone, and ``coverage`` the probability with which they hold the
+    truth, under the law of the noise (``reconstruct.intervals``). ``private`` is False for simulated noise:
+    such answers must not be published.
     """
 
     groups: tuple[str, ...]
@@ -37,6 +37,7 @@ class Answers:
     standard_errors: Floats
     low: Floats
     high: Floats
+    coverage: Floats
     confidence: float
     private: bool
 
@@ -46,7 +47,8 @@ def measure(
 ) -> Answers:
     """Answer the plan's workload on the data vector `x` (n,) with OpenDP's noise.
 
-    With `simulate_seed`, the noise is numpy's and the answers are marked ``private=False``.
+    What is a whole number up to rounding errors is given as one. With `simulate_seed`, the noise is numpy's
+    and the answers are marked ``private=False``.
 
     Raises
     ------
@@ -55,24 +57,26 @@ def measure(
     PrivacyError : the noise costs more than the plan claims, or OpenDP's accounting does not confirm that.
     """
     counts = checked_counts(x, plan.workload.n)
-    integer = plan.integer
-    width = half_width(confidence, integer.norm)
-    check_scales(integer, plan.scale)
-    exact = integer.answers(counts)
+    integer, parts = plan.integer, plan.parts
+    found = plan.intervals(confidence)
+    check_scales(parts, plan.scale)
+    exact = integer.answers(counts) << plan.fineness
     if simulate_seed is None:
         noisy = _with_noise(plan, exact)
     else:
-        own = np.repeat([p.relative for p in integer.parts], [p.rows for p in integer.parts])
+        own = np.repeat([p.relative for p in parts], [p.rows for p in parts])
         noisy = simulate(exact, plan.scale * own, simulate_seed, integer.norm)
-    estimates = integer.estimate(noisy, deviations(integer, plan.scale))
+    drawn = deviations(integer, plan.scale, plan.fineness)
+    estimates = _whole(integer.estimate(np.ldexp(noisy, -plan.fineness), drawn))
     names = [name for name, rows in plan.workload.groups() for _ in range(rows.stop - rows.start)]
     return Answers(
         groups=tuple(names),
         labels=tuple(plan.workload.labels()),
         estimates=estimates,
         standard_errors=plan.standard_errors,
-        low=estimates - width * plan.standard_errors,
-        high=estimates + width * plan.standard_errors,
+        low=_whole(estimates - found.widths),
+        high=_whole(estimates + found.widths),
+        coverage=found.coverage,
         confidence=confidence,
         private=simulate_seed is None,
     )
@@ -80,9 +84,9 @@ def measure(
 
 def _with_noise(plan: Plan, exact: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """The answers with OpenDP's noise, part by part; their costs, which it confirms, add up to the claim."""
-    norm, parts = plan.integer.norm, plan.integer.parts
+    norm, parts = plan.integer.norm, plan.parts
     name, total_claimed = ("epsilon", plan.epsilon) if plan.rho is None else ("rho", plan.rho)
-    total = cost(plan.integer, plan.scale)
+    total = cost(norm, parts, plan.scale)
     if total_claimed is None or not total <= total_claimed:
         raise PrivacyError(f"this noise costs {name} {total!r}, the release claims {total_claimed!r}")
     found = []
@@ -93,6 +97,12 @@ def _with_noise(plan: Plan, exact: npt.NDArray[np.int64]) -> npt.NDArray[np.int6
         else:
             found.append(add_noise(own, scale, root_above(part.squared_sensitivity), claimed))
     return np.concatenate(found)
+
+
+def _whole(values: Floats) -> Floats:
+    """The values, with whole numbers where they are as near as rounding errors leave them."""
+    nearest = np.rint(values) + 0.0  # no -0
+    return np.where(np.abs(values - nearest) <= 1e-8 + 1e-13 * np.abs(values), nearest, values)
 
 
 def checked_counts(x: npt.ArrayLike, n: int) -> npt.NDArray[np.int64]:

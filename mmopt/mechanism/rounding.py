@@ -2,9 +2,9 @@
 
 Rounding A itself would move its row space when it is rank deficient. Instead, with an integer basis B
 (k, n) of the workload's row space and Sigma = B (AᵀA)⁺ Bᵀ the covariance of B x under A, the matrix
-rint(2^bits Sigma^(-1/2)) B is measured. It is integer, its row space is the workload's whenever its
-k x k core has full rank, and before rounding it costs no more than A: Bᵀ Sigma⁻¹ B ⪯ AᵀA, because a
-least-squares estimate of B x uses no more than what A measured.
+rint(2^bits Sigma^(-1/2)) B is measured, or c Sigma^(-1/2) B where that is integer for some c. It is integer,
+its row space is the workload's whenever its k x k core has full rank, and before rounding it costs no more
+than A: Bᵀ Sigma⁻¹ B ⪯ AᵀA, because a least-squares estimate of B x uses no more than what A measured.
 """
 
 from __future__ import annotations
@@ -19,7 +19,16 @@ import numpy.typing as npt
 
 from mmopt.errors import PrivacyError, WorkloadError
 from mmopt.mechanism.answering import Reconstruction, dense
-from mmopt.mechanism.core import check_loss, check_rank, choose_bits, inverse_root, rint, unsupported
+from mmopt.mechanism.core import (
+    check_loss,
+    check_rank,
+    choose_bits,
+    inverse_root,
+    is_one_count,
+    rint,
+    rounded_core,
+    unsupported,
+)
 from mmopt.mechanism.exact import (
     integer_product,
     largest_entry,
@@ -49,7 +58,8 @@ class IntegerStrategy:
     core : (k, r) int64; ``basis`` : (r, n) int64. For norm 2, r = k with an integer basis; otherwise
         ``basis`` is the identity and r = n. For norm 1, r <= k.
     matrix : (k, n) int64, their product.
-    bits : the core is rint(2^bits C) for a real C at unit noise; may be negative.
+    bits : the core is rint(2^bits C) for a real C at unit noise; may be negative. Where c C is integer the
+        core is that, bits are 0, and unit noise is ``relative`` = c.
     neighbours : what the sensitivity refers to.
     squared_sensitivity : exact integer; ``sensitivity`` : its root rounded up (units of ``matrix``); of
         columns, or differences of two, in ``norm``.
@@ -73,11 +83,14 @@ class IntegerStrategy:
     bias: float
     loss: float
     norm: int = 2
+    relative: float = 1.0
 
     @cached_property
     def hash(self) -> str:
-        """sha256 (hex) of the measured matrix: its shape, its entries in row-major order, and bits."""
-        digest = hashlib.sha256(f"integer-strategy 1 {self.matrix.shape} {self.bits}\n".encode())
+        """sha256 (hex) of the measured matrix: its shape, entries in row-major order, and its unit noise."""
+        digest = hashlib.sha256(
+            f"integer-strategy 2 {self.matrix.shape} {self.bits} {self.relative!r}\n".encode()
+        )
         digest.update(np.ascontiguousarray(self.matrix, dtype="<i8").tobytes())
         return digest.hexdigest()
 
@@ -89,7 +102,8 @@ class IntegerStrategy:
     @property
     def parts(self) -> tuple[Part, ...]:
         """All rows: they get the same noise."""
-        return (Part(self.rows, self.squared_sensitivity, self.largest_answer),)
+        is_one = self.neighbours == "add-remove" and is_one_count(self.matrix)
+        return (Part(self.rows, self.squared_sensitivity, self.largest_answer, self.relative, is_one),)
 
     @property
     def largest_answer(self) -> int:
@@ -98,13 +112,15 @@ class IntegerStrategy:
 
     def standard_errors(self, deviations: Floats) -> Floats:
         """Of the queries, (m,), at noise of this standard deviation, (1,)."""
-        return np.asarray(np.sqrt(self.variances) * np.ldexp(float(deviations[0]), -self.bits))
+        return np.asarray(
+            np.sqrt(self.variances) * np.ldexp(float(deviations[0]) / self.relative, -self.bits)
+        )
 
     def answers(self, counts: Integers) -> Integers:
         """The exact answers (k,) for a data vector (n,)."""
         return integer_product(self.matrix, counts)
 
-    def estimate(self, noisy: Integers, deviations: Floats | None = None) -> Floats:
+    def estimate(self, noisy: Floats | Integers, deviations: Floats | None = None) -> Floats:
         """Least-squares estimates (m,) of the unweighted queries from noisy answers (k,)."""
         return self.reconstruction.apply(noisy.astype(float))
 
@@ -134,8 +150,7 @@ def round_strategy(
     if basis is not None:
         basis = divide_by_gcd(basis)
         real = inverse_root(strategy.covariance(basis.astype(float)))
-        bits = choose_bits(_length(real @ basis))
-        core = rint(np.ldexp(real, bits))
+        core, bits, relative = rounded_core(real, _length(real @ basis))
         check_rank(core, bits)
         # The queries are those of x projected to workload.basis; both bases span the same space.
         change = np.linalg.lstsq(basis.T.astype(float), workload.basis.T, rcond=None)[0].T
@@ -146,12 +161,12 @@ def round_strategy(
         matrix = integer_product(core, basis)
     else:
         real = inverse_root(strategy.covariance(workload.basis)) @ workload.basis
-        bits = choose_bits(_length(real))
+        bits, relative = choose_bits(_length(real)), 1.0
         core, basis = rint(np.ldexp(real, bits)), np.eye(workload.n, dtype=np.int64)
         check_rank(core, bits)
         matrix = core
         reconstruction, bias = _least_squares(workload.queries, core)
-    variances = np.ldexp(reconstruction.squared_lengths(), 2 * bits)
+    variances = np.ldexp(reconstruction.squared_lengths(), 2 * bits) * relative**2
     loss = check_loss(variances, strategy.variances(workload), bits)
     squared = (
         largest_squared_norm(matrix) if neighbours == "add-remove" else largest_squared_difference(matrix)
@@ -170,6 +185,7 @@ def round_strategy(
         variances,
         bias,
         loss,
+        relative=relative,
     )
 
 

@@ -98,7 +98,7 @@ class IntegerComponents:
         """The exact answers (rows,) for a data vector (n,), component by component."""
         return np.concatenate([component.answers(counts) for component in self.components])
 
-    def estimate(self, noisy: Integers, deviations: Floats | None = None) -> Floats:
+    def estimate(self, noisy: Floats | Integers, deviations: Floats | None = None) -> Floats:
         """Least-squares estimates (m,) of the unweighted queries from noisy answers (rows,).
 
         Raises

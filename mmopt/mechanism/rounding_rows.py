@@ -3,7 +3,8 @@
 Where both noises are Gaussian a rotation of A is as good as A (``rounding.py``); an L1 norm knows no
 rotations. With the cells merged that no query tells apart, A's mean over each class of cells is measured: an
 average of columns is never longer than the longest, and as estimates of the queries it is no worse, since
-(P AᵀA P)⁺ ⪯ P (AᵀA)⁺ P for the projection P on what is constant on the classes. Where these means are
+(P AᵀA P)⁺ ⪯ P (AᵀA)⁺ P for the projection P on what is constant on the classes. Rows that this makes
+multiples of each other are added up. Where these means are
 dependent, A = C B with an integer basis B of the workload's row space, and rint(2^bits C) B is measured. In
 both cases the integers span the workload's row space whenever their core has full column rank.
 """
@@ -17,7 +18,7 @@ import numpy.typing as npt
 
 from mmopt.errors import PrivacyError, WorkloadError
 from mmopt.mechanism.answering import dense
-from mmopt.mechanism.core import check_loss, check_rank, choose_bits, rint, unsupported
+from mmopt.mechanism.core import check_loss, check_rank, rounded_core, unsupported
 from mmopt.mechanism.exact import (
     integer_product,
     largest_absolute_difference,
@@ -65,6 +66,7 @@ def kept_rows(strategy: Strategy, workload: Workload) -> Rows:
         raise unsupported()
     classes = workload.cell_classes
     means, first = _class_means(strategy.matrix, classes)
+    means = _without_multiples(means, strategy.norm)
     if means.shape[0] >= means.shape[1] and _is_independent(means):
         basis = np.equal.outer(np.arange(len(first)), classes).astype(np.int64)
         return Rows(means, basis, np.ascontiguousarray(workload.queries[:, first]), 0.0)
@@ -102,17 +104,16 @@ def round_rows(
             hint="solve a program with 'norm 1', such as p_identity",
         )
     rows = kept_rows(strategy, workload)
-    bits = choose_bits(float(np.abs(rows.real @ rows.basis).sum(axis=0).max()))
-    core = rint(np.ldexp(rows.real, bits))
+    core, bits, relative = rounded_core(rows.real, float(np.abs(rows.real @ rows.basis).sum(axis=0).max()))
     core = core[core.any(axis=1)]
     check_rank(core, bits)
     matrix = integer_product(core, rows.basis)
     reconstruction = rows.change @ np.linalg.pinv(core.astype(np.float64))
-    variances = np.ldexp(np.einsum("ij,ij->i", reconstruction, reconstruction), 2 * bits)
+    variances = np.ldexp(np.einsum("ij,ij->i", reconstruction, reconstruction), 2 * bits) * relative**2
     is_added = neighbours == "add-remove"
     length = largest_absolute_sum(matrix) if is_added else largest_absolute_difference(matrix)
     before = strategy.sensitivity if is_added else strategy.sensitivity_replace_one
-    growth = np.ldexp(float(length), -bits) / before if length and before > 0 else 1.0
+    growth = np.ldexp(length / relative, -bits) / before if length and before > 0 else 1.0
     loss = check_loss(variances * growth**2, strategy.variances(workload), bits)
     for array in (core, rows.basis, matrix, variances):
         array.flags.writeable = False
@@ -129,6 +130,7 @@ def round_rows(
         bias=rows.bias,
         loss=loss,
         norm=1,
+        relative=relative,
     )
 
 
@@ -142,6 +144,20 @@ def _class_means(matrix: Floats, classes: Integers) -> tuple[Floats, Integers]:
     alike = np.maximum.reduceat(matrix[:, order], starts, axis=1)
     same = alike == np.minimum.reduceat(matrix[:, order], starts, axis=1)
     return np.where(same, alike, means), order[starts]
+
+
+def _without_multiples(rows: Floats, norm: int) -> Floats:
+    """The rows, those that are positive multiples of another one added up, so that columns keep their norms.
+
+    One row (a + b) r tells more of r than a r and b r, with noise of the same scale.
+    """
+    kept = rows[rows.any(axis=1)]
+    lengths = np.abs(kept).sum(axis=1)
+    directions = kept / lengths[:, None]
+    found = np.unique(np.round(directions, 9), axis=0, return_index=True, return_inverse=True)
+    sizes = np.bincount(found[2].ravel(), lengths**norm) ** (1 / norm)
+    order = np.argsort(found[1])
+    return rows if len(order) == len(kept) else directions[found[1][order]] * sizes[order, None]
 
 
 def _is_independent(matrix: Floats) -> bool:

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mmopt.errors import OptionError
+from mmopt.mechanism.continuous import continuous_gaussian_scale
 from mmopt.mechanism.core import unsupported
 from mmopt.mechanism.privacy import allowed_epsilon, allowed_rho
 from mmopt.mechanism.release import checked_counts
@@ -82,15 +83,18 @@ class Simulated:
 def noise_scale(strategy: AnyStrategy, privacy: Privacy) -> float:
     """The noise on a strategy's queries: Laplace's scale for norm 1, else a Gaussian standard deviation.
 
-    sensitivity / ε, or sensitivity / √(2 ρ) with the ρ that ``privacy`` allows, for neighbours that add or
-    remove a row.
+    sensitivity / ε, sensitivity / √(2 ρ), or that of Balle and Wang (2018) for (ε, δ), for neighbours that
+    add or remove a row.
 
     Raises
     ------
     PrivacyError : no ε for norm 1, or neither ρ nor (ε, δ) for norm 2.
     """
     if strategy.norm == 2:
-        return strategy.sensitivity / math.sqrt(2.0 * allowed_rho(privacy))
+        rho = allowed_rho(privacy)
+        if privacy.epsilon is not None and privacy.delta is not None:
+            return continuous_gaussian_scale(privacy.epsilon, privacy.delta, strategy.sensitivity)
+        return strategy.sensitivity / math.sqrt(2.0 * rho)
     return strategy.sensitivity / allowed_epsilon(privacy)
 
 

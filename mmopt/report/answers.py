@@ -27,8 +27,7 @@ def privacy_rows(plan: Plan) -> list[tuple[str, str]]:
             cost += f", epsilon = {plan.epsilon:.6g} at delta = {plan.delta:g}"
     limit = "set by the targets (max_variance)"
     if plan.privacy is not None:
-        is_turned = plan.privacy.rho is None and plan.rho is not None
-        limit = f"{plan.privacy}" + (f", rho = {plan.allowed:.6g}" if is_turned else "")
+        limit = f"{plan.privacy}"
         limit += "; less is used, as the targets ask" if plan.absolute else ""
     change = {"add-remove": "one row added or removed", "replace-one": "one row replaced"}
     return [

@@ -49,7 +49,7 @@ def test_release_with_real_noise(run: Any, files: Path) -> None:
     for words in (
         "epsilon = 1 at delta = 1e-06",
         "neighbours add-remove: tables that differ by one row added or removed",
-        "theorem discrete Gaussian is rho-zCDP",
+        "theorem analytic Gaussian mechanism (Balle and Wang 2018, Theorem 8)",
         "standard error of queries least root mean square largest",
         "query answer ± error 95% interval",
         "5 answers: out/answers.csv",

@@ -190,7 +190,7 @@ def test_a_release(workload: Workload, saved: tuple[Solution, Path], tmp_path: P
     z = (estimates - truth) / errors
     # The answers hang together, so that their spread strays more than that of 4,151 alone would.
     assert 0.8 < np.sqrt(np.mean(z**2)) < 1.25 and np.abs(z).max() < 6.0
-    assert np.sqrt(np.mean(errors**2)) == pytest.approx(11.70, rel=tolerances.PRINTED_3)
+    assert np.sqrt(np.mean(errors**2)) == pytest.approx(11.173, rel=tolerances.PRINTED_3)
     totals = [estimates[rows.start] for name, rows in workload.groups() if name == "total"]
     assert np.ptp(totals) < 1e-6, "equal queries have equal answers"
 

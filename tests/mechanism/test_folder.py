@@ -11,7 +11,6 @@ import pytest
 
 from mmopt.errors import OptionError
 from mmopt.mechanism import build_manifest, measure, plan, write_release
-from mmopt.mechanism.reconstruct import half_width
 from mmopt.queries import Strategy, Workload
 from mmopt.spec import Privacy
 
@@ -27,7 +26,7 @@ def test_answers_and_manifest_are_written(tmp_path):
     assert sorted(os.listdir(folder)) == ["answers.csv", "manifest.json"]
     with open(folder / "answers.csv", newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert list(rows[0]) == ["query", "label", "estimate", "standard_error", "low", "high"]
+    assert list(rows[0]) == ["query", "label", "estimate", "standard_error", "low", "high", "coverage"]
     assert [float(row["estimate"]) for row in rows] == list(ANSWERS.estimates)
     assert [row["label"] for row in rows] == TRI.labels()
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
@@ -35,7 +34,7 @@ def test_answers_and_manifest_are_written(tmp_path):
     assert manifest["private"] is False
     assert manifest["workload"] == {"hash": TRI.hash, "queries": 4, "cells": 4}
     assert manifest["strategy"]["hash"] == PLAN.integer.hash
-    assert manifest["strategy"]["bits"] == PLAN.integer.bits
+    assert manifest["strategy"]["bits"] == PLAN.integer.bits + PLAN.fineness
     assert manifest["privacy"] == {
         "neighbours": "add-remove",
         "guarantee": "(epsilon, delta)",
@@ -48,7 +47,7 @@ def test_answers_and_manifest_are_written(tmp_path):
     assert manifest["noise"] == {
         "kind": "simulated, not private",
         "sampler": "numpy",
-        "scale": PLAN.scale,
+        "scale": math.ldexp(PLAN.scale, PLAN.fineness),
         "scale_at_unit_strategy": PLAN.noise,
     }
     assert set(manifest["versions"]) == {"mmopt", "opendp", "numpy", "python"}
@@ -89,7 +88,13 @@ def test_a_release_under_pure_epsilon_says_so():
     assert manifest["strategy"]["norm"] == "L1"
     assert manifest["noise"]["kind"] == "discrete Laplace"
     assert manifest["noise"]["sampler"] == "opendp make_laplace"
-    assert manifest["accuracy"]["half_width"] == half_width(0.9, norm=1)
+    coverage = found.intervals(0.9).coverage
+    assert manifest["accuracy"]["coverage"] == {
+        "least": coverage.min(),
+        "largest": coverage.max(),
+        "kind": "of the law drawn",
+    }
+    assert 0.9 <= coverage.min() < coverage.max() < 1
 
 
 @pytest.mark.parametrize("kind", ["folder", "empty folder", "file", "dangling link"])

@@ -113,9 +113,9 @@ def test_rows_beside_the_workload_only_make_the_rounded_matrix_cheaper():
     workload = Workload.from_matrix(np.array([[1, 1, 0, 0], [0, 0, 1, 1]]))
     strategy = Strategy(np.diag([1.0, 1.0, 0.5, 0.5]))
     rounded = round_strategy(strategy, workload)
-    gram = rounded.matrix.T @ rounded.matrix / 4.0**rounded.bits
+    gram = rounded.matrix.T @ rounded.matrix / rounded.relative**2
     assert np.linalg.eigvalsh(strategy.matrix.T @ strategy.matrix - gram).min() >= -1e-6
-    assert math.ldexp(rounded.sensitivity, -rounded.bits) == pytest.approx(math.sqrt(0.5))
+    assert rounded.bits == 0 and rounded.sensitivity / rounded.relative == pytest.approx(math.sqrt(0.5))
 
 
 def test_scaling_the_strategy_by_a_power_of_two_moves_only_the_bits():
@@ -168,10 +168,23 @@ def test_a_strategy_too_uneven_for_the_integers_is_refused():
     )
 
 
+def test_a_strategy_that_is_integer_is_measured_as_it_is():
+    """Also a multiple of one, with what a solver leaves of zeros; the variances are the strategy's."""
+    workload = CASES["prefix"]
+    for factor in (1.0, 1 / 3, 7**0.5):
+        noisy = factor * np.diag([1, 2, 3, 4, 5, 6]) + 1e-9 * factor * np.tri(6)
+        rounded = round_strategy(Strategy(noisy), workload)
+        assert (rounded.matrix == np.diag([1, 2, 3, 4, 5, 6])).all() and rounded.bits == 0
+        np.testing.assert_allclose(rounded.variances, Strategy(noisy).variances(workload), rtol=1e-7)
+    for uneven in ([1, 2, 3, 4, 5, 6**0.5], [1, 3.1e-6, 1e-6, 1, 1, 1]):
+        assert round_strategy(Strategy(np.diag(uneven)), workload).bits > 20
+
+
 def test_a_basis_that_leaves_no_bits_is_refused():
     big = 10**9
     queries = np.array([[big, 1, big + 1], [1, big, big + 1]])
-    assert refusal(WorkloadError, Strategy(queries), Workload.from_matrix(queries)) == (
+    strategy = Strategy(np.diag([1.0, 0.5**0.5]) @ queries)
+    assert refusal(WorkloadError, strategy, Workload.from_matrix(queries)) == (
         "the strategy rounded to -2 bits loses rank: singular values from 0 to 0\n"
         "  the queries differ too much in size for 64-bit integers; scale the large ones down"
     )

@@ -124,8 +124,8 @@ def test_the_cost_of_all_parts_is_what_is_allowed(form, norm):
         if norm == 1:
             costs[-1] /= Fraction(part.relative * found.scale)
     claimed = found.epsilon if norm == 1 else found.rho
-    assert sum(costs) <= Fraction(claimed) <= Fraction(found.allowed)
-    assert claimed == pytest.approx(found.allowed, rel=1e-12)
+    assert sum(costs) <= Fraction(claimed) == pytest.approx(sum(costs), rel=1e-12)
+    assert found.epsilon <= found.allowed == pytest.approx(found.epsilon, rel=1e-9)
     count = {"product": 1, "union": 2, "marginals": 3}[form]
     words = f"; the costs of {count} measurements add up (composition)"
     assert found.theorem.endswith(words) == (count > 1)
@@ -139,9 +139,10 @@ def test_standard_errors_are_those_of_least_squares_or_a_little_more(form, norm)
     noise = deviations(found.integer, found.scale)
     rows = np.vstack([r / d for r, d in zip(dense_parts(found.integer), noise, strict=True)])
     exact = np.sqrt(Strategy(rows).variances(w))
-    assert (exact <= found.standard_errors * (1 + 1e-9)).all()
-    # A union of parts for disjoint queries loses what it could tell of their common total.
-    np.testing.assert_allclose(found.standard_errors, exact, rtol=1e-9 if form != "union" else 0.25)
+    np.testing.assert_allclose(found.standard_errors, exact, rtol=1e-9 if form != "union" else 1e-6)
+    # Without coefficients, a union of parts loses what it could tell of their common total.
+    bound = found.integer.standard_errors(noise)
+    assert (exact <= bound * (1 + 1e-9)).all() and (form != "union" or (bound > 1.05 * exact).any())
 
 
 @pytest.mark.parametrize("norm", [1, 2])
@@ -152,7 +153,9 @@ def test_rounding_costs_next_to_nothing(form, norm):
     unit = math.sqrt(2.0) / 0.5 if norm == 1 else 1.0 / math.sqrt(2 * found.rho)
     before = unit * strategy.sensitivity * np.sqrt(strategy.variances(w))
     assert (found.standard_errors <= before * (1 + 5e-3)).all()
-    if norm == 2 or form == "marginals":  # of norm 1, simpler integers are better than random rows
+    if form != "union" and (
+        norm == 2 or form == "marginals"
+    ):  # of norm 1, simpler integers are better than random rows
         np.testing.assert_allclose(found.standard_errors, before, rtol=5e-3)
 
 

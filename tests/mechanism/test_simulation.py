@@ -19,7 +19,7 @@ from mmopt import (
     WorkloadError,
     solve,
 )
-from mmopt.mechanism import allowed_rho
+from mmopt.mechanism.continuous import continuous_gaussian_scale
 from mmopt.mechanism.simulation import Simulated, simulate_errors
 from mmopt.queries import Attribute, Domain, Product
 from mmopt.queries import factor as f
@@ -49,7 +49,7 @@ def test_gaussian_errors_against_their_closed_form() -> None:
     n = 32
     w = Workload.from_matrix(np.eye(n))
     for own in run(w, Strategy(np.eye(n), 2)):
-        sigma = 1.0 / np.sqrt(2.0 * allowed_rho(own.privacy))
+        sigma = continuous_gaussian_scale(own.privacy.epsilon, own.privacy.delta)
         assert (own.noise, own.private, own.trials) == ("Gaussian", False, 400)
         assert own.scale == own.whole.predicted == pytest.approx(sigma, rel=ROUNDING)
         draws = 400 * n

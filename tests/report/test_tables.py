@@ -105,6 +105,7 @@ def test_answers_of_many_groups() -> None:
         standard_errors=errors,
         low=estimates - 5,
         high=estimates + 5,
+        coverage=np.full(m, 0.9),
         confidence=0.9,
         private=True,
     )

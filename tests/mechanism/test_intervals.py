@@ -1,0 +1,171 @@
+"""The printed coverage against the law that is drawn: exactly where it can be summed, else by releases."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import reduce
+
+import numpy as np
+import pytest
+from mechanism.test_rounding_factored import DATA as TABLE
+from mechanism.test_rounding_factored import columns_normalised, strategy_of, workload
+
+from mmopt.mechanism import measure, plan, reconstruct
+from mmopt.mechanism.noise import gaussian_variance, simulate
+from mmopt.mechanism.reconstruct import _half_width, _laplace_width
+from mmopt.queries import Workload
+from mmopt.spec import Privacy
+
+QUERIES = Workload.from_matrix(np.vstack([np.eye(6), np.tri(6)]))
+CELLS = np.array([3, 0, 7, 1, 0, 12])
+FORMS = ("cells", "hierarchy", "dense", "product", "union", "marginals")
+GAUSSIAN = [Privacy(rho=0.1), Privacy(rho=0.5), Privacy(rho=2.0), Privacy(1.0, 1e-6)]
+LAPLACE = [Privacy(epsilon=e) for e in (0.5, 1.0, 3.0)]
+
+
+def release(form: str, norm: int):
+    """Workload, strategy and data."""
+    rng = np.random.default_rng(0)
+    matrices = {
+        "cells": np.eye(6),
+        "hierarchy": np.vstack([np.eye(6), np.kron(np.eye(3), np.ones(2)), np.ones(6)]),
+        "dense": np.tri(6) + 0.2 * rng.normal(size=(6, 6)),
+    }
+    if form in matrices:
+        return QUERIES, columns_normalised(matrices[form], norm), CELLS
+    return workload(), strategy_of(form, norm), TABLE
+
+
+def law(norm: int, scale: float) -> np.ndarray:
+    """Probabilities of -400 … 400."""
+    k = np.arange(-400, 401)
+    weights = np.exp(-np.abs(k) / scale if norm == 1 else -(k**2) / (2 * scale**2))
+    return weights / weights.sum()
+
+
+def added(laws: list[np.ndarray]) -> np.ndarray:
+    """The law of a sum."""
+    return reduce(lambda a, b: np.convolve(a, b, "same"), laws)
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
+@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("scale", [0.2, 0.5, 1.0, 3.0])
+def test_the_width_is_the_least_that_covers_and_the_coverage_is_exact(norm, scale, confidence):
+    """Sums of equal terms, of one and twice another, and of two scales: convolved, and counted."""
+    two = np.zeros(801)
+    two[::2] = law(norm, scale)[200:601]  # of twice a term
+    cases = [
+        (((1.0,), (scale,), (1,)), law(norm, scale), 1.0),
+        (
+            ((1.0,), (scale,), (4,)),
+            reduce(lambda a, b: np.convolve(a, b, "same"), [law(norm, scale)] * 4),
+            1.0,
+        ),
+        (((0.5, 1.0), (scale, scale), (1, 1)), added([law(norm, scale), two]), 0.5),
+        (((1.0, 1.0), (0.7, scale), (2, 1)), added([law(norm, 0.7), law(norm, 0.7), law(norm, scale)]), 1.0),
+    ]
+    for terms, chances, step in cases:
+        covered = np.array([chances[400 - t : 401 + t].sum() for t in range(400)])
+        least = int(np.argmax(covered >= confidence))
+        width, coverage = _half_width(*terms, norm, confidence)
+        assert width == pytest.approx(least * step, abs=1e-6)
+        assert coverage == pytest.approx(covered[least], abs=1e-9)
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("sizes", [(1.0, 2**-0.5), (1.0, 0.3**0.5, 0.2**0.5, 0.11)])
+def test_an_error_on_no_lattice_is_covered_and_not_by_much_more(norm, sizes):
+    """Against all sums of a few integers, with their chances."""
+    scale = 0.8
+    values, chances = np.zeros(1), np.ones(1)
+    k = np.arange(-11, 12)
+    for size in sizes:
+        own = law(norm, scale)[389:412]
+        values = np.add.outer(values, size * k).ravel()
+        chances = np.multiply.outer(chances, own).ravel()
+    width, coverage = _half_width(sizes, (scale,) * len(sizes), (1,) * len(sizes), norm, 0.95)
+    exact = chances[np.abs(values) <= width].sum()
+    assert exact >= 0.95 and exact == pytest.approx(coverage, abs=0.01)
+    assert chances[np.abs(values) <= 0.9 * width].sum() < 0.95 + 0.01
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
+def test_laplace_noise_of_a_large_scale_is_as_the_continuous(confidence):
+    scale = 2.0**30
+    width, coverage = _half_width((1.0,), (scale,), (1,), 1, confidence)
+    assert width == pytest.approx(-math.log(1 - confidence) * scale, rel=6e-3)
+    assert confidence <= coverage == pytest.approx(-math.expm1(-width / scale), abs=2e-5)
+    many, _ = _half_width((1.0,), (scale,), (10_000,), 1, 0.95)
+    assert many == pytest.approx(1.95996 * 100 * math.sqrt(2) * scale, rel=2e-3)
+
+
+@pytest.mark.parametrize("scale", [0.05, 0.3, 0.7, 3.9, 4.1])
+def test_the_variance_of_discrete_gaussian_noise_is_that_of_its_probabilities(scale):
+    assert gaussian_variance(scale) == pytest.approx(law(2, scale) @ np.arange(-400, 401.0) ** 2, rel=1e-12)
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("scale", [0.3, 1.0, 5.0])
+def test_simulated_noise_has_the_law_of_the_drawn(norm, scale):
+    draws = simulate(np.zeros(40_000, dtype=np.int64), scale, 3, norm)
+    for k in range(-3, 4):
+        chance = law(norm, scale)[400 + k]
+        assert abs(np.mean(draws == k) - chance) <= 5 * math.sqrt(chance / 40_000)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("privacy", [*GAUSSIAN, *LAPLACE], ids=str)
+def test_intervals_cover_as_printed(form, privacy):
+    """Estimates are linear in the noise: 4,000 draws of it through the coefficients, a few through data."""
+    w, strategy, x = release(form, 1 if privacy.is_pure else 2)
+    found = plan(w, strategy, privacy)
+    truth = w.answers(x).astype(np.float64)
+    interval = found.intervals(0.95)
+    assert interval.is_exact and (interval.coverage >= 0.95).all()
+    scales = np.repeat([p.relative * found.scale for p in found.parts], [p.rows for p in found.parts])
+    noise = simulate(np.zeros(4000 * len(scales), dtype=np.int64), np.tile(scales, 4000), 7, strategy.norm)
+    noise = np.ldexp(noise.reshape(4000, -1).T, -found.fineness)
+    errors = reconstruct._coefficients(found.integer, found.scale, found.fineness) @ noise
+    spread = np.sqrt(interval.coverage * (1 - interval.coverage) / 4000)
+    observed = (np.abs(errors) <= interval.widths[:, None]).mean(axis=1)
+    assert (np.abs(observed - interval.coverage) <= 4.5 * spread + 1 / 4000).all()
+    np.testing.assert_allclose(errors.std(axis=1), found.standard_errors, rtol=0.12)
+    for seed in range(3):
+        answers = measure(found, x, simulate_seed=seed)
+        assert (answers.coverage == interval.coverage).all()
+        np.testing.assert_allclose(answers.high - answers.low, 2 * interval.widths, rtol=1e-6, atol=1e-6)
+        assert (np.abs(answers.estimates - truth) < 12 * found.standard_errors + 1e-9).all()
+
+
+@pytest.mark.parametrize("privacy", [Privacy(rho=0.5), Privacy(epsilon=1.0), Privacy(epsilon=0.01)], ids=str)
+def test_where_coefficients_are_too_many_intervals_cover_at_least(privacy, monkeypatch):
+    norm = 1 if privacy.is_pure else 2
+    w, strategy, _ = release("marginals", norm)
+    few = plan(w, strategy, privacy).intervals(0.95)
+    monkeypatch.setattr(reconstruct, "_MOST", 0)
+    found = plan(w, strategy, privacy)
+    many = found.intervals(0.95)
+    assert not many.is_exact and (many.coverage == 0.95).all()
+    assert (many.widths >= few.widths * (1 - 1e-3) - (1 if norm == 2 else 0)).all()
+    assert (many.widths <= 1.4 * few.widths).all()
+    if norm == 2:  # normal on a finer lattice
+        assert found.fineness > 20
+        coarse = replace(found, fineness=0).intervals(0.95)
+        assert (coarse.widths > 1.3 * few.widths).all() and not coarse.is_exact
+
+
+def test_a_bound_for_any_laplace_sum_is_little_wider_than_one_variable_needs():
+    for missed, more in ((0.1, 1.06), (0.05, 1.021), (0.01, 1.002)):
+        single = -math.log(missed) / math.sqrt(2)  # its quantile in standard errors
+        assert single < _laplace_width(missed) < more * single
+
+
+def test_whole_answers_are_whole():
+    """Least squares of whole numbers that are whole themselves, such as sums of counts."""
+    w, strategy, x = release("cells", 1)
+    for seed in range(20):
+        answers = measure(plan(w, strategy, Privacy(epsilon=1.0)), x * 10**6, simulate_seed=seed)
+        for values in (answers.estimates, answers.low, answers.high):
+            np.testing.assert_array_equal(values, np.rint(values))
