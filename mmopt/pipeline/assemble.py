@@ -51,8 +51,8 @@ def meaning(
         # Nobody writes to what a program evaluated: it is not copied.
         return normalise(Strategy(frozen(matrix), m.norm)), None, None
     basis = np.asarray(env[m.basis], dtype=float)
-    measured = Strategy.from_covariance(matrix, basis)
-    return _within_targets(measured, instance.workload), symmetric_part(matrix), basis
+    noisy = Strategy.from_covariance(matrix, basis)
+    return _within_targets(noisy, instance.workload), symmetric_part(matrix), basis
 
 
 def _within_targets(strategy: Strategy, workload: Workload) -> Strategy:

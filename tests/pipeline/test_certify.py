@@ -259,3 +259,24 @@ def test_strategies_meet_their_targets_in_exact_numbers(program: str, rng: np.ra
 def test_one_query_beside_those_that_a_start_looks_at() -> None:
     s = solve(Workload.from_matrix(np.eye(300)[299:]), "l2_strategy", reduce=False)
     assert s.status.stop == "gap reached"
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e8])
+@pytest.mark.parametrize("rank", [3, 6])
+def test_figures_hold_for_the_queries_and_not_only_for_their_root(
+    scale: float, rank: int, rng: np.random.Generator
+) -> None:
+    """The root comes from a QR factorisation; what that rounds off is less than figures are rounded by."""
+    rows = (rng.integers(1, 4, (30, rank)) @ rng.integers(0, 3, (rank, 6)) + np.eye(1, 6)).astype(float)
+    rows[::2] *= scale
+    s = solve(Workload.from_matrix(rows), "l2_strategy", reduce=False)
+    prices = np.maximum(np.asarray(s.multipliers["sensitivity"]), 0.0)
+    with flint.ctx.workprec(300):
+        w = flint.arb_mat([[flint.arb(v) for v in row] for row in rows.tolist()])
+        x = flint.arb_mat([[flint.arb(v) for v in row] for row in s.variables["X"].tolist()])
+        errors = w * x.inv() * w.transpose()
+        assert sum((errors[i, i] for i in range(30)), flint.arb(0)) <= flint.arb(s.objective)
+        k = flint.arb_mat([[w[i, j] * flint.arb(prices[j]).sqrt() for j in range(6)] for i in range(30)])
+        values = flint.acb_mat(k.transpose() * k).eig(algorithm="approx")
+        norm = sum((abs(v.real).sqrt() for v in values), flint.arb(0))
+        assert flint.arb(s.bound) <= norm**2 / sum((flint.arb(p) for p in prices.tolist()), flint.arb(0))
