@@ -17,7 +17,7 @@ from mmopt.language.by_component import splits
 from mmopt.language.numeric import symmetric_part
 from mmopt.pipeline.bounds import error_bound
 from mmopt.pipeline.bounds_by_component import bound_by_component
-from mmopt.pipeline.certify import Array, named_multipliers
+from mmopt.pipeline.certify import SLIGHT, Array, named_multipliers
 from mmopt.pipeline.claims import bounds_error, check_figures, grade_of, survived
 from mmopt.pipeline.split_meaning import split_meaning
 from mmopt.pipeline.values import as_value
@@ -73,7 +73,21 @@ def _meant(instance: Instance, env: Mapping[str, Any]) -> tuple[Any, Value | Non
         # Nobody writes to what a program evaluated: it is not copied.
         return Strategy(frozen(matrix), m.norm), None, None
     basis = np.asarray(env[m.basis], dtype=float)
-    return Strategy.from_covariance(matrix, basis), symmetric_part(matrix), basis
+    noisy = Strategy.from_covariance(matrix, basis)
+    return _within_targets(noisy, instance.workload), symmetric_part(matrix), basis
+
+
+def _within_targets(strategy: Strategy, workload: Workload) -> Strategy:
+    """The strategy with less noise where rounding may have put variances above their targets.
+
+    Its privacy cost, the square of its sensitivity, is above that of the covariance by as much.
+    """
+    if not workload.has_targets:
+        return strategy
+    worst, off = float((strategy.variances(workload) / workload.targets).max()), rounding(strategy, workload)
+    if not 1.0 - off < worst < 1.0 + SLIGHT:
+        return strategy
+    return Strategy(frozen(strategy.matrix * np.sqrt(worst * (1.0 + off))), strategy.norm)
 
 
 def own_sensitivity(

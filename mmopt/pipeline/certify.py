@@ -29,6 +29,7 @@ from mmopt.pipeline.violations import violations
 
 __all__ = [
     "FEASIBLE",
+    "SLIGHT",
     "Candidate",
     "bound_of",
     "candidate",

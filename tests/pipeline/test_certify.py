@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
+import flint
 import numpy as np
 import pytest
 from cases import random_workload
 from tolerances import ROUNDING
 
-from mmopt import Program, Workload
+from mmopt import Program, Workload, solve
 from mmopt.compiler import Instance, bind
+from mmopt.errors import OptionError
 from mmopt.pipeline.best import Best
-from mmopt.pipeline.certify import FEASIBLE, Candidate, bound_of, candidate
+from mmopt.pipeline.certify import FEASIBLE, Candidate, bound_of, candidate, upper_value
 
 
 def instance(rows: np.ndarray, program: str = "l2_strategy") -> Instance:
@@ -153,3 +156,127 @@ def test_a_constraint_may_be_missed_by_rounding_only() -> None:
 def test_infeasible_by_an_infinite_objective() -> None:
     assert not Candidate({}, {}, np.inf, 0.0, 0.0).is_feasible
     assert not Candidate({}, {}, -np.inf, 0.0, 0.0).is_feasible
+
+
+def exact_error(rows: np.ndarray, strategy: np.ndarray) -> Fraction:
+    """Total error at exact rational numbers: longest column squared times trace(W inv(AᵀA) Wᵀ)."""
+    w, a = (flint.fmpq_mat([[flint.fmpq(*x.as_integer_ratio()) for x in row] for row in m.tolist()])
+            for m in (rows, strategy))  # fmt: skip
+    gram = a.transpose() * a
+    errors = w * gram.inv() * w.transpose()
+    found = max(gram[i, i] for i in range(gram.nrows())) * sum(errors[i, i] for i in range(w.nrows()))
+    return Fraction(int(found.p), int(found.q))
+
+
+@pytest.mark.parametrize("tiny", [1e-3, 1e-6, 1e-12])
+def test_a_nearly_singular_strategy_is_not_taken_for_a_singular_one(tiny: float) -> None:
+    rows = np.array([[1.0, 1.0 + 9e-10]])
+    w = Workload.from_matrix(rows)
+    s = solve(w, "augment", givens={"A": np.array([[1.0, 1.0], [tiny, -tiny]])})
+    truth = exact_error(rows, s.strategy.matrix)
+    assert truth <= Fraction(s.objective) <= truth * (1 + Fraction(1, 10**5))
+
+
+@pytest.mark.parametrize("h", [1.0, 1e-2, 1e-4])
+def test_an_objective_in_lets_of_nearly_dependent_designs_is_not_below_the_truth(h: float) -> None:
+    design = np.array([[1, 1, 1], [1, 1 + h, 1], [1, 1, 1 + h], [1, 1 + h, 1 + h]])
+    one = bind(Program.load("design_weighting"), Workload.from_matrix(np.eye(3)), {"D": design})
+    found = candidate(one, {"u": np.ones(4)})
+    squares = [Fraction(x) for x in found.variables["u"]]
+    exact = flint.fmpq_mat(
+        [[flint.fmpq(*Fraction(x).as_integer_ratio()) for x in row] for row in design.tolist()]
+    )
+    u = flint.fmpq_mat([[flint.fmpq(*x.as_integer_ratio()) if i == j else 0 for j in range(4)]
+                        for i, x in enumerate(squares)])  # fmt: skip
+    inverse = (exact.transpose() * u * exact).inv()
+    truth = sum(inverse[i, i] for i in range(3))
+    assert found.proved
+    assert Fraction(found.objective) >= Fraction(int(truth.p), int(truth.q))
+    assert found.objective <= float(truth.p) / float(truth.q) * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("condition", [1.0, 1e3, 1e6])
+def test_a_bound_in_lets_is_not_above_the_truth(condition: float, rng: np.random.Generator) -> None:
+    rows = rng.integers(0, 3, (5, 4)).astype(float)
+    q = rng.normal(size=(4, 4))
+    q[3] = q[2] + q[3] / condition
+    found = bind(Program.load("query_weighting"), Workload.from_matrix(rows), {"Q": q})
+    bound = bound_of(found, {"sensitivity": np.ones(4)})
+    assert bound is not None
+    with flint.ctx.workprec(300):
+        w, d = (flint.arb_mat([[flint.arb(x) for x in row] for row in m.tolist()]) for m in (rows, q))
+        p = w * d.inv()
+        weights = [sum((p[i, j] ** 2 for i in range(5)), flint.arb(0)) for j in range(4)]
+        prices = [sum((d[j, i] ** 2 for i in range(4)), flint.arb(0)) for j in range(4)]
+        truth = sum(((c * b).sqrt() for c, b in zip(weights, prices, strict=True)), flint.arb(0)) ** 2 / 4
+        assert flint.arb(bound) <= truth <= flint.arb(bound) * (1 + 1e-7)
+
+
+def test_queries_beside_the_design_by_more_than_rounding_are_refused() -> None:
+    w = Workload.from_matrix([[1.0, 1e-9], [1.0, 0.0]])
+    with pytest.raises(OptionError, match=r"requires 'supports' of what is given, and it is off by 1\.0e-09"):
+        solve(w, "query_weighting", givens={"Q": np.array([[1.0, 0.0]])})
+
+
+@pytest.mark.parametrize("program", ["augment", "eigen_design", "singular_value_bound"])
+def test_strategies_of_low_rank_have_an_error_bound(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def watched(*args: Any) -> tuple[float, bool]:
+        seen.append(upper_value(*args))
+        return seen[-1]
+
+    monkeypatch.setattr("mmopt.pipeline.closed.upper_value", watched)
+    monkeypatch.setattr("mmopt.pipeline.procedure.upper_value", watched)
+    margins = [[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 1, 0], [0, 1, 0, 1]]
+    for rows in (np.ones((1, 5)), np.array(margins, dtype=float), np.tri(3)[:, [0, 0, 1, 2, 2]]):
+        solve(Workload.from_matrix(rows), program)
+        assert seen[-1][1]
+
+
+def test_limits_are_rounded_up(rng: np.random.Generator) -> None:
+    """What ``repair`` sets to the largest cost is at least that, in exact numbers."""
+    rows = rng.normal(size=(4, 4))
+    sigma = np.diag([1.0, 1e3, 1e-3, 1e6]) + 1e-4 * rows @ rows.T
+    found = candidate(instance(rows, "fitness_for_use"), {"alpha": np.zeros(()), "Sigma": sigma})
+    exact = [[flint.fmpq(*x.as_integer_ratio()) for x in row] for row in found.variables["Sigma"].tolist()]
+    inverse = flint.fmpq_mat(exact).inv()
+    costs = [Fraction(int(inverse[i, i].p), int(inverse[i, i].q)) for i in range(4)]
+    assert Fraction(float(found.variables["alpha"])) >= max(costs)
+
+
+@pytest.mark.parametrize("program", ["fitness_for_use", "fitness_refined", "weighted_l2"])
+def test_strategies_meet_their_targets_in_exact_numbers(program: str, rng: np.random.Generator) -> None:
+    rows, targets = rng.normal(size=(6, 6)), np.geomspace(1e-4, 1e4, 6)
+    rows[5] = rows[4] + 1e-4 * rows[5]
+    strategy = solve(Workload.from_matrix(rows, targets=targets), program).strategy.matrix
+    with flint.ctx.workprec(400):
+        w, a = (flint.arb_mat([[flint.arb(x) for x in row] for row in m.tolist()]) for m in (rows, strategy))
+        variances = w * (a.transpose() * a).inv() * w.transpose()
+        assert all(variances[j, j] <= flint.arb(c) for j, c in enumerate(targets.tolist()))
+
+
+def test_one_query_beside_those_that_a_start_looks_at() -> None:
+    s = solve(Workload.from_matrix(np.eye(300)[299:]), "l2_strategy", reduce=False)
+    assert s.status.stop == "gap reached"
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e8])
+@pytest.mark.parametrize("rank", [3, 6])
+def test_figures_hold_for_the_queries_and_not_only_for_their_root(
+    scale: float, rank: int, rng: np.random.Generator
+) -> None:
+    """The root comes from a QR factorisation; what that rounds off is less than figures are rounded by."""
+    rows = (rng.integers(1, 4, (30, rank)) @ rng.integers(0, 3, (rank, 6)) + np.eye(1, 6)).astype(float)
+    rows[::2] *= scale
+    s = solve(Workload.from_matrix(rows), "l2_strategy", reduce=False)
+    prices = np.maximum(np.asarray(s.multipliers["sensitivity"]), 0.0)
+    with flint.ctx.workprec(300):
+        w = flint.arb_mat([[flint.arb(v) for v in row] for row in rows.tolist()])
+        x = flint.arb_mat([[flint.arb(v) for v in row] for row in s.variables["X"].tolist()])
+        errors = w * x.inv() * w.transpose()
+        assert sum((errors[i, i] for i in range(30)), flint.arb(0)) <= flint.arb(s.objective)
+        k = flint.arb_mat([[w[i, j] * flint.arb(prices[j]).sqrt() for j in range(6)] for i in range(30)])
+        values = flint.acb_mat(k.transpose() * k).eig(algorithm="approx")
+        norm = sum((abs(v.real).sqrt() for v in values), flint.arb(0))
+        assert flint.arb(s.bound) <= norm**2 / sum((flint.arb(p) for p in prices.tolist()), flint.arb(0))

@@ -79,8 +79,8 @@ def certify(
 
     The strategy becomes a point of the program as its section ``from strategy`` says. The point is
     evaluated as it is, scaled to sensitivity 1, or with the noise scaled to its targets. Where the program's
-    repair would make a better one of it (short columns are completed) a warning says so; where only a repaired
-    point is feasible, it says what was changed.
+    repair would make a better one of it (short columns are completed) a warning says so; where only a
+    repaired point is feasible, it says what was changed.
 
     The bound is the best of: the certificate at the caller's ``multipliers``, at those that the program takes
     from the point, at those that follow from the strategy (PODS 2010: the singular value bound, improved),
