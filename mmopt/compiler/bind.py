@@ -276,6 +276,8 @@ def _parameter(
         return np.asarray(_fitted(program, parameter.declared, array, env))
     if array.ndim or not np.isfinite(array):
         raise OptionError(f"the parameter '{parameter.name}' is one finite number, not {value}")
+    if parameter.declared is not None:
+        _fitted(program, parameter.declared, array, env)  # its sign
     number = float(array)
     if whole and (number != int(number) or not 1 <= number <= LARGEST):
         raise OptionError(f"the parameter '{parameter.name}' is a dimension, not {number:g}")

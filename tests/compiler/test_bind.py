@@ -263,3 +263,13 @@ def test_a_parameter_that_is_no_number(value: object, message: str) -> None:
         with pytest.raises(OptionError) as refused:
             bind(Program.parse(PARAMETER), W, {**GOOD, name: value})
         assert str(refused.value) == message.format(name=name)
+
+
+@pytest.mark.parametrize(
+    ("program", "parameter"), [("softmax_step", "t1"), ("softmax_step", "t2"), ("low_rank_strategy", "beta")]
+)
+def test_a_parameter_of_another_sign_is_refused(program: str, parameter: str) -> None:
+    """Their certificates are proved for positive numbers only."""
+    w, givens = Workload.from_matrix(np.tri(3), targets=1.0), {"S": np.eye(3)} if parameter == "beta" else {}
+    with pytest.raises(OptionError, match=f"'{parameter}' is declared > 0, its smallest entry is -1"):
+        bind(Program.load(program), w, {**givens, parameter: -1.0})
