@@ -48,8 +48,9 @@ def measure(
 ) -> Answers:
     """Answer the plan's workload on the data vector `x` (n,) with OpenDP's noise.
 
-    What is a whole number up to rounding errors is given as one. With `simulate_seed`, the noise is numpy's
-    and the answers are marked ``private=False``.
+    `x` counts each row in the cell that the domain's rules say; a row without one may be left out where they
+    say drop, or nothing. What is a whole number up to rounding errors is given as one. With `simulate_seed`,
+    the noise is numpy's and the answers are marked ``private=False``.
 
     Raises
     ------

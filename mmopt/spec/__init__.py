@@ -8,8 +8,9 @@ Top level (``domain`` and ``workload`` are needed)::
     normalise: rows                          # optimise for relative error: see below
     privacy: {epsilon: 1.0, delta: 1.0e-6}   # or {rho: 0.5}
     neighbours: add-remove                   # or replace-one; add-remove if absent
-    data: {outside: refuse, missing: refuse} # or drop: values outside the domain, and NULL, everywhere;
-                                             # that no row was refused is known of every table released
+    data: {outside: refuse, missing: refuse} # or drop: values outside the domain, and NULL, everywhere
+
+That no row was refused is known of every table of which answers are released.
 
 Forms of an attribute, one of::
 
