@@ -15,6 +15,7 @@ from mmopt.language.infer import infer
 from mmopt.language.rank import rank_line
 from mmopt.language.tree import Apply, Expr, Name
 from mmopt.language.types import Curvature, matrix
+from mmopt.limits import uncounted
 from mmopt.pipeline.certify import Array
 from mmopt.solvers import memory_limit
 
@@ -60,7 +61,8 @@ class Penalised:
 
 def penalised(instance: Instance) -> Penalised:
     """Scale the program, put the penalty into its objective, compile it."""
-    import cvxpy
+    with uncounted():
+        import cvxpy
 
     program = instance.program
     constraint = rank_line(program.constraints)

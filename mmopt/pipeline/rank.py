@@ -201,7 +201,7 @@ def solve_rank(
             # The relaxation without the rank: the best multipliers for the bound.
             search.solve(np.zeros((problem.side, problem.side)), {"start": 0, "round": 1, "penalty": 0.0})
         for number in range(chosen.starts):
-            if search.is_over:
+            if search.is_over and search.last is not None:
                 break
             weight = chosen.penalty * (LARGER if number % 2 else 1.0)
             search.start(weight, problem.first(start, [chosen.seed, number]), rounds)

@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 
 from mmopt.components import Level, Space, Split
-from mmopt.errors import Error, ResultError
+from mmopt.errors import ResultError
 from mmopt.queries import AnyStrategy, ComponentStrategy, Strategy
 from mmopt.queries.symmetry.attribute import Attribute
 from mmopt.queries.symmetry.joint import Cells, Chosen, Joint
-from mmopt.results.store import UNREADABLE
 
 __all__ = ["KINDS", "Value", "plain_strategy", "plain_value", "restored_strategy", "restored_value"]
 
@@ -41,18 +40,13 @@ def plain_value(value: Any) -> Any:
 
 
 def restored_value(value: Any) -> Any:
-    """What ``plain_value`` took apart; ResultError for numbers that do not fit together."""
+    """What ``plain_value`` took apart; ResultError or one of ``UNREADABLE`` where it does not fit."""
     if not isinstance(value, Mapping):
         return value
-    try:
-        if value.get("kind") == MATRIX:
-            return _matrix(value)
-        if value.get("kind") == VECTOR:
-            return _vector(value)
-    except Error:
-        raise
-    except UNREADABLE:
-        raise _broken() from None
+    if value.get("kind") == MATRIX:
+        return _matrix(value)
+    if value.get("kind") == VECTOR:
+        return _vector(value)
     return {name: restored_value(inner) for name, inner in value.items()}
 
 

@@ -241,18 +241,18 @@ def test_ctrl_c_gives_what_there_is(files: Path, monkeypatch: pytest.MonkeyPatch
     marked = Marked(monkeypatch)
     options = ("--programs", "query_weighting,l2_strategy,fitness_for_use", "--solvers", "cvxopt")
     done = interrupted(marked, files, *options)
-    assert done.returncode == 0, done
+    assert done.returncode == 130, done
     found = json.loads(done.stdout)
     stops = [o["stop"] for o in found]
     assert len(stops) == 3 and stops[-1] == "not started" and "interrupted" in stops
-    assert done.stderr == f"interrupted: {stops.count('not started')} of 3 are left out\n"
+    assert done.stderr.endswith(f"interrupted: {stops.count('not started')} of 3 are left out\n")
 
 
 @linux_only
 def test_ctrl_c_before_anything_is_solved(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done = interrupted(Marked(monkeypatch), files, "--programs", "l2_strategy", "--solvers", "cvxopt")
     assert (done.returncode, done.stdout) == (130, "")
-    assert done.stderr == "interrupted, nothing written\n"
+    assert done.stderr.endswith("interrupted, nothing written\n")
 
 
 def test_ctrl_c_during_the_baselines(run: Any, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
