@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from flint import arb, arb_mat
-
 from judge import balls
 
 __all__ = ["factors", "orbits", "value", "vector"]

@@ -1,4 +1,4 @@
-"""The shipped programs, written by hand from their papers: what a stored point attains, what multipliers prove.
+"""The shipped programs, by hand from their papers: what a stored point attains, what multipliers prove.
 
 Each program has two formulas. ``attained`` makes the stored point feasible by the scaling that its paper
 gives and evaluates the objective there; ``proved`` evaluates the certificate at the stored multipliers. For a
@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from flint import arb, arb_mat
-
 from judge import balls, lifting
 from judge.measured import Asked, Measured
 
@@ -25,6 +24,7 @@ __all__ = [
     "by_trace",
     "design_value",
     "design_weights",
+    "dot",
     "forth_value",
     "group_value",
     "grouped",
@@ -145,7 +145,8 @@ class Point:
     def costs(self, sigma: arb_mat) -> list[arb]:
         """bᵢᵀ Σ⁻¹ bᵢ of each cell."""
         solved = sigma.solve(self.basis)
-        return [dot(x, y) for x, y in zip(*(m.transpose().tolist() for m in (self.basis, solved)))]
+        columns = zip(self.basis.transpose().tolist(), solved.transpose().tolist(), strict=True)
+        return [dot(x, y) for x, y in columns]
 
     def ratios(self, sigma: arb_mat) -> list[arb]:
         """Variance over target of each query that has one."""
@@ -251,7 +252,9 @@ def _absolute(a: arb_mat, power: int) -> arb_mat:
 
 def _seen(design: arb_mat, weights: list[arb], power: int) -> arb:
     """The largest Σ weight · |entry|^power of a column."""
-    return balls.greatest(list((_absolute(design, power).transpose() * arb_mat([[w] for w in weights])).entries()))
+    return balls.greatest(
+        list((_absolute(design, power).transpose() * arb_mat([[w] for w in weights])).entries())
+    )
 
 
 def design_weights(p: Point) -> arb_mat:
@@ -544,7 +547,11 @@ def forth_value(p: Point, a: arb_mat) -> arb:
     norm = int(p.fields["strategy"]["norm"])
     lengths = [balls.root(dot(c, c)) if norm == 2 else total(abs(x) for x in c) for c in columns]
     a = balls.scaled(a, right=[1 / s.max(arb(1)) for s in lengths])
-    return entries_squared(r) + beta * entries_squared(v - r * a) + p.parameter("near", 0) * entries_squared(a - s)
+    return (
+        entries_squared(r)
+        + beta * entries_squared(v - r * a)
+        + p.parameter("near", 0) * entries_squared(a - s)
+    )
 
 
 def _forth_bound(p: Point) -> arb:
@@ -613,7 +620,9 @@ RULES: Mapping[str, Rule] = {
     "low_rank": _OF_STRATEGY,
     "low_rank_gaussian": _OF_STRATEGY,
     "low_rank_gaussian_strategy": _FORTH,
-    "low_rank_reconstruction": Rule(lambda p: reconstruction_value(p, p.variable("R")), _reconstruction_bound),
+    "low_rank_reconstruction": Rule(
+        lambda p: reconstruction_value(p, p.variable("R")), _reconstruction_bound
+    ),
     "low_rank_strategy": _FORTH,
     "min_error": Rule(_min_error, _any_strategy),
     "min_sensitivity": Rule(_min_sensitivity, _longest),

@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping, Sequence
 import cvxpy as cp
 import numpy as np
 from flint import arb, arb_mat
-
 from judge import balls
 from judge.measured import Asked, Measured
 from judge.programs import (
@@ -21,6 +20,7 @@ from judge.programs import (
     by_trace,
     design_value,
     design_weights,
+    dot,
     forth_value,
     group_value,
     grouped,
@@ -112,7 +112,7 @@ def _told(p: Point, gram: Array) -> tuple[list[arb], list[arb]]:
     assert balls.is_positive_definite(exact)
     solved = exact.solve(queries.transpose()).transpose()
     rows = zip(queries.tolist(), solved.tolist(), targets, strict=True)
-    return balls.diagonal(exact), [sum((x * y for x, y in zip(a, b)), arb(0)) / c for a, b, c in rows]
+    return balls.diagonal(exact), [dot(a, b) / c for a, b, c in rows]
 
 
 def _product(p: Point) -> arb:
@@ -130,7 +130,10 @@ def _soft(p: Point) -> arb:
     gram = gram * np.sqrt(float(balls.greatest(ratios)) / float(balls.greatest(costs)))
     n, rng = len(gram), np.random.default_rng(0)
     t1, t2 = p.parameter("t1", 1), p.parameter("t2", 1)
-    queries, targets = (balls.doubles(p.asked.targeted()[0]), np.array([float(c) for c in p.asked.targeted()[1]]))
+    queries, targets = (
+        balls.doubles(p.asked.targeted()[0]),
+        np.array([float(c) for c in p.asked.targeted()[1]]),
+    )
 
     def rough(x: Array) -> float:
         ratios = np.einsum("ij,ji->i", queries, np.linalg.solve(x, queries.T)) / targets
@@ -141,7 +144,9 @@ def _soft(p: Point) -> arb:
     for _ in range(STEPS):
         move = factor + size * np.tril(rng.normal(size=(n, n))) * np.abs(factor).max() / n
         value = rough(move @ move.T)
-        factor, best, size = (move, value, size * 1.5) if value < best else (factor, best, max(size * 0.95, 1e-6))
+        factor, best, size = (
+            (move, value, size * 1.5) if value < best else (factor, best, max(size * 0.95, 1e-6))
+        )
     costs, ratios = _told(p, factor @ factor.T)
     return soft(costs, t1) + soft(ratios, t2)
 
@@ -185,7 +190,7 @@ def _separate(p: Point) -> arb:
 
 
 def _design(p: Point) -> arb:
-    """u <- u · (what each row gains)^½, scaled: a plain multiplicative iteration over all rows."""
+    """In coordinates of the design's span, where the Gram matrix has an inverse."""
     d, w = p.design("D"), balls.doubles(p.asked.weighted())
     _, s, vt = np.linalg.svd(d, full_matrices=False)
     n = vt[s > s[0] * 1e-10].T
@@ -221,7 +226,7 @@ def _laplace_strategies(p: Point) -> arb:
 
 
 def _rotations(p: Point) -> arb:
-    """The smallest L1 sensitivity of rotations of the symmetric root, by Cayley's formula exactly orthogonal."""
+    """The least L1 sensitivity of rotations of the psd root; Cayley's formula is exactly orthogonal."""
     profile, rng = balls.psd_root(p.asked.gram()), np.random.default_rng(0)
     n, found = p.n, [balls.largest_column(profile, 1)]
     eye = balls.identity(n)
@@ -255,14 +260,18 @@ def _any_strategy(p: Point) -> arb:
 
 
 RIVALS: Mapping[str, Rival] = {
-    **dict.fromkeys(("l2_strategy", "l2_strategy_block", "l2_strategy_dual", "l2_strategy_lmi"), _any_strategy),
+    **dict.fromkeys(
+        ("l2_strategy", "l2_strategy_block", "l2_strategy_dual", "l2_strategy_lmi"), _any_strategy
+    ),
     **dict.fromkeys(("augment", "eigen_design", "eigen_separation", "principal_vectors"), _any_strategy),
     **dict.fromkeys(("singular_value_bound", "low_rank_gaussian"), _any_strategy),
     **dict.fromkeys(("min_error", "p_identity", "low_rank"), _laplace_strategies),
     **dict.fromkeys(("fitness_for_use", "fitness_lmi", "fitness_budget", "fitness_level"), _product),
     **dict.fromkeys(("fitness_penalty", "fitness_hybrid", "fitness_dual", "fitness_softmax"), _sum),
     **dict.fromkeys(("query_weighting", "query_weighting_inverse", "query_weighting_dual"), _weighting(2)),
-    **dict.fromkeys(("laplace_weighting", "laplace_weighting_power", "laplace_weighting_dual"), _weighting(1)),
+    **dict.fromkeys(
+        ("laplace_weighting", "laplace_weighting_power", "laplace_weighting_dual"), _weighting(1)
+    ),
     **dict.fromkeys(("low_rank_strategy", "low_rank_gaussian_strategy"), _restrategise),
     **dict.fromkeys(("min_sensitivity", "min_sensitivity_rotation"), _rotations),
     "design_weighting": _design,

@@ -59,7 +59,9 @@ DENSE: dict[str, Callable[[], Case]] = {
         [[1e8, 1, 0, 0], [1, 1, 1, 0], [0, 1e8, 1, 1], [0, 0, 1, -1]], targets=[1e16, 1, 1e15, 2]
     ),
     "total": lambda: _matrix(np.ones((1, 6)), targets=2.0),
-    "repeated rows": lambda: _matrix(np.repeat(np.tri(4), [1, 3, 1, 2], axis=0), targets=[1, 2, 2, 3, 1, 1, 4]),
+    "repeated rows": lambda: _matrix(
+        np.repeat(np.tri(4), [1, 3, 1, 2], axis=0), targets=[1, 2, 2, 3, 1, 1, 4]
+    ),
     "half targets": _half_targets,
 }
 
@@ -70,9 +72,7 @@ def _prefix_and_cells() -> Case:
         Product((words.total(5), words.identity(4), words.total(6)), target=2.0, weight=3.0),
     ]
     one, row = np.eye, lambda n: np.ones((1, n))
-    rows = np.vstack(
-        [np.kron(np.kron(np.tri(5), row(4)), one(6)), np.kron(np.kron(row(5), one(4)), row(6))]
-    )
+    rows = np.vstack([np.kron(np.kron(np.tri(5), row(4)), one(6)), np.kron(np.kron(row(5), one(4)), row(6))])
     return Case(Workload.from_products(over(5, 4, 6), products), rows)
 
 
