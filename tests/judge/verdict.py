@@ -29,7 +29,7 @@ UNJUDGED = ("fitness_level",)
 """Steps whose formulas are not written here: with the noise of some queries held."""
 ROUNDS = 3
 ESTIMATE = 1e-9
-"""Figures that nobody calls bounds (rmse)."""
+"""Figures that nobody calls bounds: rmse, and what mmopt says is an estimate."""
 RIVAL = "bound against a rival"
 
 
@@ -77,7 +77,8 @@ def attack(solution: Any, workload: Any, rival: Callable[[Point], arb]) -> tuple
     lower = fields["objective"] if maximises else fields["bound"]
     with ctx.workdps(balls.DIGITS[0]):
         value = rival(point)
-    return Verdict(RIVAL, lower, value.str(20), bool(value >= arb(lower))), float(value) / lower - 1
+    above = float(value) / lower - 1 if lower > 0 else math.inf
+    return Verdict(RIVAL, lower, value.str(20), bool(value >= arb(lower))), above
 
 
 def _judge_template(fields: Mapping[str, Any], sensitivity: float, asked: Asked) -> tuple[Verdict, ...]:
@@ -139,7 +140,8 @@ def _figures(fields: Mapping[str, Any], point: Point) -> list[Verdict]:
         rule = RULES[fields["program"]]
         assert maximises == rule.maximises
         upper, lower = (_at_most, _at_least) if maximises else (_at_least, _at_most)
-        slack = FOLLOWS if rule.follows else 0.0
+        slack = FOLLOWS if rule.follows else 0.0 if _is_proved(fields, "objective") else ESTIMATE
+        slack = -slack if maximises else slack
         own = upper("objective", objective, lambda: rule.attained(point) * (1 - arb(slack)))
         out.append(replace(own, estimate=not _is_proved(fields, "objective")))
         if bound is not None:
