@@ -38,7 +38,7 @@ __all__ = [
 
 DIGITS = (60, 120, 240, 480)
 """Digits that are tried in turn: never fewer than fifty."""
-MOST_CLUSTERS = 8
+SWEEPS = 12
 SAME = arb(10) ** -100
 """Numbers that agree to so many digits are equal: what a closed form gives that is a double."""
 PRIME = fmpz(2**61 - 1)
@@ -213,47 +213,52 @@ def _is_nearly_whitened(a: arb_mat) -> bool:
 # -- spectra ---------------------------------------------------------------------------------------------
 
 
-def _eigenvectors(a: arb_mat) -> arb_mat:
-    """About the eigenvectors of a psd matrix: numpy's, refined to full digits.
-
-    Eigenvalues that are one in doubles, the smallest ones too, are then told apart by themselves: their
-    block, less its mean, is taken again.
+def _right_vectors(a: arb_mat) -> arb_mat:
+    """About the right singular vectors (n, n), all of them: numpy's, refined, then Jacobi's one-sided
+    rotations of what is left, so that the columns of A V are orthogonal beside the largest one.
     """
-    n = a.nrows()
-    a = a.mid()
-    size = row_sum_norm(a).mid()
-    if n == 1 or size.is_zero():
-        return identity(n)
-    v = _refined(a, matrix(np.linalg.eigh(doubles(a * (1 / size)))[1]))
-    for _ in range(MOST_CLUSTERS):
-        inner = (v.transpose() * a * v).mid()
-        clusters = _clusters(inner, size * arb(10) ** (-9 * ctx.dps // 10))
-        if not clusters:
+    n, square = a.ncols(), gram(a).mid()
+    size = greatest(diagonal(square)).mid()
+    v = _refined(square, matrix(np.linalg.eigh(doubles(square * (1 / size)))[1]))
+    least = root(size) * arb(10) ** (-7 * ctx.dps // 10)
+    for _ in range(SWEEPS):
+        product = (a * v).mid()
+        inner = gram(product).mid().tolist()
+        longest = [root(inner[i][i]) for i in range(n)]
+        pairs = [
+            (i, j)
+            for i in range(n)
+            for j in range(i)
+            if abs(inner[i][j]) > longest[i].max(longest[j]) * least
+        ]
+        if not pairs:
             break
-        columns = v.transpose().tolist()
-        for own in clusters:
-            mean = sum((inner[i, i] for i in own), arb(0)).mid() / len(own)
-            block = arb_mat([[inner[i, j] - (mean if i == j else 0) for j in own] for i in own])
-            turn = np.linalg.eigh(doubles(block * (1 / row_sum_norm(block).mid())))[1]
-            turned = (matrix(turn.T) * arb_mat([columns[i] for i in own])).mid().tolist()
-            for i, column in zip(own, turned, strict=True):
-                columns[i] = column
-        v = _refined(a, arb_mat(columns).transpose())
+        columns, images = (m.transpose().tolist() for m in (v, product))
+        for i, j in pairs:
+            _rotate(columns, images, i, j)
+        v = _orthonormal(arb_mat(columns).transpose())
     return v
 
 
-def _clusters(inner: arb_mat, most: arb) -> list[list[int]]:
-    """Sets of indices that off-diagonal entries above ``most`` join, and diagonal ones do not keep apart."""
-    n, table = inner.nrows(), inner.tolist()
-    label = list(range(n))
-    for i in range(n):
-        for j in range(i):
-            off = abs(table[i][j])
-            if label[i] != label[j] and off > most and not abs(table[i][i] - table[j][j]) > 8 * n * off:
-                old, new = label[i], label[j]
-                label = [new if x == old else x for x in label]
-    sets = [[i for i in range(n) if label[i] == x] for x in sorted(set(label))]
-    return [own for own in sets if len(own) > 1]
+def _rotate(columns: list[list[arb]], images: list[list[arb]], i: int, j: int) -> None:
+    """Columns i and j turned so that their images are orthogonal."""
+    one, other = images[i], images[j]
+    off = sum((x * y for x, y in zip(one, other, strict=True)), arb(0)).mid()
+    if off.is_zero():
+        return
+    between = sum((y * y - x * x for x, y in zip(one, other, strict=True)), arb(0)).mid() / (2 * off)
+    tangent = (1 / (abs(between) + (1 + between * between).sqrt())).mid() * (1 if between >= 0 else -1)
+    cosine = (1 / (1 + tangent * tangent).sqrt()).mid()
+    sine = (cosine * tangent).mid()
+    for rows in (columns, images):
+        x, y = rows[i], rows[j]
+        rows[i] = [(cosine * a - sine * b).mid() for a, b in zip(x, y, strict=True)]
+        rows[j] = [(sine * a + cosine * b).mid() for a, b in zip(x, y, strict=True)]
+
+
+def _orthonormal(v: arb_mat) -> arb_mat:
+    """Nearly orthonormal columns made so to the digits of the moment."""
+    return (v * (3 * identity(v.ncols()) - gram(v)) * arb(0.5)).mid()
 
 
 def _refined(a: arb_mat, v: arb_mat) -> arb_mat:
@@ -293,7 +298,7 @@ def nuclear(a: arb_mat) -> arb:
         a = a.transpose()
     if all(x.is_zero() for x in a.entries()):
         return arb(0)
-    v = _eigenvectors(gram(a))
+    v = _right_vectors(a)
     off = row_sum_norm(identity(a.ncols()) - gram(v))
     product = a * v
     lengths = [root(s).upper() for s in columns_squared(product)]
@@ -313,7 +318,9 @@ def psd_root(a: arb_mat) -> arb_mat:
     digits = ctx.dps
     with ctx.workdps(3 * digits):
         n = a.nrows()
-        v = _eigenvectors(a)
+        if all(x.is_zero() for x in a.entries()):
+            return a
+        v = _right_vectors(a)
         fourth = [x.mid().max(arb(0)).root(4) for x in diagonal(v.transpose() * a * v)]
         half = scaled(v, right=fourth)
         found = half * half.transpose()

@@ -13,8 +13,8 @@ from judge import balls
 __all__ = ["ROUNDING", "Asked", "Measured", "exact_sensitivity"]
 
 
-ROUNDING = 1e-9
-"""What of a query, relatively, may lie outside the span of a strategy."""
+ROUNDING = 2e-9
+"""What of a query, relatively, may lie outside the span of a strategy: mmopt states half of it."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Measured:
         singular vectors, has these variances, and W - R A is what it misses. Of all V that miss no more than
         ``ROUNDING`` of a query the one of least variance is taken.
         """
-        u, s, vt = np.linalg.svd(balls.doubles(self.rows), full_matrices=False)
+        _, s, vt = np.linalg.svd(balls.doubles(self.rows), full_matrices=False)
         sizes = balls.rows_squared(queries)
         found = []
         for rank in sorted({int((s > s[0] * 10.0**-k).sum()) for k in (6, 8, 10, 12, 14)}):
@@ -124,7 +124,7 @@ class Measured:
 
 
 def exact_sensitivity(a: np.ndarray, norm: int) -> fmpq:
-    """The largest L1 norm, or the square of the largest L2 norm, of a column of doubles: a rational number."""
+    """The largest L1 norm, or the square of the largest L2 norm, of a column of doubles: rational."""
     best = fmpq(0)
     for column in np.asarray(a, dtype=float).T.tolist():
         total = fmpq(0)

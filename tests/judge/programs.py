@@ -1,4 +1,4 @@
-"""The shipped programs, written by hand from their papers: what a stored point attains, what multipliers prove.
+"""The shipped programs, by hand from their papers: what a stored point attains, what multipliers prove.
 
 Each program has two formulas. ``attained`` makes the stored point feasible by the scaling that its paper
 gives and evaluates the objective there; ``proved`` evaluates the certificate at the stored multipliers. For a
@@ -24,6 +24,7 @@ __all__ = [
     "by_trace",
     "design_value",
     "design_weights",
+    "dot",
     "forth_value",
     "group_value",
     "grouped",
@@ -144,7 +145,8 @@ class Point:
     def costs(self, sigma: arb_mat) -> list[arb]:
         """bᵢᵀ Σ⁻¹ bᵢ of each cell."""
         solved = sigma.solve(self.basis)
-        return [dot(x, y) for x, y in zip(*(m.transpose().tolist() for m in (self.basis, solved)))]
+        columns = zip(self.basis.transpose().tolist(), solved.transpose().tolist(), strict=True)
+        return [dot(x, y) for x, y in columns]
 
     def ratios(self, sigma: arb_mat) -> list[arb]:
         """Variance over target of each query that has one."""

@@ -20,6 +20,7 @@ from judge.programs import (
     by_trace,
     design_value,
     design_weights,
+    dot,
     forth_value,
     group_value,
     grouped,
@@ -111,7 +112,7 @@ def _told(p: Point, gram: Array) -> tuple[list[arb], list[arb]]:
     assert balls.is_positive_definite(exact)
     solved = exact.solve(queries.transpose()).transpose()
     rows = zip(queries.tolist(), solved.tolist(), targets, strict=True)
-    return balls.diagonal(exact), [sum((x * y for x, y in zip(a, b)), arb(0)) / c for a, b, c in rows]
+    return balls.diagonal(exact), [dot(a, b) / c for a, b, c in rows]
 
 
 def _product(p: Point) -> arb:
@@ -189,7 +190,7 @@ def _separate(p: Point) -> arb:
 
 
 def _design(p: Point) -> arb:
-    """u <- u · (what each row gains)^½, scaled: a plain multiplicative iteration over all rows."""
+    """In coordinates of the design's span, where the Gram matrix has an inverse."""
     d, w = p.design("D"), balls.doubles(p.asked.weighted())
     _, s, vt = np.linalg.svd(d, full_matrices=False)
     n = vt[s > s[0] * 1e-10].T
@@ -225,7 +226,7 @@ def _laplace_strategies(p: Point) -> arb:
 
 
 def _rotations(p: Point) -> arb:
-    """The smallest L1 sensitivity of rotations of the symmetric root, by Cayley's formula exactly orthogonal."""
+    """The least L1 sensitivity of rotations of the psd root; Cayley's formula is exactly orthogonal."""
     profile, rng = balls.psd_root(p.asked.gram()), np.random.default_rng(0)
     n, found = p.n, [balls.largest_column(profile, 1)]
     eye = balls.identity(n)

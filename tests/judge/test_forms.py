@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 
 import numpy as np
@@ -12,7 +13,7 @@ from judge.rivals import RIVALS, least_total_error
 from judge.verdict import attack, judge, refuted
 from judge.workloads import DENSE, PRODUCTS, over
 
-from mmopt import ComponentStrategy, Solution, Strategy, Workload, certify, solve
+from mmopt import ComponentStrategy, Error, Solution, Strategy, Workload, certify, solve
 from mmopt.highdim import TEMPLATES, templates
 from mmopt.pipeline import large
 from mmopt.queries import Product
@@ -88,22 +89,72 @@ def test_ill_conditioned_strategies_that_are_certified(program: str, power: int)
     """Condition 10^power: what a constraint is off by through rounding belongs to the objective."""
     rng = np.random.default_rng(power)
     workload = Workload.from_matrix(rng.integers(-3, 4, size=(4, 3)) + 0.5, targets=[1.0, 2, 3, 1])
-    wrong = []
+    wrong, judged = [], 0
     for _ in range(10):
         turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
         scale = np.geomspace(1, 10.0 ** (-power / 2), 3)
+        sigma = turn @ np.diag(scale**2) @ turn.T
+        given = {"covariance": (sigma + sigma.T) / 2, "basis": np.eye(3)}
         if program == "min_error":
-            found = certify(workload, Strategy(np.diag(scale) @ turn, 1), program=program, solve=False)
-        else:
-            sigma = turn @ np.diag(scale**2) @ turn.T
-            given = {"covariance": (sigma + sigma.T) / 2, "basis": np.eye(3)}
+            given = {"strategy": Strategy(np.diag(scale) @ turn, 1)}
+        with contextlib.suppress(Error):  # refused: nothing is claimed
             found = certify(workload, program=program, solve=False, **given)
-        wrong += refuted(judge(found, workload))
+            judged += 1
+            wrong += refuted(judge(found, workload))
     assert wrong == []
+    assert judged
+
+
+@pytest.mark.parametrize("program", ["l2_strategy", "l2_strategy_lmi", "min_error"])
+def test_nearly_parallel_queries_that_are_certified(program: str) -> None:
+    """W small in a direction in which the strategy is smaller still: the rounding of W's root shows there."""
+    rng = np.random.default_rng(2)
+    wrong, judged = [], 0
+    for _ in range(15):
+        n = int(rng.integers(2, 5))
+        small = 10 ** rng.uniform(-9, -4) * rng.integers(-3, 4, size=(n + 2, n))
+        rows = np.outer(rng.integers(1, 4, size=n + 2), np.ones(n)) + small
+        scale = [1.0, *10 ** rng.uniform(-9, -3, size=n - 1)]
+        a = np.diag(scale) @ np.linalg.svd(rows)[2]
+        workload = Workload.from_matrix(rows)
+        norm = 1 if program == "min_error" else 2
+        with contextlib.suppress(Error):  # refused: nothing is claimed
+            found = certify(workload, Strategy(a, norm), program=program, solve=False)
+            judged += 1
+            wrong += refuted(judge(found, workload))
+    assert wrong == []
+    assert judged
+
+
+NEAR = 1e-4
+# From B1, B4 and B7 of an audit of version 0.1.0: a workload, a program, and what it is given.
+AUDIT = {
+    "B1": ([[1, 1 + 9e-10]], "augment", {"A": [[1, 1], [1e-12, -1e-12]]}),
+    "B4": (np.eye(3), "design_weighting", {"D": np.ones((4, 3)) + NEAR * np.eye(4, 3, k=-1)}),
+    "B4 two": (
+        np.eye(3),
+        "design_weighting",
+        {"D": [[1, 1, 1], [1, 1 + NEAR, 1], [1, 1, 1 + NEAR], [1, 1 + NEAR, 1 + NEAR]]},
+    ),
+    "B4 weights": (np.tri(3), "query_weighting", {"Q": np.ones((3, 3)) + 1e-6 * np.diag([0, 1, 2.0])}),
+    "B7": ([[1, 1e-9], [1, 0]], "query_weighting", {"Q": [[1, 0]]}),
+}
+
+
+@pytest.mark.parametrize("name", AUDIT)
+def test_the_audit(name: str) -> None:
+    """Nothing is called proved that is not: refused, called an estimate, or true."""
+    rows, program, givens = AUDIT[name]
+    workload = Workload.from_matrix(rows)
+    try:
+        found = solve(workload, program, givens={k: np.asarray(v, dtype=float) for k, v in givens.items()})
+    except Error:
+        return
+    assert refuted(judge(found, workload)) == []
 
 
 def test_solutions_of_version_010_are_held_to_proof() -> None:
-    """A saved solution that does not say what its figures rest on claims all of them."""
+    """A saved solution that does not say what its figures rest on."""
     workload = DENSE["prefix"]().workload
     fields = solve(workload, "l2_strategy").fields()
     old = {k: v for k, v in fields.items() if not k.endswith("_grade")}
