@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from mmopt import PrivacyError, Workload, solve
-from mmopt.mechanism.exact import root_above
+from mmopt import PrivacyError, TooLargeError, Workload, solve
+from mmopt.mechanism.exact import integer_product, root_above
 from mmopt.mechanism.planning import plan
 from mmopt.mechanism.privacy import gaussian_rho, laplace_epsilon
 from mmopt.spec import Privacy
@@ -21,6 +21,12 @@ def test_costs_leave_room_for_three_roundings(draw: int, rng: np.random.Generato
     size, scale = int(rng.integers(1, 2**40)), float(10.0 ** rng.uniform(-2, 9))
     assert Fraction(gaussian_rho(size, scale)) >= ROOM * Fraction(size) / (2 * Fraction(scale) ** 2)
     assert Fraction(laplace_epsilon(size, scale)) >= ROOM * size / Fraction(scale)
+
+
+def test_a_product_that_leaves_64_bits_is_refused() -> None:
+    for size in (2**30, 2**31):
+        with pytest.raises(TooLargeError, match="the limit is"):
+            integer_product(np.array([[2**31, 2**31]]), np.array([[size], [size]]))
 
 
 @pytest.mark.parametrize("bits", [0, 1, 26, 31, 52, 53, 70, 200])

@@ -50,7 +50,17 @@ def pytest(tree: Path, nodes: Sequence[str], limit: float | None = None) -> subp
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
     fixed = {"MMOPT_SEED": "1", "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     environment = {**kept, **fixed, "PYTHONPATH": str(tree)}
-    own = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--no-header", "--tb=line"]
+    own = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-x",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--no-header",
+        "--hypothesis-seed=0",
+    ]
     return subprocess.run(
         [*own, *(f"tests/{node}" for node in nodes)],
         cwd=tree,

@@ -18,10 +18,10 @@ ROUNDING = 1e-9
 
 
 def _held(w: Workload, rng: np.random.Generator) -> dict[str, Any]:
-    """What fitness_refined passes on after its first round."""
+    """As fitness_refined passes it on after its first round, for one query: some have to be free."""
     first = solve(w, "fitness_for_use")
     tight = w.targets * first.multipliers["accuracy"]
-    return {"held": (tight > 1e-3 * tight.max()).astype(float), "S0": first.covariance}
+    return {"held": (tight == tight.max()).astype(float), "S0": first.covariance}
 
 
 # Programs with parameters that a certificate or objective depends on, and values of them.
