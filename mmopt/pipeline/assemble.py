@@ -14,7 +14,7 @@ from mmopt.components import Split
 from mmopt.errors import SolverError
 from mmopt.language import evaluate
 from mmopt.language.by_component import splits
-from mmopt.language.numeric import symmetric_part
+from mmopt.language.numeric import FLOOR, psd_floor, symmetric_part
 from mmopt.pipeline.bounds import error_bound
 from mmopt.pipeline.bounds_by_component import bound_by_component
 from mmopt.pipeline.certify import SLIGHT, Array, named_multipliers
@@ -42,6 +42,7 @@ __all__ = [
 ROUNDING = 1e-10
 NOTHING = 1e-12  # singular values that are smaller than the largest by this factor may be rounding
 SCALED = 1e-6  # a strategy whose sensitivity is this near to 1 is scaled to it without a word
+LOST = 1e-15  # eigenvalues of a covariance that are below this part of its trace
 PER_CONDITION = 8 * float(np.finfo(float).eps)
 
 
@@ -73,7 +74,8 @@ def _meant(instance: Instance, env: Mapping[str, Any]) -> tuple[Any, Value | Non
         # Nobody writes to what a program evaluated: it is not copied.
         return Strategy(frozen(matrix), m.norm), None, None
     basis = np.asarray(env[m.basis], dtype=float)
-    noisy = Strategy.from_covariance(matrix, basis)
+    # Eigenvalues that are lost in rounding are lifted to it; what that costs, the strategy's figures show.
+    noisy = Strategy.from_covariance(psd_floor(matrix, LOST / FLOOR * float(np.trace(matrix))), basis)
     return _within_targets(noisy, instance.workload), symmetric_part(matrix), basis
 
 

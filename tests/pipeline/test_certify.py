@@ -209,7 +209,7 @@ def test_a_bound_in_lets_is_not_above_the_truth(condition: float, rng: np.random
         weights = [sum((p[i, j] ** 2 for i in range(5)), flint.arb(0)) for j in range(4)]
         prices = [sum((d[j, i] ** 2 for i in range(4)), flint.arb(0)) for j in range(4)]
         truth = sum(((c * b).sqrt() for c, b in zip(weights, prices, strict=True)), flint.arb(0)) ** 2 / 4
-        assert flint.arb(bound) <= truth <= flint.arb(bound) * (1 + 1e-7)
+        assert flint.arb(bound) <= truth <= flint.arb(bound) * (1 + 1e-4)
 
 
 def test_queries_beside_the_design_by_more_than_rounding_are_refused() -> None:
