@@ -83,6 +83,10 @@ def test_check_says_why_the_default_program_is_what_it_is(run: Any, files: Path)
     text = " ".join(run("check", "targets.yaml").out.split())
     assert "default program fitness_for_use: every query has a target (max_variance)" in text
     assert "privacy not given" in text
+    weak = (files / "total.yaml").read_text(encoding="utf-8").replace("epsilon: 1.0", "epsilon: 1000")
+    (files / "weak.yaml").write_text(weak, encoding="utf-8")
+    text = " ".join(run("check", "weak.yaml").out.split())
+    assert "warning epsilon 1000 is no protection in practice" in text
 
 
 def test_check_prints_the_order_of_cells(run: Any, files: Path) -> None:
