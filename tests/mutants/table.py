@@ -141,8 +141,12 @@ MUTANTS = (
         ("dots", "np.einsum(sums, np.abs(a", "0.5 * np.einsum(sums, np.abs(a"),
         ("scaled", "(a.rad + 4 * U * np.abs(a.mid)) * sizes", "a.rad * sizes"),
         ("upper", "np.nextafter(self.mid + self.rad, np.inf)", "self.mid"),
-        ("power", "size and not out.rad.any", "size and out.rad.any"),
         ("product_radii", "gamma(a.shape[1]) *", "gamma(1) * 0.01 *"),
+    ),
+    *_rows(
+        "mmopt/language/balls.py",
+        "language/test_wide_balls.py",
+        ("power", "size and not out.rad.any", "size and out.rad.any"),
     ),
     *_rows(
         "mmopt/language/curved_balls.py",
@@ -154,7 +158,7 @@ MUTANTS = (
     ),
     *_rows(
         "mmopt/language/inverse_balls.py",
-        "language/test_wide_inverses.py language/test_inverse_balls.py",
+        "language/test_wide_balls.py language/test_inverse_balls.py",
         ("sandwich", "_lengths(missing)) / inverse.least)", "_lengths(missing)) * 1e-9)"),
         ("_diagonal", "_lengths(behind) * _lengths(missing) / inverse.least", "_lengths(behind) * 0.0"),
         ("smallest_singular", "return (1.0 - off) /", "return (1.0 + 9 * off) /"),

@@ -1,11 +1,11 @@
-"""What is proved of a ball of matrices holds at its edge."""
+"""What is proved of a ball holds at its edge."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from mmopt.language.balls import Ball
+from mmopt.language.balls import Ball, exact, power
 from mmopt.language.inverse_balls import smallest_singular
 from mmopt.language.spectral_balls import smallest_eigenvalue
 
@@ -27,3 +27,10 @@ def test_no_matrix_in_a_ball_has_a_smaller_eigenvalue(rad: float, rng: np.random
     v = np.linalg.eigh(mid)[1][:, 0]
     worst = mid - rad * np.sign(np.outer(v, v))
     assert smallest_eigenvalue(Ball(mid, np.full((3, 3), rad))) <= np.linalg.eigvalsh(worst)[0] + 1e-12
+
+
+@pytest.mark.parametrize("exponent", [2.0, 3.0, 5.0, 0.5, -1.0, -2.0])
+def test_powers_of_what_is_about_one(exponent: float) -> None:
+    found = power(Ball(np.ones(2), np.full(2, 0.25)), exact(exponent))
+    for end in (0.75, 1.25):
+        assert (found.lower <= end**exponent).all() and (end**exponent <= found.upper).all()
