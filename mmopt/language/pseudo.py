@@ -55,8 +55,8 @@ def has_full_rank(matrix: Array) -> bool:
 def row_basis(matrix: Array) -> Array:
     """Independent rows N (k, n) with the row space of A (p, n): the identity where A is well-conditioned.
 
-    Else the columns of A Nᵀ are orthonormal up to rounding: in these coordinates AᵀA is the identity, so that
-    small singular values of A are not squared.
+    Else the columns of A Nᵀ are orthogonal, up to rounding, and as long as A's largest singular value: in these
+    coordinates AᵀA is a multiple of the identity, so that small singular values of A are not squared.
     """
     if len(matrix) >= matrix.shape[1]:
         triangle = scipy.linalg.qr(matrix, mode="r", check_finite=False)[0]
@@ -64,7 +64,7 @@ def row_basis(matrix: Array) -> Array:
             return np.eye(matrix.shape[1])
     _, values, rows = np.linalg.svd(matrix, full_matrices=False)
     kept = values > 8 * max(matrix.shape) * EPS * values.max(initial=0.0)
-    return np.asarray(rows[kept] / values[kept, None])
+    return np.asarray(rows[kept] * (values[0] / values[kept, None]))
 
 
 def _orthogonal(matrix: Array) -> Array | None:

@@ -69,7 +69,7 @@ def law_of_value(atom: Atom, rng: Rng) -> None:
         for _ in range(3):
             args, out = call.draw(rng), call.out(atom)
             value = np.asarray(values(atom, call, args))
-            gram = value.T @ value if atom.name == "factor" else value
+            gram = value.T @ value if atom.name in ("factor", "row_basis") else value
             close(gram, floats(meant(atom, _points(args), call.options)))
             dims = [None if d == UNKNOWN else d.value({"r": 2, "n": 3}) for d in out.dims]
             assert all(d in (None, side) for d, side in zip(dims, value.shape, strict=True))
@@ -127,8 +127,9 @@ def law_of_balls(atom: Atom, rng: Rng) -> None:
         exact = atom.ball(*(balls.exact(a) for a in args), **call.options)
         assert_inside(meant(atom, _points(args), call.options), exact)
         small |= bool((exact.rad <= 1e-12 * np.abs(size).max()).all())
-        wide = [_widened(a, rng) if call.exponent is None or not i else Ball(np.asarray(a), np.zeros(()))
-                for i, a in enumerate(args)]  # fmt: skip
+        fixed = [kind.count or (call.exponent is not None and i > 0) for i, kind in enumerate(call.kinds)]
+        wide = [Ball(np.asarray(a), np.zeros(())) if is_fixed else _widened(a, rng)
+                for a, is_fixed in zip(args, fixed, strict=True)]  # fmt: skip
         found = atom.ball(*wide, **call.options)
         for sign in (1.0, -1.0, None, None, None):
             moved = []

@@ -61,7 +61,7 @@ def test_steps_are_kept_in_order_with_numbers() -> None:
 
 
 def test_a_count_that_is_no_whole_number() -> None:
-    with pytest.raises(OptionError, match=r"repeated a whole number of times, not 2\.5"):
+    with pytest.raises(OptionError, match=r"repeated a whole number of times, at most 2\*\*53, not 2\.5"):
         run("repeat 2.5:\n        count = count + 1")
 
 

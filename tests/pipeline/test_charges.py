@@ -30,7 +30,7 @@ def test_a_point_just_outside_is_worse_than_its_value() -> None:
     """tr(W inv(X) Wᵀ) of X = (1 + v) I is 6 / (1 + v): the charge makes up for it."""
     found = scored(bind(Program.load("l2_strategy"), WORKLOAD), {"X": (1.0 + MISSED) * np.eye(3)})
     assert found.is_feasible and found.after == pytest.approx(MISSED, rel=1e-3)
-    assert 6.0 <= found.objective <= 6.0 * (1 + 1e-12)
+    assert 6.0 <= found.objective <= 6.0 * (1 + 4 * MISSED)
 
 
 @pytest.mark.parametrize(("sense", "op", "worse"), [("minimize", ">=", 1.0), ("maximize", "<=", -1.0)])

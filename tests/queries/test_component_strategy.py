@@ -145,7 +145,7 @@ def test_more_cells_than_any_machine_holds() -> None:
     np.testing.assert_allclose(variances, 1e29, rtol=tolerances.ROUNDING)
     with pytest.raises(TooLargeError) as error:
         strategy.dense()
-    assert str(error.value).startswith("the strategy matrix has 271 × 1,000,000,000,000,000,000,000,000,")
+    assert str(error.value).startswith("the strategy matrix has 271 × 1e+30 entries, ")
     with pytest.raises(TooLargeError):
         _ = strategy.sensitivity_replace_one
     assert repr(strategy).startswith("ComponentStrategy(271 × 1,000,")

@@ -119,7 +119,7 @@ def test_lists_that_are_too_long_are_refused(ask, what):
     with pytest.raises(TooLargeError) as caught:
         ask(product)
     count = product.n if what.startswith("classes") else product.m
-    assert caught.value.message.startswith(f"the list of the {what} of {product!r} has {count:,} entries, ")
+    assert caught.value.message.startswith(f"the list of the {what} of {product!r} has {count:.3g} entries, ")
 
 
 def test_a_product_needs_a_factor():

@@ -151,9 +151,10 @@ def test_steps_of_a_procedure(procedure: tuple[Solution, Workload]) -> None:
     rows = [row.what for row in verify(s, w).rows]
     assert {"weighting: objective", "weighting: bound", "weighting: givens", "steps"} <= set(rows)
     missing = verify(dataclasses.replace(s, steps={}), w)
-    assert [row.recomputed for row in missing.failures] == [
-        "cannot be combined: a step that solves 'query_weighting' is missing"
-    ]
+    (said,) = (row.recomputed for row in missing.failures)
+    assert (
+        said.startswith("cannot be combined: ") and "a step that solves 'query_weighting' is missing" in said
+    )
     twice = dataclasses.replace(s, steps={**s.steps, "again": s.steps["weighting"]})
     assert failed(twice, w) == ["steps"]
     renamed = dataclasses.replace(s, steps={"other": s.steps["weighting"]})
