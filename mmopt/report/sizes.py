@@ -108,7 +108,7 @@ def sizes_of(
         if not isinstance(step, SubProgram):
             continue
         solved = Program.load(step.program)
-        plain = {p.name for p in solved.parameters if p.declared is None}
+        plain = {p.name for p in solved.parameters if p.declared is None or p.declared.kind == "scalar"}
         known = {n: e for n, e in step.arguments if names_in(e) <= set(instance.env)}
         if {n for n, _ in step.arguments} <= known.keys() | plain:
             arguments = {name: evaluate(expr, instance.env) for name, expr in known.items()}

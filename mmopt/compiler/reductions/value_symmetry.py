@@ -93,5 +93,6 @@ def _sources(checked: Checked, givens: Mapping[str, Any]) -> set[str]:
 
 def _defaults(checked: Checked, passed: Mapping[str, float]) -> dict[str, float]:
     """The parameters that are numbers, as passed or as the file has them."""
-    known = {p.name: p for p in checked.program.parameters if not names_in(p.expr) and p.declared is None}
+    scalars = [p for p in checked.program.parameters if p.declared is None or p.declared.kind == "scalar"]
+    known = {p.name: p for p in scalars if not names_in(p.expr)}
     return {n: passed.get(n, float(evaluate(p.expr, {}))) for n, p in known.items()}
