@@ -114,7 +114,7 @@ def test_it_is_kept_and_verified(workload: Workload, saved: tuple[Solution, Path
     loaded = Solution.load(path)
     assert loaded == solution
     assert [str(row) for row in verify(loaded, workload).failures] == []
-    assert "all 15 checks hold" in run("verify", path, FILE)
+    assert "all 16 checks hold" in run("verify", path, FILE)
 
 
 @pytest.mark.slow

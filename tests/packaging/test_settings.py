@@ -174,7 +174,7 @@ def skeleton(folder: Path) -> None:
     shutil.copy(ROOT / "pyproject.toml", folder)
     package = folder / "mmopt"
     package.mkdir()
-    for name in ("__init__.py", "errors.py", "resources.py"):
+    for name in ("__init__.py", "errors.py", "limits.py", "resources.py"):
         shutil.copy(ROOT / "mmopt" / name, package)
     commands = ("bench", "conformance", "peers", "studies")
     for name in (*FOLDERS, "cli", "testing", *(f"testing/{command}" for command in commands)):
