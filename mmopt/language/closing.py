@@ -108,11 +108,16 @@ def _adoption(program: Program, names: Names) -> None:
         program.source.fail(d.dim_spans[1], message)
     for a in program.adoption.values:
         _set(program, a, names, "point from a strategy")
-    known = {a.name for a in (*program.adoption.values, *program.repair)}
-    for chosen in program.choose:
-        if chosen.name not in known:
-            message = f"'{chosen.name}' is left without a value by 'from strategy', and no repair sets it"
+    # In order: a repair may set what 'from strategy' does not, before anything uses it.
+    known: set[str] = set()
+    chosen = {c.name for c in program.choose}
+    uses = [(a.name, names_in(a.expr)) for a in (*program.adoption.values, *program.repair)]
+    for name, used in [*uses, ("", chosen)]:
+        left = sorted((used & chosen) - known)
+        if left:
+            message = f"'{left[0]}' is left without a value by 'from strategy', and no repair sets it"
             program.source.fail(dict(program.spans)["from strategy"], message)
+        known.add(name)
     names.types, names.dims = types, dims
 
 

@@ -233,8 +233,10 @@ def test_a_point_that_stays_infeasible_names_its_constraint() -> None:
     assert certify(w, np.eye(4), program, solve=False).objective == pytest.approx(10.0, rel=RECOMPUTED)
 
 
-def test_every_chosen_variable_gets_a_value() -> None:
-    text = Program.load("l2_strategy_lmi").text.replace("    u = diag(W @ inv(X) @ W.T)\n", "")
+@pytest.mark.parametrize(("line", "name"), [("u = diag(W @ inv(X) @ W.T)", "u"), ("X = A.T @ A", "X")])
+def test_every_chosen_variable_gets_a_value(line: str, name: str) -> None:
+    """Also one that a repair sets, but from itself."""
+    text = Program.load("l2_strategy_lmi").text.replace(f"    {line}\n", "")
     with pytest.raises(ProgramError) as error:
         certify(Workload.from_matrix(np.tri(3)), np.eye(3), Program.parse(text))
-    assert "'u' is left without a value by 'from strategy', and no repair sets it" in str(error.value)
+    assert f"'{name}' is left without a value by 'from strategy', and no repair sets it" in str(error.value)
