@@ -21,11 +21,13 @@ from mmopt.language.by_component import floored
 from mmopt.language.feasibility import excess, excess_with_errors
 from mmopt.language.memo import Memo
 from mmopt.language.nuclear_ball import GUESS
-from mmopt.language.numeric import FLOOR, psd_floor
+from mmopt.language.numeric import EPS, FLOOR, psd_floor
 from mmopt.language.program import Program
 from mmopt.language.tree import Apply, Constraint, Declaration, Expr, names_in
 from mmopt.pipeline.values import as_value, is_finite, plain, total
 from mmopt.pipeline.violations import violations
+from mmopt.queries.symmetry import root_rounding
+from mmopt.queries.symmetry.joint import Cells
 
 __all__ = [
     "FEASIBLE",
@@ -49,6 +51,8 @@ FEASIBLE = 1e-10
 # Up to here it may be rounding all the same, and another repair may help; so many are tried.
 SLIGHT = 1e-6
 REPAIRS = 8
+# Sources that are W, or a root of its Gram matrix, to rounding.
+ROOTS = ("workload.matrix", "workload.root")
 # Added to an objective of which no error bound is known: an estimate.
 CHARGE = 1e-10
 
@@ -248,7 +252,37 @@ def bound_of(instance: Instance, multipliers: Mapping[str, Any], polar: Any = No
     bound = float(ball.lower if minimized else ball.upper)
     if not np.isfinite(bound):
         return nothing
+    bound = _for_the_queries(instance, bound)
     return bound if nothing is None else max(bound, nothing)
+
+
+def _for_the_queries(instance: Instance, bound: float) -> float:
+    """A bound with what the rounding of the workload's root may be worth (of its rows: nothing).
+
+    The root is that of W + E, ‖E‖ <= γ ‖W‖ (Frobenius). The square root of a certificate of total error is
+    a norm of the workload, as nuclear norms are, and the certificate of E is at most the error of any
+    strategy that is feasible for E, such as one query per cell with ‖E‖². So √bound moves by at most ‖E‖.
+    """
+    off = 0.0
+    for d in instance.program.givens:
+        if d.source in ROOTS and d.name not in instance.own:
+            off = max(off, _off(instance, d.source, instance.env[d.name]) * GROW)
+    if not off or bound <= 0.0:
+        return bound
+    # (√b - off)² >= b - 2 √b off, rounded outwards.
+    if instance.program.sense == "minimize":
+        return max((bound - 2 * float(np.sqrt(bound)) * off * GROW) * (1 - 4 * EPS), 0.0)
+    return (bound + (2 * float(np.sqrt(bound)) + off) * off * GROW) * (1 + 4 * EPS)
+
+
+def _off(instance: Instance, source: str, rows: Any) -> float:
+    """‖E‖ at most, of a source as it stands in the environment."""
+    w = instance.workload
+    if isinstance(rows, Split) and isinstance(rows.columns, Cells):
+        squares = [float(np.square(part).sum()) for part in rows.parts]
+        return root_rounding(w, rows.columns) * float(np.sqrt(rows.multiplicities @ squares))
+    rounding = w.root_rounding if source == "workload.root" else max(b.root_rounding for b in w.blocks)
+    return rounding and rounding * float(np.linalg.norm(rows))
 
 
 def named_multipliers(instance: Instance, multipliers: Mapping[str, Any]) -> dict[str, Any]:

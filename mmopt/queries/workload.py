@@ -17,7 +17,7 @@ import scipy.sparse
 
 from mmopt.errors import WorkloadError
 from mmopt.queries import reduce
-from mmopt.queries.arrays import Array, Ints, frozen, owned, require_memory
+from mmopt.queries.arrays import Array, Ints, frozen, owned, require_memory, rounding_of_root
 from mmopt.queries.describe import describe_domain, digest
 from mmopt.queries.domain import Domain
 from mmopt.queries.explicit import Explicit
@@ -206,6 +206,16 @@ class Workload:
         one, where those of the Gram matrix would be right to its square root.
         """
         return owned(frozen(self._merged.expand(reduce.root(self.blocks, self._merged, weighted=True))))
+
+    @property
+    def root_rounding(self) -> float:
+        """γ such that R, as rounded, is Qᵀ (W + E) with Q orthonormal and ‖E‖ <= γ ‖W‖ (Frobenius).
+
+        0 where R is the rows of W as they are.
+        """
+        held = sum(min(block.m, block.n) if isinstance(block, Product) else block.m for block in self.blocks)
+        each = max(block.root_rounding for block in self.blocks)
+        return each + rounding_of_root(held, self._merged.count)
 
     @property
     def unweighted(self) -> Workload:

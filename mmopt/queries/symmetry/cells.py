@@ -16,18 +16,16 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from mmopt.components import Split
-from mmopt.queries.arrays import Array, columns_of, qr, stacked_root, svd
+from mmopt.queries.arrays import Array, EPS, columns_of, qr, rounding_of_root, stacked_root, svd
 from mmopt.queries.reflected_ranges import reflected_ranges
 from mmopt.queries.symmetry.attribute import Attribute
 from mmopt.queries.symmetry.blocks import connected, independent
-from mmopt.queries.symmetry.joint import Chosen, Joint, Key, Local, combined
+from mmopt.queries.symmetry.joint import Cells, Chosen, Joint, Key, Local, combined
 from mmopt.queries.symmetry.pieces import Piece, Term, pieces_at
 from mmopt.queries.symmetry.swaps import EXACT
+from mmopt.queries.workload import Workload
 
-__all__ = ["blocks_of", "component_roots", "root_of"]
-
-EPS = float(np.finfo(np.float64).eps)
-
+__all__ = ["blocks_of", "component_roots", "root_of", "root_rounding"]
 
 def component_roots(joint: Joint, terms: Sequence[Term], *, mean: bool = False) -> dict[Key, Array]:
     """Per component with a weighted Gram matrix other than zero, rows (·, d) whose Gram matrix is that.
@@ -105,6 +103,24 @@ def root_of(joint: Joint, blocks: Sequence[tuple[Chosen, Array]]) -> Split:
     parts = tuple(revealed(rows) for _, rows in blocks)
     cells = joint.space([chosen for chosen, _ in blocks])
     return Split(cells.abstract(tuple(len(part) for part in parts)), cells, parts)
+
+
+def root_rounding(workload: Workload, cells: Cells) -> float:
+    """γ as of ``Workload.root_rounding``, of ``root_of``, on all components together.
+
+    Every attribute but one of cells and totals adds up to s cells, and what is next to nothing is put to zero,
+    each entry of at most 8 s ε of its row; so do singular values with 8 d ε of a component of dimension d.
+    """
+    products = workload.weighed.products
+    found = workload.root_rounding if products is None else max(p.root_rounding for p in products)
+    for i, a in enumerate(cells.joint.attributes):
+        kinds = {"matrix"} if products is None else {p.factors[i].kind for p in products}
+        s = len(a.classes)
+        if not kinds <= {"identity", "total"}:
+            found += 32 * EPS * s**1.5 + rounding_of_root(s, max(part.dim for part in a.parts))
+    d, terms = max(cells.dims), len(workload.blocks)
+    joined = rounding_of_root(terms * d, d) + 4 * EPS * (d * d + terms + len(cells.joint.attributes))
+    return found + joined + 32 * EPS * d**1.5
 
 
 def revealed(rows: Array) -> Array:
