@@ -176,7 +176,7 @@ def stacked_root(blocks: Iterable[Array], n: int, most: int | None = None) -> Ar
 
 
 def rounding_of_root(m: int, n: int) -> float:
-    """γ such that ``stacked_root`` of B (m, n) gives R = Qᵀ (B + E), Q orthonormal, ‖e_j‖ <= γ ‖b_j‖ by column.
+    """γ: ``stacked_root`` of B (m, n) gives R = Qᵀ (B + E), Q orthonormal, ‖e_j‖ <= γ ‖b_j‖ each column.
 
     0 where the rows are returned. Else by Higham, Accuracy and Stability of Numerical Algorithms, 2002,
     Theorem 19.4: c m n u, u = ε / 2. One reflection of m entries is off by at most some 4 m u: twice in its

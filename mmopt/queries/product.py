@@ -164,7 +164,7 @@ class Product:
 
     @property
     def root_rounding(self) -> float:
-        """γ of the factors' weighted roots together (``Factor.root_rounding``), their products' own with it."""
+        """γ (``Factor.root_rounding``) of the weighted root: of the factors and of products of entries."""
         each = [factor.root_rounding for factor in self.weighed().factors]
         return 1.001 * sum(each) + 2 * EPS * (len(each) - self.is_plain)
 
