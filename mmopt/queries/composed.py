@@ -7,7 +7,7 @@ from functools import reduce
 
 import numpy as np
 
-from mmopt.queries.arrays import Array, Ints, stacked_root
+from mmopt.queries.arrays import Array, Ints, rounding_of_root, stacked_root
 from mmopt.queries.classes import column_classes, ordered, refine
 from mmopt.queries.describe import describe_array
 from mmopt.queries.directed import plus_up
@@ -109,6 +109,11 @@ class Union(Factor):
     def _root(self) -> Array:
         return stacked_root((part.root() for part in self.parts), self.size)
 
+    @property
+    def root_rounding(self) -> float:
+        held = sum(min(part.shape) for part in self.parts)
+        return max(part.root_rounding for part in self.parts) + rounding_of_root(held, self.size)
+
     def _apply(self, x: Array) -> Array:
         return np.concatenate([part.apply(x) for part in self.parts], axis=-1)
 
@@ -176,6 +181,10 @@ class Reordered(Factor):
 
     def _root(self) -> Array:
         return np.asarray(self.block.root()[:, self._place])
+
+    @property
+    def root_rounding(self) -> float:
+        return self.block.root_rounding
 
     def _apply(self, x: Array) -> Array:
         return self.block.apply(x[..., self.order])

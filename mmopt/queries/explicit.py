@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from mmopt.queries.arrays import Array, Ints, frozen, require_memory
+from mmopt.queries.arrays import EPS, Array, Ints, frozen, require_memory
 from mmopt.queries.check import per_query, query_matrix
 from mmopt.queries.classes import column_classes
 from mmopt.queries.describe import describe_array
@@ -112,6 +112,11 @@ class Explicit:
         if isinstance(self.values, np.ndarray):
             return column_classes(self.values)
         return sparse_classes(self.values)
+
+    @property
+    def root_rounding(self) -> float:
+        """Of the rows times the roots of their weights: of each entry, relatively."""
+        return 0.0 if self.is_plain else 2 * EPS
 
     def blocks(self, size: int) -> Iterator[tuple[int, Array]]:
         """Dense blocks of at most ``size`` rows, each with the number of its first row."""

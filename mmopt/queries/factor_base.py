@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from mmopt.errors import WorkloadError
-from mmopt.queries.arrays import Array, Ints, require_memory, stacked_root
+from mmopt.queries.arrays import Array, Ints, require_memory, rounding_of_root, stacked_root
 from mmopt.queries.domain import Attribute
 from mmopt.queries.linear import NUMBER, Implicit
 
@@ -82,6 +82,11 @@ class Factor(Implicit):
     @abstractmethod
     def classes(self) -> Ints:
         """(size,) class of each column: equal columns share a number >= 0; an all-zero column has -1."""
+
+    @property
+    def root_rounding(self) -> float:
+        """γ with R = Qᵀ (M + E), Q orthonormal and ‖E‖ <= γ ‖M‖ (Frobenius), M the queries, R ``root()``."""
+        return rounding_of_root(*self.shape)
 
     def spanning(self) -> Factor:
         """A factor with the same row space; it has at most ``size`` rows where the kind knows how."""

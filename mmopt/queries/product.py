@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mmopt.errors import WorkloadError
-from mmopt.queries.arrays import Array, Ints, require_memory
+from mmopt.queries.arrays import EPS, Array, Ints, require_memory
 from mmopt.queries.check import positive
 from mmopt.queries.classes import ordered
 from mmopt.queries.describe import describe_number
@@ -161,6 +161,12 @@ class Product:
         for root, code in zip(roots, codes, strict=True):
             result = (result[:, None, :] * root[:, code][None, :, :]).reshape(-1, columns)
         return result
+
+    @property
+    def root_rounding(self) -> float:
+        """γ (``Factor.root_rounding``) of the weighted root: of the factors and of products of entries."""
+        each = [factor.root_rounding for factor in self.weighed().factors]
+        return 1.001 * sum(each) + 2 * EPS * (len(each) - self.is_plain)
 
     def squared_norms(self) -> Array:
         """Squared L2 norm of each query, (m,)."""

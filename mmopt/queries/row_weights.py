@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mmopt.errors import WorkloadError
-from mmopt.queries.arrays import Array, Ints
+from mmopt.queries.arrays import EPS, Array, Ints, rounding_of_root
 from mmopt.queries.check import per_query
 from mmopt.queries.describe import describe_array
 from mmopt.queries.domain import Attribute
@@ -102,6 +102,10 @@ class RowWeighted(_Around):
     def _root(self) -> Array:
         return self.inner.root()
 
+    @property
+    def root_rounding(self) -> float:
+        return self.inner.root_rounding
+
     def _apply(self, x: Array) -> Array:
         return self.inner.apply(x)
 
@@ -138,6 +142,11 @@ class ScaledRows(_Around):
 
     def _root(self) -> Array:
         return self.inner.root_of_weighted(self._numbers)
+
+    @property
+    def root_rounding(self) -> float:
+        has_own = type(self.inner).root_of_weighted is not Factor.root_of_weighted
+        return 2 * EPS + (self.inner.root_rounding if has_own else rounding_of_root(*self.shape))
 
     def _apply(self, x: Array) -> Array:
         return self._scaled.apply(x)

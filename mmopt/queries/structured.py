@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mmopt.queries.arrays import Array, Ints, require_memory
+from mmopt.queries.arrays import EPS, Array, Ints, require_memory
 from mmopt.queries.domain import Attribute
 from mmopt.queries.factor_base import Counting, Factor
 from mmopt.queries.labels import cell_label, range_labels
@@ -177,6 +177,10 @@ class AllRange(Counting):
         for row, scale in enumerate(np.sqrt((self.size + 1) / (i * (i + 1)))):
             np.multiply(i[: row + 1], scale, out=found[row, : row + 1])
         return found
+
+    @property
+    def root_rounding(self) -> float:
+        return 4 * self.size * EPS  # that of ``range_root``; without weights less
 
     def gram_of_weighted(self, weights: Array) -> Array:
         return range_gram(self.size, *self.ends(np.arange(self.rows)), weights)

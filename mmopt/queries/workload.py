@@ -6,6 +6,7 @@ All derived arrays are computed once, when first asked for, and are read-only.
 from __future__ import annotations
 
 import itertools
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ import scipy.sparse
 
 from mmopt.errors import WorkloadError
 from mmopt.queries import reduce
-from mmopt.queries.arrays import Array, Ints, frozen, owned, require_memory
+from mmopt.queries.arrays import EPS, Array, Ints, frozen, owned, require_memory, rounding_of_root
 from mmopt.queries.describe import describe_domain, digest
 from mmopt.queries.domain import Domain
 from mmopt.queries.explicit import Explicit
@@ -208,6 +209,16 @@ class Workload:
         return owned(frozen(self._merged.expand(reduce.root(self.blocks, self._merged, weighted=True))))
 
     @property
+    def root_rounding(self) -> float:
+        """γ such that R, as rounded, is Qᵀ (W + E) with Q orthonormal and ‖E‖ <= γ ‖W‖ (Frobenius).
+
+        0 where R is the rows of W as they are.
+        """
+        held = sum(min(block.m, block.n) if isinstance(block, Product) else block.m for block in self.blocks)
+        each = max(block.root_rounding for block in self.blocks)
+        return each + rounding_of_root(held, self._merged.count)
+
+    @property
     def unweighted(self) -> Workload:
         """The same queries with all weights 1; this workload itself where that is so."""
         return self if all(block.is_plain for block in self.blocks) else self._unweighted
@@ -268,6 +279,19 @@ class Workload:
             return self.queries
         require_memory((self.m, self.rank), "representation", IMPLICIT)
         return frozen(self.answers(self.basis.T))
+
+    @cached_property
+    def representation_rounding(self) -> float:
+        """φ: a row of L B - W is at most φ times as long as its query; 0 where B is the identity."""
+        if self.rank == self.n:
+            return 0.0
+        found = [0.0]
+        for block, (_, at) in zip(self.blocks, self.groups(), strict=True):
+            for start in range(0, block.m, 1024):
+                rows = block.rows(start, min(start + 1024, block.m))
+                own = self.representation[at][start : start + len(rows)] @ self.basis
+                found += list(np.linalg.norm(own - rows, axis=1) / np.linalg.norm(rows, axis=1))
+        return float(max(found) + 2 * EPS * math.sqrt(self.rank) * self.rank)  # of L B itself
 
     @cached_property
     def integer_basis(self) -> Ints | None:

@@ -14,6 +14,11 @@ Grade = Literal["claimed", "estimated", "proved"]
 proved : evaluated with an error bound and rounded to the safe side; a bound besides by a certificate that is
     shipped, and its proof with it. estimated : evaluated without an error bound. claimed : by a certificate
     of the program's author, which feasible points have not refuted.
+
+A bound is one of the queries: what the rounding of their root may be worth is taken off, by the backward
+error of Householder QR (Higham 2002, Theorem 19.4, with the constant 8: ``queries.arrays``); coordinates by
+orbit and singular values are taken to be right to 32 ε d^1.5. An objective of total error is evaluated at
+that root as rounded, and so is the bound of a program over given design queries.
 """
 
 GRADES: tuple[Grade, ...] = ("claimed", "estimated", "proved")  # the weakest first

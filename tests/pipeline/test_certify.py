@@ -13,6 +13,8 @@ from tolerances import ROUNDING
 
 from mmopt import Program, Workload, solve
 from mmopt.compiler import Instance, bind
+from mmopt.compiler.reductions import by_components
+from mmopt.components import Level
 from mmopt.errors import OptionError
 from mmopt.pipeline.best import Best
 from mmopt.pipeline.certify import FEASIBLE, Candidate, bound_of, candidate, upper_value
@@ -280,3 +282,33 @@ def test_figures_hold_for_the_queries_and_not_only_for_their_root(
         values = flint.acb_mat(k.transpose() * k).eig(algorithm="approx")
         norm = sum((abs(v.real).sqrt() for v in values), flint.arb(0))
         assert flint.arb(s.bound) <= norm**2 / sum((flint.arb(p) for p in prices.tolist()), flint.arb(0))
+
+
+@pytest.mark.parametrize("by_component", [False, True])
+def test_a_bound_is_one_of_the_queries_not_of_their_rounded_root(by_component: bool) -> None:
+    """Rows a_i 1ᵀ: the certificate at equal multipliers is Σ a², whatever the root is rounded to."""
+    rng = np.random.default_rng(11)
+    for cells in range(2, 40):
+        a = rng.normal(size=5) * 10.0 ** rng.integers(-3, 8)
+        workload = Workload.from_matrix(a[:, None] * np.ones(cells))
+        found = bind(Program.load("l2_strategy"), workload)
+        if by_component:
+            reduced = by_components(found.checked, workload, {})
+            assert reduced is not None
+            found = reduced[0]
+        space = found.env["W"].columns if by_component else None
+        ones = np.ones(cells if space is None else len(space.sizes))
+        bound = bound_of(found, {"sensitivity": ones if space is None else Level(space, ones)})
+        assert bound is not None
+        exact = sum(Fraction(x) ** 2 for x in a.tolist())
+        assert exact * (1 - Fraction(1, 10**10)) <= Fraction(bound) <= exact
+
+
+def test_rows_as_they_are_cost_a_bound_nothing() -> None:
+    """Beside them five copies of each, whose root comes from a QR factorisation."""
+    few, many = (instance(np.repeat(np.tri(3), copies, axis=0)) for copies in (1, 5))
+    one, five = (bound_of(i, {"sensitivity": np.ones(3)}) for i in (few, many))
+    assert few.workload.root_rounding == 0.0 < many.workload.root_rounding < 1e-13
+    assert one is not None
+    assert five is not None
+    assert 1e-15 < 1 - five / (5 * one) < 1e-12

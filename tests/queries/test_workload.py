@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -364,3 +366,28 @@ def test_the_unweighted_workload():
     assert plain.unweighted is plain
     product = Workload.from_products(Domain.anonymous(4), [Product((f.prefix(4),), weight=2.0)])
     np.testing.assert_array_equal(product.unweighted.matrix, np.tri(4))
+
+
+@pytest.mark.parametrize("shape", [(4, 6), (30, 6), (200, 5)])
+def test_what_a_root_is_off_by_is_within_its_rounding(shape: tuple[int, int]) -> None:
+    """‖RᵀR - WᵀW‖ <= 2 γ ‖W‖² and a little, in rational numbers; of no more rows than cells, nothing."""
+    rows = np.random.default_rng(5).normal(size=shape)
+    workload = Workload.from_matrix(rows)
+    exact = [np.array([[Fraction(x) for x in row] for row in m.tolist()]) for m in (workload.root, rows)]
+    off = exact[0].T @ exact[0] - exact[1].T @ exact[1]
+    size = float(np.linalg.norm(rows)) ** 2
+    assert float(np.linalg.norm(off.astype(float))) <= 2.001 * workload.root_rounding * size
+    assert (workload.root_rounding == 0.0) == (shape[0] <= shape[1])
+
+
+def test_what_queries_in_their_basis_are_off_by() -> None:
+    rows = np.random.default_rng(6).normal(size=(7, 2)) @ np.random.default_rng(7).normal(size=(2, 5))
+    workload = Workload.from_matrix(rows)
+    left, right = (
+        np.array([[Fraction(x) for x in row] for row in m.tolist()])
+        for m in (workload.representation, workload.basis)
+    )
+    off = (left @ right - np.array([[Fraction(x) for x in row] for row in rows.tolist()])).astype(float)
+    lengths = np.linalg.norm(rows, axis=1)
+    assert (np.linalg.norm(off, axis=1) <= workload.representation_rounding * lengths).all()
+    assert Workload.from_matrix(np.tri(4)).representation_rounding == 0.0

@@ -16,6 +16,7 @@ every product alone, not only the sum. See ``attribute`` for the components of o
 several, ``cells`` for total error and ``targets`` for accuracy targets.
 """
 
+from mmopt.queries.symmetry.cells import representation_rounding, root_rounding
 from mmopt.queries.symmetry.find import Found, symmetry
 
-__all__ = ["Found", "symmetry"]
+__all__ = ["Found", "representation_rounding", "root_rounding", "symmetry"]

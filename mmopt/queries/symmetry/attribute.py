@@ -18,11 +18,9 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse
 
-from mmopt.queries.arrays import Array, Ints, stacked_root
+from mmopt.queries.arrays import EPS, Array, Ints, stacked_root
 
 __all__ = ["Attribute", "Part"]
-
-EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,17 +16,16 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from mmopt.components import Split
-from mmopt.queries.arrays import Array, columns_of, qr, stacked_root, svd
+from mmopt.queries.arrays import EPS, Array, columns_of, qr, rounding_of_root, stacked_root, svd
 from mmopt.queries.reflected_ranges import reflected_ranges
 from mmopt.queries.symmetry.attribute import Attribute
 from mmopt.queries.symmetry.blocks import connected, independent
-from mmopt.queries.symmetry.joint import Chosen, Joint, Key, Local, combined
+from mmopt.queries.symmetry.joint import Cells, Chosen, Joint, Key, Local, combined
 from mmopt.queries.symmetry.pieces import Piece, Term, pieces_at
 from mmopt.queries.symmetry.swaps import EXACT
+from mmopt.queries.workload import Workload
 
-__all__ = ["blocks_of", "component_roots", "root_of"]
-
-EPS = float(np.finfo(np.float64).eps)
+__all__ = ["blocks_of", "component_roots", "representation_rounding", "root_of", "root_rounding"]
 
 
 def component_roots(joint: Joint, terms: Sequence[Term], *, mean: bool = False) -> dict[Key, Array]:
@@ -105,6 +104,45 @@ def root_of(joint: Joint, blocks: Sequence[tuple[Chosen, Array]]) -> Split:
     parts = tuple(revealed(rows) for _, rows in blocks)
     cells = joint.space([chosen for chosen, _ in blocks])
     return Split(cells.abstract(tuple(len(part) for part in parts)), cells, parts)
+
+
+def root_rounding(workload: Workload, root: Split) -> tuple[float, float]:
+    """What the rounding E of ``root_of`` is worth: γ with ‖E‖ <= γ ‖W‖ (Frobenius), δ with N(E) <= δ N(W).
+
+    N² is the least total error, a norm. On an attribute of s values N is at least ‖·‖ / √s, and it is
+    multiplicative, so that δ does not grow with the domain. Cells and totals have roots of whole numbers. Any
+    other attribute adds up s cells, and puts to zero what is at most 8 s ε of its row; so are singular values
+    of at most 8 d ε of the largest, in a component of dimension d.
+    """
+    cells = root.columns
+    assert isinstance(cells, Cells)
+    products, attributes = workload.weighed.products, cells.joint.attributes
+    first = workload.root_rounding if products is None else max(p.root_rounding for p in products)
+    found = [first, first * math.sqrt(max(len(a.classes) for a in attributes))]
+    for i, a in enumerate(attributes):
+        kinds = {"matrix"} if products is None else {p.factors[i].kind for p in products}
+        s = len(a.classes)
+        own = 4 * EPS
+        if kinds == {"all_range"}:
+            own *= s
+        elif not kinds <= {"identity", "total"}:
+            own += 32 * EPS * s**1.5 + rounding_of_root(s, max(part.dim for part in a.parts))
+        found = [found[0] + own, found[1] + own * math.sqrt(s if own > 4 * EPS else 1)]
+    d, terms = max(cells.dims), len(workload.blocks)
+    joined = rounding_of_root(terms * d, d) + 4 * EPS * (d * d + terms) + 32 * EPS * d**1.5
+    return found[0] + joined, terms * found[1] + joined * math.sqrt(math.prod(cells.joint.shape))
+
+
+def representation_rounding(basis: Split) -> float:
+    """What the rounding of L B is worth beside the queries, relatively, as δ in ``root_rounding``.
+
+    Not ‖L B - W‖ as measured, for which there are no rows: what forming orbits' coordinates may come to.
+    """
+    cells = basis.columns
+    assert isinstance(cells, Cells)
+    sizes = [len(a.classes) if len(a.sizes) > 1 else 1 for a in cells.joint.attributes]
+    rounding = 32 * EPS * (sum(s**1.5 for s in sizes) + max(cells.dims) ** 1.5)
+    return float(rounding * math.sqrt(math.prod(cells.joint.shape)))
 
 
 def revealed(rows: Array) -> Array:

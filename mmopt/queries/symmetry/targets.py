@@ -17,9 +17,8 @@ import numpy as np
 import scipy.sparse
 
 from mmopt.components import Level, Space, Split
-from mmopt.queries.arrays import Array, svd
+from mmopt.queries.arrays import EPS, Array, svd
 from mmopt.queries.symmetry.asked_rows import AskedProduct, AskedRows
-from mmopt.queries.symmetry.cells import EPS
 from mmopt.queries.symmetry.joint import Chosen, Joint, Key
 
 __all__ = ["Asked", "asked_of"]
