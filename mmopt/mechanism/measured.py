@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from mmopt.errors import OptionError
 
-__all__ = ["MAX_ROWS", "Measured", "Neighbours", "Part", "check_type", "replaced"]
+__all__ = ["MAX_ROWS", "Floats", "Integers", "Measured", "Neighbours", "Part", "check_type", "replaced"]
 
 Neighbours = Literal["add-remove", "replace-one"]
 Floats = npt.NDArray[np.float64]

@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from mmopt.errors import PrivacyError, WorkloadError
 from mmopt.mechanism.calibration import (
@@ -19,7 +18,7 @@ from mmopt.mechanism.calibration import (
     least_scale,
     least_scale_approximate,
 )
-from mmopt.mechanism.measured import Measured, Neighbours, Part, check_type
+from mmopt.mechanism.measured import Floats, Measured, Neighbours, Part, check_type
 from mmopt.mechanism.privacy import THEOREM_EXACT, THEOREM_PURE, THEOREM_ZCDP, allowed_epsilon, allowed_rho
 from mmopt.mechanism.reconstruct import NEARLY_NORMAL, Intervals, has_coefficients, intervals, standard_errors
 from mmopt.mechanism.rounding import IntegerStrategy
@@ -31,7 +30,6 @@ from mmopt.spec.privacy import Privacy, privacy_warning
 
 __all__ = ["Plan", "plan"]
 
-Floats = npt.NDArray[np.float64]
 
 _TARGET_SLACK = 1e-6  # a certified strategy meets its targets to float accuracy; more is a wrong strategy
 _WORTH = 0.99  # of variance or epsilon, below which answers that are not whole are worth it

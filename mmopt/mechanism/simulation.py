@@ -22,6 +22,7 @@ import numpy.typing as npt
 from mmopt.errors import OptionError
 from mmopt.mechanism.continuous import continuous_gaussian_scale
 from mmopt.mechanism.core import unsupported
+from mmopt.mechanism.measured import Floats
 from mmopt.mechanism.privacy import allowed_epsilon, allowed_rho
 from mmopt.mechanism.release import checked_counts
 from mmopt.queries.component_strategy import AnyStrategy, as_dense
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = ["SANITY", "GroupErrors", "Simulated", "noise_scale", "simulate_errors"]
 
-Floats = npt.NDArray[np.float64]
 
 SANITY = 1e-3
 """Of the number of rows: the default sanity bound, and never below one row."""

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
+from mmopt.components import Array, Ints
 from mmopt.limits import fits_memory, require_memory, require_time
 
 __all__ = [
@@ -29,8 +30,6 @@ __all__ = [
     "svd",
 ]
 
-Array = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 AnyArray = TypeVar("AnyArray", bound=np.ndarray[tuple[int, ...], np.dtype[np.generic]])
 
 _CLEAR = 1e7  # a condition for which nobody needs singular values to see the rank

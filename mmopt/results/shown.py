@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mmopt.components import Level
+from mmopt.components import Array, Level
 from mmopt.queries import ComponentStrategy
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["levels", "rows", "summary"]
 
-Array = np.ndarray[Any, np.dtype[np.float64]]
 Solution = Any  # that of ``solution.py``, which imports this file
 
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from mmopt.components import Array
 from mmopt.errors import OptionError, suggest
 from mmopt.queries import Attribute, Domain, Factor, Product, Workload
 from mmopt.queries import factor as factors
@@ -20,7 +21,6 @@ from mmopt.testing import matrices
 
 __all__ = ["PROBLEMS", "Problem", "problem", "problems_named", "varied_targets"]
 
-Array = NDArray[np.float64]
 Random = np.random.Generator
 
 
