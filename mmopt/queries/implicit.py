@@ -18,18 +18,34 @@ from mmopt.queries.directed import times_up
 from mmopt.queries.linear import NUMBER, Implicit
 from mmopt.queries.outward import column_powers, not_below
 from mmopt.queries.sparse import (
-    sparse_adjoint,
-    sparse_apply,
+    SparseMatrix,
     sparse_bytes,
     sparse_entrywise,
-    sparse_gram,
     sparse_queries,
 )
 
-__all__ = ["Dense", "Permuted", "Scaled", "Sparse", "permutation"]
+__all__ = ["Dense", "DenseMatrix", "Permuted", "Scaled", "Sparse", "permutation"]
 
 
-class Dense(Implicit):
+class DenseMatrix(Implicit):
+    """Products with a matrix (m, n) held as it is."""
+
+    _values: Array
+
+    def _gram(self) -> Array:
+        return np.asarray(self._values.T @ self._values)
+
+    def _apply(self, x: Array) -> Array:
+        return np.asarray(x @ self._values.T)
+
+    def _adjoint(self, y: Array) -> Array:
+        return np.asarray(y @ self._values)
+
+    def column_powers(self, norm: int) -> Array:
+        return column_powers(self._values, norm)
+
+
+class Dense(DenseMatrix):
     """A matrix (m, n) held as it is; build it with ``read``, which checks and copies."""
 
     def __init__(self, values: Array) -> None:
@@ -47,21 +63,9 @@ class Dense(Implicit):
     def _dense(self) -> Array:
         return self._values
 
-    def _gram(self) -> Array:
-        return np.asarray(self._values.T @ self._values)
-
-    def _apply(self, x: Array) -> Array:
-        return np.asarray(x @ self._values.T)
-
-    def _adjoint(self, y: Array) -> Array:
-        return np.asarray(y @ self._values)
-
     def entrywise(self, norm: int) -> Implicit:
         size = np.abs(self._values)
         return Dense(size if norm == 1 else np.square(size))
-
-    def column_powers(self, norm: int) -> Array:
-        return column_powers(self._values, norm)
 
     def holdings(self) -> Iterator[tuple[int, int]]:
         yield id(self._values), self._values.nbytes
@@ -70,7 +74,7 @@ class Dense(Implicit):
         return f"Dense({_by(self.shape)})"
 
 
-class Sparse(Implicit):
+class Sparse(SparseMatrix):
     """A matrix (m, n) held in CSR form; build it with ``read``, which checks and copies."""
 
     def __init__(self, values: scipy.sparse.csr_array) -> None:
@@ -88,20 +92,8 @@ class Sparse(Implicit):
     def _dense(self) -> Array:
         return np.asarray(self._values.toarray())
 
-    def _gram(self) -> Array:
-        return sparse_gram(self._values)
-
-    def _apply(self, x: Array) -> Array:
-        return sparse_apply(self._values, x)
-
-    def _adjoint(self, y: Array) -> Array:
-        return sparse_adjoint(self._values, y)
-
     def entrywise(self, norm: int) -> Implicit:
         return Sparse(sparse_entrywise(self._values, norm))
-
-    def column_powers(self, norm: int) -> Array:
-        return column_powers(self._values, norm)
 
     def holdings(self) -> Iterator[tuple[int, int]]:
         yield id(self._values), sparse_bytes(self._values)
