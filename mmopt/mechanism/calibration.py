@@ -19,7 +19,7 @@ from functools import partial
 from operator import itemgetter
 
 from mmopt.errors import PrivacyError
-from mmopt.mechanism.measured import Measured, Part
+from mmopt.mechanism.measured import Part
 from mmopt.mechanism.noise import check_scale
 from mmopt.mechanism.privacy import (
     THEOREM_ANALYTIC,
@@ -33,6 +33,7 @@ from mmopt.mechanism.privacy import (
     zcdp_epsilon,
     zcdp_rho,
 )
+from mmopt.mechanism.rounding_any import Measured
 
 __all__ = [
     "approximate_epsilon",

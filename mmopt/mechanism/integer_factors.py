@@ -24,7 +24,7 @@ __all__ = ["IntegerFactors", "sensitivity_of"]
 
 @dataclass(frozen=True, eq=False)
 class IntegerFactors:
-    """⊗ᵢ Kᵢ of every part; the attributes are those of ``mechanism.measured.Measured``.
+    """⊗ᵢ Kᵢ of every part; the attributes are those of ``mechanism.rounding_any.Measured``.
 
     factors : by part and attribute, (pᵢ, nᵢ) int64. relatives : the noise of each part over that of the
     release. squared : the squared sensitivity of each part, exact for neighbours that add or remove a row.

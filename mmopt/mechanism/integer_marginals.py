@@ -21,7 +21,7 @@ __all__ = ["IntegerMarginals", "round_marginals"]
 
 @dataclass(frozen=True, eq=False)
 class IntegerMarginals:
-    """The marginals of positive weight; the attributes are those of ``mechanism.measured.Measured``.
+    """The marginals of positive weight; the attributes are those of ``mechanism.rounding_any.Measured``.
 
     A row of data is one count in every marginal; a replaced one may move in it, unless it has one cell only;
     θ_S is its noise, 1 / θ_S.

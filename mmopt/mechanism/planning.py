@@ -18,11 +18,11 @@ from mmopt.mechanism.calibration import (
     least_scale,
     least_scale_approximate,
 )
-from mmopt.mechanism.measured import Floats, Measured, Neighbours, Part, check_type
+from mmopt.mechanism.measured import Floats, Neighbours, Part, check_type
 from mmopt.mechanism.privacy import THEOREM_EXACT, THEOREM_PURE, THEOREM_ZCDP, allowed_epsilon, allowed_rho
 from mmopt.mechanism.reconstruct import NEARLY_NORMAL, Intervals, has_coefficients, intervals, standard_errors
 from mmopt.mechanism.rounding import IntegerStrategy
-from mmopt.mechanism.rounding_any import check_arguments, round_any
+from mmopt.mechanism.rounding_any import Measured, check_arguments, round_any
 from mmopt.queries.component_strategy import AnyStrategy
 from mmopt.queries.factored_strategy import FactoredStrategy
 from mmopt.queries.workload import Workload

@@ -20,8 +20,9 @@ from scipy.special import ndtr
 from mmopt.errors import OptionError
 from mmopt.mechanism.calibration import distance, finer
 from mmopt.mechanism.core import common_step
-from mmopt.mechanism.measured import Floats, Measured
+from mmopt.mechanism.measured import Floats
 from mmopt.mechanism.noise import gaussian_variance, laplace_variance, log_transform
+from mmopt.mechanism.rounding_any import Measured
 
 __all__ = ["NEARLY_NORMAL", "Intervals", "deviations", "has_coefficients", "intervals", "standard_errors"]
 

@@ -33,7 +33,7 @@ HINT = "group values of the attributes, so that there are fewer cells"
 
 @dataclass(frozen=True, eq=False)
 class IntegerComponents:
-    """An integer strategy by component; the attributes are those of ``mechanism.measured.Measured``."""
+    """An integer strategy by component; the attributes are those of ``mechanism.rounding_any.Measured``."""
 
     workload: Workload
     components: tuple[Component, ...]

@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -27,9 +26,7 @@ from mmopt.mechanism.privacy import allowed_epsilon, allowed_rho
 from mmopt.mechanism.release import checked_counts
 from mmopt.queries.component_strategy import AnyStrategy, as_dense
 from mmopt.queries.workload import Workload
-
-if TYPE_CHECKING:
-    from mmopt.spec.privacy import Privacy
+from mmopt.spec.privacy import Privacy
 
 __all__ = ["SANITY", "GroupErrors", "Simulated", "noise_scale", "simulate_errors"]
 

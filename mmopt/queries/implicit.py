@@ -1,4 +1,4 @@
-"""Implicit matrices over a whole domain: dense and sparse ones, row scalings, permutations.
+"""Implicit matrices over a whole domain: dense and sparse ones, row scalings.
 
 ``kron`` has Kronecker products and stacks of such matrices.
 """
@@ -24,7 +24,7 @@ from mmopt.queries.sparse import (
     sparse_queries,
 )
 
-__all__ = ["Dense", "DenseMatrix", "Permuted", "Scaled", "Sparse", "permutation"]
+__all__ = ["Dense", "DenseMatrix", "Scaled", "Sparse", "permutation"]
 
 
 class DenseMatrix(Implicit):
@@ -178,56 +178,6 @@ class Scaled(Implicit):
         return f"Scaled({self.inner!r})"
 
 
-class Permuted(Implicit):
-    """Row i is row ``rows[i]`` of M, column j its column ``columns[j]``; None leaves the order as it is.
-
-    Raises
-    ------
-    WorkloadError : not every number of a row or column exactly once.
-    """
-
-    def __init__(
-        self, inner: Implicit, rows: npt.ArrayLike | None = None, columns: npt.ArrayLike | None = None
-    ) -> None:
-        self.inner = inner
-        self._rows = None if rows is None else permutation(rows, inner.shape[0], "the order of the rows")
-        self._columns = (
-            None if columns is None else permutation(columns, inner.shape[1], "the order of the columns")
-        )
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.inner.shape
-
-    def _dense(self) -> Array:
-        return _at(_at(self.inner.matrix().T, self._rows).T, self._columns)
-
-    def _gram(self) -> Array:
-        return _at(_at(self.inner.gram(), self._columns).T, self._columns)
-
-    def _apply(self, x: Array) -> Array:
-        return _at(self.inner.apply(_back(x, self._columns)), self._rows)
-
-    def _adjoint(self, y: Array) -> Array:
-        return _at(self.inner.adjoint(_back(y, self._rows)), self._columns)
-
-    def entrywise(self, norm: int) -> Implicit:
-        return Permuted(self.inner.entrywise(norm), self._rows, self._columns)
-
-    def column_powers(self, norm: int) -> Array:
-        return _at(self.inner.column_powers(norm), self._columns)
-
-    def largest_power(self, norm: int) -> tuple[float, bool]:
-        return self.inner.largest_power(norm)
-
-    def holdings(self) -> Iterator[tuple[int, int]]:
-        yield id(self), sum(order.nbytes for order in (self._rows, self._columns) if order is not None)
-        yield from self.inner.holdings()
-
-    def __repr__(self) -> str:
-        return f"Permuted({self.inner!r})"
-
-
 def permutation(order: npt.ArrayLike, count: int, what: str) -> Ints:
     """The numbers 0 to count - 1 in an order, (count,), read-only; WorkloadError if it is none."""
     given = np.asarray(order)
@@ -241,14 +191,6 @@ def permutation(order: npt.ArrayLike, count: int, what: str) -> Ints:
     if len(missing):
         raise WorkloadError(f"{what} lacks {missing[0]}, expected each number from 0 to {count - 1:,} once")
     return frozen(found)
-
-
-def _at(x: Array, order: Ints | None) -> Array:
-    return x if order is None else np.asarray(x[..., order])
-
-
-def _back(x: Array, order: Ints | None) -> Array:
-    return x if order is None else np.asarray(x[..., np.argsort(order)])
 
 
 def _by(shape: Sequence[int]) -> str:
