@@ -106,8 +106,10 @@ def approximate_epsilon(
     implied = zcdp_epsilon(cost(2, integer.parts, scale), delta)
     first = min(asked, implied)
     found = [(implied, THEOREM_APPROX)]
-    for theorem, bound in _bounds(integer, fineness) if implied else []:
-        found.append((_least(partial(bound, scale=scale), delta, 0.0, implied, first), theorem))
+    found += [
+        (_least(partial(bound, scale=scale), delta, 0.0, implied, first), theorem)
+        for theorem, bound in (_bounds(integer, fineness) if implied else [])
+    ]
     return min(found, key=itemgetter(0))
 
 

@@ -179,7 +179,11 @@ def plan(
             hint="solve a program with 'norm 2', such as fitness_for_use",
         )
     if privacy is None and not absolute:
-        raise _no_parameters("epsilon: 1.0" if norm == 1 else "epsilon: 1.0, delta: 1.0e-6")
+        example = "epsilon: 1.0" if norm == 1 else "epsilon: 1.0, delta: 1.0e-6"
+        raise PrivacyError(
+            "no privacy parameters, and the noise is not set by targets",
+            hint=f"add a line such as 'privacy: {{{example}}}' to the workload file",
+        )
     allowed = None
     if privacy is not None:
         allowed = allowed_epsilon(privacy) if norm == 1 else allowed_rho(privacy)
@@ -241,13 +245,6 @@ def _composed(theorem: str, integer: Measured) -> str:
     """The theorem, with what makes one claim of several measurements."""
     count = len(integer.parts)
     return theorem if count == 1 else f"{theorem}; the costs of {count} measurements add up (composition)"
-
-
-def _no_parameters(example: str) -> PrivacyError:
-    return PrivacyError(
-        "no privacy parameters, and the noise is not set by targets",
-        hint=f"add a line such as 'privacy: {{{example}}}' to the workload file",
-    )
 
 
 def _scale_for_targets(

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.linalg
 
-__all__ = ["Dense", "Operator", "add_diagonal", "entrywise", "solve_scaled"]
+__all__ = ["Array", "Dense", "Operator", "add_diagonal", "entrywise", "solve_scaled"]
 
 Array = Any
 # Added to the unit diagonal of the scaled Newton matrix, far below what matters: no pivot is then zero.

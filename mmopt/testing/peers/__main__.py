@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from mmopt.cli.guard import guarded
+from mmopt.cli.guard import run_alone
 from mmopt.cli.options import TimeLimit, Tolerance, names_in
 from mmopt.cli.output import note, show
 from mmopt.report.style import cell, duration, figure, gap, new_table
@@ -74,9 +74,7 @@ def _whose(peers: Mapping[str, float], best: str) -> str:
 
 def main() -> None:
     """Run it on ``sys.argv``."""
-    app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-    app.command()(guarded(peers))
-    app(prog_name="python -m mmopt.testing.peers")
+    run_alone(peers, "python -m mmopt.testing.peers")
 
 
 if __name__ == "__main__":
