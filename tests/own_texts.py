@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from mmopt.language import Program
+from mmopt.language import Checked, Program
+from mmopt.language.layout import program_lines
 
-__all__ = ["edited"]
+__all__ = ["edited", "typeset_text"]
 
 
 def edited(name: str, *changes: tuple[str, str], called: str = "") -> Program:
@@ -14,3 +15,12 @@ def edited(name: str, *changes: tuple[str, str], called: str = "") -> Program:
         assert old in text, f"'{old}' is not in {name}"
         text = text.replace(old, new)
     return Program.parse(text)
+
+
+def typeset_text(program: Program | Checked) -> str:
+    """The typeset lines of a program as plain text: labels, formulas and words in columns."""
+    lines = program_lines(program, "plain")
+    left = max(len(label) for label, _, _ in lines) + 2
+    right = max((len(formula) for _, formula, words in lines if words and len(formula) <= 40), default=0)
+    rows = (f"{label:<{left}}{formula:<{right if words else 0}}   {words}" for label, formula, words in lines)
+    return "\n".join(row.rstrip() for row in rows)

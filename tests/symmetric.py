@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mmopt.queries import Factor, Product, Workload
-from mmopt.queries import factor as f
+from mmopt.queries import Factor, Product, Workload, factor as f
 from mmopt.testing.census import domain_of
 
 __all__ = ["nearly", "random_factor", "random_products", "random_symmetric_matrix"]

@@ -46,6 +46,10 @@ def test_help_loads_no_heavy_library(arguments: list[str]) -> None:
     assert heavy_modules_after(HELP.format(arguments=arguments)) == []
 
 
+def test_tables_load_no_matplotlib() -> None:
+    assert "matplotlib" not in heavy_modules_after("import mmopt.report, mmopt.testing.bench.table")
+
+
 def test_the_list_of_loaded_libraries_can_fail() -> None:
     assert heavy_modules_after("import numpy") == ["numpy"]
 

@@ -37,8 +37,7 @@ def baselines(
 
     Errors are total squared errors for noise of unit variance per unit of sensitivity, as everywhere.
     """
-    from mmopt.queries.baselines import CATALOGUE, evaluate, read
-    from mmopt.queries.baselines import baseline_names as all_names
+    from mmopt.queries.baselines import CATALOGUE, baseline_names as all_names, evaluate, read
     from mmopt.report import baseline_costs, baselines_table
 
     chosen = names or all_names()

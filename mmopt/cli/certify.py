@@ -65,8 +65,7 @@ def certify(
     from mmopt.cli.inputs import note_request, read_givens
     from mmopt.cli.progress import Display
     from mmopt.language import Program
-    from mmopt.pipeline import certify as certify_strategy
-    from mmopt.pipeline import program_for
+    from mmopt.pipeline import certify as certify_strategy, program_for
     from mmopt.pipeline.audit.incoming import norm_of, opened
     from mmopt.queries.files import read_array
     from mmopt.report import solution_table

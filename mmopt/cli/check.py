@@ -122,8 +122,7 @@ def _cell_lines(domain: Domain) -> Iterator[str]:
 
 def _check_program(name: str, seed: int | None, instances: int, given: list[str] | None) -> None:
     from mmopt.cli.inputs import read_givens
-    from mmopt.language import Program
-    from mmopt.language import check as check_types
+    from mmopt.language import Program, check as check_types
     from mmopt.queries import Workload
     from mmopt.queries.baselines import is_baseline
     from mmopt.report import givens_table, lines_table, pairs_table, paragraphs

@@ -16,7 +16,7 @@ from mmopt.cli.watch import INTERRUPTED, MISTAKE, WATCH
 from mmopt.errors import Error
 from mmopt.limits import deadline, hard_limit
 
-__all__ = ["BUG", "INTERRUPTED", "MISTAKE", "REFUTED", "guarded"]
+__all__ = ["BUG", "INTERRUPTED", "MISTAKE", "REFUTED", "guarded", "run_alone"]
 
 P = ParamSpec("P")
 
@@ -58,6 +58,13 @@ def guarded(function: Callable[P, None]) -> Callable[P, None]:
             raise typer.Exit(BUG) from None
 
     return run
+
+
+def run_alone(function: Callable[P, None], name: str) -> None:
+    """Run a command that is a program of its own, on ``sys.argv``."""
+    app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    app.command()(guarded(function))
+    app(prog_name=name)
 
 
 def _bug(error: Exception) -> str:

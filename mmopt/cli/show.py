@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mmopt.cli.options import Given
-from mmopt.cli.output import console, note
-from mmopt.cli.output import show as put
+from mmopt.cli.output import console, note, show as put
 
 if TYPE_CHECKING:
     from mmopt.language import Program

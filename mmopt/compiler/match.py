@@ -176,9 +176,8 @@ def is_shipped(program: Program, *, meaning: bool = False) -> bool:
     names of constraints and where multipliers start do not matter. ``meaning``: what a solution stands for
     has to agree too.
     """
-    if program.name in program_names() and program == shipped(program.name).written:
-        return True
-    return _form(program, meaning) in _shipped_forms(meaning)
+    is_same = program.name in program_names() and program == shipped(program.name).written
+    return is_same or _form(program, meaning) in _shipped_forms(meaning)
 
 
 @cache

@@ -144,8 +144,7 @@ class Reducing:
             if arg.diagonal or not close(axis.degree, 0.5):
                 self.lose(STRONG, {axis.group}, f"'{expr.atom}' of what repeats")
         if word == "norm":
-            for axis in arg.axes:
-                self.summed.add(axis.group)
+            self.summed.update(axis.group for axis in arg.axes)
             out = Acted((), index)
             return replace(out, vanishes=arg.vanishes or not out.has_cells)
         return replace(arg, axes=tuple(reversed(arg.axes)) if expr.atom == "pinv" else arg.axes, index=index)

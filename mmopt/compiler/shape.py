@@ -169,14 +169,13 @@ def cones(checked: Checked, sizes: Mapping[str, int]) -> list[Cone]:
     for expr, origin, index in _expressions(checked):
         scope = scope_of(checked, index)
         traces, nodes = curved_nodes(expr, scope)
-        for found in traces:
-            out.append(Cone("psd", sum(_trace_block(found, scope, sizes)), 1, origin))
+        out += [Cone("psd", sum(_trace_block(found, scope, sizes)), 1, origin) for found in traces]
         for node in nodes:
             if node not in seen:
                 seen.append(node)
                 out.append(Cone("psd", 2 * infer(node, scope).dims[0].value(sizes), 1, origin))
-        for kind, size, count, _ in atoms.of(expr, scope, (index, times[origin] if index else 1)):
-            out.append(Cone(kind, size, count, origin))
+        own = atoms.of(expr, scope, (index, times[origin] if index else 1))
+        out += [Cone(kind, size, count, origin) for kind, size, count, _ in own]
     for c in checked.program.constraints:
         if not is_rank(c):
             out += _constraint_cones(checked, c, sizes)

@@ -12,6 +12,8 @@ per orbit of coordinates. N may be 10^50; nothing of size N is held.
     Python int. ``space.orbit_of()`` (N,) ints and ``space.basis(κ)`` scipy sparse (N, d_κ μ_κ), orthonormal
     columns, column a μ_κ + c for copy c of basis vector a, are computed when called, by the functions
     ``orbits`` and ``bases``.
+``Array``, ``Ints``
+    the types of numpy arrays of floats and of integers.
 ``Split(rows: Space, columns: Space, parts)``
     ``parts`` tuple of K matrices (rows.dims[κ], columns.dims[κ]): the matrix Σ_κ S_κ (part_κ ⊗ I_μ) T_κᵀ with
     S_κ, T_κ the bases of both spaces.
@@ -32,7 +34,7 @@ part), the sum of a level vector is Σ_o size_o value_o, and diag(level) has the
 """
 
 from mmopt.components.lift import lift
-from mmopt.components.space import Space
+from mmopt.components.space import Array, Ints, Space
 from mmopt.components.values import Level, Split
 
-__all__ = ["Level", "Space", "Split", "lift"]
+__all__ = ["Array", "Ints", "Level", "Space", "Split", "lift"]

@@ -7,16 +7,14 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mmopt.highdim.terms import Side
-from mmopt.queries.arrays import pseudo_factors
+from mmopt.queries.arrays import Array, pseudo_factors
 from mmopt.solvers import Clock, Options, nuclear
 from mmopt.solvers.p_identity import Start, search
 
 __all__ = ["Factor", "Identities", "Rows"]
 
-Array = NDArray[np.float64]
 
 EPS = float(np.finfo(np.float64).eps)
 GAP = 1e-7  # of the convex problem of one attribute

@@ -6,16 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mmopt.components import Array, Ints
 from mmopt.queries import Factor, Workload
 from mmopt.queries.classes import refine
 from mmopt.queries.product_strategy import products_of
 
 __all__ = ["Side", "Terms"]
-
-Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

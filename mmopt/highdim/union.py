@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mmopt.components import Array, Ints
 from mmopt.errors import OptionError
 from mmopt.highdim.product import Effort, product
 from mmopt.highdim.terms import Terms
@@ -25,8 +25,6 @@ from mmopt.queries.union_strategy import UnionStrategy
 
 __all__ = ["shares_of", "union"]
 
-Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 GROUPS = 4
 ROUNDS = 12  # of strategies, shares and means by turns

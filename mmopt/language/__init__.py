@@ -114,11 +114,11 @@ chosen has to have one: all but factor, pinv, rank, stack and used_rows.
 
 from mmopt.language.atoms import ATOMS, Atom
 from mmopt.language.check import SOURCES, Checked, check, shipped
-from mmopt.language.differentiate import Tape, value_and_gradient
+from mmopt.language.differentiate import Tape
 from mmopt.language.enclose import evaluate_ball
 from mmopt.language.evaluate import evaluate
 from mmopt.language.feasibility import violation, worst
-from mmopt.language.layout import typeset_latex, typeset_text
+from mmopt.language.layout import typeset_latex
 from mmopt.language.library import program_names
 from mmopt.language.program import Program
 from mmopt.language.written import to_source
@@ -137,8 +137,6 @@ __all__ = [
     "shipped",
     "to_source",
     "typeset_latex",
-    "typeset_text",
-    "value_and_gradient",
     "violation",
     "worst",
 ]

@@ -20,7 +20,7 @@ from mmopt.language.evaluate import Env, evaluate, is_row, positions
 from mmopt.language.numeric import Array
 from mmopt.language.tree import Apply, Block, Expr, Index, Name, names_in
 
-__all__ = ["Pull", "Tape", "value_and_gradient"]
+__all__ = ["Pull", "Tape"]
 
 # From the derivative of a number by a value to that number's derivatives by the chosen variables.
 Pull = Callable[[Any], dict[str, Array]]
@@ -177,18 +177,3 @@ class Tape:
             return parts
 
         return self.add(arguments, lambda args, rounding: numeric.block(sides(args)), backward)
-
-
-def value_and_gradient(
-    expr: Expr, env: Env, wrt: Sequence[str], rounding: float = 0.0
-) -> tuple[float, dict[str, Array]]:
-    """A number and its gradient by the names of ``wrt``, each of the shape of its value in ``env``.
-
-    A symmetric variable is differentiated as a full matrix; the caller symmetrises. To evaluate more
-    than once keep the :class:`Tape`.
-    """
-    tape = Tape(expr, env, wrt)
-    value, pull = tape.run({name: env[name] for name in wrt}, rounding)
-    found = pull(1.0)
-    zeros = {name: np.zeros(np.shape(env[name])) for name in wrt}
-    return float(value), {**zeros, **found}

@@ -1,7 +1,5 @@
 """The atoms that are written as functions and may stand in what is optimised."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -16,8 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp as log_sum_exp
-from scipy.special import softmax
+from scipy.special import logsumexp as log_sum_exp, softmax
 
 from mmopt.language.numeric import Array, eigh
 

@@ -21,7 +21,7 @@ from mmopt.language.tree import (
 )
 from mmopt.language.typeset import Style, print_expr, print_relation
 
-__all__ = ["program_lines", "typeset_latex", "typeset_text"]
+__all__ = ["program_lines", "typeset_latex"]
 
 
 @dataclass(frozen=True)
@@ -44,21 +44,6 @@ def typeset_latex(program: Program | Checked) -> str:
         words = rf" && \text{{{latex_text(line.words)}}}" if line.words else ""
         lines.append(rf"{label}\quad & {line.formula}{words}")
     return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
-
-
-def typeset_text(program: Program | Checked) -> str:
-    """The program in plain Unicode text, one line a statement.
-
-    Raises :class:`~mmopt.errors.ProgramError` when the program does not check.
-    """
-    lines = list(_lines(program, "plain"))
-    left = max(len(line.label) for line in lines) + 2
-    # Words stand beside the formulas, one long formula does not push all of them away.
-    right = max((len(line.formula) for line in lines if line.words and len(line.formula) <= 40), default=0)
-    rows = (
-        f"{line.label:<{left}}{line.formula:<{right if line.words else 0}}   {line.words}" for line in lines
-    )
-    return "\n".join(row.rstrip() for row in rows)
 
 
 def program_lines(program: Program | Checked, style: Style) -> list[tuple[str, str, str]]:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from mmopt.components import Ints
 from mmopt.errors import ProgramError
 from mmopt.language import balls, numeric
 from mmopt.language.atoms import ATOMS
@@ -22,8 +22,6 @@ from mmopt.language.numeric import Array
 from mmopt.language.products import diagonal_of_product
 
 __all__ = ["BALLS", "PLAIN", "Numbers"]
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

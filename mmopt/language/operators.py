@@ -1,7 +1,5 @@
 """The atoms that are written as operators."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

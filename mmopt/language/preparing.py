@@ -3,8 +3,6 @@
 Those that choose (rows, groups, a basis) have no error: what they choose in floats is what a program means.
 """
 
-from __future__ import annotations
-
 from mmopt.language import balls, curved_balls, gradients, matrix_rules, numeric, pseudo
 from mmopt.language.atom import Atom, Form
 from mmopt.language.inverse_balls import pseudo_inverse

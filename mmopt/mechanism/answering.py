@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from mmopt.mechanism.measured import Floats
 from mmopt.queries.implicit import Dense
 from mmopt.queries.linear import Implicit
 
 __all__ = ["Reconstruction", "dense"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ from functools import partial
 from operator import itemgetter
 
 from mmopt.errors import PrivacyError
-from mmopt.mechanism.measured import Measured, Part
+from mmopt.mechanism.measured import Part
 from mmopt.mechanism.noise import check_scale
 from mmopt.mechanism.privacy import (
     THEOREM_ANALYTIC,
@@ -33,6 +33,7 @@ from mmopt.mechanism.privacy import (
     zcdp_epsilon,
     zcdp_rho,
 )
+from mmopt.mechanism.rounding_any import Measured
 
 __all__ = [
     "approximate_epsilon",
@@ -105,8 +106,10 @@ def approximate_epsilon(
     implied = zcdp_epsilon(cost(2, integer.parts, scale), delta)
     first = min(asked, implied)
     found = [(implied, THEOREM_APPROX)]
-    for theorem, bound in _bounds(integer, fineness) if implied else []:
-        found.append((_least(partial(bound, scale=scale), delta, 0.0, implied, first), theorem))
+    found += [
+        (_least(partial(bound, scale=scale), delta, 0.0, implied, first), theorem)
+        for theorem, bound in (_bounds(integer, fineness) if implied else [])
+    ]
     return min(found, key=itemgetter(0))
 
 

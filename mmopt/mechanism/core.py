@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from mmopt.errors import WorkloadError
+from mmopt.mechanism.measured import Floats, Integers
 
 __all__ = [
     "LOSS_LIMIT",
@@ -22,8 +22,6 @@ __all__ = [
     "unsupported",
 ]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 LOSS_LIMIT = 1.01
 """Largest accepted factor by which rounding multiplies the variance of a query."""

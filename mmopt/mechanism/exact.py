@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
 from mmopt.errors import TooLargeError
-from mmopt.mechanism.measured import Neighbours
+from mmopt.mechanism.measured import Integers, Neighbours
 from mmopt.mechanism.privacy import float_above
 
 __all__ = [
@@ -30,7 +30,6 @@ __all__ = [
     "squared_sensitivity",
 ]
 
-Integers = npt.NDArray[np.int64]
 
 _LIMIT = 2**62
 _LIMB = 15  # entries below 2^30 split into two limbs whose products float64 sums exactly
@@ -149,7 +148,7 @@ def root_above(squared: int) -> float:
     return float_above(Fraction(math.isqrt(squared << 128) + 1, 2**64))
 
 
-def _squared_norms(matrix: Integers) -> npt.NDArray[np.int64] | npt.NDArray[np.object_]:
+def _squared_norms(matrix: Integers) -> Integers | npt.NDArray[np.object_]:
     if largest_entry(matrix) ** 2 * matrix.shape[0] < _LIMIT:
         return np.asarray(np.einsum("ij,ij->j", matrix, matrix), dtype=np.int64)
     wide = matrix.astype(object)

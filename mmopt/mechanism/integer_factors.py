@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from mmopt.mechanism.core import is_one_count
 from mmopt.mechanism.exact import largest_entry, root_above
-from mmopt.mechanism.measured import MAX_ROWS, Neighbours, Part
+from mmopt.mechanism.measured import MAX_ROWS, Floats, Integers, Neighbours, Part
 from mmopt.queries.arrays import require_memory
 from mmopt.queries.product_strategy import ProductStrategy
 from mmopt.queries.strategy import Strategy
@@ -22,13 +21,10 @@ from mmopt.queries.workload import Workload
 
 __all__ = ["IntegerFactors", "sensitivity_of"]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-
 
 @dataclass(frozen=True, eq=False)
 class IntegerFactors:
-    """⊗ᵢ Kᵢ of every part; the attributes are those of ``mechanism.measured.Measured``.
+    """⊗ᵢ Kᵢ of every part; the attributes are those of ``mechanism.rounding_any.Measured``.
 
     factors : by part and attribute, (pᵢ, nᵢ) int64. relatives : the noise of each part over that of the
     release. squared : the squared sensitivity of each part, exact for neighbours that add or remove a row.

@@ -8,24 +8,20 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from mmopt.errors import WorkloadError
 from mmopt.mechanism.core import unsupported
 from mmopt.mechanism.integer_factors import sensitivity_of
-from mmopt.mechanism.measured import MAX_ROWS, Neighbours, Part, replaced
+from mmopt.mechanism.measured import MAX_ROWS, Floats, Integers, Neighbours, Part, replaced
 from mmopt.queries.marginal_strategy import MarginalStrategy
 from mmopt.queries.workload import Workload
 
 __all__ = ["IntegerMarginals", "round_marginals"]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-
 
 @dataclass(frozen=True, eq=False)
 class IntegerMarginals:
-    """The marginals of positive weight; the attributes are those of ``mechanism.measured.Measured``.
+    """The marginals of positive weight; the attributes are those of ``mechanism.rounding_any.Measured``.
 
     A row of data is one count in every marginal; a replaced one may move in it, unless it has one cell only;
     θ_S is its noise, 1 / θ_S.

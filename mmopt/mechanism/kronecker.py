@@ -14,17 +14,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse
 
 from mmopt.mechanism.exact import largest_entry
+from mmopt.mechanism.measured import Floats, Integers
 from mmopt.queries.symmetry.attribute import Attribute, Part
 from mmopt.queries.symmetry.joint import Chosen, Joint
 
 __all__ = ["Component", "rest_sizes"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 def rest_sizes(joint: Joint, chosen: Chosen) -> list[int]:

@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mmopt.errors import PrivacyError, WorkloadError
+from mmopt.mechanism.measured import Floats, Integers
 
 __all__ = [
     "add_laplace_noise",
@@ -20,8 +20,6 @@ __all__ = [
     "simulate",
 ]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 _TAIL = 64  # scales; a draw leaves this range with probability exp(-2000), Laplace noise exp(-64)
 

@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from mmopt.errors import PrivacyError, WorkloadError
 from mmopt.mechanism.calibration import (
@@ -19,11 +18,11 @@ from mmopt.mechanism.calibration import (
     least_scale,
     least_scale_approximate,
 )
-from mmopt.mechanism.measured import Measured, Neighbours, Part, check_type
+from mmopt.mechanism.measured import Floats, Neighbours, Part, check_type
 from mmopt.mechanism.privacy import THEOREM_EXACT, THEOREM_PURE, THEOREM_ZCDP, allowed_epsilon, allowed_rho
 from mmopt.mechanism.reconstruct import NEARLY_NORMAL, Intervals, has_coefficients, intervals, standard_errors
 from mmopt.mechanism.rounding import IntegerStrategy
-from mmopt.mechanism.rounding_any import check_arguments, round_any
+from mmopt.mechanism.rounding_any import Measured, check_arguments, round_any
 from mmopt.queries.component_strategy import AnyStrategy
 from mmopt.queries.factored_strategy import FactoredStrategy
 from mmopt.queries.workload import Workload
@@ -31,7 +30,6 @@ from mmopt.spec.privacy import Privacy, privacy_warning
 
 __all__ = ["Plan", "plan"]
 
-Floats = npt.NDArray[np.float64]
 
 _TARGET_SLACK = 1e-6  # a certified strategy meets its targets to float accuracy; more is a wrong strategy
 _WORTH = 0.99  # of variance or epsilon, below which answers that are not whole are worth it
@@ -181,7 +179,11 @@ def plan(
             hint="solve a program with 'norm 2', such as fitness_for_use",
         )
     if privacy is None and not absolute:
-        raise _no_parameters("epsilon: 1.0" if norm == 1 else "epsilon: 1.0, delta: 1.0e-6")
+        example = "epsilon: 1.0" if norm == 1 else "epsilon: 1.0, delta: 1.0e-6"
+        raise PrivacyError(
+            "no privacy parameters, and the noise is not set by targets",
+            hint=f"add a line such as 'privacy: {{{example}}}' to the workload file",
+        )
     allowed = None
     if privacy is not None:
         allowed = allowed_epsilon(privacy) if norm == 1 else allowed_rho(privacy)
@@ -243,13 +245,6 @@ def _composed(theorem: str, integer: Measured) -> str:
     """The theorem, with what makes one claim of several measurements."""
     count = len(integer.parts)
     return theorem if count == 1 else f"{theorem}; the costs of {count} measurements add up (composition)"
-
-
-def _no_parameters(example: str) -> PrivacyError:
-    return PrivacyError(
-        "no privacy parameters, and the noise is not set by targets",
-        hint=f"add a line such as 'privacy: {{{example}}}' to the workload file",
-    )
 
 
 def _scale_for_targets(

@@ -15,12 +15,9 @@ import math
 from collections.abc import Callable
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from mmopt.errors import PrivacyError
-
-if TYPE_CHECKING:
-    from mmopt.spec.privacy import Privacy
+from mmopt.spec.privacy import Privacy
 
 __all__ = [
     "PURE_HINT",

@@ -13,7 +13,6 @@ from functools import lru_cache
 from statistics import NormalDist
 
 import numpy as np
-import numpy.typing as npt
 from scipy.integrate import quad
 from scipy.optimize import brentq
 from scipy.special import ndtr
@@ -21,12 +20,12 @@ from scipy.special import ndtr
 from mmopt.errors import OptionError
 from mmopt.mechanism.calibration import distance, finer
 from mmopt.mechanism.core import common_step
-from mmopt.mechanism.measured import Measured
+from mmopt.mechanism.measured import Floats
 from mmopt.mechanism.noise import gaussian_variance, laplace_variance, log_transform
+from mmopt.mechanism.rounding_any import Measured
 
 __all__ = ["NEARLY_NORMAL", "Intervals", "deviations", "has_coefficients", "intervals", "standard_errors"]
 
-Floats = npt.NDArray[np.float64]
 
 _MOST = 2**21  # coefficients, of queries or cells by measured rows, up to which each query has its own width
 NEARLY_NORMAL = 1e-6

@@ -12,14 +12,12 @@ import numpy.typing as npt
 from mmopt.errors import DataError, OptionError, PrivacyError
 from mmopt.mechanism.calibration import check_scales, cost, cost_of_part
 from mmopt.mechanism.exact import root_above
-from mmopt.mechanism.measured import MAX_ROWS, check_type
+from mmopt.mechanism.measured import MAX_ROWS, Floats, check_type
 from mmopt.mechanism.noise import add_laplace_noise, add_noise, simulate
 from mmopt.mechanism.planning import Plan
 from mmopt.mechanism.reconstruct import deviations
 
 __all__ = ["Answers", "checked_counts", "measure"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

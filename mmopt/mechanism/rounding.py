@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from mmopt.errors import PrivacyError, WorkloadError
 from mmopt.mechanism.answering import Reconstruction, dense
@@ -35,14 +34,12 @@ from mmopt.mechanism.exact import (
     root_above,
     squared_sensitivity,
 )
-from mmopt.mechanism.measured import MAX_ROWS, Neighbours, Part
+from mmopt.mechanism.measured import MAX_ROWS, Floats, Integers, Neighbours, Part
 from mmopt.queries.strategy import Strategy
 from mmopt.queries.workload import Workload
 
 __all__ = ["BIAS_LIMIT", "IntegerStrategy", "check_bias", "divide_by_gcd", "round_strategy"]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 BIAS_LIMIT = 1e-6
 """Largest accepted error of a rounded reconstruction, in units of the workload's largest entry."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import get_args
 
 from mmopt.errors import OptionError, WorkloadError
-from mmopt.mechanism.integer_marginals import round_marginals
-from mmopt.mechanism.measured import Measured, Neighbours, check_type
-from mmopt.mechanism.rounding import round_strategy
-from mmopt.mechanism.rounding_by_component import round_components
+from mmopt.mechanism.integer_factors import IntegerFactors
+from mmopt.mechanism.integer_marginals import IntegerMarginals, round_marginals
+from mmopt.mechanism.measured import Neighbours, check_type
+from mmopt.mechanism.rounding import IntegerStrategy, round_strategy
+from mmopt.mechanism.rounding_by_component import IntegerComponents, round_components
 from mmopt.mechanism.rounding_factored import round_factored
 from mmopt.mechanism.rounding_rows import round_rows
 from mmopt.queries.arrays import MOST_CELLS
@@ -18,7 +19,25 @@ from mmopt.queries.marginal_strategy import MarginalStrategy
 from mmopt.queries.strategy import Strategy
 from mmopt.queries.workload import Workload
 
-__all__ = ["check_arguments", "round_any"]
+__all__ = ["Measured", "check_arguments", "round_any"]
+
+Measured = IntegerStrategy | IntegerComponents | IntegerFactors | IntegerMarginals
+"""An integer matrix (rows, n) that is measured, and the way back to the queries. All have
+
+rows : number of measured queries; ``parts`` : them, by the noise that they get.
+bits : the matrix stands for 2^bits times one of unit noise; may be negative.
+norm : 1 for Laplace noise, 2 for Gaussian noise.
+neighbours : what the sensitivity refers to.
+sensitivity : in the norm, rounded up (units of the matrix; each part over its relative noise).
+variances : (m,) of the queries at unit noise on 2^-bits times the matrix.
+bias : largest error of the rounded row space, in units of the queries' largest entry.
+loss : largest factor by which rounding multiplied the variance of a query.
+hash : sha256 (hex) of what is measured.
+standard_errors(deviations) : of the queries, (m,), at noise of these on the parts, (parts,).
+answers(counts) : the exact answers (rows,) for a data vector (n,).
+estimate(noisy, deviations) : least-squares estimates (m,) of the unweighted queries from noisy answers
+    (rows,); by default the deviations are as the parts' relative noise.
+"""
 
 
 def check_arguments(strategy: object, workload: object, neighbours: object) -> None:

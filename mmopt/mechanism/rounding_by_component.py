@@ -14,14 +14,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from mmopt.components import Split
 from mmopt.errors import WorkloadError
 from mmopt.mechanism.core import check_loss, check_rank, choose_bits, inverse_root, rint, unsupported
 from mmopt.mechanism.exact import integer_product, root_above
 from mmopt.mechanism.kronecker import Component, rest_sizes
-from mmopt.mechanism.measured import MAX_ROWS, Neighbours, Part, replaced
+from mmopt.mechanism.measured import MAX_ROWS, Floats, Integers, Neighbours, Part, replaced
 from mmopt.queries.arrays import pseudo_factors, require_memory
 from mmopt.queries.component_strategy import ComponentStrategy
 from mmopt.queries.symmetry.integer_rows import spanning_rows
@@ -29,14 +28,12 @@ from mmopt.queries.workload import Workload
 
 __all__ = ["IntegerComponents", "round_components"]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 HINT = "group values of the attributes, so that there are fewer cells"
 
 
 @dataclass(frozen=True, eq=False)
 class IntegerComponents:
-    """An integer strategy by component; the attributes are those of ``mechanism.measured.Measured``."""
+    """An integer strategy by component; the attributes are those of ``mechanism.rounding_any.Measured``."""
 
     workload: Workload
     components: tuple[Component, ...]

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import scipy.linalg
 
 from mmopt.mechanism.core import rint
@@ -17,6 +16,7 @@ from mmopt.mechanism.exact import (
     largest_entry,
     largest_squared_norm,
 )
+from mmopt.mechanism.measured import Floats, Integers
 from mmopt.mechanism.rounding_rows import kept_rows
 from mmopt.queries.arrays import qr
 from mmopt.queries.strategy import Strategy
@@ -24,8 +24,6 @@ from mmopt.queries.workload import Workload
 
 __all__ = ["RoundedFactor", "best_choice", "rounded_choices"]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 _SMALL = 24  # cells, up to which every size of integers is tried, and not the powers of two alone
 _SIZES = 2**22

@@ -14,7 +14,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from mmopt.errors import PrivacyError, WorkloadError
 from mmopt.mechanism.answering import dense
@@ -24,15 +23,13 @@ from mmopt.mechanism.exact import (
     root_above,
     squared_sensitivity,
 )
-from mmopt.mechanism.measured import Neighbours
+from mmopt.mechanism.measured import Floats, Integers, Neighbours
 from mmopt.mechanism.rounding import IntegerStrategy, check_bias, divide_by_gcd
 from mmopt.queries.strategy import Strategy
 from mmopt.queries.workload import Workload
 
 __all__ = ["Rows", "kept_rows", "round_rows"]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 _CLEAR = 1e-8  # singular values below this part of the largest are rounding errors of a dependency
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -22,17 +21,15 @@ import numpy.typing as npt
 from mmopt.errors import OptionError
 from mmopt.mechanism.continuous import continuous_gaussian_scale
 from mmopt.mechanism.core import unsupported
+from mmopt.mechanism.measured import Floats
 from mmopt.mechanism.privacy import allowed_epsilon, allowed_rho
 from mmopt.mechanism.release import checked_counts
 from mmopt.queries.component_strategy import AnyStrategy, as_dense
 from mmopt.queries.workload import Workload
-
-if TYPE_CHECKING:
-    from mmopt.spec.privacy import Privacy
+from mmopt.spec.privacy import Privacy
 
 __all__ = ["SANITY", "GroupErrors", "Simulated", "noise_scale", "simulate_errors"]
 
-Floats = npt.NDArray[np.float64]
 
 SANITY = 1e-3
 """Of the number of rows: the default sanity bound, and never below one row."""

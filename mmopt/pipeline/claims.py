@@ -56,7 +56,8 @@ def grade_of(instance: Instance, bound: float | None) -> Grade | None:
     if bound is None:
         return None
     program = instance.checked.written
-    lines = [program.objective, *(side for c in program.constraints for side in _sides(c))]
+    relations = [c.relation for c in program.constraints]
+    lines = [program.objective, *(side for r in relations for side in (r.left, r.right))]
     replaced = {d.name for d in program.givens if d.source} & instance.own
     used = {name for line in lines if line is not None for name in names_in(line)}
     elsewhere = program.certificate is None and bool(replaced & used)
@@ -79,10 +80,6 @@ def _means_error(instance: Instance) -> bool:
     bounded = bounds_error(instance) or (program.bound == "l2_strategy" and not instance.own)
     assert program.meaning is not None
     return bounded and program.meaning.kind == "strategy" and program.sense == "minimize"
-
-
-def _sides(constraint: Any) -> tuple[Any, Any]:
-    return constraint.relation.left, constraint.relation.right
 
 
 def refuted(objective: float, bound: float | None, sense: str, missed: float = 0.0) -> bool:

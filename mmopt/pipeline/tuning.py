@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -16,11 +16,12 @@ from mmopt.errors import OptionError
 from mmopt.language import Program
 from mmopt.pipeline.convex import Report
 from mmopt.pipeline.solve import solve
-from mmopt.queries import Workload
+from mmopt.queries import AnyStrategy, Workload
+from mmopt.queries.factored_strategy import FactoredStrategy
 from mmopt.queries.subworkloads import only, rest_of, subworkloads, weighted
 from mmopt.results.solution import gap_between
 
-__all__ = ["EVERYTHING", "Found", "Measured", "Tuned", "tune", "tuned", "tuned_parts"]
+__all__ = ["EVERYTHING", "Found", "Tuned", "tune", "tuned", "tuned_parts"]
 
 EVERYTHING = "everything"
 REST = "the rest"
@@ -40,7 +41,7 @@ class Tuned:
 
     optimised: str
     factor: float | None
-    strategy: Measured
+    strategy: AnyStrategy | FactoredStrategy
     error: float
     bound: float | None
     rmse: Mapping[str, float]
@@ -62,22 +63,11 @@ class Tuned:
         }
 
 
-class Measured(Protocol):
-    """What is asked of a strategy here."""
-
-    @property
-    def sensitivity(self) -> float:
-        """Of the rows that are measured, rounded upwards."""
-
-    def mean_variance(self, workload: Workload) -> float:
-        """Of the queries, at unit noise."""
-
-
 @dataclass(frozen=True, eq=False)
 class Found:
     """A strategy with its total error, weighted, and a bound on every strategy's."""
 
-    strategy: Measured
+    strategy: AnyStrategy | FactoredStrategy
     error: float
     bound: float | None
 

@@ -59,10 +59,9 @@ def violations(instance: Instance, point: Mapping[str, Any], memo: Memo | None =
     numpy.linalg.LinAlgError : a matrix without eigenvalues (entries that are not finite).
     """
     env = {**instance.env, **point}
-    found = []
     with np.errstate(all="ignore"):
-        for c in instance.program.constraints:
-            found.append(Violation(c.name, "constraint", *worst(c, env, memo)))
+        lines = instance.program.constraints
+        found = [Violation(c.name, "constraint", *worst(c, env, memo)) for c in lines]
     for d in instance.program.choose:
         value = as_value(env[d.name])
         if isinstance(value, Split):

@@ -4,7 +4,7 @@ from mmopt.queries.bases import with_bases
 from mmopt.queries.component_strategy import AnyStrategy, ComponentStrategy, as_dense
 from mmopt.queries.domain import Attribute, Bins, Categories, Domain, Values
 from mmopt.queries.factor import Factor
-from mmopt.queries.implicit import Dense, Permuted, Scaled, Sparse
+from mmopt.queries.implicit import Dense, Scaled, Sparse
 from mmopt.queries.kron import Kron, Stack
 from mmopt.queries.linear import Implicit
 from mmopt.queries.privacy_cost import largest_ratio, privacy_cost
@@ -23,7 +23,6 @@ __all__ = [
     "Factor",
     "Implicit",
     "Kron",
-    "Permuted",
     "Product",
     "Scaled",
     "Sparse",

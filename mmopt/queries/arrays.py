@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
+from mmopt.components import Array, Ints
 from mmopt.limits import fits_memory, require_memory, require_time
 
 __all__ = [
@@ -31,8 +32,6 @@ __all__ = [
     "svd",
 ]
 
-Array = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 AnyArray = TypeVar("AnyArray", bound=np.ndarray[tuple[int, ...], np.dtype[np.generic]])
 
 EPS = float(np.finfo(np.float64).eps)

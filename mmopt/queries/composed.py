@@ -13,75 +13,64 @@ from mmopt.queries.describe import describe_array
 from mmopt.queries.directed import plus_up
 from mmopt.queries.domain import Attribute
 from mmopt.queries.factor_base import Factor
+from mmopt.queries.implicit import DenseMatrix
+from mmopt.queries.kron import Stacked
 from mmopt.queries.labels import group_label
-from mmopt.queries.outward import column_powers
 from mmopt.queries.structured import Identity
 
 __all__ = ["Predicates", "Reordered", "Union"]
 
 
-class Predicates(Factor):
+class Predicates(DenseMatrix, Factor):
     kind = "predicates"
 
     def __init__(self, matrix: Array, names: tuple[str, ...]) -> None:
         super().__init__(matrix.shape[1])
-        self._matrix = matrix
+        self._values = matrix
         self.names = names
 
     @property
     def rows(self) -> int:
-        return int(self._matrix.shape[0])
+        return int(self._values.shape[0])
 
     def _take(self, index: Ints) -> Array:
-        rows: Array = self._matrix[index]
+        rows: Array = self._values[index]
         return rows
 
-    def _gram(self) -> Array:
-        return np.asarray(self._matrix.T @ self._matrix)
-
     def _root(self) -> Array:
-        return stacked_root([self._matrix], self.size)
-
-    def _apply(self, x: Array) -> Array:
-        return np.asarray(x @ self._matrix.T)
-
-    def _adjoint(self, y: Array) -> Array:
-        return np.asarray(y @ self._matrix)
+        return stacked_root([self._values], self.size)
 
     def entrywise(self, norm: int) -> Factor:
-        size = np.abs(self._matrix)
+        size = np.abs(self._values)
         return Predicates(size if norm == 1 else np.square(size), self.names)
 
-    def column_powers(self, norm: int) -> Array:
-        return column_powers(self._matrix, norm)
-
     def squared_norms(self) -> Array:
-        return np.asarray(np.square(self._matrix).sum(axis=1))
+        return np.asarray(np.square(self._values).sum(axis=1))
 
     def classes(self) -> Ints:
-        return column_classes(self._matrix)
+        return column_classes(self._values)
 
     def labels(self, attribute: Attribute) -> list[str]:
         return [group_label(attribute, name) for name in self.names]
 
     def holdings(self) -> Iterator[tuple[int, int]]:
-        yield id(self), self._matrix.nbytes
+        yield id(self), self._values.nbytes
 
     def describe(self) -> list[object]:
-        return [self.kind, self.size, describe_array(self._matrix)]
+        return [self.kind, self.size, describe_array(self._values)]
 
     def __repr__(self) -> str:
         return f"predicates({self.rows} × {self.size})"
 
 
-class Union(Factor):
+class Union(Stacked, Factor):
     """The rows of the parts, one part after the other."""
 
     kind = "union"
 
     def __init__(self, parts: tuple[Factor, ...]) -> None:
         super().__init__(parts[0].size)
-        self.parts = parts
+        self.parts = self.blocks = parts
 
     @property
     def rows(self) -> int:
@@ -100,12 +89,6 @@ class Union(Factor):
             start += part.rows
         return rows
 
-    def _gram(self) -> Array:
-        total = np.zeros((self.size, self.size))
-        for part in self.parts:
-            total += part.gram()
-        return total
-
     def _root(self) -> Array:
         return stacked_root((part.root() for part in self.parts), self.size)
 
@@ -113,17 +96,6 @@ class Union(Factor):
     def root_rounding(self) -> float:
         held = sum(min(part.shape) for part in self.parts)
         return max(part.root_rounding for part in self.parts) + rounding_of_root(held, self.size)
-
-    def _apply(self, x: Array) -> Array:
-        return np.concatenate([part.apply(x) for part in self.parts], axis=-1)
-
-    def _adjoint(self, y: Array) -> Array:
-        total = np.zeros((*y.shape[:-1], self.size))
-        start = 0
-        for part in self.parts:
-            total += part.adjoint(y[..., start : start + part.rows])
-            start += part.rows
-        return total
 
     def entrywise(self, norm: int) -> Factor:
         return Union(tuple(part.entrywise(norm) for part in self.parts))
@@ -142,10 +114,6 @@ class Union(Factor):
 
     def labels(self, attribute: Attribute) -> list[str]:
         return [label for part in self.parts for label in part.labels(attribute)]
-
-    def holdings(self) -> Iterator[tuple[int, int]]:
-        for part in self.parts:
-            yield from part.holdings()
 
     def describe(self) -> list[object]:
         return [self.kind, self.size, [part.describe() for part in self.parts]]

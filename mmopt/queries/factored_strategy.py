@@ -1,7 +1,5 @@
 """Strategies that are kept in factors, by attribute: nothing of them has the size of the cells."""
 
-from __future__ import annotations
-
 from mmopt.queries.marginal_strategy import MarginalStrategy
 from mmopt.queries.product_strategy import ProductStrategy
 from mmopt.queries.union_strategy import UnionStrategy

@@ -1,4 +1,4 @@
-"""Implicit matrices over a whole domain: dense and sparse ones, row scalings, permutations.
+"""Implicit matrices over a whole domain: dense and sparse ones, row scalings.
 
 ``kron`` has Kronecker products and stacks of such matrices.
 """
@@ -18,18 +18,34 @@ from mmopt.queries.directed import times_up
 from mmopt.queries.linear import NUMBER, Implicit
 from mmopt.queries.outward import column_powers, not_below
 from mmopt.queries.sparse import (
-    sparse_adjoint,
-    sparse_apply,
+    SparseMatrix,
     sparse_bytes,
     sparse_entrywise,
-    sparse_gram,
     sparse_queries,
 )
 
-__all__ = ["Dense", "Permuted", "Scaled", "Sparse", "permutation"]
+__all__ = ["Dense", "DenseMatrix", "Scaled", "Sparse", "permutation"]
 
 
-class Dense(Implicit):
+class DenseMatrix(Implicit):
+    """Products with a matrix (m, n) held as it is."""
+
+    _values: Array
+
+    def _gram(self) -> Array:
+        return np.asarray(self._values.T @ self._values)
+
+    def _apply(self, x: Array) -> Array:
+        return np.asarray(x @ self._values.T)
+
+    def _adjoint(self, y: Array) -> Array:
+        return np.asarray(y @ self._values)
+
+    def column_powers(self, norm: int) -> Array:
+        return column_powers(self._values, norm)
+
+
+class Dense(DenseMatrix):
     """A matrix (m, n) held as it is; build it with ``read``, which checks and copies."""
 
     def __init__(self, values: Array) -> None:
@@ -47,21 +63,9 @@ class Dense(Implicit):
     def _dense(self) -> Array:
         return self._values
 
-    def _gram(self) -> Array:
-        return np.asarray(self._values.T @ self._values)
-
-    def _apply(self, x: Array) -> Array:
-        return np.asarray(x @ self._values.T)
-
-    def _adjoint(self, y: Array) -> Array:
-        return np.asarray(y @ self._values)
-
     def entrywise(self, norm: int) -> Implicit:
         size = np.abs(self._values)
         return Dense(size if norm == 1 else np.square(size))
-
-    def column_powers(self, norm: int) -> Array:
-        return column_powers(self._values, norm)
 
     def holdings(self) -> Iterator[tuple[int, int]]:
         yield id(self._values), self._values.nbytes
@@ -70,7 +74,7 @@ class Dense(Implicit):
         return f"Dense({_by(self.shape)})"
 
 
-class Sparse(Implicit):
+class Sparse(SparseMatrix):
     """A matrix (m, n) held in CSR form; build it with ``read``, which checks and copies."""
 
     def __init__(self, values: scipy.sparse.csr_array) -> None:
@@ -88,20 +92,8 @@ class Sparse(Implicit):
     def _dense(self) -> Array:
         return np.asarray(self._values.toarray())
 
-    def _gram(self) -> Array:
-        return sparse_gram(self._values)
-
-    def _apply(self, x: Array) -> Array:
-        return sparse_apply(self._values, x)
-
-    def _adjoint(self, y: Array) -> Array:
-        return sparse_adjoint(self._values, y)
-
     def entrywise(self, norm: int) -> Implicit:
         return Sparse(sparse_entrywise(self._values, norm))
-
-    def column_powers(self, norm: int) -> Array:
-        return column_powers(self._values, norm)
 
     def holdings(self) -> Iterator[tuple[int, int]]:
         yield id(self._values), sparse_bytes(self._values)
@@ -186,56 +178,6 @@ class Scaled(Implicit):
         return f"Scaled({self.inner!r})"
 
 
-class Permuted(Implicit):
-    """Row i is row ``rows[i]`` of M, column j its column ``columns[j]``; None leaves the order as it is.
-
-    Raises
-    ------
-    WorkloadError : not every number of a row or column exactly once.
-    """
-
-    def __init__(
-        self, inner: Implicit, rows: npt.ArrayLike | None = None, columns: npt.ArrayLike | None = None
-    ) -> None:
-        self.inner = inner
-        self._rows = None if rows is None else permutation(rows, inner.shape[0], "the order of the rows")
-        self._columns = (
-            None if columns is None else permutation(columns, inner.shape[1], "the order of the columns")
-        )
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.inner.shape
-
-    def _dense(self) -> Array:
-        return _at(_at(self.inner.matrix().T, self._rows).T, self._columns)
-
-    def _gram(self) -> Array:
-        return _at(_at(self.inner.gram(), self._columns).T, self._columns)
-
-    def _apply(self, x: Array) -> Array:
-        return _at(self.inner.apply(_back(x, self._columns)), self._rows)
-
-    def _adjoint(self, y: Array) -> Array:
-        return _at(self.inner.adjoint(_back(y, self._rows)), self._columns)
-
-    def entrywise(self, norm: int) -> Implicit:
-        return Permuted(self.inner.entrywise(norm), self._rows, self._columns)
-
-    def column_powers(self, norm: int) -> Array:
-        return _at(self.inner.column_powers(norm), self._columns)
-
-    def largest_power(self, norm: int) -> tuple[float, bool]:
-        return self.inner.largest_power(norm)
-
-    def holdings(self) -> Iterator[tuple[int, int]]:
-        yield id(self), sum(order.nbytes for order in (self._rows, self._columns) if order is not None)
-        yield from self.inner.holdings()
-
-    def __repr__(self) -> str:
-        return f"Permuted({self.inner!r})"
-
-
 def permutation(order: npt.ArrayLike, count: int, what: str) -> Ints:
     """The numbers 0 to count - 1 in an order, (count,), read-only; WorkloadError if it is none."""
     given = np.asarray(order)
@@ -249,14 +191,6 @@ def permutation(order: npt.ArrayLike, count: int, what: str) -> Ints:
     if len(missing):
         raise WorkloadError(f"{what} lacks {missing[0]}, expected each number from 0 to {count - 1:,} once")
     return frozen(found)
-
-
-def _at(x: Array, order: Ints | None) -> Array:
-    return x if order is None else np.asarray(x[..., order])
-
-
-def _back(x: Array, order: Ints | None) -> Array:
-    return x if order is None else np.asarray(x[..., np.argsort(order)])
 
 
 def _by(shape: Sequence[int]) -> str:

@@ -14,7 +14,7 @@ from mmopt.queries.directed import plus_up, times_up
 from mmopt.queries.implicit import Scaled
 from mmopt.queries.linear import Implicit
 
-__all__ = ["Kron", "Stack", "kron"]
+__all__ = ["Kron", "Stack", "Stacked", "kron"]
 
 
 class Kron(Implicit):
@@ -77,7 +77,34 @@ class Kron(Implicit):
         return f"Kron({' ⊗ '.join(map(repr, self.parts))})"
 
 
-class Stack(Implicit):
+class Stacked(Implicit):
+    """Products with the rows of ``blocks``, one block after the other."""
+
+    blocks: Sequence[Implicit]
+
+    def _gram(self) -> Array:
+        total = np.zeros((self.shape[1], self.shape[1]))
+        for block in self.blocks:
+            total += block.gram()
+        return total
+
+    def _apply(self, x: Array) -> Array:
+        return np.concatenate([block.apply(x) for block in self.blocks], axis=-1)
+
+    def _adjoint(self, y: Array) -> Array:
+        total = np.zeros((*y.shape[:-1], self.shape[1]))
+        start = 0
+        for block in self.blocks:
+            total += block.adjoint(y[..., start : start + block.shape[0]])
+            start += block.shape[0]
+        return total
+
+    def holdings(self) -> Iterator[tuple[int, int]]:
+        for block in self.blocks:
+            yield from block.holdings()
+
+
+class Stack(Stacked):
     """The rows of the blocks, one block after the other, over the same cells.
 
     Weighted unions are stacks of ``Scaled`` blocks. WorkloadError if there is no block, or if numbers of
@@ -102,25 +129,8 @@ class Stack(Implicit):
     def _dense(self) -> Array:
         return np.vstack([block.matrix() for block in self.blocks])
 
-    def _gram(self) -> Array:
-        total = np.zeros((self.shape[1], self.shape[1]))
-        for block in self.blocks:
-            total += block.gram()
-        return total
-
     def squared_lengths(self, directions: Array) -> Array:
         return np.concatenate([block.squared_lengths(directions) for block in self.blocks])
-
-    def _apply(self, x: Array) -> Array:
-        return np.concatenate([block.apply(x) for block in self.blocks], axis=-1)
-
-    def _adjoint(self, y: Array) -> Array:
-        total = np.zeros((*y.shape[:-1], self.shape[1]))
-        start = 0
-        for block in self.blocks:
-            total += block.adjoint(y[..., start : start + block.shape[0]])
-            start += block.shape[0]
-        return total
 
     def entrywise(self, norm: int) -> Implicit:
         return Stack([block.entrywise(norm) for block in self.blocks])
@@ -146,10 +156,6 @@ class Stack(Implicit):
             return float(self.column_powers(norm).max()), True
         value = reduce(plus_up, [np.asarray(block.largest_power(norm)[0]) for block in self.blocks])
         return float(value), False
-
-    def holdings(self) -> Iterator[tuple[int, int]]:
-        for block in self.blocks:
-            yield from block.holdings()
 
     def __repr__(self) -> str:
         rows, columns = self.shape

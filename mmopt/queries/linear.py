@@ -5,17 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse.linalg import LinearOperator
 
 from mmopt.errors import OptionError, WorkloadError
 from mmopt.queries.arrays import Array, fits_memory, require_memory
 from mmopt.queries.directed import root_up
-
-if TYPE_CHECKING:
-    from scipy.sparse.linalg import LinearOperator
 
 __all__ = ["NUMBER", "Implicit", "LargestNorm", "MatrixBytes"]
 
@@ -162,8 +160,6 @@ class Implicit(ABC):
 
         TooLargeError when a vector of this length is beyond the memory limit.
         """
-        from scipy.sparse.linalg import LinearOperator
-
         for length in self.shape:
             require_memory((length,), f"vector for the operator of {self!r}")
         return LinearOperator(

@@ -8,7 +8,7 @@ Sets of attributes are bit masks here: bit i stands for attribute i.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -153,28 +153,25 @@ def volumes(sizes: Sequence[int], dtype: type = float) -> Array:
 
 def supersets(values: Array, d: int) -> Array:
     """Σ_{S ⊇ T} values_S for each set T, (2^d,)."""
-    out = np.array(values, dtype=float)
-    for i in range(d):
-        halves = out.reshape(-1, 2, 2**i)
-        halves[:, 0] += halves[:, 1]
-    return out
+    return _swept(values, d, lambda without, having: (without + having, having))
 
 
 def _of_supersets(values: Array, d: int) -> Array:
     """What ``supersets`` makes these values of."""
-    out = np.array(values, dtype=float)
-    for i in range(d):
-        halves = out.reshape(-1, 2, 2**i)
-        halves[:, 0] -= halves[:, 1]
-    return out
+    return _swept(values, d, lambda without, having: (without - having, having))
 
 
 def subsets(values: Array, d: int) -> Array:
     """Σ_{S ⊆ T} values_S for each set T, (2^d,): the transpose of ``supersets``."""
+    return _swept(values, d, lambda without, having: (without, without + having))
+
+
+def _swept(values: Array, d: int, step: Callable[[Array, Array], tuple[Array, Array]]) -> Array:
+    """Each attribute in turn: the sets without it and those that have it become what ``step`` says."""
     out = np.array(values, dtype=float)
     for i in range(d):
         halves = out.reshape(-1, 2, 2**i)
-        halves[:, 1] += halves[:, 0]
+        halves[:, 0], halves[:, 1] = step(halves[:, 0], halves[:, 1])
     return out
 
 

@@ -19,17 +19,19 @@ from mmopt.queries.describe import describe_array
 from mmopt.queries.domain import Attribute
 from mmopt.queries.factor_base import Factor
 from mmopt.queries.implicit import Scaled
+from mmopt.queries.linear import Implicit
 
 __all__ = ["RowWeighted", "ScaledRows", "unit_rows"]
 
 
 class _Around(Factor):
-    """A block with the rows and cells of another one, and a number per row."""
+    """A block with the rows and cells of another one, and a number per row; ``body`` has its entries."""
 
-    def __init__(self, inner: Factor, numbers: Array) -> None:
+    def __init__(self, inner: Factor, numbers: Array, body: Implicit) -> None:
         super().__init__(inner.size)
         self.inner = inner
         self._numbers = numbers
+        self._body = body
 
     @property
     def weights(self) -> Array:
@@ -43,6 +45,15 @@ class _Around(Factor):
     @property
     def full_rank(self) -> bool:
         return self.inner.full_rank
+
+    def _apply(self, x: Array) -> Array:
+        return self._body.apply(x)
+
+    def _adjoint(self, y: Array) -> Array:
+        return self._body.adjoint(y)
+
+    def column_powers(self, norm: int) -> Array:
+        return self._body.column_powers(norm)
 
     def classes(self) -> Ints:
         return self.inner.classes()
@@ -75,7 +86,7 @@ class RowWeighted(_Around):
     """
 
     def __init__(self, inner: Factor, weights: npt.ArrayLike) -> None:
-        super().__init__(inner, per_query(weights, inner.rows, "weight", 1.0))
+        super().__init__(inner, per_query(weights, inner.rows, "weight", 1.0), inner)
         self.kind = inner.kind
 
     @property
@@ -106,15 +117,6 @@ class RowWeighted(_Around):
     def root_rounding(self) -> float:
         return self.inner.root_rounding
 
-    def _apply(self, x: Array) -> Array:
-        return self.inner.apply(x)
-
-    def _adjoint(self, y: Array) -> Array:
-        return self.inner.adjoint(y)
-
-    def column_powers(self, norm: int) -> Array:
-        return self.inner.column_powers(norm)
-
     def squared_norms(self) -> Array:
         return self.inner.squared_norms()
 
@@ -131,8 +133,7 @@ class ScaledRows(_Around):
     kind = "scaled rows"
 
     def __init__(self, inner: Factor, weights: Array) -> None:
-        super().__init__(inner, weights)
-        self._scaled = Scaled(inner, np.sqrt(weights))
+        super().__init__(inner, weights, Scaled(inner, np.sqrt(weights)))
 
     def _take(self, index: Ints) -> Array:
         return np.sqrt(self._numbers[index])[:, None] * self.inner.take(index)
@@ -147,15 +148,6 @@ class ScaledRows(_Around):
     def root_rounding(self) -> float:
         has_own = type(self.inner).root_of_weighted is not Factor.root_of_weighted
         return 2 * EPS + (self.inner.root_rounding if has_own else rounding_of_root(*self.shape))
-
-    def _apply(self, x: Array) -> Array:
-        return self._scaled.apply(x)
-
-    def _adjoint(self, y: Array) -> Array:
-        return self._scaled.adjoint(y)
-
-    def column_powers(self, norm: int) -> Array:
-        return self._scaled.column_powers(norm)
 
     def squared_norms(self) -> Array:
         return self._numbers * self.inner.squared_norms()

@@ -15,22 +15,41 @@ from mmopt.queries.describe import describe_array
 from mmopt.queries.domain import Attribute
 from mmopt.queries.factor_base import Factor
 from mmopt.queries.labels import group_label
+from mmopt.queries.linear import Implicit
 from mmopt.queries.outward import column_powers
 
 __all__ = [
+    "SparseMatrix",
     "SparsePredicates",
     "describe_sparse",
-    "sparse_adjoint",
-    "sparse_apply",
     "sparse_bytes",
     "sparse_classes",
     "sparse_entrywise",
-    "sparse_gram",
     "sparse_queries",
 ]
 
 
-class SparsePredicates(Factor):
+class SparseMatrix(Implicit):
+    """Products with a matrix (m, n) held in CSR form."""
+
+    _values: scipy.sparse.csr_array
+
+    def _gram(self) -> Array:
+        return np.asarray((self._values.T @ self._values).toarray())
+
+    def _apply(self, x: Array) -> Array:
+        m, n = self._values.shape
+        return np.asarray((self._values @ x.reshape(-1, n).T).T.reshape(*x.shape[:-1], m))
+
+    def _adjoint(self, y: Array) -> Array:
+        m, n = self._values.shape
+        return np.asarray((self._values.T @ y.reshape(-1, m).T).T.reshape(*y.shape[:-1], n))
+
+    def column_powers(self, norm: int) -> Array:
+        return column_powers(self._values, norm)
+
+
+class SparsePredicates(SparseMatrix, Factor):
     """Explicit queries as a CSR matrix; "predicate 0", "predicate 1", … where no names are given."""
 
     kind = "sparse predicates"
@@ -47,26 +66,14 @@ class SparsePredicates(Factor):
     def _take(self, index: Ints) -> Array:
         return np.asarray(self._values[index].toarray())
 
-    def _gram(self) -> Array:
-        return sparse_gram(self._values)
-
     def _root(self) -> Array:
         step = max(1, self.size)
         starts = range(0, self.rows, step)
         blocks = (self._take(np.arange(start, min(start + step, self.rows))) for start in starts)
         return stacked_root(blocks, self.size)
 
-    def _apply(self, x: Array) -> Array:
-        return sparse_apply(self._values, x)
-
-    def _adjoint(self, y: Array) -> Array:
-        return sparse_adjoint(self._values, y)
-
     def entrywise(self, norm: int) -> Factor:
         return SparsePredicates(sparse_entrywise(self._values, norm), self.names)
-
-    def column_powers(self, norm: int) -> Array:
-        return column_powers(self._values, norm)
 
     def squared_norms(self) -> Array:
         return np.asarray(self._values.power(2).sum(axis=1)).ravel()
@@ -119,26 +126,9 @@ def sparse_queries(matrix: object) -> scipy.sparse.csr_array:
     return values
 
 
-def sparse_apply(values: scipy.sparse.csr_array, x: Array) -> Array:
-    """M x along the last axis: (…, n) to (…, m)."""
-    m, n = values.shape
-    return np.asarray((values @ x.reshape(-1, n).T).T.reshape(*x.shape[:-1], m))
-
-
-def sparse_adjoint(values: scipy.sparse.csr_array, y: Array) -> Array:
-    """Mᵀ y along the last axis: (…, m) to (…, n)."""
-    m, n = values.shape
-    return np.asarray((values.T @ y.reshape(-1, m).T).T.reshape(*y.shape[:-1], n))
-
-
 def sparse_entrywise(values: scipy.sparse.csr_array, norm: int) -> scipy.sparse.csr_array:
     """|mᵢⱼ|^norm, sparse."""
     return abs(values) if norm == 1 else values.power(2)
-
-
-def sparse_gram(values: scipy.sparse.csr_array) -> Array:
-    """Gram matrix MᵀM, dense (n, n)."""
-    return np.asarray((values.T @ values).toarray())
 
 
 def sparse_classes(values: scipy.sparse.csr_array) -> Ints:

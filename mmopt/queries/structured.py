@@ -10,7 +10,21 @@ from mmopt.queries.factor_base import Counting, Factor
 from mmopt.queries.labels import cell_label, range_labels
 from mmopt.queries.range_weights import range_gram, range_root
 
-__all__ = ["AllRange", "Identity", "Prefix", "Total"]
+__all__ = ["AllRange", "Identity", "Independent", "Prefix", "Total"]
+
+
+class Independent(Factor):
+    """A block whose kind alone says that its columns are independent: none equals another."""
+
+    @property
+    def full_rank(self) -> bool:
+        return True
+
+    def classes(self) -> Ints:
+        return np.arange(self.size)
+
+    def spanning(self) -> Factor:
+        return Identity(self.size)
 
 
 class Identity(Counting):
@@ -86,16 +100,12 @@ class Total(Counting):
         return [""]
 
 
-class Prefix(Counting):
+class Prefix(Independent, Counting):
     kind = "prefix"
 
     @property
     def rows(self) -> int:
         return self.size
-
-    @property
-    def full_rank(self) -> bool:
-        return True
 
     def _take(self, index: Ints) -> Array:
         return (index[:, None] >= np.arange(self.size)).astype(np.float64)
@@ -127,17 +137,11 @@ class Prefix(Counting):
     def squared_norms(self) -> Array:
         return np.arange(1.0, self.size + 1)
 
-    def classes(self) -> Ints:
-        return np.arange(self.size)
-
-    def spanning(self) -> Factor:
-        return Identity(self.size)
-
     def labels(self, attribute: Attribute) -> list[str]:
         return range_labels(attribute, [(None, i) for i in range(self.size)])
 
 
-class AllRange(Counting):
+class AllRange(Independent, Counting):
     """Rows in the order (0..0), (0..1), …, (0..size-1), (1..1), …: first cell, then last cell."""
 
     kind = "all_range"
@@ -145,10 +149,6 @@ class AllRange(Counting):
     @property
     def rows(self) -> int:
         return self.size * (self.size + 1) // 2
-
-    @property
-    def full_rank(self) -> bool:
-        return True
 
     def ends(self, index: Ints) -> tuple[Ints, Ints]:
         """First and last cell of the ranges of these numbers."""
@@ -221,12 +221,6 @@ class AllRange(Counting):
         require_memory((self.rows,), f"list of the squared norms of {self!r}")
         low, high = self.ends(np.arange(self.rows))
         return (high - low + 1).astype(np.float64)
-
-    def classes(self) -> Ints:
-        return np.arange(self.size)
-
-    def spanning(self) -> Factor:
-        return Identity(self.size)
 
     def labels(self, attribute: Attribute) -> list[str]:
         low, high = self.ends(np.arange(self.rows))

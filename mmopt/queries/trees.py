@@ -13,12 +13,12 @@ from mmopt.queries.domain import Attribute
 from mmopt.queries.factor_base import Counting, Factor
 from mmopt.queries.labels import range_labels
 from mmopt.queries.sparse import SparsePredicates
-from mmopt.queries.structured import Identity
+from mmopt.queries.structured import Independent
 
 __all__ = ["Haar", "Hierarchy", "levels", "runs"]
 
 
-class Haar(Factor):
+class Haar(Independent):
     """The Haar wavelet's rows, unnormalised: the total, then differences of halves, coarse to fine.
 
     Row 2ˡ + i is the first less the second half of block i of the 2ˡ blocks of equal length. The rows are
@@ -39,10 +39,6 @@ class Haar(Factor):
     @property
     def rows(self) -> int:
         return self.size
-
-    @property
-    def full_rank(self) -> bool:
-        return True
 
     def _blocks(self, index: Ints) -> tuple[Ints, Ints]:
         """First cell and length of the block that each of these rows splits; row 0 has all cells."""
@@ -97,12 +93,6 @@ class Haar(Factor):
     def squared_norms(self) -> Array:
         return self._blocks(np.arange(self.size))[1].astype(np.float64)
 
-    def classes(self) -> Ints:
-        return np.arange(self.size)
-
-    def spanning(self) -> Factor:
-        return Identity(self.size)
-
     def labels(self, attribute: Attribute) -> list[str]:
         """The total is empty, a difference reads "age < 18 minus 18 <= age < 65"."""
         start, length = (ends[1:] for ends in self._blocks(np.arange(self.size)))
@@ -112,7 +102,7 @@ class Haar(Factor):
         return ["", *(f"{plus} minus {minus}" for plus, minus in zip(first, second, strict=True))]
 
 
-class Hierarchy(Counting):
+class Hierarchy(Independent, Counting):
     """The total, its parts, their parts, down to single cells; level by level, left to right.
 
     Each block splits into ``branching`` neighbouring parts, as equal as they can be, the longer ones first;
@@ -133,10 +123,6 @@ class Hierarchy(Counting):
     @property
     def rows(self) -> int:
         return sum(len(start) for start, _ in self._levels)
-
-    @property
-    def full_rank(self) -> bool:
-        return True
 
     def _members(self) -> Iterator[Ints]:
         """The block that holds each cell, (size,), level by level; -1 below single cells."""
@@ -198,12 +184,6 @@ class Hierarchy(Counting):
     def squared_norms(self) -> Array:
         start, stop = self._ends()
         return (stop - start).astype(np.float64)
-
-    def classes(self) -> Ints:
-        return np.arange(self.size)
-
-    def spanning(self) -> Factor:
-        return Identity(self.size)
 
     def labels(self, attribute: Attribute) -> list[str]:
         """The total is empty, each other block reads as a range."""

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+from rich.table import Table
 
 from mmopt.mechanism import Answers, Plan
 from mmopt.report.style import cell, counted, figure, new_table
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 __all__ = ["answers_table", "predicted_table", "privacy_rows"]
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import isfinite
-from typing import TYPE_CHECKING
+
+from rich.table import Table
 
 from mmopt.queries.baselines import Baseline, Evaluated
 from mmopt.report.style import cell, figure, new_table, pairs_table
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 __all__ = ["baseline_costs", "baselines_table"]
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
 
 from mmopt.pipeline import Factors, Outcome, standards
 from mmopt.report.factors import factors_left_out, factors_legend, factors_tables
 from mmopt.report.style import cell, figure, gap, memory, new_table
-
-if TYPE_CHECKING:
-    from rich.console import Group
-    from rich.table import Table
-    from rich.text import Text
-
-    from mmopt.results import Solution
+from mmopt.results import Solution
 
 __all__ = ["comparison_report", "in_groups"]
 
@@ -27,8 +24,6 @@ def comparison_report(outcomes: Sequence[Outcome], factors: Sequence[Factors] = 
     A program and its other formulations, which must agree in objective and bound up to their gaps, stand
     together; so do the solvers and tolerances of one program.
     """
-    from rich.console import Group
-
     ordered = in_groups(outcomes)
     tried = [o for o in ordered if o.was_tried]
     notes: dict[str, list[str]] = {}

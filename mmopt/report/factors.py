@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import inf, isfinite
-from typing import TYPE_CHECKING
+
+from rich.table import Table
 
 from mmopt.pipeline import Factors
 from mmopt.report.style import cell, figure, new_table
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 __all__ = ["factors_left_out", "factors_legend", "factors_tables"]
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from rich.table import Table
 
 from mmopt.report.sizes import Sizes
 from mmopt.report.style import cell, duration, memory, new_table
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 __all__ = ["cones_table", "solvers_table"]
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+
+from rich.table import Table
 
 from mmopt.report.style import figure, new_table
 from mmopt.results import Solution
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 __all__ = ["ROWS", "history_table"]
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from rich.table import Table
 
 from mmopt.queries import ComponentStrategy, Workload
 from mmopt.report.orbits import orbit_label
 from mmopt.report.style import cell, new_table
 from mmopt.results import Solution
 from mmopt.results.shown import levels
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 __all__ = ["SHOWN", "slack_table"]
 

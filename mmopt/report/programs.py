@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
 
 from mmopt.language import SOURCES, Checked, Program
 from mmopt.language.types import Type
 from mmopt.report.style import cell, new_table
-
-if TYPE_CHECKING:
-    from rich.table import Table
-    from rich.text import Text
 
 __all__ = ["givens_table", "highlighted", "lines_table", "programs_table"]
 
@@ -53,8 +51,6 @@ def _place(cite: str) -> str:
 
 def highlighted(program: Program) -> Text:
     """The program's text with its sections, names, texts and comments in colours."""
-    from rich.text import Text
-
     text = Text(program.text, no_wrap=True, overflow="ignore")
     for pattern, style in ((_NAME, "cyan"), (_STRING, "green"), (_COMMENT, "dim")):
         for match in pattern.finditer(program.text):

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
 
 from mmopt.mechanism.simulation import GroupErrors, Simulated
 from mmopt.report.style import cell, figure, new_table
-
-if TYPE_CHECKING:
-    from rich.table import Table
-    from rich.text import Text
 
 __all__ = ["NOT_PRIVATE", "simulated_table"]
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from rich.table import Table
 
 from mmopt.report.style import pairs_table
 from mmopt.results import Solution
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 __all__ = ["solution_table"]
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from rich.table import Table
-    from rich.text import Text
+from rich import box
+from rich.table import Table
+from rich.text import Text
 
 __all__ = [
     "cell",
@@ -27,16 +26,11 @@ __all__ = [
 
 def cell(value: object, style: str = "") -> Text:
     """A table cell that is taken literally: no markup in names and file texts."""
-    from rich.text import Text
-
     return Text(str(value), style=style, overflow="fold")
 
 
 def new_table(*columns: str, right: Iterable[str] = (), title: str = "") -> Table:
     """An empty table with a ruled header; the columns of ``right`` hold numbers."""
-    from rich import box
-    from rich.table import Table
-
     table = Table(
         box=box.SIMPLE_HEAD,
         show_edge=False,
@@ -57,8 +51,6 @@ def new_table(*columns: str, right: Iterable[str] = (), title: str = "") -> Tabl
 
 def pairs_table(rows: Sequence[tuple[str, str]]) -> Table:
     """Names and texts in two columns, without a header."""
-    from rich.table import Table
-
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from rich.table import Table
 
 from mmopt.compiler import bind, cones
 from mmopt.compiler.match import match
@@ -13,9 +14,6 @@ from mmopt.language.procedures import solved_programs
 from mmopt.queries import Workload
 from mmopt.report.style import cell, new_table
 from mmopt.solvers import KERNELS, SOLVERS, Kernel, SolverRow
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 __all__ = ["Takers", "takers", "takers_table"]
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from rich.table import Table
 
 from mmopt.highdim import Templates
 from mmopt.report.style import cell, duration, figure, new_table
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 __all__ = ["templates_table"]
 

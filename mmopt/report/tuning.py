@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+from rich.table import Table
 
 from mmopt.pipeline import Tuned
 from mmopt.queries import Workload
 from mmopt.queries.subworkloads import only, subworkloads
 from mmopt.report.style import cell, figure, gap, new_table
 from mmopt.results import Solution
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 __all__ = ["subworkloads_table", "tuning_table"]
 

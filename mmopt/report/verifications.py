@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from rich.console import Group
 
 from mmopt.report.style import cell, new_table
 from mmopt.results import Verification
 from mmopt.results.verification import shown
-
-if TYPE_CHECKING:
-    from rich.console import Group
 
 __all__ = ["verification_report"]
 
 
 def verification_report(verification: Verification) -> Group:
     """A row per check, then the verdict and what no check is about."""
-    from rich.console import Group
-
     table = new_table("what", "stated", "recomputed", "holds")
     for row in verification.rows:
         holds = cell("yes") if row.holds else cell("NO", "bold")

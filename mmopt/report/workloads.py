@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from rich.table import Table
 
 from mmopt.queries import Bins, Categories, Domain, Workload
 from mmopt.report.style import cell, figure, new_table, shortened
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 __all__ = ["NORMALISED", "domain_table", "queries_table"]
 

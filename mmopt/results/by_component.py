@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.components import Level, Space, Split
+from mmopt.components import Array, Level, Space, Split
 from mmopt.errors import ResultError
 from mmopt.queries import AnyStrategy, ComponentStrategy, Strategy
 from mmopt.queries.symmetry.attribute import Attribute
@@ -19,7 +19,6 @@ from mmopt.queries.symmetry.joint import Cells, Chosen, Joint
 
 __all__ = ["KINDS", "Value", "plain_strategy", "plain_value", "restored_strategy", "restored_value"]
 
-Array = np.ndarray[Any, np.dtype[np.float64]]
 Value = Array | Split | Level
 Fields = dict[str, Any]
 

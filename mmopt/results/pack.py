@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from mmopt.components import Array
 
 __all__ = ["are_equal", "pack", "unpack"]
-
-Array = NDArray[np.float64]
 
 
 def pack(fields: Mapping[str, Any], prefix: str = "") -> tuple[dict[str, Any], dict[str, Array]]:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from mmopt.components import Level
+from mmopt.components import Array, Level
 from mmopt.queries import ComponentStrategy
-
-if TYPE_CHECKING:
-    from mmopt.results.by_component import Value
+from mmopt.results.by_component import Value
 
 __all__ = ["levels", "rows", "summary"]
 
-Array = np.ndarray[Any, np.dtype[np.float64]]
 Solution = Any  # that of ``solution.py``, which imports this file
 
 

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mmopt.components import Level
+from mmopt.components import Array, Level
 from mmopt.errors import Error, ResultError
 from mmopt.queries import AnyStrategy, ComponentStrategy
 from mmopt.results import shown, store
@@ -29,7 +28,6 @@ from mmopt.results.typed import check_kinds
 
 __all__ = ["Solution", "gap_between"]
 
-Array = NDArray[np.float64]
 
 # A cell whose cost is below the largest by less than this part has no slack that could be relied on.
 SLACK = 1e-4

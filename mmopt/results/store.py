@@ -16,14 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mmopt.components import Array
 from mmopt.errors import ResultError
 from mmopt.limits import MEMORY_LIMIT
 
 __all__ = ["UNREADABLE", "read", "write"]
 
-Array = NDArray[np.float64]
 
 FORMAT = 1
 RECORD = "record.json"

@@ -12,15 +12,11 @@ from numbers import Integral, Real
 from types import FrameType
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mmopt.components import Array
 from mmopt.errors import OptionError
 from mmopt.limits import time_left
 
 __all__ = ["Clock", "Options", "Point", "Vectors"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

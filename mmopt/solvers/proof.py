@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mmopt.solvers.options import Array, Vectors
+from mmopt.components import Array
+from mmopt.solvers.options import Vectors
 from mmopt.solvers.sizes import natural_sizes
 
 __all__ = ["Proof", "prove"]

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mmopt.queries import Attribute, Domain, Factor, Product, Workload
-from mmopt.queries import factor as f
+from mmopt.queries import Attribute, Domain, Factor, Product, Workload, factor as f
 
 __all__ = ["census", "domain_of", "marginals"]
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mmopt.components import Array
 from mmopt.language import Program
 from mmopt.language.tree import Declaration
 from mmopt.queries import Workload
 
 __all__ = ["draw_givens", "draw_multiplier", "draw_value", "draw_workload", "needs_targets"]
-
-Array = NDArray[np.float64]
 
 
 def needs_targets(program: Program) -> bool:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["KINDS", "Figure", "holds", "meets"]
-
-KINDS = ("exact", "upper", "lower")
+__all__ = ["Figure", "holds", "meets"]
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ import itertools
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+
+from mmopt.components import Array
 
 __all__ = [
     "EXAMPLE_4",
@@ -24,7 +25,6 @@ __all__ = [
     "zero_columns",
 ]
 
-Array = NDArray[np.float64]
 
 # Figure 1 (b) of PVLDB 2012: students by gender and grade.
 EXAMPLE_4: tuple[tuple[int, ...], ...] = (

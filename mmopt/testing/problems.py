@@ -11,16 +11,15 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from mmopt.components import Array
 from mmopt.errors import OptionError, suggest
-from mmopt.queries import Attribute, Domain, Factor, Product, Workload
-from mmopt.queries import factor as factors
+from mmopt.queries import Attribute, Domain, Factor, Product, Workload, factor as factors
 from mmopt.testing import matrices
 
 __all__ = ["PROBLEMS", "Problem", "problem", "problems_named", "varied_targets"]
 
-Array = NDArray[np.float64]
 Random = np.random.Generator
 
 

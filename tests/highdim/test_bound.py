@@ -9,8 +9,7 @@ from symmetric import random_products
 
 from mmopt import Workload, solve
 from mmopt.highdim import multipliers_of, product, product_bound
-from mmopt.queries import Product, Strategy
-from mmopt.queries import factor as f
+from mmopt.queries import Product, Strategy, factor as f
 from mmopt.queries.product_strategy import ProductStrategy
 from mmopt.testing.census import domain_of, marginals
 

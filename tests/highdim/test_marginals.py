@@ -10,8 +10,7 @@ from symmetric import random_products
 from mmopt import Workload, solve
 from mmopt.errors import TooLargeError
 from mmopt.highdim.marginals import _Problem, marginal_strategy
-from mmopt.queries import Product
-from mmopt.queries import factor as f
+from mmopt.queries import Product, factor as f
 from mmopt.queries.marginal_strategy import MarginalStrategy, energies, volumes
 from mmopt.testing.census import domain_of, marginals
 

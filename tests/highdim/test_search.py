@@ -8,8 +8,7 @@ import pytest
 from mmopt import Workload, solve
 from mmopt.errors import OptionError, UnsuitableError
 from mmopt.highdim import TEMPLATES, templates
-from mmopt.queries import Product
-from mmopt.queries import factor as f
+from mmopt.queries import Product, factor as f
 from mmopt.testing.census import census, domain_of, marginals
 
 

@@ -9,8 +9,7 @@ import pytest
 from mmopt import Workload
 from mmopt.errors import OptionError, WorkloadError
 from mmopt.highdim import tune_templates
-from mmopt.queries import Product
-from mmopt.queries import factor as f
+from mmopt.queries import Product, factor as f
 from mmopt.spec import load_request
 from mmopt.testing.census import domain_of, marginals
 from mmopt.testing.figures import Figure, holds

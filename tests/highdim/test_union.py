@@ -7,8 +7,7 @@ import pytest
 from highdim.unions import SMALL, union
 from tolerances import RECOMPUTED
 
-from mmopt import Workload
-from mmopt import highdim as h
+from mmopt import Workload, highdim as h
 from mmopt.errors import OptionError, UnsuitableError
 from mmopt.highdim.union import shares_of
 from mmopt.queries import factor as f

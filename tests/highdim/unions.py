@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from mmopt import Attribute, Domain, Workload
-from mmopt.queries import Product
-from mmopt.queries import factor as f
+from mmopt.queries import Product, factor as f
 
 __all__ = ["SMALL", "union"]
 

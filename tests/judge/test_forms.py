@@ -16,8 +16,7 @@ from judge.workloads import DENSE, PRODUCTS, over
 from mmopt import ComponentStrategy, Error, Solution, Strategy, Workload, certify, solve
 from mmopt.highdim import TEMPLATES, templates
 from mmopt.pipeline import large
-from mmopt.queries import Product
-from mmopt.queries import factor as words
+from mmopt.queries import Product, factor as words
 
 
 @pytest.mark.parametrize("case", PRODUCTS)

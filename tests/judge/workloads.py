@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mmopt import Attribute, Domain, Workload
-from mmopt.queries import Product
-from mmopt.queries import factor as words
+from mmopt.queries import Product, factor as words
 
 __all__ = ["DENSE", "PRODUCTS", "Case", "over"]
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from mmopt.language import Tape, evaluate, value_and_gradient
+from mmopt.language import Tape, evaluate
 from mmopt.language.atoms import FUNCTIONS
 from mmopt.language.expression import parse_expr
 from mmopt.language.source import Source, Text
@@ -47,6 +47,13 @@ def differences(expr: Expr, env: Env, rounding: float) -> dict[str, np.ndarray]:
             found[at] = (ends[0] - ends[1]) / (2 * STEP)
         out[name] = found
     return out
+
+
+def value_and_gradient(
+    expr: Expr, env: Env, wrt: Sequence[str], rounding: float = 0.0
+) -> tuple[float, dict[str, np.ndarray]]:
+    value, pull = Tape(expr, env, wrt).run({name: env[name] for name in wrt}, rounding)
+    return float(value), {name: np.zeros(np.shape(env[name])) for name in wrt} | pull(1.0)
 
 
 def assert_gradient(text: str, env: Env, rounding: float = 0.0, limit: float = 1e-6) -> None:

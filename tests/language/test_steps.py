@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from own_texts import typeset_text
 
-from mmopt.language import Program, check, to_source, typeset_text
+from mmopt.language import Program, check, to_source
 from mmopt.language.tree import Assignment, Repeat, SubProgram
 
 TEXT = """program blocks

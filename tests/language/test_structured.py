@@ -17,8 +17,7 @@ from mmopt.language.balls import Ball
 from mmopt.language.number_systems import BALLS, PLAIN
 from mmopt.language.structured import STRUCTURED, apply
 from mmopt.language.tree import Apply, Name, Span
-from mmopt.queries import Product, Workload
-from mmopt.queries import factor as f
+from mmopt.queries import Product, Workload, factor as f
 from mmopt.queries.symmetry import symmetry
 from mmopt.testing.census import domain_of
 

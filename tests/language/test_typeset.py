@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
+from own_texts import typeset_text
 
 from mmopt.errors import ProgramError
-from mmopt.language import Program, check, program_names, typeset_latex, typeset_text
+from mmopt.language import Program, check, program_names, typeset_latex
 from mmopt.language.letters import latex_name, plain_name
 from mmopt.language.typeset import print_expr
 

@@ -8,8 +8,7 @@ from functools import reduce
 
 import numpy as np
 import pytest
-from mechanism.test_rounding_factored import DATA as TABLE
-from mechanism.test_rounding_factored import columns_normalised, strategy_of, workload
+from mechanism.test_rounding_factored import DATA as TABLE, columns_normalised, strategy_of, workload
 
 from mmopt.mechanism import measure, plan, reconstruct
 from mmopt.mechanism.noise import gaussian_variance, simulate

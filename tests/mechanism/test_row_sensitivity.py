@@ -8,15 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, reject, settings
-from hypothesis import strategies as st
+from hypothesis import given, reject, settings, strategies as st
 from mechanism.test_rounding_factored import columns_normalised
 
 from mmopt import solve
 from mmopt.data import data_vector
 from mmopt.errors import WorkloadError
-from mmopt.mechanism.measured import Measured
-from mmopt.mechanism.rounding_any import round_any
+from mmopt.mechanism.rounding_any import Measured, round_any
 from mmopt.mechanism.rounding_by_component import round_components
 from mmopt.queries import (
     Attribute,

@@ -21,8 +21,7 @@ from mmopt import (
 )
 from mmopt.mechanism.continuous import continuous_gaussian_scale
 from mmopt.mechanism.simulation import Simulated, simulate_errors
-from mmopt.queries import Attribute, Domain, Product
-from mmopt.queries import factor as f
+from mmopt.queries import Attribute, Domain, Product, factor as f
 
 PRIVACY = [Privacy(epsilon=e, delta=1e-4) for e in (0.1, 1.0)]
 FAR = 5.0  # standard errors of a mean: missed once in a million runs

@@ -8,8 +8,7 @@ from tolerances import GAP, RECOMPUTED
 
 from mmopt import Attribute, Domain, Solution, Workload, solve, verify
 from mmopt.highdim import templates
-from mmopt.queries import Factor, Product
-from mmopt.queries import factor as f
+from mmopt.queries import Factor, Product, factor as f
 
 # Each with the reduction that it is for.
 WORKLOADS: dict[str, tuple[tuple[Factor, ...], ...]] = {

@@ -12,8 +12,7 @@ from mmopt import Strategy, Workload, solve, tune
 from mmopt.errors import OptionError
 from mmopt.pipeline.assemble import rmse
 from mmopt.pipeline.tuning import EVERYTHING, REST, tuned_parts
-from mmopt.queries import Attribute, Domain, Product
-from mmopt.queries import factor as f
+from mmopt.queries import Attribute, Domain, Product, factor as f
 from mmopt.queries.subworkloads import only, weighted
 
 

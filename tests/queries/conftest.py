@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from implicit_twins import random_block
 
-from mmopt.queries import Attribute, Domain, Factor, Product, Workload
-from mmopt.queries import factor as f
+from mmopt.queries import Attribute, Domain, Factor, Product, Workload, factor as f
 
 
 def domain_of(*sizes: int) -> Domain:

@@ -5,8 +5,7 @@ import pytest
 from implicit_twins import check_block
 
 from mmopt.errors import TooLargeError, WorkloadError
-from mmopt.queries import Attribute, Bins, Domain
-from mmopt.queries import factor as f
+from mmopt.queries import Attribute, Bins, Domain, factor as f
 
 
 @pytest.mark.parametrize("seed", range(40))

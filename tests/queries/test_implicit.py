@@ -10,7 +10,7 @@ from implicit_twins import BLOCKS, check_twin, random_matrix
 from mmopt import limits
 from mmopt.errors import OptionError, TooLargeError, WorkloadError
 from mmopt.queries import factor as f
-from mmopt.queries.implicit import Dense, Permuted, Scaled, Sparse
+from mmopt.queries.implicit import Dense, Scaled, Sparse
 from mmopt.queries.kron import Kron, Stack
 
 
@@ -26,12 +26,6 @@ def test_blocks_agree_with_their_matrix(kind, seed):
 def test_compositions_agree_with_their_matrix(seed):
     rng = np.random.default_rng(seed)
     check_twin(*random_matrix(rng, int(rng.integers(1, 13)), depth=3), rng)
-
-
-def test_orders_are_those_of_numpy():
-    rows = np.arange(6.0).reshape(2, 3)
-    moved = Permuted(Dense.read(rows), rows=[1, 0], columns=[2, 0, 1])
-    np.testing.assert_array_equal(moved.matrix(), rows[[1, 0]][:, [2, 0, 1]])
 
 
 def test_dense_and_sparse_matrices_are_copied():
@@ -65,16 +59,12 @@ def test_a_piece_used_twice_is_held_once():
         ),
         (lambda: Scaled(f.prefix(3), np.nan), "a scale is NaN or infinite, expected finite numbers"),
         (
-            lambda: Permuted(f.prefix(3), rows=[0, 1]),
-            "the order of the rows is an array of shape (2,) and type int64, expected 3 integers",
+            lambda: f.reordered(f.prefix(3), [0, 1]),
+            "the order of the cells is an array of shape (2,) and type int64, expected 3 integers",
         ),
         (
-            lambda: Permuted(f.prefix(3), columns=[0.0, 1.0, 2.0]),
-            "the order of the columns is an array of shape (3,) and type float64, expected 3 integers",
-        ),
-        (
-            lambda: Permuted(f.prefix(3), columns=[0, 1, 1]),
-            "the order of the columns lacks 2, expected each number from 0 to 2 once",
+            lambda: f.reordered(f.prefix(3), [0.0, 1.0, 2.0]),
+            "the order of the cells is an array of shape (3,) and type float64, expected 3 integers",
         ),
         (
             lambda: f.reordered(f.prefix(3), [0, 1, 3]),
@@ -130,7 +120,6 @@ MATRICES = {
     "Sparse": lambda: Sparse.read(scipy.sparse.eye_array(N)),
     "Scaled": lambda: Scaled(f.prefix(N), 2.0),
     "Scaled rows": lambda: Scaled(f.prefix(N), np.arange(1.0, N + 1)),
-    "Permuted": lambda: Permuted(f.prefix(N), np.arange(N)),
     "Kron": lambda: Kron([f.prefix(8), f.prefix(8)]),
     "Stack": lambda: Stack([f.prefix(N), f.identity(N)]),
 }

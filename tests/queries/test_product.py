@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from mmopt.errors import TooLargeError, WorkloadError
-from mmopt.queries import Attribute, Bins, Domain, Product, Workload
-from mmopt.queries import factor as f
+from mmopt.queries import Attribute, Bins, Domain, Product, Workload, factor as f
 from mmopt.queries.product import with_shared_factors
 
 

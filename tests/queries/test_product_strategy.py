@@ -11,8 +11,7 @@ import tolerances
 from symmetric import random_factor
 
 from mmopt.errors import OptionError, SolverError, UnsuitableError
-from mmopt.queries import Product, Strategy, Workload
-from mmopt.queries import factor as f
+from mmopt.queries import Product, Strategy, Workload, factor as f
 from mmopt.queries.marginal_strategy import MarginalStrategy, energies, subsets, supersets, volumes
 from mmopt.queries.product_strategy import ProductStrategy
 from mmopt.queries.union_strategy import UnionStrategy

@@ -8,8 +8,7 @@ import scipy.sparse
 from tolerances import ROUNDING
 
 from mmopt import Attribute, Domain, Workload, WorkloadError
-from mmopt.queries import Product
-from mmopt.queries import factor as f
+from mmopt.queries import Product, factor as f
 from mmopt.queries.range_weights import range_gram, range_root
 from mmopt.queries.row_weights import RowWeighted, unit_rows
 

@@ -8,8 +8,7 @@ import scipy.sparse
 from implicit_twins import random_rows
 
 from mmopt.errors import TooLargeError, WorkloadError
-from mmopt.queries import Attribute, Domain, Product, Workload
-from mmopt.queries import factor as f
+from mmopt.queries import Attribute, Domain, Product, Workload, factor as f
 
 STATE = Attribute("state", ("AK", "AL", "AR"))
 

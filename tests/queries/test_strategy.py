@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from mmopt.errors import OptionError
-from mmopt.queries import Domain, Product, Strategy, Workload, normalise
-from mmopt.queries import factor as f
+from mmopt.queries import Domain, Product, Strategy, Workload, factor as f, normalise
 from mmopt.queries.arrays import frozen, pseudo_factors
 
 SEEDS = range(20)

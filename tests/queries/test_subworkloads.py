@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from mmopt.errors import OptionError, WorkloadError
-from mmopt.queries import Attribute, Domain, Product, Workload
-from mmopt.queries import factor as f
+from mmopt.queries import Attribute, Domain, Product, Workload, factor as f
 from mmopt.queries.subworkloads import only, rest_of, subworkloads, weighted
 
 

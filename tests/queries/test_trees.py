@@ -8,8 +8,7 @@ from tolerances import ROUNDING
 
 from mmopt import limits
 from mmopt.errors import TooLargeError, WorkloadError
-from mmopt.queries import Attribute, Bins, Strategy
-from mmopt.queries import factor as f
+from mmopt.queries import Attribute, Bins, Strategy, factor as f
 
 
 def test_haar_of_four():

@@ -7,8 +7,7 @@ import pytest
 import scipy.sparse
 
 from mmopt.errors import TooLargeError
-from mmopt.queries import Attribute, Domain, Product, Workload
-from mmopt.queries import factor as f
+from mmopt.queries import Attribute, Domain, Product, Workload, factor as f
 
 SEEDS = range(30)
 

@@ -10,8 +10,7 @@ from implicit_twins import check_twin, random_block
 
 from mmopt import limits
 from mmopt.errors import TooLargeError
-from mmopt.queries import Product, Workload
-from mmopt.queries import factor as f
+from mmopt.queries import Product, Workload, factor as f
 
 
 @pytest.mark.parametrize("seed", range(30))

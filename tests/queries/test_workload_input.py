@@ -7,8 +7,7 @@ import pytest
 import scipy.sparse
 
 from mmopt.errors import Error, WorkloadError
-from mmopt.queries import Attribute, Domain, Product, Workload
-from mmopt.queries import factor as f
+from mmopt.queries import Attribute, Domain, Product, Workload, factor as f
 
 NAN, INF = float("nan"), float("inf")
 ZERO = "query 1 is all zero\n  leave it out: its answer is 0"

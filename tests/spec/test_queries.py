@@ -9,8 +9,7 @@ from functools import reduce
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from mmopt.errors import Location, TooLargeError
 from mmopt.queries import Workload

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mmopt.testing.figures import KINDS, Figure, holds, meets
+from mmopt.testing.figures import Figure, holds, meets
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ def test_intervals(kind: str, low: float, high: float, agrees: bool) -> None:
     assert meets(Figure("source", kind, 1.0, 1e-3), low, high) is agrees
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["exact", "upper", "lower"])
 def test_a_number_is_an_interval_without_length(kind: str) -> None:
     figure = Figure("source", kind, 2.0, 1e-3)
     assert holds(figure, 2.0)

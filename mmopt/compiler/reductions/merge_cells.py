@@ -32,8 +32,7 @@ from mmopt.compiler.actions import (
 from mmopt.compiler.bind import Instance
 from mmopt.compiler.reductions.plan import MOST_ENTRIES, Plan, Solved, Traits, along, counted
 from mmopt.language.numeric import Array
-from mmopt.queries import Attribute, Domain, Product, Strategy, Workload
-from mmopt.queries import factor as factors
+from mmopt.queries import Attribute, Domain, Product, Strategy, Workload, factor as factors
 from mmopt.queries.arrays import Ints
 from mmopt.queries.classes import refine
 from mmopt.queries.factor_base import Factor

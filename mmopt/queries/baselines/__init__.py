@@ -1,18 +1,16 @@
 """What people use without optimising: baselines as strategies, by name, each with its source.
 
 ``CATALOGUE`` lists them; ``baseline("hierarchical(branching=16)", workload, 1)`` is one as a strategy,
-``evaluations(workload)`` tells what each costs.
+``evaluate(name, workload)`` tells what one costs.
 """
 
 from mmopt.queries.baselines.catalogue import ALIASES, CATALOGUE
 from mmopt.queries.baselines.evaluate import (
     Cost,
     Evaluated,
-    applicable,
     baseline,
     design_rows,
     evaluate,
-    evaluations,
 )
 from mmopt.queries.baselines.names import baseline_names, baseline_words, is_baseline, read
 from mmopt.queries.baselines.row import Baseline, Parameter
@@ -24,13 +22,11 @@ __all__ = [
     "Cost",
     "Evaluated",
     "Parameter",
-    "applicable",
     "baseline",
     "baseline_names",
     "baseline_words",
     "design_rows",
     "evaluate",
-    "evaluations",
     "is_baseline",
     "read",
 ]

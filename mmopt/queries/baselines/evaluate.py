@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from mmopt.errors import OptionError, TooLargeError
 from mmopt.queries.arrays import Array
 from mmopt.queries.baselines.design import Design
-from mmopt.queries.baselines.names import Call, baseline_names, read
+from mmopt.queries.baselines.names import Call, read
 from mmopt.queries.privacy_cost import largest_ratio
 from mmopt.queries.strategy import Strategy
 from mmopt.queries.workload import Workload
 
-__all__ = ["Cost", "Evaluated", "applicable", "baseline", "design_rows", "evaluate", "evaluations"]
+__all__ = ["Cost", "Evaluated", "baseline", "design_rows", "evaluate"]
 
 NOISES = {1: "Laplace", 2: "Gaussian"}
 
@@ -77,14 +77,6 @@ def design_rows(text: str, workload: Workload, norm: int = 2) -> Array:
     return _design(call, workload, norm).rows.matrix()
 
 
-def applicable(workload: Workload) -> list[tuple[str, str | None]]:
-    """The names listed by default, each with the reason why it does not apply, or None.
-
-    Whether it fits in memory is seen when it is built.
-    """
-    return [(text, read(text).baseline.reason_against(workload)) for text in baseline_names()]
-
-
 def evaluate(text: str, workload: Workload, norms: Sequence[int] = (1, 2)) -> Evaluated:
     """What a baseline costs; a matrix is formed only where the error has no form by products or marginals.
 
@@ -106,14 +98,6 @@ def evaluate(text: str, workload: Workload, norms: Sequence[int] = (1, 2)) -> Ev
     each = [f"{NOISES[norm]}: {detail}" for norm, detail in zip(norms, details, strict=True)]
     detail = details[0] if len({*details}) == 1 else "; ".join(each)
     return Evaluated(str(call), title, detail, costs)
-
-
-def evaluations(
-    workload: Workload, norms: Sequence[int] = (1, 2), names: Sequence[str] | None = None
-) -> Iterator[Evaluated]:
-    """``evaluate`` for each of the names, by default all of ``baseline_names``, one after the other."""
-    for text in baseline_names() if names is None else names:
-        yield evaluate(text, workload, norms)
 
 
 def _ratio(design: Design, workload: Workload) -> float | None:

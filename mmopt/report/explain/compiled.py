@@ -84,8 +84,10 @@ def _rank(instance: Instance) -> int:
 def _givens(instance: Instance) -> tuple[GivenFacts, ...]:
     program, env = instance.program, instance.env
     rows = [(d.name, "passed by the caller" if d.name in instance.own else d.source) for d in program.givens]
-    for p in program.parameters:
-        rows.append((p.name, "passed by the caller" if p.name in instance.own else "the program's default"))
+    rows += [
+        (p.name, "passed by the caller" if p.name in instance.own else "the program's default")
+        for p in program.parameters
+    ]
     rows += [(let.name, "computed (let)") for let in program.lets]
     return tuple(_given(name, origin, env[name]) for name, origin in rows)
 
@@ -156,10 +158,10 @@ def _scales(instance: Instance) -> tuple[Scale, ...] | None:
     if units is None:
         return None
     _, scaling = scale(instance)
-    rows = [Scale(Formula("objective", r"\text{objective}"), _power(units.objective), scaling.objective)]
-    for d in instance.program.choose:
-        rows.append(Scale(name_of(d.name), _power(units.variables[d.name]), scaling.variables[d.name]))
-    return tuple(rows)
+    first = Scale(Formula("objective", r"\text{objective}"), _power(units.objective), scaling.objective)
+    names = [d.name for d in instance.program.choose]
+    rest = (Scale(name_of(n), _power(units.variables[n]), scaling.variables[n]) for n in names)
+    return (first, *rest)
 
 
 def _power(degree: Mapping[str, float]) -> Formula:

@@ -13,8 +13,7 @@ from mmopt.compiler.reductions import by_components, planned
 from mmopt.errors import ResultError
 from mmopt.language import Program, evaluate
 from mmopt.language.survey import Survey, survey
-from mmopt.language.tree import Assignment, Repeat, SubProgram, names_in
-from mmopt.language.tree import Step as AnyStep
+from mmopt.language.tree import Assignment, Repeat, Step as AnyStep, SubProgram, names_in
 from mmopt.pipeline.large import bound
 from mmopt.queries import ComponentStrategy, Workload
 from mmopt.report.explain.compiled import compiled_facts

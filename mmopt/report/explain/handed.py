@@ -28,8 +28,7 @@ def handed_over(checked: Checked, sizes: Mapping[str, int]) -> tuple[Handed, ...
     if program.objective is not None:
         how = _curved(program.objective, program.sense, scope, shared) or [("linear, as it stands",)]
         out.append(Handed(program.sense, formula_of(program.objective, scope), tuple(how)))
-    for c in program.constraints:
-        out.append(_constraint(checked, c, sizes, shared))
+    out += [_constraint(checked, c, sizes, shared) for c in program.constraints]
     implied = implied_psd(checked)
     for d in program.choose:
         how = []

@@ -1,7 +1,5 @@
 """The style sheet of an explanation's page: for a screen by day or night, a slide, and paper."""
 
-from __future__ import annotations
-
 __all__ = ["STYLE"]
 
 STYLE = """

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+
+from rich.console import Console, RenderableType
+from rich.text import Text
 
 from mmopt.report.explain.document import (
     WHOLE,
@@ -21,10 +23,6 @@ from mmopt.report.explain.facts import Facts, NodeFacts, Sentence
 from mmopt.report.formulas import program_listing, wrapped
 from mmopt.report.style import cell, new_table, pairs_table, paragraphs
 
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-    from rich.text import Text
-
 __all__ = ["as_text", "renderables"]
 
 COLOURS = {
@@ -38,8 +36,6 @@ NARROWEST = 60
 
 def as_text(e: Facts, width: int) -> str:
     """Plain text without colours."""
-    from rich.console import Console
-
     console = Console(
         width=width, no_color=True, markup=False, highlight=False, emoji=False, force_terminal=False
     )

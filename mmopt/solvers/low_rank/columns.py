@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from mmopt.components import Array
 
 __all__ = ["State", "approach", "project"]
 
-Array = NDArray[np.float64]
 EVERY = 10  # steps between two counts of the gap
 
 

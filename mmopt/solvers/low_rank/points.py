@@ -6,14 +6,13 @@ from collections.abc import Generator, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mmopt.components import Array
 from mmopt.solvers.low_rank.columns import State, approach
 from mmopt.solvers.options import Clock, Options, Point
 
 __all__ = ["PROGRAMS", "points", "reconstruction"]
 
-Array = NDArray[np.float64]
 
 NORMS: Mapping[str, int] = {"low_rank_strategy": 1, "low_rank_gaussian_strategy": 2}
 PROGRAMS = ("low_rank_reconstruction", *NORMS)

@@ -14,19 +14,17 @@ of the few, whose own start was made in the same way from a sixteenth of the cel
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace as namespace
 from numpy.typing import NDArray
 
 from mmopt.solvers.nuclear.placed import back
-from mmopt.solvers.nuclear.problem import Problem, whole
+from mmopt.solvers.nuclear.problem import Array, Problem, whole
 from mmopt.solvers.nuclear.search import search
 
 __all__ = ["start"]
 
-Array = Any
 Logs = NDArray[np.float64]
 
 EVERY = 4  # cells

@@ -18,13 +18,12 @@ import numpy as np
 from array_api_compat import array_namespace as namespace
 
 from mmopt.solvers.nuclear.exponentials import exponentials
-from mmopt.solvers.nuclear.problem import Part, Problem
+from mmopt.solvers.nuclear.problem import Array, Part, Problem
 from mmopt.solvers.nuclear.spectrum import Iterate, Spectrum
 from mmopt.solvers.nuclear.triangle import HEIGHT, Triangle, triangle
 
 __all__ = ["by_size", "curvature"]
 
-Array = Any  # of any library that follows the array API standard
 Sums = Callable[[float, float], list[tuple[float, float]]]
 
 LEAST = 1e-4  # a term that gives a row no more than this part of its diagonal entry leaves it out

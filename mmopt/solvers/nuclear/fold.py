@@ -15,13 +15,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mmopt.components import Array, Ints
 from mmopt.solvers.nuclear.problem import Problem
 from mmopt.solvers.nuclear.spectrum import Iterate
 
 __all__ = ["Fold", "fold_of"]
 
-Array = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 # Of logarithms: numbers that only rounding tells apart count as equal. Bounds are of the numbers themselves.
 DIGITS = 10

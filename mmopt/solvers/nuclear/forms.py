@@ -21,13 +21,11 @@ from mmopt.components import Level, Space, Split
 from mmopt.language.products import is_identity
 from mmopt.solvers.nuclear import levels
 from mmopt.solvers.nuclear.conditioned import Care, care, conditioned
-from mmopt.solvers.nuclear.problem import Part, Problem, whole
+from mmopt.solvers.nuclear.problem import Array, Env, Part, Problem, whole
 from mmopt.solvers.nuclear.spectrum import Iterate, is_full, spectra_of
 
 __all__ = ["FORMS", "QUERIES", "Form"]
 
-Array = Any
-Env = Mapping[str, Any]
 Values = dict[str, Any]
 
 # By this name, which no program can use, the givens may have L @ B, as large as all else, where it is known.

@@ -7,20 +7,15 @@ the optimum is the largest of f @ p + N(p, q)² over p of sum 1 and q with (c - 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from array_api_compat import array_namespace as namespace
 
 from mmopt.solvers.nuclear.conditioned import Care, conditioned
-from mmopt.solvers.nuclear.problem import Problem, whole
+from mmopt.solvers.nuclear.problem import Array, Env, Problem, whole
 from mmopt.solvers.nuclear.spectrum import Iterate, spectra_of
 
 __all__ = ["multipliers", "point", "problem"]
-
-Array = Any
-Env = Mapping[str, Any]
 
 
 def _left(env: Env) -> tuple[Array, Array]:

@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse
 
-__all__ = ["Lengths", "Lines", "lines_of"]
+from mmopt.components import Array, Ints
 
-Array = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+__all__ = ["Lengths", "Lines", "lines_of"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,19 +9,16 @@ gradient is known, so that the gap there is about τ times the number of shares.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from array_api_compat import array_namespace as namespace
 
 from mmopt.solvers.nuclear.curvature import by_size, curvature
-from mmopt.solvers.nuclear.problem import Problem
+from mmopt.solvers.nuclear.problem import Array, Problem
 from mmopt.solvers.nuclear.spectrum import Iterate, count
 from mmopt.solvers.nuclear.triangle import Triangle
 
 __all__ = ["step"]
 
-Array = Any
 
 LEAST = 0.02  # a share falls to no less than this part of itself in one step
 MOST = 2.0  # and its logarithm grows by no more

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import replace
-from typing import Any
 
 import array_api_compat
 import numpy as np
 
 from mmopt.errors import OptionError
-from mmopt.solvers.nuclear.problem import Problem
+from mmopt.solvers.nuclear.problem import Array, Problem
 from mmopt.solvers.nuclear.spectrum import Iterate, Spectrum
 
 __all__ = ["back", "fetched", "placed"]
-
-Array = Any
 
 
 def placed(problem: Problem, library: str | None) -> Problem:

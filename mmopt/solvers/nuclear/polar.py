@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from array_api_compat import array_namespace as namespace
 
 from mmopt.language.graded import panels
-from mmopt.solvers.nuclear.problem import Part, Problem
+from mmopt.solvers.nuclear.problem import Array, Part, Problem
 from mmopt.solvers.nuclear.spectrum import Iterate, Spectrum
 
 __all__ = ["polar_of"]
 
-Array = Any
 
 SHORT = 0.25  # of the smaller side may be missing in the rank
 

@@ -12,6 +12,7 @@ semidefinite programs, and sums of squares): weights are then constant on orbits
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,9 +21,10 @@ from array_api_compat import array_namespace as namespace
 
 from mmopt.solvers.nuclear.lines import Lines, lines_of
 
-__all__ = ["Part", "Problem", "whole"]
+__all__ = ["Array", "Env", "Part", "Problem", "whole"]
 
 Array = Any  # of any library that follows the array API standard
+Env = Mapping[str, Any]
 
 
 @dataclass(frozen=True)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Any
 
 from array_api_compat import array_namespace as namespace
 
 from mmopt.solvers.nuclear.fold import fold_of
 from mmopt.solvers.nuclear.newton import step
-from mmopt.solvers.nuclear.problem import Problem
+from mmopt.solvers.nuclear.problem import Array, Problem
 from mmopt.solvers.nuclear.spectrum import Iterate, iterate
 
 __all__ = ["search"]
 
-Array = Any
 
 FALL = 0.05  # the barrier aims at this part of the gap
 POWER = 2.1  # of the privacy costs; 1 is the plain fixed point, above 2 what is stiff overshoots a little

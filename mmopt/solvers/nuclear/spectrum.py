@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace as namespace
 
 from mmopt.language.graded import eigen
 from mmopt.solvers.nuclear.lines import Lengths, Lines
-from mmopt.solvers.nuclear.problem import Part, Problem
+from mmopt.solvers.nuclear.problem import Array, Part, Problem
 from mmopt.solvers.nuclear.singular import decomposed
 
 __all__ = ["Iterate", "Spectrum", "bare", "count", "is_full", "iterate", "spectra_of", "whole_of"]
 
-Array = Any  # of any library that follows the array API standard; None where a docstring says so
 
 # Below this ratio of singular values the Gram matrix has lost half of the digits of the small ones.
 GRAM = 1e-6

@@ -19,11 +19,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
+
+from mmopt.components import Array
 
 __all__ = ["Objective"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

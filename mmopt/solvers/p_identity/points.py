@@ -7,14 +7,12 @@ from collections.abc import Generator, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mmopt.solvers.options import Clock, Options, Point
 from mmopt.solvers.p_identity.search import State, search
 
 __all__ = ["PROGRAMS", "points"]
 
-Array = NDArray[np.float64]
 
 PROGRAMS = ("p_identity",)
 

@@ -9,14 +9,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.optimize
-from numpy.typing import NDArray
 
+from mmopt.components import Array
 from mmopt.solvers.p_identity.objective import Objective
 from mmopt.solvers.p_identity.starts import Start, starts
 
 __all__ = ["State", "default_starts", "rounds", "search"]
 
-Array = NDArray[np.float64]
 
 KEPT = 3  # of so many starts one is followed after each round
 FIRST, SECOND = 60, 240  # quasi-Newton steps of the first two rounds

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from mmopt.components import Array
 
 __all__ = ["Start", "starts"]
 
-Array = NDArray[np.float64]
 
 # Cells of the smallest blocks and weight of all rows, in the order in which they proved good on prefix sums
 # and all ranges over 64 to 2048 cells; None: random rows.

@@ -16,17 +16,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import scipy.linalg
 from scipy.special import logsumexp
 
+from mmopt.components import Array
 from mmopt.solvers.nuclear.exponentials import exponentials
 from mmopt.solvers.nuclear.problem import Part
 from mmopt.solvers.nuclear.spectrum import spectrum
 
 __all__ = ["Soft", "State", "direction", "state"]
 
-Array = npt.NDArray[np.float64]
 
 ROWS = 512  # of the Hessian, formed at a time
 RIDGE = 1e-14  # on a unit diagonal: its rounding

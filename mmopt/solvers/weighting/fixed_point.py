@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from mmopt.solvers.weighting.problem import State, Weighting, better
+from mmopt.solvers.weighting.problem import Array, State, Weighting, better
 
 __all__ = ["fixed_point"]
 
-Array = Any
 DEPTH = 8
 LARGEST = 4.0  # change of a logarithm in one extrapolated step
 LOWEST = -80.0  # a price is never less than this (its logarithm, next to the largest)

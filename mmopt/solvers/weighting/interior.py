@@ -12,11 +12,10 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from mmopt.solvers.weighting.problem import State, Weighting, better
+from mmopt.solvers.weighting.problem import Array, State, Weighting, better
 
 __all__ = ["curvature", "interior"]
 
-Array = Any
 CENTRES = (1e-8, 1e-6, 1e-4, 1e-3, 0.01, 0.03, 0.1, 0.3, 0.6)
 TO_BOUNDARY = 0.99
 LEAST = 0.1  # a price starts at no less than this part of its place on the central path

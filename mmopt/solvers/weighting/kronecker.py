@@ -13,15 +13,13 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from mmopt.solvers.weighting.operators import add_diagonal, solve_scaled
+from mmopt.solvers.weighting.operators import Array, add_diagonal, solve_scaled
 
 __all__ = ["FORMED", "Kronecker"]
 
-Array = Any
 # A cell counts when it adds at least this to one direction of the Newton matrix scaled by h: less than that
 # is a matter of few conjugate gradients.
 COUNTS = 30.0

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.linalg
 
-__all__ = ["Dense", "Operator", "add_diagonal", "entrywise", "solve_scaled"]
+__all__ = ["Array", "Dense", "Operator", "add_diagonal", "entrywise", "solve_scaled"]
 
 Array = Any
 # Added to the unit diagonal of the scaled Newton matrix, far below what matters: no pivot is then zero.
@@ -28,23 +28,18 @@ class Operator(Protocol):
     @property
     def shape(self) -> tuple[int, int]:
         """(k, n)."""
-        ...
 
     def load(self, u: Array) -> Array:
         """Mᵀ u (n,): the sensitivity of each cell at weights u (k,)."""
-        ...
 
     def price(self, mu: Array) -> Array:
         """M mu (k,): what a unit of each weight costs at prices mu (n,)."""
-        ...
 
     def kept(self, rows: Array) -> Operator:
         """The same with these rows alone, ascending."""
-        ...
 
     def newton(self, h: Array, d: Array, right: Array) -> Array:
         """The solution X (k, q) of (diag(h) + M diag(d) Mᵀ) X = right, for h > 0, d >= 0."""
-        ...
 
 
 def entrywise(design: Array, power: int) -> Array:

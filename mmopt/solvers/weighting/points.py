@@ -7,12 +7,11 @@ from typing import Any
 
 from mmopt.solvers.options import Clock, Options, Point
 from mmopt.solvers.weighting.improve import improve
-from mmopt.solvers.weighting.problem import State
+from mmopt.solvers.weighting.problem import Array, State
 from mmopt.solvers.weighting.programs import SHIPPED, Part, Shipped, dual_gap
 
 __all__ = ["points"]
 
-Array = Any
 FINER = 1e-2  # if a point's certified gap is too large after all, the next one's is smaller by this
 FINEST = 1e-15
 IDLE = 1e-3  # part of the gap asked for that weights without error (c = 0) may cost

@@ -15,11 +15,9 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
-from mmopt.solvers.weighting.operators import Operator
+from mmopt.solvers.weighting.operators import Array, Operator
 
-__all__ = ["State", "Weighting", "product_state"]
-
-Array = Any
+__all__ = ["Array", "State", "Weighting", "product_state"]
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,12 @@ from types import MappingProxyType
 from typing import Any
 
 from mmopt.solvers.weighting.kronecker import Kronecker
-from mmopt.solvers.weighting.operators import Dense, Operator, entrywise
+from mmopt.solvers.weighting.operators import Array, Dense, Operator, entrywise
 from mmopt.solvers.weighting.problem import State, Weighting
 from mmopt.solvers.weighting.recognise import factors_of, places_of
 
 __all__ = ["PROGRAMS", "SHIPPED", "Part", "Shipped", "dual_gap"]
 
-Array = Any
 # Stands for c where a part has no error, so that its multipliers count for nothing beside the others'.
 NOTHING = 1e-100
 

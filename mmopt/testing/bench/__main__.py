@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mmopt.cli.guard import guarded
+from mmopt.cli.guard import run_alone
 from mmopt.cli.options import names_in
 from mmopt.cli.output import note, show
 from mmopt.errors import OptionError
@@ -48,7 +48,7 @@ def bench(
     from mmopt.testing.bench.cases import cases
     from mmopt.testing.bench.files import check_folder, write
     from mmopt.testing.bench.fit import exponents
-    from mmopt.testing.bench.measure import Row, measure
+    from mmopt.testing.bench.measure import measure
     from mmopt.testing.bench.table import bench_report
     from mmopt.testing.problems import PROBLEMS
 
@@ -72,9 +72,7 @@ def bench(
         "tolerance": tolerance,
         "seed": seed,
     }
-    rows: list[Row] = []
-    for row in measure(chosen, **how, begin=note):
-        rows.append(row)
+    rows = list(measure(chosen, **how, begin=note))
     if len(rows) < len(chosen):
         note(f"interrupted: {len(chosen) - len(rows)} of {len(chosen)} are left out")
     if not rows:
@@ -112,9 +110,7 @@ def _machine() -> dict[str, Any]:
 
 def main() -> None:
     """Run it on ``sys.argv``."""
-    app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-    app.command()(guarded(bench))
-    app(prog_name="python -m mmopt.testing.bench")
+    run_alone(bench, "python -m mmopt.testing.bench")
 
 
 if __name__ == "__main__":

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.table import Table
 
 from mmopt.report.style import cell, figure, gap, new_table
 from mmopt.testing.bench.fit import Exponent
 from mmopt.testing.bench.measure import Row
-
-if TYPE_CHECKING:
-    from rich.console import Group
-    from rich.table import Table
 
 __all__ = ["bench_report"]
 
@@ -20,8 +18,6 @@ NUMBERS = ("CPU s", "wall s", "iter.", "MB", "n² doubles", "gap", "ratio")
 
 def bench_report(rows: Sequence[Row], found: Sequence[Exponent], baseline: str) -> Group:
     """A table for each program and problem, the fitted exponents, what was not solved and why, a legend."""
-    from rich.console import Group
-
     parts: list[object] = []
     for group in dict.fromkeys((row.program, row.problem) for row in rows):
         parts += [_table(group, [row for row in rows if (row.program, row.problem) == group]), ""]

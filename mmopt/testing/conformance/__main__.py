@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from mmopt.cli.guard import REFUTED, guarded
+from mmopt.cli.guard import REFUTED, run_alone
 from mmopt.cli.options import TimeLimit, Tolerance, names_in
 from mmopt.cli.output import note, show
 
@@ -56,9 +56,7 @@ def conformance(
 
 def main() -> None:
     """Run it on ``sys.argv``."""
-    app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-    app.command()(guarded(conformance))
-    app(prog_name="python -m mmopt.testing.conformance")
+    run_alone(conformance, "python -m mmopt.testing.conformance")
 
 
 if __name__ == "__main__":

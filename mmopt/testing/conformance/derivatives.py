@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from mmopt.components import Array
 
 __all__ = ["Dual", "check_dual"]
 
-Array = NDArray[np.float64]
 
 STEP = 1e-3  # of each entry of the point, so that no entry changes its sign
 DIRECTIONS = 4

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import bind
+from mmopt.components import Array
 from mmopt.language import Program
 from mmopt.queries import Workload
 from mmopt.solvers import Claim, claims
@@ -17,7 +18,7 @@ from mmopt.solvers.nuclear.exponentials import many_exponentials
 from mmopt.solvers.nuclear.forms import FORMS
 from mmopt.solvers.nuclear.spectrum import Iterate, iterate
 from mmopt.solvers.weighting.programs import SHIPPED
-from mmopt.testing.conformance.derivatives import Array, Dual
+from mmopt.testing.conformance.derivatives import Dual
 
 __all__ = ["kernel_duals"]
 

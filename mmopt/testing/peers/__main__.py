@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from rich.table import Table
 
-from mmopt.cli.guard import guarded
+from mmopt.cli.guard import run_alone
 from mmopt.cli.options import TimeLimit, Tolerance, names_in
 from mmopt.cli.output import note, show
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from mmopt.testing.peers import Row
+from mmopt.report.style import cell, duration, figure, gap, new_table
+from mmopt.testing.peers import FIGURES, ROWS, Row, computed, reach, rows_named
 
 __all__ = ["main", "peers"]
 
@@ -29,9 +27,6 @@ def peers(
     time_limit: TimeLimit = None,
 ) -> None:
     """Solve workloads of the field, each beside the error that other software reaches on it."""
-    from mmopt.report.style import cell, duration, figure, gap, new_table
-    from mmopt.testing.peers import FIGURES, ROWS, reach, rows_named
-
     if groups == "list":
         show("\n".join(dict.fromkeys(row.group for row in ROWS)))
         return
@@ -61,9 +56,6 @@ def peers(
 
 def _baselines(rows: Sequence[Row]) -> Table:
     """The baselines computed here, above the figures in the rows."""
-    from mmopt.report.style import cell, figure, new_table
-    from mmopt.testing.peers import computed
-
     numbers = tuple(dict.fromkeys(name for row in rows for name in row.baselines))
     table = new_table("workload", *numbers, right=numbers, title="baselines, computed here")
     for row in rows:
@@ -76,17 +68,13 @@ def _baselines(rows: Sequence[Row]) -> Table:
 
 def _whose(peers: Mapping[str, float], best: str) -> str:
     """The best of the others, and the next ones with their figures."""
-    from mmopt.report.style import figure
-
     rest = sorted((value, name) for name, value in peers.items() if name != best)
     return "; ".join([best, *(f"{name} {figure(value, 4)}" for value, name in rest)])
 
 
 def main() -> None:
     """Run it on ``sys.argv``."""
-    app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-    app.command()(guarded(peers))
-    app(prog_name="python -m mmopt.testing.peers")
+    run_alone(peers, "python -m mmopt.testing.peers")
 
 
 if __name__ == "__main__":

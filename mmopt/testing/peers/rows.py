@@ -14,8 +14,7 @@ from functools import partial
 from types import MappingProxyType
 
 from mmopt.errors import OptionError, suggest
-from mmopt.queries import Factor, Product, Workload
-from mmopt.queries import factor as f
+from mmopt.queries import Factor, Product, Workload, factor as f
 from mmopt.testing.census import census, domain_of, marginals
 
 __all__ = ["FIGURES", "ROWS", "Row", "rows_named"]

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mmopt.components import Array
 from mmopt.errors import OptionError
 from mmopt.pipeline import solve
 from mmopt.queries import Product, Workload
@@ -24,7 +24,6 @@ from mmopt.testing.studies.adaptive_tables import DELTA, EPSILON
 
 __all__ = ["DESIGNS", "SCALE", "Draw", "Line", "designs", "draw", "lines", "margins_of", "rival_rmse"]
 
-Array = NDArray[np.float64]
 
 SCALE = math.sqrt(2 * math.log(2 / DELTA)) / EPSILON
 """Noise per unit of sensitivity, Proposition 2."""

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterable, Sequence
+from typing import Annotated
 
 import typer
+from rich.table import Table
 
 from mmopt.cli.output import note, show
 from mmopt.errors import OptionError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from rich.table import Table
-
-    from mmopt.testing.studies.adaptive import Line
+from mmopt.report.style import cell, gap, new_table, paragraphs
+from mmopt.testing.studies.adaptive import DESIGNS, Line, designs, lines
+from mmopt.testing.studies.adaptive_cases import ALWAYS, RIVALS, cases
+from mmopt.testing.studies.adaptive_tables import (
+    FIGURE_5,
+    FOOTNOTES,
+    FROM_BOUND,
+    GAINS,
+    LARGEST,
+    PAPER_CELLS,
+    TABLE_2,
+)
 
 __all__ = ["adaptive", "designs_table", "figure_table", "printed_table"]
 
@@ -38,11 +45,6 @@ def adaptive(
     (program eigen_design), and of the least possible (l2_strategy) and the singular value bound over it.
     Relative errors, which need the paper's data, are left out.
     """
-    from mmopt.report.style import paragraphs
-    from mmopt.testing.studies.adaptive import designs, lines
-    from mmopt.testing.studies.adaptive_cases import cases
-    from mmopt.testing.studies.adaptive_tables import FOOTNOTES, PAPER_CELLS
-
     chosen = _parts(figure, table)
     known = cases(cells)
     for part, kind in (("3", "ranges"), ("3", "marginals"), ("2", "")):
@@ -69,9 +71,6 @@ def adaptive(
 
 def figure_table(found: Sequence[Line], kind: str, cells: int) -> Table:
     """Figure 3, errors at ε = ½, δ = 10⁻⁴, and factors."""
-    from mmopt.report.style import cell, new_table
-    from mmopt.testing.studies.adaptive_cases import ALWAYS
-
     rivals = (*found[0].case.rivals, *ALWAYS)
     columns = ("eigen", *rivals, "best", "bound")
     title = f"Figure 3 ({'a' if kind == 'ranges' else 'c'}): {kind}, {cells} cells"
@@ -85,10 +84,6 @@ def figure_table(found: Sequence[Line], kind: str, cells: int) -> Table:
 
 def printed_table(found: Sequence[Line], cells: int) -> Table:
     """Table 2: the median of our draws, print, and at the paper's size the ratio."""
-    from mmopt.report.style import cell, new_table
-    from mmopt.testing.studies.adaptive_cases import RIVALS
-    from mmopt.testing.studies.adaptive_tables import PAPER_CELLS, TABLE_2
-
     columns = (*RIVALS, "best", "bound")
     table = new_table("", "", *columns, right=columns, title=f"Table 2: {cells} cells")
     for line in found:
@@ -106,10 +101,6 @@ def printed_table(found: Sequence[Line], cells: int) -> Table:
 
 def designs_table(found: Iterable[tuple[str, str, dict[str, float]]], cells: int) -> Table:
     """Figure 5."""
-    from mmopt.report.style import cell, new_table
-    from mmopt.testing.studies.adaptive import DESIGNS
-    from mmopt.testing.studies.adaptive_tables import FIGURE_5
-
     columns = (*DESIGNS, "text")
     title = f"Figure 5: weighted design queries over eigen-queries, {cells} cells"
     table = new_table("", "", *columns, right=columns, title=title)
@@ -121,8 +112,6 @@ def designs_table(found: Iterable[tuple[str, str, dict[str, float]]], cells: int
 
 def _programs(found: Sequence[Line]) -> str:
     """Which program the ends of every row come from."""
-    from mmopt.report.style import gap
-
     return (
         "eigen: program eigen_design. best: program l2_strategy, its total error within "
         f"{gap(max(line.gap for line in found))} of the least. bound: the singular value bound, of no "
@@ -132,8 +121,6 @@ def _programs(found: Sequence[Line]) -> str:
 
 def _said(found: Sequence[Line], kind: str) -> str:
     """What the text says of a part of Figure 3, and what there is here."""
-    from mmopt.testing.studies.adaptive_tables import FROM_BOUND, GAINS, LARGEST
-
     gains = [line.gain for line in found]
     apart = max(1 / line.bound for line in found)
     low, high = GAINS[kind]

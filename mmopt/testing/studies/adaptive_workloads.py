@@ -11,8 +11,8 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mmopt.components import Array
 from mmopt.errors import OptionError
 from mmopt.queries import Attribute, Domain, Factor, Product, Workload
 from mmopt.queries.factor import all_range, identity, predicates, prefix, reordered, total
@@ -36,7 +36,6 @@ __all__ = [
     "shape",
 ]
 
-Array = NDArray[np.float64]
 Shape = tuple[int, ...]
 
 PER_CELL = {"ranges": 0.25, "predicates": 8}

@@ -25,7 +25,6 @@ class Line:
     table: int
     size: int
     ratios: dict[str, tuple[float, ...]]
-    alpha: float
     gap: float
 
     @property
@@ -60,14 +59,13 @@ def lines(tables: Sequence[int], largest: int, draws: int) -> Iterator[Line]:
         raise OptionError(f"a table needs at least one draw, found {draws}")
     for table, size in [(known, size) for known in tables for size in sizes_of(known, largest)]:
         found: dict[str, list[float]] = {name: [] for name in MECHANISMS}
-        alphas, gaps = [], []
+        gaps = []
         for seed in range(draws if table in RANDOM else 1):
             w = workload(table, size, seed)
             best = solve(w, "fitness_for_use")
             assert best.gap is not None
-            alphas.append(best.objective)
             gaps.append(best.gap)
             for name, value in costs(w, MECHANISMS).items():
                 found[name].append(value / best.objective)
         ratios = {name: tuple(values) for name, values in found.items()}
-        yield Line(table, size, ratios, statistics.median(alphas), max(gaps))
+        yield Line(table, size, ratios, max(gaps))

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterable
+from typing import Annotated
 
 import typer
+from rich.table import Table
 
 from mmopt.cli.options import names_in
 from mmopt.cli.output import note, show
 from mmopt.errors import OptionError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from rich.table import Table
-
-    from mmopt.testing.studies.fitness import Line
+from mmopt.report.style import cell, figure, gap, new_table, paragraphs
+from mmopt.testing.studies.fitness import Line, lines
+from mmopt.testing.studies.fitness_tables import FOOTNOTES, MECHANISMS, PRINTED, TITLES
 
 __all__ = ["fitness", "table_of"]
 
@@ -37,10 +35,6 @@ def fitness(
     Input perturbation (IP), hierarchies (HM), least total error (CA) and its weighted forms: the largest
     ratio of variance to target at the least privacy cost at which all targets can be met.
     """
-    from mmopt.report.style import paragraphs
-    from mmopt.testing.studies.fitness import lines
-    from mmopt.testing.studies.fitness_tables import FOOTNOTES, PRINTED
-
     chosen = [_number(name) for name in names_in(tables, "--tables")] or list(PRINTED)
     for number, found in itertools.groupby(_told(lines(chosen, largest, draws)), lambda line: line.table):
         show(table_of(number, list(found)))
@@ -52,9 +46,6 @@ def fitness(
 
 def table_of(number: int, found: list[Line]) -> Table:
     """Four rows for each size: the median of our draws, their range, print, and the ratio."""
-    from mmopt.report.style import cell, figure, gap, new_table
-    from mmopt.testing.studies.fitness_tables import MECHANISMS, TITLES
-
     title = f"Table {number}: {TITLES[number]} (gap {gap(max(line.gap for line in found))})"
     table = new_table("", "", *MECHANISMS, right=MECHANISMS, title=title)
     for line in found:

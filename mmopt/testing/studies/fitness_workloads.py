@@ -10,15 +10,14 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mmopt.components import Array
 from mmopt.queries import Attribute, Domain, Product, Workload
 from mmopt.queries.factor import identity, total
 from mmopt.testing.matrices import ONE_AND_TWO_WAY, marginals, random_ranges
 
 __all__ = ["RANDOM", "age_pyramids", "coins", "cubes", "draw", "pl94", "related", "workload"]
 
-Array = NDArray[np.float64]
 Random = np.random.Generator
 
 PL94 = ((1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 1))

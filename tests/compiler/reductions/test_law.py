@@ -21,8 +21,7 @@ from mmopt.compiler import reductions
 from mmopt.compiler.reductions import value_symmetry
 from mmopt.language import program_names
 from mmopt.pipeline import convex, large
-from mmopt.queries import Product
-from mmopt.queries import factor as f
+from mmopt.queries import Product, factor as f
 
 Rng = np.random.Generator
 

@@ -10,8 +10,7 @@ from tolerances import GAP_INTERIOR
 
 from mmopt import Attribute, Domain, Program, Solution, Workload, solve, verify
 from mmopt.language.numeric import Array
-from mmopt.queries import Product
-from mmopt.queries import factor as f
+from mmopt.queries import Product, factor as f
 
 PROGRAMS = ("l2_strategy", "weighted_l2", "fitness_for_use")
 FORMS = ("l2_strategy_lmi", "l2_strategy_block", "fitness_lmi", "fitness_budget", "fitness_penalty")

@@ -10,8 +10,7 @@ import pytest
 
 from mmopt import Solution, Workload, solve, verify
 from mmopt.components import Level, Split
-from mmopt.queries import ComponentStrategy
-from mmopt.queries import factor as f
+from mmopt.queries import ComponentStrategy, factor as f
 from mmopt.queries.product import Product
 from mmopt.testing.census import marginals
 

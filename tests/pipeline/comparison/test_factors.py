@@ -31,7 +31,7 @@ from mmopt import (
 from mmopt.pipeline import Factors, Isolated, Outcome, standards
 from mmopt.pipeline.comparison import isolate
 from mmopt.queries import factor as f
-from mmopt.queries.baselines import baseline_names, evaluations
+from mmopt.queries.baselines import baseline_names, evaluate
 
 W = Workload.from_matrix(np.tri(4), weights=np.array([1.0, 2.0, 3.0, 1.0]))
 LONG = line(f.prefix(2048))  # some baselines take seconds
@@ -60,7 +60,7 @@ def test_the_units_are_those_of_the_programs(
     workload = random_asked(rng)
     outcomes = [refused("fitness_for_use"), *solved(workload, "l2_strategy", "laplace_weighting")]
     found = baseline_factors(outcomes, workload, isolated=processes)
-    expected = {one.name: one for one in evaluations(workload, (2, 1))}
+    expected = {name: evaluate(name, workload, (2, 1)) for name in baseline_names()}
     assert list(dict.fromkeys(one.name for one in found)) == list(baseline_names())
     best = {2: outcomes[1], 1: outcomes[2]}
     assert standards(outcomes) == best

@@ -14,7 +14,7 @@ from mmopt import ContradictionError, Workload, baseline_factors, solve
 from mmopt.pipeline import Isolated, Outcome
 from mmopt.pipeline.comparison.privacy import PrivacyFactors, least_costs
 from mmopt.queries import privacy_cost
-from mmopt.queries.baselines import evaluations
+from mmopt.queries.baselines import evaluate
 
 W = Workload.from_matrix(
     np.vstack([np.tri(4), [0.0, 1.0, 1.0, 0.0]]), targets=np.array([1.0, 2.0, 4.0, 3.0, math.inf])
@@ -76,7 +76,7 @@ def test_factors_and_json(rng: np.random.Generator) -> None:
     with Isolated() as isolated:
         found = baseline_factors(outcomes, w, ["identity", "wavelet"], isolated=isolated, begin=begun.append)
     assert begun == ["identity", "wavelet"]
-    for one, known in zip(found, evaluations(w, (2,), begun), strict=True):
+    for one, known in zip(found, (evaluate(name, w, (2,)) for name in begun), strict=True):
         (cost,) = known.costs
         assert one.privacy is not None and cost.privacy_cost is not None
         assert one.privacy.against is least.best[2][1]

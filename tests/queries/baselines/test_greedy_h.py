@@ -8,8 +8,7 @@ from asked import line
 from symmetric import random_factor
 from tolerances import FINE
 
-from mmopt.queries import Product, Strategy, Workload
-from mmopt.queries import factor as f
+from mmopt.queries import Product, Strategy, Workload, factor as f
 from mmopt.queries.baselines import baseline, evaluate
 from mmopt.queries.baselines.greedy_h import best_share, same_throughout
 from mmopt.testing.census import domain_of

@@ -11,7 +11,7 @@ from asked import line, marginals_of
 from tolerances import FINE, ROUNDING
 
 from mmopt.queries import factor as f
-from mmopt.queries.baselines import applicable, baseline, evaluate
+from mmopt.queries.baselines import baseline, evaluate
 from mmopt.queries.baselines.datacube import bmax
 from mmopt.queries.baselines.fourier import real_fourier
 
@@ -91,13 +91,18 @@ def test_greedy_covers_where_there_are_many_unions() -> None:
 
 
 def test_reasons() -> None:
-    known = dict(applicable(marginals_of((2,) * 17, (0,))))
-    assert known["fourier"] == "17 attributes have 2^17 marginals; the limit is 16 attributes"
+    assert (
+        evaluate("fourier", marginals_of((2,) * 17, (0,))).reason
+        == "17 attributes have 2^17 marginals; the limit is 16 attributes"
+    )
     many = marginals_of((2,) * 11, *itertools.combinations(range(11), 2))
-    assert dict(applicable(many))["datacube"] == (
+    assert evaluate("datacube", many).reason == (
         "more than 512 unions of asked marginals, too many to choose among"
     )
-    assert dict(applicable(many))["fourier"] is None
-    ranges = dict(applicable(line(f.prefix(4))))
-    assert ranges["datacube"] == ranges["fourier"]
-    assert ranges["fourier"] == "the queries are not marginals: products of identities and totals"
+    assert evaluate("fourier", many).reason is None
+    ranges = line(f.prefix(4))
+    assert evaluate("datacube", ranges).reason == evaluate("fourier", ranges).reason
+    assert (
+        evaluate("fourier", ranges).reason
+        == "the queries are not marginals: products of identities and totals"
+    )

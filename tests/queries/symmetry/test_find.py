@@ -13,8 +13,7 @@ from symmetric import nearly, random_products, random_symmetric_matrix
 
 from mmopt.components import Space, Split, lift
 from mmopt.errors import TooLargeError, WorkloadError
-from mmopt.queries import Product, Workload
-from mmopt.queries import factor as f
+from mmopt.queries import Product, Workload, factor as f
 from mmopt.queries.symmetry import Found, symmetry
 from mmopt.testing.census import census, domain_of, marginals
 

@@ -7,8 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from mmopt.queries import Product, Workload
-from mmopt.queries import factor as f
+from mmopt.queries import Product, Workload, factor as f
 from mmopt.queries.factor_base import Factor
 from mmopt.queries.symmetry.pieces import Piece, terms_of
 from mmopt.queries.symmetry.swaps import interchangeable, keys, reverses, swappable_rows

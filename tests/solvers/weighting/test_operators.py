@@ -16,9 +16,9 @@ from mmopt.solvers.weighting import (
     Weighting,
     entrywise,
     improve,
+    kronecker as module,
     product_state,
 )
-from mmopt.solvers.weighting import kronecker as module
 
 SHAPES = [[(2, 3)], [(3, 3), (2, 4)], [(2, 2), (1, 3), (4, 5)], [(5, 1), (3, 7)]]
 

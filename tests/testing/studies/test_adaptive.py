@@ -12,8 +12,7 @@ from tolerances import GAP_INTERIOR, ROUNDING
 
 from mmopt import OptionError, Strategy, Workload, solve
 from mmopt.queries.baselines import baseline
-from mmopt.testing.studies import adaptive_tables as tables
-from mmopt.testing.studies import adaptive_workloads as own
+from mmopt.testing.studies import adaptive_tables as tables, adaptive_workloads as own
 from mmopt.testing.studies.__main__ import main
 from mmopt.testing.studies.adaptive import (
     DESIGNS,

@@ -90,7 +90,7 @@ def test_lines_are_above_the_optimum() -> None:
     assert line.gap <= GAP_INTERIOR
     assert all(len(own) == 1 and own[0] >= 1 - GAP_INTERIOR for own in line.ratios.values())
     best = solve(cubes(2), "fitness_for_use")
-    assert line.alpha == best.objective and line.ours("IP") == 4 / best.objective
+    assert line.ours("IP") == 4 / best.objective
     assert line.paper("IP") == 1.82 and line.agrees("IP") and not line.agrees("HM")
 
 
@@ -107,7 +107,7 @@ def test_sizes() -> None:
 
 def test_a_figure_outside_the_draws_is_marked() -> None:
     ratios = dict.fromkeys(tables.MECHANISMS, (1.0, 1.2, 1.1)) | {"IP": (10.0, 10.9, 10.5)}
-    line = Line(5, 64, ratios, 5.0, 1e-7)
+    line = Line(5, 64, ratios, 1e-7)
     assert line.ours("IP") == 10.5 and line.agrees("IP") and not line.agrees("HM")
     table = table_of(5, [line])
     cells = [list(column.cells) for column in table.columns]
