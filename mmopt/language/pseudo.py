@@ -55,8 +55,8 @@ def has_full_rank(matrix: Array) -> bool:
 def row_basis(matrix: Array) -> Array:
     """Independent rows N (k, n) with the row space of A (p, n): the identity where A is well-conditioned.
 
-    Else the columns of A Nᵀ are orthogonal, up to rounding, and as long as A's largest singular value: in these
-    coordinates AᵀA is a multiple of the identity, so that small singular values of A are not squared.
+    Else the columns of A Nᵀ are orthogonal up to rounding, and as long as A's largest singular value: in
+    these coordinates AᵀA is a multiple of the identity, so that small singular values of A are not squared.
     """
     if len(matrix) >= matrix.shape[1]:
         triangle = scipy.linalg.qr(matrix, mode="r", check_finite=False)[0]
