@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from mmopt.language.memo import Memo
 from mmopt.language.numeric import Array
 from mmopt.language.rank import is_rank, rank_residual
 from mmopt.language.spectral_balls import is_semidefinite
-from mmopt.language.tree import Apply, Block, Constraint, Expr, Family, Number, transpose
+from mmopt.language.tree import Apply, Block, Constraint, Expr, Family, Number
 
 __all__ = ["excess", "excess_with_errors", "violation", "worst"]
 
@@ -62,19 +62,14 @@ def excess_with_errors(constraint: Constraint, env: Env) -> float:
     family, op = constraint.family, constraint.relation.op
     if is_rank(constraint):
         return float("inf")
-    count = family.dim.value(env) if family else 1
-    first = {**env, family.index: 0} if family else env
-    found = []
-    for sides in _ordered(constraint, first) if count else ():
-        joined = [vectorised(side, family.index) for side in sides] if family else [*sides]
-        known = [side for side in joined if side is not None]
-        if len(known) == len(sides):
-            found.append(_over_with_errors(known, env, op, each=family is not None))
-        else:
-            assert family is not None
-            indices = ({**env, family.index: i} for i in range(count))
-            found += [_over_with_errors(sides, at, op, each=True) for at in indices]
-    most = max(found, default=0.0)
+    index, count = (family.index, family.dim.value(env)) if family else ("", 1)
+    each = [{**env, index: i} for i in range(count)] if family else [env]
+    most = 0.0
+    for sides in _ordered(constraint, each[0]) if count else ():
+        joined = [vectorised(side, index) for side in sides] if family else sides
+        whole = [side for side in joined if side is not None]
+        known = [(whole, env)] if len(whole) == 2 else [(sides, at) for at in each]
+        most = max(most, *(_over_with_errors(a, b, at, op, family is not None) for (a, b), at in known))
     return float("inf") if most > 0 and op == "==" else most
 
 
@@ -85,26 +80,24 @@ def _ordered(constraint: Constraint, env: Env) -> list[tuple[Expr, Expr]]:
     if op == "==":
         return [(left, right), (right, left)]
     is_zero = isinstance(small, Number) and small.value == 0.0
-    if isinstance(large, Block) and [len(row) for row in large.rows] == [2, 2] and is_zero:
-        (a, b), (c, d) = large.rows
-        if c in (b, transpose(b)):
-            is_matrix = [np.ndim(evaluate(corner, env)) == 2 for corner in (a, d)]
-            if is_matrix == [False, False]:
-                return [(small, a), (_apply("div", _apply("mul", b, c), a), d)]
-            around, rest = ((b, d, c), a) if is_matrix[1] else ((c, a, b), d)
-            first, pivot, last = around
-            return [(_apply("matmul", _apply("matmul", first, _apply("inv", pivot)), last), rest)]
-    return [(small, large)]
+    if not (isinstance(large, Block) and [len(row) for row in large.rows] == [2, 2] and is_zero):
+        return [(small, large)]
+    (a, b), (c, d) = large.rows
+    if np.ndim(evaluate(d, env)) == 2:
+        (a, b), (c, d) = (d, c), (b, a)
+    if np.ndim(evaluate(a, env)) < 2:
+        return [(small, a), (_apply("div", _apply("mul", b, c), a), d)]
+    return [(_apply("matmul", _apply("matmul", c, _apply("inv", a)), b), d)]
 
 
 def _apply(atom: str, *args: Expr) -> Expr:
     return Apply(atom, args, args[0].span)
 
 
-def _over_with_errors(sides: Sequence[Expr], env: Env, op: str, each: bool) -> float:
+def _over_with_errors(less: Expr, more: Expr, env: Env, op: str, each: bool) -> float:
     """``each``: relative to each entry, not to the largest. Matrices in their order: 0, or infinity."""
-    balls = (evaluate_ball(side, env) for side in sides)
-    small, large = (b.values if isinstance(b, Level) else b for b in balls)
+    both = (evaluate_ball(side, env) for side in (less, more))
+    small, large = (b.values if isinstance(b, Level) else b for b in both)
     if op in (">>", "<<") and max(small.mid.ndim, large.mid.ndim) == 2:
         return 0.0 if is_semidefinite(sub(large, small)) else float("inf")
     with np.errstate(invalid="ignore"):  # inf - inf
