@@ -77,7 +77,8 @@ def _means_error(instance: Instance) -> bool:
     So it is for ``l2_strategy``, and where a program says that its bound is that one's.
     """
     program = instance.program
-    bounded = bounds_error(instance) or (program.bound == "l2_strategy" and not instance.own)
+    replaced = {d.name for d in program.givens if d.source} & instance.own
+    bounded = bounds_error(instance) or (program.bound == "l2_strategy" and not replaced)
     assert program.meaning is not None
     return bounded and program.meaning.kind == "strategy" and program.sense == "minimize"
 
