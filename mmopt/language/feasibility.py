@@ -8,14 +8,15 @@ import numpy as np
 
 from mmopt.components import Level
 from mmopt.language import by_component, numeric
-from mmopt.language.balls import U
+from mmopt.language.balls import GROW, sub
 from mmopt.language.enclose import evaluate_ball
 from mmopt.language.evaluate import Env, evaluate
 from mmopt.language.families import shared, vectorised
 from mmopt.language.memo import Memo
 from mmopt.language.numeric import Array
 from mmopt.language.rank import is_rank, rank_residual
-from mmopt.language.tree import Apply, Constraint, Expr, Family
+from mmopt.language.spectral_balls import is_semidefinite
+from mmopt.language.tree import Apply, Block, Constraint, Expr, Family, Number
 
 __all__ = ["excess", "excess_with_errors", "violation", "worst"]
 
@@ -53,23 +54,58 @@ def excess(constraint: Constraint, env: Env, memo: Memo | None = None) -> float:
 
 
 def excess_with_errors(constraint: Constraint, env: Env) -> float:
-    """By how much ``<=`` may be violated, relative to the size of its sides, errors of evaluation included.
+    """By how much a line may be missed, relative to the size of its sides, errors of evaluation included.
 
-    0 for other relations, and for families that are not one vector.
+    0: it is proved to hold. Infinity: nothing is proved, as of a rank, or of sides that are equal but for
+    rounding. A psd block is proved by the Schur complement of a corner that is proved to be definite.
     """
-    relation, family = constraint.relation, constraint.family
-    sides: list[Expr | None] = [relation.left, relation.right]
-    if family is not None:
-        sides = [vectorised(side, family.index) for side in (relation.left, relation.right)]
-    if relation.op not in ("<=", ">=") or None in sides:
-        return 0.0
-    found = [evaluate_ball(side, env) for side in sides if side is not None]
-    ordered = found if relation.op == "<=" else found[::-1]
-    small, large = (b.values if isinstance(b, Level) else b for b in ordered)
-    over = (small.mid + small.rad) - (large.mid - large.rad)
+    family, op = constraint.family, constraint.relation.op
+    if is_rank(constraint):
+        return float("inf")
+    index, count = (family.index, family.dim.value(env)) if family else ("", 1)
+    each = [{**env, index: i} for i in range(count)] if family else [env]
+    most = 0.0
+    for sides in _ordered(constraint, each[0]) if count else ():
+        joined = [vectorised(side, index) for side in sides] if family else sides
+        whole = [side for side in joined if side is not None]
+        known = [(whole, env)] if len(whole) == 2 else [(sides, at) for at in each]
+        most = max(most, *(_over_with_errors(a, b, at, op, family is not None) for (a, b), at in known))
+    return float("inf") if most > 0 and op == "==" else most
+
+
+def _ordered(constraint: Constraint, env: Env) -> list[tuple[Expr, Expr]]:
+    """Pairs of which the first is to be at most the second; ``env`` has an index, for the shapes."""
+    left, op, right = constraint.relation.left, constraint.relation.op, constraint.relation.right
+    small, large = (right, left) if op in (">=", ">>") else (left, right)
+    if op == "==":
+        return [(left, right), (right, left)]
+    is_zero = isinstance(small, Number) and small.value == 0.0
+    if not (isinstance(large, Block) and [len(row) for row in large.rows] == [2, 2] and is_zero):
+        return [(small, large)]
+    (a, b), (c, d) = large.rows
+    if np.ndim(evaluate(d, env)) == 2:
+        (a, b), (c, d) = (d, c), (b, a)
+    if np.ndim(evaluate(a, env)) < 2:
+        return [(small, a), (_apply("div", _apply("mul", b, c), a), d)]
+    return [(_apply("matmul", _apply("matmul", c, _apply("inv", a)), b), d)]
+
+
+def _apply(atom: str, *args: Expr) -> Expr:
+    return Apply(atom, args, args[0].span)
+
+
+def _over_with_errors(less: Expr, more: Expr, env: Env, op: str, each: bool) -> float:
+    """``each``: relative to each entry, not to the largest. Matrices in their order: 0, or infinity."""
+    both = (evaluate_ball(side, env) for side in (less, more))
+    small, large = (b.values if isinstance(b, Level) else b for b in both)
+    if op in (">>", "<<") and max(small.mid.ndim, large.mid.ndim) == 2:
+        return 0.0 if is_semidefinite(sub(large, small)) else float("inf")
+    with np.errstate(invalid="ignore"):  # inf - inf
+        low = np.where(large.rad > 0, large.lower, large.mid)
+        over = np.where(small.rad > 0, small.upper, small.mid) - low
+    over = np.nan_to_num(over, nan=np.inf, posinf=np.inf) * GROW
     sizes = np.maximum(np.maximum(np.abs(small.mid), np.abs(large.mid)), LEAST)
-    slip = 0.0 if small.is_exact and large.is_exact else 4 * U
-    return float(np.max(over / (sizes if family else sizes.max(initial=LEAST)) + slip, initial=0.0))
+    return float(np.max(over / (sizes if each else sizes.max(initial=LEAST)), initial=0.0))
 
 
 def _all(constraint: Constraint, env: Env, memo: Memo | None) -> Iterator[Off]:

@@ -71,6 +71,8 @@ def sandwich(left: Ball, matrix: Ball, right: Ball) -> Ball:
 
     An infinite radius says that no positive definite (invertible) matrix could be proved.
     """
+    if not matrix.mid.size:
+        return exact(left.mid @ right.mid)
     inverse = _invertible(matrix)
     if inverse is None:
         return unknown(left.mid @ np.nan_to_num(numeric.solve(matrix.mid, right.mid)))
@@ -83,6 +85,8 @@ def sandwich(left: Ball, matrix: Ball, right: Ball) -> Ball:
 
 def sandwich_diagonal(left: Ball, matrix: Ball, right: Ball) -> Ball:
     """The diagonal (m,) of ``left @ inv(matrix) @ right``, without the product, ``WIDTH`` at a time."""
+    if not matrix.mid.size:
+        return exact(np.zeros(len(left.mid)))
     inverse = _invertible(matrix)
     if inverse is None:
         y = np.nan_to_num(numeric.solve(matrix.mid, right.mid))

@@ -19,6 +19,7 @@ ORTHOGONAL = 1e-12
 # more than ten, and the smallest singular value that counts is at some 1e-12 of the largest.
 FULL = 1e-7
 CLEAR = 1e-4  # and above this loses nothing by being squared
+EVEN, SMALL = 0.05, 128  # up to so many columns coordinates cost little, and solvers gain already above this
 
 
 def pinv(matrix: Array) -> Array:
@@ -60,7 +61,7 @@ def row_basis(matrix: Array) -> Array:
     """
     if len(matrix) >= matrix.shape[1]:
         triangle = scipy.linalg.qr(matrix, mode="r", check_finite=False)[0]
-        if _is_full(triangle, CLEAR):
+        if _is_full(triangle, CLEAR if matrix.shape[1] > SMALL else EVEN):
             return np.eye(matrix.shape[1])
     _, values, rows = np.linalg.svd(matrix, full_matrices=False)
     kept = values > 8 * max(matrix.shape) * EPS * values.max(initial=0.0)

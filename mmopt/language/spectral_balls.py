@@ -9,7 +9,7 @@ from mmopt.language import numeric
 from mmopt.language.balls import GROW, TINY, Ball, exact, gamma, matmul, rounded, sub
 from mmopt.language.numeric import Array
 
-__all__ = ["below_eigenvalues", "root", "smallest_eigenvalue", "symmetric"]
+__all__ = ["below_eigenvalues", "is_semidefinite", "root", "smallest_eigenvalue", "symmetric"]
 
 # Steps of inverse iteration, and by how much its estimate may be too high in what is tried.
 STEPS = 6
@@ -53,6 +53,22 @@ def _least(m: Ball, s: float) -> float | None:
     diagonal = np.diagonal(m.mid)
     slip = gamma(len(m.mid) + 4) * float(np.abs(diagonal - s).sum() + abs(s)) * 2 + TINY
     return s - slip - float(np.linalg.norm(m.rad)) * GROW
+
+
+def is_semidefinite(a: Ball) -> bool:
+    """Whether the symmetric part of every matrix in the ball is proved to have no negative eigenvalue.
+
+    By Cholesky's algorithm, or because every diagonal entry is at least the sum of the others in its row.
+    """
+    m = symmetric(a)
+    if not (np.isfinite(m.mid).all() and np.isfinite(m.rad).all()):
+        return False
+    slip = 4 * gamma(len(m.mid) + 4) * float(np.abs(np.diagonal(m.mid)).sum()) + TINY
+    if (_least(m, slip + 2 * float(np.linalg.norm(m.rad))) or -1.0) > 0:
+        return True
+    # Twice the diagonal against whole rows, in which it is once.
+    rows = (np.abs(m.mid) + (m.rad + m.rad.T) / 2).sum(axis=1) * GROW
+    return bool((2 * np.diagonal(m.mid) >= rows).all())
 
 
 def below_eigenvalues(a: Ball, lower: Array) -> float:

@@ -13,7 +13,9 @@ from mmopt.compiler.match import is_shipped
 from mmopt.components import Split
 from mmopt.errors import SolverError
 from mmopt.language import evaluate
+from mmopt.language.balls import HEIGHT, dots, exact, matmul
 from mmopt.language.by_component import splits
+from mmopt.language.inverse_balls import pseudo_inverse
 from mmopt.language.numeric import FLOOR, psd_floor, symmetric_part
 from mmopt.pipeline.bounds import error_bound
 from mmopt.pipeline.bounds_by_component import bound_by_component
@@ -87,9 +89,23 @@ def _within_targets(strategy: Strategy, workload: Workload) -> Strategy:
     if not workload.has_targets:
         return strategy
     worst, off = float((strategy.variances(workload) / workload.targets).max()), rounding(strategy, workload)
-    if not 1.0 - off < worst < 1.0 + SLIGHT:
+    if not 1.0 - SLIGHT < worst < 1.0 + SLIGHT:
+        return strategy
+    if PER_CONDITION * strategy.largest_condition**2 > off:
+        most = float((_variances_at_most(strategy, workload) / workload.targets).max())
+        worst = max(worst, min(most, 1.0 + SLIGHT))
+    if worst <= 1.0 - off:
         return strategy
     return Strategy(frozen(strategy.matrix * np.sqrt(worst * (1.0 + off))), strategy.norm)
+
+
+def _variances_at_most(strategy: Strategy, workload: Workload) -> Array:
+    """Variances (m,) of all queries with what their evaluation may have rounded off."""
+    inverse, found = pseudo_inverse(exact(strategy.matrix)), []
+    for start in range(0, workload.m, HEIGHT):
+        seen = matmul(exact(workload.queries[start : start + HEIGHT]), inverse)
+        found.append(dots(seen, seen, axis=1).upper)
+    return np.concatenate(found)
 
 
 def own_sensitivity(
@@ -211,7 +227,10 @@ def assemble(
     """
     program, workload = instance.program, instance.workload
     strategy, covariance, basis = meaning(instance, env, multipliers)
-    strategy = measured or _without_rounding(strategy, workload)
+    if measured is not None:
+        strategy = measured if covariance is None else _within_targets(measured, workload)
+    else:
+        strategy = _without_rounding(strategy, workload)
     variables = {d.name: as_value(env[d.name]) for d in program.choose}
     value = value_of(instance, env, objective)
     sensitivity = own_sensitivity(instance, env, multipliers)

@@ -14,16 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmopt.compiler import Instance
+from mmopt.compiler.match import is_shipped
 from mmopt.components import Level, Split
 from mmopt.language import evaluate, evaluate_ball
-from mmopt.language.balls import GROW, Ball
+from mmopt.language.balls import GROW, Ball, exact
 from mmopt.language.by_component import floored
 from mmopt.language.feasibility import excess, excess_with_errors
 from mmopt.language.memo import Memo
 from mmopt.language.nuclear_ball import GUESS
 from mmopt.language.numeric import EPS, FLOOR, psd_floor
 from mmopt.language.program import Program
-from mmopt.language.tree import Apply, Constraint, Declaration, Expr, names_in
+from mmopt.language.spectral_balls import is_semidefinite
+from mmopt.language.tree import Apply, Declaration, Expr, names_in
 from mmopt.pipeline.values import as_value, is_finite, plain, total
 from mmopt.pipeline.violations import violations
 from mmopt.queries import Workload
@@ -138,14 +140,28 @@ def _limits(program: Program) -> set[str]:
 
 
 def _missed(instance: Instance, env: Mapping[str, Any]) -> float:
-    """By how much a line may be missed, relatively, errors of its evaluation included; limits keep theirs."""
-    limits = _limits(instance.program)
-    lines = [c for c in instance.program.constraints if not limits & _names(c)]
-    return max([0.0, *(excess_with_errors(c, env) for c in lines)])
+    """By how much a line may be missed, relatively, errors of its evaluation included; infinity: unknown.
+
+    What a miss costs is known where scaling the point mends it, as in shipped programs.
+    """
+    program = instance.program
+    if not all(_is_kept(d, env[d.name]) for d in program.choose):
+        return float("inf")
+    missed = 0.0
+    for c in program.constraints:
+        missed = max(missed, excess_with_errors(c, env))
+        if missed == float("inf"):
+            break
+    return missed if missed == 0.0 or is_shipped(instance.checked.written) else float("inf")
 
 
-def _names(constraint: Constraint) -> set[str]:
-    return names_in(constraint.relation.left) | names_in(constraint.relation.right)
+def _is_kept(d: Declaration, value: Any) -> bool:
+    """Whether what is declared of a variable is proved to hold."""
+    if d.kind == "psd":
+        parts = value.parts if isinstance(value, Split) else (value,)
+        return all(is_semidefinite(exact(part)) for part in parts)
+    value = value.values if isinstance(value, Level) else value
+    return not d.sign or bool(np.all(value > 0 if d.sign == ">" else value >= 0))
 
 
 def _rounded_up(expr: Expr, env: Mapping[str, Any]) -> Any:

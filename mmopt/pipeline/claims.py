@@ -41,6 +41,7 @@ Feasible points may miss a constraint by 1e-10 of its size (``certify.FEASIBLE``
 by a few times that; what a point misses is charged to it ``MISSED`` times more.
 """
 MISSED = 1e3
+ROUGH = 0.01  # what is off by more than this, relatively, is no estimate
 WORK, FEWEST, MOST = 1e8, 12, 400  # points that are tried: WORK over the cube of the variables' side
 MIXED = (0.0, 1e-9, 1e-7, 1e-5, 1e-3, 0.03, 0.3)  # parts of an inner point that a point is mixed with
 REPORT = "please report it with the command and its files"
@@ -77,7 +78,8 @@ def _means_error(instance: Instance) -> bool:
     So it is for ``l2_strategy``, and where a program says that its bound is that one's.
     """
     program = instance.program
-    bounded = bounds_error(instance) or (program.bound == "l2_strategy" and not instance.own)
+    replaced = {d.name for d in program.givens if d.source} & instance.own
+    bounded = bounds_error(instance) or (program.bound == "l2_strategy" and not replaced)
     assert program.meaning is not None
     return bounded and program.meaning.kind == "strategy" and program.sense == "minimize"
 
@@ -142,7 +144,7 @@ def check_figures(
             f"{error:.10g} of the strategy of '{program.name}'",
             hint=REPORT,
         )
-    if _means_error(instance) and objective < error * (1.0 - ROUNDING - 2.0 * rounding):
+    if _means_error(instance) and objective < error * (1.0 - ROUNDING - min(2.0 * rounding, ROUGH)):
         raise ContradictionError(
             f"the objective {objective:.10g} of '{program.name}' should be total error, and is below that of "
             f"its own strategy, {error:.10g}",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance, bind
-from mmopt.errors import OptionError, SolverError, placed
+from mmopt.errors import ContradictionError, OptionError, SolverError, placed
 from mmopt.language import Program, evaluate, shipped
 from mmopt.language.dims import LARGEST
 from mmopt.language.procedures import START
@@ -48,6 +48,7 @@ class _Run:
     env: dict[str, Any]
     solved: dict[str, Solution] = field(default_factory=dict)
     everything: list[tuple[str, Solution]] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
     def each(self, steps: Sequence[Step]) -> None:
         for step in steps:
@@ -81,7 +82,12 @@ class _Run:
         for _ in range(int(times)):
             if loop.until is not None and self.holds(loop.until):
                 return
-            self.each(loop.steps)
+            try:
+                self.each(loop.steps)
+            except (ContradictionError, SolverError, np.linalg.LinAlgError) as failure:
+                # Where doubles end a round comes to nothing: what the rounds before found stands.
+                self.warnings.append(f"the rounds ended where one failed: {str(failure).splitlines()[0]}")
+                return
             if loop.settles:
                 objective = self.everything[-1][1].objective
                 if objective >= best - SETTLED * abs(objective):
@@ -156,7 +162,7 @@ def solve_procedure(
         seconds={**seconds, "total": 0.0},
         multipliers={**last.multipliers, **starts},
         scaling=last.scaling,
-        warnings=tuple(dict.fromkeys(w for s in all_solved for w in s.warnings)),
+        warnings=tuple(dict.fromkeys(w for s in all_solved for w in s.warnings)) + tuple(run.warnings),
         steps=dict(_numbered(run.everything)),
     )
     return with_total(solution, time.monotonic() - started)

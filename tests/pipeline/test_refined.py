@@ -153,3 +153,20 @@ def test_the_bound_of_a_level_holds_at_any_multipliers(name: str, rng: np.random
     best = solve(w, "fitness_level", givens={"held": held, "S0": start}, tolerance=1e-7)
     assert best.bound is not None and best.gap is not None
     assert best.bound <= best.objective <= least * (1 + 1e-9) and best.gap <= 1e-7
+
+
+def test_a_round_that_fails_ends_the_rounds() -> None:
+    """Held queries that are nearly the same: the level's own figures contradict each other."""
+    rng = np.random.default_rng(45)
+    n = int(rng.integers(3, 9))
+    m = int(rng.integers(n, n + 4))
+    queries = rng.normal(size=(m, n))
+    queries[-1] = queries[0] + 10.0 ** -rng.integers(3, 9) * rng.normal(size=n)
+    workload = Workload.from_matrix(queries, targets=10.0 ** rng.uniform(-4, 4, size=m))
+    found = solve(workload, "fitness_refined")
+    assert 0 <= found.gap < 1e-4
+
+
+def test_soft_maxima_of_one_cell() -> None:
+    found = solve(Workload.from_matrix([[3.0]], targets=[1.0]), "fitness_softmax")
+    assert found.value == pytest.approx(9.0)

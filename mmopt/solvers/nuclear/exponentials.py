@@ -23,6 +23,8 @@ def exponentials(low: float, high: float, fine: bool = False) -> list[tuple[floa
     Good to a quarter, which is what a Newton step needs, or where ``fine`` to a few in a thousand: the number
     of terms grows with log(high / low).
     """
+    if not 0 < low <= high < math.inf:
+        raise np.linalg.LinAlgError("curvature without finite sums")
     ratio = max(high / low, 1.0 + 1e-9)
     decades = math.log10(ratio)
     terms = 2 + 3.0 * decades if fine else min(1.7 * decades, 2 + 1.2 * decades)
