@@ -18,6 +18,7 @@ __all__ = [
     "continuous_gaussian_delta",
     "continuous_gaussian_mu",
     "continuous_gaussian_scale",
+    "pvldb2012_rmse_factor",
 ]
 
 
@@ -46,3 +47,12 @@ def continuous_gaussian_mu(epsilon: float, delta: float) -> float:
 def continuous_gaussian_scale(epsilon: float, delta: float, sensitivity: float = 1.0) -> float:
     """Standard deviation of continuous Gaussian noise for exactly (epsilon, delta) (Balle and Wang 2018)."""
     return sensitivity / continuous_gaussian_mu(epsilon, delta)
+
+
+def pvldb2012_rmse_factor(epsilon: float, delta: float) -> float:
+    """sqrt(log2(2/delta)) / epsilon: what PVLDB 2012 multiplies an objective's root by in its tables.
+
+    For reproducing those tables only: it is not a calibration proved for all epsilon.
+    """
+    check_approximate(epsilon, delta)
+    return math.sqrt(math.log2(2 / delta)) / epsilon

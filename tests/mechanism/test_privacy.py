@@ -6,13 +6,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mmopt.errors import PrivacyError
 from mmopt.mechanism.continuous import (
     continuous_gaussian_delta,
     continuous_gaussian_mu,
     continuous_gaussian_scale,
+    pvldb2012_rmse_factor,
 )
 from mmopt.mechanism.privacy import allowed_rho, float_above, gaussian_rho, zcdp_epsilon, zcdp_rho
 from mmopt.spec import Privacy
@@ -85,13 +87,16 @@ def test_float_above(value):
     assert Fraction(math.nextafter(above, -math.inf)) < value
 
 
-def test_continuous_gaussian():
+def test_continuous_gaussian_and_the_older_formula():
     assert continuous_gaussian_scale(0.5, 1e-4) == pytest.approx(5.8937878, abs=5e-8)
     assert continuous_gaussian_scale(0.5, 1e-4, sensitivity=3.0) == pytest.approx(3 * 5.8937878, abs=2e-7)
     for epsilon, delta in [(0.01, 1e-9), (1.0, 1e-6), (20.0, 0.3)]:
         assert continuous_gaussian_delta(epsilon, continuous_gaussian_mu(epsilon, delta)) == pytest.approx(
             delta
         )
+    # Example 4 of PVLDB 2012: identity and Haar.
+    assert 6 * pvldb2012_rmse_factor(0.5, 1e-4) == pytest.approx(45.359, abs=5e-4)
+    assert math.sqrt(21) * pvldb2012_rmse_factor(0.5, 1e-4) == pytest.approx(34.643, abs=5e-4)
 
 
 @pytest.mark.parametrize(
@@ -107,6 +112,7 @@ def test_continuous_gaussian():
         (lambda: gaussian_rho(1, 0.0), "the noise scale is 0.0, expected a finite number above 0"),
         (lambda: continuous_gaussian_mu(1.0, 2.0), "delta is 2.0, expected a number above 0 and below 1"),
         (lambda: continuous_gaussian_delta(1.0, 0.0), "mu is 0.0, expected a finite number above 0"),
+        (lambda: pvldb2012_rmse_factor(-1.0, 0.1), "epsilon is -1.0, expected a finite number above 0"),
     ],
 )
 def test_refusals(call, message):

@@ -10,10 +10,11 @@ from cases import EXAMPLE_4
 from tolerances import PAPER_RMSE
 
 from mmopt import Strategy, solve
+from mmopt.mechanism.continuous import pvldb2012_rmse_factor
 from mmopt.queries.baselines import baseline
 from mmopt.testing.figures import Figure, holds
 
-FACTOR = math.sqrt(math.log2(2 / 1e-4)) / 0.5  # what the paper multiplies roots by, at its ε and δ
+FACTOR = pvldb2012_rmse_factor(epsilon=0.5, delta=1e-4)
 
 
 @pytest.mark.parametrize(("name", "value", "printed"), [("identity", 36.0, 45.36), ("haar", 21.0, 34.62)])
