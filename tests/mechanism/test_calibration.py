@@ -177,3 +177,5 @@ def test_only_a_single_count_that_changes_alone_has_its_theorem():
         ("marginals", "add-remove"),
         ("products", "add-remove"),
     }
+    several = round_any(MarginalStrategy((2, 3), np.array([0.0, 0.5, 0.0, 0.5]), 2), cells, "add-remove")
+    assert [part.is_one_count for part in several.parts] == [True, True] and len(_bounds(several, 0)) == 1
