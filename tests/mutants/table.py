@@ -161,7 +161,7 @@ MUTANTS = (
     ),
     *_rows(
         "mmopt/mechanism/integer_marginals.py",
-        "mechanism/test_row_sensitivity.py",
+        "mechanism/test_row_sensitivity.py::test_no_row_costs_more_than_is_claimed[marginals-1]",
         ("parts", "or self.workload.domain.may_drop)", ")"),
     ),
     *_rows(
@@ -184,7 +184,7 @@ MUTANTS = (
     ),
     *_rows(
         "mmopt/mechanism/exact.py",
-        "mechanism/test_row_sensitivity.py mechanism/test_rounding.py",
+        "mechanism/test_row_sensitivity.py::test_no_row_costs_more_than_is_claimed[matrix-2]",
         ("squared_sensitivity", "max(added, moved) if may_drop else moved", "moved"),
         ("squared_sensitivity", 'if neighbours == "add-remove":', "if True:"),
     ),
@@ -616,6 +616,11 @@ MUTANTS = (
         "queries/symmetry/test_find.py",
         ("blocks_of", "if len(blocks) > 1:", "if False:"),
         ("_local", 'np.asarray if part.kind == "rest" else np.abs', "np.asarray"),
+    ),
+    *_rows(
+        "mmopt/highdim/search.py",
+        "highdim/test_bound.py",
+        ("template_bound", "return product_bound(", "return 1.1 * product_bound("),
     ),
     *_rows(
         "mmopt/highdim/bound.py",
