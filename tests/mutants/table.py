@@ -493,8 +493,7 @@ MUTANTS = (
         ("", '*("steps", "certificate", "bound"),', '*("steps", "bound"),'),
         ("", '"lets", "requires", "choose"', '"requires", "choose"'),
         ("", '"klass", "sense", "givens", "parameters"', '"klass", "sense", "parameters"'),
-        ("", '("name", "id", "index", "basis")', '("name", "id", "index", "basis", "sign")'),
-        ("", '("name", "id", "index", "basis")', '("name", "id", "index", "basis", "source")'),
+        ("", '("name", "id", "index", "basis")', '("name", "id", "index", "basis", "kind")'),
         (
             "is_shipped",
             "_form(program, meaning) in",
