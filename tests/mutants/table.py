@@ -466,7 +466,8 @@ MUTANTS = (
     ),
     *_rows(
         "mmopt/pipeline/certify.py",
-        "pipeline/test_certify.py",
+        "pipeline/test_certify.py::test_negative_multipliers_are_clipped "
+        "pipeline/test_certify.py::test_a_constraint_may_be_missed_by_rounding_only",
         ("_promised", "maximum(value, 0.0) if d", "abs(value) if d"),
         ("is_feasible", "self.after <= FEASIBLE and", "self.after <= 1e-3 and"),
     ),
