@@ -555,7 +555,6 @@ MUTANTS = (
         ("cell_code", "(reading.number < upper, cell)", "(reading.number <= upper, cell)"),
         ("cell_code", "(reading.missing, size + MISSING)", "(reading.missing, size + OUTSIDE)"),
         ("cell_code", "else_=size + OUTSIDE", "else_=0"),
-        ("cell_code", "size + UNREADABLE", "size + OUTSIDE"),
         ("_read", "blank | number.isnan() if kind.is_floating() else blank", "blank"),
     ),
     *_rows(
