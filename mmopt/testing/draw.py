@@ -8,7 +8,7 @@ import numpy as np
 
 from mmopt.components import Array
 from mmopt.language import Program
-from mmopt.language.tree import Declaration
+from mmopt.language.tree import Declaration, Number
 from mmopt.queries import Workload
 
 __all__ = ["draw_givens", "draw_multiplier", "draw_value", "draw_workload", "needs_targets"]
@@ -47,11 +47,12 @@ def draw_workload(rng: np.random.Generator, with_targets: bool, size: int | None
 
 
 def draw_givens(
-    rng: np.random.Generator, program: Program, workload: Workload, square: bool
+    rng: np.random.Generator, program: Program, workload: Workload, square: bool, parameters: int = 0
 ) -> dict[str, Array]:
-    """Values for the givens without a source.
+    """Values for the givens without a source, and for parameters that are numbers.
 
     A dimension that nothing else fixes is at most the number of cells; with ``square`` it is that number.
+    parameters : 0 for their defaults; 1 (-1) for up to four times more (less), where a 0 becomes positive.
     """
     sizes: dict[str, int] = {}
     for d in program.givens:
@@ -67,6 +68,10 @@ def draw_givens(
         for name in sorted({s for dim in d.dims for s in dim.symbols} - sizes.keys()):
             sizes[name] = workload.n if square else int(rng.integers(1, workload.n + 1))
         out[d.name] = draw_value(rng, d, sizes)
+    for p in program.parameters if parameters else ():
+        if isinstance(p.expr, Number) and (p.declared is None or p.declared.kind == "scalar"):
+            default = p.expr.value or rng.random()
+            out[p.name] = np.asarray(default * 4.0 ** (parameters * rng.uniform(0.2, 1.0)))
     return out
 
 

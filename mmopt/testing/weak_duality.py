@@ -120,7 +120,8 @@ def check_program(
     ----------
     program : a shipped name, a path, or a parsed Program.
     seed : of the random numbers; by default fresh, and told in the report.
-    instances : number of random workloads. givens : as for ``solve``; others without a source are drawn.
+    instances : number of random workloads. givens : as for ``solve``; others without a source are drawn,
+        and in every other instance parameters that are numbers (not those of a procedure).
 
     Raises
     ------
@@ -220,7 +221,9 @@ def _bound_instance(
     cells = columns[0] if columns else cells
     for attempt in range(ATTEMPTS):
         workload = draw_workload(rng, needs_targets(program), cells)
-        givens = draw_givens(rng, program, workload, square=attempt % 2 == 1)
+        # Every other instance, while the program takes them; those of a procedure steer its rounds.
+        varies = program.klass != "procedure" and attempt < ATTEMPTS // 2
+        givens = draw_givens(rng, program, workload, attempt % 2 == 1, (0, -1, 0, 1)[number % 4] * varies)
         try:
             givens |= named_givens(passed, program, workload)
             return bind(program, workload, givens), workload, givens

@@ -8,7 +8,7 @@ import tolerances
 from symmetric import random_products
 
 from mmopt import Workload, solve
-from mmopt.highdim import multipliers_of, product, product_bound
+from mmopt.highdim import multipliers_of, product, product_bound, search
 from mmopt.queries import Product, Strategy, factor as f
 from mmopt.queries.product_strategy import ProductStrategy
 from mmopt.testing.census import domain_of, marginals
@@ -64,3 +64,13 @@ def test_the_bound_is_the_optimum_of_marginals(ways: tuple[int, ...]) -> None:
     optimum = solve(workload, "l2_strategy")
     bound = product_bound(workload, [np.ones(n) for n in workload.domain.shape])
     assert bound == pytest.approx(optimum.objective, rel=tolerances.GAP_INTERIOR)
+
+
+def test_the_bound_of_templates_without_a_solve(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of too many cells, on a few: the bound is no more than the optimum, and meets it for one product."""
+    workload = two(6, ("P", "R"))
+    optimum = solve(workload, "l2_strategy").objective
+    monkeypatch.setattr(search, "LARGEST", 0)
+    monkeypatch.setattr(search, "by_components", lambda *args, **options: None)
+    bound, origin = search.template_bound(workload)
+    assert optimum * (1 - 1e-4) <= bound <= optimum and origin == "multipliers that are products"

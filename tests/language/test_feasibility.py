@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
 from mmopt.language import feasibility, numeric, violation, worst
-from mmopt.language.feasibility import excess
+from mmopt.language.feasibility import excess, excess_with_errors
 from mmopt.language.memo import Memo
 from mmopt.language.program import Program
 from mmopt.language.tree import Constraint
@@ -97,3 +98,16 @@ def test_a_memo_changes_nothing_and_is_used(
     # Another array of the same name makes it another expression.
     other = {**env, "X": 2 * env["X"]}
     assert worst(line, other, memo) == worst(line, other) and len(solves) == 3
+
+
+@pytest.mark.parametrize("text", ["W @ v <= u", "u >= W @ v"])
+def test_errors_of_evaluation_are_part_of_what_may_be_missed(text: str, rng: np.random.Generator) -> None:
+    """Limits equal to what rounding made of sums that cancel: in exact numbers some are missed."""
+    w, v = 1e6 * rng.normal(size=(50, 9)), rng.uniform(1.0, 2.0, size=9)
+    w[:, 8] = (1.0 - w[:, :8] @ v[:8]) / v[8]
+    env = {"W": w, "v": v, "u": w @ v, "m": 50, "n": 9}
+    rows = [sum(Fraction(a) * Fraction(b) for a, b in zip(row, v, strict=True)) for row in w.tolist()]
+    over = max(exact - Fraction(limit) for exact, limit in zip(rows, env["u"].tolist(), strict=True))
+    size = float(np.abs(env["u"]).max())
+    assert 0 < over <= excess_with_errors(constraint(text), env) * Fraction(size)
+    assert excess_with_errors(constraint(text), {**env, "u": env["u"] + 1.0}) == 0.0

@@ -101,3 +101,9 @@ def test_what_has_no_inverse_has_no_bound(matrix: np.ndarray) -> None:
     for rule, shape in ((sandwich, (2, 2)), (sandwich_diagonal, (2,))):
         ball = rule(exact(np.eye(2)), exact(matrix), exact(np.eye(2)))
         assert ball.mid.shape == shape and np.isinf(ball.rad).all()
+
+
+def test_nothing_to_invert_leaves_zeros() -> None:
+    """As where fitness_level holds no query: its bound would be lost."""
+    nothing = sandwich(exact(np.zeros((3, 0))), exact(np.zeros((0, 0))), exact(np.zeros((0, 3))))
+    assert (nothing.mid == np.zeros((3, 3))).all() and not nothing.rad.any()

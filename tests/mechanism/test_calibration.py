@@ -9,13 +9,18 @@ from itertools import product
 import flint
 import numpy as np
 import pytest
+from mechanism.test_rounding import domain
 
 from mmopt.mechanism import plan, zcdp_epsilon
-from mmopt.mechanism.calibration import distance
+from mmopt.mechanism.calibration import _bounds, distance
 from mmopt.mechanism.continuous import continuous_gaussian_scale
 from mmopt.mechanism.measured import Part
 from mmopt.mechanism.privacy import discrete_gaussian_delta, gaussian_delta
-from mmopt.queries import Strategy, Workload
+from mmopt.mechanism.rounding_any import round_any
+from mmopt.queries import Product, Strategy, Workload
+from mmopt.queries.factor import identity
+from mmopt.queries.marginal_strategy import MarginalStrategy
+from mmopt.queries.product_strategy import ProductStrategy
 from mmopt.spec import Privacy
 
 CELLS = Workload.from_matrix(np.eye(4))
@@ -136,3 +141,41 @@ def test_dense_strategies_have_the_noise_of_balle_and_wang(privacy):
     pairs = Strategy(np.vstack([np.eye(4), np.kron(np.eye(2), np.ones(2))]) / math.sqrt(2))
     finer = plan(Workload.from_matrix(np.vstack([np.eye(4), np.kron(np.eye(2), np.ones(2))])), pairs, privacy)
     assert finer.noise == pytest.approx(best / strategy.sensitivity, rel=1e-6)
+
+
+def test_where_the_proof_of_the_distance_does_not_hold_every_row_counts_whole():
+    assert distance([Part(3, 1, 1, 0.99)], 1.0) == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize("scale", [1.5, 4.0])
+def test_both_laws_are_apart_in_the_delta_for_continuous_noise(scale):
+    """P of one table and e^epsilon times P of the other: the distance is added for each."""
+    integer = round_any(Strategy(np.eye(4)), CELLS, "replace-one")
+    ((_, bound),) = _bounds(integer, 0)
+    own = scale * integer.parts[0].relative
+    apart = (1 + math.e) * distance(integer.parts, scale)
+    exact = gaussian_delta(1.0, Decimal(2).sqrt() / Decimal(own))
+    assert float(exact) + apart <= float(bound(1.0, scale)) <= (float(exact) + apart) * (1 + 1e-9)
+    assert exact_delta(1.0, (1, -1), own) <= arb(str(bound(1.0, scale)))
+
+
+def test_only_a_single_count_that_changes_alone_has_its_theorem():
+    """Marginals and products: with several columns of an entry, or rows replaced, more than one changes."""
+    cells = Workload.from_products(domain(2, 3), [Product((identity(2), identity(3)))])
+    both = np.array([[1.0, 1.0], [0.0, 1.0]])
+    forms = {
+        "marginals": MarginalStrategy((2, 3), np.array([0.0, 0.0, 0.0, 1.0]), 2),
+        "products": ProductStrategy((Strategy(np.eye(2)), Strategy(np.eye(3)))),
+        "a sum": ProductStrategy((Strategy(both / math.sqrt(2)), Strategy(np.eye(3)))),
+    }
+    alone = {
+        (name, neighbours): [part.is_one_count for part in round_any(own, cells, neighbours).parts]
+        for name, own in forms.items()
+        for neighbours in ("add-remove", "replace-one")
+    }
+    assert {key for key, found in alone.items() if found == [True]} == {
+        ("marginals", "add-remove"),
+        ("products", "add-remove"),
+    }
+    several = round_any(MarginalStrategy((2, 3), np.array([0.0, 0.5, 0.0, 0.5]), 2), cells, "add-remove")
+    assert [part.is_one_count for part in several.parts] == [True, True] and len(_bounds(several, 0)) == 1

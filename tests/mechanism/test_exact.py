@@ -18,6 +18,7 @@ from mmopt.mechanism.exact import (
     largest_squared_norm,
     root_above,
 )
+from mmopt.mechanism.measured import replaced
 
 
 def matrices(bits: int, shape: tuple[int, int] = (3, 5)) -> st.SearchStrategy[np.ndarray]:
@@ -100,3 +101,18 @@ def test_root_above(squared):
     root = Fraction(root_above(squared))
     assert root**2 >= squared
     assert root**2 <= squared * (1 + Fraction(1, 2**50))
+
+
+@given(arrays(np.int64, (3, 2), elements=st.integers(-3, 3)), st.booleans())
+def test_a_replaced_row_moves_by_no_more_than_is_claimed(columns, is_nonnegative):
+    first, second = (np.abs(columns) if is_nonnegative else columns).T
+    assert ((first - second) ** 2).sum() <= replaced(
+        max((first**2).sum(), (second**2).sum()), 2, is_nonnegative
+    )
+    sizes = [int(np.abs(own).sum()) ** 2 for own in (first, second)]
+    assert np.abs(first - second).sum() ** 2 <= replaced(max(sizes), 1, is_nonnegative)
+
+
+def test_replaced_rows_that_move_the_furthest():
+    """Two cells counted apart; a column and its opposite."""
+    assert (replaced(1, 1, True), replaced(1, 2, True), replaced(1, 2, False)) == (4, 2, 4)

@@ -13,7 +13,7 @@ from mechanism.test_rounding_factored import DATA as TABLE, columns_normalised, 
 from mmopt.mechanism import measure, plan, reconstruct
 from mmopt.mechanism.noise import gaussian_variance, simulate
 from mmopt.mechanism.reconstruct import _half_width, _laplace_width
-from mmopt.queries import Workload
+from mmopt.queries import Strategy, Workload
 from mmopt.spec import Privacy
 
 QUERIES = Workload.from_matrix(np.vstack([np.eye(6), np.tri(6)]))
@@ -153,6 +153,17 @@ def test_where_coefficients_are_too_many_intervals_cover_at_least(privacy, monke
         assert found.fineness > 20
         coarse = replace(found, fineness=0).intervals(0.95)
         assert (coarse.widths > 1.3 * few.widths).all() and not coarse.is_exact
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.99])
+def test_a_width_for_any_laplace_sum_covers_single_counts(confidence, monkeypatch):
+    """Noise on whole numbers reaches the next one, where continuous noise of its scale does not."""
+    monkeypatch.setattr(reconstruct, "_MOST", 0)
+    cells = Workload.from_matrix(np.eye(4))
+    for epsilon in np.geomspace(0.05, 4.0, 40):
+        found = plan(cells, Strategy(np.eye(4), 1), Privacy(epsilon=float(epsilon)))
+        most = math.floor(found.intervals(confidence).widths[0])
+        assert law(1, found.scale)[400 - most : 401 + most].sum() >= confidence
 
 
 def test_a_bound_for_any_laplace_sum_is_little_wider_than_one_variable_needs():

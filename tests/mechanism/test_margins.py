@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 
 from mmopt import PrivacyError, TooLargeError, Workload, solve
+from mmopt.mechanism.calibration import cost, least_scale
 from mmopt.mechanism.exact import integer_product, root_above
 from mmopt.mechanism.planning import plan
 from mmopt.mechanism.privacy import gaussian_rho, laplace_epsilon
+from mmopt.mechanism.rounding_any import round_any
+from mmopt.queries import Strategy
 from mmopt.spec import Privacy
 
 ROOM = 1 + Fraction(1, 2**48)
@@ -21,6 +24,15 @@ def test_costs_leave_room_for_three_roundings(draw: int, rng: np.random.Generato
     size, scale = int(rng.integers(1, 2**40)), float(10.0 ** rng.uniform(-2, 9))
     assert Fraction(gaussian_rho(size, scale)) >= ROOM * Fraction(size) / (2 * Fraction(scale) ** 2)
     assert Fraction(laplace_epsilon(size, scale)) >= ROOM * size / Fraction(scale)
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+def test_the_least_scale_costs_no_more_than_is_allowed_in_the_last_digit(
+    norm: int, rng: np.random.Generator
+) -> None:
+    integer = round_any(Strategy(np.eye(3), norm), Workload.from_matrix(np.eye(3)), "add-remove")
+    for allowed in rng.uniform(0.01, 3.0, 200):
+        assert allowed * (1 - 1e-14) <= cost(norm, integer.parts, least_scale(integer, allowed)) <= allowed
 
 
 def test_a_product_that_leaves_64_bits_is_refused() -> None:

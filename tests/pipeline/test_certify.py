@@ -95,7 +95,7 @@ def test_bounds_at_multipliers_that_say_nothing() -> None:
 def test_negative_multipliers_are_clipped(rng: np.random.Generator) -> None:
     inst = instance(np.tri(4))
     d = rng.normal(size=4)
-    d[0] = 1.0
+    d[:2] = 1.0, -2.0
     assert bound_of(inst, {"sensitivity": d}) == bound_of(inst, {"sensitivity": np.maximum(d, 0.0)})
 
 

@@ -10,7 +10,8 @@ import pytest
 from own_texts import edited
 
 from mmopt import ContradictionError, Program, Solution, Workload, certify, solve, verify
-from mmopt.pipeline.claims import RefutedError
+from mmopt.compiler import bind
+from mmopt.pipeline.claims import RefutedError, check_figures
 
 PREFIX = Workload.from_matrix(np.tri(4), targets=1.0)
 TWICE = [
@@ -94,6 +95,8 @@ def test_verify_refutes_what_no_solve_would_save(tmp_path: Path) -> None:
     assert [row.what for row in verify(wider, PREFIX).failures] == ["claim"]
     proved = dataclasses.replace(s, bound_grade="proved")
     assert [row.what for row in verify(proved, PREFIX).failures] == ["grades"]
+    valid = dataclasses.replace(s, status=dataclasses.replace(s.status, bound_valid=True))
+    assert [row.what for row in verify(valid, PREFIX).failures] == ["grades"]
 
 
 def test_a_file_of_version_0_1_0_is_graded_anew(tmp_path: Path) -> None:
@@ -141,3 +144,10 @@ def test_a_program_says_when_its_sensitivity_is_its_own() -> None:
     assert [row.what for row in hidden.failures] == ["own sensitivity"]
     single = solve(PREFIX, Program.parse(PATTERNS), givens={"U": np.eye(4)})
     assert single.own_sensitivity is None and single.warnings == ()
+
+
+def test_an_error_below_the_bound_on_all_strategies_is_no_error() -> None:
+    instance = bind(Program.load("p_identity"), PREFIX)
+    assert check_figures(instance, 9.0, None, 9.0, 8.0, 0.0, {}, {}) == (9.0, 9.0)
+    with pytest.raises(ContradictionError, match="the bound 9 on the error of all strategies is above"):
+        check_figures(instance, 9.0, None, 8.0, 9.0, 0.0, {}, {})

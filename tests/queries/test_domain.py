@@ -106,3 +106,12 @@ def test_errors(make, text):
     with pytest.raises(WorkloadError) as caught:
         make()
     assert str(caught.value) == text
+
+
+@pytest.mark.parametrize("other", ["refuse", "low"])
+def test_a_row_may_be_dropped_by_either_rule_and_where_nothing_is_said(other):
+    def may_drop(outside, missing):
+        return Domain((Attribute("a", ("low", "high"), outside=outside, missing=missing),)).may_drop
+
+    assert not may_drop(other, other)
+    assert all(may_drop(rule, other) and may_drop(other, rule) for rule in ("", "drop"))

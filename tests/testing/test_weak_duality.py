@@ -74,6 +74,8 @@ def test_wrong_certificates_are_found(wrong: str, rng: np.random.Generator) -> N
         ("l2_strategy", "diag(X) <= 1", "diag(X) <= 2"),
         ("fitness_for_use", "<= alpha", "<= 2 * alpha"),
         ("l2_strategy", RIGHT, f"(1 / 2 + n / 16) * {RIGHT}"),
+        ("fitness_budget", "(budget * sum(p) * sum(q))", "(sum(p) * sum(q))"),
+        ("fitness_hybrid", "+ total / sum(c))) @", "+ 2 * total / sum(c))) @"),
     ],
 )
 def test_wrong_for_points_that_the_repair_hides_or_for_many_cells(
