@@ -74,9 +74,8 @@ def sandwich(left: Ball, matrix: Ball, right: Ball) -> Ball:
     if not matrix.mid.size:
         return exact(left.mid @ right.mid)
     inverse = _invertible(matrix)
-    if inverse is None:  # or nothing to invert, which leaves zeros
-        known = unknown if matrix.mid.size else exact
-        return known(left.mid @ np.nan_to_num(numeric.solve(matrix.mid, right.mid)))
+    if inverse is None:
+        return unknown(left.mid @ np.nan_to_num(numeric.solve(matrix.mid, right.mid)))
     y = inverse.solve(right.mid)
     missing = inverse.missing(right, y)
     z, behind = _turned(inverse, transpose(left), right, y, missing)

@@ -250,11 +250,6 @@ MUTANTS = (
         ("smallest_singular", "return (1.0 - off) /", "return (1.0 + 9 * off) /"),
     ),
     *_rows(
-        "mmopt/language/inverse_balls.py",
-        "language/test_inverse_balls.py",
-        ("sandwich", "known = unknown if matrix.mid.size else exact", "known = exact"),
-    ),
-    *_rows(
         "mmopt/language/spectral_balls.py",
         "language/test_spectral_balls.py",
         ("_least", "return s - slip - float(", "return s + slip + float("),
@@ -477,8 +472,9 @@ MUTANTS = (
         ("_over", 'constraint.relation.op == "<', 'constraint.relation.op == ">'),
         ("_over", 'constraint.relation.op == "==', 'constraint.relation.op == "<'),
         ("_off", 'right if relation.op == ">>', 'right if relation.op == "<<'),
-        ("excess_with_errors", "small.mid + small.rad) - (large.mid - large.rad", "small.mid) - (large.mid"),
-        ("excess_with_errors", 'found if relation.op == "<="', 'found if relation.op == ">="'),
+        ("_ordered", '(right, left) if op in (">=", ">>")', '(right, left) if op in (">>",)'),
+        ("_over_with_errors", "small.upper, small.mid) - low", "small.mid, small.mid) - low"),
+        ("_over_with_errors", 'else float("inf")', "else 0.0"),
     ),
     *_rows(
         "mmopt/compiler/bind.py",
