@@ -474,7 +474,7 @@ MUTANTS = (
         ("_off", 'right if relation.op == ">>', 'right if relation.op == "<<'),
         ("_ordered", '(right, left) if op in (">=", ">>")', '(right, left) if op in (">>",)'),
         ("_over_with_errors", "small.upper, small.mid) - low", "small.mid, small.mid) - low"),
-        ("_over_with_errors", 'else float("inf")', "else 0.0"),
+        ("_over_with_errors", "return 0.0 if is_semidefinite(sub(large, small))", "return 0.0 if True"),
     ),
     *_rows(
         "mmopt/compiler/bind.py",
