@@ -111,3 +111,10 @@ def test_errors_of_evaluation_are_part_of_what_may_be_missed(text: str, rng: np.
     size = float(np.abs(env["u"]).max())
     assert 0 < over <= excess_with_errors(constraint(text), env) * Fraction(size)
     assert excess_with_errors(constraint(text), {**env, "u": env["u"] + 1.0}) == 0.0
+
+
+@pytest.mark.parametrize(("least", "found"), [(1e-3, 0.0), (0.0, np.inf), (-1e-14, np.inf)])
+def test_a_matrix_line_is_proved_or_nothing_is_known_of_it(least: float, found: float) -> None:
+    turn = np.linalg.qr(np.arange(9.0).reshape(3, 3) + np.eye(3))[0]
+    x = turn @ np.diag([least, 1.0, 2.0]) @ turn.T
+    assert excess_with_errors(constraint("X >> 0"), {"X": (x + x.T) / 2, "n": 3}) == found
