@@ -17,7 +17,7 @@ from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
 
 from mmopt.errors import PrivacyError
-from mmopt.spec.privacy import Privacy
+from mmopt.spec.privacy import Privacy, privacy_fault
 
 __all__ = [
     "PURE_HINT",
@@ -82,7 +82,7 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
     """The largest rho such that rho-zCDP implies (epsilon, delta), rounded down.
 
     The returned rho satisfies ``zcdp_epsilon(rho, delta) <= epsilon``.
-    Raises PrivacyError when epsilon is not finite and > 0 or delta is outside (0, 1).
+    Raises PrivacyError when epsilon is outside (0, 10000] or delta outside (0, 1).
     """
     check_approximate(epsilon, delta)
     order = _best_order(lambda u: (epsilon - _tail_float(u, delta)) / (1 + u))
@@ -215,10 +215,9 @@ def _check_rho(rho: float) -> None:
 
 
 def check_approximate(epsilon: float, delta: float) -> None:
-    """PrivacyError unless epsilon is finite and above 0, and delta between 0 and 1."""
-    if not (math.isfinite(epsilon) and epsilon > 0):
-        raise PrivacyError(f"epsilon is {epsilon!r}, expected a finite number above 0")
-    _check_delta(delta)
+    """PrivacyError as of a ``Privacy`` with this epsilon and delta."""
+    if fault := privacy_fault(epsilon, delta, None):
+        raise PrivacyError(fault.message, hint=fault.hint)
 
 
 def _check_delta(delta: float) -> None:

@@ -45,8 +45,9 @@ def stopped_early(
 
     ``values`` is the solver's point before the repair.
     """
-    asked = f"{options.tolerance:.0e} was asked for"
-    reached = f"the gap is {gap:.1e}, {asked}" if np.isfinite(gap) else f"no gap was proved, {asked}"
+    asked = f"{options.tolerance:.0e}"
+    known = np.isfinite(gap)  # here; a bound of another program may come later
+    reached = f"the gap is {gap:.1e}, {asked} was asked for" if known else f"a gap of {asked} was not reached"
     less = f", or ask for a tolerance of {_above(gap):.0e}" if gap < 0.5 else ""
     if status.stop == "time limit":
         text = f"stopped at the time limit of {options.time_limit:g} s: {reached}; allow more time{less}"

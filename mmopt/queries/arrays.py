@@ -38,6 +38,8 @@ EPS = float(np.finfo(np.float64).eps)
 _CLEAR = 1e7  # a condition for which nobody needs singular values to see the rank
 _STEPS = 30  # of a power iteration
 QR_BLOCK = 32  # columns that a QR factorisation takes at a time
+_LONG = 1024  # rows and columns from which on it takes seconds
+_PANEL = 256  # columns that it then takes before the time is looked at
 
 MOST_CELLS = 8192
 """Cells up to which a workload or strategy is worked on as a matrix, where nothing else is cheaper."""
@@ -136,7 +138,7 @@ def largest_singular_value(matrix: Array) -> float:
 def qr(matrix: Array, overwrite: bool = False) -> Array:
     """The triangle R (min(p, n), n) of a QR factorisation; of a square triangle itself.
 
-    With ``overwrite`` a matrix in order of columns is not copied.
+    With ``overwrite`` a matrix in order of columns is not copied. TimeLimitError as ``require_time``.
     """
     if matrix.shape[0] == matrix.shape[1] and _is_upper(matrix):
         return matrix
@@ -144,8 +146,20 @@ def qr(matrix: Array, overwrite: bool = False) -> Array:
     if not most:
         return np.zeros((most, matrix.shape[1]))
     # A third faster than what ``numpy.linalg.qr`` calls.
-    block, own = min(QR_BLOCK, most), np.asarray(matrix, dtype=np.float64)
-    found, _, _ = scipy.linalg.lapack.dgeqrt(block, own, overwrite_a=overwrite)
+    if most <= _LONG:
+        block, own = min(QR_BLOCK, most), np.asarray(matrix, dtype=np.float64)
+        found, _, _ = scipy.linalg.lapack.dgeqrt(block, own, overwrite_a=overwrite)
+        return np.asarray(np.triu(found[:most]))
+    # LAPACK listens to nobody: what takes long is done by panels, and the time looked at after each.
+    found = np.array(matrix, dtype=np.float64, order="F", copy=None if overwrite else True)
+    for i in range(0, most, _PANEL):
+        panel = found[i:, i : i + _PANEL]
+        v, t, _ = scipy.linalg.lapack.dgeqrt(min(QR_BLOCK, *panel.shape), panel)
+        panel[:] = v
+        for j in range(i + _PANEL, found.shape[1], _PANEL):
+            require_time()
+            own = found[i:, j : j + _PANEL]
+            own[:] = scipy.linalg.lapack.dgemqrt(v[:, : t.shape[1]], t, own, trans="T")[0]
     return np.asarray(np.triu(found[:most]))
 
 

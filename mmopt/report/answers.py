@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from decimal import Decimal
 
 import numpy as np
 from rich.table import Table
@@ -58,17 +59,19 @@ def answers_table(
 
     ``groups`` are those of the workload: names and rows.
     """
-    interval = f"{100 * answers.confidence:g}% interval"
+    # As it was asked for: 100 times 0.999999999999 to six digits would be 100.
+    interval = f"{(100 * Decimal(repr(float(answers.confidence)))).normalize():f}% interval"
     table = new_table("query", "answer", "± error", interval, right=("answer", "± error", interval))
     for name, rows in groups[:most_groups]:
         table.add_row(cell(name, "bold"), "", "", "")
         for i in range(rows.start, min(rows.stop, rows.start + first)):
-            places = _places(float(answers.standard_errors[i]))
+            error = float(answers.standard_errors[i])
+            places = _places(error)
             low, high = (f"{float(v):,.{places}f}" for v in (answers.low[i], answers.high[i]))
             table.add_row(
                 cell(f"  {answers.labels[i]}"),
                 f"{float(answers.estimates[i]):,.{places}f}",
-                f"{float(answers.standard_errors[i]):,.{places}f}",
+                f"{error:.3g}" if 0 < error < 1e-6 else f"{error:,.{places}f}",
                 f"[{low}, {high}]",
             )
         if rows.stop - rows.start > first:

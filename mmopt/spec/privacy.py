@@ -12,6 +12,10 @@ __all__ = ["Privacy", "PrivacyFault", "privacy_fault", "privacy_warning"]
 
 _BOTH = "give epsilon, epsilon with delta, or rho"
 _PURE = "for pure epsilon (Laplace noise) leave delta out"
+# The standard deviation of a count is then below 1/70 at rho and far below at epsilon: noise on integers is
+# zero in every draw. exp(epsilon), which calibration needs, has no exponent from 1e19 on.
+_MOST = 1e4
+_NOTHING = "noise of that cost is nothing: it protects nobody"
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,9 @@ def privacy_fault(epsilon: float | None, delta: float | None, rho: float | None)
         return PrivacyFault("epsilon", f"epsilon must be a finite number > 0, not {epsilon!r}")
     if rho is not None and not _positive(rho):
         return PrivacyFault("rho", f"rho must be a finite number > 0, not {rho!r}")
+    for name, value in (("epsilon", epsilon), ("rho", rho)):
+        if value is not None and value > _MOST:
+            return PrivacyFault(name, f"{name} must be at most {_MOST:g}, not {value!r}", _NOTHING)
     if delta is not None and not (math.isfinite(delta) and 0.0 < delta < 1.0):
         hint = _PURE if delta == 0.0 else "a usual delta is well below 1 / (number of rows), such as 1.0e-6"
         return PrivacyFault("delta", f"delta must lie strictly between 0 and 1, not be {delta!r}", hint)
@@ -68,7 +75,7 @@ class Privacy:
 
     Raises
     ------
-    PrivacyError : both kinds or neither, delta without epsilon, epsilon <= 0, rho <= 0, delta
+    PrivacyError : both kinds or neither, delta without epsilon, epsilon or rho outside (0, 10000], delta
         outside (0, 1), NaN or infinite.
     """
 

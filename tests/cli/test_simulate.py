@@ -133,6 +133,12 @@ def test_refused_by_a_line_of_the_file(
     assert found.removeprefix("mmopt: ").removeprefix("error: ") == text
 
 
+def test_an_epsilon_that_means_nothing(run: Any, files: Path) -> None:
+    done = run("simulate", "total.yaml", "people.csv", "--epsilon", "1e300", "--delta", "1e-6")
+    assert (done.status, done.out) == (2, "")
+    assert "epsilon must be at most 10000, not 1e+300" in done.err
+
+
 def test_a_workload_under_pure_epsilon(run: Any, files: Path) -> None:
     text = (files / "total.yaml").read_text(encoding="utf-8")
     (files / "pure.yaml").write_text(text.replace(", delta: 1.0e-6", ""), encoding="utf-8")

@@ -105,16 +105,17 @@ def test_continuous_gaussian_and_the_older_formula():
         (lambda: zcdp_epsilon(math.nan, 0.1), "rho is nan, expected a finite number, 0 or above"),
         (lambda: zcdp_epsilon(1.0, 0.0), "delta is 0.0, expected a number above 0 and below 1"),
         (lambda: zcdp_epsilon(1.0, 1.0), "delta is 1.0, expected a number above 0 and below 1"),
-        (lambda: zcdp_rho(0.0, 0.1), "epsilon is 0.0, expected a finite number above 0"),
-        (lambda: zcdp_rho(math.inf, 0.1), "epsilon is inf, expected a finite number above 0"),
-        (lambda: zcdp_rho(1.0, math.nan), "delta is nan, expected a number above 0 and below 1"),
+        (lambda: zcdp_rho(0.0, 0.1), "epsilon must be a finite number > 0, not 0.0"),
+        (lambda: zcdp_rho(math.inf, 0.1), "epsilon must be a finite number > 0, not inf"),
+        (lambda: zcdp_rho(1e308, 0.1), "epsilon must be at most 10000, not 1e+308"),
+        (lambda: zcdp_rho(1.0, math.nan), "delta must lie strictly between 0 and 1, not be nan"),
         (lambda: gaussian_rho(1, 0.0), "the noise scale is 0.0, expected a finite number above 0"),
-        (lambda: continuous_gaussian_mu(1.0, 2.0), "delta is 2.0, expected a number above 0 and below 1"),
+        (lambda: continuous_gaussian_mu(1.0, 2.0), "delta must lie strictly between 0 and 1, not be 2.0"),
         (lambda: continuous_gaussian_delta(1.0, 0.0), "mu is 0.0, expected a finite number above 0"),
-        (lambda: pvldb2012_rmse_factor(-1.0, 0.1), "epsilon is -1.0, expected a finite number above 0"),
+        (lambda: pvldb2012_rmse_factor(-1.0, 0.1), "epsilon must be a finite number > 0, not -1.0"),
     ],
 )
 def test_refusals(call, message):
     with pytest.raises(PrivacyError) as caught:
         call()
-    assert str(caught.value) == message
+    assert caught.value.message == message

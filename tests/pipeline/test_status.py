@@ -64,13 +64,12 @@ def test_iteration_limit_of_a_solver_that_then_gives_nothing() -> None:
         (
             "scs",
             {"max_iterations": 1},
-            "stopped at the iteration limit of 1: no gap was proved, 1e-04 was asked for; allow "
-            "more(; before .*)?",
+            "stopped at the iteration limit of 1: a gap of 1e-04 was not reached; allow more(; before .*)?",
         ),
         (
             "clarabel",
             {"time_limit": 1e-6},
-            r"stopped at the time limit of 1e-06 s: .*, 1e-06 was asked for; allow more time(; before .*)?",
+            r"stopped at the time limit of 1e-06 s: .*1e-06 was (asked for|not reached); allow more time(; before .*)?",
         ),
         (
             "clarabel",

@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 import tolerances
 
-from mmopt.queries.arrays import largest_singular_value, pseudo_factors, stacked_root
+from mmopt.errors import TimeLimitError
+from mmopt.limits import deadline
+from mmopt.queries import arrays
+from mmopt.queries.arrays import largest_singular_value, pseudo_factors, qr, stacked_root
 
 SHAPES = [(1, 1), (3, 1), (1, 3), (4, 3), (3, 3)]
 
@@ -51,3 +54,19 @@ def test_largest_singular_value(shape: tuple[int, int], rng: np.random.Generator
     found = largest_singular_value(a)
     assert 0.9 * expected <= found <= expected * (1 + tolerances.ROUNDING)
     assert largest_singular_value(np.zeros((3, 2))) == 0.0
+
+
+@pytest.mark.parametrize("shape", [(90, 40), (40, 90), (50, 50)])
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_long_factorisation_looks_at_the_time(
+    shape: tuple[int, int], overwrite: bool, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arrays, "_LONG", 8)
+    monkeypatch.setattr(arrays, "_PANEL", 16)
+    matrix = rng.standard_normal(shape)
+    triangle = qr(np.asfortranarray(matrix), overwrite)
+    assert triangle.shape == (min(shape), shape[1]) and not np.tril(triangle, -1).any()
+    np.testing.assert_allclose(triangle.T @ triangle, matrix.T @ matrix, rtol=0, atol=1e-12)
+    monkeypatch.setattr("mmopt.limits.GRACE", -1.0)
+    with deadline(1e-9), pytest.raises(TimeLimitError):
+        qr(matrix)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -112,6 +113,9 @@ def test_answers_of_many_groups() -> None:
     text = words(answers_table(answers, [("all", slice(0, m))]))
     assert "90% interval" in text and "[q2]" in text and "[q3]" not in text and "… 12 more" in text
     assert "[q0] 1,000.00 2.50 [995.00, 1,005.00]" in text
+    exact = replace(answers, standard_errors=np.full(m, 1.25e-12), confidence=0.999999999999)
+    text = words(answers_table(exact, [("all", slice(0, 1))]))
+    assert "99.9999999999% interval" in text and "1,000.000000 1.25e-12 [" in text
     groups = [(f"group {i}", slice(i, i + 1)) for i in range(m)]
     text = words(answers_table(answers, groups))
     assert "group 11" in text and "group 12" not in text and "… 3 groups more" in text

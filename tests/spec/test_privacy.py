@@ -19,6 +19,7 @@ def test_valid() -> None:
 
 PURE = "for pure epsilon (Laplace noise) leave delta out"
 BOTH = "give epsilon, epsilon with delta, or rho"
+NOTHING = "noise of that cost is nothing: it protects nobody"
 USUAL = "a usual delta is well below 1 / (number of rows), such as 1.0e-6"
 
 
@@ -38,6 +39,8 @@ USUAL = "a usual delta is well below 1 / (number of rows), such as 1.0e-6"
         ({"epsilon": True}, "epsilon must be a number, not True", ""),
         ({"rho": 0.0}, "rho must be a finite number > 0, not 0.0", ""),
         ({"rho": math.inf}, "rho must be a finite number > 0, not inf", ""),
+        ({"epsilon": 1e308, "delta": 1e-6}, "epsilon must be at most 10000, not 1e+308", NOTHING),
+        ({"rho": 10001.0}, "rho must be at most 10000, not 10001.0", NOTHING),
         ({"epsilon": 1.0, "delta": 0.0}, "delta must lie strictly between 0 and 1, not be 0.0", PURE),
         ({"epsilon": 1.0, "delta": 1.0}, "delta must lie strictly between 0 and 1, not be 1.0", USUAL),
         ({"epsilon": 1.0, "delta": -0.5}, "delta must lie strictly between 0 and 1, not be -0.5", USUAL),

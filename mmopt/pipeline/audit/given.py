@@ -92,7 +92,7 @@ def certify(
     ----------
     workload : the queries.
     strategy : A (p, n) as a Strategy, an array or scipy sparse matrix, a Solution (its strategy), a path
-        (.npy, .csv, or .npz of a saved solution), or a baseline: "haar". Any scale.
+        (.npy, .csv, or .npz of a saved solution), or a baseline: "haar". Any scale that doubles hold.
     program : as for ``solve``; it must have a section ``from strategy``. For norm 1 the first shipped program
         of that norm.
     covariance : Σ (k, k), positive definite, in place of a strategy: of the noise on ``basis`` @ x.

@@ -21,6 +21,8 @@ __all__ = ["incoming", "norm_of", "opened"]
 
 SAVED = ".npz"
 
+LARGEST = 1e100
+
 
 def opened(given: Any, workload: Workload, norm: int | None) -> Any:
     """What a path or the name of a baseline stands for; anything else as it is.
@@ -55,8 +57,8 @@ def incoming(workload: Workload, given: Any, covariance: Any, basis: Any, norm: 
 
     Raises
     ------
-    OptionError : neither or both are given, they are no numbers, have another number of cells, or do not
-        support the workload.
+    OptionError : neither or both are given, they are no numbers, or beyond 1e100 or below 1e-100, have
+        another number of cells, or do not support the workload.
     """
     if (given is None) == (covariance is None):
         both = (
@@ -76,6 +78,14 @@ def incoming(workload: Workload, given: Any, covariance: Any, basis: Any, norm: 
         strategy = Strategy(_numbers(given, "the strategy"), norm)
     if strategy.n != workload.n:
         raise OptionError(f"the strategy has {strategy.n} cells, the workload has {workload.n}")
+    size = float(np.abs(strategy.matrix).max(initial=0.0))
+    if (
+        size and not 1 / LARGEST <= size <= LARGEST
+    ):  # its square, and what is divided by it, has to be a number
+        raise OptionError(
+            f"the strategy's largest entry is {size:.3g}, expected {1 / LARGEST:g} to {LARGEST:g}",
+            hint=f"divide it by {size:.3g}: a multiple of a strategy is the same strategy",
+        )
     _check_support(strategy, workload)
     return strategy
 

@@ -131,10 +131,15 @@ def search(
 
 
 def _descend(objective: Objective, way: _Way, steps: float, over: Callable[[], bool]) -> tuple[_Way, int]:
-    """So many steps of L-BFGS-B (Byrd, Lu, Nocedal & Zhu 1995) over the blocks, and how many were taken."""
+    """So many steps of L-BFGS-B (Byrd, Lu, Nocedal & Zhu 1995) over the blocks, and how many were taken.
+
+    None where it is ``over``: a start that nobody looked at keeps an infinite value.
+    """
+    if over():
+        return way, 0
     t = objective.merged(way.rows)
     size, _ = objective.value_and_gradient(t)
-    if steps < 1 or over():
+    if steps < 1:
         return replace(way, rows=objective.spread(t), value=size), 0
 
     def scaled(x: Array) -> tuple[float, Array]:

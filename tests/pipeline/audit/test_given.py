@@ -179,6 +179,10 @@ def test_what_is_refused() -> None:
     assert refusal(w, [[1], [1, 2]]) == (
         "the strategy is no array of numbers\n  pass a matrix with a column per cell"
     )
+    assert refusal(w, np.eye(4) * 1e-200) == (
+        "the strategy's largest entry is 1e-200, expected 1e-100 to 1e+100\n"
+        "  divide it by 1e-200: a multiple of a strategy is the same strategy"
+    )
     assert refusal(w, "nowhere") == (
         "the strategy 'nowhere' is no baseline, and no .npy, .csv or .npz file\n"
         f"  known: {', '.join(sorted(baseline_words()))}"

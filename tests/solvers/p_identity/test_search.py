@@ -40,6 +40,7 @@ def test_it_stops_when_told_and_at_its_limit() -> None:
     gram = prefix(24)
     told = list(search(gram, 6, over=lambda: True))
     assert [(state.stop, state.iterations) for state in told] == [("stopped", 0)]
+    assert told[0].value == np.trace(gram) and not told[0].rows.any()  # the identity
     few = list(search(gram, 6, limit=7))
     assert [state.stop for state in few] == ["iteration limit"] and few[0].iterations == 7
 
