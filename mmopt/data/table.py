@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from mmopt.data.header import TableFile, csv_columns, damaged, not_utf8
+from mmopt.data.header import TableFile, check_gzip, csv_columns, not_utf8
 from mmopt.errors import DataError, Location, suggest
 
 __all__ = ["open_columns", "reading"]
@@ -70,11 +70,14 @@ def open_columns(connection: Any, file: TableFile, wanted: dict[str, str]) -> tu
     # Without escaping, a file called data[1].csv would be read as a pattern.
     literal = glob.escape(os.path.abspath(file.path))
     if file.separator is None:
-        table = connection.read_parquet(literal)
-        names = tuple(table.columns)
-        places = {name: name for name in names}
+        table = connection.read_parquet(literal, hive_partitioning=False)  # else folders rename a column
+        names = _parquet_columns(connection, literal)
+        # By place: DuckDB renames what differs in case only, maybe to the name of another column.
+        places = dict(zip(names, table.columns, strict=True))
     else:
         names = csv_columns(file)
+        if file.gzipped:
+            check_gzip(file)
         # Columns are numbered, so that names that differ in case only, or stand twice unused, do no harm.
         places = {name: f"c{i}" for i, name in enumerate(names)}
         table = connection.read_csv(
@@ -86,6 +89,7 @@ def open_columns(connection: Any, file: TableFile, wanted: dict[str, str]) -> tu
             escape='"',
             columns={f"c{i}": "VARCHAR" for i in range(len(names))},
             compression="gzip" if file.gzipped else "none",
+            hive_partitioning=False,
         )
     for attribute, column in wanted.items():
         if column not in places:
@@ -96,6 +100,17 @@ def open_columns(connection: Any, file: TableFile, wanted: dict[str, str]) -> tu
                 hint="rename the others, or name another column with 'column:' in the workload file",
             )
     return table, {attribute: table[places[column]] for attribute, column in wanted.items()}
+
+
+def _parquet_columns(connection: Any, literal: str) -> tuple[str, ...]:
+    """The names as written; those of a tree's inner nodes, listed in preorder, are left out."""
+    schema = "SELECT name, coalesce(num_children, 0) FROM parquet_schema(?)"
+    names, inner = [], 0
+    for name, children in connection.con.execute(schema, [literal]).fetchall()[1:]:
+        if inner == 0:
+            names.append(name)
+        inner += children - (inner > 0)
+    return tuple(names)
 
 
 def _missing_column(file: TableFile, attribute: str, column: str, names: tuple[str, ...]) -> DataError:
@@ -116,8 +131,10 @@ def _translate(file: TableFile, said: str) -> DataError:
     numbered = re.match(r"Invalid Input Error: CSV Error on Line: (\d+)", said)
     line = int(numbered.group(1)) if numbered else None
     if file.gzipped and said.startswith("IO Error"):
-        # Its first bytes were gzip: the header was read from them.
-        return damaged(file.path)
+        # It unpacks (``check_gzip``); DuckDB knows no comment and no checksum in a gzip header.
+        return DataError(
+            f"{file.path}: this form of gzip is not read", hint="unpack it, or pack it with gzip"
+        )
     if line is not None and "not utf-8 encoded" in said:
         return not_utf8(file.path, line)
     where = Location(file.path, line, 1) if line is not None else None

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmopt.data.codes import MISSING, OUTSIDE, UNREADABLE, cell_code, declared_kinds
-from mmopt.data.header import check_gzip, table_file
+from mmopt.data.header import table_file
 from mmopt.data.table import open_columns, reading
 from mmopt.errors import DataError
 from mmopt.limits import require_memory
@@ -60,8 +60,6 @@ def data_vector(path: str | os.PathLike[str], domain: Domain) -> DataVector:
     attributes = domain.attributes
     with reading(file) as connection:
         table, columns = open_columns(connection, file, {a.name: a.column for a in attributes})
-        if file.gzipped:
-            check_gzip(file)
         codes = [
             cell_code(attribute, columns[attribute.name], file.path).name(f"code{i}")
             for i, attribute in enumerate(attributes)

@@ -18,7 +18,7 @@ from mmopt.mechanism.calibration import (
     least_scale,
     least_scale_approximate,
 )
-from mmopt.mechanism.measured import Floats, Neighbours, Part, check_type
+from mmopt.mechanism.measured import MAX_ROWS, Floats, Neighbours, Part, check_type
 from mmopt.mechanism.privacy import THEOREM_EXACT, THEOREM_PURE, THEOREM_ZCDP, allowed_epsilon, allowed_rho
 from mmopt.mechanism.reconstruct import NEARLY_NORMAL, Intervals, has_coefficients, intervals, standard_errors
 from mmopt.mechanism.rounding import IntegerStrategy
@@ -127,8 +127,15 @@ class Plan:
         return finer(self.integer.parts, self.fineness)
 
     def intervals(self, confidence: float) -> Intervals:
-        """The queries' intervals, as ``reconstruct.intervals``."""
-        return intervals(self.integer, self.workload.n, self.scale, self.fineness, confidence)
+        """The queries' intervals, as ``reconstruct.intervals``.
+
+        Where queries have no integer basis they are wider by what rounding these biases MAX_ROWS rows.
+        """
+        found = intervals(self.integer, self.workload.n, self.scale, self.fineness, confidence)
+        if not isinstance(self.integer, IntegerStrategy) or self.workload.integer_basis is not None:
+            return found
+        bias = self.integer.bias * float(np.abs(self.workload.queries).max()) * MAX_ROWS
+        return Intervals(found.widths + bias, found.coverage, found.is_exact and bias == 0)
 
     @property
     def rmse(self) -> float:

@@ -31,6 +31,9 @@ _MOST = 2**21  # coefficients, of queries or cells by measured rows, up to which
 NEARLY_NORMAL = 1e-6
 """Of probability: what may part drawn and normal noise where they are taken as one."""
 
+_LEAST_MISSED = 1e-8  # by an interval: what is computed of the law is off by 1e-9
+_SAME = 1e-7  # of a standard error: widths that differ by less have the same coverage, as printed
+
 _GRID, _BLUR = 2**14, 16  # cells of the law of an error; half the width of what smooths one without a lattice
 
 
@@ -38,12 +41,17 @@ _GRID, _BLUR = 2**14, 16  # cells of the law of an error; half the width of what
 class Intervals:
     """Half widths (m,) of the queries' intervals, and the probability (m,) that each holds the truth.
 
-    is_exact : the coverage is computed from the law drawn; otherwise it is a lower bound.
+    Both are read-only. is_exact : the coverage is computed from the law drawn, for every query; otherwise it
+    is a lower bound.
     """
 
     widths: Floats
     coverage: Floats
     is_exact: bool
+
+    def __post_init__(self) -> None:
+        """They are kept for whoever asks again."""
+        self.widths.flags.writeable = self.coverage.flags.writeable = False
 
 
 def deviations(integer: Measured, scale: float, fineness: int = 0) -> Floats:
@@ -76,8 +84,10 @@ def intervals(integer: Measured, n: int, scale: float, fineness: int, confidence
 
     n : number of cells.
 
-    Gaussian noise that is next to continuous has the normal quantile; what parts the two (``distance``) is
-    added to the confidence. Otherwise the coverage is that of the law drawn, as ``_half_width`` finds it.
+    Gaussian noise that is next to continuous has the quantile of rounded normal noise; what parts the two
+    (``distance``) is added to the confidence. Rounding moves Σ a z by Σ |a| / 2 at most, and that is at most
+    √(Σ a² s²) √(Σ 1/s²) / 2 (Cauchy and Schwarz), 2 √distance standard errors: so much wider is the interval.
+    Otherwise the coverage is that of the law drawn, as ``_half_width`` finds it.
 
     Where there are too many coefficients for that, the widths are upper bounds. Discrete Gaussian noise is
     subgaussian of its parameter (Canonne, Kamath and Steinke 2020): P(|error| > t) <= 2 exp(-t²/2) in units
@@ -89,22 +99,26 @@ def intervals(integer: Measured, n: int, scale: float, fineness: int, confidence
 
     Raises
     ------
-    OptionError : a confidence outside (0, 1).
+    OptionError : a confidence outside (0, 1), or so near to 1 that the law is not known so far out.
     """
     if not 0 < confidence < 1:
         raise OptionError(f"confidence is {confidence!r}, expected a number above 0 and below 1")
+    if confidence > 1 - _LEAST_MISSED:
+        raise OptionError(f"confidence is {confidence!r}, the most that is computed is 1 - {_LEAST_MISSED:g}")
     own, errors = deviations(integer, scale, fineness), standard_errors(integer, n, scale, fineness)
     parts, missed = finer(integer.parts, fineness), 1 - confidence
     scales, rows = np.array([p.relative * scale for p in parts]), [p.rows for p in parts]
     apart = distance(parts, scale) if integer.norm == 2 else 1.0
     is_few = has_coefficients(integer, n)
     if apart <= min(NEARLY_NORMAL, missed / 2):
-        widths = NormalDist().inv_cdf((1 + confidence + apart) / 2) * errors
-        return Intervals(widths, np.full(len(errors), confidence), len(parts) == 1 or is_few)
+        moved = 2 * math.sqrt(apart)
+        widths = (NormalDist().inv_cdf((1 + confidence + apart) / 2) + moved) * errors
+        is_exact = moved <= _SAME and (len(parts) == 1 or is_few)
+        return Intervals(widths, np.full(len(errors), confidence), is_exact)
     if is_few:
         coefficients, drawn = _coefficients(integer, scale, fineness), np.repeat(scales, rows)
         found = np.array([_query(row, drawn, integer.norm, confidence) for row in coefficients])
-        return Intervals(np.ldexp(found[:, 0], -fineness), found[:, 1], True)
+        return Intervals(np.ldexp(found[:, 0], -fineness), found[:, 1], bool(found[:, 2].all()))
     parameters = errors * float(np.max(np.ldexp(scales, -fineness) / own))
     if integer.norm == 2:
         widths = parameters * math.sqrt(2 * math.log(2 / missed))
@@ -126,31 +140,31 @@ def _coefficients(integer: Measured, scale: float, fineness: int) -> Floats:
     return np.column_stack(found)
 
 
-def _query(row: Floats, scales: Floats, norm: int, confidence: float) -> tuple[float, float]:
-    """Half width and coverage for coefficients and scales (rows,)."""
+def _query(row: Floats, scales: Floats, norm: int, confidence: float) -> tuple[float, float, bool]:
+    """Half width, coverage and whether that is exact for coefficients and scales (rows,)."""
     size = float(np.abs(row).max(initial=0.0))
     if size == 0.0:
-        return 0.0, 1.0
+        return 0.0, 1.0, True
     terms = np.stack([np.round(np.abs(row) / size, 13), scales])[:, np.abs(row) > size * 1e-12]
     distinct, counts = np.unique(terms, axis=1, return_counts=True)
-    width, coverage = _half_width(*map(tuple, distinct.tolist()), tuple(counts.tolist()), norm, confidence)
-    return width * size, coverage
+    width, *covered = _half_width(*map(tuple, distinct.tolist()), tuple(counts.tolist()), norm, confidence)
+    return width * size, *covered
 
 
 @lru_cache(maxsize=2**14)
 def _half_width(
     sizes: tuple[float, ...], scales: tuple[float, ...], counts: tuple[int, ...], norm: int, confidence: float
-) -> tuple[float, float]:
-    """The least t with P(|error| <= t) >= `confidence`, and that probability, for one query.
+) -> tuple[float, float, bool]:
+    """The least t with P(|error| <= t) >= `confidence`, that probability, and whether it is exact.
 
     The error has `counts` terms of each of the `sizes`, of largest 1, with noise of the `scales`. Its law is
     that of its characteristic function, on a period beyond which it has less than 1e-9.
 
     Coefficients that are multiples of one number put the error on a lattice, where its probabilities are
-    exact. Noise of large scales makes a law that is as good as continuous; it is cut into 512 cells a
-    standard deviation. What is neither is blurred by U, the sum of eight uniform variables, |U| <= b
-    together, b a 32nd of the deviation, and P(|error| <= t + b) >= P(|error + U| <= t); the probability given
-    is that of |error + U| <= t + b.
+    exact. Noise of large scales makes a law that is as good as a continuous one, rounded; that is cut into
+    512 cells a standard deviation, and t is larger by what rounding moves: half a step of the lattice, or
+    half of each term. What is neither is blurred by U, the sum of nine uniform variables, |U| <= b together,
+    b a 31st of the deviation: P(|error| <= t + b) >= P(|error + U| <= t), the probability given.
     """
     variance = gaussian_variance if norm == 2 else laplace_variance
     terms = zip(sizes, scales, counts, strict=True)
@@ -170,17 +184,20 @@ def _half_width(
         transform[chunk] = np.exp(logarithms)
         if is_low and logarithms[-1] < -40:
             break
-    blur = 0 if is_lattice or (is_low and transform[-1] < NEARLY_NORMAL) else _BLUR
+    # What rounding moves an error of noise that is as good as continuous.
+    moved = 0.0 if is_lattice else 0.5 * (step or float(np.dot(sizes, counts)))
+    is_smooth = is_low and transform[-1] < NEARLY_NORMAL and moved < _BLUR * unit
+    blur = 0 if is_lattice or is_smooth else _BLUR
     if not is_lattice:
         waves = frequencies * unit / math.pi
         transform *= np.sinc(waves / 2) * np.sinc(waves * blur / 8) ** 8
     chances = np.fft.irfft(transform, count)[: count // 2]
     covered = 2 * np.cumsum(chances) - chances[0]
-    at = min(
-        int(np.searchsorted(covered, confidence + (0.0 if is_lattice else NEARLY_NORMAL))), len(covered) - 1
-    )
-    width = (at if is_lattice else at + 0.5 + blur) * unit
-    return width * (1 + 1e-9), min(1.0, float(covered[min(at + blur, len(covered) - 1)]))
+    off = 0.0 if is_lattice else NEARLY_NORMAL
+    at = min(int(np.searchsorted(covered, confidence + off)), len(covered) - 1)
+    width = at * unit if is_lattice else (at + 0.5 + blur) * unit + (0.0 if blur else moved)
+    coverage = max(confidence, min(1.0, float(covered[at])) - off)
+    return width * (1 + 1e-9), coverage, blur == 0 and moved <= _SAME * spread
 
 
 def _laplace_width(missed: float) -> float:

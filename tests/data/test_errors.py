@@ -170,6 +170,14 @@ def test_text_that_is_not_utf8() -> None:
     assert error(write("t.csv", "a\n1\n".encode("utf-16"))) == f"t.csv:1:1: the text is not UTF-8\n{hint}"
 
 
+def test_gzip_with_a_comment_is_not_called_damaged() -> None:
+    packed = gzip.compress(b"a\n1\n")
+    commented = packed[:3] + b"\x10" + packed[4:10] + b"by hand\0" + packed[10:]
+    assert gzip.decompress(commented) == b"a\n1\n"
+    said = "t.csv.gz: this form of gzip is not read\n  unpack it, or pack it with gzip"
+    assert error(write("t.csv.gz", commented)) == said
+
+
 def test_gzip_that_is_not_gzip_or_ends_early() -> None:
     assert error(write("t.csv.gz", "a\n1\n")) == "t.csv.gz: not a gzip file, though its name ends in .gz"
     early = "t.csv.gz: the gzip stream is damaged or ends too early"

@@ -291,3 +291,27 @@ def test_nothing_is_written_beside_the_data(tmp_path: Path, monkeypatch: pytest.
     with pytest.raises(DataError):
         data_vector("t.csv", Domain((values("a", 2),)))
     assert os.listdir(tmp_path) == ["t.csv"]
+
+
+@pytest.mark.parametrize("folder", ["age=30", "c0=30", "[d]", "d*", "d?", "{d}"])
+def test_the_folders_name_is_no_part_of_the_table(tmp_path: Path, folder: str) -> None:
+    """No column by DuckDB's hive partitioning, and no pattern; beside it a folder that patterns match."""
+    for name in (folder, "d", "dd"):
+        (tmp_path / name).mkdir()
+        rows = 2 if name == folder else 5
+        text(tmp_path / name / "t.csv", "age\n" + "1\n" * rows)
+        parquet(tmp_path / name / "t.parquet", age=[1] * rows)
+    for name in ("t.csv", "t.parquet"):
+        assert counts(tmp_path / folder / name, values("age", 1, 30)) == [2, 0]
+
+
+def test_parquet_columns_are_found_by_the_name_that_the_file_has(tmp_path: Path) -> None:
+    """DuckDB calls these s, age, AGE_1 and AGE_1_1."""
+    arrays = [[{"age": 9, "b": [1]}], [1], [2], [3]]
+    table = pa.table([pa.array(own) for own in arrays], names=["s", "age", "AGE", "AGE_1"])
+    pq.write_table(table, tmp_path / "t.parquet")
+    for cell, column in enumerate(("age", "AGE", "AGE_1")):
+        own = replace(values("q", 1, 2, 3), column=column)
+        assert counts(tmp_path / "t.parquet", own) == [int(i == cell) for i in range(3)]
+    with pytest.raises(DataError, match="no column 'AGE_1_1'"):
+        counts(tmp_path / "t.parquet", replace(values("q", 1), column="AGE_1_1"))
