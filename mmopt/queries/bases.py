@@ -12,14 +12,15 @@ from collections.abc import Mapping
 import numpy as np
 
 from mmopt.errors import WorkloadError, suggest
-from mmopt.queries.arrays import Array, frozen
+from mmopt.queries.arrays import Array, frozen, orthogonal
 from mmopt.queries.workload import Workload
 
 __all__ = ["with_bases"]
 
 BASES = ("basis", "eigenqueries")
-# Relative: what orthonormality and the spectrum may be off by.
-CLOSE = 1e-8
+# Relative: what a basis may be off by, of which only the turn from the workload's own is taken, and what
+# orthonormality and the spectrum of eigenqueries may be off by, which are taken as they are.
+CLOSE = {"basis": 1e-8, "eigenqueries": 1e-12}
 
 
 def with_bases(workload: Workload, bases: Mapping[str, Array]) -> Workload:
@@ -43,12 +44,15 @@ def with_bases(workload: Workload, bases: Mapping[str, Array]) -> Workload:
         known = workload.basis if name == "basis" else workload.eigenqueries
         fits = rows.shape == known.shape and bool(np.isfinite(rows).all())
         off = _off(workload, name, rows) if fits else float("inf")
-        if not off <= CLOSE:
+        if not off <= CLOSE[name]:
             raise WorkloadError(
                 f"'{name}' of shape {rows.shape} is not {_KIND[name]} of the workload "
                 f"(shape {known.shape}): it is off by {off:.1e}"
             )
-        own = frozen(np.array(rows, dtype=np.float64))
+        own = np.array(rows, dtype=np.float64)
+        if name == "basis":  # L B is W for the workload's own rows turned, whatever the given ones are off by
+            own = known if workload.rank == workload.n else orthogonal(own @ known.T) @ known
+        own = frozen(own)
         kept["basis" if name == "basis" else "_spectrum"] = (
             own if name == "basis" else (workload.eigenvalues, own)
         )

@@ -15,12 +15,23 @@ def test_a_turned_basis_serves_as_well(name: str, rng: np.random.Generator) -> N
     w = named(name)
     turn, _ = np.linalg.qr(rng.normal(size=(w.rank, w.rank)))
     other = with_bases(w, {"basis": turn @ w.basis})
-    assert np.array_equal(other.basis, turn @ w.basis)
     assert other == w and other.rank == w.rank
-    if w.rank < w.n:
+    if w.rank == w.n:  # L is W, so B is the identity whatever is passed
+        assert np.array_equal(other.basis, np.eye(w.n))
+    else:
+        assert other.basis == pytest.approx(turn @ w.basis, abs=1e-13)
         assert other.representation @ other.basis == pytest.approx(
             w.queries, abs=1e-12 * np.abs(w.queries).max()
         )
+
+
+def test_a_scaled_basis_changes_no_query() -> None:
+    """By less than what is refused; L B would be off by twice that."""
+    w = Workload.from_matrix([[1, 1, 0], [0, 1, 1]])
+    other = with_bases(w, {"basis": w.basis * (1 + 0.49e-8)})
+    assert other.representation @ other.basis == pytest.approx(w.queries, abs=1e-14)
+    with pytest.raises(WorkloadError, match="it is off by 9"):
+        with_bases(w, {"eigenqueries": w.eigenqueries * (1 + 0.49e-8)})
 
 
 def test_eigenvectors_with_other_signs() -> None:

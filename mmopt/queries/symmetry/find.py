@@ -11,7 +11,7 @@ import numpy as np
 
 from mmopt.components import Level, Space, Split
 from mmopt.errors import TooLargeError, WorkloadError
-from mmopt.queries.arrays import Array
+from mmopt.queries.arrays import Array, orthogonal
 from mmopt.queries.check import no_targets, undetermined
 from mmopt.queries.classes import refine
 from mmopt.queries.symmetry.asked_rows import asked_rows
@@ -74,12 +74,14 @@ class Found:
             off = max(off, *(float(np.abs(m @ m.T - np.eye(len(m))).max()) for m in (turn, new)))
         if not off <= CLOSE:
             raise WorkloadError(f"the basis by component is not one of the workload: it is off by {off:.1e}")
-        turned = zip(queries.parts, known.parts, basis.parts, strict=True)
-        parts = tuple(q @ (old @ new.T) for q, old, new in turned)
+        # The workload's own rows turned, so that L B is W whatever the given ones are off by.
+        turns = [orthogonal(new @ old.T) for old, new in zip(known.parts, basis.parts, strict=True)]
+        parts = tuple(q @ turn.T for q, turn in zip(queries.parts, turns, strict=True))
+        rows = tuple(turn @ old for turn, old in zip(turns, known.parts, strict=True))
         sources = {
             **self.sources,
             "workload.representation": Split(queries.rows, queries.columns, parts),
-            "workload.basis": Split(known.rows, known.columns, tuple(basis.parts)),
+            "workload.basis": Split(known.rows, known.columns, rows),
         }
         return replace(self, sources=MappingProxyType(sources))
 
