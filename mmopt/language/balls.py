@@ -193,7 +193,8 @@ def power(a: Ball, b: Ball) -> Ball:
 def _squared(a: Ball) -> Ball:
     """Of a number, by its ends: around the square of the middle the lower one would be lost if it is wide."""
     low, high = float(a.lower), float(a.upper)
-    ends = np.nextafter(max(low, 0.0) ** 2, 0.0), np.nextafter(high**2, np.inf)
+    low = max(low, 0.0)
+    ends = np.nextafter(low * low, 0.0), np.nextafter(high * high, np.inf)
     return rounded((ends[0] + ends[1]) / 2, (ends[1] - ends[0]) / 2 + U * ends[1], 4)
 
 

@@ -84,7 +84,7 @@ class _Run:
                 return
             try:
                 self.each(loop.steps)
-            except (ContradictionError, SolverError, np.linalg.LinAlgError) as failure:
+            except (ContradictionError, SolverError, ArithmeticError, np.linalg.LinAlgError) as failure:
                 # Where doubles end a round comes to nothing: what the rounds before found stands.
                 self.warnings.append(f"the rounds ended where one failed: {str(failure).splitlines()[0]}")
                 return

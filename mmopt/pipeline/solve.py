@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mmopt.errors import OptionError
+import numpy as np
+
+from mmopt.errors import OptionError, SolverError
 from mmopt.language import Program
 from mmopt.limits import deadline
 from mmopt.pipeline.audit.adopt import adopt, row_parameter
@@ -117,4 +119,10 @@ def solve(
         instance, line = bound(parsed, workload, named, reduce=reduce, solver=solver)
         point = None if strategy is None else adopt(instance, strategy)
         with blas_threads(instance, threads):
-            return solve_instance(instance, solver, overrides, progress, point, reduce=reduce, line=line)
+            try:
+                return solve_instance(instance, solver, overrides, progress, point, reduce=reduce, line=line)
+            except (ArithmeticError, np.linalg.LinAlgError) as error:
+                raise SolverError(
+                    f"'{parsed.name}' leaves the range of floating point: {error}",
+                    hint="scale queries and targets nearer to 1, and look at what is given and at parameters",
+                ) from error

@@ -48,7 +48,7 @@ def column_powers(matrix: Array | scipy.sparse.csr_array, norm: int) -> Array:
         counts = np.bincount(matrix.indices[values != 0], minlength=matrix.shape[1])
         sums = np.bincount(matrix.indices, weights=size, minlength=matrix.shape[1])
         most, touched = int(counts.max(initial=0)), counts > 0
-    sums, _ = _not_below(np.asarray(sums), most + 1, _grid(np.abs(scaled)), norm)
+    sums, _ = _not_below(np.asarray(sums), most + 1, _grid(np.abs(scaled), values, exponent), norm)
     with np.errstate(over="ignore", under="ignore"):
         result = np.ldexp(sums, norm * exponent)
     result = np.where(result < 2.0**-1020, np.nextafter(result, np.inf), result)  # rounded by ldexp
@@ -66,7 +66,7 @@ def _column_norms(matrix: Array, norm: int) -> Array:
     scaled, exponent = _scaled(matrix)
     size = np.abs(scaled)
     sums = np.asarray(size.sum(axis=0) if norm == 1 else np.square(size).sum(axis=0))
-    norms = _upward(sums, matrix.shape[0] + 1, _grid(size), norm, exponent)
+    norms = _upward(sums, matrix.shape[0] + 1, _grid(size, matrix, exponent), norm, exponent)
     return np.where(matrix.any(axis=0), norms, 0.0)
 
 
@@ -76,7 +76,8 @@ def largest_difference(matrix: Array, norm: int) -> float:
     Exactly 0 when all columns are equal; exact on small integers as ``column_norms``. For norm 2 and a large
     matrix the differences come from the Gram matrix when its error bound is below 1e-10 of the result.
     """
-    rows, exponent = _scaled(np.unique(matrix.T + 0.0, axis=0))  # equal columns differ by nothing
+    columns = np.unique(matrix.T + 0.0, axis=0)  # equal columns differ by nothing
+    rows, exponent = _scaled(columns)
     n, p = rows.shape
     if n == 1:
         return 0.0
@@ -91,7 +92,7 @@ def largest_difference(matrix: Array, norm: int) -> float:
         distances = scipy.spatial.distance.cdist(rows[start : start + step], rows[start + 1 :], metric)
         largest = max(largest, float(distances.max()))
     # Each entry of a difference is rounded once, which its square doubles: two more terms.
-    return float(_upward(np.array([largest]), p + 3, _grid(np.abs(rows)), norm, exponent)[0])
+    return float(_upward(np.array([largest]), p + 3, _grid(np.abs(rows), columns, exponent), norm, exponent)[0])
 
 
 def _scaled(matrix: Array) -> tuple[Array, int]:
@@ -103,9 +104,11 @@ def _scaled(matrix: Array) -> tuple[Array, int]:
     return np.ldexp(matrix, -exponent), exponent
 
 
-def _grid(size: Array) -> int | None:
-    """Bits b, few if possible, with all of 2ᵇ × size integer, or None."""
+def _grid(size: Array, matrix: Array, exponent: int) -> int | None:
+    """Bits b, few if possible, with all of 2ᵇ × size integer, or None: also where ``_scaled`` lost an entry."""
     found = None
+    if (np.ldexp(size, exponent) != np.abs(matrix)).any():
+        return None
     for bits in _GRID:
         grid = size * 2.0**bits
         if (grid == np.rint(grid)).all():

@@ -36,6 +36,8 @@ def at_least(bound: float, column: list[float] | list[Fraction], norm: int) -> b
 @given(MATRICES, st.sampled_from([1, 2]))
 @example(np.array([[5e-324], [5e-324]]), 2)
 @example(np.array([[1.0, 5e-324], [1e-200, 1e-310]]), 2)
+@example(np.array([[1.0], [5e-324]]), 1)
+@example(np.array([[1.0], [5e-324]]), 2)
 @example(np.array([[1.7e308], [1.7e308]]), 1)
 def test_norms_are_upper_bounds(matrix, norm):
     norms = outward.column_norms(matrix, norm)
@@ -45,6 +47,7 @@ def test_norms_are_upper_bounds(matrix, norm):
 
 @settings(max_examples=200, derandomize=True)
 @given(MATRICES, st.sampled_from([1, 2]))
+@example(np.array([[1.0, 0.0], [5e-324, 0.0]]), 1)
 def test_differences_are_upper_bounds(matrix, norm):
     bound = outward.largest_difference(matrix, norm)
     columns = [[Fraction(v) for v in column] for column in matrix.T.tolist()]
