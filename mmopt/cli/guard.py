@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import os
 import time
 import traceback
@@ -56,6 +57,8 @@ def guarded(function: Callable[P, None]) -> Callable[P, None]:
                 raise
             note(_bug(error))
             raise typer.Exit(BUG) from None
+        finally:
+            WATCH.end = math.inf  # a process may have more to do than this command
 
     return run
 
