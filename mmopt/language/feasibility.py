@@ -63,13 +63,15 @@ def excess_with_errors(constraint: Constraint, env: Env) -> float:
     if is_rank(constraint):
         return float("inf")
     index, count = (family.index, family.dim.value(env)) if family else ("", 1)
-    each = [{**env, index: i} for i in range(count)] if family else [env]
     most = 0.0
-    for sides in _ordered(constraint, each[0]) if count else ():
+    for sides in _ordered(constraint, {**env, index: 0} if family else env) if count else ():
         joined = [vectorised(side, index) for side in sides] if family else sides
         whole = [side for side in joined if side is not None]
-        known = [(whole, env)] if len(whole) == 2 else [(sides, at) for at in each]
-        most = max(most, *(_over_with_errors(a, b, at, op, family is not None) for (a, b), at in known))
+        if len(whole) == 2:
+            most = max(most, _over_with_errors(whole[0], whole[1], env, op, family is not None))
+            continue
+        for i in range(count):
+            most = max(most, _over_with_errors(*sides, {**env, index: i}, op, True))
     return float("inf") if most > 0 and op == "==" else most
 
 

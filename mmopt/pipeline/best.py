@@ -44,7 +44,10 @@ class Best:
         sense = self.instance.program.sense
         try:
             found = candidate(self.instance, values)
-        except (ArithmeticError, np.linalg.LinAlgError):  # a point so far off that no repair exists; the next is better
+        except (
+            ArithmeticError,
+            np.linalg.LinAlgError,
+        ):  # a point so far off that no repair exists; the next is better
             return None
         if self.plain is None or _is_better(found, self.plain, sense):
             self.plain, self.values = found, values
