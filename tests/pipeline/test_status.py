@@ -69,7 +69,8 @@ def test_iteration_limit_of_a_solver_that_then_gives_nothing() -> None:
         (
             "clarabel",
             {"time_limit": 1e-6},
-            r"stopped at the time limit of 1e-06 s: .*1e-06 was (asked for|not reached); allow more time(; before .*)?",
+            r"stopped at the time limit of 1e-06 s: .*1e-06 was (asked for|not reached); allow more "
+            r"time(; before .*)?",
         ),
         (
             "clarabel",
