@@ -84,7 +84,8 @@ def _read(attribute: Attribute, column: Any, file: str) -> _Reading:
     declared = _kinds(attribute)
     blank = column.isnull()
     if kind.is_string():
-        number: Any = column.try_cast("float64")
+        # DuckDB reads 1_0 as 10 and +-1 as -1, which are no numbers; nor is anything with what is put there.
+        number: Any = column.replace("_", "?").replace("+-", "?").try_cast("float64")
         boolean: Any = column.strip().lower()
         missing, unreadable = blank, None
         if declared == {"numbers"}:

@@ -118,11 +118,16 @@ def damaged(path: str) -> DataError:
 
 
 def not_utf8(path: str, line: int) -> DataError:
-    """The error for text in another encoding, used for the header and for the rows."""
+    """The error for text in another encoding, used for the header and for the rows; by the first bytes."""
+    with open(path, "rb") as content:
+        mark = content.read(2)
+    if mark == b"\x1f\x8b" and not path.lower().endswith(".gz"):
+        return DataError(f"{path}: is packed with gzip", hint=f"rename it: {os.path.basename(path)}.gz")
+    kind = "UTF-16" if mark in (b"\xff\xfe", b"\xfe\xff") else "LATIN1"
     return DataError(
-        "the text is not UTF-8",
+        f"the text is not UTF-8{', but UTF-16' * (kind == 'UTF-16')}",
         where=Location(path, line, 1),
-        hint="convert the file first, for instance: iconv -f LATIN1 -t UTF-8 old.csv > new.csv",
+        hint=f"convert the file first, for instance: iconv -f {kind} -t UTF-8 old.csv > new.csv",
     )
 
 

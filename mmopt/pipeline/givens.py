@@ -14,9 +14,9 @@ __all__ = ["named_givens", "require_workload"]
 
 
 def require_workload(value: object) -> None:
-    """Raise WorkloadError for what is no Workload: a matrix, the path of a file."""
+    """Raise WorkloadError for what is no Workload: a matrix, the path of a file, a request with one."""
     if not isinstance(value, Workload):
-        hint = "write Workload.from_matrix(matrix), or Workload.load(path)"
+        hint = "write Workload.from_matrix(matrix), Workload.load(path), or request.workload"
         raise WorkloadError(f"a {type(value).__name__} is no Workload", hint=hint)
 
 

@@ -81,7 +81,12 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
 
 
 def decode(data: bytes, file: str) -> str:
-    """The text of UTF-8 bytes; WorkloadError at the first byte that is not UTF-8."""
+    """The text of UTF-8 bytes; WorkloadError for an archive, and at the first byte that is not UTF-8."""
+    if data.startswith(b"PK\x03\x04"):
+        raise WorkloadError(
+            f"'{file}' is an archive, such as a saved result, expected a workload file (YAML)",
+            hint="'mmopt verify RESULT WORKLOAD' takes the result first",
+        )
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:

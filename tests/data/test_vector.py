@@ -262,6 +262,7 @@ ODD = (
     "2024-01-05",
     "x",
     "1_000",
+    "+-1",
     "0x1",
     "NULL",
     "1 2",
@@ -282,6 +283,13 @@ def test_where_a_row_is_counted_depends_on_that_row_alone(tmp_path: Path, one: A
         table = text(tmp_path / "t.csv", "a,b\n" + "".join(f"{field},\n" for field in rows))
         expected = sum(vector.counts for vector in rows.values())
         np.testing.assert_array_equal(data_vector(table, domain).counts, expected)
+
+
+@pytest.mark.parametrize("word", ["1_0", "+-1", "0x1", "1_0.0", "1e1_0"])
+def test_what_is_no_number_elsewhere_is_none_here(tmp_path: Path, word: str) -> None:
+    file = text(tmp_path / "t.csv", f"a\n{word}\n1.5e1\n +1 \n")
+    for one in (bins("a", -1e9, 0, 1e11, outside="drop"), values("a", -1, 1, 10, 15, outside="drop")):
+        assert (sum(counts(file, one)), data_vector(file, Domain((one,))).dropped["a"]) == (2, 1)
 
 
 def test_nothing_is_written_beside_the_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 import tolerances
@@ -96,12 +98,15 @@ def test_arrays_of_another_library(name: str) -> None:
     assert strict.objective == pytest.approx(ours.objective, rel=tolerances.RECOMPUTED)
 
 
-def test_arrays_that_nobody_makes() -> None:
+def test_arrays_that_nobody_makes(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(OptionError) as error:
         solve(PREFIX, "l2_strategy", arrays="nonesuch:cuda")
     assert str(error.value) == (
         "there is no library of arrays 'nonesuch'\n  known: numpy, cupy, torch, torch:cuda"
     )
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(OptionError, match="'torch' is not installed here\n  install it, or leave it out"):
+        solve(PREFIX, "l2_strategy", arrays="torch:cuda")
     with pytest.raises(OptionError) as error:
         solve(PREFIX, "l2_strategy", solver="scs", arrays="cupy")
     assert str(error.value) == (

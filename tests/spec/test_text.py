@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from mmopt.errors import WorkloadError
@@ -46,6 +47,15 @@ def test_not_utf8(tmp_path: Path) -> None:
         "    # Zürich Gen�ve\n"
         "                ^\n"
         "  save the file as UTF-8 (it may be in Latin-1 or UTF-16 now)"
+    )
+
+
+def test_a_saved_result(tmp_path: Path) -> None:
+    path = tmp_path / "w.npz"
+    np.savez(path, a=1)
+    assert refusal(path) == (
+        "'DIR/w.npz' is an archive, such as a saved result, expected a workload file (YAML)\n"
+        "  'mmopt verify RESULT WORKLOAD' takes the result first"
     )
 
 

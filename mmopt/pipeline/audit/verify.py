@@ -14,6 +14,7 @@ from mmopt.errors import Error, ResultError
 from mmopt.language import Program, program_names
 from mmopt.pipeline.audit.recheck import Recheck, Rows, feasible_or_not, same_array
 from mmopt.pipeline.closed import solve_closed
+from mmopt.pipeline.givens import require_workload
 from mmopt.pipeline.procedure import solve_procedure
 from mmopt.pipeline.threads import blas_threads
 from mmopt.queries import Workload
@@ -59,8 +60,10 @@ def verify(
     Raises
     ------
     ResultError : the file cannot be read as a solution.
+    WorkloadError : ``workload`` is no Workload.
     OptionError, ProgramError : ``program`` is unknown or cannot be read.
     """
+    require_workload(workload)
     if not isinstance(solution, Solution):
         solution = Solution.load(solution)
     expected, is_what = None, ""

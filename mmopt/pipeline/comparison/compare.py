@@ -15,6 +15,7 @@ from mmopt.pipeline.comparison.memory import allowed
 from mmopt.pipeline.comparison.messages import Task
 from mmopt.pipeline.comparison.outcome import Outcome
 from mmopt.pipeline.convex import Report
+from mmopt.pipeline.givens import require_workload
 from mmopt.queries import Workload
 from mmopt.solvers import Options, solver_name
 
@@ -78,9 +79,15 @@ def compare(
 
     Raises
     ------
-    OptionError : an unknown program, solver or given, an option out of range.
+    OptionError : an unknown program, solver or given, one in place of a list, an option out of range.
+    WorkloadError : ``workload`` is no Workload.
     SolverError : a solver that is not installed; no process can be started.
     """
+    require_workload(workload)
+    for name, value in (("programs", programs), ("solvers", solvers)):
+        if isinstance(value, str | Path | Program):
+            kind = type(value).__name__
+            raise OptionError(f"{name} is a {kind}, expected a list", hint=f"write {name}=[…] around it")
     chosen = combinations(programs, solvers, tolerances, formulations=formulations)
     return list(
         outcomes(
