@@ -86,10 +86,11 @@ class Plan:
 
     @property
     def not_covered(self) -> str:
-        """What may become known of the data beside what the claim covers, in words, or nothing."""
+        """What may become known of the data beside what the claim covers, in words."""
         attributes = self.workload.domain.attributes
         names = ", ".join(a.name for a in attributes if {"", "refuse"} & {a.outside, a.missing})
-        return f"whether a row is refused, for {names}, and the message that says so" if names else ""
+        refused = f"; whether a row is refused, for {names}, and the message that says so" if names else ""
+        return f"whether the table can be read, and has at most {MAX_ROWS} rows{refused}"
 
     @property
     def warning(self) -> str:
