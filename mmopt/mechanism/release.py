@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from mmopt.errors import DataError, OptionError, PrivacyError
-from mmopt.mechanism.calibration import approximate_epsilon, check_scales, cost, cost_of_part
+from mmopt.mechanism.calibration import check_scales, cost_of_part
 from mmopt.mechanism.exact import root_above, squared_sensitivity
 from mmopt.mechanism.integer_marginals import IntegerMarginals
 from mmopt.mechanism.measured import MAX_ROWS, Floats, check_type, replaced
 from mmopt.mechanism.noise import add_laplace_noise, add_noise, simulate
-from mmopt.mechanism.planning import Plan
+from mmopt.mechanism.planning import Plan, claim
 from mmopt.mechanism.reconstruct import deviations
 from mmopt.mechanism.rounding import IntegerStrategy
 from mmopt.mechanism.rounding_by_component import IntegerComponents, squared_norms
@@ -107,34 +107,24 @@ def _with_noise(plan: Plan, exact: npt.NDArray[np.int64]) -> npt.NDArray[np.int6
 
 def _check_claim(plan: Plan) -> None:
     """PrivacyError unless the claim is of what is drawn: computed again, as plans may be changed by hand."""
-    integer = plan.integer
-    known = [part.squared_sensitivity for part in integer.parts]
-    least = _squared_sensitivities(plan)
+    known, least = [part.squared_sensitivity for part in plan.integer.parts], _squared_sensitivities(plan)
     if any(a < b for a, b in zip(known, least, strict=True)):
         raise PrivacyError(
             f"the squared sensitivities are {least} under {plan.neighbours}, the release claims {known}"
         )
-    other = plan.rho if integer.norm == 1 else plan.epsilon if plan.delta is None else None
-    if other is not None or (integer.norm == 1 and plan.delta != 0):
-        raise PrivacyError(f"the release claims {plan.guarantee}, which is no claim of {plan.kind} noise")
-    claimed = [("epsilon", plan.epsilon, cost(1, plan.parts, plan.scale))] if integer.norm == 1 else []
-    if integer.norm == 2:
-        claimed.append(("rho", plan.rho, cost(2, plan.parts, plan.scale)))
-        if plan.delta is not None:
-            asked = plan.epsilon if plan.epsilon and plan.epsilon > 0 else math.inf
-            epsilon = approximate_epsilon(integer, plan.fineness, plan.scale, plan.delta, asked)[0]
-            claimed.append((f"epsilon at delta {plan.delta!r}", plan.epsilon, epsilon))
-    for name, told, found in claimed:
-        if told is None or not found <= told:  # also true for NaN
-            raise PrivacyError(f"this noise costs {name} {found!r}, the release claims {told!r}")
+    asked = plan.epsilon if plan.epsilon and plan.epsilon > 0 else math.inf
+    found = claim(plan.integer, plan.fineness, plan.scale, plan.delta, asked)[:3]
+    claimed = (plan.rho, plan.delta, plan.epsilon)
+    for name, own, told in zip(("rho", "delta", "epsilon"), found, claimed, strict=True):
+        if own != told and (own is None or told is None or not own <= told):  # also for NaN
+            raise PrivacyError(f"this noise costs {name} {own!r}, the release claims {told!r}")
 
 
 def _squared_sensitivities(plan: Plan) -> list[int]:
     """Of the parts of the integer matrix, from its entries."""
-    integer = plan.integer
+    integer, norm, neighbours = plan.integer, plan.integer.norm, plan.neighbours
     if isinstance(integer, IntegerStrategy):
-        may_drop = plan.workload.domain.may_drop
-        return [squared_sensitivity(integer.matrix, integer.norm, integer.neighbours, may_drop)]
+        return [squared_sensitivity(integer.matrix, norm, neighbours, plan.workload.domain.may_drop)]
     if isinstance(integer, IntegerMarginals):  # which holds none beside its counts
         return [part.squared_sensitivity for part in integer.parts]
     if isinstance(integer, IntegerComponents):
@@ -142,14 +132,12 @@ def _squared_sensitivities(plan: Plan) -> list[int]:
     else:
         found = [
             (
-                math.prod(squared_sensitivity(k, integer.norm, "add-remove", False) for k in own),
+                math.prod(squared_sensitivity(k, norm, "add-remove", False) for k in own),
                 all(k.min() >= 0 for k in own),
             )
             for own in integer.factors
         ]
-    if integer.neighbours == "add-remove":
-        return [square for square, _ in found]
-    return [replaced(square, integer.norm, is_nonnegative) for square, is_nonnegative in found]
+    return [own if neighbours == "add-remove" else replaced(own, norm, sign) for own, sign in found]
 
 
 def _whole(values: Floats) -> Floats:

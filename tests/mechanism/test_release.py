@@ -187,18 +187,18 @@ LAPLACE = plan(TRI, Strategy(np.eye(6), 1), Privacy(epsilon=1.0))
 @pytest.mark.parametrize(
     ("honest", "changed", "message"),
     [
-        (GAUSSIAN, {"epsilon": 1e-3}, "costs epsilon at delta 1e-06 .*, the release claims 0.001"),
-        (GAUSSIAN, {"delta": 1e-9}, "costs epsilon at delta 1e-09 .*, the release claims 1.0"),
+        (GAUSSIAN, {"epsilon": 1e-3}, "costs epsilon .*, the release claims 0.001"),
+        (GAUSSIAN, {"delta": 1e-9}, "costs epsilon .*, the release claims 1.0"),
         (GAUSSIAN, {"delta": 0.0}, "delta is 0.0, expected"),
-        (GAUSSIAN, {"delta": None}, "claims zCDP, which is no claim of discrete Gaussian"),
+        (GAUSSIAN, {"delta": None}, "costs epsilon None, the release claims"),
         (GAUSSIAN, {"epsilon": None}, "the release claims None"),
         (GAUSSIAN, {"epsilon": math.nan}, "the release claims nan"),
         (GAUSSIAN, {"scale": GAUSSIAN.scale / 2}, "costs rho"),
         (GAUSSIAN, {"rho": None}, "costs rho .*, the release claims None"),
         (GAUSSIAN, {"rho": None, "delta": 0.0}, "delta is 0.0, expected"),
-        (LAPLACE, {"rho": 1e-3}, "claims .epsilon, delta.*, which is no claim"),
-        (LAPLACE, {"delta": None}, "claims pure epsilon, which is no claim"),
-        (LAPLACE, {"delta": -1.0}, "claims pure epsilon, which is no claim"),
+        (LAPLACE, {"rho": 1e-3}, "costs rho None, the release claims 0.001"),
+        (LAPLACE, {"delta": None}, "costs delta 0.0, the release claims None"),
+        (LAPLACE, {"delta": -1.0}, "costs delta 0.0, the release claims -1.0"),
     ],
 )
 def test_a_plan_changed_by_hand_is_refused(honest, changed, message):
