@@ -28,7 +28,7 @@ from mmopt.queries.factored_strategy import FactoredStrategy
 from mmopt.queries.workload import Workload
 from mmopt.spec.privacy import Privacy, privacy_warning
 
-__all__ = ["Plan", "plan"]
+__all__ = ["Plan", "claim", "plan"]
 
 
 _TARGET_SLACK = 1e-6  # a certified strategy meets its targets to float accuracy; more is a wrong strategy
@@ -86,10 +86,11 @@ class Plan:
 
     @property
     def not_covered(self) -> str:
-        """What may become known of the data beside what the claim covers, in words, or nothing."""
+        """What may become known of the data beside what the claim covers, in words."""
         attributes = self.workload.domain.attributes
         names = ", ".join(a.name for a in attributes if {"", "refuse"} & {a.outside, a.missing})
-        return f"whether a row is refused, for {names}, and the message that says so" if names else ""
+        refused = f"; whether a row is refused, for {names}, and the message that says so" if names else ""
+        return f"whether the table can be read, and has at most {MAX_ROWS} rows{refused}"
 
     @property
     def warning(self) -> str:
@@ -203,12 +204,7 @@ def plan(
         scale = target or _least(integer, fineness, privacy, allowed)
         errors = standard_errors(integer, workload.n, scale, fineness)
         errors.flags.writeable = False
-        cheap = cost(norm, integer.parts, scale)
-        epsilon, theorem = None, THEOREM_ZCDP
-        if norm == 1:
-            epsilon, theorem = cheap, THEOREM_PURE
-        elif delta is not None:
-            epsilon, theorem = approximate_epsilon(integer, fineness, scale, delta, allowed or math.inf)
+        rho, own_delta, epsilon, theorem = claim(integer, fineness, scale, delta, allowed or math.inf)
         return Plan(
             workload=workload,
             integer=integer,
@@ -216,8 +212,8 @@ def plan(
             absolute=absolute,
             scale=scale,
             fineness=fineness,
-            rho=None if norm == 1 else cheap,
-            delta=0.0 if norm == 1 else delta,
+            rho=rho,
+            delta=own_delta,
             epsilon=epsilon,
             allowed=allowed,
             theorem=_composed(theorem, integer),
@@ -238,6 +234,21 @@ def plan(
     if target is not None and privacy is not None:
         _check_cost(found, privacy)
     return found
+
+
+def claim(
+    integer: Measured, fineness: int, scale: float, delta: float | None, asked: float
+) -> tuple[float | None, float | None, float | None, str]:
+    """The rho, delta, epsilon and theorem that noise of this scale proves, as ``Plan`` holds them.
+
+    Errors, and `asked`, as ``calibration.approximate_epsilon``.
+    """
+    cheap = cost(integer.norm, integer.parts, scale)
+    if integer.norm == 1:
+        return None, 0.0, cheap, THEOREM_PURE
+    if delta is None:
+        return cheap, None, None, THEOREM_ZCDP
+    return cheap, delta, *approximate_epsilon(integer, fineness, scale, delta, asked)
 
 
 def _least(integer: Measured, fineness: int, privacy: Privacy | None, allowed: float | None) -> float:

@@ -147,8 +147,8 @@ def _query(row: Floats, scales: Floats, norm: int, confidence: float) -> tuple[f
         return 0.0, 1.0, True
     terms = np.stack([np.round(np.abs(row) / size, 13), scales])[:, np.abs(row) > size * 1e-12]
     distinct, counts = np.unique(terms, axis=1, return_counts=True)
-    width, *covered = _half_width(*map(tuple, distinct.tolist()), tuple(counts.tolist()), norm, confidence)
-    return width * size, *covered
+    least = _half_width(*map(tuple, distinct.tolist()), tuple(counts.tolist()), norm, confidence)
+    return least[0] * size, least[1], least[2]
 
 
 @lru_cache(maxsize=2**14)

@@ -10,12 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from mmopt.errors import DataError, OptionError, PrivacyError
-from mmopt.mechanism.calibration import check_scales, cost, cost_of_part
-from mmopt.mechanism.exact import root_above
-from mmopt.mechanism.measured import MAX_ROWS, Floats, check_type
+from mmopt.mechanism.calibration import check_scales, cost_of_part
+from mmopt.mechanism.exact import root_above, squared_sensitivity
+from mmopt.mechanism.integer_marginals import IntegerMarginals
+from mmopt.mechanism.measured import MAX_ROWS, Floats, check_type, replaced
 from mmopt.mechanism.noise import add_laplace_noise, add_noise, simulate
-from mmopt.mechanism.planning import Plan
+from mmopt.mechanism.planning import Plan, claim
 from mmopt.mechanism.reconstruct import deviations
+from mmopt.mechanism.rounding import IntegerStrategy
+from mmopt.mechanism.rounding_by_component import IntegerComponents, squared_norms
 
 __all__ = ["Answers", "checked_counts", "measure"]
 
@@ -54,7 +57,8 @@ def measure(
     ------
     DataError : `x` of the wrong length or type, masked, NaN, negative, or of more than MAX_ROWS rows.
     OptionError : a confidence outside (0, 1), a seed below 0, arguments of other types.
-    PrivacyError : the noise costs more than the plan claims, or OpenDP's accounting does not confirm that.
+    PrivacyError : the noise costs more than the plan claims, or of another kind, or OpenDP's accounting does
+        not confirm that.
     """
     check_type("the plan", plan, Plan, "what mmopt.mechanism.plan returns")
     check_type("the seed", simulate_seed, Integral | None, "a whole number or None")
@@ -88,12 +92,9 @@ def measure(
 
 
 def _with_noise(plan: Plan, exact: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """The answers with OpenDP's noise, part by part; their costs, which it confirms, add up to the claim."""
+    """The answers with OpenDP's noise, part by part; it confirms the costs that ``_check_claim`` adds up."""
+    _check_claim(plan)
     norm, parts = plan.integer.norm, plan.parts
-    name, total_claimed = ("epsilon", plan.epsilon) if plan.rho is None else ("rho", plan.rho)
-    total = cost(norm, parts, plan.scale)
-    if total_claimed is None or not total <= total_claimed:
-        raise PrivacyError(f"this noise costs {name} {total!r}, the release claims {total_claimed!r}")
     found = []
     for part, own in zip(parts, np.split(exact, np.cumsum([p.rows for p in parts])[:-1]), strict=True):
         scale, claimed = part.relative * plan.scale, cost_of_part(norm, part, plan.scale)
@@ -102,6 +103,41 @@ def _with_noise(plan: Plan, exact: npt.NDArray[np.int64]) -> npt.NDArray[np.int6
         else:
             found.append(add_noise(own, scale, root_above(part.squared_sensitivity), claimed))
     return np.concatenate(found)
+
+
+def _check_claim(plan: Plan) -> None:
+    """PrivacyError unless the claim is of what is drawn: computed again, as plans may be changed by hand."""
+    known, least = [part.squared_sensitivity for part in plan.integer.parts], _squared_sensitivities(plan)
+    if any(a < b for a, b in zip(known, least, strict=True)):
+        raise PrivacyError(
+            f"the squared sensitivities are {least} under {plan.neighbours}, the release claims {known}"
+        )
+    asked = plan.epsilon if plan.epsilon and plan.epsilon > 0 else math.inf
+    found = claim(plan.integer, plan.fineness, plan.scale, plan.delta, asked)[:3]
+    claimed = (plan.rho, plan.delta, plan.epsilon)
+    for name, own, told in zip(("rho", "delta", "epsilon"), found, claimed, strict=True):
+        if own != told and (own is None or told is None or not own <= told):  # also for NaN
+            raise PrivacyError(f"this noise costs {name} {own!r}, the release claims {told!r}")
+
+
+def _squared_sensitivities(plan: Plan) -> list[int]:
+    """Of the parts of the integer matrix, from its entries."""
+    integer, norm, neighbours = plan.integer, plan.integer.norm, plan.neighbours
+    if isinstance(integer, IntegerStrategy):
+        return [squared_sensitivity(integer.matrix, norm, neighbours, plan.workload.domain.may_drop)]
+    if isinstance(integer, IntegerMarginals):  # which holds none beside its counts
+        return [part.squared_sensitivity for part in integer.parts]
+    if isinstance(integer, IntegerComponents):
+        found = [(max(squared_norms(integer.components).values()), False)]
+    else:
+        found = [
+            (
+                math.prod(squared_sensitivity(k, norm, "add-remove", False) for k in own),
+                all(k.min() >= 0 for k in own),
+            )
+            for own in integer.factors
+        ]
+    return [own if neighbours == "add-remove" else replaced(own, norm, sign) for own, sign in found]
 
 
 def _whole(values: Floats) -> Floats:
@@ -127,7 +163,8 @@ def checked_counts(x: npt.ArrayLike, n: int) -> npt.NDArray[np.int64]:
         raise DataError(
             f"cell {negative[0]} of the data vector is {int(counts[negative[0]])}, expected 0 or above"
         )
-    total = sum(int(v) for v in counts)
-    if total > MAX_ROWS:
-        raise DataError(f"the data vector counts {total} rows, the limit is {MAX_ROWS}")
+    if sum(int(v) for v in counts) > MAX_ROWS:
+        raise DataError(
+            f"the data vector counts more rows than the limit, {MAX_ROWS} (not private, for you alone)"
+        )
     return counts.astype(np.int64)

@@ -26,7 +26,7 @@ from mmopt.queries.component_strategy import ComponentStrategy
 from mmopt.queries.symmetry.integer_rows import spanning_rows
 from mmopt.queries.workload import Workload
 
-__all__ = ["IntegerComponents", "round_components"]
+__all__ = ["IntegerComponents", "round_components", "squared_norms"]
 
 HINT = "group values of the attributes, so that there are fewer cells"
 
@@ -132,7 +132,7 @@ def round_components(
     variances = rounded.variances(workload)
     loss = check_loss(variances, strategy.variances(workload), bits)
     variances.flags.writeable = False
-    squared = max(_added(found).values())
+    squared = max(squared_norms(found).values())
     if neighbours != "add-remove":
         squared = replaced(squared, 2, is_nonnegative=False)
     missed = rounded.missed(workload)
@@ -146,7 +146,7 @@ def _real(shell: Component, part: Floats) -> Floats:
     return inverse_root(image @ image.T) / math.prod(rest_sizes(shell.joint, shell.chosen))
 
 
-def _added(components: Sequence[Component]) -> dict[int, int]:
+def squared_norms(components: Sequence[Component]) -> dict[int, int]:
     """By orbit of cells the exact squared norm of their columns."""
     found: dict[int, int] = {}
     for component in components:

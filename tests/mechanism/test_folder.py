@@ -61,7 +61,8 @@ def test_answers_and_manifest_are_written(tmp_path):
         "delta": 1e-6,
         "theorem": PLAN.theorem,
         "sensitivity": "largest L2 norm of a column",
-        "not_covered": "whether a row is refused, for cell, and the message that says so",
+        "not_covered": "whether the table can be read, and has at most 2147483648 rows; "
+        "whether a row is refused, for cell, and the message that says so",
         "set_by": "privacy parameters",
     }
     assert manifest["noise"] == {
@@ -178,7 +179,8 @@ def test_a_release_under_pure_epsilon_says_so():
         "delta": 0.0,
         "theorem": found.theorem,
         "sensitivity": "largest L1 norm of a column",
-        "not_covered": "whether a row is refused, for cell, and the message that says so",
+        "not_covered": "whether the table can be read, and has at most 2147483648 rows; "
+        "whether a row is refused, for cell, and the message that says so",
         "set_by": "privacy parameters",
     }
     assert manifest["strategy"]["norm"] == "L1"

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from mechanism.test_intervals import release
 
 from mmopt.errors import DataError, OptionError, PrivacyError
 from mmopt.mechanism import measure, plan
@@ -14,6 +15,7 @@ from mmopt.spec import Privacy
 
 TRI = Workload.from_matrix(np.tri(6))
 DATA = np.array([3, 0, 7, 1, 0, 12])
+TOO_MANY = "the data vector counts more rows than the limit, 2147483648 (not private, for you alone)"
 PLAN = plan(TRI, Strategy(np.eye(6)), Privacy(rho=0.5))
 
 
@@ -116,8 +118,8 @@ def test_intervals_and_names():
             "  counts of rows are integers: convert with .astype('int64') after checking for NaN",
         ),
         (np.array([0, 0, -1, 0, 0, 0]), "cell 2 of the data vector is -1, expected 0 or above"),
-        (np.full(6, MAX_ROWS), f"the data vector counts {6 * MAX_ROWS} rows, the limit is {MAX_ROWS}"),
-        (np.full(6, 2**62), f"the data vector counts {6 * 2**62} rows, the limit is {MAX_ROWS}"),
+        (np.full(6, MAX_ROWS), TOO_MANY),
+        (np.full(6, 2**62), TOO_MANY),
     ],
 )
 def test_bad_data_vectors(x, message):
@@ -176,3 +178,45 @@ def test_a_plan_that_claims_too_small_an_epsilon_is_refused():
     boastful = dataclasses.replace(plan(TRI, Strategy(np.eye(6), 1), Privacy(epsilon=1.0)), epsilon=0.5)
     with pytest.raises(PrivacyError, match=r"costs epsilon (1\.0|0\.99)\d*, the release claims 0\.5"):
         measure(boastful, DATA)
+
+
+GAUSSIAN = plan(TRI, Strategy(np.eye(6)), Privacy(epsilon=1.0, delta=1e-6))
+LAPLACE = plan(TRI, Strategy(np.eye(6), 1), Privacy(epsilon=1.0))
+
+
+@pytest.mark.parametrize(
+    ("honest", "changed", "message"),
+    [
+        (GAUSSIAN, {"epsilon": 1e-3}, "costs epsilon .*, the release claims 0.001"),
+        (GAUSSIAN, {"delta": 1e-9}, "costs epsilon .*, the release claims 1.0"),
+        (GAUSSIAN, {"delta": 0.0}, "delta is 0.0, expected"),
+        (GAUSSIAN, {"delta": None}, "costs epsilon None, the release claims"),
+        (GAUSSIAN, {"epsilon": None}, "the release claims None"),
+        (GAUSSIAN, {"epsilon": math.nan}, "the release claims nan"),
+        (GAUSSIAN, {"scale": GAUSSIAN.scale / 2}, "costs rho"),
+        (GAUSSIAN, {"rho": None}, "costs rho .*, the release claims None"),
+        (GAUSSIAN, {"rho": None, "delta": 0.0}, "delta is 0.0, expected"),
+        (LAPLACE, {"rho": 1e-3}, "costs rho None, the release claims 0.001"),
+        (LAPLACE, {"delta": None}, "costs delta 0.0, the release claims None"),
+        (LAPLACE, {"delta": -1.0}, "costs delta 0.0, the release claims -1.0"),
+    ],
+)
+def test_a_plan_changed_by_hand_is_refused(honest, changed, message):
+    assert measure(honest, DATA).private
+    with pytest.raises(PrivacyError, match=message):
+        measure(dataclasses.replace(honest, **changed), DATA)
+
+
+@pytest.mark.parametrize("form", ["cells", "product", "union", "marginals"])
+@pytest.mark.parametrize("norm", [1, 2])
+def test_other_neighbours_than_the_integers_were_rounded_for_are_refused(form, norm):
+    queries, strategy, x = release(form, norm)
+    privacy = Privacy(epsilon=1.0) if norm == 1 else Privacy(rho=0.5)
+    assert measure(plan(queries, strategy, privacy, "replace-one"), x).private
+    honest = plan(queries, strategy, privacy)
+    assert measure(honest, x).private
+    forged = dataclasses.replace(honest.integer, neighbours="replace-one")
+    with pytest.raises(
+        PrivacyError, match=r"squared sensitivities are .* under replace-one|this noise costs"
+    ):
+        measure(dataclasses.replace(honest, integer=forged), x)

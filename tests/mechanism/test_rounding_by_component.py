@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -9,14 +10,16 @@ import pytest
 import tolerances
 from symmetric import random_products, random_symmetric_matrix
 
-from mmopt import Strategy, Workload, WorkloadError, solve
+from mmopt import PrivacyError, Strategy, Workload, WorkloadError, solve
 from mmopt.components import lift
+from mmopt.mechanism import measure, plan
 from mmopt.mechanism.measured import MAX_ROWS, Neighbours
 from mmopt.mechanism.rounding import IntegerStrategy
 from mmopt.mechanism.rounding_any import round_any
 from mmopt.mechanism.rounding_by_component import IntegerComponents
 from mmopt.queries import ComponentStrategy, Product, factor
 from mmopt.queries.symmetry import symmetry
+from mmopt.spec import Privacy
 from mmopt.testing.census import marginals
 
 
@@ -149,3 +152,13 @@ def test_queries_that_are_no_integers() -> None:
         "the queries have no small integer basis on the components of the strategy\n"
         "  write the queries with small integers (multiply them by a common denominator)"
     )
+
+
+def test_a_release_recomputes_the_sensitivity(rng: np.random.Generator) -> None:
+    w = drawn(rng, 1)
+    honest = plan(w, rounded(w)[0], Privacy(rho=0.5))
+    x = np.arange(w.n)
+    assert measure(honest, x).private
+    forged = replace(honest.integer, squared_sensitivity=honest.integer.squared_sensitivity - 1)
+    with pytest.raises(PrivacyError, match=r"the squared sensitivities are .* under add-remove, the release"):
+        measure(replace(honest, integer=forged), x)
