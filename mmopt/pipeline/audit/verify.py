@@ -19,7 +19,7 @@ from mmopt.pipeline.threads import blas_threads
 from mmopt.queries import Workload
 from mmopt.results import Check, Solution, Verification
 
-__all__ = ["UNCHECKED", "checked_summary", "verify"]
+__all__ = ["UNCHECKED", "checked_summary", "verify", "with_worse"]
 
 # Fields on which no claim rests: they tell how the result came about.
 UNCHECKED = (
@@ -79,6 +79,22 @@ def checked_summary(summary: Mapping[str, Any], place: str = "") -> dict[str, An
         kept["status"] = checked_summary(kept["status"], "status.")
         kept["steps"] = {name: checked_summary(step) for name, step in kept["steps"].items()}
     return kept
+
+
+def with_worse(s: Solution, found: Verification, place: str = "") -> Solution:
+    """Its figures, and those of its steps, as stated or as recomputed, whichever says less."""
+    again = {row.what: row.recomputed for row in found.rows}
+    up, down = (max, min) if s.sense == "minimize" else (min, max)
+    worse = {"objective": up, "value": up, "bound": down, "sensitivity": max, "rmse": max}
+    named = {what: (what, pick) for what, pick in worse.items()}
+    named |= {"total error": ("error", max), "error bound": ("error_bound", min)}
+    figures = {
+        name: pick(getattr(s, name), again[place + what])
+        for what, (name, pick) in named.items()
+        if isinstance(again.get(place + what), float)
+    }
+    steps = {name: with_worse(step, found, f"{place}{name}: ") for name, step in s.steps.items()}
+    return replace(s, steps=steps, **figures)
 
 
 def _checks(s: Solution, workload: Workload, expected: Program | None, is_what: str) -> list[Check]:
