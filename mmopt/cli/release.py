@@ -204,9 +204,8 @@ def _verified(
     bound, source = template_bound(workload)
     found = solution.verify(workload, lambda _: (bound, source))
     again: dict[str, Any] = {row.what: row.recomputed for row in found.rows}
-    figures = {"error": "total error", "rmse": "rmse"}
-    worse = {name: max(getattr(solution, name), again[what]) for name, what in figures.items()}
-    return replace(solution, bound=min(bound, solution.bound), **worse), found
+    error, rmse = max(solution.error, again["total error"]), max(solution.rmse, again["rmse"])
+    return replace(solution, bound=min(bound, solution.bound), error=error, rmse=rmse), found
 
 
 def _refuse_own_sensitivity(solution: Solution | FactoredSolution) -> None:

@@ -122,10 +122,9 @@ def own_sensitivity(
     assert m is not None
     if is_shipped(instance.checked.written, meaning=True):
         return None
-    found = _meant(instance, {**env, **named_multipliers(instance, multipliers)})[0].sensitivity
-    if m.kind == "covariance" and abs(found**2 - objective) <= 2 * SCALED * abs(objective):
-        return None
-    return float(found) if abs(found - 1.0) > SCALED else None
+    found = float(_meant(instance, {**env, **named_multipliers(instance, multipliers)})[0].sensitivity)
+    meant = (1.0, np.sqrt(max(objective, 0.0)) if m.kind == "covariance" else 1.0)
+    return None if any(abs(found - own) <= SCALED * own for own in meant) else found
 
 
 def _without_rounding(strategy: AnyStrategy, workload: Workload) -> AnyStrategy:
@@ -306,14 +305,12 @@ def assemble(
 
 def own_scale(program: str, sensitivity: float, by_targets: bool) -> str:
     """Why a strategy, or the noise of a covariance, is not released."""
-    if by_targets:
-        return (
-            f"the noise of '{program}' has privacy cost {sensitivity**2:.10g}, which is neither its "
-            "objective nor 1, so its lines bound something else than what a row of a table changes, and it "
-            "cannot be released"
-        )
     return (
-        f"the strategy of '{program}' has largest column norm {sensitivity:.10g}, not 1, so its lines bound "
-        "something else than what a row of a table changes: total error, rmse and sensitivity are those of "
-        "the strategy scaled to 1, and it cannot be released"
+        f"the noise of '{program}' has privacy cost {sensitivity**2:.10g}, which is neither its objective "
+        "nor 1, so its lines bound something else than what a row of a table changes, and it cannot be "
+        "released"
+        if by_targets
+        else f"the strategy of '{program}' has largest column norm {sensitivity:.10g}, not 1, so its lines "
+        "bound something else than what a row of a table changes: total error, rmse and sensitivity are "
+        "those of the strategy scaled to 1, and it cannot be released"
     )

@@ -18,7 +18,7 @@ from mmopt.compiler.match import is_shipped
 from mmopt.components import Level, Split
 from mmopt.errors import ContradictionError, Error
 from mmopt.language import evaluate, shipped
-from mmopt.language.tree import Apply, Expr, Name, names_in
+from mmopt.language.tree import Name, names_in
 from mmopt.pipeline.certify import Candidate, charged, scored
 from mmopt.pipeline.coordinates import draw
 from mmopt.pipeline.values import as_value, plain
@@ -47,42 +47,29 @@ ROUGH = 0.01  # what is off by more than this, relatively, is no estimate
 WORK, FEWEST, MOST = 1e8, 12, 400  # points that are tried: WORK over the cube of the variables' side
 MIXED = (0.0, 1e-9, 1e-7, 1e-5, 1e-3, 0.03, 0.3)  # parts of an inner point that a point is mixed with
 REPORT = "please report it with the command and its files"
-DESIGNS = frozenset({None, "workload.eigenqueries", "workload.eigenvalues"})  # sources of a choice of queries
-STARTS = frozenset({"the repaired point", "the saved point"})  # that test nothing, as they are
+DESIGNS = frozenset({None, "workload.eigenqueries"})  # sources of givens that say nothing of the workload
 FIRST, LAST = 4.0, 1.0001  # factors by which variables are scaled, each the root of the one before
 
 
 def _is_replaced(instance: Instance) -> bool:
     """Whether the caller passed something in place of the workload; design queries of one's own are none."""
-    sources = {d.source for d in instance.program.givens if d.name in instance.own}
-    return bool(sources - DESIGNS)
+    return bool({d.source for d in instance.program.givens if d.name in instance.own} - DESIGNS)
 
 
 def objective_grade(instance: Instance, proved: bool) -> Grade:
     """What an objective rests on: one for other queries or targets than the workload's is not proved."""
-    if _is_replaced(instance):
-        return "claimed"
-    return "proved" if proved else "estimated"
+    return "claimed" if _is_replaced(instance) else "proved" if proved else "estimated"
 
 
 def grade_of(instance: Instance, bound: float | None) -> Grade | None:
     """What a bound rests on; None without one.
 
-    A bound for what the caller passed in place of the workload is not proved for the workload. One that is
-    another program's holds for the workload: where the caller passes what replaces it in an objective or a
-    constraint, nobody has proved it.
+    Where the caller passes what replaces the workload, nobody has proved a bound of the workload, and one of
+    what is passed may be another program's, which holds for the workload.
     """
     if bound is None:
         return None
-    if _is_replaced(instance):
-        return "claimed"
-    program = instance.checked.written
-    relations = [c.relation for c in program.constraints]
-    lines = [program.objective, *(side for r in relations for side in (r.left, r.right))]
-    replaced = {d.name for d in program.givens if d.source} & instance.own
-    used = {name for line in lines if line is not None for name in names_in(line)}
-    elsewhere = program.certificate is None and bool(replaced & used)
-    return "proved" if is_shipped(program) and not elsewhere else "claimed"
+    return "proved" if is_shipped(instance.checked.written) and not _is_replaced(instance) else "claimed"
 
 
 def bounds_error(instance: Instance) -> bool:
@@ -98,8 +85,7 @@ def _means_error(instance: Instance) -> bool:
     So it is for ``l2_strategy``, and where a program says that its bound is that one's.
     """
     program = instance.program
-    replaced = {d.name for d in program.givens if d.source} & instance.own
-    bounded = bounds_error(instance) or (program.bound == "l2_strategy" and not replaced)
+    bounded = bounds_error(instance) or (program.bound == "l2_strategy" and not _is_replaced(instance))
     assert program.meaning is not None
     return bounded and program.meaning.kind == "strategy" and program.sense == "minimize"
 
@@ -209,24 +195,16 @@ class Sought:
             return None
         return found if found.is_feasible else None
 
+    @np.errstate(all="ignore")
     def _tied(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Variables that a line says to equal an expression of others, or whose diagonal it says, as it says.
-
-        Of two variables that are equal the one that need not be psd is set.
-        """
+        """Variables that a line says to equal an expression of others, as it says: of two, one not psd."""
         kinds, found = {d.name: d.kind for d in self.instance.program.choose}, dict(values)
-        if any(isinstance(value, Split | Level) for value in found.values()):
-            return found
         for c in self.instance.program.constraints:
-            sides = (c.relation.left, c.relation.right)
-            ties = _ties(sides, kinds) if c.relation.op == "==" and c.family is None else ()
-            for name, one, other in sorted(ties, key=lambda tie: kinds[tie[0]] == "psd")[:1]:
-                with np.errstate(all="ignore"):
-                    value = evaluate(other, {**self.instance.env, **plain(found)})
-                    if isinstance(one, Apply):
-                        side = np.sqrt(value / np.diag(found[name]))
-                        value = (found[name] * side).T * side
-                found[name] = as_value(value)
+            sides = (c.relation.left, c.relation.right) if c.relation.op == "==" and c.family is None else ()
+            ties = [(a.id, b) for a, b in zip(sides, sides[::-1], strict=True) if isinstance(a, Name)]
+            able = [(name, b) for name, b in ties if name in kinds and name not in names_in(b)]
+            for name, other in sorted(able, key=lambda tie: kinds[tie[0]] == "psd")[:1]:
+                found[name] = as_value(evaluate(other, {**self.instance.env, **plain(found)}))
         return found
 
     def _better(self, found: Candidate, than: Candidate) -> bool:
@@ -282,30 +260,22 @@ def _mixed(values: Mapping[str, Any], inner: Mapping[str, Any], part: float) -> 
     }
 
 
-def _ties(sides: tuple[Expr, Expr], kinds: Mapping[str, str]) -> Iterator[tuple[str, Expr, Expr]]:
-    """Variables that an equation gives, alone or as a diagonal; its side; the other, without them."""
-    for one, other in (sides, sides[::-1]):
-        inner = one.args[0] if isinstance(one, Apply) and one.atom == "diag" else one
-        if not isinstance(inner, Name) or inner.id in names_in(other):
-            continue
-        if kinds.get(inner.id) in (("psd", "symmetric") if inner is not one else set(kinds.values())):
-            yield inner.id, one, other
-
-
 def survived(
     instance: Instance, bound: float, multipliers: Mapping[str, Any], starts: Mapping[str, Mapping[str, Any]]
 ) -> int:
-    """How many feasible points do not refute a bound, without those that its author's repair chose.
+    """How many feasible points do not refute a bound; 0, not tested, where none that is drawn is feasible.
+
+    All others may be near the one that the author's repair chose.
 
     Raises
     ------
     RefutedError : one does.
     """
-    count, values = 0, [v for start in starts.values() for v in start.values()]
+    count, drawn, values = 0, False, [v for start in starts.values() for v in start.values()]
     entries = max((float(np.prod(getattr(v, "shape", ()))) for v in values), default=1.0)
     tried = int(np.clip(WORK / entries**1.5, FEWEST + 1, MOST))
     for origin, found in Sought(instance, multipliers, np.random.default_rng(0), tried).points(starts):
         if refuted(found.objective, bound, instance.program.sense, found.after):
             raise RefutedError(instance, multipliers, bound, found, origin)
-        count += origin not in STARTS
-    return count
+        count, drawn = count + 1, drawn or "drawn" in origin
+    return count if drawn else 0

@@ -21,6 +21,7 @@ from mmopt.results import Check, Solution, Verification
 
 __all__ = ["UNCHECKED", "checked_summary", "verify", "with_worse"]
 
+WORDS = {"error": "total error", "error_bound": "error bound"}  # for fields, in the rows of a recheck
 # Fields on which no claim rests: they tell how the result came about.
 UNCHECKED = (
     "solver",
@@ -85,13 +86,11 @@ def with_worse(s: Solution, found: Verification, place: str = "") -> Solution:
     """Its figures, and those of its steps, as stated or as recomputed, whichever says less."""
     again = {row.what: row.recomputed for row in found.rows}
     up, down = (max, min) if s.sense == "minimize" else (min, max)
-    worse = {"objective": up, "value": up, "bound": down, "sensitivity": max, "rmse": max}
-    named = {what: (what, pick) for what, pick in worse.items()}
-    named |= {"total error": ("error", max), "error bound": ("error_bound", min)}
+    named = {"objective": up, "value": up, "bound": down, "error": max, "error_bound": min}
     figures = {
-        name: pick(getattr(s, name), again[place + what])
-        for what, (name, pick) in named.items()
-        if isinstance(again.get(place + what), float)
+        name: pick(getattr(s, name), again[place + WORDS.get(name, name)])
+        for name, pick in {**named, "sensitivity": max, "rmse": max}.items()
+        if isinstance(again.get(place + WORDS.get(name, name)), float)
     }
     steps = {name: with_worse(step, found, f"{place}{name}: ") for name, step in s.steps.items()}
     return replace(s, steps=steps, **figures)
