@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["release"]
 
 # What the table of a solution shows before a release; 'mmopt solve' shows all of it.
-CERTIFICATE = ("program", "template", "strategy", "solver", "status", "objective", "bound", "gap")
+CERTIFICATE = ("program", "template", "strategy", "solver", "givens", "status", "objective", "bound", "gap")
 
 
 def release(
@@ -195,13 +195,17 @@ def _verified(
     """The solution as it may be published, and what a recheck of it found."""
     from mmopt.highdim import template_bound
     from mmopt.pipeline import verify
+    from mmopt.pipeline.audit.verify import with_worse
     from mmopt.results import Solution
 
     if isinstance(solution, Solution):
-        return solution, verify(solution, workload)
+        found = verify(solution, workload)
+        return with_worse(solution, found), found
     bound, source = template_bound(workload)
-    checked = replace(solution, bound=min(bound, solution.bound))
-    return checked, solution.verify(workload, lambda _: (bound, source))
+    found = solution.verify(workload, lambda _: (bound, source))
+    again: dict[str, Any] = {row.what: row.recomputed for row in found.rows}
+    error, rmse = max(solution.error, again["total error"]), max(solution.rmse, again["rmse"])
+    return replace(solution, bound=min(bound, solution.bound), error=error, rmse=rmse), found
 
 
 def _refuse_own_sensitivity(solution: Solution | FactoredSolution) -> None:
@@ -211,8 +215,9 @@ def _refuse_own_sensitivity(solution: Solution | FactoredSolution) -> None:
 
     if isinstance(solution, Solution) and solution.own_sensitivity is not None:
         raise PrivacyError(
-            own_scale(solution.program, solution.own_sensitivity),
-            hint="let the program's lines bound the largest column norm of its strategy by 1",
+            own_scale(solution.program, solution.own_sensitivity, solution.covariance is not None),
+            hint="let the program's lines bound the largest column norm of its strategy by 1, or let the "
+            "objective be the privacy cost of its covariance",
         )
 
 

@@ -20,7 +20,7 @@ from mmopt.language.numeric import FLOOR, psd_floor, symmetric_part
 from mmopt.pipeline.bounds import error_bound
 from mmopt.pipeline.bounds_by_component import bound_by_component
 from mmopt.pipeline.certify import SLIGHT, Array, named_multipliers
-from mmopt.pipeline.claims import bounds_error, check_figures, grade_of, survived
+from mmopt.pipeline.claims import bounds_error, check_figures, grade_of, objective_grade, survived
 from mmopt.pipeline.split_meaning import split_meaning
 from mmopt.pipeline.values import as_value
 from mmopt.queries import AnyStrategy, ComponentStrategy, Strategy, Workload, normalise
@@ -109,19 +109,22 @@ def _variances_at_most(strategy: Strategy, workload: Workload) -> Array:
 
 
 def own_sensitivity(
-    instance: Instance, env: Mapping[str, Any], multipliers: Mapping[str, Any]
+    instance: Instance, env: Mapping[str, Any], multipliers: Mapping[str, Any], objective: float
 ) -> float | None:
     """The largest column norm of the strategy as the author's program means it, where that is not 1.
+
+    For a covariance: where its square, the privacy cost, is not the objective either.
 
     To be measured, a strategy is scaled to 1. Where that changes it, the program's lines do not bound column
     norms, or not by 1, and do not hold for what is measured. Shipped programs say what they bound.
     """
     m = instance.program.meaning
     assert m is not None
-    if m.kind == "covariance" or is_shipped(instance.checked.written, meaning=True):
+    if is_shipped(instance.checked.written, meaning=True):
         return None
-    found = _meant(instance, {**env, **named_multipliers(instance, multipliers)})[0].sensitivity
-    return float(found) if abs(found - 1.0) > SCALED else None
+    found = float(_meant(instance, {**env, **named_multipliers(instance, multipliers)})[0].sensitivity)
+    meant = (1.0, np.sqrt(max(objective, 0.0)) if m.kind == "covariance" else 1.0)
+    return None if any(abs(found - own) <= SCALED * own for own in meant) else found
 
 
 def _without_rounding(strategy: AnyStrategy, workload: Workload) -> AnyStrategy:
@@ -233,9 +236,9 @@ def assemble(
         strategy = _without_rounding(strategy, workload)
     variables = {d.name: as_value(env[d.name]) for d in program.choose}
     value = value_of(instance, env, objective)
-    sensitivity = own_sensitivity(instance, env, multipliers)
+    sensitivity = own_sensitivity(instance, env, multipliers, objective)
     if sensitivity is not None:
-        warnings = (*warnings, own_scale(program.name, sensitivity))
+        warnings = (*warnings, own_scale(program.name, sensitivity, covariance is not None))
     del env  # of large matrices, if nobody else holds them, before others are made
     error = charged_error(strategy, workload)
     if not (np.isfinite(error) and np.isfinite(objective)):
@@ -292,7 +295,7 @@ def assemble(
         sense=program.sense,
         history=tuple(history),
         steps=steps or {},
-        objective_grade="proved" if proved else "estimated",
+        objective_grade=objective_grade(instance, proved),
         bound_grade=grade,
         error_bound_grade="proved",
         survived=tested,
@@ -300,10 +303,14 @@ def assemble(
     )
 
 
-def own_scale(program: str, sensitivity: float) -> str:
-    """Why a strategy is not released at the scale of its program."""
+def own_scale(program: str, sensitivity: float, by_targets: bool) -> str:
+    """Why a strategy, or the noise of a covariance, is not released."""
     return (
-        f"the strategy of '{program}' has largest column norm {sensitivity:.10g}, not 1, so its lines bound "
-        "something else than what a row of a table changes: total error, rmse and sensitivity are those of "
-        "the strategy scaled to 1, and it cannot be released"
+        f"the noise of '{program}' has privacy cost {sensitivity**2:.10g}, which is neither its objective "
+        "nor 1, so its lines bound something else than what a row of a table changes, and it cannot be "
+        "released"
+        if by_targets
+        else f"the strategy of '{program}' has largest column norm {sensitivity:.10g}, not 1, so its lines "
+        "bound something else than what a row of a table changes: total error, rmse and sensitivity are "
+        "those of the strategy scaled to 1, and it cannot be released"
     )

@@ -17,10 +17,11 @@ from mmopt.compiler import Instance
 from mmopt.compiler.match import is_shipped
 from mmopt.components import Level, Split
 from mmopt.errors import ContradictionError, Error
-from mmopt.language import shipped
-from mmopt.language.tree import names_in
+from mmopt.language import evaluate, shipped
+from mmopt.language.tree import Name, names_in
 from mmopt.pipeline.certify import Candidate, charged, scored
 from mmopt.pipeline.coordinates import draw
+from mmopt.pipeline.values import as_value, plain
 from mmopt.results import Grade
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "bounds_error",
     "check_figures",
     "grade_of",
+    "objective_grade",
     "refuted",
     "survived",
 ]
@@ -45,30 +47,35 @@ ROUGH = 0.01  # what is off by more than this, relatively, is no estimate
 WORK, FEWEST, MOST = 1e8, 12, 400  # points that are tried: WORK over the cube of the variables' side
 MIXED = (0.0, 1e-9, 1e-7, 1e-5, 1e-3, 0.03, 0.3)  # parts of an inner point that a point is mixed with
 REPORT = "please report it with the command and its files"
+DESIGNS = frozenset({None, "workload.eigenqueries"})  # sources of givens that say nothing of the workload
 FIRST, LAST = 4.0, 1.0001  # factors by which variables are scaled, each the root of the one before
+
+
+def _is_replaced(instance: Instance) -> bool:
+    """Whether the caller passed something in place of the workload; design queries of one's own are none."""
+    return bool({d.source for d in instance.program.givens if d.name in instance.own} - DESIGNS)
+
+
+def objective_grade(instance: Instance, proved: bool) -> Grade:
+    """What an objective rests on: one for other queries or targets than the workload's is not proved."""
+    return "claimed" if _is_replaced(instance) else "proved" if proved else "estimated"
 
 
 def grade_of(instance: Instance, bound: float | None) -> Grade | None:
     """What a bound rests on; None without one.
 
-    A bound that is another program's holds for the workload: where the caller passes what replaces it in an
-    objective or a constraint, nobody has proved it.
+    Where the caller passes what replaces the workload, nobody has proved a bound of the workload, and one of
+    what is passed may be another program's, which holds for the workload.
     """
     if bound is None:
         return None
-    program = instance.checked.written
-    relations = [c.relation for c in program.constraints]
-    lines = [program.objective, *(side for r in relations for side in (r.left, r.right))]
-    replaced = {d.name for d in program.givens if d.source} & instance.own
-    used = {name for line in lines if line is not None for name in names_in(line)}
-    elsewhere = program.certificate is None and bool(replaced & used)
-    return "proved" if is_shipped(program) and not elsewhere else "claimed"
+    return "proved" if is_shipped(instance.checked.written) and not _is_replaced(instance) else "claimed"
 
 
 def bounds_error(instance: Instance) -> bool:
-    """Whether the certificate is l2_strategy's, so that its value is a bound on total error."""
+    """Whether the certificate is l2_strategy's, so that its value is a lower bound on total error."""
     program, known = instance.program, shipped("l2_strategy").written
-    same = (program.givens, program.certificate) == (known.givens, known.certificate)
+    same = all(getattr(program, n) == getattr(known, n) for n in ("givens", "certificate", "sense"))
     return same and not instance.own and not program.lets
 
 
@@ -78,8 +85,7 @@ def _means_error(instance: Instance) -> bool:
     So it is for ``l2_strategy``, and where a program says that its bound is that one's.
     """
     program = instance.program
-    replaced = {d.name for d in program.givens if d.source} & instance.own
-    bounded = bounds_error(instance) or (program.bound == "l2_strategy" and not replaced)
+    bounded = bounds_error(instance) or (program.bound == "l2_strategy" and not _is_replaced(instance))
     assert program.meaning is not None
     return bounded and program.meaning.kind == "strategy" and program.sense == "minimize"
 
@@ -181,13 +187,25 @@ class Sought:
             yield "a point sought by descent", found
 
     def _judged(self, values: Mapping[str, Any]) -> Candidate | None:
-        """The point as it is, if it is feasible."""
+        """The point, its equations met where they say what a variable is, if it is feasible."""
         self.left -= 1
         try:
-            found = charged(self.instance, scored(self.instance, values), self.multipliers)
+            found = charged(self.instance, scored(self.instance, self._tied(values)), self.multipliers)
         except (Error, np.linalg.LinAlgError):  # no value there
             return None
         return found if found.is_feasible else None
+
+    @np.errstate(all="ignore")
+    def _tied(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Variables that a line says to equal an expression of others, as it says: of two, one not psd."""
+        kinds, found = {d.name: d.kind for d in self.instance.program.choose}, dict(values)
+        for c in self.instance.program.constraints:
+            sides = (c.relation.left, c.relation.right) if c.relation.op == "==" and c.family is None else ()
+            ties = [(a.id, b) for a, b in zip(sides, sides[::-1], strict=True) if isinstance(a, Name)]
+            able = [(name, b) for name, b in ties if name in kinds and name not in names_in(b)]
+            for name, other in sorted(able, key=lambda tie: kinds[tie[0]] == "psd")[:1]:
+                found[name] = as_value(evaluate(other, {**self.instance.env, **plain(found)}))
+        return found
 
     def _better(self, found: Candidate, than: Candidate) -> bool:
         sign = 1.0 if self.instance.program.sense == "minimize" else -1.0
@@ -245,17 +263,19 @@ def _mixed(values: Mapping[str, Any], inner: Mapping[str, Any], part: float) -> 
 def survived(
     instance: Instance, bound: float, multipliers: Mapping[str, Any], starts: Mapping[str, Mapping[str, Any]]
 ) -> int:
-    """How many feasible points do not refute a bound.
+    """How many feasible points do not refute a bound; 0, not tested, where none that is drawn is feasible.
+
+    All others may be near the one that the author's repair chose.
 
     Raises
     ------
     RefutedError : one does.
     """
-    count, values = 0, [v for start in starts.values() for v in start.values()]
+    count, drawn, values = 0, False, [v for start in starts.values() for v in start.values()]
     entries = max((float(np.prod(getattr(v, "shape", ()))) for v in values), default=1.0)
     tried = int(np.clip(WORK / entries**1.5, FEWEST + 1, MOST))
     for origin, found in Sought(instance, multipliers, np.random.default_rng(0), tried).points(starts):
         if refuted(found.objective, bound, instance.program.sense, found.after):
             raise RefutedError(instance, multipliers, bound, found, origin)
-        count += 1
-    return count
+        count, drawn = count + 1, drawn or "drawn" in origin
+    return count if drawn else 0

@@ -105,6 +105,15 @@ class _Run:
                 start = self.solved[expr.id].variables
             else:
                 givens[name] = self.value(expr)
+        program = self.instance.program
+        passed = {name for name, e in step.arguments if isinstance(e, Name) and e.id == name}
+        lost = {d.name for d in program.givens if d.source and d.name in self.instance.own} - passed
+        if lost and program.certificate is None and program.bound == step.program:
+            raise OptionError(
+                f"'{program.name}' takes its bound from '{step.program}', whose step does not get the "
+                f"{', '.join(sorted(lost))} that is passed, and solves for the workload's",
+                hint="put it into the workload: targets are its 'max_variance'",
+            )
         inner = bind(shipped(step.program), self.instance.workload, givens)
         options = {k: v for k, v in self.overrides.items() if _has(inner.program, k)}
         solver = self.solver if inner.program.klass in ("convex", "rank", "procedure") else None

@@ -23,7 +23,6 @@ __all__ = [
     "frozen",
     "has_independent_columns",
     "largest_singular_value",
-    "orthogonal",
     "owned",
     "pseudo_factors",
     "qr",
@@ -62,12 +61,6 @@ def owned(array: npt.ArrayLike) -> Array:
 def columns_of(matrix: Array, which: Ints) -> Array:
     """These columns, which ascend: the matrix itself where they are all."""
     return matrix if len(which) == matrix.shape[1] else np.take(matrix, which, axis=1)
-
-
-def orthogonal(matrix: Array) -> Array:
-    """The orthogonal matrix nearest to a square one: the factor U of its polar form."""
-    left, _, right = np.linalg.svd(matrix)
-    return np.asarray(left @ right)
 
 
 def svd(matrix: Array, full: bool = False) -> tuple[Array, Array]:

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+from scipy.linalg import polar
 
 from mmopt.errors import WorkloadError, suggest
-from mmopt.queries.arrays import Array, frozen, orthogonal
+from mmopt.queries.arrays import Array, frozen
 from mmopt.queries.workload import Workload
 
 __all__ = ["with_bases"]
@@ -49,10 +50,9 @@ def with_bases(workload: Workload, bases: Mapping[str, Array]) -> Workload:
                 f"'{name}' of shape {rows.shape} is not {_KIND[name]} of the workload "
                 f"(shape {known.shape}): it is off by {off:.1e}"
             )
-        own = np.array(rows, dtype=np.float64)
         if name == "basis":  # L B is W for the workload's own rows turned, whatever the given ones are off by
-            own = known if workload.rank == workload.n else orthogonal(own @ known.T) @ known
-        own = frozen(own)
+            rows = known if workload.rank == workload.n else polar(rows @ known.T)[0] @ known
+        own = frozen(np.array(rows, dtype=np.float64))
         kept["basis" if name == "basis" else "_spectrum"] = (
             own if name == "basis" else (workload.eigenvalues, own)
         )

@@ -55,6 +55,10 @@ class FactoredSolution:
     seconds: float
     workload_hash: str
 
+    def __post_init__(self) -> None:
+        # The strategy's own error is above the best one's: a bound that is not is so by rounding, or false.
+        object.__setattr__(self, "bound", min(self.bound, self.error))
+
     @property
     def bound_grade(self) -> Grade:
         """What the bound rests on: a shipped certificate, or singular values without an error bound."""

@@ -25,14 +25,16 @@ def rows(solution: Solution) -> list[tuple[str, str]]:
     s = solution
     bound, side = "no bound", "below" if s.sense == "minimize" else "above"
     if s.bound is not None:
-        tested = f", by the program's author; {_survived(s)}" if s.bound_grade == "claimed" else ""
+        whose = "for the givens passed" if s.givens else "by the program's author"
+        tested = f", {whose}; {_survived(s)}" if s.bound_grade == "claimed" else ""
         bound = f"{s.bound:.10g}   ({s.bound_grade}: no feasible point is {side} it{tested})"
     scale = "at unit noise and sensitivity 1"
-    if s.own_sensitivity is not None:
+    if s.own_sensitivity is not None and s.covariance is None:
         scale += f", scaled from {s.own_sensitivity:.6g}"
     found = [
         ("program", f"{s.program}: {s.title}"),
         ("solver", _solver_words(s)),
+        *((("givens", f"{', '.join(s.givens)}: passed; objective and bound are for them"),) * bool(s.givens)),
         *((("reduced", "; ".join(s.reductions)),) if s.reductions else ()),
         *((("not dense", _components_words(s.strategy)),) if _is_split(s) else ()),
         ("status", str(s.status)),
@@ -121,6 +123,7 @@ def summary(solution: Solution) -> dict[str, Any]:
         "program": s.program,
         "solver": s.solver,
         "solver_version": s.solver_version,
+        "givens": sorted(s.givens),
         "status": {
             "stop": s.status.stop,
             "feasible": s.status.feasible,

@@ -13,7 +13,8 @@ Grade = Literal["claimed", "estimated", "proved"]
 
 proved : evaluated with an error bound and rounded to the safe side; a bound besides by a certificate that is
     shipped, and its proof with it. estimated : evaluated without an error bound. claimed : by a certificate
-    of the program's author, which feasible points have not refuted.
+    of the program's author, which feasible points have not refuted; or for givens that the caller passed in
+    place of the workload's queries or targets.
 
 A bound is one of the queries: what the rounding of their root may be worth is taken off, by the backward
 error of Householder QR (Higham 2002, Theorem 19.4, with the constant 8: ``queries.arrays``); coordinates by

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from own_texts import edited
 
-from mmopt import Solution
+from mmopt import Solution, solve, verify
 from mmopt.mechanism.folder import ANSWERS_FILE, MANIFEST_FILE
 from mmopt.results import FactoredSolution
+from mmopt.spec import load_request
 
 TRUTH = {"sex=F": 500, "sex=M": 307, "age < 18": 300, "age < 65": 800}
 FACTS = "not private, for you alone: 807 rows in the table, none dropped\n"
@@ -198,6 +199,44 @@ def test_what_a_file_says_unchecked_is_not_published(run: Any, saved: Path, file
     assert not {"an oracle", "OPTIMAL", "trust me"} & set(map(str, leaves(manifest)))
 
 
+def test_the_worse_of_stated_and_recomputed_is_published(run: Any, saved: Path, files: Path) -> None:
+    """A file may be off by what another machine rounds, and not say more for it."""
+    s, less = Solution.load(saved), 1 - 0.9e-9
+    better = dataclasses.replace(
+        s, error=s.error * less, rmse=s.rmse * less, sensitivity=s.sensitivity * less
+    )
+    better = dataclasses.replace(better, error_bound=min(s.error_bound, better.error), value=s.value * less)
+    better.save(files / "less.npz")
+    assert run("release", "total.yaml", "people.csv", "--strategy", "less.npz", "--out", "out").status == 0
+    published = json.loads((files / "out" / MANIFEST_FILE).read_text(encoding="utf-8"))["solution"]
+    for name in ("error", "rmse", "sensitivity", "value", "objective"):
+        assert published[name] >= getattr(s, name) * (1 - 1e-12)
+
+
+def test_a_negative_gap_is_refused(refused: Any, saved: Path, files: Path) -> None:
+    s = Solution.load(saved)
+    assert s.bound is not None
+    near = max(s.objective, s.bound)
+    gap = dataclasses.replace(s, objective=near * (1 - 0.4e-9), bound=near * (1 + 0.4e-9))
+    for name, forged in {
+        "gap": gap,
+        "error bound": dataclasses.replace(s, error=s.error_bound * (1 - 0.4e-9)),
+    }.items():
+        forged.save(files / "forged.npz")
+        rows = verify(forged, load_request("total.yaml").workload).failures
+        assert name in [row.what for row in rows]
+        refused("release", "total.yaml", "people.csv", "--strategy", "forged.npz")
+
+
+def test_what_was_passed_is_published(run: Any, files: Path) -> None:
+    w = load_request("total.yaml").workload
+    solve(w, "l2_strategy", givens={"W": 1e-3 * w.root}).save(files / "w.npz")
+    done = run("release", "total.yaml", "people.csv", "--strategy", "w.npz", "--out", "out")
+    assert "givens" in done.out and "(claimed)" in done.out
+    published = json.loads((files / "out" / MANIFEST_FILE).read_text(encoding="utf-8"))["solution"]
+    assert published["givens"] == ["W"] and published["objective_grade"] == "claimed"
+
+
 def test_a_program_with_its_own_sensitivity_is_refused(run: Any, refused: Any, files: Path) -> None:
     text = edited("l2_strategy", ("factor(X) norm 2", "2 * factor(X) norm 2"), called="own").text
     (files / "own.program").write_text(text, encoding="utf-8")
@@ -206,6 +245,10 @@ def test_a_program_with_its_own_sensitivity_is_refused(run: Any, refused: Any, f
     assert run("solve", "total.yaml", "--program", "own.program", "--out", "own.npz").status == 0
     message = refused("release", "total.yaml", "people.csv", "--strategy", "own.npz")
     assert "the strategy of 'own' has largest column norm 2, not 1" in message
+    text = edited("fitness_for_use", ("    Sigma on B", "    Sigma / 100 on B"), called="own").text
+    (files / "own.program").write_text(text, encoding="utf-8")
+    message = refused("release", "targets.yaml", "people.csv", "--program", "own.program")
+    assert "the noise of 'own' has privacy cost" in message
 
 
 def test_a_strategy_of_another_workload_is_refused(refused: Any, saved: Path) -> None:

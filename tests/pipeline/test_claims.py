@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from own_texts import edited
 
-from mmopt import ContradictionError, Program, Solution, Workload, certify, solve, verify
+from mmopt import ContradictionError, OptionError, Program, Solution, Workload, certify, solve, verify
 from mmopt.compiler import bind
 from mmopt.pipeline.claims import RefutedError, check_figures
 
@@ -151,3 +151,69 @@ def test_an_error_below_the_bound_on_all_strategies_is_no_error() -> None:
     assert check_figures(instance, 9.0, None, 9.0, 8.0, 0.0, {}, {}) == (9.0, 9.0)
     with pytest.raises(ContradictionError, match="the bound 9 on the error of all strategies is above"):
         check_figures(instance, 9.0, None, 8.0, 9.0, 0.0, {}, {})
+
+
+SENSITIVITY = "    sensitivity: diag(X) <= 1"
+TIED = (
+    ("    X: psd[n, n]", "    Y: symmetric[n, n]\n    X: psd[n, n]"),
+    (SENSITIVITY, f"{SENSITIVITY}\n    tie: Y == X"),
+)
+CERTIFICATE = "nuclear(W @ diag(sqrt(d)))**2 / sum(d)"
+
+
+def with_repair(*changes: tuple[str, str], repair: str) -> Program:
+    """l2_strategy with a false certificate, and a repair that makes every point the one where it holds."""
+    program = edited("l2_strategy", (CERTIFICATE, "trace(W @ W.T) + 0 * sum(d)"), *changes)
+    head, tail = program.text.split("\nrepair\n")
+    return Program.parse(f"{head}\nrepair\n{repair}\n\nstrategy{tail.split('strategy', 1)[1]}")
+
+
+def test_a_tied_variable_does_not_hide_a_false_bound() -> None:
+    program = with_repair(*TIED, repair="    X = 0 * X + eye(n)\n    Y = X")
+    with pytest.raises(RefutedError):
+        solve(PREFIX, program, solver="scs")
+
+
+def test_points_near_the_repaired_one_test_nothing() -> None:
+    program = with_repair(("diag(X) <= 1", "diag(X) == 1"), repair="    X = 0 * X + eye(n)")
+    s = solve(PREFIX, program, solver="scs")
+    assert s.survived == 0 and "by the program's author; not tested" in str(s)
+
+
+def test_figures_for_other_queries_than_the_workload_s_are_claimed() -> None:
+    s = solve(PREFIX, "l2_strategy", givens={"W": 1e-3 * PREFIX.root})
+    assert (s.objective_grade, s.bound_grade, s.error_bound_grade) == ("claimed", "claimed", "proved")
+    assert "W: passed; objective and bound are for them" in str(s) and s.summary()["givens"] == ["W"]
+    assert verify(s, PREFIX).holds
+    more = verify(dataclasses.replace(s, objective_grade="proved"), PREFIX)
+    assert [row.what for row in more.failures] == ["grades"]
+    designed = solve(
+        PREFIX, "query_weighting", givens={"Q": np.eye(4)}
+    )  # of the given design, and of all of W
+    assert (designed.objective_grade, designed.bound_grade) == ("proved", "proved")
+
+
+@pytest.mark.parametrize("name", ["c", "L"])
+def test_a_given_that_a_step_does_not_get_is_refused(name: str) -> None:
+    w = Workload.from_matrix(np.tri(5), targets=np.ones(5))
+    givens = {"c": np.array([1.0, 50, 50, 50, 50]), "L": 0.1 * w.representation}
+    with pytest.raises(OptionError, match=f"'fitness_for_use', whose step does not get the {name} that"):
+        solve(w, "fitness_refined", givens={name: givens[name]})
+
+
+def test_a_bound_from_above_is_none_of_total_error() -> None:
+    """l2_strategy's given and certificate, of something that is maximized."""
+    objective = "    trace(W @ inv(X) @ W.T)"
+    program = edited("l2_strategy", ("minimize", "maximize"), (objective, "    sum(diag(X))"))
+    w = Workload.from_matrix(np.eye(4))
+    assert solve(w, program, solver="scs").error_bound <= 4.0
+
+
+def test_a_covariance_that_costs_another_than_the_objective_says_so() -> None:
+    w = Workload.from_matrix(np.tri(4), targets=np.ones(4))
+    s = solve(w, edited("fitness_for_use", ("    Sigma on B", "    Sigma / 100 on B"), called="mine"))
+    assert s.own_sensitivity == pytest.approx(10 * np.sqrt(s.objective), rel=1e-6)
+    assert any("has privacy cost" in text and "cannot be released" in text for text in s.warnings)
+    assert verify(s, w).holds
+    other = solve(w, edited("fitness_for_use", ("c[j] ", "1.0 * c[j] "), called="mine"))
+    assert other.own_sensitivity is None and not other.warnings

@@ -54,6 +54,7 @@ def test_verified(solution):
     assert failures == ["total error", "error bound"]
     forged = dataclasses.replace(solution, bound=solution.error, bound_from="Gauss")
     assert [row.what for row in forged.verify(W, template_bound).failures] == ["error bound", "bound by"]
+    assert dataclasses.replace(solution, bound=solution.error * (1 + 1e-10)).gap == 0.0
     other = Workload.from_products(DOMAIN, W.products[:1])
     assert [row.what for row in solution.verify(other, template_bound).failures] == ["workload"]
 

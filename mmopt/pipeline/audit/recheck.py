@@ -25,7 +25,7 @@ from mmopt.pipeline.audit.placed import (
 )
 from mmopt.pipeline.bounds_by_component import certified_by_component
 from mmopt.pipeline.certify import FEASIBLE, Array, Candidate, bound_of, scored
-from mmopt.pipeline.claims import check_figures, grade_of, survived
+from mmopt.pipeline.claims import check_figures, grade_of, objective_grade, survived
 from mmopt.pipeline.values import is_finite
 from mmopt.pipeline.violations import worst_line
 from mmopt.queries import AnyStrategy, ComponentStrategy, Workload, with_bases
@@ -88,14 +88,14 @@ class Rows:
         """Something that is, or is not, what it should be."""
         return self.add(what, stated, is_what if agrees else f"not {is_what}", agrees)
 
-    def figure(self, what: str, stated: Figure, compute: Callable[[], Figure]) -> Figure:
+    def figure(self, what: str, stated: Figure, compute: Callable[[], Figure], holds: bool = True) -> Figure:
         """A figure against its recomputation; words in its place where that is not possible."""
         try:
             recomputed = compute()
         except (Error, np.linalg.LinAlgError) as error:
             self.add(what, stated, f"cannot be recomputed: {error}", False)
             return None
-        self.add(what, stated, recomputed, _close(stated, recomputed))
+        self.add(what, stated, recomputed, holds and _close(stated, recomputed))
         return recomputed
 
 
@@ -204,12 +204,12 @@ class Recheck:
         """Objective, bound by the program's own certificate, value, and what the point means."""
         s = self.solution
         objective = self.rows.figure("objective", s.objective, lambda: point.objective)
-        graded: Grade = "proved" if point.proved else "estimated"
+        graded = objective_grade(instance, point.proved)
         self.bound(objective, graded, lambda: bound_of(instance, s.multipliers), instance)
         self.rows.figure(
             "own sensitivity",
             s.own_sensitivity,
-            lambda: own_sensitivity(instance, point.env, s.multipliers),
+            lambda: own_sensitivity(instance, point.env, s.multipliers, point.objective),
         )
         self.rows.figure("value", s.value, lambda: value_of(instance, point.env, point.objective))
         try:
@@ -230,7 +230,7 @@ class Recheck:
             same = gap == stated or (
                 gap is not None and stated is not None and abs(gap - stated) <= 10 * CLOSE * (1 + abs(gap))
             )
-            self.rows.add("gap", stated, gap, same)
+            self.rows.add("gap", stated, gap, same and (stated is None or stated >= 0.0))
         known = None if isinstance(bound, str) else bound
         grade = grade_of(instance, known)
         self._grades((graded, grade, "estimated", "proved"))
@@ -266,7 +266,8 @@ class Recheck:
         except ContradictionError as error:
             self.rows.add("claim", f"{bound:.10g} is a bound", error.message, False)
         else:
-            self.rows.add("claim", f"{bound:.10g} is a bound", f"{points} feasible points survived", True)
+            tested = f"{points} feasible points survived" if points else "not tested"
+            self.rows.add("claim", f"{bound:.10g} is a bound", tested, True)
 
     def _agree(self, instance: Instance, objective: float, bound: float | None) -> None:
         """No figure is beyond what it is bounded by."""
@@ -304,7 +305,7 @@ class Recheck:
         holds = _close(s.sensitivity, sensitivity) and not (scaled and sensitivity > 1.0 + 1e-12)
         self.rows.add("sensitivity", s.sensitivity, sensitivity, holds)
         self.rows.figure("total error", s.error, lambda: charged_error(s.strategy, self.workload))
-        self.rows.figure("error bound", s.error_bound, self.error_bound)
+        self.rows.figure("error bound", s.error_bound, self.error_bound, s.error_bound <= s.error)
         self.rows.figure("rmse", s.rmse, lambda: rmse(s.strategy, self.workload))
 
     def error_bound(self) -> Figure:

@@ -20,8 +20,9 @@ from mmopt.pipeline.threads import blas_threads
 from mmopt.queries import Workload
 from mmopt.results import Check, Solution, Verification
 
-__all__ = ["UNCHECKED", "checked_summary", "verify"]
+__all__ = ["UNCHECKED", "checked_summary", "verify", "with_worse"]
 
+WORDS = {"error": "total error", "error_bound": "error bound"}  # for fields, in the rows of a recheck
 # Fields on which no claim rests: they tell how the result came about.
 UNCHECKED = (
     "solver",
@@ -82,6 +83,20 @@ def checked_summary(summary: Mapping[str, Any], place: str = "") -> dict[str, An
         kept["status"] = checked_summary(kept["status"], "status.")
         kept["steps"] = {name: checked_summary(step) for name, step in kept["steps"].items()}
     return kept
+
+
+def with_worse(s: Solution, found: Verification, place: str = "") -> Solution:
+    """Its figures, and those of its steps, as stated or as recomputed, whichever says less."""
+    again = {row.what: row.recomputed for row in found.rows}
+    up, down = (max, min) if s.sense == "minimize" else (min, max)
+    named = {"objective": up, "value": up, "bound": down, "error": max, "error_bound": min}
+    figures = {
+        name: pick(getattr(s, name), again[place + WORDS.get(name, name)])
+        for name, pick in {**named, "sensitivity": max, "rmse": max}.items()
+        if isinstance(again.get(place + WORDS.get(name, name)), float)
+    }
+    steps = {name: with_worse(step, found, f"{place}{name}: ") for name, step in s.steps.items()}
+    return replace(s, steps=steps, **figures)
 
 
 def _checks(s: Solution, workload: Workload, expected: Program | None, is_what: str) -> list[Check]:

@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
+from scipy.linalg import polar
 
 from mmopt.components import Level, Space, Split
 from mmopt.errors import TooLargeError, WorkloadError
-from mmopt.queries.arrays import Array, orthogonal
+from mmopt.queries.arrays import Array
 from mmopt.queries.check import no_targets, undetermined
 from mmopt.queries.classes import refine
 from mmopt.queries.symmetry.asked_rows import asked_rows
@@ -75,7 +76,7 @@ class Found:
         if not off <= CLOSE:
             raise WorkloadError(f"the basis by component is not one of the workload: it is off by {off:.1e}")
         # The workload's own rows turned, so that L B is W whatever the given ones are off by.
-        turns = [orthogonal(new @ old.T) for old, new in zip(known.parts, basis.parts, strict=True)]
+        turns = [polar(new @ old.T)[0] for old, new in zip(known.parts, basis.parts, strict=True)]
         parts = tuple(q @ turn.T for q, turn in zip(queries.parts, turns, strict=True))
         rows = tuple(turn @ old for turn, old in zip(turns, known.parts, strict=True))
         sources = {
