@@ -121,13 +121,14 @@ def not_utf8(path: str, line: int) -> DataError:
     """The error for text in another encoding, used for the header and for the rows; by the first bytes."""
     with open(path, "rb") as content:
         mark = content.read(2)
-    if mark == b"\x1f\x8b" and not path.lower().endswith(".gz"):
-        return DataError(f"{path}: is packed with gzip", hint=f"rename it: {os.path.basename(path)}.gz")
     kind = "UTF-16" if mark in (b"\xff\xfe", b"\xfe\xff") else "LATIN1"
+    is_packed = mark == b"\x1f\x8b" and not path.lower().endswith(".gz")
     return DataError(
-        f"the text is not UTF-8{', but UTF-16' * (kind == 'UTF-16')}",
+        "the text is not UTF-8",
         where=Location(path, line, 1),
-        hint=f"convert the file first, for instance: iconv -f {kind} -t UTF-8 old.csv > new.csv",
+        hint=f"it is packed with gzip, rename it: {os.path.basename(path)}.gz"
+        if is_packed
+        else f"convert the file first, for instance: iconv -f {kind} -t UTF-8 old.csv > new.csv",
     )
 
 

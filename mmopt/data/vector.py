@@ -56,11 +56,11 @@ def data_vector(path: str | os.PathLike[str], domain: Domain) -> DataVector:
         the data: not private.
     TooLargeError : a count for each cell does not fit in memory.
     """
-    if not (issubclass(type(path), str | os.PathLike) and issubclass(type(domain), Domain)):
+    if not all(isinstance(v, kind) for v, kind in ((path, str | os.PathLike), (domain, Domain))):
         raise DataError(
             f"data_vector has a {type(path).__name__} and a {type(domain).__name__}, "
             "expected the path of a table and a Domain",
-            hint="write data_vector('people.csv', request.workload.domain); save a data frame as Parquet first",
+            hint="write data_vector('people.csv', request.workload.domain); save data frames as Parquet",
         )
     require_memory((domain.size,), "data vector")
     file = table_file(path)

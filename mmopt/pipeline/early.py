@@ -46,8 +46,11 @@ def stopped_early(
     ``values`` is the solver's point before the repair.
     """
     asked = f"{options.tolerance:.0e}"
-    known = np.isfinite(gap)  # here; a bound of another program may come later
-    reached = f"the gap is {gap:.1e}, {asked} was asked for" if known else f"a gap of {asked} was not reached"
+    reached = (
+        f"the gap is {gap:.1e}, {asked} was asked for"
+        if np.isfinite(gap)
+        else f"a gap of {asked} was not reached"  # a bound of another program may come later
+    )
     less = f", or ask for a tolerance of {_above(gap):.0e}" if gap < 0.5 else ""
     if status.stop == "time limit":
         text = f"stopped at the time limit of {options.time_limit:g} s: {reached}; allow more time{less}"

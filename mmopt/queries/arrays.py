@@ -38,8 +38,7 @@ EPS = float(np.finfo(np.float64).eps)
 _CLEAR = 1e7  # a condition for which nobody needs singular values to see the rank
 _STEPS = 30  # of a power iteration
 QR_BLOCK = 32  # columns that a QR factorisation takes at a time
-_LONG = 1024  # rows and columns from which on it takes seconds
-_PANEL = 256  # columns that it then takes before the time is looked at
+_PANEL = 256  # columns after which the time is looked at, where there are more than four times as many
 
 MOST_CELLS = 8192
 """Cells up to which a workload or strategy is worked on as a matrix, where nothing else is cheaper."""
@@ -146,17 +145,17 @@ def qr(matrix: Array, overwrite: bool = False) -> Array:
     if not most:
         return np.zeros((most, matrix.shape[1]))
     # LAPACK listens to nobody: what takes long is done by panels, and the time looked at after each.
-    step = _PANEL if most > _LONG else matrix.shape[1]
+    step = _PANEL if most > 4 * _PANEL else matrix.shape[1]
     found = np.array(matrix, dtype=np.float64, order="F", copy=None if overwrite else True)
     for i in range(0, most, step):
         panel = found[i:, i : i + step]
         # A third faster than what ``numpy.linalg.qr`` calls.
-        v, t, _ = scipy.linalg.lapack.dgeqrt(min(QR_BLOCK, *panel.shape), panel, overwrite_a=True)
-        panel[:] = v
+        panel[:], t, _ = scipy.linalg.lapack.dgeqrt(min(QR_BLOCK, *panel.shape), panel, overwrite_a=True)
         for j in range(i + step, found.shape[1], step):
             require_time()
-            own = found[i:, j : j + step]
-            own[:] = scipy.linalg.lapack.dgemqrt(v[:, : t.shape[1]], t, own, trans="T")[0]
+            found[i:, j : j + step] = scipy.linalg.lapack.dgemqrt(
+                panel[:, : t.shape[1]], t, found[i:, j : j + step], trans="T"
+            )[0]
     return np.asarray(np.triu(found[:most]))
 
 

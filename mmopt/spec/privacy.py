@@ -15,7 +15,6 @@ _PURE = "for pure epsilon (Laplace noise) leave delta out"
 # The standard deviation of a count is then below 1/70 at rho and far below at epsilon: noise on integers is
 # zero in every draw. exp(epsilon), which calibration needs, has no exponent from 1e19 on.
 _MOST = 1e4
-_NOTHING = "noise of that cost is nothing: it protects nobody"
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,9 @@ def privacy_fault(epsilon: float | None, delta: float | None, rho: float | None)
         return PrivacyFault("rho", f"rho must be a finite number > 0, not {rho!r}")
     for name, value in (("epsilon", epsilon), ("rho", rho)):
         if value is not None and value > _MOST:
-            return PrivacyFault(name, f"{name} must be at most {_MOST:g}, not {value!r}", _NOTHING)
+            return PrivacyFault(
+                name, f"{name} must be at most {_MOST:g}, not {value!r}", "it protects nobody"
+            )
     if delta is not None and not (math.isfinite(delta) and 0.0 < delta < 1.0):
         hint = _PURE if delta == 0.0 else "a usual delta is well below 1 / (number of rows), such as 1.0e-6"
         return PrivacyFault("delta", f"delta must lie strictly between 0 and 1, not be {delta!r}", hint)

@@ -167,10 +167,10 @@ def test_text_that_is_not_utf8() -> None:
     hint = "  convert the file first, for instance: iconv -f LATIN1 -t UTF-8 old.csv > new.csv"
     assert error(write("t.csv", b"a,b\n1,x\ncaf\xe9,x\n")) == f"t.csv:3:1: the text is not UTF-8\n{hint}"
     assert error(write("t.csv", b"caf\xe9,b\n1,x\n")) == f"t.csv:1:1: the text is not UTF-8\n{hint}"
-    wide = f"t.csv:1:1: the text is not UTF-8, but UTF-16\n{hint.replace('LATIN1', 'UTF-16')}"
+    wide = f"t.csv:1:1: the text is not UTF-8\n{hint.replace('LATIN1', 'UTF-16')}"
     assert error(write("t.csv", "a\n1\n".encode("utf-16"))) == wide
     assert error(write("t.csv", gzip.compress(b"a\n1\n"))) == (
-        "t.csv: is packed with gzip\n  rename it: t.csv.gz"
+        "t.csv:1:1: the text is not UTF-8\n  it is packed with gzip, rename it: t.csv.gz"
     )
 
 

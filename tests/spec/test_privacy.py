@@ -19,7 +19,7 @@ def test_valid() -> None:
 
 PURE = "for pure epsilon (Laplace noise) leave delta out"
 BOTH = "give epsilon, epsilon with delta, or rho"
-NOTHING = "noise of that cost is nothing: it protects nobody"
+NOTHING = "it protects nobody"
 USUAL = "a usual delta is well below 1 / (number of rows), such as 1.0e-6"
 
 

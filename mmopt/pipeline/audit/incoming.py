@@ -21,8 +21,6 @@ __all__ = ["incoming", "norm_of", "opened"]
 
 SAVED = ".npz"
 
-LARGEST = 1e100
-
 
 def opened(given: Any, workload: Workload, norm: int | None) -> Any:
     """What a path or the name of a baseline stands for; anything else as it is.
@@ -78,12 +76,10 @@ def incoming(workload: Workload, given: Any, covariance: Any, basis: Any, norm: 
         strategy = Strategy(_numbers(given, "the strategy"), norm)
     if strategy.n != workload.n:
         raise OptionError(f"the strategy has {strategy.n} cells, the workload has {workload.n}")
-    size = float(np.abs(strategy.matrix).max(initial=0.0))
-    if (
-        size and not 1 / LARGEST <= size <= LARGEST
-    ):  # its square, and what is divided by it, has to be a number
+    # Squares of entries, and what is divided by them, have to be numbers.
+    if 0 < (size := float(np.abs(strategy.matrix).max(initial=0.0))) < 1e-100 or size > 1e100:
         raise OptionError(
-            f"the strategy's largest entry is {size:.3g}, expected {1 / LARGEST:g} to {LARGEST:g}",
+            f"the strategy's largest entry is {size:.3g}, expected 1e-100 to 1e+100",
             hint=f"divide it by {size:.3g}: a multiple of a strategy is the same strategy",
         )
     _check_support(strategy, workload)

@@ -84,10 +84,9 @@ def compare(
     SolverError : a solver that is not installed; no process can be started.
     """
     require_workload(workload)
-    for name, value in (("programs", programs), ("solvers", solvers)):
-        if isinstance(value, str | Path | Program):
-            kind = type(value).__name__
-            raise OptionError(f"{name} is a {kind}, expected a list", hint=f"write {name}=[…] around it")
+    if isinstance(programs, str | Path | Program) or isinstance(solvers, str):
+        hint = "write programs=['l2_strategy'], solvers=['clarabel']"
+        raise OptionError("programs and solvers are lists, not one name", hint=hint)
     chosen = combinations(programs, solvers, tolerances, formulations=formulations)
     return list(
         outcomes(

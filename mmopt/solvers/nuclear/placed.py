@@ -31,12 +31,9 @@ def placed(problem: Problem, library: str | None) -> Problem:
     try:
         make = importlib.import_module(name).asarray
     except (ImportError, AttributeError):
-        is_known = name in ("cupy", "torch")
         raise OptionError(
-            f"'{name}' is not installed here" if is_known else f"there is no library of arrays '{name}'",
-            hint="install it, or leave it out: numpy is used then"
-            if is_known
-            else "known: numpy, cupy, torch, torch:cuda",
+            f"no library of arrays '{name}' is installed here",
+            hint="known: numpy, cupy, torch, torch:cuda; install it, or leave --arrays out",
         ) from None
     where = {"device": device} if device else {}
 

@@ -24,8 +24,8 @@ PATIENCE = 12  # iterations in which the gap has to fall by a tenth
 SAFE = 0.99  # of the gap asked for: the program's own evaluation rounds to the worse side
 LATER = 0.1  # of the gap wanted
 CLOSE = 1e-7  # for gaps below it a nuclear norm is decomposed again: from a polar factor it loses up to 1e-8
-FIRST = 1e-12  # the first point comes at this gap or before: what is smaller may be out of reach of rounding
-DIGITS = 1e-14  # no gap below this is seen in floating point
+# No gap below this is seen in floating point. The first point comes at 100 times that, which is in reach.
+DIGITS = 1e-14
 
 
 def points(
@@ -40,7 +40,7 @@ def points(
     search_on = search(here, None if coarse is None else (coarse, None))
     at = next(search_on)
     upper = lower = bare(at)
-    wanted, is_first = SAFE * max(options.tolerance, FIRST), True
+    wanted, is_first = SAFE * max(options.tolerance, 100 * DIGITS), True
     best = [gap_of(upper, lower)]
     limit = options.max_iterations or LIMIT
     while True:
