@@ -133,7 +133,7 @@ MUTANTS = (
         ("intervals", "_laplace_width(missed / 2))", "_laplace_width(missed))"),
         ("_half_width", "2 * np.cumsum(chances) - chances[0]", "2 * np.cumsum(chances)"),
         ("_half_width", "common_step(np.array(sizes), 1e-10)", "common_step(np.array(sizes[-1:]), 1e-10)"),
-        ("_half_width", "at if is_lattice else at + 0.5 + blur", "at if is_lattice else at + 0.5 - blur"),
+        ("_half_width", "(at + 0.5 + blur) * unit", "(at + 0.5 - blur) * unit"),
         ("_laplace_tail", "math.exp(-1.5)", "math.exp(-2.5)"),
         ("deviations", "np.sqrt([variance(part", "np.array([(part"),
     ),
@@ -500,12 +500,8 @@ MUTANTS = (
     *_rows(
         "mmopt/pipeline/claims.py",
         "pipeline/test_claims.py",
-        (
-            "grade_of",
-            'return "proved" if is_shipped(program) and not elsewhere',
-            'return "proved" if not elsewhere',
-        ),
-        ("grade_of", "elsewhere = program.certificate is None and", "elsewhere = False and"),
+        ("grade_of", "if is_shipped(instance.checked.written) and not", "if not"),
+        ("grade_of", "and not _is_replaced(instance) else", "else"),
         ("refuted", "(ROUNDING + MISSED * missed)", "(1e-2 + MISSED * missed)"),
         ("refuted", 'bound - objective if sense == "minimize"', 'bound - objective if sense == "maximize"'),
         ("_judged", "return found if found.is_feasible else None", "return found"),
