@@ -123,8 +123,8 @@ def own_sensitivity(
     if is_shipped(instance.checked.written, meaning=True):
         return None
     found = float(_meant(instance, {**env, **named_multipliers(instance, multipliers)})[0].sensitivity)
-    meant = (1.0, np.sqrt(max(objective, 0.0)) if m.kind == "covariance" else 1.0)
-    return None if any(abs(found - own) <= SCALED * own for own in meant) else found
+    own = {1.0, float(np.sqrt(max(objective, 0.0))) if m.kind == "covariance" else 1.0}
+    return None if any(abs(found - scale) <= SCALED * scale for scale in own) else found
 
 
 def _without_rounding(strategy: AnyStrategy, workload: Workload) -> AnyStrategy:
