@@ -204,8 +204,12 @@ def _verified(
     bound, source = template_bound(workload)
     found = solution.verify(workload, lambda _: (bound, source))
     again: dict[str, Any] = {row.what: row.recomputed for row in found.rows}
-    error, rmse = max(solution.error, again["total error"]), max(solution.rmse, again["rmse"])
-    return replace(solution, bound=min(bound, solution.bound), error=error, rmse=rmse), found
+    return replace(
+        solution,
+        bound=min(bound, solution.bound),
+        error=max(solution.error, again["total error"]),
+        rmse=max(solution.rmse, again["rmse"]),
+    ), found
 
 
 def _refuse_own_sensitivity(solution: Solution | FactoredSolution) -> None:

@@ -123,8 +123,10 @@ def own_sensitivity(
     if is_shipped(instance.checked.written, meaning=True):
         return None
     found = float(_meant(instance, {**env, **named_multipliers(instance, multipliers)})[0].sensitivity)
-    meant = (1.0, np.sqrt(max(objective, 0.0)) if m.kind == "covariance" else 1.0)
-    return None if any(abs(found - own) <= SCALED * own for own in meant) else found
+    is_meant = abs(found - 1.0) <= SCALED or (
+        m.kind == "covariance" and abs(found**2 - objective) <= 2 * SCALED * abs(objective)
+    )
+    return None if is_meant else found
 
 
 def _without_rounding(strategy: AnyStrategy, workload: Workload) -> AnyStrategy:

@@ -47,13 +47,15 @@ ROUGH = 0.01  # what is off by more than this, relatively, is no estimate
 WORK, FEWEST, MOST = 1e8, 12, 400  # points that are tried: WORK over the cube of the variables' side
 MIXED = (0.0, 1e-9, 1e-7, 1e-5, 1e-3, 0.03, 0.3)  # parts of an inner point that a point is mixed with
 REPORT = "please report it with the command and its files"
-DESIGNS = frozenset({None, "workload.eigenqueries"})  # sources of givens that say nothing of the workload
 FIRST, LAST = 4.0, 1.0001  # factors by which variables are scaled, each the root of the one before
 
 
 def _is_replaced(instance: Instance) -> bool:
     """Whether the caller passed something in place of the workload; design queries of one's own are none."""
-    return bool({d.source for d in instance.program.givens if d.name in instance.own} - DESIGNS)
+    return not {d.source for d in instance.program.givens if d.name in instance.own} <= {
+        None,
+        "workload.eigenqueries",
+    }
 
 
 def objective_grade(instance: Instance, proved: bool) -> Grade:
@@ -67,9 +69,8 @@ def grade_of(instance: Instance, bound: float | None) -> Grade | None:
     Where the caller passes what replaces the workload, nobody has proved a bound of the workload, and one of
     what is passed may be another program's, which holds for the workload.
     """
-    if bound is None:
-        return None
-    return "proved" if is_shipped(instance.checked.written) and not _is_replaced(instance) else "claimed"
+    is_proved = is_shipped(instance.checked.written) and not _is_replaced(instance)
+    return None if bound is None else "proved" if is_proved else "claimed"
 
 
 def bounds_error(instance: Instance) -> bool:
@@ -201,9 +202,12 @@ class Sought:
         kinds, found = {d.name: d.kind for d in self.instance.program.choose}, dict(values)
         for c in self.instance.program.constraints:
             sides = (c.relation.left, c.relation.right) if c.relation.op == "==" and c.family is None else ()
-            ties = [(a.id, b) for a, b in zip(sides, sides[::-1], strict=True) if isinstance(a, Name)]
-            able = [(name, b) for name, b in ties if name in kinds and name not in names_in(b)]
-            for name, other in sorted(able, key=lambda tie: kinds[tie[0]] == "psd")[:1]:
+            ties = [
+                (one.id, other)
+                for one, other in zip(sides, sides[::-1], strict=True)
+                if isinstance(one, Name) and one.id in kinds and one.id not in names_in(other)
+            ]
+            for name, other in sorted(ties, key=lambda tie: kinds[tie[0]] == "psd")[:1]:
                 found[name] = as_value(evaluate(other, {**self.instance.env, **plain(found)}))
         return found
 

@@ -106,8 +106,9 @@ class _Run:
             else:
                 givens[name] = self.value(expr)
         program = self.instance.program
-        passed = {name for name, e in step.arguments if isinstance(e, Name) and e.id == name}
-        lost = {d.name for d in program.givens if d.source and d.name in self.instance.own} - passed
+        lost = {d.name for d in program.givens if d.source and d.name in self.instance.own} - {
+            name for name, e in step.arguments if isinstance(e, Name) and e.id == name
+        }
         if lost and program.certificate is None and program.bound == step.program:
             raise OptionError(
                 f"'{program.name}' takes its bound from '{step.program}', whose step does not get the "

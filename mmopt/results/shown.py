@@ -23,9 +23,12 @@ SHOWN_REPEATS = 10  # of a step that was repeated more often only the last is sh
 def rows(solution: Solution) -> list[tuple[str, str]]:
     """What a reader wants to see first, as (name, text)."""
     s = solution
-    bound, side = "no bound", "below" if s.sense == "minimize" else "above"
+    bound, whose, side = (
+        "no bound",
+        "for the givens passed" if s.givens else "by the program's author",
+        "below" if s.sense == "minimize" else "above",
+    )
     if s.bound is not None:
-        whose = "for the givens passed" if s.givens else "by the program's author"
         tested = f", {whose}; {_survived(s)}" if s.bound_grade == "claimed" else ""
         bound = f"{s.bound:.10g}   ({s.bound_grade}: no feasible point is {side} it{tested})"
     scale = "at unit noise and sensitivity 1"

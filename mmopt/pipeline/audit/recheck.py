@@ -266,8 +266,12 @@ class Recheck:
         except ContradictionError as error:
             self.rows.add("claim", f"{bound:.10g} is a bound", error.message, False)
         else:
-            tested = f"{points} feasible points survived" if points else "not tested"
-            self.rows.add("claim", f"{bound:.10g} is a bound", tested, True)
+            self.rows.add(
+                "claim",
+                f"{bound:.10g} is a bound",
+                f"{points} feasible points survived" if points else "not tested",
+                True,
+            )
 
     def _agree(self, instance: Instance, objective: float, bound: float | None) -> None:
         """No figure is beyond what it is bounded by."""

@@ -95,8 +95,11 @@ def with_worse(s: Solution, found: Verification, place: str = "") -> Solution:
         for name, pick in {**named, "sensitivity": max, "rmse": max}.items()
         if isinstance(again.get(place + WORDS.get(name, name)), float)
     }
-    steps = {name: with_worse(step, found, f"{place}{name}: ") for name, step in s.steps.items()}
-    return replace(s, steps=steps, **figures)
+    return replace(
+        s,
+        steps={name: with_worse(step, found, f"{place}{name}: ") for name, step in s.steps.items()},
+        **figures,
+    )
 
 
 def _checks(s: Solution, workload: Workload, expected: Program | None, is_what: str) -> list[Check]:

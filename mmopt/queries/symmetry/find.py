@@ -78,11 +78,14 @@ class Found:
         # The workload's own rows turned, so that L B is W whatever the given ones are off by.
         turns = [polar(new @ old.T)[0] for old, new in zip(known.parts, basis.parts, strict=True)]
         parts = tuple(q @ turn.T for q, turn in zip(queries.parts, turns, strict=True))
-        rows = tuple(turn @ old for turn, old in zip(turns, known.parts, strict=True))
         sources = {
             **self.sources,
             "workload.representation": Split(queries.rows, queries.columns, parts),
-            "workload.basis": Split(known.rows, known.columns, rows),
+            "workload.basis": Split(
+                known.rows,
+                known.columns,
+                tuple(turn @ old for turn, old in zip(turns, known.parts, strict=True)),
+            ),
         }
         return replace(self, sources=MappingProxyType(sources))
 
