@@ -44,8 +44,11 @@ class Best:
         sense = self.instance.program.sense
         try:
             found = candidate(self.instance, values)
-        except (ArithmeticError, np.linalg.LinAlgError):  # a point so far off that no repair exists; the next is better
-            return None
+        except (
+            ArithmeticError,
+            np.linalg.LinAlgError,
+        ):
+            return None  # so far off that no repair exists; the next is better
         if self.plain is None or _is_better(found, self.plain, sense):
             self.plain, self.values = found, values
         multipliers = {**multipliers, **starts_from(self.instance, found.env)}

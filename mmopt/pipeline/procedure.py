@@ -19,6 +19,7 @@ from mmopt.limits import require_memory, require_time
 from mmopt.pipeline.assemble import assemble
 from mmopt.pipeline.certify import bound_of, starts_from, upper_value
 from mmopt.pipeline.convex import Report, with_total
+from mmopt.pipeline.rounded_root import charged_for_the_queries
 from mmopt.pipeline.values import plain
 from mmopt.queries import Strategy
 from mmopt.results import Solution, Status
@@ -144,6 +145,8 @@ def solve_procedure(
         raise SolverError(f"'{program.name}' solved nothing in its steps")
     assert program.objective is not None  # the check of the sections has seen to it
     objective, proved = upper_value(program.objective, run.env)
+    if program.sense == "minimize":
+        objective, proved = charged_for_the_queries(instance, run.env, objective, proved)
     all_solved = [s for _, s in run.everything]
     last = all_solved[-1]
     seconds = {name: sum(s.seconds[name] for s in all_solved) for name in ("compile", "solve")}

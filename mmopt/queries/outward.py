@@ -92,7 +92,9 @@ def largest_difference(matrix: Array, norm: int) -> float:
         distances = scipy.spatial.distance.cdist(rows[start : start + step], rows[start + 1 :], metric)
         largest = max(largest, float(distances.max()))
     # Each entry of a difference is rounded once, which its square doubles: two more terms.
-    return float(_upward(np.array([largest]), p + 3, _grid(np.abs(rows), columns, exponent), norm, exponent)[0])
+    return float(
+        _upward(np.array([largest]), p + 3, _grid(np.abs(rows), columns, exponent), norm, exponent)[0]
+    )
 
 
 def _scaled(matrix: Array) -> tuple[Array, int]:
@@ -105,7 +107,7 @@ def _scaled(matrix: Array) -> tuple[Array, int]:
 
 
 def _grid(size: Array, matrix: Array, exponent: int) -> int | None:
-    """Bits b, few if possible, with all of 2ᵇ × size integer, or None: also where ``_scaled`` lost an entry."""
+    """Bits b, few if possible, with all of 2ᵇ × size integer; None also where ``_scaled`` lost an entry."""
     found = None
     if (np.ldexp(size, exponent) != np.abs(matrix)).any():
         return None
