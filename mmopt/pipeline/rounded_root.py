@@ -73,7 +73,7 @@ def charged_for_the_queries(
     offs = [_relative(workload, d.source, instance.env[d.name]) for d in given]
     if not any(offs) or not is_shipped(instance.checked.written):
         return value, proved and not any(offs)
-    moved = 0.0
+    moved = 0.0  # infinity where an inverse is not known
     for d, off in zip(given, offs, strict=True):
         rows = instance.env[d.name]
         is_low = d.source == "workload.root" and not isinstance(rows, Split) and workload.rank < workload.n
@@ -83,7 +83,7 @@ def charged_for_the_queries(
             beside = float(np.linalg.norm(rows - (rows @ workload.basis.T) @ workload.basis))
             leak = workload.representation_rounding + beside / _length(rows) + 4 * EPS * workload.n
         own = _length(rows) * scale / value**0.5 if d.source == "workload.root" else np.inf
-        moved = max(moved, (off / (1 - off) * told + leak * inverse) * min(size, own) * GROW)
+        moved = max(moved, (off / (1 - off) * told + (leak and leak * inverse)) * min(size, own) * GROW)
     charge = (2 + moved) * moved * GROW if np.isfinite(moved) else np.inf
     return (value * (1 + charge), proved and charge <= MOVED) if charge < np.inf else (value, False)
 
