@@ -11,10 +11,10 @@ import numpy as np
 
 from mmopt.compiler import Instance, bind
 from mmopt.errors import ContradictionError, OptionError, SolverError, placed
-from mmopt.language import Program, evaluate, shipped
+from mmopt.language import Program, evaluate, evaluate_ball, shipped
 from mmopt.language.dims import LARGEST
 from mmopt.language.procedures import START
-from mmopt.language.tree import Expr, Name, Relation, Repeat, Step, SubProgram
+from mmopt.language.tree import Apply, Assignment, Expr, Name, Relation, Repeat, Step, SubProgram
 from mmopt.limits import require_memory, require_time
 from mmopt.pipeline.assemble import assemble
 from mmopt.pipeline.certify import bound_of, starts_from, upper_value
@@ -147,6 +147,8 @@ def solve_procedure(
     objective, proved = upper_value(program.objective, run.env)
     if program.sense == "minimize":
         objective, proved = charged_for_the_queries(instance, run.env, objective, proved)
+    bases = [s.expr for s in program.steps if isinstance(s, Assignment) and _is_basis(s.expr)]
+    proved = proved and all(np.isfinite(evaluate_ball(e, run.env).rad).all() for e in bases)
     all_solved = [s for _, s in run.everything]
     last = all_solved[-1]
     seconds = {name: sum(s.seconds[name] for s in all_solved) for name in ("compile", "solve")}
@@ -169,6 +171,10 @@ def solve_procedure(
         steps=dict(_numbered(run.everything)),
     )
     return with_total(solution, time.monotonic() - started)
+
+
+def _is_basis(expr: Expr) -> bool:
+    return isinstance(expr, Apply) and expr.atom == "row_basis"
 
 
 def _numbered(solved: Sequence[tuple[str, Solution]]) -> list[tuple[str, Solution]]:
