@@ -16,6 +16,7 @@ from mmopt.language.inverse_balls import sandwich, sandwich_diagonal
 from mmopt.language.nuclear_ball import GUESS, nuclear
 from mmopt.language.numeric import Array, used_rows
 from mmopt.language.products import is_identity
+from mmopt.language.pseudo import has_rank
 from mmopt.language.tree import Apply, Block, Expr, Index, Name, Number, chain
 
 __all__ = ["evaluate_ball"]
@@ -80,7 +81,12 @@ def _ball(expr: Expr, env: Env) -> Ball:
         case Apply(atom="used_rows", args=(rows, amount)):
             inner, own = _ball(rows, env), evaluate(amount, env)
             return Ball(used_rows(inner.mid, own), used_rows(inner.rad, own))
-        case Apply(atom="row_basis" | "support"):
+        case Apply(atom="row_basis", args=(inner,)):
+            found = evaluate(expr, env)
+            # What is dropped by a tolerance may count: nothing is known then.
+            is_whole = has_rank(np.asarray(evaluate(inner, env)), len(found))
+            return balls.exact(found) if is_whole else balls.unknown(found)
+        case Apply(atom="support"):
             return balls.exact(evaluate(expr, env))
         case _:
             pass

@@ -4,11 +4,13 @@ of full rank is at hand: orthogonal rows (eigen-queries, wavelets), then a well-
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-__all__ = ["has_full_rank", "pinv", "rank", "row_basis"]
+__all__ = ["has_full_rank", "has_rank", "pinv", "rank", "row_basis"]
 
 Array = NDArray[np.float64]
 EPS = float(np.finfo(float).eps)
@@ -19,6 +21,7 @@ ORTHOGONAL = 1e-12
 # more than ten, and the smallest singular value that counts is at some 1e-12 of the largest.
 FULL = 1e-7
 CLEAR = 1e-4  # and above this loses nothing by being squared
+FEW = 2**9  # entries of a matrix whose rank is computed in fractions
 EVEN, SMALL = 0.05, 128  # up to so many columns coordinates cost little, and solvers gain already above this
 
 
@@ -66,6 +69,25 @@ def row_basis(matrix: Array) -> Array:
     _, values, rows = np.linalg.svd(matrix, full_matrices=False)
     kept = values > 8 * max(matrix.shape) * EPS * values.max(initial=0.0)
     return np.asarray(rows[kept] * (values[0] / values[kept, None]))
+
+
+def has_rank(matrix: Array, kept: int) -> bool:
+    """Whether the rank is proved to be at most this: by equal columns and zeros, or in fractions if few."""
+    own = np.unique(matrix[:, matrix.any(axis=0)], axis=1)
+    if min(own.shape) <= kept:
+        return True
+    if own.size > FEW or not np.isfinite(own).all():
+        return False
+    rows = [[Fraction(x) for x in row] for row in own.tolist()]
+    for column in range(own.shape[1]):
+        pivot = next((row for row in rows if row[column]), None)
+        if pivot is None:
+            continue
+        rows.remove(pivot)
+        kept -= 1
+        by = [row[column] / pivot[column] for row in rows]
+        rows = [[x - f * y for x, y in zip(row, pivot, strict=True)] for row, f in zip(rows, by, strict=True)]
+    return kept >= 0
 
 
 def _orthogonal(matrix: Array) -> Array | None:

@@ -47,7 +47,7 @@ class Best:
         except (
             ArithmeticError,
             np.linalg.LinAlgError,
-        ):  # a point so far off that no repair exists; the next is better
+        ):  # so far off that no repair exists; the next is better
             return None
         if self.plain is None or _is_better(found, self.plain, sense):
             self.plain, self.values = found, values

@@ -22,14 +22,13 @@ from mmopt.language.by_component import floored
 from mmopt.language.feasibility import excess, excess_with_errors
 from mmopt.language.memo import Memo
 from mmopt.language.nuclear_ball import GUESS
-from mmopt.language.numeric import EPS, FLOOR, psd_floor
+from mmopt.language.numeric import FLOOR, psd_floor
 from mmopt.language.program import Program
 from mmopt.language.spectral_balls import is_semidefinite
 from mmopt.language.tree import Apply, Declaration, Expr, names_in
+from mmopt.pipeline.rounded_root import charged_for_the_queries, for_the_queries
 from mmopt.pipeline.values import as_value, is_finite, plain, total
 from mmopt.pipeline.violations import violations
-from mmopt.queries import Workload
-from mmopt.queries.symmetry import representation_rounding, root_rounding
 
 __all__ = [
     "FEASIBLE",
@@ -53,8 +52,6 @@ FEASIBLE = 1e-10
 # Up to here it may be rounding all the same, and another repair may help; so many are tried.
 SLIGHT = 1e-6
 REPAIRS = 8
-# Sources that are W to rounding: its rows, a root of its Gram matrix, or a basis of the queries L B.
-ROOTS = frozenset({"workload.basis", "workload.matrix", "workload.root"})
 # Added to an objective of which no error bound is known: an estimate.
 CHARGE = 1e-10
 
@@ -191,6 +188,8 @@ def scored(
         if finite and program.objective is not None:
             e = program.objective
             loss, proved = upper_value(e if minimized else Apply("neg", (e,), e.span), env)
+            if minimized:
+                loss, proved = charged_for_the_queries(instance, env, loss, proved)
             missed = _missed(instance, env)
             proved = proved and bool(np.isfinite(missed))
             # Scaled to keep its lines a point costs as much more; where weights count squared, twice as much.
@@ -268,45 +267,8 @@ def bound_of(instance: Instance, multipliers: Mapping[str, Any], polar: Any = No
     bound = float(ball.lower if minimized else ball.upper)
     if not np.isfinite(bound):
         return nothing
-    bound = _for_the_queries(instance, bound)
+    bound = for_the_queries(instance, bound)
     return bound if nothing is None else max(bound, nothing)
-
-
-def _for_the_queries(instance: Instance, bound: float) -> float:
-    """A bound with what the rounding of the workload's root, or of L B, may be worth (of its rows: nothing).
-
-    The root is one of W + E. The square root N of a certificate of total error is a norm of the workload, as
-    nuclear norms are, and the certificate of E is at most the error of any strategy that is feasible for E:
-    of one query per cell, say, with which it is ‖E‖² (Frobenius). So √bound moves by at most N(E) <= ‖E‖.
-
-    With targets, for any weights q of the queries, nuclear(Q E P) <= ‖Q E‖ <= φ ‖Q W‖ for all P of ‖P‖ = 1 by
-    Cauchy-Schwarz, and nuclear(Q W P) >= ‖Q W‖ / √n at the uniform P. So √optimum moves by φ √n of it.
-    """
-    size = float(np.sqrt(max(bound, 0.0)))
-    given = [d for d in instance.program.givens if d.name not in instance.own]
-    each = [_off(instance.workload, d.source, instance.env[d.name], size) for d in given if d.source in ROOTS]
-    off = max([0.0, *each]) * GROW
-    if not off or bound <= 0.0:
-        return bound
-    if instance.program.sense == "minimize":  # (√b - off)² >= b - 2 √b off
-        return max((bound - 2 * size * off) * (1 - 4 * EPS), 0.0)
-    return (bound + (2 * size + off) * off) * (1 + 4 * EPS)
-
-
-def _off(workload: Workload, source: str | None, rows: Any, size: float) -> float:
-    """N(E) at most, of a source as it stands in the environment; ``size``: N of that."""
-    if source == "workload.basis":
-        if isinstance(rows, Split):
-            return representation_rounding(rows) * size
-        return workload.representation_rounding * float(np.sqrt(workload.n)) * size
-    if isinstance(rows, Split):
-        rounding, relative = root_rounding(workload, rows)
-        squares = [float(np.square(part).sum()) for part in rows.parts]
-        whole = float(np.sqrt(rows.multiplicities @ squares))
-        return min(rounding / (1 - rounding) * whole, relative * size)
-    is_root = source == "workload.root"
-    rounding = workload.root_rounding if is_root else max(b.root_rounding for b in workload.blocks)
-    return rounding and rounding / (1 - rounding) * float(np.linalg.norm(rows))
 
 
 def named_multipliers(instance: Instance, multipliers: Mapping[str, Any]) -> dict[str, Any]:

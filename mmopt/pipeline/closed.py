@@ -9,6 +9,7 @@ from mmopt.errors import OptionError
 from mmopt.pipeline.assemble import assemble
 from mmopt.pipeline.certify import bound_of, upper_value
 from mmopt.pipeline.convex import with_total
+from mmopt.pipeline.rounded_root import charged_for_the_queries
 from mmopt.results import Solution, Status
 
 __all__ = ["CLOSED_FORM", "solve_closed"]
@@ -30,6 +31,8 @@ def solve_closed(instance: Instance, solver: str | None) -> Solution:
         raise OptionError(message, hint="leave out the solver")
     assert program.objective is not None  # the check of the sections has seen to it
     objective, proved = upper_value(program.objective, instance.env)
+    if program.sense == "minimize":
+        objective, proved = charged_for_the_queries(instance, instance.env, objective, proved)
     bound = bound_of(instance, {})
     solution = assemble(
         instance,

@@ -11,14 +11,15 @@ import numpy as np
 
 from mmopt.compiler import Instance, bind
 from mmopt.errors import ContradictionError, OptionError, SolverError, placed
-from mmopt.language import Program, evaluate, shipped
+from mmopt.language import Program, evaluate, evaluate_ball, shipped
 from mmopt.language.dims import LARGEST
 from mmopt.language.procedures import START
-from mmopt.language.tree import Expr, Name, Relation, Repeat, Step, SubProgram
+from mmopt.language.tree import Apply, Assignment, Expr, Name, Relation, Repeat, Step, SubProgram
 from mmopt.limits import require_memory, require_time
 from mmopt.pipeline.assemble import assemble
 from mmopt.pipeline.certify import bound_of, starts_from, upper_value
 from mmopt.pipeline.convex import Report, with_total
+from mmopt.pipeline.rounded_root import charged_for_the_queries
 from mmopt.pipeline.values import plain
 from mmopt.queries import Strategy
 from mmopt.results import Solution, Status
@@ -154,6 +155,10 @@ def solve_procedure(
         raise SolverError(f"'{program.name}' solved nothing in its steps")
     assert program.objective is not None  # the check of the sections has seen to it
     objective, proved = upper_value(program.objective, run.env)
+    if program.sense == "minimize":
+        objective, proved = charged_for_the_queries(instance, run.env, objective, proved)
+    bases = [s.expr for s in program.steps if isinstance(s, Assignment) and _is_basis(s.expr)]
+    proved = proved and all(np.isfinite(evaluate_ball(e, run.env).rad).all() for e in bases)
     all_solved = [s for _, s in run.everything]
     last = all_solved[-1]
     seconds = {name: sum(s.seconds[name] for s in all_solved) for name in ("compile", "solve")}
@@ -176,6 +181,10 @@ def solve_procedure(
         steps=dict(_numbered(run.everything)),
     )
     return with_total(solution, time.monotonic() - started)
+
+
+def _is_basis(expr: Expr) -> bool:
+    return isinstance(expr, Apply) and expr.atom == "row_basis"
 
 
 def _numbered(solved: Sequence[tuple[str, Solution]]) -> list[tuple[str, Solution]]:

@@ -107,7 +107,7 @@ def _scaled(matrix: Array) -> tuple[Array, int]:
 
 
 def _grid(size: Array, matrix: Array, exponent: int) -> int | None:
-    """Bits b, few if possible, with all of 2ᵇ × size integer, or None; so where ``_scaled`` lost an entry."""
+    """Bits b, few if possible, with all of 2ᵇ × size integer; None also where ``_scaled`` lost an entry."""
     found = None
     if (np.ldexp(size, exponent) != np.abs(matrix)).any():
         return None

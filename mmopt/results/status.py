@@ -18,8 +18,10 @@ proved : evaluated with an error bound and rounded to the safe side; a bound bes
 
 A bound is one of the queries: what the rounding of their root may be worth is taken off, by the backward
 error of Householder QR (Higham 2002, Theorem 19.4, with the constant 8: ``queries.arrays``); coordinates by
-orbit and singular values are taken to be right to 32 ε d^1.5. An objective of total error is evaluated at
-that root as rounded, and so is the bound of a program over given design queries.
+orbit and singular values are taken to be right to 32 ε d^1.5. What it may be
+worth is added to an objective, which is estimated where that is more than 1e-6 of it or unknown; the bound
+of a program over given design queries is that of the root as rounded. A query counts as supported when at
+most 1e-9 of its length is beside what the strategy measures.
 """
 
 GRADES: tuple[Grade, ...] = ("claimed", "estimated", "proved")  # the weakest first

@@ -18,6 +18,7 @@ from mmopt.components import Level
 from mmopt.errors import OptionError
 from mmopt.pipeline.best import Best
 from mmopt.pipeline.certify import FEASIBLE, Candidate, bound_of, candidate, upper_value
+from mmopt.pipeline.rounded_root import charged_for_the_queries
 
 
 def instance(rows: np.ndarray, program: str = "l2_strategy") -> Instance:
@@ -312,3 +313,18 @@ def test_rows_as_they_are_cost_a_bound_nothing() -> None:
     assert one is not None
     assert five is not None
     assert 1e-15 < 1 - five / (5 * one) < 1e-12
+
+
+@pytest.mark.parametrize(("large", "proved"), [(10.0, True), (1e8, False)])
+def test_an_objective_holds_for_queries_whose_root_the_condition_amplifies(
+    large: float, proved: bool
+) -> None:
+    rows = [[1e6, 1e6, 1e6], [0, 1e-6, -1e-6], [0, -large, -large], [1e3, 1e3, 1e3]]
+    w = Workload.from_matrix(rows if large > 10 else [[1, 0, 0], [0, large, 1], [0, 1, 0], [1, 1, 1]])
+    one = bind(Program.load("augment"), w)
+    assert one.program.objective is not None and w.root_rounding > 0
+    value = upper_value(one.program.objective, one.env)[0]
+    charged, still = charged_for_the_queries(one, one.env, value, True)
+    assert still is proved
+    assert charged > value if proved else charged >= value
+    assert not proved or exact_error(w.queries, one.env["C"]) <= Fraction(charged)
