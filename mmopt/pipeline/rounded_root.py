@@ -27,9 +27,8 @@ __all__ = ["charged_for_the_queries", "for_the_queries"]
 ROOTS = frozenset({"workload.basis", "workload.matrix", "workload.root"})
 # An objective that rounding of the root may move by more than this, relatively, is an estimate.
 MOVED = 1e-6
-LARGE = (
-    1024  # rows or columns of a matrix above which its largest singular value is only estimated, from above
-)
+# Rows or columns of a matrix above which its largest singular value is only estimated, from above.
+LARGE = 1024
 
 
 def for_the_queries(instance: Instance, bound: float) -> float:
@@ -84,8 +83,9 @@ def charged_for_the_queries(
             leak = workload.representation_rounding + beside / _length(rows) + 4 * EPS * workload.n
         own = _length(rows) * scale / value**0.5 if d.source == "workload.root" else np.inf
         moved = max(moved, (off / (1 - off) * told + (leak and leak * inverse)) * min(size, own) * GROW)
-    charge = (2 + moved) * moved * GROW if np.isfinite(moved) else np.inf
-    return (value * (1 + charge), proved and charge <= MOVED) if charge < np.inf else (value, False)
+    charge = (2 + moved) * moved * GROW
+    # A larger one says more of this estimate than of the objective, which is one then, as it is evaluated.
+    return (value * (1 + charge), proved) if charge <= MOVED else (value, False)
 
 
 def _taken(program: Program) -> set[str]:
