@@ -500,8 +500,13 @@ MUTANTS = (
     *_rows(
         "mmopt/pipeline/claims.py",
         "pipeline/test_claims.py",
-        ("grade_of", "if is_shipped(instance.checked.written) and not", "if not"),
-        ("grade_of", "and not _is_replaced(instance) else", "else"),
+        ("grade_of", "is_shipped(instance.checked.written) and not", "not"),
+        (
+            "grade_of",
+            "(instance.checked.written) and not _is_replaced(instance)",
+            "(instance.checked.written)",
+        ),
+        ("objective_grade", '"claimed" if _is_replaced(instance) else "proved"', '"proved"'),
         ("refuted", "(ROUNDING + MISSED * missed)", "(1e-2 + MISSED * missed)"),
         ("refuted", 'bound - objective if sense == "minimize"', 'bound - objective if sense == "maximize"'),
         ("_judged", "return found if found.is_feasible else None", "return found"),
