@@ -40,7 +40,7 @@ def test_json(run: Any, files: Path) -> None:
 
 def test_a_result_that_does_not_hold_has_status_1(run: Any, files: Path, saved: Path) -> None:
     solution = Solution.load(saved)
-    dataclasses.replace(solution, error=solution.error / 2).save("other.npz")
+    dataclasses.replace(solution, error=solution.error * 2).save("other.npz")
     done = run("verify", "other.npz", "total.yaml")
     assert (done.status, done.err) == (1, "")
     (line,) = [line for line in done.out.splitlines() if line.endswith("NO")]
