@@ -266,12 +266,8 @@ MEANINGS: dict[str, Callable[..., Any]] = {
     "rank": lambda a: arb(min(a.shape)),  # what is drawn has full rank
     "stack": lambda a, b: np.vstack([a, b]),
     "used_rows": lambda a, b: a[[x > 0 for x in b]],
-    # Up to a rotation from the left, too: the identity, or what makes A Nᵀ orthogonal.
-    "row_basis": lambda a: (
-        arbs(np.eye(a.shape[1]))
-        if a.shape[0] >= a.shape[1]
-        else _pinv(a) @ _pinv(a).T * arb(float(np.linalg.norm(a.astype(float), 2)) ** 2)
-    ),
+    # Up to a rotation from the left, too: what makes A Nᵀ orthogonal, where it is not the identity.
+    "row_basis": lambda a: _pinv(a) @ _pinv(a).T * arb(float(np.linalg.norm(a.astype(float), 2)) ** 2),
     "consecutive": _groups("consecutive"),
     "leading": _groups("leading"),
     "support": lambda a: arbs([x > 0 and 1000 * x > _largest(list(a)) for x in a]),

@@ -108,7 +108,7 @@ def test_a_copy_under_other_names_has_the_shipped_proof(name: str) -> None:
         ("query_weighting", "c = sum(", "c = 2 * sum("),
         ("fitness_for_use", "for j in m", "for j in k"),
         ("fitness_for_use", "c: vector[m] > 0", "c: vector[m]"),
-        ("fitness_budget", "budget = 1", "budget = 2"),
+        ("fitness_budget", "scalar > 0 = 1", "scalar > 0 = 2"),
         ("eigen_separation", "A = between.strategy", "A = inside.strategy"),
     ],
 )

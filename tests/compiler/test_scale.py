@@ -136,8 +136,9 @@ def test_units_predict_the_objective(name: str, rng: np.random.Generator) -> Non
     program = Program.load(name)
     w = random_workload(rng)
     instance = bind(program, w)
-    parameters = {p.name: float(instance.env[p.name]) for p in program.parameters if p.declared is None}
-    own = {p.name: {f"@{p.name}": 1.0} for p in program.parameters if p.declared is not None}
+    numbers = [p.name for p in program.parameters if p.declared is None or not p.declared.dims]
+    parameters = {name: float(instance.env[name]) for name in numbers}
+    own = {p.name: {f"@{p.name}": 1.0} for p in program.parameters if p.name not in numbers}
     units = infer_units(instance.program, own, parameters)
     assert units is not None
     queries, targets = POWERS.get(name, (2.0, 0.0))

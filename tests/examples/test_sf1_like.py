@@ -65,7 +65,7 @@ def test_the_optimum(saved: tuple[Solution, Path]) -> None:
     solution, _ = saved
     assert solution.program == "l2_strategy"
     assert solution.bound is not None and solution.gap is not None
-    assert 15050.845 < solution.bound <= solution.objective < 15051.4
+    assert 15050.83 < solution.bound <= solution.objective < 15051.4
     assert solution.gap <= 1e-6 and solution.error_gap <= 1.1e-6
     assert solution.error == pytest.approx(solution.objective, rel=tolerances.RECOMPUTED)
     assert solution.error_bound == solution.bound

@@ -71,7 +71,8 @@ def test_every_cone_that_a_row_claims_is_solved_and_certified(row: SolverRow) ->
         s = solve(PREFIX, program, solver=row.name)
         assert s.solver == row.name and s.solver_version == row.version
         assert s.gap is not None and 0 <= s.gap <= row.tolerance, (kind, s)
-        assert s.status.feasible and s.status.bound_valid
+        # A certificate of the test's own is claimed, whoever solves.
+        assert s.status.feasible and s.bound_grade == ("proved" if kind == "psd" else "claimed")
 
 
 @CONIC
