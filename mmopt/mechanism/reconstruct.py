@@ -162,9 +162,9 @@ def _half_width(
 
     Coefficients that are multiples of one number put the error on a lattice, where its probabilities are
     exact. Noise of large scales makes a law that is as good as a continuous one, rounded; that is cut into
-    512 cells a standard deviation, and t is larger by what rounding moves: half a step of the lattice, or
-    half of each term. What is neither is blurred by U, the sum of nine uniform variables, |U| <= b together,
-    b a 31st of the deviation: P(|error| <= t + b) >= P(|error + U| <= t), the probability given.
+    512 cells a standard deviation, and t is larger by what rounding moves, half a unit of every term. What is
+    neither is blurred by U, the sum of nine uniform variables, |U| <= b together, b a 31st of the deviation:
+    P(|error| <= t + b) >= P(|error + U| <= t), the probability given.
     """
     variance = gaussian_variance if norm == 2 else laplace_variance
     terms = zip(sizes, scales, counts, strict=True)
@@ -185,7 +185,7 @@ def _half_width(
         if is_low and logarithms[-1] < -40:
             break
     # What rounding moves an error of noise that is as good as continuous.
-    moved = 0.0 if is_lattice else 0.5 * (step or float(np.dot(sizes, counts)))
+    moved = 0.0 if is_lattice else 0.5 * float(np.dot(sizes, counts))
     is_smooth = is_low and transform[-1] < NEARLY_NORMAL and moved < _BLUR * unit
     blur = 0 if is_lattice or is_smooth else _BLUR
     if not is_lattice:

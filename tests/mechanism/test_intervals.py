@@ -229,3 +229,26 @@ def test_intervals_are_read_only_and_a_confidence_is_one_that_is_computed():
     assert (most.coverage >= 1 - 1e-8).all() and (most.widths > 5.5 * found.standard_errors).all()
     with pytest.raises(OptionError, match="the most that is computed is 1 - 1e-08"):
         found.intervals(1 - 1e-12)
+
+
+@pytest.mark.parametrize("sizes", [(0.001, 1.0), (0.618, 1.0), (0.3, 1.0)])
+@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("scales", [(33.0, 623.0), (300.0, 500.0)])
+def test_two_terms_of_much_noise_are_covered_as_printed(sizes, norm, scales):
+    """Steps of 1, hardly smeared by 0.001 of another term, are not those of 0.001."""
+    laws = []
+    for scale in scales:
+        k = np.arange(-30 * scale, 30 * scale + 1)
+        weights = np.exp(-np.abs(k) / scale if norm == 1 else -np.square(k / scale) / 2)
+        laws.append((k, weights / weights.sum()))
+    (k, chances), (other, weights) = laws
+    below = np.concatenate([[0.0], np.cumsum(weights)])
+    for confidence in (0.5, 0.9, 0.95, 0.99):
+        width, coverage, is_exact = _half_width(sizes, scales, (1, 1), norm, confidence)
+        ends = [
+            np.searchsorted(other, end - sizes[0] * k, side)
+            for end, side in ((-width, "left"), (width, "right"))
+        ]
+        exact = chances @ (below[ends[1]] - below[ends[0]])
+        assert confidence <= coverage <= exact + 1e-9 <= coverage + 0.04
+        assert not is_exact or coverage == pytest.approx(exact, abs=1e-9)
