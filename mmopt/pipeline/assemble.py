@@ -235,7 +235,9 @@ def assemble(
     if measured is not None:
         strategy = measured if covariance is None else _within_targets(measured, workload)
     else:
-        strategy = _without_rounding(strategy, workload)
+        meant, strategy = strategy, _without_rounding(strategy, workload)
+        # With a direction that is rounding the objective is another one, or hangs on its noise.
+        proved = proved and strategy is meant
     variables = {d.name: as_value(env[d.name]) for d in program.choose}
     value = value_of(instance, env, objective)
     sensitivity = own_sensitivity(instance, env, multipliers, objective)
