@@ -125,6 +125,8 @@ def solve_reduced(
     best.offer(adopt(instance, lifted.strategy), lifted.multipliers)
     point = best.point
     if point is None or not point.is_feasible:
+        if instance.workload.n <= 512:  # rounding, where queries are nearly dependent: solved as it is
+            return solve_convex(instance, solver, overrides, report, split=True)
         raise SolverError(
             f"the solution of the reduced problem gives no feasible point of '{instance.program.name}' "
             f"({'; '.join(run.lines)})",
