@@ -126,7 +126,9 @@ def solve_reduced(
     point = best.point
     if point is None or not point.is_feasible:
         if instance.workload.n <= 512:  # rounding, where queries are nearly dependent: solved as it is
-            return solve_convex(instance, solver, overrides, report, split=True)
+            solution = solve_convex(instance, solver, overrides, report, split=True)
+            said = f"solved as it is: the reduced problem gave no feasible point ({'; '.join(run.lines)})"
+            return replace(solution, warnings=(*solution.warnings, said))
         raise SolverError(
             f"the solution of the reduced problem gives no feasible point of '{instance.program.name}' "
             f"({'; '.join(run.lines)})",
