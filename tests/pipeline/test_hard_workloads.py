@@ -17,7 +17,9 @@ def reaches_the_gap(workload: Workload, program: str, *, reduce: bool) -> None:
     s = solve(workload, program, solver="nuclear", tolerance=GAP_INTERIOR, reduce=reduce)
     assert s.gap is not None and s.gap <= GAP_INTERIOR
     assert s.bound is not None and s.bound <= s.objective
-    assert s.iterations <= MOST and s.warnings == ()
+    assert s.iterations <= MOST
+    # Nearly dependent queries may leave a lifted point outside, which is said.
+    assert all(reduce and text.startswith("solved as it is: ") for text in s.warnings)
 
 
 @pytest.mark.parametrize("name", ROWS)
