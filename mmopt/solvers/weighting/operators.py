@@ -39,7 +39,7 @@ class Operator(Protocol):
         """The same with these rows alone, ascending."""
 
     def newton(self, h: Array, d: Array, right: Array) -> Array:
-        """The solution X (k, q) of (diag(h) + M diag(d) Mᵀ) X = right, for h > 0, d >= 0."""
+        """The solution X (k, q) of (diag(h) + M diag(d) Mᵀ) X = right, for h > 0, d >= 0; or NaN."""
 
 
 def entrywise(design: Array, power: int) -> Array:
@@ -83,7 +83,10 @@ class Dense:
 
 
 def solve_scaled(gram: Callable[[], Array], h: Array, right: Array) -> Array:
-    """The solution of (gram() + diag(h)) X = right; the matrix is overwritten, and made again if need be."""
+    """The solution of (gram() + diag(h)) X = right, NaN where rounding leaves none.
+
+    The matrix is overwritten, and made again if need be.
+    """
     xp = right.__array_namespace__()
     system, size = _scaled(gram(), h)
     right = right / size[:, None]
@@ -94,7 +97,10 @@ def solve_scaled(gram: Callable[[], Array], h: Array, right: Array) -> Array:
         factor = scipy.linalg.cho_factor(system.T, overwrite_a=True, check_finite=False)
         found = scipy.linalg.cho_solve(factor, right)
     except np.linalg.LinAlgError:  # singular but for rounding: elimination goes on where Cholesky may not
-        found = np.linalg.solve(_scaled(gram(), h)[0], right)
+        try:
+            found = np.linalg.solve(_scaled(gram(), h)[0], right)
+        except np.linalg.LinAlgError:  # a pivot is zero
+            return np.full_like(right, np.nan)
     return found / size[:, None]
 
 

@@ -17,6 +17,7 @@ from mmopt.solvers.weighting import (
     entrywise,
     improve,
     kronecker as module,
+    operators,
     product_state,
 )
 
@@ -159,3 +160,12 @@ def test_costs_that_are_nearly_a_product(power: int, error: float, rng: np.rando
     one, other = (solved(Weighting(o, c, power), FINE) for o in (kronecker, dense))
     assert one.objective == pytest.approx(other.objective, rel=2 * FINE)
     assert one.bound == pytest.approx(other.bound, rel=2 * FINE)
+
+
+def test_a_step_that_rounding_leaves_without_a_solution_is_not_a_number() -> None:
+    """Then an interior-point run ends where it is; it never ends with an error of the library below."""
+    beyond = 1.0 + 1.1e-15  # what the ridge makes of the unit diagonal
+    found = operators.solve_scaled(
+        lambda: np.array([[1.0, beyond], [beyond, 1.0]]), np.zeros(2), np.ones((2, 1))
+    )
+    assert np.isnan(found).all()
