@@ -1,16 +1,31 @@
-"""Givens that are named: baselines in place of arrays."""
+"""What callers pass: workloads, givens that are named, numbers that doubles hold."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
-from mmopt.errors import WorkloadError
+import numpy as np
+
+from mmopt.errors import SolverError, WorkloadError
 from mmopt.language import Program
 from mmopt.queries import Workload
 from mmopt.queries.baselines import design_rows
 
-__all__ = ["named_givens", "require_workload"]
+__all__ = ["named_givens", "require_workload", "within_range"]
+
+
+@contextmanager
+def within_range() -> Iterator[None]:
+    """SolverError where arithmetic breaks down below: beyond the range of doubles, or not convergent."""
+    try:
+        yield
+    except (ArithmeticError, np.linalg.LinAlgError) as error:
+        raise SolverError(
+            f"the numbers leave the range of floating point: {error}",
+            hint="scale queries and targets nearer to 1, and look at what is given and at parameters",
+        ) from error
 
 
 def require_workload(value: object) -> None:

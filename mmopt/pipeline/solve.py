@@ -6,15 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from mmopt.errors import OptionError, SolverError
+from mmopt.errors import OptionError
 from mmopt.language import Program
 from mmopt.limits import deadline
 from mmopt.pipeline.audit.adopt import adopt, row_parameter
 from mmopt.pipeline.convex import Report
 from mmopt.pipeline.dispatch import solve_instance
-from mmopt.pipeline.givens import named_givens, require_workload
+from mmopt.pipeline.givens import named_givens, require_workload, within_range
 from mmopt.pipeline.large import bound
 from mmopt.pipeline.start import starting
 from mmopt.pipeline.threads import blas_threads
@@ -37,6 +35,7 @@ def default_program(workload: Workload, pure: bool = False) -> tuple[str, str]:
     return "l2_strategy", "not every query has a target, so total error is what can be least"
 
 
+@within_range()
 def solve(
     workload: Workload,
     program: str | Path | Program | None = None,
@@ -119,10 +118,4 @@ def solve(
         instance, line = bound(parsed, workload, named, reduce=reduce, solver=solver)
         point = None if strategy is None else adopt(instance, strategy)
         with blas_threads(instance, threads):
-            try:
-                return solve_instance(instance, solver, overrides, progress, point, reduce=reduce, line=line)
-            except (ArithmeticError, np.linalg.LinAlgError) as error:
-                raise SolverError(
-                    f"'{parsed.name}' leaves the range of floating point: {error}",
-                    hint="scale queries and targets nearer to 1, and look at what is given and at parameters",
-                ) from error
+            return solve_instance(instance, solver, overrides, progress, point, reduce=reduce, line=line)

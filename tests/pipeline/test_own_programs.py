@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from tolerances import GAP, GAP_INTERIOR, PUBLISHED
 
-from mmopt import OptionError, Program, ProgramError, SolverError, Workload, baseline, solve
+from mmopt import OptionError, Program, ProgramError, SolverError, Workload, baseline, certify, solve
 
 OWN = """\
 program own
@@ -232,3 +234,13 @@ strategy
     for solver in ("clarabel", "qoco", "scs"):
         s = solve(w, Program.parse(text), solver=solver)
         assert s.objective == pytest.approx(0.5, rel=GAP)
+
+
+@pytest.mark.parametrize("judged", [solve, certify])
+def test_a_let_beyond_the_range_of_numbers_is_a_named_error(judged: Callable[..., object]) -> None:
+    """It is evaluated before any solver runs: a row basis of infinities."""
+    let = ("choose\n", "let\n    S = row_basis(1e299 * W * 1e299)\nchoose\n")
+    adopted = ("factor(X) norm 2\n", "factor(X) norm 2\nfrom strategy A: matrix[p, n]\n    X = A.T @ A\n")
+    asked = (PREFIX,) if judged is solve else (PREFIX, "identity")
+    with pytest.raises(SolverError, match="leave the range of floating point"):
+        judged(*asked, program=own(let, adopted))

@@ -28,7 +28,7 @@ from mmopt.pipeline.audit.incoming import incoming, norm_of, opened
 from mmopt.pipeline.audit.proofs import Prover
 from mmopt.pipeline.certify import candidate, scored
 from mmopt.pipeline.convex import Report, with_total
-from mmopt.pipeline.givens import named_givens, require_workload
+from mmopt.pipeline.givens import named_givens, require_workload, within_range
 from mmopt.pipeline.solve import default_program
 from mmopt.queries import Workload, normalise
 from mmopt.results import Solution, Status
@@ -59,6 +59,7 @@ def program_for(workload: Workload, norm: int | None = None) -> tuple[str, str]:
     return able[0], f"the strategy has norm {norm}"
 
 
+@within_range()
 def certify(
     workload: Workload,
     strategy: Any = None,
