@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from mmopt.components import Split
 from mmopt.queries.arrays import EPS, Array, columns_of, qr, rounding_of_root, stacked_root, svd
+from mmopt.queries.product import Product
 from mmopt.queries.reflected_ranges import reflected_ranges
 from mmopt.queries.symmetry.attribute import Attribute
 from mmopt.queries.symmetry.blocks import connected, independent
@@ -129,8 +130,20 @@ def root_rounding(workload: Workload, root: Split) -> tuple[float, float]:
             own += 32 * EPS * s**1.5 + rounding_of_root(s, max(part.dim for part in a.parts))
         found = [found[0] + own, found[1] + own * math.sqrt(s if own > 4 * EPS else 1)]
     d, terms = max(cells.dims), len(workload.blocks)
-    joined = rounding_of_root(terms * d, d) + 4 * EPS * (d * d + terms) + 32 * EPS * d**1.5
+    joined = _joining(cells, products or ()) + 4 * EPS * (d * d + terms) + 32 * EPS * d**1.5
     return found[0] + joined, terms * found[1] + joined * math.sqrt(math.prod(cells.joint.shape))
+
+
+def _joining(cells: Cells, products: Sequence[Product]) -> float:
+    """γ of the largest QR that makes one root of all terms on a component; a total has one row there."""
+    attributes = cells.joint.attributes
+    found = [0.0]
+    for dims in {tuple(a.parts[k].dim for a, k in zip(attributes, c.key, strict=True)) for c in cells.chosen}:
+        sides = [
+            (1 if f.kind == "total" else n for f, n in zip(p.factors, dims, strict=True)) for p in products
+        ]
+        found.append(rounding_of_root(sum(map(math.prod, sides)), math.prod(dims)))
+    return max(found)
 
 
 def representation_rounding(basis: Split) -> float:
