@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mmopt.compiler.match import is_shipped
 from mmopt.compiler.share import Shared, share
 from mmopt.components import Level, Split
 from mmopt.errors import OptionError, ProgramError, TooLargeError, placed, suggest
@@ -117,7 +118,10 @@ def bind(
         env[parameter.name] = _parameter(checked, parameter, passed, env)
     shared = share(program)
     env = _with_lets(program, shared, env)
-    env[BOUNDS] = _bounds(program, shared, dict(env))
+    lets = [*shared.lets]
+    if not is_shipped(checked.written):  # of a shipped one any parameters do: its certificate holds for them
+        lets += [p for p in program.parameters if p.name not in passed and not _is_dim(p)]
+    env[BOUNDS] = _bounds(checked.written, lets, dict(env))
     # A line on nothing that is chosen holds for what is given, or for no point at all.
     fixed = [c for c in program.constraints if all(t.is_constant for t in checked.constraints[c.name])]
     for constraint in (*shared.requires, *fixed):
@@ -135,14 +139,14 @@ def bind(
     return Instance(checked, workload, MappingProxyType(kept), frozenset(passed))
 
 
-def _bounds(program: Program, shared: Shared, env: Mapping[str, Any]) -> Callable[[str], Any]:
+def _bounds(program: Program, computed: Sequence[Assignment], env: Mapping[str, Any]) -> Callable[[str], Any]:
     """The balls of lets, computed when asked for; nothing is known of one that has no error bound.
 
-    What a closed form measures counts as exact: the figures are of the strategy as computed.
+    What a shipped closed form measures counts as exact: the figures are of the strategy as computed.
     """
-    measured = program.meaning.expr if program.klass == "closed form" and program.meaning else None
-    exact = frozenset() if measured is None else names_in(measured)
-    lets = {let.name: let.expr for let in shared.lets if let.name not in exact}
+    is_measured = program.klass == "closed form" and program.meaning and is_shipped(program, meaning=True)
+    exact = names_in(program.meaning.expr) if program.meaning and is_measured else frozenset()
+    lets = {let.name: let.expr for let in computed if let.name not in exact}
 
     @cache
     def bound(name: str) -> Any:
@@ -257,12 +261,16 @@ def _fitted(program: Program, d: Declaration, array: Array, env: dict[str, Any])
     return array if array.ndim else float(array)
 
 
+def _is_dim(parameter: Assignment) -> bool:
+    return parameter.declared is not None and parameter.declared.kind == "dim"
+
+
 def _parameter(
     checked: Checked, parameter: Assignment, passed: Mapping[str, Any], env: dict[str, Any]
 ) -> float | int | Array:
     """What the caller passes, or the default."""
     program, value = checked.program, passed.get(parameter.name, None)
-    whole = parameter.declared is not None and parameter.declared.kind == "dim"
+    whole = _is_dim(parameter)
     if value is None:
         # A dimension is computed in whole numbers of any length.
         expr = parameter.expr

@@ -168,14 +168,14 @@ def div(a: Ball, b: Ball) -> Ball:
 
 def power(a: Ball, b: Ball) -> Ball:
     """Whole powers by products, other ones of what is nonnegative by their ends."""
-    exponent = float(b.mid)
-    if exponent == 0.5:
+    exponent, is_exact = float(b.mid), not b.rad.any()
+    if exponent == 0.5 and is_exact:
         return sqrt(a)
-    if exponent == 2.0 and a.mid.ndim == 0 and a.rad <= a.mid < np.inf:
+    if exponent == 2.0 and is_exact and a.mid.ndim == 0 and a.rad <= a.mid < np.inf:
         return _squared(a)
     if exponent < 0:
-        return div(exact(np.ones(a.mid.shape)), power(a, exact(-exponent)))
-    if exponent == int(exponent) and exponent <= 64:
+        return div(exact(np.ones(a.mid.shape)), power(a, neg(b)))
+    if exponent == int(exponent) and exponent <= 64 and is_exact:
         out = exact(np.ones(a.mid.shape))
         for _ in range(int(exponent)):
             out = a if out.mid.size and not out.rad.any() and (out.mid == 1.0).all() else mul(out, a)

@@ -81,7 +81,7 @@ def _ordered(constraint: Constraint, env: Env) -> list[tuple[Expr, Expr]]:
     small, large = (right, left) if op in (">=", ">>") else (left, right)
     if op == "==":
         return [(left, right), (right, left)]
-    is_zero = isinstance(small, Number) and small.value == 0.0
+    is_zero = op in ("<<", ">>") and isinstance(small, Number) and small.value == 0.0
     if not (isinstance(large, Block) and [len(row) for row in large.rows] == [2, 2] and is_zero):
         return [(small, large)]
     (a, b), (c, d) = large.rows

@@ -44,6 +44,8 @@ __all__ = [
 ROUNDING = 1e-10
 NOTHING = 1e-12  # singular values that are smaller than the largest by this factor may be rounding
 SCALED = 1e-6  # a strategy whose sensitivity is this near to 1 is scaled to it without a word
+BEYOND = 100.0  # times what a condition may round off: so far variances may be above targets that are met
+MOST_BEYOND = 0.1  # relatively
 LOST = 1e-15  # eigenvalues of a covariance that are below this part of its trace
 PER_CONDITION = 8 * float(np.finfo(float).eps)
 
@@ -89,11 +91,13 @@ def _within_targets(strategy: Strategy, workload: Workload) -> Strategy:
     if not workload.has_targets:
         return strategy
     worst, off = float((strategy.variances(workload) / workload.targets).max()), rounding(strategy, workload)
-    if not 1.0 - SLIGHT < worst < 1.0 + SLIGHT:
+    lost = PER_CONDITION * strategy.largest_condition**2
+    reach = max(SLIGHT, min(BEYOND * lost, MOST_BEYOND))
+    if not 1.0 - SLIGHT < worst < 1.0 + reach:
         return strategy
-    if PER_CONDITION * strategy.largest_condition**2 > off:
+    if lost > off:
         most = float((_variances_at_most(strategy, workload) / workload.targets).max())
-        worst = max(worst, min(most, 1.0 + SLIGHT))
+        worst = max(worst, min(most, 1.0 + reach))
     if worst <= 1.0 - off:
         return strategy
     return Strategy(frozen(strategy.matrix * np.sqrt(worst * (1.0 + off))), strategy.norm)

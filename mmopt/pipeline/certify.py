@@ -188,8 +188,7 @@ def scored(
         if finite and program.objective is not None:
             e = program.objective
             loss, proved = upper_value(e if minimized else Apply("neg", (e,), e.span), env)
-            if minimized:
-                loss, proved = charged_for_the_queries(instance, env, loss, proved)
+            loss, proved = charged_for_the_queries(instance, env, loss, proved)
             missed = _missed(instance, env)
             proved = proved and bool(np.isfinite(missed))
             # Scaled to keep its lines a point costs as much more; where weights count squared, twice as much.

@@ -21,6 +21,7 @@ from mmopt.language import evaluate, shipped
 from mmopt.language.tree import Name, names_in
 from mmopt.pipeline.certify import Candidate, charged, scored
 from mmopt.pipeline.coordinates import draw
+from mmopt.pipeline.rounded_root import takes_rounded
 from mmopt.pipeline.values import as_value, plain
 from mmopt.results import Grade
 
@@ -69,8 +70,9 @@ def grade_of(instance: Instance, bound: float | None) -> Grade | None:
     Where the caller passes what replaces the workload, nobody has proved a bound of the workload, and one of
     what is passed may be another program's, which holds for the workload.
     """
-    is_proved = is_shipped(instance.checked.written) and not _is_replaced(instance)
-    return None if bound is None else "proved" if is_proved else "claimed"
+    if bound is None or not is_shipped(instance.checked.written) or _is_replaced(instance):
+        return None if bound is None else "claimed"
+    return "estimated" if takes_rounded(instance) else "proved"
 
 
 def bounds_error(instance: Instance) -> bool:

@@ -31,8 +31,7 @@ def solve_closed(instance: Instance, solver: str | None) -> Solution:
         raise OptionError(message, hint="leave out the solver")
     assert program.objective is not None  # the check of the sections has seen to it
     objective, proved = upper_value(program.objective, instance.env)
-    if program.sense == "minimize":
-        objective, proved = charged_for_the_queries(instance, instance.env, objective, proved)
+    objective, proved = charged_for_the_queries(instance, instance.env, objective, proved)
     bound = bound_of(instance, {})
     solution = assemble(
         instance,

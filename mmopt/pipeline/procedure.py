@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance, bind
+from mmopt.compiler.match import is_shipped
 from mmopt.errors import ContradictionError, OptionError, SolverError, placed
 from mmopt.language import Program, evaluate, evaluate_ball, shipped
 from mmopt.language.dims import LARGEST
@@ -155,9 +156,10 @@ def solve_procedure(
         raise SolverError(f"'{program.name}' solved nothing in its steps")
     assert program.objective is not None  # the check of the sections has seen to it
     objective, proved = upper_value(program.objective, run.env)
-    if program.sense == "minimize":
-        objective, proved = charged_for_the_queries(instance, run.env, objective, proved)
+    objective, proved = charged_for_the_queries(instance, run.env, objective, proved)
     bases = [s.expr for s in program.steps if isinstance(s, Assignment) and _is_basis(s.expr)]
+    # A shipped objective is of what is measured, as computed; other steps may carry any rounding.
+    proved = proved and is_shipped(instance.checked.written)
     proved = proved and all(np.isfinite(evaluate_ball(e, run.env).rad).all() for e in bases)
     all_solved = [s for _, s in run.everything]
     last = all_solved[-1]

@@ -21,10 +21,12 @@ from mmopt.queries import Workload
 from mmopt.queries.arrays import Array, pseudo_factors
 from mmopt.queries.symmetry import representation_rounding, root_rounding
 
-__all__ = ["charged_for_the_queries", "for_the_queries"]
+__all__ = ["charged_for_the_queries", "for_the_queries", "takes_rounded"]
 
 # Sources that are W to rounding: its rows, a root of its Gram matrix, or a basis of the queries L B.
 ROOTS = frozenset({"workload.basis", "workload.matrix", "workload.root"})
+# Sources of whose rounding nothing is known: what is made of them is an estimate.
+ROUNDED = frozenset({"workload.eigenvalues", "workload.gram"})
 # An objective that rounding of the root may move by more than this, relatively, is an estimate.
 MOVED = 1e-6
 # Rows or columns of a matrix above which its largest singular value is only estimated, from above.
@@ -57,6 +59,8 @@ def charged_for_the_queries(
 ) -> tuple[float, bool]:
     """An objective that is minimized with the same added, and whether it is proved.
 
+    One that is maximized, which comes with its sign turned, is where nothing is rounded.
+
     Total error of W + E is ‖(W + E) A⁺‖² (Frobenius), so its root moves by at most ‖E‖ ‖A⁺‖₂, for a
     root γ ‖W‖ ‖A⁺‖₂ and for any source at most γ ‖A‖₂ ‖A⁺‖₂ of itself. So do the roots of variances, with L B
     for W. What the objective of an author's own program does is not known.
@@ -66,11 +70,14 @@ def charged_for_the_queries(
     """
     program, workload = instance.program, instance.workload
     rounded = ROOTS - {"workload.matrix"}  # as given: a design is measured as it is
+    taken = _taken(program)
+    if takes_rounded(instance):
+        return value, False
     given = [d for d in program.givens if d.name not in instance.own and d.source in rounded]
-    if not (program.meaning and 0 < value < np.inf and {d.name for d in given} & _taken(program)):
+    if not {d.name for d in given} & taken:
         return value, proved
     offs = [_relative(workload, d.source, instance.env[d.name]) for d in given]
-    if not any(offs) or not is_shipped(instance.checked.written):
+    if not (any(offs) and program.meaning and is_shipped(instance.checked.written) and 0 < value < np.inf):
         return value, proved and not any(offs)
     moved = 0.0  # infinity where an inverse is not known
     for d, off in zip(given, offs, strict=True):
@@ -86,6 +93,19 @@ def charged_for_the_queries(
     charge = (2 + moved) * moved * GROW
     # A larger one says more of this estimate than of the objective, which is one then, as it is evaluated.
     return (value * (1 + charge), proved) if charge <= MOVED else (value, False)
+
+
+def takes_rounded(instance: Instance) -> bool:
+    """Whether the objective or a line is made of what the workload has only with unknown rounding."""
+    taken = _taken(instance.program) - instance.own
+    found = {d.source for d in instance.program.givens if d.name in taken} & ROUNDED
+    return bool(found) and not (found == {"workload.gram"} and _is_whole(instance.workload))
+
+
+def _is_whole(workload: Workload) -> bool:
+    """Whether the Gram matrix is a sum of whole numbers that doubles hold; False: not known."""
+    is_small = workload.m * workload.n <= LARGE**2 and workload.unweighted is workload
+    return is_small and bool((workload.queries % 1 == 0).all() and workload.squared_norms().sum() < 2**53)
 
 
 def _taken(program: Program) -> set[str]:

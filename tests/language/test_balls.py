@@ -9,6 +9,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+import flint
 import numpy as np
 import pytest
 from rational import assert_inside, fractions, random_ball, within
@@ -169,3 +170,17 @@ def test_the_square_of_a_wide_number_keeps_its_ends(seed: int) -> None:
             assert_inside(end**2, ball)
     slack = 1e-12 * high**2
     assert ball.lower >= low**2 - slack and ball.upper <= high**2 + slack
+
+
+@pytest.mark.parametrize("parts", [(-1, 3), (-2, 3), (-5, 3), (1, 3), (1, 2), (3, 1)])
+def test_an_exponent_that_is_rounded_counts(parts: tuple[int, int]) -> None:
+    """Of a number far from 1 the power moves by many times the rounding of its exponent."""
+    p, q = parts
+    base, wide = 1e-100 if p < 0 else 1e100, Fraction(1, 10**12)
+    exponent = Ball(np.array(p / q), np.array(float(wide)))
+    ball = balls.power(exact(np.array(base)), exponent)
+    low, high = (Fraction(float(ball.mid)) + sign * Fraction(float(ball.rad)) for sign in (-1, 1))
+    with flint.ctx.workprec(300):
+        for off in (-wide, wide):
+            true = flint.arb(base).log() * (flint.arb(p) / q + flint.arb(float(off)))
+            assert flint.arb(float(low)).log() <= true <= flint.arb(float(high)).log()

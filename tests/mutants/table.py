@@ -498,14 +498,41 @@ MUTANTS = (
         ),
     ),
     *_rows(
+        "mmopt/pipeline/rounded_root.py",
+        "pipeline/test_estimated.py",
+        ("takes_rounded", "return bool(found) and", "return False and"),
+        ("_is_whole", "(workload.queries % 1 == 0).all() and", "True and"),
+    ),
+    *_rows(
+        "mmopt/pipeline/procedure.py",
+        "pipeline/test_estimated.py",
+        ("solve_procedure", "is_shipped(instance.checked.written)", "True"),
+    ),
+    *_rows(
+        "mmopt/compiler/bind.py",
+        "pipeline/test_estimated.py",
+        ("bind", "if not is_shipped(checked.written)", "if False"),
+    ),
+    *_rows(
+        "mmopt/language/feasibility.py",
+        "pipeline/test_estimated.py",
+        ("_ordered", 'op in ("<<", ">>") and', "True and"),
+    ),
+    *_rows(
+        "mmopt/language/balls.py",
+        "language/test_balls.py",
+        ("power", "power(a, neg(b))", "power(a, exact(-exponent))"),
+    ),
+    *_rows(
+        "mmopt/pipeline/assemble.py",
+        "pipeline/test_certify.py",
+        ("_within_targets", "1.0 + reach:", "1.0 + SLIGHT:"),
+    ),
+    *_rows(
         "mmopt/pipeline/claims.py",
         "pipeline/test_claims.py",
-        ("grade_of", "is_shipped(instance.checked.written) and not", "not"),
-        (
-            "grade_of",
-            "(instance.checked.written) and not _is_replaced(instance)",
-            "(instance.checked.written)",
-        ),
+        ("grade_of", "not is_shipped(instance.checked.written)", "False"),
+        ("grade_of", "or _is_replaced(instance)", "or False"),
         ("objective_grade", '"claimed" if _is_replaced(instance) else "proved"', '"proved"'),
         ("refuted", "(ROUNDING + MISSED * missed)", "(1e-2 + MISSED * missed)"),
         ("refuted", 'bound - objective if sense == "minimize"', 'bound - objective if sense == "maximize"'),
