@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from mmopt.pipeline import default_program
+from mmopt.queries.outward import rounded
 from mmopt.spec import parse_request
 
 README = (Path(__file__).resolve().parents[1] / "README.md").read_text(encoding="utf-8")
@@ -30,8 +31,9 @@ def test_python_lines_run() -> None:
     first, second, third = blocks("python")
     exec(first, names)
     solution = names["s"]
-    assert solution.objective == pytest.approx(45.665357, abs=1e-6)
-    assert solution.bound == pytest.approx(45.665357, rel=1e-6)
+    assert rounded(solution.objective, 6, up=True) == "45.6654"
+    assert rounded(solution.bound, 6, up=False) == "45.6653"
+    assert "# 45.6654, 45.6653, below 1e-6\n" in first
     assert solution.gap < 1e-6
     exec(second.replace("mmopt.solve(w, p)", "own = mmopt.solve(w, p)"), names)
     assert names["own"].objective == pytest.approx(solution.objective, rel=1e-6)

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from mmopt.cli.output import note
+from mmopt.queries.outward import rounded
 from mmopt.report.style import duration
 
 if TYPE_CHECKING:
@@ -73,10 +74,10 @@ class Display:
         p = self._last
         if p is None:
             return f"{self._program}: {seconds:.0f} s{self._awaited}"
-        gap = "no bound" if p.gap is None else f"gap {p.gap:.1e}"
+        gap = "no bound" if p.gap is None else f"gap {rounded(p.gap, 2, up=True, layout='e')}"
         return (
             f"{p.program}, {p.solver}: {seconds:.0f} s, {p.iterations} iterations, {gap}, "
-            f"objective {p.objective:.6g} (Ctrl-C keeps it)"
+            f"objective {rounded(p.objective, 6, up=p.sense == 'minimize')} (Ctrl-C keeps it)"
         )
 
     def _run(self) -> None:

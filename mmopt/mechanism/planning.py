@@ -25,6 +25,7 @@ from mmopt.mechanism.rounding import IntegerStrategy
 from mmopt.mechanism.rounding_any import Measured, check_arguments, round_any
 from mmopt.queries.component_strategy import AnyStrategy
 from mmopt.queries.factored_strategy import FactoredStrategy
+from mmopt.queries.outward import rounded
 from mmopt.queries.workload import Workload
 from mmopt.spec.privacy import Privacy, privacy_warning
 
@@ -144,11 +145,11 @@ class Plan:
         return float(np.sqrt(np.mean(self.standard_errors**2)))
 
     def __repr__(self) -> str:
-        claim = [] if self.rho is None else [f"rho {self.rho:.6g}"]
+        claim = [] if self.rho is None else [f"rho {rounded(str(self.rho), 6, up=True)}"]
         if self.epsilon is not None:
-            claim.append(f"epsilon {self.epsilon:.6g} at delta {self.delta:g}")
+            claim.append(f"epsilon {rounded(str(self.epsilon), 6, up=True)} at delta {self.delta:g}")
         cost = ", ".join([*claim, self.neighbours])
-        return f"Plan({self.workload.m} queries, {cost}, rmse {self.rmse:.6g})"
+        return f"Plan({self.workload.m} queries, {cost}, rmse {rounded(self.rmse, 6, up=True)})"
 
 
 def plan(
@@ -293,7 +294,8 @@ def _check_cost(found: Plan, privacy: Privacy) -> None:
     least = _least(found.integer, found.fineness, privacy, found.allowed)
     name, at = ("rho", "") if privacy.delta is None else ("epsilon", f" at delta {privacy.delta:g}")
     raise PrivacyError(
-        f"the targets cost {name} {spent:.6g}{at}, privacy allows {name} {found.allowed:.6g}",
+        f"the targets cost {name} {rounded(str(spent), 6, up=True)}{at}, "
+        f"privacy allows {name} {found.allowed:.6g}",
         hint=f"multiply every max_variance by {_round_up((least / found.scale) ** 2)}, "
         "or allow a larger privacy cost",
     )

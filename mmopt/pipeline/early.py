@@ -12,6 +12,7 @@ from mmopt.language.by_component import splits
 from mmopt.language.numeric import Array
 from mmopt.pipeline.values import plain
 from mmopt.pipeline.violations import worst_line
+from mmopt.queries.outward import rounded
 from mmopt.results import Status
 from mmopt.solvers import SOLVERS, Claim, Options, SolverRow, missing_cones
 
@@ -47,11 +48,12 @@ def stopped_early(
     """
     asked = f"{options.tolerance:.0e}"
     reached = (
-        f"the gap is {gap:.1e}, {asked} was asked for"
+        f"the gap is {rounded(gap, 2, up=True, layout='e')}, {asked} was asked for"
         if np.isfinite(gap)
         else f"a gap of {asked} was not reached"  # a bound of another program may come later
     )
-    less = f", or ask for a tolerance of {_above(gap):.0e}" if gap < 0.5 else ""
+    wider = rounded(max(gap, 1e-15), 1, up=True, layout="e")
+    less = f", or ask for a tolerance of {wider}" if gap < 0.5 else ""
     if status.stop == "time limit":
         text = f"stopped at the time limit of {options.time_limit:g} s: {reached}; allow more time{less}"
     elif status.stop == "iteration limit":
@@ -68,12 +70,6 @@ def stopped_early(
     if line is not None and line.amount > WORTH:
         text += f"; before its repair the point missed {line.text(instance)} by {line.amount:.1e}"
     return (text,)
-
-
-def _above(gap: float) -> float:
-    """The next number with one digit."""
-    power = 10.0 ** np.floor(np.log10(max(gap, 1e-15)))
-    return float(np.ceil(gap / power) * power)
 
 
 def _others(instance: Instance, row: SolverRow | Claim) -> str:

@@ -22,6 +22,7 @@ from mmopt.pipeline.choice import choose_solver
 from mmopt.pipeline.convex import Progress, Report, find_convex, solve_convex, with_total
 from mmopt.pipeline.values import dense
 from mmopt.queries import as_dense
+from mmopt.queries.outward import rounded
 from mmopt.results import Solution, Status
 from mmopt.solvers import Options
 
@@ -182,7 +183,7 @@ def _warnings(run: _Run, status: Status, gap: float) -> tuple[str, ...]:
     )
     if status.stop == LIFTED:
         found[
-            f"every part reached its gap, and what they make together has a gap of {gap:.1e} "
-            f"({run.asked:.0e} was asked for): {UNREDUCED}"
+            f"every part reached its gap, and what they make together has a gap of "
+            f"{rounded(gap, 2, up=True, layout='e')} ({run.asked:.0e} was asked for): {UNREDUCED}"
         ] = None
     return tuple(found)

@@ -11,7 +11,7 @@ from mmopt.components import Level, Split, lift
 from mmopt.errors import OptionError
 from mmopt.queries.arrays import MOST_CELLS, Array, frozen, require_memory
 from mmopt.queries.component_answers import ComponentAnswers
-from mmopt.queries.outward import largest_difference
+from mmopt.queries.outward import largest_difference, rounded
 from mmopt.queries.strategy import SUPPORT_TOLERANCE, Strategy
 from mmopt.queries.symmetry.joint import Cells
 from mmopt.queries.symmetry.projected import query_rows
@@ -225,7 +225,7 @@ class ComponentStrategy:
         return Strategy(self.matrix, self.norm)
 
     def __repr__(self) -> str:
-        sensitivity = f"sensitivity {self.sensitivity:.6g}"
+        sensitivity = f"sensitivity {rounded(self.sensitivity, 6, up=True)}"
         return f"ComponentStrategy({self.p:,} × {self.n:,}, {self.cells.words}, {sensitivity})"
 
 

@@ -1,4 +1,5 @@
-"""Column norms rounded upwards: the float returned is proved to be at least the exact value.
+"""Column norms rounded upwards: the float returned is proved to be at least the exact value. Printed figures
+rounded to one side.
 
 Floating-point summation of p nonnegative terms, in any order, has relative error at most
 γ_p = p u / (1 - p u), u = 2⁻⁵³, roundings of the terms included when p counts them (Higham, Accuracy and
@@ -9,13 +10,15 @@ step to the next float.
 
 from __future__ import annotations
 
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+
 import numpy as np
 import scipy.sparse
 import scipy.spatial.distance
 
 from mmopt.queries.arrays import Array
 
-__all__ = ["column_norms", "column_powers", "largest_difference", "not_below"]
+__all__ = ["column_norms", "column_powers", "largest_difference", "not_below", "rounded"]
 
 _EPS = float(np.finfo(np.float64).eps)  # 2 u
 _DIRECT = 2**32  # operations up to which differences of columns are taken one by one
@@ -60,6 +63,19 @@ def not_below(sums: Array, terms: int) -> Array:
     sums = np.nextafter(sums * (1.0 + 2.0 * terms * _EPS), np.inf)
     # Each term may have lost 2⁻¹⁰⁷⁴ by underflow; 2⁻¹⁰⁰⁰ is far more.
     return np.nextafter(sums + terms * 2.0**-1000, np.inf)
+
+
+def rounded(value: float | str | None, digits: int, *, up: bool, layout: str = "g") -> str:
+    """A figure to so many significant digits, never below what it stands for; never above, if not ``up``.
+
+    It looks as ``:.6g`` makes it look (or, with layout "e", ``:.1e`` for two digits), and keeps its digits
+    where these say it exactly; ``-`` for None. A double stands for all its digits, so that 0.1 is a little
+    more than that; a text for the number that it states. At most 15 digits, which a double returns.
+    """
+    if value is None:
+        return "-"
+    context = Context(prec=digits, rounding=ROUND_CEILING if up else ROUND_FLOOR)
+    return f"{float(context.plus(Decimal(value))):.{digits - (layout == 'e')}{layout}}"
 
 
 def _column_norms(matrix: Array, norm: int) -> Array:

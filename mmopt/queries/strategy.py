@@ -11,7 +11,7 @@ import scipy.linalg
 
 from mmopt.errors import OptionError
 from mmopt.queries.arrays import Array, frozen, largest_singular_value, owned, pseudo_factors
-from mmopt.queries.outward import column_norms, largest_difference
+from mmopt.queries.outward import column_norms, largest_difference, rounded
 from mmopt.queries.workload import Workload
 
 __all__ = ["SUPPORT_TOLERANCE", "Strategy", "normalise"]
@@ -218,7 +218,8 @@ class Strategy:
             raise OptionError(f"the strategy has {self.n} cells, the queries have {n}")
 
     def __repr__(self) -> str:
-        return f"Strategy({self.p} × {self.n}, norm {self.norm}, sensitivity {self.sensitivity:.6g})"
+        sensitivity = rounded(self.sensitivity, 6, up=True)
+        return f"Strategy({self.p} × {self.n}, norm {self.norm}, sensitivity {sensitivity})"
 
 
 def _within(rows: Array, null: Array) -> bool:

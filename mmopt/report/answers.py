@@ -10,6 +10,7 @@ import numpy as np
 from rich.table import Table
 
 from mmopt.mechanism import Answers, Plan
+from mmopt.queries.outward import rounded
 from mmopt.report.style import cell, counted, figure, new_table
 
 __all__ = ["answers_table", "predicted_table", "privacy_rows"]
@@ -18,11 +19,11 @@ __all__ = ["answers_table", "predicted_table", "privacy_rows"]
 def privacy_rows(plan: Plan) -> list[tuple[str, str]]:
     """What a release costs, under which theorem, and its noise, as (name, text)."""
     if plan.rho is None:
-        cost = f"epsilon = {plan.epsilon:.6g}, pure (delta = 0)"
+        cost = f"epsilon = {rounded(str(plan.epsilon), 6, up=True)}, pure (delta = 0)"
     else:
-        cost = f"rho = {plan.rho:.6g}"
+        cost = f"rho = {rounded(str(plan.rho), 6, up=True)}"
         if plan.epsilon is not None:
-            cost += f", epsilon = {plan.epsilon:.6g} at delta = {plan.delta:g}"
+            cost += f", epsilon = {rounded(str(plan.epsilon), 6, up=True)} at delta = {plan.delta:g}"
     limit = "set by the targets (max_variance)"
     if plan.privacy is not None:
         limit = f"{plan.privacy}"
@@ -37,7 +38,7 @@ def privacy_rows(plan: Plan) -> list[tuple[str, str]]:
         *((name, text) for name, text in said if text),
         ("theorem", plan.theorem),
         ("noise", f"{plan.kind} of scale {plan.noise:.6g} on the strategy's queries"),
-        ("rmse", f"{plan.rmse:.6g} predicted, per query"),
+        ("rmse", f"{rounded(plan.rmse, 6, up=True)} predicted, per query"),
     ]
 
 
@@ -48,7 +49,7 @@ def predicted_table(plan: Plan) -> Table:
     for name, rows in plan.workload.groups():
         errors = plan.standard_errors[rows]
         values = (errors.min(), np.sqrt(np.mean(errors**2)), errors.max())
-        table.add_row(cell(name), f"{len(errors):,}", *(figure(float(v), 4) for v in values))
+        table.add_row(cell(name), f"{len(errors):,}", *(figure(float(v), 4, up=True) for v in values))
     return table
 
 

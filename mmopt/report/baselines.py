@@ -39,9 +39,9 @@ def baseline_costs(found: Sequence[Evaluated]) -> list[object]:
                     table.add_row(
                         cell(one.name, "bold"),
                         f"{cost.rows:,}" if cost.rows <= COUNTED else figure(float(cost.rows), 3),
-                        figure(cost.sensitivity),
-                        figure(cost.error if is_known else None),
-                        figure(cost.rmse if is_known else None),
+                        figure(cost.sensitivity, up=True),
+                        figure(cost.error if is_known else None, up=True),
+                        figure(cost.rmse if is_known else None, up=True),
                     )
         if table.row_count:
             parts += [table, ""]

@@ -68,8 +68,9 @@ def _certificates(
         if solution is None:
             table.add_row(*head, "-", "-", "-", status)
             continue
-        bound = "no bound" if solution.bound is None else figure(solution.bound)
-        table.add_row(*head, figure(solution.objective), bound, gap(solution.gap), status)
+        up = solution.sense == "minimize"
+        bound = "no bound" if solution.bound is None else figure(solution.bound, up=not up)
+        table.add_row(*head, figure(solution.objective, up=up), bound, gap(solution.gap), status)
     return table
 
 
@@ -86,7 +87,7 @@ def _strategies(tried: Sequence[Outcome], outcomes: Sequence[Outcome]) -> Table:
         solution = outcome.solution
         assert solution is not None
         value = [figure(solution.value)] * scaled
-        table.add_row(*head, *value, figure(solution.error), figure(solution.rmse, 4))
+        table.add_row(*head, *value, figure(solution.error, up=True), figure(solution.rmse, 4, up=True))
     return table
 
 
@@ -174,7 +175,8 @@ def _legend(tried: Sequence[Outcome]) -> list[str]:
             "gap: objective / bound - 1, recomputed from the program file; solvers are not believed. "
             "Objective and bound are proved where no note says otherwise.",
             "total error: estimated, squared, of all queries, at unit noise and sensitivity 1; proved: no "
-            f"strategy of L2 sensitivity 1 has less than {figure(lowest)}. rmse: per query, unweighted.",
+            f"strategy of L2 sensitivity 1 has less than {figure(lowest, up=False)}. "
+            "rmse: per query, unweighted.",
             "off by: largest relative violation of a constraint by the solver's point, before its repair.",
             "memory: the most that the process held above what it held at its start.",
         ]

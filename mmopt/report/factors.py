@@ -8,7 +8,7 @@ from math import inf, isfinite
 from rich.table import Table
 
 from mmopt.pipeline import Factors
-from mmopt.report.style import cell, figure, new_table
+from mmopt.report.style import cell, figure, gap, new_table
 
 __all__ = ["factors_left_out", "factors_legend", "factors_tables"]
 
@@ -75,15 +75,17 @@ def _table(factors: Sequence[Factors], norm: int, program: str) -> Table | None:
     title = f"Baselines, {NOISES[norm]} noise: factors to {program}"
     table = new_table("baseline", *numbers, right=numbers, title=title)
     error, rmse, bound = best.solution.error, best.solution.rmse, rows[0][1].bound
-    over = _times(error / bound if bound > 0 else inf)
-    table.add_row(cell(best.program, "bold"), figure(error), "1", over, figure(rmse, 4), "1")
+    over = _times(error / bound if bound > 0 else inf, up=True)
+    table.add_row(
+        cell(best.program, "bold"), figure(error, up=True), "1", over, figure(rmse, 4, up=True), "1"
+    )
     for cost, one in sorted(rows, key=lambda row: row[0].error):
         table.add_row(
             cell(one.name),
-            figure(cost.error),
+            figure(cost.error, up=True),
             _times(one.error),
-            _times(one.over_bound),
-            figure(cost.rmse, 4),
+            _times(one.over_bound, up=True),
+            figure(cost.rmse, 4, up=True),
             _times(one.rmse),
         )
     return table
@@ -103,14 +105,16 @@ def _privacy_table(factors: Sequence[Factors], norm: int) -> Table | None:
     numbers = ("privacy cost", "factor", "/ bound")
     title = f"Privacy cost, {NOISES[norm]} noise: factors to {program}"
     table = new_table("baseline", *numbers, right=numbers, title=title)
-    table.add_row(cell(program, "bold"), figure(first.least), "1", _times(first.best_over_bound))
+    over = _times(first.best_over_bound, up=True)
+    table.add_row(cell(program, "bold"), figure(first.least, up=True), "1", over)
     for cost, one in sorted(rows, key=lambda row: row[0].cost):
-        table.add_row(cell(one.name), figure(cost.cost), _times(cost.over_best), _times(cost.over_bound))
+        over = _times(cost.over_bound, up=True)
+        table.add_row(cell(one.name), figure(cost.cost, up=True), _times(cost.over_best), over)
     return table
 
 
-def _times(factor: float) -> str:
+def _times(factor: float, up: bool | None = None) -> str:
     """Four digits, or two where the exponent needs the room."""
     if not isfinite(factor):
         return "-"
-    return figure(factor, 4) if 1e-3 <= factor < 1e4 else f"{factor:.1e}"
+    return figure(factor, 4, up) if 1e-3 <= factor < 1e4 else gap(factor)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from rich.table import Table
 
-from mmopt.report.style import figure, new_table
+from mmopt.report.style import figure, gap, new_table
 from mmopt.results import Solution
 
 __all__ = ["ROWS", "history_table"]
@@ -22,12 +22,13 @@ def history_table(solution: Solution) -> Table:
     Kept are the best and the last row of each start, then the best of the others, in their order.
     """
     history = solution.history
-    kept = _kept(history, 1.0 if solution.sense == "minimize" else -1.0)
+    up = solution.sense == "minimize"
+    kept = _kept(history, 1.0 if up else -1.0)
     columns = list(dict.fromkeys(name for row in history for name in row))
     shown = "" if len(kept) == len(history) else f", {len(kept)} of {len(history)}"
     table = new_table(*columns, right=columns, title=f"Rounds{shown}")
     for i in kept:
-        table.add_row(*(_text(name, history[i].get(name)) for name in columns))
+        table.add_row(*(_text(name, history[i].get(name), up) for name in columns))
     return table
 
 
@@ -46,7 +47,7 @@ def _kept(history: Sequence[Row], sign: float) -> list[int]:
     return sorted(list(dict.fromkeys(order))[:ROWS])
 
 
-def _text(name: str, value: float | None) -> str:
-    if name == "residual" and value is not None:
-        return f"{value:.1e}"
-    return figure(value)
+def _text(name: str, value: float | None, up: bool) -> str:
+    if name == "residual":
+        return gap(value)
+    return figure(value, up=up if name == "objective" else None)

@@ -7,7 +7,7 @@ from rich.table import Table
 
 from mmopt.queries import ComponentStrategy, Workload
 from mmopt.report.orbits import orbit_label
-from mmopt.report.style import cell, new_table
+from mmopt.report.style import cell, figure, new_table
 from mmopt.results import Solution
 from mmopt.results.shown import levels
 
@@ -31,7 +31,8 @@ def slack_table(solution: Solution, workload: Workload) -> Table | None:
     largest = profile.max()
     for i in order[:SHOWN]:
         name = _name(solution, workload, i)
-        table.add_row(cell(name), cell(f"{profile[i] / largest:.4f}"), cell(f">= {1 / slack[i]:.4g}"))
+        variance = figure(1 / slack[i], 4, up=True)
+        table.add_row(cell(name), cell(f"{profile[i] / largest:.4f}"), cell(f">= {variance}"))
     if len(order) > SHOWN:
         table.add_row(cell(f"and {int(sizes[order[SHOWN:]].sum())} more"), "", "")
     return table

@@ -9,6 +9,8 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from mmopt.queries.outward import rounded
+
 __all__ = [
     "cell",
     "counted",
@@ -73,14 +75,16 @@ def paragraphs(text: str) -> Text:
     return cell("\n".join(lines))
 
 
-def figure(value: float | None, digits: int = 6) -> str:
-    """A number to so many significant digits; ``-`` for None."""
+def figure(value: float | None, digits: int = 6, up: bool | None = None) -> str:
+    """A number to so many significant digits, to the nearest or to one side (``rounded``); ``-`` for None."""
+    if up is not None:
+        return rounded(value, digits, up=up)
     return "-" if value is None else f"{value:.{digits}g}"
 
 
 def gap(value: float | None) -> str:
-    """A relative gap; ``-`` for None."""
-    return "-" if value is None else f"{value:.1e}"
+    """A relative gap, rounded up; ``-`` for None."""
+    return rounded(value, 2, up=True, layout="e")
 
 
 HUGE = 1e6  # days, GiB

@@ -19,11 +19,12 @@ def templates_table(found: Templates) -> Table:
         known = np.isfinite(c.error)
         table.add_row(
             cell(c.template, "bold"),
-            figure(c.error if known else None),
-            figure(c.rmse if known else None),
-            figure(c.error / found.bound if known else None, 5),
+            figure(c.error if known else None, up=True),
+            figure(c.rmse if known else None, up=True),
+            figure(c.error / found.bound if known else None, 5, up=True),
             duration(c.seconds),
             cell(c.reason if c.strategy is None else repr(c.strategy)),
         )
-    table.add_row(cell("bound", "bold"), figure(found.bound), "", "1", "", cell(f"by {found.bound_from}"))
+    bound = figure(found.bound, up=False)
+    table.add_row(cell("bound", "bold"), bound, "", "1", "", cell(f"by {found.bound_from}"))
     return table

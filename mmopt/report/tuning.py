@@ -23,7 +23,7 @@ def subworkloads_table(solution: Solution, workload: Workload) -> Table:
     for name in subworkloads(workload):
         part = only(workload, name)
         variances = solution.sensitivity**2 * solution.strategy.variances(part)
-        errors = [figure(float(np.sqrt(v)), 5) for v in (variances.mean(), variances.max())]
+        errors = [figure(float(np.sqrt(v)), 5, up=True) for v in (variances.mean(), variances.max())]
         table.add_row(cell(name, "bold"), f"{part.m:,}", *errors)
     return table
 
@@ -33,6 +33,6 @@ def tuning_table(tuned: Sequence[Tuned]) -> Table:
     parts = list(dict.fromkeys(part for row in reversed(tuned) for part in row.rmse))
     table = new_table("optimised for", *parts, "gap", right=(*parts, "gap"))
     for row in tuned:
-        errors = [figure(row.rmse.get(part), 5) for part in parts]
+        errors = [figure(row.rmse.get(part), 5, up=True) for part in parts]
         table.add_row(cell(row.optimised, "bold"), *errors, gap(row.gap))
     return table

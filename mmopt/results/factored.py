@@ -13,6 +13,7 @@ import numpy as np
 from mmopt.errors import Error, ResultError
 from mmopt.queries.factored_strategy import FactoredStrategy
 from mmopt.queries.marginal_strategy import MarginalStrategy
+from mmopt.queries.outward import rounded
 from mmopt.queries.product_strategy import ProductStrategy
 from mmopt.queries.strategy import Strategy
 from mmopt.queries.union_strategy import UnionStrategy
@@ -74,13 +75,17 @@ class FactoredSolution:
         return [
             ("template", self.template),
             ("strategy", repr(self.strategy)),
-            ("total error", f"{self.error:.10g}   (estimated; at unit noise and sensitivity 1)"),
+            (
+                "total error",
+                f"{rounded(self.error, 10, up=True)}   (estimated; at unit noise and sensitivity 1)",
+            ),
             (
                 "error bound",
-                f"{self.bound:.10g}   ({self.bound_grade}; over all strategies, by {self.bound_from})",
+                f"{rounded(self.bound, 10, up=False)}   "
+                f"({self.bound_grade}; over all strategies, by {self.bound_from})",
             ),
-            ("error gap", f"{self.gap:.2e}   (estimated)"),
-            ("rmse", f"{self.rmse:.6g}   (per query, unweighted)"),
+            ("error gap", f"{rounded(self.gap, 3, up=True, layout='e')}   (estimated)"),
+            ("rmse", f"{rounded(self.rmse, 6, up=True)}   (per query, unweighted)"),
         ]
 
     def summary(self) -> dict[str, Any]:
@@ -166,7 +171,8 @@ class FactoredSolution:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"FactoredSolution({self.template}: error {self.error:.8g}, gap {self.gap:.1e})"
+        gap = rounded(self.gap, 2, up=True, layout="e")
+        return f"FactoredSolution({self.template}: error {rounded(self.error, 8, up=True)}, gap {gap})"
 
     def __str__(self) -> str:
         return as_text(self.rows())

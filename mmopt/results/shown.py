@@ -10,6 +10,7 @@ import numpy as np
 
 from mmopt.components import Array, Level
 from mmopt.queries import ComponentStrategy
+from mmopt.queries.outward import rounded
 from mmopt.results.by_component import Value
 
 __all__ = ["levels", "rows", "summary"]
@@ -22,18 +23,19 @@ SHOWN_REPEATS = 10  # of a step that was repeated more often only the last is sh
 
 def rows(solution: Solution) -> list[tuple[str, str]]:
     """What a reader wants to see first, as (name, text)."""
-    s = solution
+    s, up = solution, solution.sense == "minimize"
     bound, whose, side = (
         "no bound",
         "for the givens passed" if s.givens else "by the program's author",
-        "below" if s.sense == "minimize" else "above",
+        "below" if up else "above",
     )
     if s.bound is not None:
         tested = f", {whose}; {_survived(s)}" if s.bound_grade == "claimed" else ""
-        bound = f"{s.bound:.10g}   ({s.bound_grade}: no feasible point is {side} it{tested})"
+        bound = rounded(s.bound, 10, up=not up)
+        bound += f"   ({s.bound_grade}: no feasible point is {side} it{tested})"
     scale = "at unit noise and sensitivity 1"
     if s.own_sensitivity is not None and s.covariance is None:
-        scale += f", scaled from {s.own_sensitivity:.6g}"
+        scale += f", scaled from {rounded(s.own_sensitivity, 6, up=True)}"
     found = [
         ("program", f"{s.program}: {s.title}"),
         ("solver", _solver_words(s)),
@@ -41,22 +43,26 @@ def rows(solution: Solution) -> list[tuple[str, str]]:
         *((("reduced", "; ".join(s.reductions)),) if s.reductions else ()),
         *((("not dense", _components_words(s.strategy)),) if _is_split(s) else ()),
         ("status", str(s.status)),
-        ("objective", f"{s.objective:.10g}   ({s.objective_grade})"),
+        ("objective", f"{rounded(s.objective, 10, up=up)}   ({s.objective_grade})"),
         ("bound", bound),
-        ("gap", "none" if s.gap is None else f"{s.gap:.2e}   ({s.gap_grade})"),
+        ("gap", "none" if s.gap is None else f"{rounded(s.gap, 3, up=True, layout='e')}   ({s.gap_grade})"),
         *(_privacy_rows(s) if s.covariance is not None else ()),
-        ("total error", f"{s.error:.10g}   ({s.error_grade}; {scale})"),
-        ("error bound", f"{s.error_bound:.10g}   ({s.error_bound_grade}; over all strategies)"),
-        ("error gap", f"{s.error_gap:.2e}   ({s.error_gap_grade})"),
-        ("rmse", f"{s.rmse:.6g}   (per query, unweighted)"),
-        ("sensitivity", f"{s.sensitivity:.10g}   (rounded up)"),
+        ("total error", f"{rounded(s.error, 10, up=True)}   ({s.error_grade}; {scale})"),
+        (
+            "error bound",
+            f"{rounded(s.error_bound, 10, up=False)}   ({s.error_bound_grade}; over all strategies)",
+        ),
+        ("error gap", f"{rounded(s.error_gap, 3, up=True, layout='e')}   ({s.error_gap_grade})"),
+        ("rmse", f"{rounded(s.rmse, 6, up=True)}   (per query, unweighted)"),
+        ("sensitivity", f"{rounded(s.sensitivity, 10, up=True)}   (rounded up)"),
         ("seconds", ", ".join(f"{name} {t:.2f}" for name, t in s.seconds.items())),
     ]
     for name, step in _few(s.steps).items():
-        bound = "no bound"
+        bound, up = "no bound", step.sense == "minimize"
         if step.bound is not None:
-            bound = f"bound {step.bound:.10g} ({step.bound_grade}), gap {step.gap:.1e} ({step.gap_grade})"
-        objective = f"objective {step.objective:.10g} ({step.objective_grade})"
+            gap = f"gap {rounded(step.gap, 2, up=True, layout='e')} ({step.gap_grade})"
+            bound = f"bound {rounded(step.bound, 10, up=not up)} ({step.bound_grade}), {gap}"
+        objective = f"objective {rounded(step.objective, 10, up=up)} ({step.objective_grade})"
         found.append((f"step {name}", f"{step.program}: {objective}, {bound}"))
     return found + [("warning", text) for text in s.warnings]
 
@@ -99,8 +105,10 @@ def _privacy_rows(s: Solution) -> list[tuple[str, str]]:
     free = int(sizes[levels(s.slack)[0] > 0].sum())
     words = f"Δ² at {_count(s.strategy.n - free)} of {_count(s.strategy.n)} cells"
     if free:
-        words += f", down to {profile.min() / cost**2:.4g} Δ² (cells with slack: {_count(free)})"
-    return [("privacy cost", f"Δ = {cost:.6g}, ρ = Δ²/2 = {cost**2 / 2:.6g}"), ("profile", words)]
+        least = rounded(profile.min() / cost**2, 4, up=True)
+        words += f", down to {least} Δ² (cells with slack: {_count(free)})"
+    rho = rounded(cost**2 / 2, 6, up=True)
+    return [("privacy cost", f"Δ = {rounded(cost, 6, up=True)}, ρ = Δ²/2 = {rho}"), ("profile", words)]
 
 
 def _count(number: int) -> str:

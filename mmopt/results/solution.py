@@ -13,6 +13,7 @@ import numpy as np
 from mmopt.components import Array, Level
 from mmopt.errors import Error, ResultError
 from mmopt.queries import AnyStrategy, ComponentStrategy
+from mmopt.queries.outward import rounded
 from mmopt.results import shown, store
 from mmopt.results.by_component import (
     Value,
@@ -239,8 +240,9 @@ class Solution:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        gap = "no bound" if self.gap is None else f"gap {self.gap:.1e}"
-        figures = f"objective {self.objective:.8g}, {gap}, {self.status.stop}"
+        gap = "no bound" if self.gap is None else f"gap {rounded(self.gap, 2, up=True, layout='e')}"
+        objective = rounded(self.objective, 8, up=self.sense == "minimize")
+        figures = f"objective {objective}, {gap}, {self.status.stop}"
         return f"Solution({self.program} by {self.solver}: {figures})"
 
     def __str__(self) -> str:

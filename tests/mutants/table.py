@@ -65,6 +65,8 @@ MUTANTS = (
         ("largest_difference", "rows[start + 1 :], metric", "rows[start + 2 :], metric"),
         ("largest_difference", 'metric = "cityblock"', 'metric = "chebyshev"'),
         ("column_powers", "np.square(scaled)", "np.abs(scaled)"),
+        ("rounded", "ROUND_CEILING if up", "None if up"),
+        ("rounded", "else ROUND_FLOOR", "else None"),
     ),
     # -- integers, sensitivities
     *_rows(

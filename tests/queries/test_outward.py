@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -112,3 +113,48 @@ def test_sums_that_leave_the_grid_are_rounded_up(norm, rows, rng):
         assert at_least(float(bound), column, norm)
         assert Fraction(float(power)) >= sum(abs(Fraction(v)) ** norm for v in column)
         assert power <= sum(abs(v) ** norm for v in column) * (1 + 1e-12)
+
+
+@given(
+    st.floats(-1e300, 1e300, allow_subnormal=False), st.integers(1, 15), st.booleans(), st.sampled_from("ge")
+)
+@example(45.665354230783, 6, False, "g")
+@example(0.1, 6, True, "g")
+@example(0.3, 6, False, "e")
+@example(-2.5, 1, True, "g")
+@example(9.9999999, 2, True, "e")
+def test_a_printed_figure_errs_to_one_side_by_less_than_a_unit(
+    value: float, digits: int, up: bool, layout: str
+) -> None:
+    text = outward.rounded(value, digits, up=up, layout=layout)
+    precision = digits - (layout == "e")
+    assert text == f"{float(text):.{precision}{layout}}"
+    exact, printed = Fraction(value), Fraction(Decimal(text))
+    off = printed - exact if up else exact - printed
+    unit = Fraction(Decimal(10) ** (Decimal(value).adjusted() + 1 - digits))
+    assert 0 <= off < unit
+    if off == 0:
+        assert text == f"{value:.{precision}{layout}}"
+
+
+@pytest.mark.parametrize(
+    ("value", "up", "text"),
+    [
+        (None, True, "-"),
+        (np.inf, False, "inf"),
+        (-np.inf, True, "-inf"),
+        (np.nan, True, "nan"),
+        (0.0, True, "0"),
+        (16.0, True, "16"),
+        (1234567.0, True, "1.23457e+06"),
+        (1234567.0, False, "1.23456e+06"),
+        (1e-5 / 3, False, "3.33333e-06"),
+        (-1 / 3, True, "-0.333333"),
+        (-1 / 3, False, "-0.333334"),
+        (0.1, True, "0.100001"),
+        ("0.1", True, "0.1"),
+        ("0.10000003", True, "0.100001"),
+    ],
+)
+def test_printed_figures(value: float | str | None, up: bool, text: str) -> None:
+    assert outward.rounded(value, 6, up=up) == text

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import io
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from rich.console import Console
 
-from mmopt.pipeline import Outcome, solve
+from mmopt.pipeline import Outcome, compare, solve
 from mmopt.queries import Workload
 from mmopt.report import comparison_report
 from mmopt.report.comparison import in_groups
+from mmopt.report.style import figure, gap
 from mmopt.results import Solution
 
 
@@ -62,15 +64,15 @@ def test_a_table_shows_the_figures(solution: Solution) -> None:
     ]
     words = printed(comparison_report(outcomes), 100).split()
     text = " ".join(words)
-    assert (
-        f"one scs 1e-06 {solution.objective:.6g} {solution.bound:.6g} {solution.gap:.1e} gap reached" in text
-    )
-    assert f"clarabel 0.0015 {solution.objective:.6g} no bound - gap reached" in text
-    assert f"one scs 1e-06 {solution.error:.6g} {solution.rmse:.4g}" in text
+    objective, bound = figure(solution.objective, up=True), figure(solution.bound, up=False)
+    assert f"one scs 1e-06 {objective} {bound} {gap(solution.gap)} gap reached" in text
+    assert f"clarabel 0.0015 {objective} no bound - gap reached" in text
+    error, rmse = figure(solution.error, up=True), figure(solution.rmse, 4, up=True)
+    assert f"one scs 1e-06 {error} {rmse}" in text
     seconds = " ".join(f"{solution.seconds[name]:.2f} s" for name in ("compile", "solve"))
-    assert f"one scs 1e-06 {solution.status.violation:.1e} {seconds} {solution.iterations} 3 MiB" in text
+    assert f"one scs 1e-06 {gap(solution.status.violation)} {seconds} {solution.iterations} 3 MiB" in text
     assert words.count("one") == 3  # once in each table
-    assert f"has less than {solution.error_bound:.6g}." in text
+    assert f"has less than {figure(solution.error_bound, up=False)}." in text
 
 
 def test_reasons_are_said_once(solution: Solution) -> None:
@@ -110,7 +112,7 @@ def test_numbers_and_names_stay_whole(solution: Solution, width: int) -> None:
             solver=solver,
             tolerance=tolerance,
             objective=1.23457e-05,
-            bound=1.23459e-05,
+            bound=1.234591e-05,
             value=123457.0,
             seconds={"compile": 12.5, "solve": 3600.0},
             status=replace(solution.status, stop="gap reached in every step"),
@@ -131,3 +133,32 @@ def test_numbers_and_names_stay_whole(solution: Solution, width: int) -> None:
         assert text.count(part) == 4, part
     for word in ("clarabel", "cvxopt", "1e-03", "1e-06"):
         assert words.count(word) == 6, word
+
+
+def test_what_is_printed_claims_no_more_than_was_proved() -> None:
+    w = Workload.from_matrix(np.tri(16))
+    outcomes = compare(w, ["l2_strategy", "query_weighting"])
+    tables = " ".join(printed(comparison_report(outcomes), 200).split())
+    found = [o.solution for o in outcomes if o.solution is not None]
+    (said,) = re.findall(r"has less than (\S+)\. rmse", tables)
+    assert len(found) == 2 and float(said) <= max(s.error_bound for s in found)
+    for s in found:
+        (row,) = re.findall(rf"{s.program} \S+ (\S+) (\S+) (\S+) gap reached", tables)
+        rows = {name: text.split()[0] for name, text in s.rows()}
+        assert s.bound is not None and s.gap is not None
+        for bound in (row[1], rows["bound"]):
+            assert s.bound * (1 - 1e-5) < float(bound) <= s.bound
+        for objective in (row[0], rows["objective"]):
+            assert s.objective <= float(objective) < s.objective * (1 + 1e-5)
+        assert min(float(row[2]), float(rows["gap"])) >= s.gap
+        assert float(rows["error bound"]) <= s.error_bound <= s.error <= float(rows["total error"])
+        assert float(rows["sensitivity"]) >= s.sensitivity
+
+
+def test_a_program_that_maximizes_is_rounded_the_other_way(solution: Solution) -> None:
+    found = solved("dual", solution, objective=1 / 3, bound=2 / 3, sense="maximize")
+    assert "0.333333 0.666667" in " ".join(printed(comparison_report([found])).split())
+    assert found.solution is not None
+    rows = dict(found.solution.rows())
+    assert rows["objective"].startswith("0.3333333333 ") and rows["bound"].startswith("0.6666666667 ")
+    assert "objective 0.33333333," in repr(found.solution)

@@ -15,6 +15,7 @@ from mmopt.pipeline.comparison.privacy import PrivacyFactors
 from mmopt.queries import Workload
 from mmopt.queries.baselines import Cost
 from mmopt.report import comparison_report
+from mmopt.report.style import figure, gap
 
 LONG_NAME = "hierarchical(branching=2)"
 
@@ -40,6 +41,10 @@ def beside(outcome: Outcome, name: str, error: float, bound: float = 2.0) -> Fac
     return Factors(name, "", "", "", cost, outcome, bound, *factors)
 
 
+def up(value: float, digits: int = 6) -> str:
+    return figure(value, digits, up=True)
+
+
 def test_a_table_shows_the_factors_the_least_first(outcome: Outcome) -> None:
     assert outcome.solution is not None
     error, rmse = outcome.solution.error, outcome.solution.rmse
@@ -49,9 +54,9 @@ def test_a_table_shows_the_factors_the_least_first(outcome: Outcome) -> None:
     table = text[text.index("Baselines, Gaussian noise: factors to l2_strategy\n") : text.index("Work\n")]
     rows = [line.split() for line in table.splitlines()[3:] if line]
     assert rows == [
-        ["l2_strategy", f"{error:.6g}", "1", f"{error / 2:.4g}", f"{rmse:.4g}", "1"],
-        ["wavelet", f"{2 * error:.6g}", "2", f"{error:.4g}", "3.25", "1.5"],
-        [LONG_NAME, f"{4 * error:.6g}", "4", f"{2 * error:.4g}", "3.25", "1.5"],
+        ["l2_strategy", up(error), "1", up(error / 2, 4), up(rmse, 4), "1"],
+        ["wavelet", up(2 * error), "2", up(error, 4), "3.25", "1.5"],
+        [LONG_NAME, up(4 * error), "4", up(2 * error, 4), "3.25", "1.5"],
     ]
     assert "factor: total error, or rmse, over that of the program in the first row." in text
 
@@ -95,7 +100,7 @@ def test_numbers_are_whole_beside_long_names(outcome: Outcome) -> None:
     rows = [line.split()[-5:] for line in text.splitlines() if "e+2" in line]
     assert outcome.solution is not None
     assert rows == [
-        [f"{error:.6g}", f"{error / outcome.solution.error:.1e}", f"{error / bound:.1e}", "3.25", "1.5"]
+        [up(error), gap(error / outcome.solution.error), gap(error / bound), "3.25", "1.5"]
         for error, bound in ((1.23457e20, 2.0), (1.23457e25, 1e-30))
     ]
 

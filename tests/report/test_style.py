@@ -66,7 +66,7 @@ def test_storage(size: float, words: str) -> None:
 
 
 def test_numbers_that_are_not_there() -> None:
-    assert (figure(None), gap(None), figure(1 / 3), gap(0.0123)) == ("-", "-", "0.333333", "1.2e-02")
+    assert (figure(None), gap(None), figure(1 / 3), gap(0.0123)) == ("-", "-", "0.333333", "1.3e-02")
     assert (counted(1, "query"), counted(1000, "query"), counted(2, "cell")) == (
         "1 query",
         "1,000 queries",

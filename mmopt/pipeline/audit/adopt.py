@@ -15,6 +15,7 @@ from mmopt.pipeline.assemble import meaning
 from mmopt.pipeline.certify import FEASIBLE, Array, Candidate
 from mmopt.pipeline.violations import worst_line
 from mmopt.queries import Strategy, normalise
+from mmopt.queries.outward import rounded
 
 __all__ = ["SAME", "adopt", "adopters", "changes", "check_adopts", "check_feasible", "kept", "row_parameter"]
 
@@ -90,7 +91,7 @@ def check_feasible(instance: Instance, point: Candidate) -> None:
     line = worst.text(instance) if worst else "a line"
     raise OptionError(
         f"the strategy gives no feasible point of '{name}': after its repair it misses {line} "
-        f"by {point.after:.1e}, relatively",
+        f"by {rounded(point.after, 2, up=True, layout='e')}, relatively",
         hint="give the program a 'repair' that makes any strategy feasible",
     )
 
@@ -137,7 +138,7 @@ def changes(
         error = strategy.total_error(instance.workload)
         return [
             f"the repair changed more than the strategy's scale (relatively: {parts or 'its null space'}); "
-            f"as given its total error is {error:.10g}"
+            f"as given its total error is {rounded(error, 10, up=True)}"
         ]
     if abs(factor - 1.0) <= SAME:
         return []

@@ -29,6 +29,7 @@ from mmopt.pipeline.claims import check_figures, grade_of, objective_grade, surv
 from mmopt.pipeline.values import is_finite
 from mmopt.pipeline.violations import worst_line
 from mmopt.queries import AnyStrategy, ComponentStrategy, Workload, with_bases
+from mmopt.queries.outward import rounded
 from mmopt.results import GRADES, Check, Figure, Grade, Solution, gap_between, is_stop
 from mmopt.results.by_component import Value
 
@@ -261,14 +262,15 @@ class Recheck:
     def _claim(self, instance: Instance, bound: float) -> None:
         """Whether feasible points refute the author's certificate."""
         s = self.solution
+        words = f"{rounded(bound, 10, up=s.sense == 'maximize')} is a bound"
         try:
             points = survived(instance, bound, s.multipliers, {"the saved point": s.variables})
         except ContradictionError as error:
-            self.rows.add("claim", f"{bound:.10g} is a bound", error.message, False)
+            self.rows.add("claim", words, error.message, False)
         else:
             self.rows.add(
                 "claim",
-                f"{bound:.10g} is a bound",
+                words,
                 f"{points} feasible points survived" if points else "not tested",
                 True,
             )

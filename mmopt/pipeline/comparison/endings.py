@@ -12,6 +12,7 @@ from mmopt.pipeline.comparison.messages import Costed, Costing, Done, Failed, St
 from mmopt.pipeline.comparison.outcome import Outcome
 from mmopt.pipeline.convex import Progress, Report
 from mmopt.queries.baselines import Evaluated, read
+from mmopt.queries.outward import rounded
 from mmopt.results import Solution
 
 __all__ = ["Run", "costs_of", "outcome_of"]
@@ -134,7 +135,7 @@ def _so_far(run: Run) -> str:
     if not run.history:
         return ", before it had a certified point"
     last = run.history[-1]
-    gap = "no bound" if last.gap is None else f"gap {last.gap:.1e}"
+    gap = "no bound" if last.gap is None else f"gap {rounded(last.gap, 2, up=True, layout='e')}"
     return f"; its last certified point, after {last.seconds:.1f} s, had {gap}"
 
 

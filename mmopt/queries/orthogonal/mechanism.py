@@ -11,6 +11,7 @@ from mmopt.queries.arrays import Array, Ints, frozen, require_memory
 from mmopt.queries.orthogonal.blocks import disjoint_blocks
 from mmopt.queries.orthogonal.coefficients import coefficients
 from mmopt.queries.orthogonal.rows import first_independent
+from mmopt.queries.outward import rounded
 from mmopt.queries.strategy import Strategy
 from mmopt.queries.workload import Workload
 
@@ -65,7 +66,7 @@ class OrthogonalMechanism:
     def __repr__(self) -> str:
         return (
             f"OrthogonalMechanism({self.workload.m} queries from {self.strategy.p} over "
-            f"{len(self.blocks)} blocks, sensitivity {self.strategy.sensitivity:.6g})"
+            f"{len(self.blocks)} blocks, sensitivity {rounded(self.strategy.sensitivity, 6, up=True)})"
         )
 
 

@@ -17,6 +17,7 @@ from mmopt import Explanation, Program, Solution, Workload, explain
 from mmopt.compiler import bind, cones, lower, scale, variables
 from mmopt.errors import OptionError, ProgramError, ResultError
 from mmopt.language import check, program_names
+from mmopt.queries.outward import rounded
 from mmopt.report.explain.facts import Compiled, NodeFacts
 from tests.cases import named, with_targets
 
@@ -136,7 +137,7 @@ def test_solutions_in_every_format(name: str, workload: Workload, solutions: dic
     e = explain(name, workload, solution=solutions[name])
     read_page(e.html())
     read_latex(e.latex())
-    assert "At the solution" in e.text() and f"{solutions[name].objective:.10g}" in e.text()
+    assert "At the solution" in e.text() and rounded(solutions[name].objective, 10, up=True) in e.text()
     json.dumps(e.summary(), allow_nan=False)
 
 
