@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Any, Literal
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy.typing as npt
 
 from mmopt.errors import OptionError
 
-__all__ = ["MAX_ROWS", "Floats", "Integers", "Neighbours", "Part", "check_type", "replaced"]
+__all__ = ["MAX_ROWS", "Floats", "Integers", "Neighbours", "Part", "check_type", "replaced", "rounded"]
 
 Neighbours = Literal["add-remove", "replace-one"]
 Floats = npt.NDArray[np.float64]
@@ -48,3 +49,10 @@ def replaced(squared: int, norm: int, is_nonnegative: bool) -> int:
     The triangle inequality; for columns without negative entries |a - b|² <= |a|² + |b|² in L2.
     """
     return squared * (2 if norm == 2 and is_nonnegative else 4)
+
+
+def rounded(value: float, digits: int, up: bool) -> str:
+    """A number, as Python writes it, to so many significant digits, rounded up or down."""
+    context = Context(prec=digits, rounding=ROUND_CEILING if up else ROUND_FLOOR)
+    shown = context.create_decimal(repr(float(value))).normalize()
+    return f"{shown:f}" if -5 < shown.adjusted() < digits else f"{shown:e}"
