@@ -184,7 +184,7 @@ def _answers_text(answers: Answers) -> str:
             rounded(low, _digits(low, error), up=False),
             rounded(high, _digits(high, error), up=True),
         )
-        writer.writerow([group, label, *shown, f"{covered:.6g}", *("false" for _ in mark)])
+        writer.writerow([group, label, *shown, rounded(covered, 6, up=False), *("false" for _ in mark)])
     return text.getvalue()
 
 

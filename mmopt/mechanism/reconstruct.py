@@ -196,7 +196,8 @@ def _half_width(
     off = 0.0 if is_lattice else NEARLY_NORMAL
     at = min(int(np.searchsorted(covered, confidence + off)), len(covered) - 1)
     width = at * unit if is_lattice else (at + 0.5 + blur) * unit + (0.0 if blur else moved)
-    coverage = max(confidence, min(1.0, float(covered[at])) - off)
+    # Below 1: the law has no end.
+    coverage = max(confidence, min(1.0 - 2.0**-53, float(covered[at])) - off)
     return width * (1 + 1e-9), coverage, blur == 0 and moved <= _SAME * spread
 
 
