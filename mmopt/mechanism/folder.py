@@ -48,7 +48,7 @@ def build_manifest(plan: Plan, answers: Answers, **extra: Any) -> dict[str, Any]
             "hash": integer.hash,
             "rows": integer.rows,
             "bits": integer.bits + plan.fineness,
-            "sensitivity": integer.sensitivity,
+            "sensitivity": math.ldexp(integer.sensitivity, plan.fineness),
             "norm": f"L{integer.norm}",
             "parts": [{"rows": part.rows, "relative_noise": part.relative} for part in integer.parts],
             "bias": integer.bias,
