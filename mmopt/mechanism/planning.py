@@ -18,7 +18,7 @@ from mmopt.mechanism.calibration import (
     least_scale,
     least_scale_approximate,
 )
-from mmopt.mechanism.measured import MAX_ROWS, Floats, Neighbours, Part, check_type
+from mmopt.mechanism.measured import MAX_ROWS, Floats, Neighbours, Part, check_type, rounded
 from mmopt.mechanism.privacy import THEOREM_EXACT, THEOREM_PURE, THEOREM_ZCDP, allowed_epsilon, allowed_rho
 from mmopt.mechanism.reconstruct import NEARLY_NORMAL, Intervals, has_coefficients, intervals, standard_errors
 from mmopt.mechanism.rounding import IntegerStrategy
@@ -144,9 +144,9 @@ class Plan:
         return float(np.sqrt(np.mean(self.standard_errors**2)))
 
     def __repr__(self) -> str:
-        claim = [] if self.rho is None else [f"rho {self.rho:.6g}"]
+        claim = [] if self.rho is None else [f"rho {rounded(self.rho, 6, up=True)}"]
         if self.epsilon is not None:
-            claim.append(f"epsilon {self.epsilon:.6g} at delta {self.delta:g}")
+            claim.append(f"epsilon {rounded(self.epsilon, 6, up=True)} at delta {self.delta!r}")
         cost = ", ".join([*claim, self.neighbours])
         return f"Plan({self.workload.m} queries, {cost}, rmse {self.rmse:.6g})"
 
@@ -293,7 +293,8 @@ def _check_cost(found: Plan, privacy: Privacy) -> None:
     least = _least(found.integer, found.fineness, privacy, found.allowed)
     name, at = ("rho", "") if privacy.delta is None else ("epsilon", f" at delta {privacy.delta:g}")
     raise PrivacyError(
-        f"the targets cost {name} {spent:.6g}{at}, privacy allows {name} {found.allowed:.6g}",
+        f"the targets cost {name} {rounded(spent, 6, up=True)}{at}, "
+        f"privacy allows {name} {rounded(found.allowed, 6, up=False)}",
         hint=f"multiply every max_variance by {_round_up((least / found.scale) ** 2)}, "
         "or allow a larger privacy cost",
     )

@@ -10,6 +10,7 @@ import numpy as np
 from rich.table import Table
 
 from mmopt.mechanism import Answers, Plan
+from mmopt.mechanism.measured import rounded
 from mmopt.report.style import cell, counted, figure, new_table
 
 __all__ = ["answers_table", "predicted_table", "privacy_rows"]
@@ -18,11 +19,11 @@ __all__ = ["answers_table", "predicted_table", "privacy_rows"]
 def privacy_rows(plan: Plan) -> list[tuple[str, str]]:
     """What a release costs, under which theorem, and its noise, as (name, text)."""
     if plan.rho is None:
-        cost = f"epsilon = {plan.epsilon:.6g}, pure (delta = 0)"
+        cost = f"epsilon = {rounded(plan.privacy_cost, 6, up=True)}, pure (delta = 0)"
     else:
-        cost = f"rho = {plan.rho:.6g}"
+        cost = f"rho = {rounded(plan.rho, 6, up=True)}"
         if plan.epsilon is not None:
-            cost += f", epsilon = {plan.epsilon:.6g} at delta = {plan.delta:g}"
+            cost += f", epsilon = {rounded(plan.epsilon, 6, up=True)} at delta = {plan.delta!r}"
     limit = "set by the targets (max_variance)"
     if plan.privacy is not None:
         limit = f"{plan.privacy}"

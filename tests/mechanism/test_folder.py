@@ -139,6 +139,20 @@ def test_the_manifest_says_what_a_replaced_row_is_bounded_by():
         )
 
 
+def test_costs_are_shown_rounded_up():
+    for privacy, said in (
+        (Privacy(epsilon=1.0000001), "epsilon = 1.00001, pure (delta = 0)"),
+        (Privacy(rho=0.5), "rho = 0.5"),
+        (Privacy(rho=0.50000049), "rho = 0.500001"),
+    ):
+        found = plan(TRI, Strategy(np.eye(4), 1 if privacy.is_pure else 2), privacy)
+        assert dict(privacy_rows(found))["privacy cost"] == said
+    assert "rho 0.500001" in repr(found)
+    found = plan(TRI, Strategy(np.eye(4)), Privacy(0.75000049, 1.23456749e-6))
+    assert "epsilon 0.750001 at delta 1.23456749e-06" in repr(found)
+    assert "epsilon = 0.750001 at delta = 1.23456749e-06" in dict(privacy_rows(found))["privacy cost"]
+
+
 @pytest.mark.parametrize("form", ["cells", "dense", "marginals", "product"])
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("privacy", [Privacy(rho=0.5), Privacy(1.0, 1e-6), Privacy(epsilon=1.0)], ids=str)

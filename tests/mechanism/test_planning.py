@@ -162,7 +162,7 @@ def test_targets_beyond_the_budget_are_refused_with_the_factor_that_suffices():
     with pytest.raises(PrivacyError) as caught:
         plan(TARGETS, IDENTITY, Privacy(rho=0.1), absolute=True)
     assert str(caught.value) == (
-        "the targets cost rho 0.5, privacy allows rho 0.1\n"
+        "the targets cost rho 0.500001, privacy allows rho 0.1\n"
         "  multiply every max_variance by 5.001, or allow a larger privacy cost"
     )
 
