@@ -255,6 +255,11 @@ def test_refusals():
         (WorkloadError, (MarginalStrategy(SIZES, weights, 1), w), unsupported),
         (WorkloadError, (other, w), "the strategy has cells (3, 2, 5), the workload (2, 3, 5)"),
         (
+            WorkloadError,
+            (ProductStrategy(tuple(Strategy(np.eye(n), 1) for n in (*SIZES, 4))), w),
+            "the strategy has cells (2, 3, 5, 4), the workload (2, 3, 5)",
+        ),
+        (
             UnsuitableError,
             (strategy_of("product", 1), matrix),
             "the workload is a matrix, and strategies by attribute need a union of products\n"
