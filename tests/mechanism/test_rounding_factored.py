@@ -256,6 +256,12 @@ def test_refusals():
         (WorkloadError, (other, w), "the strategy has cells (3, 2, 5), the workload (2, 3, 5)"),
         (
             WorkloadError,
+            (MarginalStrategy(SIZES, np.array([1e-160, *np.zeros(6), 1.0]), 1), w),
+            "the weights of the marginals go from 1e-160 to 1, the least may be 1e-100 of the largest\n"
+            "  leave out marginals of next to no weight",
+        ),
+        (
+            WorkloadError,
             (ProductStrategy(tuple(Strategy(np.eye(n), 1) for n in (*SIZES, 4))), w),
             "the strategy has cells (2, 3, 5, 4), the workload (2, 3, 5)",
         ),
