@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from mmopt.spec import Request
 
 __all__ = [
-    "check_confidence",
     "check_folder",
     "check_out",
     "check_privacy",
@@ -49,12 +48,6 @@ def _check_parent(path: Path) -> None:
         )
     if not os.access(parent, os.W_OK):
         raise OptionError(f"cannot write '{path}': the folder '{parent}' is not writable")
-
-
-def check_confidence(confidence: float) -> None:
-    """Refuse a confidence outside (0, 1)."""
-    if not 0 < confidence < 1:
-        raise OptionError(f"a confidence lies between 0 and 1, not {confidence:g}", hint="for example 0.95")
 
 
 def check_privacy(request: Request, program: str, by_targets: bool, norm: int) -> None:

@@ -24,7 +24,6 @@ from mmopt.cli.options import (
 )
 from mmopt.cli.output import note, show, show_json
 from mmopt.cli.refusals import (
-    check_confidence,
     check_folder,
     check_privacy,
     check_table,
@@ -84,6 +83,7 @@ def release(
     """
     from mmopt.cli.inputs import note_request
     from mmopt.mechanism import plan
+    from mmopt.mechanism.reconstruct import check_confidence
     from mmopt.pipeline.audit.verify import checked_summary
     from mmopt.report import pairs_table, predicted_table, privacy_rows
     from mmopt.spec import load_request

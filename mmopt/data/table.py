@@ -150,5 +150,6 @@ def _translate(file: TableFile, said: str) -> DataError:
     return DataError(
         problem if where else f"{file.path}: {problem}",
         where=where,
-        hint='expected UTF-8 text, one row a line, fields quoted with " where they hold the separator',
+        hint='expected UTF-8 text, one row a line, fields quoted with " where they hold the separator\n'
+        "  a large file whose quoted fields hold line breaks may be read from a copy in Parquet only",
     )

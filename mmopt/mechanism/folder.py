@@ -21,6 +21,7 @@ from typing import Any
 from mmopt.errors import OptionError
 from mmopt.mechanism.planning import Plan
 from mmopt.mechanism.release import Answers
+from mmopt.queries.outward import rounded
 
 __all__ = ["ANSWERS_FILE", "MANIFEST_FILE", "build_manifest", "write_release"]
 
@@ -47,7 +48,7 @@ def build_manifest(plan: Plan, answers: Answers, **extra: Any) -> dict[str, Any]
             "hash": integer.hash,
             "rows": integer.rows,
             "bits": integer.bits + plan.fineness,
-            "sensitivity": integer.sensitivity,
+            "sensitivity": math.ldexp(integer.sensitivity, plan.fineness),
             "norm": f"L{integer.norm}",
             "parts": [{"rows": part.rows, "relative_noise": part.relative} for part in integer.parts],
             "bias": integer.bias,
@@ -97,7 +98,8 @@ def write_release(answers: Answers, manifest: Mapping[str, Any], folder: str | P
 
     Both are written and synced in a temporary sibling that is then renamed, so the folder appears
     complete or not at all; siblings that killed processes left are removed. Numbers are rounded far below
-    their standard errors. Simulated answers have one more column, ``private``, which says false in every row.
+    their standard errors, ends of intervals outwards. Simulated answers have one more column, ``private``,
+    which says false in every row.
 
     Raises
     ------
@@ -175,15 +177,21 @@ def _answers_text(answers: Answers) -> str:
     writer.writerow(["query", "label", "estimate", "standard_error", "low", "high", "coverage", *mark])
     columns = (answers.estimates, answers.standard_errors, answers.low, answers.high, answers.coverage)
     for group, label, *numbers in zip(answers.groups, answers.labels, *columns, strict=True):
-        shown = (_rounded(number, numbers[1]) for number in numbers[:-1])
-        writer.writerow([group, label, *shown, f"{numbers[-1]:.6g}", *("false" for _ in mark)])
+        estimate, error, low, high, covered = numbers
+        shown = (
+            f"{estimate:.{_digits(estimate, error)}g}",
+            f"{error:.12g}",
+            rounded(str(low), min(_digits(low, error), 15), up=False),
+            rounded(str(high), min(_digits(high, error), 15), up=True),
+        )
+        writer.writerow([group, label, *shown, rounded(covered, 6, up=False), *("false" for _ in mark)])
     return text.getvalue()
 
 
-def _rounded(number: float, error: float) -> str:
-    """Twelve digits, or more where they are above 1e-6 standard errors: beyond is what arithmetic rounds."""
+def _digits(number: float, error: float) -> int:
+    """Twelve, or more where they are above 1e-6 standard errors: beyond is what arithmetic rounds."""
     ratio = math.log10(abs(number) / error) if number and error else 0
-    return f"{number:.{min(17, max(12, 7 + math.floor(ratio)))}g}"
+    return min(17, max(12, 7 + math.floor(ratio)))
 
 
 def _sync(folder: Path) -> None:

@@ -18,6 +18,8 @@ from mmopt.queries.workload import Workload
 
 __all__ = ["IntegerMarginals", "round_marginals"]
 
+_LEAST_WEIGHT = 1e-100  # of the largest: variances, in its square, are doubles
+
 
 @dataclass(frozen=True, eq=False)
 class IntegerMarginals:
@@ -121,10 +123,15 @@ def round_marginals(
     Raises
     ------
     UnsuitableError : a workload from a matrix.
-    WorkloadError : another domain, or the strategy does not support the workload.
+    WorkloadError : another domain, weights too far apart, or a strategy that does not support the workload.
     """
-    if strategy.sizes != workload.domain.shape:
-        raise WorkloadError(f"the strategy has cells {strategy.sizes}, the workload {workload.domain.shape}")
+    weights = strategy.weights[strategy.weights > 0]
+    if weights.min() < weights.max() * _LEAST_WEIGHT:
+        raise WorkloadError(
+            f"the weights of the marginals go from {weights.min():.3g} to {weights.max():.3g}, "
+            f"the least may be {_LEAST_WEIGHT:g} of the largest",
+            hint="leave out marginals of next to no weight",
+        )
     if not strategy.supports(workload):
         raise unsupported()
     return IntegerMarginals(workload, strategy, neighbours)

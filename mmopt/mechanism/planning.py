@@ -147,7 +147,7 @@ class Plan:
     def __repr__(self) -> str:
         claim = [] if self.rho is None else [f"rho {rounded(str(self.rho), 6, up=True)}"]
         if self.epsilon is not None:
-            claim.append(f"epsilon {rounded(str(self.epsilon), 6, up=True)} at delta {self.delta:g}")
+            claim.append(f"epsilon {rounded(str(self.epsilon), 6, up=True)} at delta {self.delta!r}")
         cost = ", ".join([*claim, self.neighbours])
         return f"Plan({self.workload.m} queries, {cost}, rmse {rounded(self.rmse, 6, up=True)})"
 

@@ -24,7 +24,15 @@ from mmopt.mechanism.measured import Floats
 from mmopt.mechanism.noise import gaussian_variance, laplace_variance, log_transform
 from mmopt.mechanism.rounding_any import Measured
 
-__all__ = ["NEARLY_NORMAL", "Intervals", "deviations", "has_coefficients", "intervals", "standard_errors"]
+__all__ = [
+    "NEARLY_NORMAL",
+    "Intervals",
+    "check_confidence",
+    "deviations",
+    "has_coefficients",
+    "intervals",
+    "standard_errors",
+]
 
 
 _MOST = 2**21  # coefficients, of queries or cells by measured rows, up to which each query has its own width
@@ -78,6 +86,15 @@ def has_coefficients(integer: Measured, n: int) -> bool:
     return integer.rows * max(len(integer.variances), n, integer.rows) <= _MOST
 
 
+def check_confidence(confidence: float) -> None:
+    """OptionError for one outside (0, 1), or so near to 1 that the law is not known so far out."""
+    if not 0 < confidence < 1:
+        problem = f"confidence is {confidence!r}, expected a number above 0 and below 1"
+        raise OptionError(problem, hint="for example 0.95")
+    if confidence > 1 - _LEAST_MISSED:
+        raise OptionError(f"confidence is {confidence!r}, the most that is computed is 1 - {_LEAST_MISSED:g}")
+
+
 @lru_cache(maxsize=4)
 def intervals(integer: Measured, n: int, scale: float, fineness: int, confidence: float) -> Intervals:
     """The shortest symmetric intervals that hold the truth with probability `confidence`, each query alone.
@@ -97,14 +114,9 @@ def intervals(integer: Measured, n: int, scale: float, fineness: int, confidence
     always, where Σ a V is beyond v |a| with probability 2 exp(-v²/2) at most (Hoeffding); quantiles of Σ a L
     are those of ``_laplace_width``.
 
-    Raises
-    ------
-    OptionError : a confidence outside (0, 1), or so near to 1 that the law is not known so far out.
+    Errors as ``check_confidence``.
     """
-    if not 0 < confidence < 1:
-        raise OptionError(f"confidence is {confidence!r}, expected a number above 0 and below 1")
-    if confidence > 1 - _LEAST_MISSED:
-        raise OptionError(f"confidence is {confidence!r}, the most that is computed is 1 - {_LEAST_MISSED:g}")
+    check_confidence(confidence)
     own, errors = deviations(integer, scale, fineness), standard_errors(integer, n, scale, fineness)
     parts, missed = finer(integer.parts, fineness), 1 - confidence
     scales, rows = np.array([p.relative * scale for p in parts]), [p.rows for p in parts]
@@ -196,7 +208,8 @@ def _half_width(
     off = 0.0 if is_lattice else NEARLY_NORMAL
     at = min(int(np.searchsorted(covered, confidence + off)), len(covered) - 1)
     width = at * unit if is_lattice else (at + 0.5 + blur) * unit + (0.0 if blur else moved)
-    coverage = max(confidence, min(1.0, float(covered[at])) - off)
+    # Below 1: the law has no end.
+    coverage = max(confidence, min(1.0 - 2.0**-53, float(covered[at])) - off)
     return width * (1 + 1e-9), coverage, blur == 0 and moved <= _SAME * spread
 
 

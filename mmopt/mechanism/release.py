@@ -19,8 +19,16 @@ from mmopt.mechanism.planning import Plan, claim
 from mmopt.mechanism.reconstruct import deviations
 from mmopt.mechanism.rounding import IntegerStrategy
 from mmopt.mechanism.rounding_by_component import IntegerComponents, squared_norms
+from mmopt.queries.explicit import Explicit
+from mmopt.queries.factor_base import Counting
+from mmopt.queries.reduce import Block
 
 __all__ = ["Answers", "checked_counts", "measure"]
+
+Bools = npt.NDArray[np.bool_]
+
+_ROUNDED = 1e-14  # relative: some 90 roundings of an answer
+_LOOKED_AT = 2**22  # entries of a factor
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +58,8 @@ def measure(
     """Answer the plan's workload on the data vector `x` (n,) with OpenDP's noise.
 
     `x` counts each row in the cell that the domain's rules say; a row without one may be left out where they
-    say drop, or nothing. What is a whole number up to rounding errors is given as one. With `simulate_seed`,
-    the noise is numpy's and the answers are marked ``private=False``.
+    say drop, or nothing. Of queries of whole numbers, what is one up to rounding errors is given as one. With
+    `simulate_seed`, the noise is numpy's and the answers are marked ``private=False``.
 
     Raises
     ------
@@ -76,15 +84,20 @@ def measure(
         own = np.repeat([p.relative for p in parts], [p.rows for p in parts])
         noisy = simulate(exact, plan.scale * own, simulate_seed, integer.norm)
     drawn = deviations(integer, plan.scale, plan.fineness)
-    estimates = _whole(integer.estimate(np.ldexp(noisy, -plan.fineness), drawn))
+    measured = np.ldexp(noisy, -plan.fineness)
+    is_whole = np.concatenate([_are_whole(block) for block in plan.workload.blocks])
+    estimates = _whole(integer.estimate(measured, drawn), is_whole)
+    # More than what doubles round of Σ a y: that is at most √(Σ a² s²) √(Σ (y/s)²) (Cauchy and Schwarz).
+    size = float(np.linalg.norm(measured / np.repeat(drawn, [part.rows for part in parts])))
+    slack = _ROUNDED * size * plan.standard_errors
     names = [name for name, rows in plan.workload.groups() for _ in range(rows.stop - rows.start)]
     return Answers(
         groups=tuple(names),
         labels=tuple(plan.workload.labels()),
         estimates=estimates,
         standard_errors=plan.standard_errors,
-        low=_whole(estimates - found.widths),
-        high=_whole(estimates + found.widths),
+        low=_whole(estimates - found.widths, is_whole, -slack),
+        high=_whole(estimates + found.widths, is_whole, slack),
         coverage=found.coverage,
         confidence=confidence,
         private=simulate_seed is None,
@@ -140,10 +153,21 @@ def _squared_sensitivities(plan: Plan) -> list[int]:
     return [own if neighbours == "add-remove" else replaced(own, norm, sign) for own, sign in found]
 
 
-def _whole(values: Floats) -> Floats:
-    """The values, with whole numbers where they are as near as rounding errors leave them."""
+def _whole(values: Floats, is_whole: Bools, slack: Floats | float = 0.0) -> Floats:
+    """Of queries of whole numbers what is one up to rounding errors, given as one; else values and slack."""
     nearest = np.rint(values) + 0.0  # no -0
-    return np.where(np.abs(values - nearest) <= 1e-8 + 1e-13 * np.abs(values), nearest, values)
+    is_near = np.abs(values - nearest) <= 1e-8 + 1e-13 * np.abs(values)
+    return np.where(is_whole & is_near & (np.abs(values) < 2**40), nearest, values + slack + 0.0)
+
+
+def _are_whole(block: Block) -> Bools:
+    """Which queries (m,) have whole entries; none of a large factor that holds anything but counts."""
+    if isinstance(block, Explicit):
+        return np.concatenate([(rows == np.rint(rows)).all(axis=1) for _, rows in block.blocks(1024)])
+    factors = [factor.plain for factor in block.factors if not isinstance(factor.plain, Counting)]
+    few = (factor.matrix() for factor in factors if math.prod(factor.shape) <= _LOOKED_AT)
+    whole = [bool((entries == np.rint(entries)).all()) for entries in few]
+    return np.full(block.m, all(whole) and len(whole) == len(factors))
 
 
 def checked_counts(x: npt.ArrayLike, n: int) -> npt.NDArray[np.int64]:

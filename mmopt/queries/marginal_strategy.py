@@ -82,11 +82,11 @@ class MarginalStrategy:
 
     def total_error(self, workload: Workload) -> float:
         """Total squared error, weighted, at unit noise per unit of sensitivity; infinity if not supported."""
-        return self.sensitivity**2 * _over(energies(workload), self.eigenvalues)
+        return self.sensitivity**2 * _over(energies(workload, self.sizes), self.eigenvalues)
 
     def mean_variance(self, workload: Workload) -> float:
         """The mean of ``variances``."""
-        return _over(energies(workload, weighted=False), self.eigenvalues) / workload.m
+        return _over(energies(workload, self.sizes, weighted=False), self.eigenvalues) / workload.m
 
     def variances(self, workload: Workload) -> Array:
         """Variance of each unweighted query's estimate at unit noise on A x (no sensitivity), (m,)."""
@@ -94,7 +94,7 @@ class MarginalStrategy:
         with np.errstate(divide="ignore"):
             inverse = 1.0 / self.eigenvalues
         out = []
-        for product in products_of(workload):
+        for product in products_of(workload, self.sizes):
             parts = [_split(factor) for factor in product.factors]
             total: Array = np.zeros(product.m)
             for mask in range(len(inverse)):
@@ -106,7 +106,7 @@ class MarginalStrategy:
 
     def supports(self, workload: Workload) -> bool:
         """Whether every query is a combination of the measured ones."""
-        return bool(np.isfinite(_over(energies(workload), self.eigenvalues)))
+        return bool(np.isfinite(_over(energies(workload, self.sizes), self.eigenvalues)))
 
     def implicit(self) -> Implicit:
         """All rows (p, n), never formed: the marginals in the order of their bit masks."""
@@ -175,10 +175,10 @@ def _swept(values: Array, d: int, step: Callable[[Array, Array], tuple[Array, Ar
     return out
 
 
-def energies(workload: Workload, *, weighted: bool = True) -> Array:
+def energies(workload: Workload, sizes: tuple[int, ...] | None = None, *, weighted: bool = True) -> Array:
     """tr(G Π_T), (2^d,): how much of the workload's Gram matrix lies on the subspace of each set."""
     found = np.zeros(2 ** len(workload.domain.shape))
-    for product in products_of(workload.weighed if weighted else workload):
+    for product in products_of(workload.weighed if weighted else workload, sizes):
         own = np.ones(1)
         for factor in product.factors:
             constant, rest = (float(part.sum()) for part in _split(factor))

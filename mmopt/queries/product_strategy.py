@@ -9,7 +9,7 @@ from functools import cached_property, reduce
 
 import numpy as np
 
-from mmopt.errors import OptionError, UnsuitableError
+from mmopt.errors import OptionError, UnsuitableError, WorkloadError
 from mmopt.queries.arrays import Array, require_memory
 from mmopt.queries.domain import Attribute, Domain
 from mmopt.queries.factor_base import Factor
@@ -59,6 +59,11 @@ class ProductStrategy:
         return math.prod(factor.n for factor in self.factors)
 
     @property
+    def sizes(self) -> tuple[int, ...]:
+        """Numbers of cells, by attribute."""
+        return tuple(factor.n for factor in self.factors)
+
+    @property
     def sensitivity(self) -> float:
         """The product of the factors' sensitivities, rounded upwards: a column is a product of columns."""
         return reduce(lambda a, b: float(np.nextafter(a * b, np.inf)), [f.sensitivity for f in self.factors])
@@ -68,18 +73,18 @@ class ProductStrategy:
 
         Σⱼ wⱼ Πᵢ tr(Gᵢⱼ (AᵢᵀAᵢ)⁺), times the squared sensitivity.
         """
-        products = products_of(workload.weighed)
+        products = products_of(workload.weighed, self.sizes)
         sums = [p.weight * math.prod(float(v.sum()) for v in self._told(p)) for p in products]
         return self.sensitivity**2 * math.fsum(sums)
 
     def errors(self, workload: Workload) -> Array:
         """Total unweighted error of each product, (products,), at unit noise per unit of sensitivity."""
-        each = [math.prod(float(v.sum()) for v in self._told(p)) for p in products_of(workload)]
+        each = [math.prod(float(v.sum()) for v in self._told(p)) for p in products_of(workload, self.sizes)]
         return self.sensitivity**2 * np.array(each)
 
     def mean_variance(self, workload: Workload) -> float:
         """The mean of ``variances``."""
-        sums = [math.prod(float(v.sum()) for v in self._told(p)) for p in products_of(workload)]
+        sums = [math.prod(float(v.sum()) for v in self._told(p)) for p in products_of(workload, self.sizes)]
         return math.fsum(sums) / workload.m
 
     def variances(self, workload: Workload) -> Array:
@@ -88,12 +93,14 @@ class ProductStrategy:
         Products of the factors' variances. Infinity for a query that A does not support.
         """
         require_memory((workload.m,), "list of the queries' variances")
-        rows = [[own[None] for own in self._told(product)] for product in products_of(workload)]
+        rows = [[own[None] for own in self._told(product)] for product in products_of(workload, self.sizes)]
         return np.concatenate([kron(own)[0] for own in rows])
 
     def supports(self, workload: Workload) -> bool:
         """Whether every query is a combination of the measured ones."""
-        return all(np.isfinite(v).all() for product in products_of(workload) for v in self._told(product))
+        return all(
+            np.isfinite(v).all() for product in products_of(workload, self.sizes) for v in self._told(product)
+        )
 
     def implicit(self) -> Kron:
         """A (p, n), never formed."""
@@ -122,13 +129,15 @@ class ProductStrategy:
         return f"ProductStrategy({shapes}, norm {self.norm}, sensitivity {self.sensitivity:g})"
 
 
-def products_of(workload: Workload) -> tuple[Product, ...]:
-    """The products of a workload; UnsuitableError for one from a matrix."""
+def products_of(workload: Workload, sizes: tuple[int, ...] | None = None) -> tuple[Product, ...]:
+    """The products of a workload; UnsuitableError for one from a matrix, WorkloadError for other sizes."""
     if workload.products is None:
         raise UnsuitableError(
             "the workload is a matrix, and strategies by attribute need a union of products",
             hint="write it as products over attributes, or solve it over all cells",
         )
+    if sizes not in (None, workload.domain.shape):
+        raise WorkloadError(f"the strategy has cells {sizes}, the workload {workload.domain.shape}")
     return workload.products
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from decimal import Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 import numpy as np
 from rich.table import Table
@@ -23,7 +23,7 @@ def privacy_rows(plan: Plan) -> list[tuple[str, str]]:
     else:
         cost = f"rho = {rounded(str(plan.rho), 6, up=True)}"
         if plan.epsilon is not None:
-            cost += f", epsilon = {rounded(str(plan.epsilon), 6, up=True)} at delta = {plan.delta:g}"
+            cost += f", epsilon = {rounded(str(plan.epsilon), 6, up=True)} at delta = {plan.delta!r}"
     limit = "set by the targets (max_variance)"
     if plan.privacy is not None:
         limit = f"{plan.privacy}"
@@ -68,7 +68,8 @@ def answers_table(
         for i in range(rows.start, min(rows.stop, rows.start + first)):
             error = float(answers.standard_errors[i])
             places = _places(error)
-            low, high = (f"{float(v):,.{places}f}" for v in (answers.low[i], answers.high[i]))
+            low = _outwards(answers.low[i], places, ROUND_FLOOR)
+            high = _outwards(answers.high[i], places, ROUND_CEILING)
             table.add_row(
                 cell(f"  {answers.labels[i]}"),
                 f"{float(answers.estimates[i]):,.{places}f}",
@@ -80,6 +81,12 @@ def answers_table(
     if len(groups) > most_groups:
         table.add_row(cell(f"… {counted(len(groups) - most_groups, 'group')} more", "dim"), "", "", "")
     return table
+
+
+def _outwards(end: float, places: int, rounding: str) -> str:
+    """An end of an interval, to so many decimals."""
+    unit = Decimal(1).scaleb(-places)
+    return f"{Decimal(repr(float(end))).quantize(unit, rounding, Context(prec=400)):z,f}"
 
 
 def _places(error: float) -> int:

@@ -297,7 +297,11 @@ def test_release_refuses_before_any_work(refused: Any, files: Path, saved: Path)
         ),
         (
             ["total.yaml", table, "--confidence", "95"],
-            "error: a confidence lies between 0 and 1, not 95\n  for example 0.95",
+            "error: confidence is 95.0, expected a number above 0 and below 1\n  for example 0.95",
+        ),
+        (
+            ["total.yaml", "peple.csv", "--confidence", "0.999999999"],
+            "error: confidence is 0.999999999, the most that is computed is 1 - 1e-08",
         ),
         (
             ["total.yaml", table, "--strategy", saved, "--solver", "scs"],

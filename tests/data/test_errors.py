@@ -20,7 +20,10 @@ from mmopt.data.table import reading
 from mmopt.errors import DataError
 from mmopt.queries.domain import Attribute, Bins, Domain, Values
 
-SHAPE_HINT = '  expected UTF-8 text, one row a line, fields quoted with " where they hold the separator'
+SHAPE_HINT = (
+    '  expected UTF-8 text, one row a line, fields quoted with " where they hold the separator\n'
+    "  a large file whose quoted fields hold line breaks may be read from a copy in Parquet only"
+)
 TYPE_HINT = "  declare values of the column's type in the workload file, or convert the column first"
 
 

@@ -11,6 +11,7 @@ from datetime import datetime
 
 import numpy as np
 import pytest
+from mechanism.test_intervals import release
 
 from mmopt.errors import OptionError
 from mmopt.mechanism import Answers, build_manifest, measure, plan, write_release
@@ -136,6 +137,33 @@ def test_the_manifest_says_what_a_replaced_row_is_bounded_by():
             one.sensitivity_of
             == "upper bound, from the longest column, on the L2 norm of a difference of two"
         )
+
+
+def test_costs_are_shown_rounded_up():
+    for privacy, said in (
+        (Privacy(epsilon=1.0000001), "epsilon = 1.00001, pure (delta = 0)"),
+        (Privacy(rho=0.5), "rho = 0.5"),
+        (Privacy(rho=0.50000049), "rho = 0.500001"),
+    ):
+        found = plan(TRI, Strategy(np.eye(4), 1 if privacy.is_pure else 2), privacy)
+        assert dict(privacy_rows(found))["privacy cost"] == said
+    assert "rho 0.500001" in repr(found)
+    found = plan(TRI, Strategy(np.eye(4)), Privacy(0.75000049, 1.23456749e-6))
+    assert "epsilon 0.750001 at delta 1.23456749e-06" in repr(found)
+    assert "epsilon = 0.750001 at delta = 1.23456749e-06" in dict(privacy_rows(found))["privacy cost"]
+
+
+@pytest.mark.parametrize("form", ["cells", "dense", "marginals", "product"])
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("privacy", [Privacy(rho=0.5), Privacy(1.0, 1e-6), Privacy(epsilon=1.0)], ids=str)
+def test_sensitivity_over_scale_is_the_cost(form, neighbours, privacy):
+    """Both are of what is drawn, also where that is finer than whole numbers."""
+    asked, strategy, x = release(form, 1 if privacy.is_pure else 2)
+    found = plan(asked, strategy, privacy, neighbours)
+    manifest = build_manifest(found, measure(found, x, simulate_seed=1))
+    ratio = manifest["strategy"]["sensitivity"] / manifest["noise"]["scale"]
+    cost = found.epsilon if privacy.is_pure else found.rho
+    assert cost == pytest.approx(ratio if privacy.is_pure else ratio**2 / 2, rel=1e-9)
 
 
 def test_the_folder_has_the_mode_that_the_process_asks_for(tmp_path):

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 from dataclasses import replace
+from fractions import Fraction
 from functools import reduce
 
 import numpy as np
 import pytest
+import scipy.sparse
 from mechanism.test_rounding_factored import DATA as TABLE, columns_normalised, strategy_of, workload
 
 from mmopt.errors import OptionError
-from mmopt.mechanism import measure, plan, reconstruct
+from mmopt.mechanism import measure, plan, reconstruct, release as releasing
+from mmopt.mechanism.folder import _answers_text
 from mmopt.mechanism.measured import MAX_ROWS
 from mmopt.mechanism.noise import gaussian_variance, simulate
 from mmopt.mechanism.reconstruct import _half_width, _laplace_width
-from mmopt.queries import Strategy, Workload
+from mmopt.queries import Product, Strategy, Workload
+from mmopt.queries.factor import predicates, prefix, total
 from mmopt.spec import Privacy
 
 QUERIES = Workload.from_matrix(np.vstack([np.eye(6), np.tri(6)]))
@@ -182,6 +188,43 @@ def test_whole_answers_are_whole():
         answers = measure(plan(w, strategy, Privacy(epsilon=1.0)), x * 10**6, simulate_seed=seed)
         for values in (answers.estimates, answers.low, answers.high):
             np.testing.assert_array_equal(values, np.rint(values))
+
+
+@pytest.mark.parametrize("size", [1 / 3, 0.1, 1e-9, 1 / 330e6])
+@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95])
+@pytest.mark.parametrize("privacy", [Privacy(6.0, 1e-6), Privacy(epsilon=10.0)], ids=str)
+def test_queries_that_are_not_whole_are_held_as_printed(size, confidence, privacy, monkeypatch):
+    """An end lies on the truth itself, where neither rounding nor whole numbers may leave it out."""
+    found = plan(
+        Workload.from_matrix(size * np.eye(1)), Strategy(np.eye(1), 1 if privacy.is_pure else 2), privacy
+    )
+    chances, drawn = law(found.integer.norm, found.scale), range(-9, 10)
+    for count in (3, 20, 6_000_002):
+        held = 0.0
+        for z in drawn:
+            monkeypatch.setattr(releasing, "simulate", lambda exact, *_, z=z: exact + z)
+            answers = measure(found, np.array([count]), simulate_seed=0, confidence=confidence)
+            (row,) = csv.DictReader(io.StringIO(_answers_text(answers)))
+            if Fraction(row["low"]) <= Fraction(size) * count <= Fraction(row["high"]):
+                held += chances[400 + z]
+            assert answers.low[0] <= answers.estimates[0] <= answers.high[0]
+        assert held >= float(row["coverage"])
+
+
+def test_a_law_without_end_is_never_covered_wholly():
+    found = plan(QUERIES, Strategy(np.eye(6)), Privacy(rho=300.0))
+    answers = measure(found, CELLS)
+    assert (answers.coverage < 1).all()
+    assert {row["coverage"] for row in csv.DictReader(io.StringIO(_answers_text(answers)))} == {"0.999999"}
+
+
+def test_whole_numbers_are_of_queries_of_whole_numbers():
+    matrix = np.array([[1.0, -2.0, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 2.0]])
+    sparse = scipy.sparse.csr_array(matrix)
+    for given in (matrix, sparse):
+        assert releasing._are_whole(Workload.from_matrix(given).blocks[0]).tolist() == [True, False, True]
+    for factor, whole in ((predicates(matrix), False), (predicates(matrix[::2]), True), (prefix(3), True)):
+        assert releasing._are_whole(Product((factor, total(2)))).tolist() == [whole] * factor.rows
 
 
 @pytest.mark.parametrize("scale", [251.0, 400.0, 1000.0, 3e4])

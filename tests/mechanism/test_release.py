@@ -165,7 +165,8 @@ def test_bad_confidence():
     for confidence in (0.0, 1.0, math.nan):
         with pytest.raises(OptionError) as caught:
             measure(PLAN, DATA, simulate_seed=0, confidence=confidence)
-        assert str(caught.value) == f"confidence is {confidence!r}, expected a number above 0 and below 1"
+        said = f"confidence is {confidence!r}, expected a number above 0 and below 1\n  for example 0.95"
+        assert str(caught.value) == said
 
 
 def test_a_plan_that_claims_too_little_is_refused():

@@ -255,6 +255,17 @@ def test_refusals():
         (WorkloadError, (MarginalStrategy(SIZES, weights, 1), w), unsupported),
         (WorkloadError, (other, w), "the strategy has cells (3, 2, 5), the workload (2, 3, 5)"),
         (
+            WorkloadError,
+            (MarginalStrategy(SIZES, np.array([1e-160, *np.zeros(6), 1.0]), 1), w),
+            "the weights of the marginals go from 1e-160 to 1, the least may be 1e-100 of the largest\n"
+            "  leave out marginals of next to no weight",
+        ),
+        (
+            WorkloadError,
+            (ProductStrategy(tuple(Strategy(np.eye(n), 1) for n in (*SIZES, 4))), w),
+            "the strategy has cells (2, 3, 5, 4), the workload (2, 3, 5)",
+        ),
+        (
             UnsuitableError,
             (strategy_of("product", 1), matrix),
             "the workload is a matrix, and strategies by attribute need a union of products\n"

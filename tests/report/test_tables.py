@@ -116,6 +116,8 @@ def test_answers_of_many_groups() -> None:
     exact = replace(answers, standard_errors=np.full(m, 1.25e-12), confidence=0.999999999999)
     text = words(answers_table(exact, [("all", slice(0, 1))]))
     assert "99.9999999999% interval" in text and "1,000.000000 1.25e-12 [" in text
+    outwards = replace(answers, low=estimates - 4.996, high=estimates + 1e9 + 4.001)
+    assert "[995.00, 1,000,001,004.01]" in words(answers_table(outwards, [("all", slice(0, 1))]))
     groups = [(f"group {i}", slice(i, i + 1)) for i in range(m)]
     text = words(answers_table(answers, groups))
     assert "group 11" in text and "group 12" not in text and "… 3 groups more" in text

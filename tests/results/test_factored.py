@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import numpy as np
 import pytest
 
-from mmopt.errors import ResultError
+from mmopt.errors import ResultError, WorkloadError
 from mmopt.highdim import template_bound, templates
-from mmopt.queries import Attribute, Domain, Product, Workload
+from mmopt.queries import Attribute, Domain, Product, Strategy, Workload
 from mmopt.queries.factor import identity, prefix, total
+from mmopt.queries.marginal_strategy import MarginalStrategy
+from mmopt.queries.product_strategy import ProductStrategy
+from mmopt.queries.union_strategy import UnionStrategy
 from mmopt.results import FactoredSolution, Solution, load_saved, store
 from mmopt.results.pack import pack
 
@@ -57,6 +61,22 @@ def test_verified(solution):
     assert dataclasses.replace(solution, bound=solution.error * (1 + 1e-10)).gap == 0.0
     other = Workload.from_products(DOMAIN, W.products[:1])
     assert [row.what for row in solution.verify(other, template_bound).failures] == ["workload"]
+
+
+def test_a_strategy_of_other_attributes_is_refused():
+    """What a factor too many, or two in another order, makes of the figures is none of this workload's."""
+    own = templates(W, 2, ["product"]).solution(W)
+    factors, shape = own.strategy.factors, DOMAIN.shape
+    few = ProductStrategy(factors[:-1])
+    more = ProductStrategy((*factors, Strategy(np.eye(4))))
+    turned = MarginalStrategy(shape[::-1], np.ones(2 ** len(shape)) / 4)
+    for strategy in (few, more, UnionStrategy((more,), (1.0,)), turned):
+        forged = dataclasses.replace(own, strategy=strategy)
+        with pytest.raises(WorkloadError, match=re.escape(f", the workload {shape}")):
+            forged.verify(W, template_bound)
+        for ask in (strategy.supports, strategy.variances, strategy.total_error):
+            with pytest.raises(WorkloadError):
+                ask(W)
 
 
 def test_texts():
