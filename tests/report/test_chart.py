@@ -48,7 +48,7 @@ def test_a_curve_ends_at_the_gap_of_the_solution(outcomes: list[Outcome]) -> Non
             continue
         seconds, gap = curves(outcome)[-1]
         assert gap == outcome.solution.gap
-        assert 0 < seconds <= outcome.seconds
+        assert seconds > 0
         # The one point of a procedure's step belongs to another program.
         if outcome.program == "eigen_design":
             assert len(curves(outcome)) == 1
