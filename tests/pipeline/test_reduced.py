@@ -14,6 +14,7 @@ from mmopt.compiler.reductions import Solved
 from mmopt.compiler.reductions.merge_cells import MergeCells
 from mmopt.pipeline import Progress
 from mmopt.pipeline.reduced import LIFTED
+from mmopt.queries.outward import rounded
 
 MERGED = Workload.from_matrix(np.repeat(np.tri(4), [1, 5, 1, 2], axis=1))
 BLOCKS = Workload.from_matrix(np.kron(np.diag([1.0, 2.0]), np.tri(5)), targets=np.arange(1.0, 11.0))
@@ -33,7 +34,7 @@ def test_a_wrong_lift_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     assert s.bound is not None and s.gap is not None and s.gap > GAP
     assert s.bound < s.objective == pytest.approx(6.874144, rel=GAP)
     assert s.warnings == (
-        f"every part reached its gap, and what they make together has a gap of {s.gap:.1e} "
+        f"every part reached its gap, and what they make together has a gap of {rounded(s.gap, 2, up=True, layout='e')} "
         "(1e-06 was asked for): solve it as it is with reduce=False (--no-reduce)",
     )
 
