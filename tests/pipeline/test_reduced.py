@@ -33,8 +33,9 @@ def test_a_wrong_lift_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     assert s.status.stop == LIFTED
     assert s.bound is not None and s.gap is not None and s.gap > GAP
     assert s.bound < s.objective == pytest.approx(6.874144, rel=GAP)
+    gap = rounded(s.gap, 2, up=True, layout="e")
     assert s.warnings == (
-        f"every part reached its gap, and what they make together has a gap of {rounded(s.gap, 2, up=True, layout='e')} "
+        f"every part reached its gap, and what they make together has a gap of {gap} "
         "(1e-06 was asked for): solve it as it is with reduce=False (--no-reduce)",
     )
 
