@@ -13,7 +13,7 @@ from judge.rivals import RIVALS
 from judge.verdict import attack, judge, refuted
 from judge.workloads import DENSE
 
-from mmopt import ContradictionError, Program, Solution, certify, solve
+from mmopt import ContradictionError, Program, Solution, SolverError, certify, solve
 from mmopt.language import program_names
 from mmopt.queries.baselines import baseline
 
@@ -54,6 +54,9 @@ def held(case: str, program: str) -> None:
         solution = solve(workload, program)
     except ContradictionError:  # in place of a figure, where the rank heuristic ends beside the queries
         assert program == "min_error"
+        return
+    except SolverError:  # eigenvalues 1e16 apart: some processors lose the small ones, and mmopt says so
+        assert (case, program) == ("large and small", "singular_value_bound")
         return
     assert refuted(judge(solution, workload, own), estimates=True) == []
 

@@ -38,6 +38,8 @@ def problem(env: Env) -> Problem:
     left, right = env["L"][queries, :], env["B"][:, cells]
     xp = namespace(left)
     slack = env["c"][queries] - xp.sum((left @ env["K"]) * left, axis=1)
+    if not bool(xp.all(slack > 0)):
+        raise ArithmeticError("the noise that is held leaves a query nothing of its target")
     base = xp.sum((precision @ right) * right, axis=0)
     return replace(whole(left @ rest @ right, slack), base=base)
 

@@ -11,6 +11,7 @@ from tolerances import GAP_INTERIOR
 
 from mmopt import Program, Workload, solve
 from mmopt.compiler import Instance, bind
+from mmopt.solvers.nuclear import levels
 from mmopt.solvers.nuclear.problem import Problem, whole
 from mmopt.solvers.nuclear.search import search
 from mmopt.solvers.nuclear.spectrum import Iterate
@@ -88,3 +89,12 @@ def test_settled_cells_and_queries_get_no_multipliers(rng: np.random.Generator) 
     assert not s.multipliers["privacy"][settled].any()
     assert not s.multipliers["accuracy"][closed].any()
     assert s.multipliers["privacy"].sum() == pytest.approx(1.0)
+
+
+def test_held_noise_that_leaves_nothing_of_a_target_is_named(rng: np.random.Generator) -> None:
+    """By rounding, where targets are decades apart: a square root of a negative weight would be none."""
+    env = dict(level(with_slack(rng)).env)
+    left = np.asarray(env["open"]) > 0
+    env["c"] = np.where(left, 1e-12, env["c"])
+    with pytest.raises(ArithmeticError, match="leaves a query nothing of its target"):
+        levels.problem(env)
