@@ -134,7 +134,7 @@ def test_a_printed_figure_errs_to_one_side_by_less_than_a_unit(
     unit = Fraction(Decimal(10) ** (Decimal(value).adjusted() + 1 - digits))
     assert 0 <= off < unit
     if off == 0:
-        assert text == f"{value:.{precision}{layout}}"
+        assert text == f"{value + 0.0:.{precision}{layout}}"
 
 
 @pytest.mark.parametrize(
