@@ -86,7 +86,8 @@ def _meant(instance: Instance, env: Mapping[str, Any]) -> tuple[Any, Value | Non
 def _within_targets(strategy: Strategy, workload: Workload) -> Strategy:
     """The strategy with less noise where rounding may have put variances above their targets.
 
-    Its privacy cost, the square of its sensitivity, is above that of the covariance by as much.
+    Its privacy cost, the square of its sensitivity, is above that of the covariance by as much. What may be
+    more than ``reach`` is not made up for: targets are not proved to hold then.
     """
     if not workload.has_targets:
         return strategy
