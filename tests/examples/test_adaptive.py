@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 
 from mmopt import Workload
 from mmopt.cli.app import build
-from mmopt.queries.subworkloads import only
 from mmopt.testing.studies import adaptive_workloads as own
 from mmopt.testing.studies.adaptive_cases import cases
+from mmopt.workloads.subworkloads import only
 
 FOLDER = Path(__file__).parents[2] / "examples" / "adaptive"
 FOUR = (4, 4, 4, 4)

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from mmopt import Strategy, Workload, solve
-from mmopt.queries.baselines import evaluate
-from mmopt.queries.trees import Hierarchy
+from mmopt.strategies.baselines import evaluate
 from mmopt.testing.studies.adaptive_tables import PAPER_CELLS, TABLE_2
 from mmopt.testing.studies.adaptive_workloads import k_way, shape
 from mmopt.testing.studies.fitness_costs import branching, cost, costs, input_perturbation
 from mmopt.testing.studies.fitness_tables import printed
 from mmopt.testing.studies.fitness_workloads import age_pyramids, cubes, draw, pl94
+from mmopt.workloads.blocks.trees import Hierarchy
 
 SIZES = shape(PAPER_CELLS, 3)
 CLOSE = 0.005

@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 
 from mmopt import Strategy, Workload, solve
-from mmopt.queries import Domain, Product
-from mmopt.queries.baselines import design_rows, evaluate
-from mmopt.queries.factor import identity, total
+from mmopt.strategies.baselines import design_rows, evaluate
 from mmopt.testing.studies.adaptive import rival_rmse
 from mmopt.testing.studies.adaptive_cases import RIVALS
 from mmopt.testing.studies.adaptive_tables import PAPER_CELLS, TABLE_2
@@ -21,6 +19,8 @@ from mmopt.testing.studies.adaptive_workloads import (
     random_predicates,
     shape,
 )
+from mmopt.workloads import Domain, Product
+from mmopt.workloads.blocks.factor import identity, total
 
 Array = np.ndarray
 

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from mmopt.comparison import Outcome
+from mmopt.comparison.isolate import Isolated
+from mmopt.comparison.messages import Task
 from mmopt.errors import OptionError
-from mmopt.pipeline import Outcome
-from mmopt.pipeline.comparison.isolate import Isolated
-from mmopt.pipeline.comparison.messages import Task
-from mmopt.queries import Workload
 from mmopt.testing.bench.cases import Case
 from mmopt.testing.solvable import check_solver
+from mmopt.workloads import Workload
 
 __all__ = ["DOUBLE", "Row", "measure", "row_of"]
 

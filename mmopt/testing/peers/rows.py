@@ -14,8 +14,9 @@ from functools import partial
 from types import MappingProxyType
 
 from mmopt.errors import OptionError, suggest
-from mmopt.queries import Factor, Product, Workload, factor as f
 from mmopt.testing.census import census, domain_of, marginals
+from mmopt.workloads import Factor, Product, Workload
+from mmopt.workloads.blocks import factor as f
 
 __all__ = ["FIGURES", "ROWS", "Row", "rows_named"]
 
@@ -27,10 +28,10 @@ class Row:
     """One workload, and what solves it.
 
     group, name : as the command line takes and shows them.
-    program : that solves it, or ``templates`` for the best of ``mmopt.highdim`` under Laplace noise.
+    program : that solves it, or ``templates`` for the best of ``mmopt.driver.templates`` under Laplace noise.
     figure : what is compared, ``objective`` or ``rmse``.
     peers : that figure as others reach it; lower is better.
-    baselines : those of the peers that are baselines of ``mmopt.queries.baselines``, by its names.
+    baselines : those of the peers that are baselines of ``mmopt.strategies.baselines``, by its names.
     """
 
     group: str

@@ -6,11 +6,11 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from mmopt.highdim import templates
-from mmopt.pipeline import solve
-from mmopt.queries import Workload
-from mmopt.queries.baselines import evaluate
+from mmopt.driver import solve
+from mmopt.driver.templates import templates
+from mmopt.strategies.baselines import evaluate
 from mmopt.testing.peers.rows import Row
+from mmopt.workloads import Workload
 
 __all__ = ["Reached", "computed", "reach"]
 

@@ -9,18 +9,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mmopt.components import Array
+from mmopt.driver import solve
 from mmopt.errors import OptionError
-from mmopt.pipeline import solve
-from mmopt.queries import Product, Workload
-from mmopt.queries.baselines import baseline, design_rows, evaluate
-from mmopt.queries.baselines.fourier import real_fourier
-from mmopt.queries.factor import identity, total
-from mmopt.queries.implicit import Dense
-from mmopt.queries.kron import Kron
+from mmopt.numerics.components import Array
+from mmopt.strategies.baselines import baseline, design_rows, evaluate
+from mmopt.strategies.baselines.fourier import real_fourier
 from mmopt.testing.studies import adaptive_workloads as own
 from mmopt.testing.studies.adaptive_cases import ALWAYS, RIVALS, Case
 from mmopt.testing.studies.adaptive_tables import DELTA, EPSILON
+from mmopt.workloads import Product, Workload
+from mmopt.workloads.blocks.factor import identity, total
+from mmopt.workloads.blocks.implicit import Dense
+from mmopt.workloads.blocks.kron import Kron
 
 __all__ = ["DESIGNS", "SCALE", "Draw", "Line", "designs", "draw", "lines", "margins_of", "rival_rmse"]
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 
-from mmopt.queries import Workload
 from mmopt.testing.studies import adaptive_workloads as own
+from mmopt.workloads import Workload
 
 __all__ = ["ALWAYS", "RIVALS", "Case", "cases"]
 

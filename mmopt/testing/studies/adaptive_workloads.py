@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from mmopt.components import Array
 from mmopt.errors import OptionError
-from mmopt.queries import Attribute, Domain, Factor, Product, Workload
-from mmopt.queries.factor import all_range, identity, predicates, prefix, reordered, total
+from mmopt.numerics.components import Array
+from mmopt.workloads import Attribute, Domain, Factor, Product, Workload
+from mmopt.workloads.blocks.factor import all_range, identity, predicates, prefix, reordered, total
 
 __all__ = [
     "FEWEST",

@@ -6,8 +6,8 @@ import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from mmopt.driver import solve
 from mmopt.errors import OptionError
-from mmopt.pipeline import solve
 from mmopt.testing.studies.fitness_costs import costs
 from mmopt.testing.studies.fitness_tables import MECHANISMS, PRINTED, printed
 from mmopt.testing.studies.fitness_workloads import RANDOM, workload

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from mmopt.pipeline import solve
-from mmopt.queries import AnyStrategy, Strategy, Workload, largest_ratio
-from mmopt.queries.trees import Hierarchy
+from mmopt.driver import solve
 from mmopt.results import Solution
+from mmopt.strategies import AnyStrategy, Strategy, largest_ratio
+from mmopt.workloads import Workload
+from mmopt.workloads.blocks.trees import Hierarchy
 
 __all__ = ["POWERS", "branching", "cost", "costs", "hierarchical", "input_perturbation"]
 

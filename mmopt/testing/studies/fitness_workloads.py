@@ -11,10 +11,10 @@ from types import MappingProxyType
 
 import numpy as np
 
-from mmopt.components import Array
-from mmopt.queries import Attribute, Domain, Product, Workload
-from mmopt.queries.factor import identity, total
+from mmopt.numerics.components import Array
 from mmopt.testing.matrices import ONE_AND_TWO_WAY, marginals, random_ranges
+from mmopt.workloads import Attribute, Domain, Product, Workload
+from mmopt.workloads.blocks.factor import identity, total
 
 __all__ = ["RANDOM", "age_pyramids", "coins", "cubes", "draw", "pl94", "related", "workload"]
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from mmopt import OptionError, Program
-from mmopt.pipeline import Outcome
+from mmopt.comparison import Outcome
 from mmopt.testing import problem
 from mmopt.testing.bench import Case, Row, cases, measure
 from mmopt.testing.bench.measure import row_of

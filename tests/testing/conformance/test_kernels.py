@@ -12,7 +12,7 @@ from mmopt.testing.conformance.duals import kernel_duals
 # Prefix sums, targets that differ, and what is not of full rank in one way or another.
 FEW = ["prefix", "random-ranges", "rank-deficient", "zero-columns", "two-queries-of-one-cell"]
 # A search may end anywhere, and is no matter for conformance; low_rank has the halves of one, which are laid
-# beside the conic route in tests/pipeline/test_choice.py.
+# beside the conic route in tests/driver/test_choice.py.
 CLAIMED = [
     (kernel.name, program)
     for kernel in KERNELS

@@ -11,7 +11,7 @@ import pytest
 from tolerances import GAP_INTERIOR, ROUNDING
 
 from mmopt import OptionError, Strategy, Workload, solve
-from mmopt.queries.baselines import baseline
+from mmopt.strategies.baselines import baseline
 from mmopt.testing.studies import adaptive_tables as tables, adaptive_workloads as own
 from mmopt.testing.studies.__main__ import main
 from mmopt.testing.studies.adaptive import (
@@ -129,8 +129,8 @@ def test_fourier_is_noise_on_the_cells_where_all_are_needed() -> None:
 
 
 def test_a_rival_that_does_not_apply_is_infinite(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmopt.queries.baselines.datacube.MOST_CANDIDATES", 3)
-    monkeypatch.setattr("mmopt.queries.baselines.catalogue.MOST_CANDIDATES", 3)
+    monkeypatch.setattr("mmopt.strategies.baselines.datacube.MOST_CANDIDATES", 3)
+    monkeypatch.setattr("mmopt.strategies.baselines.catalogue.MOST_CANDIDATES", 3)
     assert rival_rmse("Cube", own.k_way((2, 2, 2, 2), 2)) == math.inf
 
 

@@ -9,13 +9,13 @@ import pytest
 from tolerances import GAP_INTERIOR, ROUNDING
 
 from mmopt import OptionError, Strategy, Workload, solve
-from mmopt.queries.factor import prefix
 from mmopt.testing.studies import fitness_tables as tables
 from mmopt.testing.studies.__main__ import STUDIES, main
 from mmopt.testing.studies.fitness import Line, lines, sizes_of
 from mmopt.testing.studies.fitness_command import table_of
 from mmopt.testing.studies.fitness_costs import branching, cost, costs, hierarchical, input_perturbation
 from mmopt.testing.studies.fitness_workloads import RANDOM, age_pyramids, cubes, draw, pl94, workload
+from mmopt.workloads.blocks.factor import prefix
 
 
 def test_every_table_has_a_title_and_its_columns() -> None:

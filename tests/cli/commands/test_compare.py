@@ -1,0 +1,275 @@
+"""``mmopt compare``."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from processes import Marked, linux_only, wait_for
+
+from mmopt.comparison import Isolated
+from mmopt.comparison.messages import Costing
+from mmopt.language import Program, program_names
+from mmopt.strategies.baselines import Evaluated, baseline_names
+
+KEYS = {
+    "kind", "program", "solver", "status", "objective", "bound", "gap", "value", "error", "error_bound",
+    "seconds", "iterations", "formulation_of", "tolerance", "stop", "problem", "elapsed", "memory", "points",
+}  # fmt: skip
+CELLS = ", ".join(str(edge) for edge in range(49))
+LONG = f"domain: {{age: {{bins: [{CELLS}]}}}}\nworkload: [{{product: {{age: prefix}}}}]\n"
+
+
+@pytest.mark.slow
+def test_compare_all(run: Any, files: Path) -> None:
+    done = run("compare", "total.yaml", "--time-limit", "20")
+    assert (done.status, done.err) == (0, "")
+    assert max(map(len, done.out.splitlines())) <= 80
+    first = done.out[: done.out.index("Strategies")]
+    rows = [
+        line.split()[0] for line in first.splitlines() if line.split() and line.split()[0] in program_names()
+    ]
+    left_out = done.out[done.out.index("Left out:") :]
+    assert sorted(
+        [*rows, *(n for n in program_names() if f"{n}:" in left_out or f"{n}," in left_out)]
+    ) == sorted(program_names())
+    text = " ".join(done.out.split())
+    assert "fitness_for_use" in left_out
+    assert (
+        "the program asks for accuracy targets and no query of the workload has one; write max_variance"
+        in text
+    )
+    # A formulation stands below its base.
+    assert rows.index("l2_strategy_lmi") > rows.index("l2_strategy")
+    assert "\n  l2_strategy_lmi " in first
+
+
+def test_compare_as_json(run: Any, files: Path) -> None:
+    done = run(
+        "compare",
+        "targets.yaml",
+        "--programs",
+        "l2_strategy_lmi, l2_strategy",
+        "--solvers",
+        "scs,clarabel",
+        "--tolerance",
+        "1e-3, 1e-4",
+        "--json",
+    )
+    found = [o for o in json.loads(done.out) if o["kind"] == "program"]
+    assert [(o["program"], o["solver"], o["tolerance"]) for o in found] == [
+        (p, s, t)
+        for p in ("l2_strategy_lmi", "l2_strategy")
+        for s in ("scs", "clarabel")
+        for t in (1e-3, 1e-4)
+    ]
+    assert all(o.keys() >= KEYS for o in found)
+    assert all(o["gap"] <= o["tolerance"] == o["options"]["tolerance"] for o in found)
+    objectives = [o["objective"] for o in found]
+    assert max(objectives) <= min(objectives) * (1 + 1e-3)
+
+
+def test_formulations_are_added(run: Any, files: Path) -> None:
+    done = run(
+        "compare", "total.yaml", "--programs", "l2_strategy", "--formulations", "--no-baselines", "--json"
+    )
+    names = [o["program"] for o in json.loads(done.out)]
+    assert sorted(names) == [
+        n for n in program_names() if (Program.load(n).formulation_of or n) == "l2_strategy"
+    ]
+
+
+def test_a_program_of_ones_own(run: Any, files: Path) -> None:
+    (files / "own.program").write_text(
+        Program.load("query_weighting").text.replace("program query_weighting", "program own"),
+        encoding="utf-8",
+    )
+    done = run(
+        "compare", "total.yaml", "--programs", "own.program,query_weighting", "--no-baselines", "--json"
+    )
+    own, shipped = json.loads(done.out)
+    assert (own["program"], own["objective"]) == ("own", shipped["objective"])
+
+
+def test_where_nothing_can_be_solved(run: Any, files: Path) -> None:
+    done = run("compare", "total.yaml", "--programs", "fitness_for_use", "--json", "--chart", "gaps.svg")
+    assert done.status == 2
+    assert done.err == "error: nothing could be solved\n  the reason stands beside each program\n"
+    (found,) = json.loads(done.out)
+    assert found["status"] is None and found["problem"].startswith("the program asks for accuracy targets")
+    assert not (files / "gaps.svg").exists()
+
+
+def test_a_memory_limit(run: Any, files: Path) -> None:
+    (files / "long.yaml").write_text(LONG, encoding="utf-8")
+    options = ("--programs", "l2_strategy", "--solvers", "cvxopt,scs", "--memory-limit", "0.05")
+    done = run("compare", "long.yaml", *options, "--no-baselines")
+    assert done.status == 0
+    assert "memory limit (1)" in done.out
+    assert "(1) l2_strategy with cvxopt: needed more than 0.05 GiB" in done.out
+
+
+def test_baselines(run: Any, files: Path) -> None:
+    done = run("compare", "total.yaml", "--programs", "l2_strategy")
+    assert (done.status, done.err) == (0, "")
+    assert max(map(len, done.out.splitlines())) <= 80
+    table = done.out[done.out.index("Baselines, Gaussian noise: factors to l2_strategy") :]
+    table = table[: table.index("Work\n")]
+    names = [line.split()[0] for line in table.splitlines()[3:] if line]
+    assert names[0] == "l2_strategy"
+    shown = {name for name in baseline_names() if f"\n{name} " in table}
+    assert set(names[1:]) == shown and len(names) == len(shown) + 1
+    left_out = done.out[done.out.index("Baselines left out:\n") :]
+    assert {name for name in baseline_names() if name not in shown} == {"greedy_h", "fourier", "datacube"}
+    assert "  greedy_h: it splits one attribute, the workload has 2\n" in left_out
+    assert "  fourier, datacube: the queries are not marginals" in left_out
+    assert "Laplace" not in done.out
+
+
+def test_baselines_by_name_as_json(run: Any, files: Path) -> None:
+    names = ("--baseline", "hierarchical(branching=3)", "--baseline", "workload", "--baseline", "greedy_h")
+    programs = ("--programs", "l2_strategy,laplace_weighting")
+    done = run("compare", "total.yaml", *programs, *names, "--json")
+    best, laplace, *rows = json.loads(done.out)
+    assert [(o["kind"], o["name"], o["norm"]) for o in rows] == [
+        ("baseline", "hierarchical(branching=3)", 2),
+        ("baseline", "hierarchical(branching=3)", 1),
+        ("baseline", "workload", 2),
+        ("baseline", "workload", 1),
+        ("baseline", "greedy_h", None),
+    ]
+    for row in rows[:-1]:
+        other = best if row["norm"] == 2 else laplace
+        assert row["against"]["program"] == other["program"]
+        assert row["error_factor"] == pytest.approx(row["error"] / other["error"])
+        assert row["bound_factor"] == pytest.approx(row["error"] / best["error_bound"])
+    # (1 + 3) · 8 and (1 + 3)² · 8, as tests/cli/commands/test_baselines.py has them
+    assert [row["error"] for row in rows[2:4]] == pytest.approx([32.0, 128.0])
+    assert rows[-1]["reason"] == "it splits one attribute, the workload has 2"
+
+
+def test_without_baselines(run: Any, files: Path) -> None:
+    done = run("compare", "total.yaml", "--programs", "l2_strategy", "--no-baselines")
+    assert done.status == 0 and "aselines" not in done.out
+    assert "Strategies" in done.out
+
+
+@pytest.mark.parametrize("name", ["gaps.svg", "gaps.PNG"])
+def test_a_chart(run: Any, files: Path, name: str) -> None:
+    done = run("compare", "total.yaml", "--programs", "query_weighting", "--chart", name)
+    assert (done.status, done.err) == (0, f"chart: {name}\n")
+    start = (files / name).read_bytes()[:200]
+    assert (b"<?xml" in start) if name.endswith("svg") else start.startswith(b"\x89PNG")
+    assert not list(files.glob(".*"))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--programs", "a,,b"], "error: --programs is 'a,,b', expected names separated by commas"),
+        (["--baseline", "wavlet"], "error: there is no baseline 'wavlet'\n  did you mean 'wavelet'?"),
+        (
+            ["--baseline", "haar", "--no-baselines"],
+            "error: --baseline has no effect with --no-baselines\n  leave one of them out",
+        ),
+        (
+            ["--programs", "l2_strategy,wavelet"],
+            "error: 'wavelet' is a baseline, not a program\n  --baseline 'wavelet' adds it",
+        ),
+        (["--solvers", "scs,scs"], "error: --solvers names 'scs' 2 times"),
+        (["--solvers", "sdp"], "error: there is no solver 'sdp'\n  did you mean 'sdpa'?"),
+        (["--tolerance", "1e-3,2"], "error: a tolerance lies between 0 and 1, not 2.0"),
+        (["--tolerance", "small"], "error: --tolerance has 'small', expected numbers separated by commas"),
+        (["--time-limit", "0"], "error: a time limit is a positive number of seconds, not 0.0"),
+        (["--memory-limit", "-1"], "error: a memory limit is a positive number of GiB, not -1.0"),
+        (
+            ["--chart", "gaps.pdf"],
+            "error: a chart is written to an .svg or .png file, not to 'gaps.pdf'",
+        ),
+        (
+            ["--chart", "none/gaps.svg"],
+            "error: cannot write 'none/gaps.svg': there is no folder 'none'\n  make the folder first",
+        ),
+        (["--chart", "."], "error: '.' is a folder, --chart names a file\n  for example gaps.svg"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_compare_refuses(
+    refused: Any, options: list[str], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subprocess, "Popen", None)  # before anything is solved
+    assert refused("compare", "total.yaml", *options) == message
+
+
+def test_a_chart_without_matplotlib(refused: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "matplotlib" else found(name)
+    )
+    monkeypatch.setattr(subprocess, "Popen", None)
+    assert refused("compare", "total.yaml", "--chart", "gaps.svg") == (
+        "error: a chart needs matplotlib, which is not installed\n  pip install mmopt[chart]"
+    )
+
+
+def interrupted(marked: Marked, files: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """A comparison in a process of its own that gets Ctrl-C once a combination has been solving for long."""
+    (files / "long.yaml").write_text(LONG, encoding="utf-8")
+    command = [sys.executable, "-m", "mmopt.cli", "compare", "long.yaml", "--json", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+
+        def solves() -> bool:
+            return any(marked.alive().get(pid) != process.pid for pid in marked.solving())
+
+        assert wait_for(solves)
+        # query_weighting is over soon; CVXOPT takes long for l2_strategy, and cannot be stopped.
+        assert not wait_for(lambda: process.poll() is not None, 4.0)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert wait_for(lambda: not marked.alive(), 10.0)
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
+@linux_only
+def test_ctrl_c_gives_what_there_is(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    marked = Marked(monkeypatch)
+    options = ("--programs", "query_weighting,l2_strategy,fitness_for_use", "--solvers", "cvxopt")
+    done = interrupted(marked, files, *options)
+    assert done.returncode == 130, done
+    found = json.loads(done.stdout)
+    stops = [o["stop"] for o in found]
+    assert len(stops) == 3 and stops[-1] == "not started" and "interrupted" in stops
+    assert done.stderr.endswith(f"interrupted: {stops.count('not started')} of 3 are left out\n")
+
+
+@linux_only
+def test_ctrl_c_before_anything_is_solved(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = interrupted(Marked(monkeypatch), files, "--programs", "l2_strategy", "--solvers", "cvxopt")
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr.endswith("interrupted, nothing written\n")
+
+
+def test_ctrl_c_during_the_baselines(run: Any, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cost = Isolated.cost
+
+    def pressed(self: Isolated, task: Costing) -> Evaluated:
+        found = cost(self, task)
+        if task.baseline == "workload":
+            self.interrupted = True
+            return Evaluated(found.name, found.title, "", (), "interrupted")
+        return found
+
+    monkeypatch.setattr(Isolated, "cost", pressed)
+    done = run("compare", "total.yaml", "--programs", "l2_strategy")
+    assert (done.status, done.err) == (0, "interrupted: not all baselines are there\n")
+    others = [name for name in baseline_names() if name not in ("identity", "workload")]
+    assert "\nidentity " in done.out and "\nwavelet " not in done.out
+    text = " ".join(done.out.split())
+    assert "Baselines left out: workload: interrupted " in text
+    assert f"{', '.join(others)}: not evaluated: the comparison was interrupted" in text

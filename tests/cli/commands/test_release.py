@@ -1,0 +1,370 @@
+"""``mmopt release`` from end to end, and everything that it refuses."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from own_texts import edited
+
+from mmopt import Solution, solve, verify
+from mmopt.mechanism.folder import ANSWERS_FILE, MANIFEST_FILE
+from mmopt.request import load_request
+from mmopt.results import FactoredSolution
+
+TRUTH = {"sex=F": 500, "sex=M": 307, "age < 18": 300, "age < 65": 800}
+FACTS = "not private, for you alone: 807 rows in the table, none dropped\n"
+
+
+def answers(folder: Path) -> dict[str, dict[str, float]]:
+    with (folder / ANSWERS_FILE).open(encoding="utf-8", newline="") as lines:
+        return {
+            r["label"]: {k: float(v) for k, v in r.items() if k not in ("query", "label")}
+            for r in csv.DictReader(lines)
+        }
+
+
+def leaves(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return [leaf for item in value.values() for leaf in leaves(item)]
+    return [leaf for item in value for leaf in leaves(item)] if isinstance(value, list) else [value]
+
+
+def test_release_with_real_noise(run: Any, files: Path) -> None:
+    done = run("release", "total.yaml", "people.csv", "--out", "out")
+    assert done.status == 0, done
+    assert max(map(len, done.out.splitlines())) <= 80
+    assert done.err.endswith(FACTS) and "in the table" not in done.out, (
+        "facts about the data go to stderr alone"
+    )
+    found = answers(files / "out")
+    # Six standard errors of discrete Gaussian noise: missed once in 10^8 runs.
+    for label, count in TRUTH.items():
+        assert abs(found[label]["estimate"] - count) < 6 * found[label]["standard_error"]
+    manifest = json.loads((files / "out" / MANIFEST_FILE).read_text(encoding="utf-8"))
+    assert manifest["private"] is True and manifest["program"]["name"] == "l2_strategy"
+    assert manifest["solution"]["bound"] <= manifest["solution"]["objective"]
+    assert manifest["workload_file"]["name"] == "total.yaml"
+    assert 807 not in leaves(manifest), "no exact fact about the data is published"
+    shown = " ".join(done.out.split())
+    for words in (
+        "epsilon = 1 at delta = 1e-06",
+        "neighbours add-remove: tables that differ by one row added or removed",
+        "theorem analytic Gaussian mechanism (Balle and Wang 2018, Theorem 8)",
+        "standard error of queries least root mean square largest",
+        "query answer ± error 95% interval",
+        "5 answers: out/answers.csv",
+    ):
+        assert words in shown, words
+
+
+def test_simulated_release_repeats_and_is_marked(run: Any, files: Path, saved: Path) -> None:
+    arguments = (
+        "release",
+        "total.yaml",
+        "people.csv",
+        "--strategy",
+        saved,
+        "--simulate",
+        7,
+        "--confidence",
+        "0.5",
+    )
+    first, second = run(*arguments, "--out", "a"), run(*arguments, "--out", "b")
+    assert first.status == second.status == 0
+    assert first.err == f"strategy: from '{saved}' (l2_strategy, gap reached)\n{FACTS}"
+    assert "SIMULATED NOISE: these answers are not private and must not be published" in first.out
+    assert "50% interval" in first.out
+    assert (files / "a" / ANSWERS_FILE).read_bytes() == (files / "b" / ANSWERS_FILE).read_bytes()
+    manifest = json.loads((files / "a" / MANIFEST_FILE).read_text(encoding="utf-8"))
+    assert (manifest["private"], manifest["simulation_seed"]) == (False, 7)
+
+
+def test_release_as_json(run: Any, files: Path, saved: Path) -> None:
+    done = run("release", "total.yaml", "people.csv", "--strategy", saved, "--simulate", 7, "--json")
+    found = json.loads(done.out)
+    assert found["out"] == "release" and Path(found["files"]["answers"]).is_file()
+    assert found.keys() >= {"private", "privacy", "noise", "accuracy", "program", "solution"}
+    assert done.err.endswith("SIMULATED NOISE: these answers are not private and must not be published\n")
+
+
+def test_epsilon_alone_gets_laplace_noise(run: Any, refused: Any, files: Path, saved: Path) -> None:
+    text = (files / "total.yaml").read_text(encoding="utf-8")
+    (files / "pure.yaml").write_text(text.replace(", delta: 1.0e-6", ""), encoding="utf-8")
+    done = run("release", "pure.yaml", "people.csv", "--out", "out")
+    assert done.status == 0, done
+    assert "program: p_identity, by default: epsilon without delta asks for Laplace noise" in done.err
+    assert max(map(len, done.out.splitlines())) <= 80
+    found = answers(files / "out")
+    for label, count in TRUTH.items():
+        assert abs(found[label]["estimate"] - count) < 30 * found[label]["standard_error"]
+    shown = " ".join(done.out.split())
+    assert "privacy cost epsilon = 1, pure (delta = 0)" in shown
+    assert "discrete Laplace of scale 1 on the strategy's queries" in shown
+    manifest = json.loads((files / "out" / MANIFEST_FILE).read_text(encoding="utf-8"))
+    assert manifest["privacy"]["guarantee"] == "pure epsilon"
+    assert run("solve", "pure.yaml", "--out", "pure.npz").status == 0
+    assert run("release", "pure.yaml", "people.csv", "--strategy", "pure.npz", "--out", "again").status == 0
+    hint = (
+        "Gaussian noise satisfies no pure epsilon: give a delta in (0, 1), or rho; or solve a program for "
+        "Laplace noise: p_identity, laplace_weighting (weighs a baseline: --given Q=haar) or min_error"
+    )
+    message = "error: 'pure.yaml' asks for pure epsilon (no delta), and 'l2_strategy' is for Gaussian noise"
+    assert refused("release", "pure.yaml", "people.csv", "--program", "l2_strategy") == f"{message}\n  {hint}"
+    assert refused("release", "pure.yaml", "people.csv", "--strategy", saved).endswith(f"{message}\n  {hint}")
+    (files / "rho.yaml").write_text(text.replace("epsilon: 1.0, delta: 1.0e-6", "rho: 1.0"), encoding="utf-8")
+    assert refused("release", "rho.yaml", "people.csv", "--strategy", "pure.npz").endswith(
+        "error: privacy is rho = 1 (zCDP), and Laplace noise (a strategy of norm 1) needs an epsilon\n"
+        "  give epsilon (delta is not used then), or solve a program for Gaussian noise: l2_strategy"
+    )
+
+
+def test_targets_set_the_noise_without_privacy_parameters(run: Any, files: Path) -> None:
+    done = run("release", "targets.yaml", "people.csv", "--out", "out")
+    assert done.status == 0, done
+    assert "set by the targets (max_variance)" in done.out
+    found = answers(files / "out")
+    assert found["sex=F"]["standard_error"] <= 10.0
+    assert all(row["standard_error"] <= 200.0**0.5 for row in found.values())
+
+
+def test_targets_that_cost_too_much_are_refused_before_data_is_read(run: Any, files: Path) -> None:
+    text = (files / "targets.yaml").read_text(encoding="utf-8")
+    (files / "targets.yaml").write_text(f"{text}privacy: {{rho: 0.001}}\n", encoding="utf-8")
+    # A row without a cell would be refused too, were it read.
+    (files / "people.csv").write_text("sex,age\nX,-1\n", encoding="utf-8")
+    done = run("release", "targets.yaml", "people.csv", "--out", "out")
+    assert (done.status, done.out) == (2, "")
+    error = done.err.split("\n", 1)[1]
+    assert error.startswith("error: the targets cost rho 0.0")
+    assert ", privacy allows rho 0.001\n  multiply every max_variance by " in error
+    assert not (files / "out").exists()
+
+
+def test_dropped_rows_are_told_to_the_owner_only(run: Any, files: Path, saved: Path) -> None:
+    text = (files / "total.yaml").read_text(encoding="utf-8")
+    (files / "total.yaml").write_text(
+        text.replace("values: [F, M]", "values: [F, M], outside: drop"), encoding="utf-8"
+    )
+    (files / "people.csv").write_text("sex,age\nF,30\nX,30\nX,20\n", encoding="utf-8")
+    done = run("release", "total.yaml", "people.csv", "--simulate", 1, "--out", "out")
+    assert done.status == 0, done
+    assert done.err.endswith("not private, for you alone: 3 rows in the table, dropped 2 by 'sex'\n")
+    assert "dropped" not in (files / "out" / MANIFEST_FILE).read_text(encoding="utf-8")
+
+
+def test_rows_without_a_cell_are_refused(files: Path, run: Any, saved: Path) -> None:
+    (files / "people.csv").write_text("sex,age\nF,30\nX,30\n", encoding="utf-8")
+    done = run("release", "total.yaml", "people.csv", "--strategy", saved, "--out", "out")
+    assert done.status == 2 and not (files / "out").exists()
+    assert "error: people.csv: rows without a cell, of 2 (not private, for you alone):" in done.err
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"objective": 1.0}, {"bound": 0.5}, {"error": 0.01}, {"rmse": 0.01}, {"title": "the best of all"}],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_a_forged_strategy_is_refused(
+    refused: Any, saved: Path, files: Path, changes: dict[str, Any]
+) -> None:
+    dataclasses.replace(Solution.load(saved), **changes).save(files / "forged.npz")
+    message = refused("release", "total.yaml", "people.csv", "--strategy", "forged.npz")
+    assert "error: 'forged.npz' does not hold: " in message and "in the file, and recomputed" in message
+    assert message.endswith("all checks: mmopt verify forged.npz total.yaml")
+
+
+def test_a_forged_bound_of_a_template_is_refused(run: Any, refused: Any, files: Path) -> None:
+    assert run("templates", "total.yaml", "--templates", "identity", "--out", "t.npz").status == 0
+    found = FactoredSolution.load("t.npz")
+    dataclasses.replace(found, bound=found.error).save("t.npz")
+    message = refused("release", "total.yaml", "people.csv", "--strategy", "t.npz")
+    assert message.startswith("error: 't.npz' does not hold: error bound is ")
+    assert run("verify", "t.npz", "total.yaml").status == 1
+
+
+def test_what_a_file_says_unchecked_is_not_published(run: Any, saved: Path, files: Path) -> None:
+    solution = Solution.load(saved)
+    status = dataclasses.replace(solution.status, raw="OPTIMAL")
+    forged = dataclasses.replace(solution, solver="an oracle", status=status, warnings=("trust me",))
+    forged.save(files / "told.npz")
+    done = run("release", "total.yaml", "people.csv", "--strategy", "told.npz", "--out", "out")
+    assert done.status == 0, done
+    manifest = json.loads((files / "out" / MANIFEST_FILE).read_text(encoding="utf-8"))
+    assert manifest["solution"]["bound_grade"] == manifest["solution"]["objective_grade"] == "proved"
+    assert not {"an oracle", "OPTIMAL", "trust me"} & set(map(str, leaves(manifest)))
+
+
+def test_the_worse_of_stated_and_recomputed_is_published(run: Any, saved: Path, files: Path) -> None:
+    """A file may be off by what another machine rounds, and not say more for it."""
+    s, less = Solution.load(saved), 1 - 0.9e-9
+    better = dataclasses.replace(
+        s, error=s.error * less, rmse=s.rmse * less, sensitivity=s.sensitivity * less
+    )
+    better = dataclasses.replace(better, error_bound=min(s.error_bound, better.error), value=s.value * less)
+    better.save(files / "less.npz")
+    assert run("release", "total.yaml", "people.csv", "--strategy", "less.npz", "--out", "out").status == 0
+    published = json.loads((files / "out" / MANIFEST_FILE).read_text(encoding="utf-8"))["solution"]
+    for name in ("error", "rmse", "sensitivity", "value", "objective"):
+        assert published[name] >= getattr(s, name) * (1 - 1e-12)
+
+
+def test_a_negative_gap_is_refused(refused: Any, saved: Path, files: Path) -> None:
+    s = Solution.load(saved)
+    assert s.bound is not None
+    near = max(s.objective, s.bound)
+    gap = dataclasses.replace(s, objective=near * (1 - 0.4e-9), bound=near * (1 + 0.4e-9))
+    for name, forged in {
+        "gap": gap,
+        "error bound": dataclasses.replace(s, error=s.error_bound * (1 - 0.4e-9)),
+    }.items():
+        forged.save(files / "forged.npz")
+        rows = verify(forged, load_request("total.yaml").workload).failures
+        assert name in [row.what for row in rows]
+        refused("release", "total.yaml", "people.csv", "--strategy", "forged.npz")
+
+
+def test_what_was_passed_is_published(run: Any, files: Path) -> None:
+    w = load_request("total.yaml").workload
+    solve(w, "l2_strategy", givens={"W": 1e-3 * w.root}).save(files / "w.npz")
+    done = run("release", "total.yaml", "people.csv", "--strategy", "w.npz", "--out", "out")
+    assert "givens" in done.out and "(claimed)" in done.out
+    published = json.loads((files / "out" / MANIFEST_FILE).read_text(encoding="utf-8"))["solution"]
+    assert published["givens"] == ["W"] and published["objective_grade"] == "claimed"
+
+
+def test_a_program_with_its_own_sensitivity_is_refused(run: Any, refused: Any, files: Path) -> None:
+    text = edited("l2_strategy", ("factor(X) norm 2", "2 * factor(X) norm 2"), called="own").text
+    (files / "own.program").write_text(text, encoding="utf-8")
+    message = refused("release", "total.yaml", "people.csv", "--program", "own.program")
+    assert "the strategy of 'own' has largest column norm 2, not 1" in message
+    assert run("solve", "total.yaml", "--program", "own.program", "--out", "own.npz").status == 0
+    message = refused("release", "total.yaml", "people.csv", "--strategy", "own.npz")
+    assert "the strategy of 'own' has largest column norm 2, not 1" in message
+    text = edited("fitness_for_use", ("    Sigma on B", "    Sigma / 100 on B"), called="own").text
+    (files / "own.program").write_text(text, encoding="utf-8")
+    message = refused("release", "targets.yaml", "people.csv", "--program", "own.program")
+    assert "the noise of 'own' has privacy cost" in message
+
+
+def test_a_strategy_of_another_workload_is_refused(refused: Any, saved: Path) -> None:
+    message = refused("release", "targets.yaml", "people.csv", "--strategy", saved)
+    assert message.startswith(f"error: '{saved}' was solved for another workload: its hash is ")
+    assert message.endswith("…\n  solve this one: mmopt solve targets.yaml --out FILE.npz")
+
+
+def test_release_refuses_before_any_work(refused: Any, files: Path, saved: Path) -> None:
+    no_privacy = (files / "total.yaml").read_text(encoding="utf-8").split("privacy:")[0]
+    (files / "open.yaml").write_text(no_privacy, encoding="utf-8")
+    (files / "broken.npz").write_bytes(b"no archive")
+    (files / "short.csv").write_text("sex,height\nF,1\n", encoding="utf-8")
+    (files / "people.txt").write_text("sex,age\n", encoding="utf-8")
+    (files / "there").mkdir()
+    table = "people.csv"
+    cases: list[tuple[list[object], str]] = [
+        (
+            ["open.yaml", table],
+            "error: 'open.yaml' has no privacy parameters, and 'l2_strategy' does not set the noise by "
+            "targets\n"
+            "  add a line such as 'privacy: {epsilon: 1.0, delta: 1.0e-6}' to the workload file",
+        ),
+        (
+            ["targets.yaml", table, "--program", "l2_strategy"],
+            "error: 'targets.yaml' has no privacy parameters, and 'l2_strategy' does not set the noise by "
+            "targets\n  add a line such as 'privacy: {epsilon: 1.0, delta: 1.0e-6}' to the workload file",
+        ),
+        (["total.yaml", "peple.csv"], "error: peple.csv: no such file\n  did you mean 'people.csv'?"),
+        (
+            ["total.yaml", "short.csv"],
+            "error: short.csv: no column 'age' (attribute 'age')\n  the table has: sex, height",
+        ),
+        (
+            ["total.yaml", "people.txt"],
+            "error: people.txt: unknown extension '.txt'\n  known: .csv, .csv.gz, .tsv, .tsv.gz, .parquet",
+        ),
+        (
+            ["total.yaml", table, "--out", "there"],
+            "error: 'there' exists already; a release is written to a new folder\n"
+            "  name another folder with --out",
+        ),
+        (
+            ["total.yaml", table, "--out", "no/out"],
+            "error: cannot write 'no/out': there is no folder 'no'\n  make the folder first",
+        ),
+        (
+            ["total.yaml", table, "--confidence", "95"],
+            "error: confidence is 95.0, expected a number above 0 and below 1\n  for example 0.95",
+        ),
+        (
+            ["total.yaml", "peple.csv", "--confidence", "0.999999999"],
+            "error: confidence is 0.999999999, the most that is computed is 1 - 1e-08",
+        ),
+        (
+            ["total.yaml", table, "--strategy", saved, "--solver", "scs"],
+            "error: --solver has no effect with --strategy, which brings a solution\n"
+            "  leave out --solver or --strategy",
+        ),
+        (["total.yaml", table, "--strategy", "no.npz"], "error: there is no saved solution 'no.npz'"),
+        (
+            ["total.yaml", table, "--strategy", "broken.npz"],
+            "error: 'broken.npz' is not a saved solution\n  save one with --out or Solution.save",
+        ),
+    ]
+    for arguments, message in cases:
+        assert refused("release", *arguments) == message
+
+
+@pytest.mark.parametrize("command", ["check", "solve", "compare", "release"])
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"domain: {a: {values: [\xff]}}", "error: bad.yaml:1:23: byte 0xFF is not valid UTF-8\n"),
+        (b"", "error: bad.yaml:1:1: the workload file is empty"),
+        (b"domain: {a: {values: [x, y]}}\nworkload: [{marginal: [b]}]\n", "error: bad.yaml:2:24: "),
+        (b"domain: {a: {values: [x, y]}}\nworkload: []\n", "error: bad.yaml:2:11: "),
+        (
+            b"domain: {a: {values: [x, y]}}\nworkload: [{marginal: [a], max_variance: 0}]\n",
+            "error: bad.yaml:2:42: ",
+        ),
+        (b"[" * 100_000, "error: bad.yaml:1:"),
+        (
+            b"domain: {a: {values: [x, y]}}\nworkload: [{marginal: [a]}]\n"
+            b"privacy: {epsilon: 0, delta: 0.1}\n",
+            "error: bad.yaml:3:20: ",
+        ),
+        (b"#" * 10_000_000, "error: the workload file 'bad.yaml' is longer than 2 MiB\n"),
+    ],
+    ids=["latin-1", "empty", "no attribute", "no query", "zero target", "deep", "no epsilon", "long"],
+)
+def test_bad_workload_files(refused: Any, files: Path, command: str, content: bytes, message: str) -> None:
+    (files / "bad.yaml").write_bytes(content)
+    table = ["people.csv"] if command == "release" else []
+    assert refused(command, "bad.yaml", *table).startswith(message)
+
+
+@pytest.mark.parametrize("command", ["check", "show", "solve"])
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"program p\xff", "error: bad.program:1:10: the byte 0xff is not UTF-8\n"),
+        (b"", "error: bad.program:1:1: "),
+        (b"program p\nminimise\n    1\n", "error: bad.program:2:1: "),
+        (
+            b"program p\nchoose\n    x: scalar\nminimize\n    " + b"(" * 100 + b"x" + b")" * 100,
+            "error: bad.program:5:",
+        ),
+        (
+            b"#" * 10_000_000,
+            "error: bad.program:1:1: a program file of 10000000 bytes; at most 200000 are read\n",
+        ),
+    ],
+    ids=["latin-1", "empty", "no section", "deep", "long"],
+)
+def test_bad_program_files(refused: Any, files: Path, command: str, content: bytes, message: str) -> None:
+    (files / "bad.program").write_bytes(content)
+    arguments = ["total.yaml", "--program", "bad.program"] if command == "solve" else ["bad.program"]
+    assert refused(command, *arguments).startswith(message)

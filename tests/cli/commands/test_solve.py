@@ -1,0 +1,233 @@
+"""``mmopt solve``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mmopt.language import Program, program_names
+from mmopt.results import Solution
+from mmopt.workloads import Workload
+
+KEYS = {
+    "program", "solver", "status", "objective", "bound", "gap", "error", "error_bound", "error_gap",
+    "sensitivity", "rmse", "seconds",
+}  # fmt: skip
+
+
+def test_solve_says_which_program_and_why(run: Any, files: Path) -> None:
+    done = run("solve", "targets.yaml")
+    assert done.status == 0
+    assert done.err == (
+        "program: fitness_for_use, by default: every query has a target (max_variance) "
+        "(choose another with --program)\n"
+    )
+    assert max(map(len, done.out.splitlines())) <= 80
+    names = [line.split("  ")[0] for line in done.out.splitlines()]
+    assert {"program", "status", "objective", "bound", "gap", "privacy cost", "rmse"} <= set(names)
+
+
+def test_json_is_one_object_with_the_figures(run: Any, files: Path) -> None:
+    done = run("solve", "total.yaml", "--program", "query_weighting", "--json", "--verbose", "--threads", "1")
+    found = json.loads(done.out)
+    assert (done.status, done.err.startswith("program: ")) == (0, False)
+    assert found.keys() >= KEYS and found["seconds"].keys() == {"compile", "solve", "total"}
+    assert found["bound"] <= found["objective"] and found["error_bound"] <= found["error"]
+
+
+def test_saved_solution_is_the_printed_one(saved: Path) -> None:
+    solution = Solution.load(saved)
+    assert solution.program == "l2_strategy" and solution.gap is not None and solution.gap < 1e-6
+    assert solution.workload_hash == Workload.load(saved.with_name("total.yaml")).hash
+
+
+@pytest.mark.parametrize("name", program_names())
+def test_dry_run_solves_nothing(run: Any, files: Path, name: str) -> None:
+    done = run("solve", "targets.yaml", "--program", name, "--dry-run")
+    assert (done.status, done.err) == (0, "")
+    assert done.out.startswith("8 queries over 6 cells; nothing is solved\n")
+    found = json.loads(run("solve", "targets.yaml", "--program", name, "--dry-run", "--json").out)
+    assert found["program"] == name
+    klass = Program.load(name).klass
+    # The sizes of a procedure are those of its steps, as far as they are known before the first is solved.
+    assert len(found["problems"]) == 1 or klass == "procedure"
+    for problem in found["problems"]:
+        assert problem["refusal"] is None and problem["dims"]["n"] == 6
+        solvers = {s["name"] for s in problem["solvers"]}
+        searched = [("lbfgs", set()), ("p_identity", {"p_identity"}), ("softmax", {"softmax"})]
+        assert solvers >= {"clarabel", "scs", problem["solver"]} or (problem["solver"], solvers) in searched
+        assert all(c["size"] > 0 and c["count"] > 0 for c in problem["cones"])
+
+
+def test_dry_run_refuses_what_is_too_large(run: Any, files: Path) -> None:
+    workload = "domain: {a: {range: [0, 1024], width: 1}}\nworkload: [{product: {a: prefix}}]\n"
+    (files / "large.yaml").write_text(workload, encoding="utf-8")
+    done = run("solve", "large.yaml", "--program", "min_error", "--dry-run", "--json")
+    assert done.status == 2
+    (problem,) = json.loads(done.out)["problems"]
+    assert done.err == f"error: {problem['refusal']}\n"
+    assert problem["solver"] is None and "GiB of memory; the limit here is" in problem["refusal"]
+
+
+def test_givens(run: Any, files: Path, refused: Any) -> None:
+    def objective(value: str) -> float:
+        arguments = ("--program", "query_weighting", "--given", value, "--json")
+        done = run("solve", "total.yaml", *arguments)
+        assert done.status == 0, done
+        return float(json.loads(done.out)["objective"])
+
+    # The design queries: the given of query_weighting that is not the workload's root.
+    (name,) = (d.name for d in Program.load("query_weighting").givens if d.source != "workload.root")
+    np.save(files / "eye.npy", np.eye(6))
+    np.savetxt(files / "eye.csv", np.eye(6), delimiter=",")
+    values = [objective(f"{name}={value}") for value in ("identity", "eye.npy", "eye.csv")]
+    assert values[0] == values[1] == values[2]
+
+    def message(*givens: str) -> str:
+        given = [text for value in givens for text in ("--given", value)]
+        return str(refused("solve", "total.yaml", "--program", "query_weighting", *given))
+
+    (files / "text.csv").write_text("a,b\n1,2\n", encoding="utf-8")
+    (files / "empty.csv").write_text("\n", encoding="utf-8")
+    (files / "text.npy").write_text("no array", encoding="utf-8")
+    assert message(name) == f"error: --given is '{name}', expected NAME=VALUE\n  for example --given Q=haar"
+    assert message("Z=haar").startswith("error: 'query_weighting' has no given 'Z'\n  known: ")
+    assert "requires 'independent' of what is given" in message(f"{name}=haar")  # 2 × 3 cells in 2 × 4 rows
+    assert message(f"{name}=greedy_h") == (
+        "error: the baseline 'greedy_h' does not apply: it splits one attribute, the workload has 2"
+    )
+    assert message(f"{name}=hierarchical(branch=2)").startswith(
+        "error: 'hierarchical' has no parameter 'branch'"
+    )
+    assert message(f"{name}=identity", f"{name}=identity") == (
+        f"error: the given '{name}' is passed twice\n  keep one of them"
+    )
+    assert message(f"{name}=har") == (
+        f"error: the value 'har' of the given '{name}' is no number, no baseline, "
+        "and no .npy or .csv file\n  did you mean 'haar'?"
+    )
+    assert message(f"{name}=no.csv") == f"error: there is no file 'no.csv' for the given '{name}'"
+    assert message(f"{name}=empty.csv") == f"error: the file 'empty.csv' for the given '{name}' is empty"
+    for file, kind in (
+        ("text.csv", "a table of numbers, separated by commas"),
+        ("text.npy", "a NumPy array"),
+    ):
+        assert message(f"{name}={file}").startswith(
+            f"error: the file '{file}' for the given '{name}' is not {kind}: "
+        )
+    assert f"the given '{name}' has shape ()" in message(f"{name}=3")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--tolerance", "0"], "error: a tolerance lies between 0 and 1, not 0.0"),
+        (["--tolerance", "nan"], "error: a tolerance lies between 0 and 1, not nan"),
+        (["--time-limit", "-1"], "error: a time limit is a positive number of seconds, not -1.0"),
+        (["--max-iterations", "0"], "error: 'max_iterations' is at least 1, not 0"),
+        (["--threads", "0"], "error: 'threads' is at least 1, not 0"),
+        (["--solver", "clarabell"], "error: there is no solver 'clarabell'\n  did you mean 'clarabel'?"),
+        (
+            ["--solver", "qoco", "--program", "l2_strategy"],
+            "error: 'l2_strategy' does not work with qoco: it must have the psd cone\n"
+            "  these have it: clarabel, scs, cvxopt, sdpa",
+        ),
+        (["--out", "."], "error: '.' is a folder, --out names a file\n  for example solution.npz"),
+        (
+            ["--out", "no/s.npz"],
+            "error: cannot write 'no/s.npz': there is no folder 'no'\n  make the folder first",
+        ),
+        (
+            ["--out", "s.npz", "--dry-run"],
+            "error: --dry-run solves nothing, so there is nothing to write with --out",
+        ),
+        (
+            ["--program", "l2"],
+            f"error: there is no program 'l2'\n  known: {', '.join(program_names())} "
+            "(a program of your own is given by its path, ending in .program)",
+        ),
+        (
+            ["--program", "fitness_for_use"],
+            "error: the program asks for accuracy targets and no query of the workload has one\n"
+            "  write max_variance beside the queries, or pass targets= to Workload.from_matrix",
+        ),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_solve_refuses(refused: Any, options: list[str], message: str) -> None:
+    if "qoco" in options:
+        pytest.importorskip("qoco")
+    assert refused("solve", "total.yaml", *options) == message
+
+
+def test_replace_one_is_said(run: Any, files: Path) -> None:
+    text = (files / "total.yaml").read_text(encoding="utf-8")
+    (files / "total.yaml").write_text(f"{text}neighbours: replace-one\n", encoding="utf-8")
+    done = run("solve", "total.yaml", "--json")
+    assert done.err.endswith(
+        "neighbours: objective, bound and sensitivity are for add-remove neighbours; "
+        "a release is calibrated for replace-one, as the workload file says\n"
+    )
+
+
+OWN = """\
+program own
+title "Mine"
+source "A notebook"
+class convex
+given
+    W: matrix[r, n] = workload.root
+choose
+    X: psd[n, n]
+minimize
+    {objective}
+subject to
+    {line}
+strategy
+    factor(X) norm 2
+"""
+
+
+@pytest.mark.parametrize(
+    ("objective", "line", "message"),
+    [
+        (
+            "trace(W @ inv(X) @ W.T)",
+            "low: diag(X) >= 2\n    high: diag(X) <= 1",
+            "error: 'own' has no feasible point: 'low' (cell 'sex=F, age in [0, 18)') and 'high' "
+            "(cell 'sex=F, age in [0, 18)') cannot hold together\n  relax 'low' to at most 0.498 times ",
+        ),
+        (
+            "-trace(X)",
+            "low: diag(X) >= 1",
+            "error: 'own' is unbounded: nothing keeps 'X' from growing; every constraint holds on the way, ",
+        ),
+    ],
+    ids=["infeasible", "unbounded"],
+)
+def test_a_program_without_a_solution(
+    files: Path, refused: Any, objective: str, line: str, message: str
+) -> None:
+    (files / "own.program").write_text(OWN.format(objective=objective, line=line), encoding="utf-8")
+    assert refused("solve", "total.yaml", "--program", "own.program").startswith(message)
+
+
+def test_a_solve_that_stops_early_warns(run: Any, files: Path) -> None:
+    done = run("solve", "total.yaml", "--solver", "scs", "--max-iterations", "5", "--json")
+    (warning,) = json.loads(done.out)["warnings"]
+    assert done.status == 0 and warning.startswith("stopped at the iteration limit of 5: ")
+
+
+def test_reductions_are_printed_and_can_be_left_out(run: Any, files: Path) -> None:
+    text = files.joinpath("total.yaml").read_text(encoding="utf-8").replace("{age: prefix}", "{sex: prefix}")
+    files.joinpath("one.yaml").write_text(text, encoding="utf-8")
+    reduced = run("solve", "one.yaml", "--program", "l2_strategy")
+    plain = run("solve", "one.yaml", "--program", "l2_strategy", "--no-reduce")
+    assert (reduced.status, plain.status) == (0, 0)
+    assert "merge cells: 6 -> 2 cells" in reduced.out and "merge" not in plain.out
+    found = json.loads(run("solve", "one.yaml", "--program", "l2_strategy", "--json").out)
+    assert found["reductions"] == ["merge cells: 6 -> 2 cells"]

@@ -1,0 +1,159 @@
+"""Programs side by side: what cannot be solved is an entry with its reason."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mmopt import Error, OptionError, Program, Solution, Workload, compare, solve
+from mmopt.comparison import combinations, with_formulations
+from mmopt.driver import Progress
+from mmopt.language import program_names
+
+W = Workload.from_matrix(np.tri(4), targets=np.ones(4))
+TEXT = Program.load("l2_strategy").text
+
+
+def untimed(solution: Solution) -> Solution:
+    """Without the only field that no two solves share."""
+    steps = {name: untimed(step) for name, step in solution.steps.items()}
+    return replace(solution, seconds={}, steps=steps)
+
+
+@pytest.mark.slow
+def test_all_programs_by_default_and_the_same_as_solve() -> None:
+    seen: list[Progress] = []
+    outcomes = compare(W, progress=seen.append)
+    assert [o.program for o in outcomes] == list(program_names())
+    for o in outcomes:
+        if o.solution is None:  # a program that asks for more than a workload
+            with pytest.raises(Error) as error:
+                solve(W, o.program)
+            assert o.problem == str(error.value)
+            continue
+        assert (o.problem, o.reason, o.stop) == ("", "", o.solution.status.stop)
+        assert untimed(o.solution) == untimed(solve(W, o.program, time_limit=60.0))
+        assert not o.solution.strategy.matrix.flags.writeable
+        assert o.formulation_of == Program.load(o.program).formulation_of
+    assert [p for p in seen if p.certified] == [point for o in outcomes for point in o.history]
+    (o,) = [o for o in outcomes if o.program == "l2_strategy"]
+    assert o.solution is not None and o.solution.gap == o.history[-1].gap
+
+
+def test_every_program_with_every_solver_at_every_tolerance() -> None:
+    outcomes = compare(W, ["l2_strategy", Program.load("query_weighting")], ["qoco", "scs"], [1e-2, 1e-3])
+    assert [(o.program, o.solver, o.tolerance, o.solution is None) for o in outcomes] == [
+        ("l2_strategy", "qoco", 1e-2, True),
+        ("l2_strategy", "qoco", 1e-3, True),
+        ("l2_strategy", "scs", 1e-2, False),
+        ("l2_strategy", "scs", 1e-3, False),
+        ("query_weighting", "qoco", 1e-2, False),
+        ("query_weighting", "qoco", 1e-3, False),
+        ("query_weighting", "scs", 1e-2, False),
+        ("query_weighting", "scs", 1e-3, False),
+    ]
+    for o in outcomes:
+        if o.solution is not None:
+            assert o.solution.options["tolerance"] == o.tolerance
+            assert o.solution.gap is not None and o.solution.gap <= o.tolerance
+            assert o.memory is not None or sys.platform != "linux"
+    summary = outcomes[0].summary()
+    assert summary.pop("elapsed") >= 0 and summary.pop("memory") >= 0
+    assert summary == {
+        "kind": "program",
+        "program": "l2_strategy",
+        "solver": "qoco",
+        "status": None,
+        "formulation_of": "",
+        "tolerance": 1e-2,
+        "stop": "does not apply",
+        "cpu": None,
+        "problem": "'l2_strategy' does not work with qoco: it must have the psd cone\n"
+        "  these have it: clarabel, scs, cvxopt, sdpa",
+        "points": [],
+    }
+    solved = outcomes[-1]
+    assert solved.solution is not None
+    assert solved.summary().items() >= solved.solution.summary().items()
+    (point,) = solved.summary()["points"][-1:]
+    assert point["gap"] == solved.history[-1].gap and point["seconds"] <= solved.seconds
+
+
+def test_what_a_workload_or_a_caller_lacks() -> None:
+    own = Program.parse(TEXT.replace(" = workload.root", ""))
+    targets, missing = compare(Workload.from_matrix(np.tri(4)), ["fitness_for_use", own])
+    assert targets.stop == "does not apply" and not targets.was_tried
+    assert targets.problem == (
+        "the program asks for accuracy targets and no query of the workload has one\n"
+        "  write max_variance beside the queries, or pass targets= to Workload.from_matrix"
+    )
+    assert targets.reason == targets.problem.replace("\n  ", "; ")
+    assert missing.stop == "refused" and not missing.was_tried
+    assert missing.reason.startswith("'l2_strategy' needs the given 'W' (")
+    (passed,) = compare(Workload.from_matrix(np.tri(4)), [own], givens={"W": np.tri(4)})
+    assert passed.solution is not None and passed.solution.givens["W"].tolist() == np.tri(4).tolist()
+
+
+def test_givens_go_to_the_programs_that_declare_them() -> None:
+    programs = ["query_weighting", "l2_strategy"]
+    outcomes = compare(W, programs, givens={"Q": np.eye(4)})
+    assert [o.solution is not None and list(o.solution.givens) for o in outcomes] == [["Q"], []]
+
+
+def test_formulations_of_a_program_and_of_its_base() -> None:
+    names = [
+        p.name for p in with_formulations([Program.load("l2_strategy_lmi"), Program.load("query_weighting")])
+    ]
+    assert names[0] == "l2_strategy_lmi" and "l2_strategy" in names
+    assert len(set(names)) == len(names)
+    found = {p: Program.load(p).formulation_of or p for p in program_names()}
+    assert set(names) == {p for p, base in found.items() if base in ("l2_strategy", "query_weighting")}
+    assert [str(c) for c in combinations(["l2_strategy"], ["SCS"], 1e-3)] == ["l2_strategy with scs at 0.001"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"programs": ["l2_stratgy"]}, "there is no program 'l2_stratgy'\n  did you mean 'l2_strategy'?"),
+        ({"solvers": ["sdp"]}, "there is no solver 'sdp'\n  did you mean 'sdpa'?"),
+        ({"tolerances": [1e-4, 2]}, "a tolerance lies between 0 and 1, not 2"),
+        ({"time_limit": 0.0}, "a time limit is a positive number of seconds, not 0.0"),
+        ({"memory_limit": 0.0}, "a memory limit is a positive number of GiB, not 0.0"),
+        ({"max_iterations": 0}, "'max_iterations' is at least 1, not 0"),
+        (
+            {"programs": ["query_weighting"], "givens": {"q": 1.0}},
+            "no program compared has a given 'q'\n  known: Q, W",
+        ),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, dict) else "",
+)
+def test_refused_before_anything_starts(
+    arguments: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subprocess, "Popen", None)
+    with pytest.raises(OptionError) as error:
+        compare(W, **arguments)
+    assert str(error.value).split(" (a program of your own")[0] == message
+    with pytest.raises(TypeError):
+        compare(W, tolerence=1e-3)
+
+
+def test_a_script_without_a_main_guard_runs_once(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "print('running')\n"
+        "import numpy as np, mmopt\n"
+        "w = mmopt.Workload.from_matrix(np.tri(4))\n"
+        "print([o.solution.status.stop for o in mmopt.compare(w, ['query_weighting'])])\n",
+        encoding="utf-8",
+    )
+    done = subprocess.run(
+        [sys.executable, script.rename(tmp_path / "compare.py")], capture_output=True, text=True
+    )
+    assert (done.stdout, done.stderr) == ("running\n['gap reached']\n", "")

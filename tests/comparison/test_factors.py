@@ -1,0 +1,236 @@
+"""Baselines beside programs: the same units, the right program, every reason, and never below the bound."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from asked import line, random_asked
+from cases import EXAMPLE_4
+from processes import Marked, linux_only, wait_for
+from tolerances import FINE, GAP_INTERIOR, PRINTED, ROUNDING
+
+from mmopt import (
+    ContradictionError,
+    Error,
+    OptionError,
+    ResultError,
+    Workload,
+    baseline_factors,
+    certify,
+    solve,
+)
+from mmopt.comparison import Factors, Isolated, Outcome, isolate, standards
+from mmopt.strategies.baselines import baseline_names, evaluate
+from mmopt.workloads.blocks import factor as f
+
+W = Workload.from_matrix(np.tri(4), weights=np.array([1.0, 2.0, 3.0, 1.0]))
+LONG = line(f.prefix(2048))  # some baselines take seconds
+
+
+@pytest.fixture(scope="module")
+def processes() -> Iterator[Isolated]:
+    """Started once for most tests."""
+    with Isolated() as isolated:
+        yield isolated
+
+
+def solved(workload: Workload, *programs: str) -> list[Outcome]:
+    found = [(name, solve(workload, name)) for name in programs]
+    return [Outcome(name, s.solver, s, stop=s.status.stop) for name, s in found]
+
+
+def refused(name: str) -> Outcome:
+    return Outcome(name, "", None, "no targets", "no targets", "does not apply")
+
+
+@pytest.mark.parametrize("time", range(3))
+def test_the_units_are_those_of_the_programs(
+    time: int, rng: np.random.Generator, processes: Isolated
+) -> None:
+    workload = random_asked(rng)
+    outcomes = [refused("fitness_for_use"), *solved(workload, "l2_strategy", "laplace_weighting")]
+    found = baseline_factors(outcomes, workload, isolated=processes)
+    expected = {name: evaluate(name, workload, (2, 1)) for name in baseline_names()}
+    assert list(dict.fromkeys(one.name for one in found)) == list(baseline_names())
+    best = {2: outcomes[1], 1: outcomes[2]}
+    assert standards(outcomes) == best
+    for one in found:
+        cost, known = one.cost, expected[one.name]
+        if cost is None:
+            assert one.reason == known.reason and math.isnan(one.error)
+            continue
+        assert cost in known.costs and one.against is best[cost.norm]
+        solution = best[cost.norm].solution
+        assert solution is not None
+        assert one.error == pytest.approx(cost.error / solution.error, rel=ROUNDING)
+        assert one.rmse == pytest.approx(cost.rmse / solution.rmse, rel=ROUNDING)
+        assert one.over_bound == pytest.approx(cost.error / one.bound, rel=ROUNDING)
+        assert one.over_bound >= 1 - FINE
+        if cost.norm == 2:  # the best there is
+            assert one.error >= 1 - GAP_INTERIOR
+    assert [sum(one.cost is not None and one.cost.norm == norm for one in found) for norm in (1, 2)] == [
+        sum(bool(one.costs) for one in expected.values())
+    ] * 2
+
+
+@pytest.mark.parametrize(("name", "error"), [("identity", 36.0), ("haar", 21.0)])
+def test_example_4(name: str, error: float, processes: Isolated) -> None:
+    """PVLDB 2012, Example 4: the optimum is 15.018, and what is certified of the baseline is its cost."""
+    (outcome,) = outcomes = solved(EXAMPLE_4, "l2_strategy")
+    (found,) = baseline_factors(outcomes, EXAMPLE_4, [name], isolated=processes)
+    assert found.cost is not None and outcome.solution is not None
+    assert found.cost.error == pytest.approx(error, rel=ROUNDING)
+    assert found.cost.error == pytest.approx(certify(EXAMPLE_4, name, solve=False).error, rel=FINE)
+    assert found.cost.rmse == pytest.approx(certify(EXAMPLE_4, name, solve=False).rmse, rel=FINE)
+    assert found.error == pytest.approx(error / 15.01802, rel=PRINTED)
+    assert found.bound == outcome.solution.error_bound
+
+
+def test_one_json_object_each(processes: Isolated) -> None:
+    (outcome,) = outcomes = solved(EXAMPLE_4, "l2_strategy")
+    names = ["hierarchical(branching=2)", "quadtree"]
+    tree, none = baseline_factors(outcomes, EXAMPLE_4, names, isolated=processes)
+    assert tree.cost is not None
+    assert tree.summary() == {
+        "kind": "baseline",
+        "name": "hierarchical(branching=2)",
+        "title": "Hierarchy of ranges of each attribute; by default with the branching of HB, and no total",
+        "detail": tree.detail,
+        "reason": "",
+        "norm": 2,
+        "rows": 15,
+        "sensitivity": tree.cost.sensitivity,
+        "error": tree.cost.error,
+        "rmse": tree.cost.rmse,
+        "against": {"program": "l2_strategy", "solver": outcome.solver, "tolerance": None},
+        "error_factor": tree.error,
+        "rmse_factor": tree.rmse,
+        "bound_factor": tree.over_bound,
+        "privacy_cost": None,
+        "privacy_against": None,
+        "privacy_factor": None,
+        "privacy_bound_factor": None,
+    }
+    lacking = none.summary()
+    assert lacking.pop("reason") == "for one attribute it is hierarchical(branching=2)"
+    assert {name for name, value in lacking.items() if value is None} == {
+        *("norm", "rows", "sensitivity", "error", "rmse", "against"),
+        *("error_factor", "rmse_factor", "bound_factor"),
+        *("privacy_cost", "privacy_against", "privacy_factor", "privacy_bound_factor"),
+    }
+
+
+def test_beside_the_best_of_each_norm(processes: Isolated) -> None:
+    first, second = outcomes = solved(W, "query_weighting", "l2_strategy")
+    assert standards(outcomes) == {2: second}
+    assert standards([first, refused("l2_strategy")]) == {2: first}
+    (found,) = baseline_factors([first, refused("l2_strategy")], W, ["identity"], isolated=processes)
+    assert found.against is first and first.solution is not None
+    # The bound is the best that is known, whoever has proved it.
+    assert second.solution is not None
+    loose = replace(second, solution=replace(second.solution, error_bound=1.0))
+    (found,) = baseline_factors([first, loose], W, ["identity"], isolated=processes)
+    assert found.against is loose and found.bound == first.solution.error_bound
+
+
+def test_where_nothing_is_solved_there_is_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subprocess, "Popen", None)
+    assert baseline_factors([refused("fitness_for_use")], W) == []
+
+
+def test_never_below_the_bound(processes: Isolated) -> None:
+    (outcome,) = solved(W, "l2_strategy")
+    assert outcome.solution is not None
+    doctored = replace(outcome, solution=replace(outcome.solution, error_bound=1e6))
+    with pytest.raises(ContradictionError) as error:
+        baseline_factors([outcome, doctored], W, ["identity"], isolated=processes)
+    assert str(error.value) == (
+        "the baseline 'identity' has total error 18, less than the certified bound 1000000 of all "
+        "strategies\n  one of the two is a bug in mmopt: please report it with the workload"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "message"),
+    [
+        ({"names": ["wavlet"]}, OptionError, "there is no baseline 'wavlet'\n  did you mean 'wavelet'?"),
+        ({"time_limit": 0.0}, OptionError, "a time limit is a positive number of seconds, not 0.0"),
+        ({"memory_limit": -1.0}, OptionError, "a memory limit is a positive number of GiB, not -1.0"),
+        (
+            {"workload": EXAMPLE_4},
+            ResultError,
+            f"the outcomes are for another workload: its hash is {W.hash[:16]}…, that of the one given "
+            f"{EXAMPLE_4.hash[:16]}…",
+        ),
+    ],
+    ids=["name", "time", "memory", "workload"],
+)
+def test_refused_before_anything_starts(
+    arguments: dict[str, Any], kind: type[Error], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outcomes = solved(W, "l2_strategy")
+    monkeypatch.setattr(subprocess, "Popen", None)
+    with pytest.raises(kind) as error:
+        baseline_factors(outcomes, arguments.pop("workload", W), **arguments)
+    assert str(error.value) == message
+
+
+def reasons(found: list[Factors]) -> list[str]:
+    return [one.reason for one in found]
+
+
+@linux_only
+def test_one_that_takes_too_long_or_too_much_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    marked = Marked(monkeypatch)
+    outcomes = pretended(LONG)
+    names = ["greedy_h", "identity"]
+    slow, after = baseline_factors(outcomes, LONG, names, time_limit=0.5)
+    assert slow.reason.startswith("stopped after ") and slow.reason.endswith(" by the time limit of 0.5 s")
+    assert slow.title == "Binary hierarchy, blocks weighted for the workload (GreedyH)"
+    assert after.cost is not None
+    large, after = baseline_factors(outcomes, LONG, names, memory_limit=0.05)
+    assert large.reason == "needed more than 0.05 GiB"
+    assert after.cost is not None
+    assert wait_for(lambda: not marked.alive(), 10.0)
+
+
+@linux_only
+def test_ctrl_c_gives_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    marked = Marked(monkeypatch)
+    monkeypatch.setattr(isolate, "PATIENCE", 0.2)
+
+    def press() -> None:
+        if wait_for(marked.solving):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=press)
+    thread.start()
+    stopped, left = baseline_factors(pretended(LONG), LONG, ["greedy_h", "identity"])
+    thread.join()
+    assert (stopped.cost, stopped.reason) == (None, "interrupted")
+    assert (left.cost, left.reason) == (None, "not evaluated: the comparison was interrupted")
+    assert wait_for(lambda: not marked.alive(), 10.0)
+
+
+def pretended(workload: Workload) -> list[Outcome]:
+    """A solution of a small workload, as if it were of this one."""
+    (outcome,) = solved(EXAMPLE_4, "l2_strategy")
+    assert outcome.solution is not None
+    return [replace(outcome, solution=replace(outcome.solution, workload_hash=workload.hash))]
+
+
+def test_without_fork(processes: Isolated) -> None:
+    outcomes, names = solved(W, "l2_strategy"), ["wavelet", "quadtree"]
+    with Isolated(forks=False) as isolated:
+        found = baseline_factors(outcomes, W, names, isolated=isolated)
+    assert found == baseline_factors(outcomes, W, names, isolated=processes)
+    assert not isolated.interrupted

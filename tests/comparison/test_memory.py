@@ -1,0 +1,56 @@
+"""Memory of a process: its peak, and a limit."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+from processes import linux_only
+
+from mmopt.comparison import memory
+from mmopt.comparison.memory import allowed, check_memory_limit, held, limited, peak_above
+from mmopt.errors import OptionError
+from mmopt.solvers import memory_limit
+
+MIB = 2**20
+
+
+def test_a_limit_where_the_system_keeps_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "LIMITS", False)
+    check_memory_limit(None)
+    with pytest.raises(OptionError) as error:
+        check_memory_limit(1.0)
+    assert str(error.value) == "a memory limit can be kept on Linux only\n  leave it out"
+
+
+def test_a_limit_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "LIMITS", True)
+    assert allowed(0.5) == 2**29
+    assert allowed(None) == int(memory_limit())
+    with pytest.raises(OptionError):
+        allowed(0.0)
+    monkeypatch.setattr(memory, "LIMITS", False)
+    assert allowed(None) is None
+
+
+@linux_only
+def test_the_limit_holds_inside_its_block_only() -> None:
+    with limited(50 * MIB), pytest.raises(MemoryError):
+        np.ones(100 * MIB // 8)
+    with limited(None):
+        assert np.ones(100 * MIB // 8).all()
+
+
+@linux_only
+def test_the_peak_is_remembered() -> None:
+    start = held(os.getpid())
+    block = np.ones(100 * MIB // 8)
+    assert held(os.getpid()) >= start + 90 * MIB
+    del block
+    peak = peak_above(start, os.getpid())
+    assert peak is not None and peak >= 90 * MIB
+
+
+def test_a_process_that_is_gone() -> None:
+    assert (held(2**22 + 1), peak_above(0, 2**22 + 1)) == (0, None)

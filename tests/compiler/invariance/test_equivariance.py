@@ -1,0 +1,169 @@
+"""What the tree of a program says of changes of the workload."""
+
+from __future__ import annotations
+
+import pytest
+from own_texts import edited
+
+from mmopt.compiler.invariance.actions import (
+    CHANGE_BASIS,
+    DROP_CELLS,
+    PERMUTE_CELLS,
+    PERMUTE_QUERIES,
+    REPEAT_CELLS,
+    ROTATE_BASIS,
+    ROTATE_ROOT,
+    SPLIT_QUERIES,
+)
+from mmopt.compiler.invariance.equivariance import equivariance
+from mmopt.language import ATOMS, Program, check, program_names
+
+ALL = {
+    PERMUTE_CELLS,
+    REPEAT_CELLS,
+    DROP_CELLS,
+    PERMUTE_QUERIES,
+    SPLIT_QUERIES,
+    ROTATE_ROOT,
+    ROTATE_BASIS,
+    CHANGE_BASIS,
+}
+NUMBERS = {"power": 1.0, "budget": 1.0}
+# Shipped programs that choose among all strategies, and what they do not go along with.
+EVERY_STRATEGY = {
+    "l2_strategy": set(),
+    "l2_strategy_lmi": set(),
+    "l2_strategy_block": set(),
+    "weighted_l2": {SPLIT_QUERIES},
+    "fitness_for_use": set(),
+    "fitness_lmi": set(),
+    "fitness_dual": set(),
+    "fitness_penalty": set(),
+    "fitness_budget": set(),
+    "fitness_hybrid": set(),
+}
+
+
+def refused(program: Program, own: frozenset[str] = frozenset()) -> set[str]:
+    return set(equivariance(check(program), own, NUMBERS).faults)
+
+
+@pytest.mark.parametrize("name", EVERY_STRATEGY)
+def test_programs_over_all_strategies(name: str) -> None:
+    assert refused(Program.load(name)) == EVERY_STRATEGY[name]
+
+
+def test_a_weight_without_power_of_the_target_lets_queries_be_split() -> None:
+    known = equivariance(check(Program.load("weighted_l2")), numbers={"power": 0.0})
+    assert not known.faults
+
+
+@pytest.mark.parametrize("name", [n for n in program_names() if n not in EVERY_STRATEGY])
+def test_no_other_program_repeats_cells(name: str) -> None:
+    program = Program.load(name)
+    if program.klass in ("procedure", "rank"):
+        return  # their steps are programs of their own; a search
+    found = refused(program)
+    assert REPEAT_CELLS in found or CHANGE_BASIS in found
+
+
+def test_eigenvectors_and_arrays_from_outside_go_with_nothing() -> None:
+    assert refused(Program.load("query_weighting")) == ALL
+    passed = equivariance(check(Program.load("l2_strategy")), frozenset({"W"}))
+    assert set(passed.faults) == ALL
+    assert passed.why_not(PERMUTE_CELLS) == "the given 'W': passed by the caller (permuting the cells)"
+
+
+def test_a_copy_under_another_name_is_the_same() -> None:
+    renamed = edited(
+        "l2_strategy", ("X", "Gram"), ("W:", "V:"), ("W @", "V @"), ("W.T)", "V.T)"), called="mine"
+    )
+    assert refused(renamed) == set()
+    found = equivariance(check(renamed)).multipliers
+    assert found == equivariance(check(Program.load("l2_strategy"))).multipliers
+
+
+@pytest.mark.parametrize(
+    ("line", "lost", "why"),
+    [
+        (
+            "sum(diag(X)) <= n",
+            {REPEAT_CELLS, DROP_CELLS},
+            "'sum' counts every copy",
+        ),
+        (
+            "X[0, 0] <= 1",
+            {PERMUTE_CELLS, REPEAT_CELLS, DROP_CELLS},
+            "one entry taken out",
+        ),
+        ("diag(X) == 1", {DROP_CELLS}, "does not hold at a cell by itself"),
+        ("diag(X) <= 2", set(), ""),
+        ("max(diag(X)) <= 1", set(), ""),
+        (
+            "trace(X) <= 1",
+            {REPEAT_CELLS, DROP_CELLS},
+            "a trace that counts every copy",
+        ),
+    ],
+)
+def test_a_changed_line(line: str, lost: set[str], why: str) -> None:
+    # Without the certificate, whose multipliers would have another shape.
+    program = edited("l2_strategy", ("diag(X) <= 1", line))
+    text = program.text.split("certificate")[0]
+    known = equivariance(check(Program.parse(text)))
+    assert set(known.faults) == lost
+    assert set(known.faults.values()) == ({f"constraint 'sensitivity': {why}"} if why else set())
+
+
+def test_a_limit_per_cell_that_is_passed() -> None:
+    limited = edited(
+        "l2_strategy", ("choose\n", "    w: vector[n] > 0\nchoose\n"), ("diag(X) <= 1", "diag(X) <= w")
+    )
+    assert refused(limited, frozenset({"w"})) == ALL
+
+
+def test_a_query_of_some_sign() -> None:
+    signed = edited(
+        "fitness_for_use", ("minimize\n    alpha", "minimize\n    alpha + sum(L @ Sigma @ L[0, :].T)")
+    )
+    assert {PERMUTE_QUERIES, SPLIT_QUERIES} <= refused(signed)
+
+
+def test_a_rotated_basis_has_no_entries() -> None:
+    entries = edited("fitness_for_use", ("minimize\n    alpha", "minimize\n    alpha + sum(diag(Sigma))"))
+    assert {ROTATE_BASIS, CHANGE_BASIS} <= refused(entries)
+    metric = edited("fitness_for_use", ("minimize\n    alpha", "minimize\n    alpha + trace(Sigma)"))
+    assert refused(metric) == {CHANGE_BASIS}
+
+
+def test_multipliers_by_constraint() -> None:
+    known = equivariance(check(Program.load("fitness_for_use"))).multipliers
+    assert [(a.group, a.degree) for a in known["privacy"]] == [("cells", 1.0)]
+    assert [(a.group, a.degree) for a in known["accuracy"]] == [("queries", 0.0)]
+
+
+def test_every_atom_has_a_word_or_depends_on_an_order() -> None:
+    ordered = {"stack", "used_rows", "row_basis", "consecutive", "leading", "support"}
+    assert {name for name, atom in ATOMS.items() if not atom.equivariance} == ordered
+
+
+@pytest.mark.parametrize(
+    ("line", "lost", "why"),
+    [
+        ("max(diag(L @ Sigma @ L.T) / c) <= 1", set(), ""),
+        ("max(exp(diag(L @ Sigma @ L.T))) <= 9", {SPLIT_QUERIES}, "'exp' of what splits"),
+        ("max(1 + diag(L @ Sigma @ L.T)) <= 9", {SPLIT_QUERIES}, "a sum or relation of what repeats"),
+        # A query may be turned round: what it answers has a root for one of the two signs only.
+        ("min(sqrt(L @ w)) >= 0", {PERMUTE_QUERIES}, "'sqrt' of what has a query's sign"),
+        ("max((L @ w)**2 / c) <= 9", set(), ""),
+    ],
+)
+def test_a_line_about_queries(line: str, lost: set[str], why: str) -> None:
+    accuracy = "accuracy: L[j, :] @ Sigma @ L[j, :].T <= c[j]         for j in m"
+    program = edited(
+        "fitness_for_use", (accuracy, f"accuracy: {line}"), ("choose\n", "choose\n    w: vector[k]\n")
+    )
+    faults = equivariance(check(Program.parse(program.text.split("from strategy")[0]))).faults
+    kept = {a: f for a, f in faults.items() if a in (PERMUTE_QUERIES, SPLIT_QUERIES)}
+    assert set(kept) >= lost and (lost or not kept)
+    assert any(why in f for f in kept.values()) or not why

@@ -1,0 +1,384 @@
+"""Programs without a solution: which lines are at fault, what to change, and no claim that is not so."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mmopt import Program, SolverError, Workload, solve
+from mmopt.compiler import bind, lower, scale
+from mmopt.driver.diagnosis.diagnose import explain_failure
+from mmopt.driver.diagnosis.elastic import everything, probe
+from mmopt.driver.diagnosis.parts import ground
+from mmopt.driver.judge.score import FEASIBLE
+from mmopt.driver.judge.violations import violations
+from mmopt.language import worst
+from mmopt.language.syntax.tree import Constraint
+from mmopt.solvers import Clock, Options, Point, prove, run, solver_named
+
+HEAD = """\
+program own
+title  "Mine"
+source "A notebook"
+class  convex
+given
+    W: matrix[r, n] = workload.root
+    B: matrix[k, n] = workload.basis
+    L: matrix[m, k] = workload.representation
+    c: vector[m] > 0 = workload.targets
+choose
+"""
+FITNESS = """\
+    Sigma: psd[k, k]
+minimize
+    trace(L @ Sigma @ L.T)
+subject to
+    privacy:  B[:, i].T @ inv(Sigma) @ B[:, i] <= 0.1   for i in n
+    accuracy: L[j, :] @ Sigma @ L[j, :].T <= c[j]       for j in m
+covariance
+    Sigma on B
+"""
+VECTOR = """\
+    u: vector[n]{sign}{others}
+minimize
+    {objective}
+subject to
+    {lines}
+strategy
+    eye(n) norm 2
+"""
+MATRIX = """\
+    X: psd[n, n]
+minimize
+    {objective}
+subject to
+    {lines}
+strategy
+    factor(X) norm 2
+"""
+PREFIX = np.tri(4)
+WORKLOAD = Workload.from_matrix(PREFIX, targets=1.0)
+PROOF = re.compile(
+    r"  proved by multipliers with a residual of \de-\d\d(, for points with entries up to \de\+\d\d)?"
+)
+
+
+def fitness() -> str:
+    return HEAD + FITNESS
+
+
+def vector(*lines: str, objective: str = "sum(u)", sign: str = "") -> str:
+    """Constraints on a vector u, and on numbers x and y where they occur."""
+    text = " ".join([*lines, objective])
+    others = "".join(f"\n    {name}: scalar" for name in "xy" if re.search(rf"\b{name}\b", text))
+    return HEAD + VECTOR.format(sign=sign, others=others, objective=objective, lines="\n    ".join(lines))
+
+
+def matrix(*lines: str, objective: str = "trace(W @ inv(X) @ W.T)") -> str:
+    return HEAD + MATRIX.format(objective=objective, lines="\n    ".join(lines))
+
+
+def refusal(text: str, workload: Workload = WORKLOAD, **options: Any) -> list[str]:
+    with pytest.raises(SolverError) as refused:
+        solve(workload, Program.parse(text), **options)
+    return str(refused.value).splitlines()
+
+
+PAIR = "cannot hold together"
+# Each with what is said of it, and for every way out the change in the text that it stands for.
+INFEASIBLE: dict[str, tuple[str, str, str, list[tuple[str, str]]]] = {
+    "privacy against accuracy": (
+        fitness(),
+        f"'privacy' (cell 0) and 'accuracy' (query 0) {PAIR}",
+        "relax 'privacy' to at least 17.7 times its limit, relax 'accuracy' to at least 17.7 times its "
+        "limit, or leave one of them out",
+        [("<= 0.1", "<= {} * 0.1"), ("<= c[j]", "<= {} * c[j]")],
+    ),
+    "two equalities": (
+        vector("one: sum(u) == 1", "two: sum(u) == 2", "low: u >= -10"),
+        f"'one' and 'two' {PAIR}",
+        "let 'one' be missed by at least 1.01, let 'two' be missed by at least 1.01, or leave one of them "
+        "out",
+        [("sum(u) == 1", "abs(sum(u) - 1) <= {}"), ("sum(u) == 2", "abs(sum(u) - 2) <= {}")],
+    ),
+    "an empty box": (
+        vector("low: u[2] >= 2", "high: u[j] <= 1 for j in n", "other: u >= -1"),
+        f"'low' and 'high' (cell 2) {PAIR}",
+        "relax 'low' to at most 0.499 times its limit, relax 'high' to at least 2.01 times its limit, "
+        "or leave one of them out",
+        [(">= 2", ">= {} * 2"), ("<= 1 for", "<= {} * 1 for")],
+    ),
+    "psd": (
+        matrix("cap: X << 0.5 * eye(n)", "unit: diag(X) >= 1"),
+        f"'cap' and 'unit' (cell 0) {PAIR}",
+        "relax 'cap' to at least 2.01 times its limit, relax 'unit' to at most 0.498 times its limit, "
+        "or leave one of them out",
+        [("0.5 *", "{} * 0.5 *"), (">= 1", ">= {} * 1")],
+    ),
+    "a sign": (
+        vector("total: sum(u) == -1", sign=" >= 0"),
+        f"'total' and the declaration of 'u' as >= 0 {PAIR}",
+        "let 'total' be missed by at least 1.01, declare 'u' without >= 0 (it has to go down to -0.251), "
+        "or leave one of them out",
+        [("sum(u) == -1", "abs(sum(u) + 1) <= {}"), (" >= 0\nmin", "\nmin")],
+    ),
+    "a psd declaration": (
+        matrix("low: trace(X) <= -1", objective="sum(diag(X))"),
+        f"'low' and the declaration of 'X' as psd {PAIR}",
+        "let 'low' be missed by at least 1.01, declare 'X' symmetric (it has to have eigenvalues down to "
+        "-0.251), or leave one of them out",
+        [("<= -1", "<= -1 + {}")],
+    ),
+    "one line": (
+        vector("never: abs(u) <= -1", "low: u >= -10"),
+        "'never' (cell 0) cannot hold",
+        "let 'never' be missed by at least 1.01 or leave it out",
+        [("<= -1", "<= -1 + {}")],
+    ),
+}
+
+
+@pytest.mark.parametrize("solver", ["clarabel", "scs"])
+@pytest.mark.parametrize("case", INFEASIBLE)
+def test_the_lines_that_cannot_hold_together(case: str, solver: str) -> None:
+    text, conflict, ways, _ = INFEASIBLE[case]
+    first, hint, proof = refusal(text, solver=solver)
+    if case == "privacy against accuracy":  # any query: which one it is, rounding decides
+        first = re.sub(r"query \d", "query 0", first)
+    assert first == f"'own' has no feasible point: {conflict}"
+    assert hint == f"  {ways}"
+    assert PROOF.fullmatch(proof)
+
+
+def stated(hint: str) -> list[str]:
+    """The amounts in the ways out, in their order."""
+    return re.findall(r"(?:at (?:least|most)|down to) -?([0-9.e+-]+[0-9])", hint)
+
+
+def has_a_point(text: str) -> bool:
+    """Whether the elastic program finds a point that keeps every line, in floats."""
+    instance = bind(Program.parse(text), WORKLOAD)
+    scaled, scaling = scale(instance)
+    lines = ground(scaled)
+    with Clock(60.0) as clock:
+        found = probe(lines, everything(lines), clock)
+    assert found is not None
+    values = {n: v * scaling.variables[n] for n, v in found.point.items()}
+    return max(v.amount for v in violations(instance, values)) <= FEASIBLE
+
+
+@pytest.mark.parametrize("case", INFEASIBLE)
+def test_what_is_stated_suffices_and_less_does_not(case: str) -> None:
+    text, _, ways, changes = INFEASIBLE[case]
+    assert not has_a_point(text)
+    for amount, (old, new) in zip(stated(ways), changes, strict=False):
+        assert text.count(old) == 1, old
+        assert has_a_point(text.replace(old, new.format(amount)))
+        if "{}" in new:
+            less = float(amount) * (1.03 if float(amount) < 1 else 0.97)
+            assert "has no feasible point" in told(text.replace(old, new.format(less)), "infeasible")
+
+
+@pytest.mark.parametrize("factor", [1e3, 1e-3])
+def test_the_scale_of_the_workload_changes_nothing(factor: float) -> None:
+    scaled = Workload.from_matrix(factor * PREFIX, targets=factor**2)
+    assert refusal(fitness(), scaled)[:2] == refusal(fitness())[:2]
+    text = matrix("cap: X << 0.5 * eye(n)", "unit: diag(X) >= 1")
+    assert refusal(text, scaled)[:2] == refusal(text)[:2]
+
+
+def test_two_conflicts_at_once() -> None:
+    """No line alone makes room, so all that has to give way is said."""
+    text = vector("low: u >= 2", "high: u <= 1", "total: x >= 3", "least: x <= 1", "other: y >= 0")
+    first, hint, _ = refusal(text)
+    assert re.fullmatch(r"'own' has no feasible point: '\w+'.* and '\w+'.* cannot hold together", first)
+    assert hint.startswith("  relax '") and " and relax '" in hint and "leave" not in hint
+
+
+def test_queries_go_by_their_labels(tmp_path: Any) -> None:
+    path = tmp_path / "w.yaml"
+    path.write_text(
+        "domain:\n  sex: {values: [F, M]}\n"
+        "workload:\n  - {name: by sex, marginal: [sex], max_variance: 1.0}\n",
+        encoding="utf-8",
+    )
+    first = refusal(fitness(), Workload.load(path))[0]
+    assert first in [
+        f"'own' has no feasible point: 'privacy' (cell 'sex={s}') and 'accuracy' (query 'sex={s}') {PAIR}"
+        for s in "FM"
+    ]
+
+
+@pytest.mark.parametrize("solver", ["clarabel", "scs"])
+@pytest.mark.parametrize(
+    ("text", "names", "cap"),
+    [
+        (matrix("free: diag(X) >= 0", objective="-trace(X)"), "'X' from growing", "diag(X) <= 1"),
+        (vector("low: u >= 0", "high: u <= 1", "cap: y <= 1", objective="x"), "'x' from falling", "x >= 0"),
+        (
+            vector("a: y <= x", "b: u <= 1", objective="x - 2 * y"),
+            "'x' and 'y' from growing together",
+            "x <= 1 or y <= 1",
+        ),
+    ],
+    ids=["a matrix", "a number", "two variables"],
+)
+def test_unbounded(text: str, names: str, cap: str, solver: str) -> None:
+    first, hint = refusal(text, solver=solver)
+    start = re.escape(f"'own' is unbounded: nothing keeps {names}; every constraint holds on the way, while ")
+    assert re.fullmatch(start + r"the objective falls from -[\d.e+]+ to -[\d.e+]+", first)
+    assert hint == f"  add a constraint such as {cap}, or check the sign of the objective"
+
+
+def test_unbounded_above() -> None:
+    text = vector("low: u >= 0", objective="sum(u)").replace("minimize", "maximize")
+    first = refusal(text)[0]
+    assert "nothing keeps 'u' from growing" in first and "while the objective rises from " in first
+
+
+def told(text: str, word: str, workload: Workload = WORKLOAD) -> str:
+    """What is said when a solver says ``word``, whatever the truth is."""
+    instance = bind(Program.parse(text), workload)
+    scaled, scaling = scale(instance)
+    last = Point({}, {}, 1, "Whatever", True, word)
+    return str(explain_failure(instance, scaled, scaling, "solver", last, None))
+
+
+def test_a_solver_that_is_wrong_is_not_believed() -> None:
+    lines = told(vector("low: u >= 1", "high: u <= 2"), "infeasible").splitlines()
+    assert re.fullmatch(
+        r"solver says that 'own' is infeasible \(Whatever\), and it is not: a point that keeps every "
+        r"constraint was found \(objective [\d.]+, entries up to \d\)",
+        lines[0],
+    )
+    assert (
+        lines[1] == "  try another solver, or write the constraints in units in which the numbers are near 1"
+    )
+    lines = told(vector("low: u >= 1", "high: u <= 2"), "unbounded").splitlines()
+    assert lines[0] == (
+        "solver says that 'own' is unbounded (Whatever); no direction was found in which the objective gets "
+        "better without end"
+    )
+
+
+BADLY_SCALED = [
+    ("a: 1e-9 * x >= 1", "b: x <= 1.001e9"),
+    ("a: 1e-12 * x >= 1", "b: sum(u) >= 1e-12 * x", "c: x <= 1e13"),
+    ("a: 1e-7 * x >= 1", "b: 1e-7 * y >= x", "c: sum(u) >= 1e-7 * y"),
+    ("a: x >= 1e8", "b: y >= 1e8 * x"),
+    ("a: u >= 1e-7", "b: u <= 1.000001e-7", "c: 1e6 * x >= sum(u)"),
+]
+
+
+@pytest.mark.parametrize("lines", BADLY_SCALED, ids=[line[0] for line in BADLY_SCALED])
+def test_what_is_badly_scaled_is_never_called_infeasible(lines: tuple[str, ...]) -> None:
+    """Every one has a feasible point, which solvers miss; nobody may claim the contrary."""
+    assert "has no feasible point" not in told(vector(*lines), "infeasible")
+    for solver in ("clarabel", "scs"):
+        try:
+            assert solve(WORKLOAD, Program.parse(vector(*lines)), solver=solver).status.feasible
+        except SolverError as error:
+            assert "has no feasible point" not in str(error)
+
+
+def test_no_claim_against_a_point_that_is_known(rng: np.random.Generator) -> None:
+    """Random inequalities around a point, with rows and unknowns of very different sizes."""
+    for _ in range(8):
+        point = 10.0 ** rng.uniform(-4, 4, size=3)
+        lines = []
+        for k in range(4):
+            row = rng.normal(size=3) / point * 10.0 ** rng.uniform(-5, 5)
+            limit = row @ point + 1e-3 * abs(row) @ point
+            lines.append(f"c{k}: {row[0]!r} * u[0] + {row[1]!r} * x + {row[2]!r} * y <= {float(limit)!r}")
+        text = vector(*(line.replace("np.float64", "") for line in lines))
+        assert "has no feasible point" not in told(text, "infeasible")
+
+
+@pytest.mark.parametrize("solver", ["clarabel", "scs"])
+def test_stopped_early_without_a_point(solver: str) -> None:
+    """Feasible, but one iteration does not find it."""
+    text = fitness().replace("0.1 ", "2.0 ")
+    for options in ({"max_iterations": 1}, {"time_limit": 1e-6}):
+        first, hint = refusal(text, solver=solver, **options)
+        place = r"constraint '(privacy' for i|accuracy' for j) = \d \((cell|query) \d\)"
+        how = rf"(misses {place} by [\d.e+-]+, relatively|gives {place} no finite value)"
+        assert re.fullmatch(rf"the point of {solver} for 'own' {how} \(.*\)", first)
+        assert "  give the program a 'repair' that restores '" in hint
+        assert hint.endswith("or allow more time or iterations, or try another solver")
+
+
+def test_a_repair_that_restores_is_shown() -> None:
+    """As the form of the line tells; a line of another form gets the usual one."""
+    sensitivity = matrix("sensitivity: diag(X) <= 1")
+    _, hint = refusal(sensitivity, solver="scs", max_iterations=10)
+    more = "or allow more time or iterations, or try another solver"
+    repair = "X = X / max(diag(X))"
+    assert hint == f"  give the program a 'repair' that restores 'sensitivity', for example: {repair}, {more}"
+    repaired = sensitivity.replace("strategy\n", f"repair\n    {repair}\nstrategy\n")
+    assert solve(WORKLOAD, Program.parse(repaired), solver="scs", max_iterations=10).status.feasible
+
+
+def test_a_repair_that_does_not_restore() -> None:
+    text = matrix("sensitivity: diag(X) <= 1").replace("strategy\n", "repair\n    X = 2 * X\nstrategy\n")
+    first, hint = refusal(text)
+    assert re.fullmatch(
+        r"after the 'repair' of 'own' the point of nuclear misses constraint 'sensitivity' \(cell \d\) by "
+        r"5.0e-01, relatively \(gap \S+ by its own count\)",
+        first,
+    )
+    more = "allow more time or iterations, or try another solver"
+    assert hint == f"  write the 'repair' so that it restores 'sensitivity', or {more}"
+
+
+def test_an_infinite_objective_is_not_a_missed_constraint() -> None:
+    text = matrix("sensitivity: diag(X) <= 1").replace(
+        "strategy\n", "repair\n    X = X * (eye(n) - diag(eye(n)[0, :]))\nstrategy\n"
+    )
+    assert refusal(text)[0].startswith(
+        "the point of nuclear for 'own' keeps every constraint, but its objective is infinite ("
+    )
+
+
+def test_a_variable_that_no_line_mentions() -> None:
+    text = vector("low: u >= 1").replace("minimize", "    z: scalar\nminimize")
+    lines = refusal(text)
+    assert lines[0] == (
+        "<program>:12:5: 'z' is chosen, and neither the objective nor a constraint mentions it"
+    )
+    assert lines[-1] == "  leave 'z' out of 'choose', or add a constraint on it"
+
+
+@pytest.mark.parametrize("solver", ["clarabel", "scs"])
+def test_a_certificate_of_the_solver_is_checked(solver: str) -> None:
+    """The ray of an infeasible problem proves it; the same vectors against another problem prove nothing."""
+
+    def last(text: str) -> Point:
+        scaled, _ = scale(bind(Program.parse(text), WORKLOAD))
+        with Clock(60.0) as clock:
+            return list(run(solver_named(solver), lower(scaled), Options(), clock))[-1]
+
+    infeasible = last(vector("low: u >= 2", "high: u <= 1"))
+    feasible = last(vector("low: u >= 1", "high: u <= 2"))
+    assert infeasible.stop == "infeasible" and infeasible.vectors and feasible.vectors
+    proof = prove(infeasible.vectors, ray=True)
+    assert proof is not None and proof.radius > 1e3
+    assert prove(replace(feasible.vectors, y=infeasible.vectors.y), ray=True) is None
+
+
+def test_lines_taken_apart_keep_their_meaning(rng: np.random.Generator) -> None:
+    """With numbers for names, each line still says the same of a random point."""
+    instance = bind(Program.parse(fitness()), WORKLOAD)
+    lines = ground(instance)
+    root = rng.normal(size=(4, 4))
+    sigma = root @ root.T + np.eye(4)
+    for c in instance.program.constraints:
+        relation = lines.parts[c.name].relation
+        plain = Constraint(c.name, relation, c.span)
+        expected = worst(c, {**instance.env, "Sigma": sigma})
+        found = worst(plain, {**lines.instance.env, "Sigma": sigma})
+        assert (found[0] > 0) == (expected[0] > 0)
+        assert lines.parts[c.name].count == 4

@@ -1,0 +1,334 @@
+"""Scoring a point: repair, feasibility, the objective rounded up, the certificate rounded down."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import flint
+import numpy as np
+import pytest
+from cases import random_workload
+from tolerances import ROUNDING
+
+from mmopt import Program, Workload, solve
+from mmopt.compiler import Instance, bind
+from mmopt.compiler.reductions import by_components
+from mmopt.driver.best import Best
+from mmopt.driver.judge.rounded_root import charged_for_the_queries
+from mmopt.driver.judge.score import FEASIBLE, Candidate, bound_of, candidate, upper_value
+from mmopt.errors import OptionError
+from mmopt.numerics.components import Level
+
+
+def instance(rows: np.ndarray, program: str = "l2_strategy") -> Instance:
+    return bind(Program.load(program), Workload.from_matrix(rows, targets=np.ones(len(rows))))
+
+
+def test_a_feasible_point_stays_where_it_is() -> None:
+    found = candidate(instance(np.tri(4)), {"X": np.eye(4)})
+    assert found.variables["X"] == pytest.approx(np.eye(4), abs=0)
+    assert found.before == found.after == 0.0
+    assert found.is_feasible
+    assert 10.0 <= found.objective <= 10.0 * (1 + ROUNDING)
+
+
+@pytest.mark.parametrize("size", [1e-6, 0.7, 3.0, 1e6])
+def test_the_repair_scales_and_fills_the_diagonal(size: float, rng: np.random.Generator) -> None:
+    rows = rng.normal(size=(6, 4))
+    found = candidate(instance(np.tri(4)), {"X": size * rows.T @ rows})
+    assert found.is_feasible
+    assert np.diag(found.variables["X"]) == pytest.approx(np.ones(4), abs=ROUNDING)
+
+
+def test_a_tiny_negative_eigenvalue_is_lifted_and_charged() -> None:
+    vectors = np.linalg.qr(np.random.default_rng(1).normal(size=(4, 4)))[0]
+    x = (vectors * [1.0, 0.5, 0.2, -1e-9]) @ vectors.T
+    found = candidate(instance(np.tri(4)), {"X": x})
+    assert found.before == pytest.approx(1e-9, rel=1e-3)
+    assert found.is_feasible and np.isfinite(found.objective)
+    assert np.linalg.eigvalsh(found.variables["X"])[0] > 0
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_point_that_is_no_number_is_never_feasible(bad: float) -> None:
+    x = np.eye(3)
+    x[1, 1] = bad
+    try:
+        found = candidate(instance(np.tri(3)), {"X": x})
+    except np.linalg.LinAlgError:
+        return
+    assert not found.is_feasible
+
+
+def test_the_objective_is_rounded_up_and_the_bound_down() -> None:
+    """Against exact rational arithmetic: the trace of W X⁻¹ Wᵀ for a diagonal X, and W = identity."""
+    n = 6
+    x = np.diag(np.random.default_rng(2).uniform(0.1, 1.0, size=n))
+    x[0, 0] = 1.0
+    for program in ("l2_strategy", "l2_strategy_lmi"):
+        inst = instance(np.eye(n), program)
+        found = candidate(inst, {"X": x, "u": np.ones(n)})
+        kept = found.variables["X"]
+        assert np.array_equal(kept, np.diag(np.diag(kept)))
+        exact = sum(1 / Fraction(float(v)) for v in np.diag(kept))
+        assert Fraction(found.objective) >= exact
+        assert found.objective <= float(exact) * (1 + 1e-11)
+        # For W = I the certificate is (Σ √d)² / Σ d, which is n at uniform multipliers.
+        bound = bound_of(inst, {"sensitivity": np.full(n, 0.3)})
+        assert bound is not None and n * (1 - 1e-11) <= bound <= n
+
+
+def test_bounds_at_multipliers_that_say_nothing() -> None:
+    inst = instance(np.tri(4))
+    for multipliers in (
+        {},
+        {"sensitivity": np.zeros(4)},
+        {"sensitivity": -np.ones(4)},
+        {"sensitivity": np.ones(3)},
+        {"sensitivity": np.array([1.0, np.nan, 1.0, 1.0])},
+        {"sensitivity": np.array([1.0, np.inf, 1.0, 1.0])},
+        {"sensitivty": np.ones(4)},
+    ):
+        assert bound_of(inst, multipliers) == 0.0
+
+
+def test_negative_multipliers_are_clipped(rng: np.random.Generator) -> None:
+    inst = instance(np.tri(4))
+    d = rng.normal(size=4)
+    d[:2] = 1.0, -2.0
+    assert bound_of(inst, {"sensitivity": d}) == bound_of(inst, {"sensitivity": np.maximum(d, 0.0)})
+
+
+def test_the_length_of_the_multipliers_does_not_matter(rng: np.random.Generator) -> None:
+    w = random_workload(rng)
+    inst = bind(Program.load("fitness_for_use"), w)
+    p, q = rng.uniform(size=w.n), rng.uniform(size=w.m)
+    one = bound_of(inst, {"privacy": p, "accuracy": q})
+    other = bound_of(inst, {"privacy": 1e3 * p, "accuracy": 1e-4 * q})
+    assert one == pytest.approx(other, rel=1e-9)
+
+
+def test_uniform_multipliers_give_the_singular_value_bound(rng: np.random.Generator) -> None:
+    w = random_workload(rng)
+    bound = bound_of(bind(Program.load("l2_strategy"), w), {"sensitivity": np.ones(w.n)})
+    assert bound == pytest.approx(np.linalg.svd(w.matrix, compute_uv=False).sum() ** 2 / w.n, rel=1e-9)
+
+
+def test_a_program_without_a_certificate_has_no_bound() -> None:
+    text = Program.load("l2_strategy").text
+    program = Program.parse(text[: text.index("certificate")])
+    assert bound_of(bind(program, Workload.from_matrix(np.tri(3))), {"sensitivity": np.ones(3)}) is None
+
+
+NO_REPAIR = Program.parse(
+    """\
+program own
+title "own"
+source "none"
+class convex
+given
+    W: matrix[r, n] = workload.root
+choose
+    X: psd[n, n]
+minimize
+    trace(W @ inv(X) @ W.T)
+subject to
+    sensitivity: diag(X) <= 1
+strategy
+    factor(X) norm 2
+"""
+)
+
+
+def test_a_feasible_point_replaces_an_infeasible_one_with_a_lower_objective() -> None:
+    inst = bind(NO_REPAIR, Workload.from_matrix(np.eye(3)))
+    best = Best(inst)
+    for size in (1.5, 0.5, 0.25, 2.0):
+        best.offer({"X": size * np.eye(3)}, {})
+    assert best.point is not None and best.point.is_feasible
+    assert best.point.objective == pytest.approx(6.0)
+
+
+def test_a_constraint_may_be_missed_by_rounding_only() -> None:
+    inst = bind(NO_REPAIR, Workload.from_matrix(np.eye(3)))
+    for size, holds in ((1 + FEASIBLE / 2, True), (1 + 2 * FEASIBLE, False)):
+        assert candidate(inst, {"X": size * np.eye(3)}).is_feasible is holds
+
+
+def test_infeasible_by_an_infinite_objective() -> None:
+    assert not Candidate({}, {}, np.inf, 0.0, 0.0).is_feasible
+    assert not Candidate({}, {}, -np.inf, 0.0, 0.0).is_feasible
+
+
+def exact_error(rows: np.ndarray, strategy: np.ndarray) -> Fraction:
+    """Total error at exact rational numbers: longest column squared times trace(W inv(AᵀA) Wᵀ)."""
+    w, a = (flint.fmpq_mat([[flint.fmpq(*x.as_integer_ratio()) for x in row] for row in m.tolist()])
+            for m in (rows, strategy))  # fmt: skip
+    gram = a.transpose() * a
+    errors = w * gram.inv() * w.transpose()
+    found = max(gram[i, i] for i in range(gram.nrows())) * sum(errors[i, i] for i in range(w.nrows()))
+    return Fraction(int(found.p), int(found.q))
+
+
+@pytest.mark.parametrize("tiny", [1e-3, 1e-6, 1e-12])
+def test_a_nearly_singular_strategy_is_not_taken_for_a_singular_one(tiny: float) -> None:
+    rows = np.array([[1.0, 1.0 + 9e-10]])
+    w = Workload.from_matrix(rows)
+    s = solve(w, "augment", givens={"A": np.array([[1.0, 1.0], [tiny, -tiny]])})
+    truth = exact_error(rows, s.strategy.matrix)
+    assert truth <= Fraction(s.objective) <= truth * (1 + Fraction(1, 10**5))
+
+
+@pytest.mark.parametrize("h", [1.0, 1e-2, 1e-4])
+def test_an_objective_in_lets_of_nearly_dependent_designs_is_not_below_the_truth(h: float) -> None:
+    design = np.array([[1, 1, 1], [1, 1 + h, 1], [1, 1, 1 + h], [1, 1 + h, 1 + h]])
+    one = bind(Program.load("design_weighting"), Workload.from_matrix(np.eye(3)), {"D": design})
+    found = candidate(one, {"u": np.ones(4)})
+    squares = [Fraction(x) for x in found.variables["u"]]
+    exact = flint.fmpq_mat(
+        [[flint.fmpq(*Fraction(x).as_integer_ratio()) for x in row] for row in design.tolist()]
+    )
+    u = flint.fmpq_mat([[flint.fmpq(*x.as_integer_ratio()) if i == j else 0 for j in range(4)]
+                        for i, x in enumerate(squares)])  # fmt: skip
+    inverse = (exact.transpose() * u * exact).inv()
+    truth = sum(inverse[i, i] for i in range(3))
+    assert found.proved
+    assert Fraction(found.objective) >= Fraction(int(truth.p), int(truth.q))
+    assert found.objective <= float(truth.p) / float(truth.q) * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("condition", [1.0, 1e3, 1e6])
+def test_a_bound_in_lets_is_not_above_the_truth(condition: float, rng: np.random.Generator) -> None:
+    rows = rng.integers(1, 4, (5, 4)).astype(float)
+    q = np.linalg.qr(rng.normal(size=(4, 4)))[0]
+    q[3] = q[2] + q[3] / condition
+    found = bind(Program.load("query_weighting"), Workload.from_matrix(rows), {"Q": q})
+    bound = bound_of(found, {"sensitivity": np.ones(4)})
+    assert bound is not None
+    with flint.ctx.workprec(300):
+        w, d = (flint.arb_mat([[flint.arb(x) for x in row] for row in m.tolist()]) for m in (rows, q))
+        p = w * d.inv()
+        weights = [sum((p[i, j] ** 2 for i in range(5)), flint.arb(0)) for j in range(4)]
+        prices = [sum((d[j, i] ** 2 for i in range(4)), flint.arb(0)) for j in range(4)]
+        truth = sum(((c * b).sqrt() for c, b in zip(weights, prices, strict=True)), flint.arb(0)) ** 2 / 4
+        assert flint.arb(bound) <= truth <= flint.arb(bound) * (1 + 1e-4)
+
+
+def test_queries_beside_the_design_by_more_than_rounding_are_refused() -> None:
+    w = Workload.from_matrix([[1.0, 1e-9], [1.0, 0.0]])
+    with pytest.raises(OptionError, match=r"requires 'supports' of what is given, and it is off by 1\.0e-09"):
+        solve(w, "query_weighting", givens={"Q": np.array([[1.0, 0.0]])})
+
+
+@pytest.mark.parametrize("program", ["augment", "eigen_design", "singular_value_bound"])
+def test_strategies_of_low_rank_have_an_error_bound(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def watched(*args: Any) -> tuple[float, bool]:
+        seen.append(upper_value(*args))
+        return seen[-1]
+
+    monkeypatch.setattr("mmopt.driver.closed.upper_value", watched)
+    monkeypatch.setattr("mmopt.driver.procedure.upper_value", watched)
+    margins = [[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 1, 0], [0, 1, 0, 1]]
+    for rows in (np.ones((1, 5)), np.array(margins, dtype=float), np.tri(3)[:, [0, 0, 1, 2, 2]]):
+        solve(Workload.from_matrix(rows), program)
+        assert seen[-1][1]
+
+
+def test_limits_are_rounded_up(rng: np.random.Generator) -> None:
+    """What ``repair`` sets to the largest cost is at least that, in exact numbers."""
+    rows = rng.normal(size=(4, 4))
+    sigma = np.diag([1.0, 1e3, 1e-3, 1e6]) + 1e-4 * rows @ rows.T
+    found = candidate(instance(rows, "fitness_for_use"), {"alpha": np.zeros(()), "Sigma": sigma})
+    exact = [[flint.fmpq(*x.as_integer_ratio()) for x in row] for row in found.variables["Sigma"].tolist()]
+    inverse = flint.fmpq_mat(exact).inv()
+    costs = [Fraction(int(inverse[i, i].p), int(inverse[i, i].q)) for i in range(4)]
+    assert Fraction(float(found.variables["alpha"])) >= max(costs)
+
+
+@pytest.mark.parametrize("seed", [None, 40, 46, 104, 141])  # four of which rounding takes most
+@pytest.mark.parametrize("program", ["fitness_for_use", "fitness_refined", "weighted_l2"])
+def test_strategies_meet_their_targets_in_exact_numbers(
+    program: str, seed: int | None, rng: np.random.Generator
+) -> None:
+    rng = rng if seed is None else np.random.default_rng(seed)
+    rows, targets = rng.normal(size=(6, 6)), np.geomspace(1e-4, 1e4, 6)
+    rows[5] = rows[4] + 1e-4 * rows[5]
+    strategy = solve(Workload.from_matrix(rows, targets=targets), program).strategy.matrix
+    with flint.ctx.workprec(400):
+        w, a = (flint.arb_mat([[flint.arb(x) for x in row] for row in m.tolist()]) for m in (rows, strategy))
+        variances = w * (a.transpose() * a).inv() * w.transpose()
+        assert all(variances[j, j] <= flint.arb(c) for j, c in enumerate(targets.tolist()))
+
+
+def test_one_query_beside_those_that_a_start_looks_at() -> None:
+    s = solve(Workload.from_matrix(np.eye(300)[299:]), "l2_strategy", reduce=False)
+    assert s.status.stop == "gap reached"
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e8])
+@pytest.mark.parametrize("rank", [3, 6])
+def test_figures_hold_for_the_queries_and_not_only_for_their_root(
+    scale: float, rank: int, rng: np.random.Generator
+) -> None:
+    """The root comes from a QR factorisation; what that rounds off is less than figures are rounded by."""
+    rows = (rng.integers(1, 4, (30, rank)) @ rng.integers(0, 3, (rank, 6)) + np.eye(1, 6)).astype(float)
+    rows[::2] *= scale
+    s = solve(Workload.from_matrix(rows), "l2_strategy", reduce=False)
+    prices = np.maximum(np.asarray(s.multipliers["sensitivity"]), 0.0)
+    with flint.ctx.workprec(300):
+        w = flint.arb_mat([[flint.arb(v) for v in row] for row in rows.tolist()])
+        x = flint.arb_mat([[flint.arb(v) for v in row] for row in s.variables["X"].tolist()])
+        errors = w * x.inv() * w.transpose()
+        assert sum((errors[i, i] for i in range(30)), flint.arb(0)) <= flint.arb(s.objective)
+        k = flint.arb_mat([[w[i, j] * flint.arb(prices[j]).sqrt() for j in range(6)] for i in range(30)])
+        values = flint.acb_mat(k.transpose() * k).eig(algorithm="approx")
+        norm = sum((abs(v.real).sqrt() for v in values), flint.arb(0))
+        assert flint.arb(s.bound) <= norm**2 / sum((flint.arb(p) for p in prices.tolist()), flint.arb(0))
+
+
+@pytest.mark.parametrize("by_component", [False, True])
+def test_a_bound_is_one_of_the_queries_not_of_their_rounded_root(by_component: bool) -> None:
+    """Rows a_i 1ᵀ: the certificate at equal multipliers is Σ a², whatever the root is rounded to."""
+    rng = np.random.default_rng(11)
+    for cells in range(2, 40):
+        a = rng.normal(size=5) * 10.0 ** rng.integers(-3, 8)
+        workload = Workload.from_matrix(a[:, None] * np.ones(cells))
+        found = bind(Program.load("l2_strategy"), workload)
+        if by_component:
+            reduced = by_components(found.checked, workload, {})
+            assert reduced is not None
+            found = reduced[0]
+        space = found.env["W"].columns if by_component else None
+        ones = np.ones(cells if space is None else len(space.sizes))
+        bound = bound_of(found, {"sensitivity": ones if space is None else Level(space, ones)})
+        assert bound is not None
+        exact = sum(Fraction(x) ** 2 for x in a.tolist())
+        assert exact * (1 - Fraction(1, 10**10)) <= Fraction(bound) <= exact
+
+
+def test_rows_as_they_are_cost_a_bound_nothing() -> None:
+    """Beside them five copies of each, whose root comes from a QR factorisation."""
+    few, many = (instance(np.repeat(np.tri(3), copies, axis=0)) for copies in (1, 5))
+    one, five = (bound_of(i, {"sensitivity": np.ones(3)}) for i in (few, many))
+    assert few.workload.root_rounding == 0.0 < many.workload.root_rounding < 1e-13
+    assert one is not None
+    assert five is not None
+    assert 1e-15 < 1 - five / (5 * one) < 1e-12
+
+
+@pytest.mark.parametrize(("large", "proved"), [(10.0, True), (1e8, False)])
+def test_an_objective_holds_for_queries_whose_root_the_condition_amplifies(
+    large: float, proved: bool
+) -> None:
+    rows = [[1e6, 1e6, 1e6], [0, 1e-6, -1e-6], [0, -large, -large], [1e3, 1e3, 1e3]]
+    w = Workload.from_matrix(rows if large > 10 else [[1, 0, 0], [0, large, 1], [0, 1, 0], [1, 1, 1]])
+    one = bind(Program.load("augment"), w)
+    assert one.program.objective is not None and w.root_rounding > 0
+    value = upper_value(one.program.objective, one.env)[0]
+    charged, still = charged_for_the_queries(one, one.env, value, True)
+    assert still is proved
+    assert charged > value if proved else charged >= value
+    assert not proved or exact_error(w.queries, one.env["C"]) <= Fraction(charged)

@@ -1,0 +1,100 @@
+"""Which line a point misses the most, where, and by how much."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from cases import with_targets
+from tolerances import ROUNDING
+
+from mmopt import Program, Workload
+from mmopt.compiler import Instance, bind
+from mmopt.driver.judge.score import candidate
+from mmopt.driver.judge.violations import violations, worst_line
+from mmopt.language import violation, worst
+
+LINES = """\
+program own
+title "Mine"
+source "A notebook"
+class convex
+given
+    W: matrix[m, n] = workload.matrix
+choose
+    X: psd[n, n]
+    u: vector[m] >= 0
+    t: scalar
+minimize
+    t
+subject to
+    lmi:         [[X, W[j, :].T], [W[j, :], u[j]]] >> 0   for j in m
+    sensitivity: diag(X) <= 1
+    each:        u[j] <= t   for j in m
+    sum:         trace(X) == 2
+    entries:     X <= 1
+strategy
+    factor(X) norm 2
+""".replace("    sum: ", "    all: ")
+
+
+def instance() -> Instance:
+    return bind(Program.parse(LINES), with_targets(np.tri(3)))
+
+
+def point(**changes: object) -> dict[str, object]:
+    known: dict[str, object] = {"X": np.eye(3) * 2 / 3, "u": np.array([10.0, 10.0, 10.0]), "t": 10.0}
+    return {**known, **changes}
+
+
+def test_a_point_that_keeps_every_line() -> None:
+    found = violations(instance(), point())
+    assert [v.amount for v in found] == sorted((v.amount for v in found), reverse=True)
+    assert {v.name for v in found} == {"lmi", "sensitivity", "each", "all", "entries", "X", "u"}
+    assert found[0].amount <= ROUNDING and worst_line(instance(), point(t=11.0)) is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "text", "amount"),
+    [
+        ({"X": np.diag([0.5, 1.5, 0.0]) + 1e-3}, "constraint 'sensitivity' (cell 1)", 0.501 / 1.501),
+        ({"t": 8.0}, "constraint 'each' for j = 0 (query 0)", 0.2),
+        ({"u": np.array([10.0, 12.0, 10.0]), "t": 10.0}, "constraint 'each' for j = 1 (query 1)", 1 / 6),
+        ({"X": np.eye(3) / 2}, "constraint 'all'", 0.25),
+        ({"u": np.array([10.0, 10.0, -5.0])}, "'u', declared >= 0,", 0.5),
+    ],
+    ids=["a cell", "the first query", "a query", "a number", "a sign"],
+)
+def test_the_line_that_is_missed_the_most(changes: dict[str, object], text: str, amount: float) -> None:
+    bound = instance()
+    named = {v.text(bound): v.amount for v in violations(bound, point(**changes))}
+    assert named[text] == pytest.approx(amount, rel=1e-3)
+
+
+def test_a_matrix_inequality_and_an_entry() -> None:
+    bound = instance()
+    line = worst_line(bound, point(u=np.array([10.0, 10.0, 0.1])))
+    assert line is not None and line.text(bound) == "constraint 'lmi' for j = 2 (query 2)"
+    x = np.eye(3) * 2 / 3
+    x[0, 2] = x[2, 0] = 3.0
+    entries = next(v for v in violations(bound, point(X=x)) if v.name == "entries")
+    assert (entries.entry, entries.amount) == ((0, 2), pytest.approx(2 / 3))
+    named = next(v for v in violations(bound, point(X=-np.eye(3))) if (v.name, v.kind) == ("X", "psd"))
+    assert named.text(bound) == "'X', declared psd," and named.amount == 1.0
+
+
+def test_no_number_is_no_point() -> None:
+    line = worst_line(instance(), point(u=np.array([10.0, np.nan, 10.0])))
+    assert line is not None and line.amount == np.inf
+
+
+def test_the_worst_is_what_is_certified(rng: np.random.Generator) -> None:
+    """One definition: the violation of the solver's point in the status is the largest of all lines."""
+    bound = bind(Program.load("l2_strategy_lmi"), Workload.from_matrix(np.tri(4)))
+    root = rng.normal(size=(4, 4))
+    values = {"X": root @ root.T, "u": rng.uniform(0, 3, size=4)}
+    lines = violations(bound, values)
+    assert candidate(bound, values).before == max(0.0, lines[0].amount)
+    for c in bound.program.constraints:
+        amount, entry = worst(c, {**bound.env, **values})
+        assert violation(c, {**bound.env, **values}) == max(amount, 0.0)
+        assert next(v for v in lines if v.name == c.name).entry == entry

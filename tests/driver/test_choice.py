@@ -1,0 +1,115 @@
+"""Which solver runs: chosen by the program's lines, named in the result, and as the user says."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+import tolerances
+from cases import named
+
+import mmopt
+from mmopt import Program, Solution, Workload, solve
+from mmopt.compiler import bind
+from mmopt.driver.choice import choose_solver
+from mmopt.driver.convex import Progress
+from mmopt.errors import OptionError, SolverError
+from mmopt.solvers import KERNELS, SOLVERS
+
+PREFIX = Workload.from_matrix(np.tri(6), targets=np.arange(1.0, 7.0))
+# Those that are proved optimal; a kernel that searches has its tests in tests/solvers.
+CLAIMED = [name for kernel in KERNELS for name in kernel.programs if Program.load(name).klass == "convex"]
+
+
+def asked(found: Solution) -> float:
+    """The gap that its kernel closes unless told otherwise."""
+    return next(kernel.tolerance for kernel in KERNELS if kernel.name == found.solver)
+
+
+@pytest.mark.parametrize("name", CLAIMED)
+def test_a_kernel_takes_what_it_names(name: str) -> None:
+    found = solve(PREFIX, name)
+    assert found.solver in {k.name for k in KERNELS} and found.solver_version == mmopt.__version__
+    assert found.gap is not None and found.gap <= asked(found) and found.status.stop == "gap reached"
+
+
+@pytest.mark.parametrize("name", CLAIMED)
+@pytest.mark.parametrize("case", ["all ranges", "rank deficient", "zero columns", "duplicated columns"])
+def test_it_agrees_with_a_conic_solver(name: str, case: str) -> None:
+    ours, conic = solve(named(case), name), solve(named(case), name, solver="clarabel")
+    assert conic.solver == "clarabel"
+    assert ours.value == pytest.approx(conic.value, rel=tolerances.GAP)
+    assert ours.gap is not None and ours.gap <= asked(ours)
+
+
+def test_what_no_kernel_knows_goes_to_a_conic_solver() -> None:
+    edited = Program.load("l2_strategy").text.replace("diag(X) <= 1", "diag(X) <= 2")
+    edited = edited.replace("X = X / max(diag(X))", "X = 2 * X / max(diag(X))")
+    edited = edited.replace("diag(1 - diag(X))", "diag(2 - diag(X))").split("certificate")[0]
+    found = solve(PREFIX, Program.parse(edited))
+    assert found.solver in {row.name for row in SOLVERS}
+    plain = solve(PREFIX, "l2_strategy")
+    assert found.objective == pytest.approx(plain.objective / 2, rel=tolerances.GAP)
+
+
+def test_a_kernel_that_does_not_know_the_program() -> None:
+    with pytest.raises(SolverError) as error:
+        solve(PREFIX, "design_weighting", solver="nuclear", givens={"D": np.eye(6)})
+    assert error.value.message == "the kernel 'nuclear' does not know 'design_weighting'"
+    assert error.value.hint.startswith("it solves l2_strategy, l2_strategy_lmi")
+
+
+def test_an_unknown_solver_names_the_nearest() -> None:
+    with pytest.raises(OptionError) as error:
+        choose_solver(bind(Program.load("l2_strategy"), PREFIX), "nucelar")
+    assert str(error.value) == "there is no solver 'nucelar'\n  did you mean 'nuclear'?"
+
+
+def test_limits_are_kept() -> None:
+    found = solve(PREFIX, "fitness_for_use", max_iterations=3)
+    assert found.iterations == 3 and found.status.stop == "iteration limit"
+    assert "stopped at the iteration limit of 3" in found.warnings[0]
+
+
+def test_a_gap_out_of_reach_is_said() -> None:
+    found = solve(PREFIX, "fitness_for_use", tolerance=1e-16)
+    assert found.status.stop == "gap not reached" and found.warnings
+
+
+@pytest.mark.parametrize("name", KERNELS[0].programs)
+def test_progress_before_the_first_certified_point(name: str) -> None:
+    """A kernel's own count brackets what comes out, in the scale of the program."""
+    seen: list[Progress] = []
+    found = solve(PREFIX, name, progress=seen.append)
+    certified = [p.certified for p in seen]
+    assert certified == sorted(certified) and certified[-1]
+    assert found.bound is not None
+    for point in seen:
+        ends = sorted([point.objective, point.bound or 0.0])
+        low, high = sorted([found.objective, found.bound])
+        assert ends[0] <= low * (1 + 1e-6) and high <= ends[1] * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("name", ["l2_strategy", "fitness_for_use", "fitness_budget"])
+def test_arrays_of_another_library(name: str) -> None:
+    ours, strict = solve(PREFIX, name), solve(PREFIX, name, arrays="array_api_strict")
+    assert strict.options["arrays"] == "array_api_strict"
+    assert strict.objective == pytest.approx(ours.objective, rel=tolerances.RECOMPUTED)
+
+
+def test_arrays_that_nobody_makes(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(OptionError) as error:
+        solve(PREFIX, "l2_strategy", arrays="nonesuch:cuda")
+    assert str(error.value) == (
+        "no library of arrays 'nonesuch' is installed here\n"
+        "  known: numpy, cupy, torch, torch:cuda; install it, or leave --arrays out"
+    )
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(OptionError, match="no library of arrays 'torch' is installed here"):
+        solve(PREFIX, "l2_strategy", arrays="torch:cuda")
+    with pytest.raises(OptionError) as error:
+        solve(PREFIX, "l2_strategy", solver="scs", arrays="cupy")
+    assert str(error.value) == (
+        "scs computes with its own arrays, not with those of 'cupy'\n  these take any: nuclear"
+    )

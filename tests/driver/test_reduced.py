@@ -1,0 +1,91 @@
+"""How a reduced solve ends: its own gap counts, and nothing falls back in silence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from own_texts import edited
+from tolerances import GAP
+
+from mmopt import SolverError, Workload, explain, solve
+from mmopt.compiler.reductions import Solved
+from mmopt.compiler.reductions.merge_cells import MergeCells
+from mmopt.driver import Progress
+from mmopt.driver.reduced import LIFTED
+from mmopt.numerics.outward import rounded
+
+MERGED = Workload.from_matrix(np.repeat(np.tri(4), [1, 5, 1, 2], axis=1))
+BLOCKS = Workload.from_matrix(np.kron(np.diag([1.0, 2.0]), np.tri(5)), targets=np.arange(1.0, 11.0))
+
+
+def test_a_wrong_lift_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Were the multipliers of a class not split, the bound would still be valid, and the gap say it."""
+    right = MergeCells.lift
+
+    def wrong(plan: MergeCells, parts: Sequence[Solved]) -> Solved:
+        lifted = right(plan, parts)
+        return Solved(lifted.strategy, {n: np.ones_like(v) for n, v in lifted.multipliers.items()})
+
+    monkeypatch.setattr(MergeCells, "lift", wrong)
+    s = solve(MERGED, "l2_strategy")
+    assert s.status.stop == LIFTED
+    assert s.bound is not None and s.gap is not None and s.gap > GAP
+    assert s.bound < s.objective == pytest.approx(6.874144, rel=GAP)
+    gap = rounded(s.gap, 2, up=True, layout="e")
+    assert s.warnings == (
+        f"every part reached its gap, and what they make together has a gap of {gap} "
+        "(1e-06 was asked for): solve it as it is with reduce=False (--no-reduce)",
+    )
+
+
+@pytest.mark.parametrize("options", [{"time_limit": 1e-6}, {"max_iterations": 2, "tolerance": 1e-12}])
+@pytest.mark.parametrize("workload", [MERGED, BLOCKS])
+def test_a_limit_of_a_part_is_one_of_the_whole(workload: Workload, options: dict[str, float]) -> None:
+    s = solve(workload, "l2_strategy", **options)  # type: ignore[arg-type]
+    assert s.reductions
+    assert s.status.stop in ("time limit", "iteration limit")
+    assert s.status.feasible and s.bound is not None and 0 < s.bound <= s.objective
+    assert any(s.status.stop in w for w in s.warnings)
+
+
+@pytest.mark.parametrize("program", ["l2_strategy", "fitness_for_use"])
+def test_the_tolerance_is_that_of_the_whole(program: str) -> None:
+    for tolerance in (1e-3, 1e-8):
+        s = solve(BLOCKS, program, tolerance=tolerance)
+        assert s.status.stop == "gap reached"
+        assert s.options["tolerance"] == tolerance
+        assert s.gap is not None and s.gap <= tolerance
+
+
+def test_the_last_report_is_of_the_whole() -> None:
+    seen: list[Progress] = []
+    s = solve(BLOCKS, "l2_strategy", progress=seen.append)
+    assert (seen[-1].objective, seen[-1].bound) == (s.objective, s.bound)
+    assert seen[-1].iterations == s.iterations
+    assert s.seconds["total"] >= s.seconds["solve"] > 0
+
+
+def test_a_part_without_solution_says_where_it_stands() -> None:
+    lower = edited("l2_strategy", ("diag(X) <= 1\n", "diag(X) <= 1\n    most: diag(X) >= 2\n"), called="own")
+    with pytest.raises(SolverError) as refused:
+        solve(MERGED, lower)
+    assert "(cells and queries counted after: merge cells: 9 -> 4 cells)" in refused.value.message
+    assert refused.value.hint.endswith("solve it as it is with reduce=False (--no-reduce)")
+
+
+def test_explain_says_what_would_be_done_and_what_was() -> None:
+    line = "independent blocks: 10 cells -> 2 of 5 cells"
+    assert line in explain("l2_strategy", BLOCKS).text()
+    assert line in explain("l2_strategy", BLOCKS, solution=solve(BLOCKS, "l2_strategy")).text()
+    plain = solve(BLOCKS, "l2_strategy", reduce=False)
+    assert "Reductions" not in explain("l2_strategy", BLOCKS, solution=plain).text()
+
+
+def test_steps_of_a_procedure_are_reduced_too() -> None:
+    s = solve(BLOCKS, "fitness_refined")
+    assert s.steps["first"].reductions == ("independent blocks: 10 cells -> 2 of 5 cells",)
+    plain = solve(BLOCKS, "fitness_refined", reduce=False)
+    assert all(step.reductions == () for step in plain.steps.values())
+    assert s.objective == pytest.approx(plain.objective, rel=GAP)

@@ -1,0 +1,305 @@
+"""Solutions by component: at a small size they are what a solve over the cells gives, in every figure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tolerances
+from own_texts import edited
+from symmetric import random_products, random_symmetric_matrix
+
+from mmopt import (
+    OptionError,
+    Program,
+    Solution,
+    SolverError,
+    Strategy,
+    TooLargeError,
+    Workload,
+    certify,
+    solve,
+    verify,
+)
+from mmopt.driver.judge.assemble import charged_error, rmse
+from mmopt.driver.large import bound, is_large
+from mmopt.language import evaluate
+from mmopt.numerics.components import Level, Split, lift
+from mmopt.strategies import ComponentStrategy
+from mmopt.symmetry import symmetry
+from mmopt.testing.census import census, domain_of, marginals
+from mmopt.workloads import Product
+from mmopt.workloads.blocks import factor
+
+PROGRAMS = (
+    "l2_strategy",
+    "weighted_l2",
+    "fitness_for_use",
+    "fitness_penalty",
+    "fitness_budget",
+    "fitness_hybrid",
+)
+
+
+@pytest.fixture
+def all_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mmopt.driver.large.MOST_CELLS", 1)
+
+
+def draw(rng: np.random.Generator, kind: int) -> Workload:
+    """A workload with symmetries worth the while."""
+    while True:
+        workload = random_products(rng) if kind % 3 else random_symmetric_matrix(rng)
+        found = symmetry(workload, True), symmetry(workload, False)
+        if all(own is not None and own.cells.largest <= 0.8 * workload.n for own in found):
+            return workload
+
+
+def by_component(solution: Solution) -> ComponentStrategy:
+    assert isinstance(solution.strategy, ComponentStrategy)
+    return solution.strategy
+
+
+@pytest.mark.usefixtures("all_large")
+@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("kind", range(3))
+def test_the_same_figures_as_over_the_cells(
+    rng: np.random.Generator, program: str, kind: int, tmp_path: Path
+) -> None:
+    workload = draw(rng, kind)
+    solution = solve(workload, program)
+    dense = solve(workload, program, reduce=False)
+    strategy = by_component(solution)
+    assert isinstance(dense.strategy, Strategy)
+    assert solution.status.stop == "gap reached"
+    (line,) = solution.reductions
+    assert line.endswith(strategy.cells.words)
+    for name in ("objective", "bound", "value"):
+        assert getattr(solution, name) == pytest.approx(getattr(dense, name), rel=tolerances.GAP), name
+    assert solution.bound is not None and dense.bound is not None
+    assert max(solution.bound, dense.bound) <= min(solution.objective, dense.objective)
+    # Over the cells the bound is improved by a few steps alone.
+    assert dense.error_bound * (1 - 1e-5) <= solution.error_bound <= dense.error_bound * 1.01
+    assert solution.error_bound <= min(solution.error, dense.error)
+    # The very same strategy, as a matrix.
+    matrix = Strategy(lift(strategy.split))
+    exact = {
+        "error": charged_error(matrix, workload),
+        "rmse": rmse(matrix, workload),
+        "sensitivity": matrix.sensitivity,
+    }
+    for name, wanted in exact.items():
+        assert getattr(solution, name) == pytest.approx(wanted, rel=1e-7), name
+    np.testing.assert_allclose(strategy.variances(workload), matrix.variances(workload), rtol=1e-6)
+    assert isinstance(solution.profile, Level) and isinstance(solution.slack, Level)
+    np.testing.assert_allclose(lift(solution.profile), np.square(matrix.matrix).sum(axis=0), rtol=1e-9)
+    # As a point of the program, and with the multipliers over the cells.
+    assert Program.load(program).certificate is not None
+    given = {name: lift(v) for name, v in solution.multipliers.items() if isinstance(v, Level)}
+    again = certify(workload, matrix, program, multipliers=given, solve=False)
+    assert again.objective <= solution.objective * (1 + tolerances.GAP)
+    assert again.bound is not None and again.bound >= solution.bound * (1 - 1e-8)
+    # Kept and rechecked.
+    assert [str(row) for row in verify(solution, workload).failures] == []
+    loaded = Solution.load(solution.save(tmp_path / "saved"))
+    assert loaded == solution and loaded.summary() == solution.summary()
+    assert [str(row) for row in verify(loaded, workload).failures] == []
+    np.testing.assert_array_equal(lift(by_component(loaded).split), lift(strategy.split))
+    assert loaded.rows() == solution.rows()
+
+
+@pytest.mark.usefixtures("all_large")
+def test_covariances_by_component(rng: np.random.Generator) -> None:
+    """Σ on B is the covariance of the estimates at unit noise, and its queries meet their targets."""
+    workload = marginals([2, 3, 4], [1, 2], target=1.5)
+    solution = solve(workload)
+    assert solution.program == "fitness_for_use"
+    covariance, basis = solution.covariance, solution.basis
+    assert isinstance(covariance, Split) and isinstance(basis, Split)
+    a, b = by_component(solution).matrix, lift(basis)
+    np.testing.assert_allclose(b @ np.linalg.pinv(a.T @ a) @ b.T, lift(covariance), atol=1e-9)
+    variances = by_component(solution).variances(workload)
+    assert variances.max() == pytest.approx(1.5, rel=tolerances.RECOMPUTED)
+    # The profile of a covariance program is shown.
+    assert dict(solution.rows())["profile"] == "Δ² at 24 of 24 cells"
+    profile = solution.summary()["profile"]
+    assert profile["cells"] == [24.0]
+    assert profile["values"] == pytest.approx([solution.objective], rel=tolerances.GAP)
+    assert solution.summary()["components"] == {"orbits": 1, "components": 7, "largest": 1}
+
+
+@pytest.mark.usefixtures("all_large")
+def test_weights_without_the_symmetry_of_the_targets() -> None:
+    """Total error is then judged by all weights, and its bound is the singular value bound."""
+    rows = np.vstack([np.tri(6), np.tri(6)[:, ::-1]])
+    workload = Workload.from_matrix(rows, targets=1.0, weights=np.arange(1.0, 13.0))
+    solution = solve(workload, "fitness_for_use")
+    strategy = by_component(solution)
+    assert solution.error == pytest.approx(charged_error(strategy.dense(), workload), rel=1e-9)
+    singular = np.linalg.svd(workload.root, compute_uv=False)
+    assert solution.error_bound == pytest.approx(singular.sum() ** 2 / 6, rel=tolerances.RECOMPUTED)
+    assert verify(solution, workload).holds
+
+
+@pytest.mark.usefixtures("all_large")
+def test_numbers_may_be_given() -> None:
+    workload = marginals([2, 3, 4], [1, 2], target=1.5)
+    plain, doubled = (solve(workload, "fitness_budget", givens=g) for g in ({}, {"budget": 2.0}))
+    assert doubled.objective == pytest.approx(plain.objective / 2, rel=tolerances.GAP)
+    assert verify(doubled, workload).holds
+    assert float(doubled.givens["budget"]) == 2.0
+
+
+@pytest.mark.usefixtures("all_large")
+@pytest.mark.parametrize("limits", [{"max_iterations": 1}, {"time_limit": 1e-6}])
+def test_a_solve_that_is_cut_short(limits: dict[str, Any]) -> None:
+    rows = np.vstack([np.tri(6), np.tri(6)[:, ::-1]])  # reflected, with orbits of two cells
+    solution = solve(Workload.from_matrix(rows), "l2_strategy", tolerance=1e-12, **limits)
+    assert solution.status.feasible and solution.bound is not None
+    assert solution.status.stop in ("iteration limit", "time limit")
+    assert any("was asked for" in text for text in solution.warnings)
+
+
+@pytest.mark.parametrize(
+    ("ways", "value"),
+    [([2], 20682.04), ([0, 1, 2], 23560.71), ([0, 1, 2, 3], 311984.60), (range(6), 1800173.09)],
+    ids=["2-way", "up to 2", "up to 3", "all"],
+)
+def test_marginals_over_240_000_cells(ways: list[int], value: float) -> None:
+    workload = marginals([2, 5, 16, 20, 75], ways)
+    assert is_large(workload)
+    solution = solve(workload)
+    assert solution.objective == pytest.approx(value, rel=tolerances.PUBLISHED)
+    assert solution.gap is not None and solution.gap <= 1e-9
+    assert verify(solution, workload).holds
+
+
+def test_marginals_over_more_cells_than_fit_anywhere() -> None:
+    """One- and two-way marginals of 25 attributes of ten values: 10^25 cells."""
+    workload = marginals([10] * 25, [1, 2], target=1.0)
+    for program in ("l2_strategy", "fitness_for_use"):
+        solution = solve(workload, program)
+        assert solution.gap is not None and solution.gap <= tolerances.GAP_INTERIOR
+        assert "about 1e25 cells -> 1 orbit" in solution.reductions[0]
+        assert verify(solution, workload).holds
+
+
+@pytest.mark.parametrize(("side", "root"), [(2, 1.47731), (4, 1.86330), (6, 2.02964), (8, 2.12236)])
+@pytest.mark.usefixtures("all_large")
+def test_privacy_cost_of_marginals(side: int, root: float) -> None:
+    """All one- and two-way marginals over side³ cells, targets 1."""
+    solution = solve(marginals([side] * 3, [1, 2], target=1.0))
+    assert np.sqrt(solution.objective) == pytest.approx(root, rel=tolerances.FITNESS)
+
+
+# -- what cannot be solved by component
+
+LARGE = census()
+SHIPPED = "fitness_budget, fitness_for_use, fitness_hybrid, fitness_penalty, l2_strategy, weighted_l2"
+
+
+@pytest.mark.parametrize(
+    ("program", "why"),
+    [
+        ("min_error", "it is of class rank, where no solution needs to have the workload's symmetries"),
+        ("l2_strategy_lmi", "it takes workload.matrix, which is not known by component"),
+        ("l2_strategy_block", "the block matrix in 'block' has no form by components"),
+    ],
+)
+def test_programs_that_are_refused_at_this_size(program: str, why: str) -> None:
+    with pytest.raises(TooLargeError) as error:
+        solve(LARGE, program)
+    text = str(error.value)
+    start = f"'{program}' cannot be solved by component: {why}; over 500,480 cells one matrix alone takes "
+    assert text.startswith(f"{start}1,866 GiB, and the limit here is ")
+    assert text.endswith(
+        f" for 12 of them\n  these are: {SHIPPED}; or group values of the attributes, so that there are "
+        "fewer cells; or try it as it is with reduce=False (--no-reduce)"
+    )
+
+
+def test_an_edited_program_is_refused() -> None:
+    """No kernel knows diag(X) <= 2, and nothing else works at this size."""
+    program = edited("l2_strategy", ("diag(X) <= 1", "diag(X) <= 2"))
+    with pytest.raises(TooLargeError) as error:
+        solve(LARGE, program)
+    words = "no kernel knows the program, and conic solvers need matrices over the cells"
+    assert f"cannot be solved by component: {words}; over 500,480 cells" in str(error.value)
+
+
+def test_a_workload_without_symmetry_is_refused() -> None:
+    prefixes = Product((factor.prefix(200), factor.prefix(200)))
+    workload = Workload.from_products(domain_of(200, 200), [prefixes])
+    with pytest.raises(TooLargeError) as error:
+        solve(workload)
+    words = "no two values of an attribute can be swapped, so the workload does not split"
+    assert f"'l2_strategy' cannot be solved by component: {words}; over 40,000 cells" in str(error.value)
+
+
+@pytest.mark.usefixtures("all_large")
+def test_a_conic_solver_does_not_work_by_component() -> None:
+    workload = marginals([2, 3], [1])
+    with pytest.raises(SolverError) as error:
+        solve(workload, solver="clarabel")
+    assert str(error.value) == (
+        "clarabel does not work by component (value symmetry: 6 cells -> 1 orbit, 3 components of size up to "
+        "1)\n  leave the solver out, or solve over all cells with reduce=False (--no-reduce)"
+    )
+    with pytest.raises(OptionError) as option:
+        solve(workload, starts=3)
+    assert str(option.value).startswith("'l2_strategy' is of class 'convex', which has no option 'starts'")
+
+
+@pytest.mark.usefixtures("all_large")
+def test_what_does_not_split_is_solved_over_the_cells() -> None:
+    """Small enough for memory: as ever."""
+    for workload, program in ((Workload.from_matrix(np.tri(4)), None), (marginals([2, 2], [1]), "min_error")):
+        solution = solve(workload, program)
+        assert isinstance(solution.strategy, Strategy)
+    assert bound(Program.load("l2_strategy"), marginals([2, 3], [1]), {}, reduce=False)[1] == ""
+
+
+@pytest.mark.usefixtures("all_large")
+def test_the_objective_is_that_of_the_file() -> None:
+    workload = marginals([3, 4], [1, 2])
+    solution = solve(workload)
+    program = Program.load("l2_strategy")
+    assert program.objective is not None
+    dense = evaluate(program.objective, {"W": workload.root, "X": lift(solution.variables["X"])})
+    assert dense == pytest.approx(solution.objective, rel=tolerances.RECOMPUTED)
+
+
+def test_between_the_two_sizes_it_is_by_component_where_those_are_small() -> None:
+    """1,331 cells; a conic solver gets matrices over the cells, a workload with large components too."""
+    workload = marginals((11, 11, 11), (1, 2))
+    assert bound(Program.load("l2_strategy"), workload, None)[1].startswith("value symmetry: 1331 cells")
+    assert not bound(Program.load("l2_strategy"), workload, None, solver="scs")[1]
+    assert bound(Program.load("l2_strategy"), workload, None, solver="Nuclear")[1]
+    assert not bound(Program.load("l2_strategy"), workload, None, reduce=False)[1]
+    assert not bound(Program.load("query_weighting"), workload, {"Q": np.eye(1331)})[1]
+    assert not bound(Program.load("l2_strategy"), marginals((8, 8, 8), (1, 2)), None)[1]
+    halves = Workload.from_products(domain_of(1331), [Product((factor.prefix(1331),))])
+    assert not bound(Program.load("l2_strategy"), halves, None)[1]
+    assert isinstance(solve(workload).strategy, ComponentStrategy)
+
+
+def nearly_symmetric(n: int, large: float) -> Workload:
+    """A large total, and six cells: in its Gram matrix they are beyond the last digit."""
+    return Workload.from_matrix(np.vstack([np.full((1, n), large), np.eye(n)[:6]]))
+
+
+@pytest.mark.parametrize("large", [8.4e6 + 1 / 3, 2.0**30, 1e12 + 1 / 3])
+def test_no_bound_passes_a_strategy_where_a_symmetry_is_nearly_one(large: float) -> None:
+    """520 cells, each like the others next to the total: a strategy that measures six of them is better."""
+    n = 520
+    workload = nearly_symmetric(n, large)
+    found = solve(workload, "l2_strategy")
+    assert "2 orbits" in found.reductions[0]
+    assert found.bound is not None and found.error_gap is not None
+    assert found.gap is not None and found.gap >= 0 and found.error_gap >= 0
+    # The total, and a little of each of the six cells.
+    rows = np.vstack([np.ones((1, n)), np.eye(n)[:6] / np.sqrt(large)])
+    rows[0, :6] = np.sqrt(1 - 1 / large)
+    assert found.bound <= Strategy(rows).total_error(workload)

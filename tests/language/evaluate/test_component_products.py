@@ -1,0 +1,108 @@
+"""Products that are not formed are the products."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tolerances
+from symmetric import random_products
+
+from mmopt.errors import ProgramError
+from mmopt.language.atoms.table import FUNCTIONS
+from mmopt.language.evaluate.by_component import plainly, with_bound
+from mmopt.language.evaluate.component_products import Scaling, diagonal, times, whole
+from mmopt.language.evaluate.number_systems import BALLS, PLAIN, Numbers
+from mmopt.language.syntax.expression import parse_expr
+from mmopt.language.syntax.source import Source, Text
+from mmopt.numerics.balls import Ball
+from mmopt.numerics.components import Level, Space, Split, lift
+from mmopt.symmetry import symmetry
+from mmopt.testing.census import marginals
+
+
+def drawn(seed: int) -> tuple[np.random.Generator, Split]:
+    """The queries with a target by component: rows and columns have orbits."""
+    rng = np.random.default_rng(seed)
+    while True:
+        workload = marginals([2, 3, 4], [0, 1, 2], target=1.0) if seed % 2 else random_products(rng)
+        found = symmetry(workload, True)
+        if found is not None and workload.has_all_targets:
+            left, right = found.sources["workload.representation"], found.sources["workload.basis"]
+            parts = tuple(a @ b for a, b in zip(left.parts, right.parts, strict=True))
+            return rng, Split(left.rows, right.columns, parts)
+
+
+def level(rng: np.random.Generator, space: Space) -> Level:
+    return Level(space, rng.uniform(0.5, 2.0, size=len(space.sizes)))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_scaling_and_diagonal(seed: int) -> None:
+    rng, queries = drawn(seed)
+    p, q = level(rng, queries.columns), level(rng, queries.rows)
+    scaled = times(PLAIN, times(PLAIN, Scaling(q), queries), Scaling(p))
+    dense = lift(q)[:, None] * lift(queries) * lift(p)
+    np.testing.assert_allclose(lift(scaled), dense, rtol=tolerances.FINE, atol=tolerances.ROUNDING)
+    turned = Split(queries.columns, queries.rows, tuple(part.T for part in queries.parts))
+    found = diagonal(PLAIN, scaled, turned)
+    expected = np.einsum("ij,ij->i", dense, lift(queries))
+    np.testing.assert_allclose(lift(found), expected, rtol=tolerances.FINE, atol=tolerances.ROUNDING)
+    both = times(PLAIN, Scaling(p), Scaling(p))
+    assert isinstance(both, Scaling)
+    np.testing.assert_array_equal(both.level.values, p.values**2)
+    np.testing.assert_array_equal(times(PLAIN, Scaling(p), p).values, p.values**2)
+    formed = whole(PLAIN, Scaling(p))
+    expected = times(PLAIN, queries, formed)
+    for one, two in zip(times(PLAIN, queries, Scaling(p)).parts, expected.parts, strict=True):
+        np.testing.assert_allclose(one, two, rtol=tolerances.ROUNDING)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_balls_contain_the_plain_values(seed: int) -> None:
+    rng, queries = drawn(seed)
+    q = level(rng, queries.rows)
+    turned = Split(queries.columns, queries.rows, tuple(part.T for part in queries.parts))
+    plain = diagonal(PLAIN, times(PLAIN, Scaling(q), queries), turned)
+    exact = [Split(m.rows, m.columns, tuple(map(BALLS.exact, m.parts))) for m in (queries, turned)]
+    ball = diagonal(
+        BALLS, times(BALLS, Scaling(Level(q.space, BALLS.exact(q.values))), exact[0]), exact[1]
+    ).values
+    assert isinstance(ball, Ball)
+    assert (np.abs(ball.mid - plain.values) <= 2 * ball.rad).all()
+    assert ball.rad.max() <= tolerances.ROUNDING * np.abs(plain.values).max()
+
+
+def test_what_splits_differently_is_refused() -> None:
+    rng, queries = drawn(1)
+    _, other = drawn(0)
+    with pytest.raises(ProgramError) as raised:
+        times(PLAIN, Scaling(level(rng, other.rows)), queries)
+    assert str(raised.value).startswith("'matmul' of values that split differently: Space(")
+    with pytest.raises(ProgramError, match="'diag' of values that split differently"):
+        diagonal(
+            PLAIN, queries, Split(queries.columns, queries.columns, tuple(p.T @ p for p in queries.parts))
+        )
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("numbers", [PLAIN, BALLS], ids=["plain", "balls"])
+def test_diagonals_around_an_inverse(seed: int, numbers: Numbers) -> None:
+    rng, queries = drawn(seed)
+    parts = []
+    for part in queries.parts:
+        rows = rng.normal(size=(part.shape[1] + 1, part.shape[1]))
+        parts.append(rows.T @ rows)
+    matrix = Split(queries.columns, queries.columns, tuple(parts))
+    turned = Split(queries.columns, queries.rows, tuple(part.T for part in queries.parts))
+    names = {"W": queries, "X": matrix, "V": turned}
+    product = lift(queries) @ np.linalg.pinv(lift(matrix)) @ lift(turned)
+    for atom, expected in (("diag", np.diag(product)), ("trace", np.trace(product))):
+        text = f"{atom}(W @ inv(X) @ V)"
+        expr = parse_expr(Text(Source("t", (text,)), text, 1, 1), FUNCTIONS)
+        found = with_bound(expr, names) if numbers is BALLS else plainly(expr, names)
+        if isinstance(found, Level):
+            values = found.values.mid if isinstance(found.values, Ball) else found.values
+            found = Level(found.space, values)
+            np.testing.assert_allclose(lift(found), expected, rtol=tolerances.FINE)
+        else:
+            assert float(getattr(found, "mid", found)) == pytest.approx(expected, rel=tolerances.FINE)

@@ -1,0 +1,122 @@
+"""By how much a point misses a constraint: all of a family at once as one by one."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mmopt.language import violation, worst
+from mmopt.language.evaluate import feasibility
+from mmopt.language.evaluate.feasibility import excess, excess_with_errors
+from mmopt.language.evaluate.memo import Memo
+from mmopt.language.syntax.program import Program
+from mmopt.language.syntax.tree import Constraint
+from mmopt.numerics import numpy_forms
+
+
+def constraint(text: str) -> Constraint:
+    names = ("W: matrix[m, n]", "u: vector[m]", "v: vector[n]", "X: symmetric[n, n]", "c: scalar")
+    givens = "".join(f"    {name}\n" for name in names)
+    return Program.parse(f"program p\ngiven\n{givens}require\n    {text}").requires[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "amount"),
+    [
+        ("u <= 4", 0.0),
+        ("u <= 3", 0.25),
+        ("u >= 2", 0.25),
+        ("u[j] <= c for j in m", 0.375),
+        ("u == u", 0.0),
+        ("u == 2 * u", 0.5),
+        ("2 * u == u", 0.5),
+        ("X >> 0", 0.5),
+        ("X << eye(n)", 0.5),
+        ("0 << X", 0.5),
+        ("X + 2 * eye(n) >> 0", 0.0),
+        ("W <= 1", np.inf),
+        ("W[j, :] @ diag(X) <= W[0, :] @ diag(X) for j in m", np.inf),
+    ],
+)
+def test_violation(text: str, amount: float) -> None:
+    w = np.full((4, 2), np.nan)
+    env = {"u": np.array([1.0, 2.0, 3.0, 4.0]), "c": 2.5, "X": np.diag([2.0, -1.0]), "W": w, "m": 4, "n": 2}
+    assert violation(constraint(text), env) == pytest.approx(amount, rel=1e-12)
+
+
+LINES = [
+    "u[j] <= c for j in m",
+    "u[j] == v[j] for j in m",
+    "W[j, :] @ v >= u[j] for j in m",
+    "W[j, :] @ X @ W[j, :].T <= u[j] * c for j in m",
+    "W[:, j].T @ inv(X) @ W[:, j] <= u[j] + max(v) for j in m",
+    "v <= u[j] for j in m",
+    "v * u[j] <= c for j in m",
+    "W[j, :] @ X <= u[j] for j in m",
+    "[[X, W[j, :].T], [W[j, :], u[j]]] >> 0 for j in m",
+]
+
+
+@pytest.mark.parametrize("text", LINES)
+@pytest.mark.parametrize("bad", [False, True], ids=["numbers", "infinite entries"])
+def test_a_family_at_once_is_one_by_one(
+    text: str, bad: bool, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As many queries as cells, so that a vector for each index could be taken for a number for each."""
+    rows = rng.normal(size=(5, 5))
+    env: dict[str, Any] = {"m": 5, "n": 5, "W": rng.normal(size=(5, 5)), "X": rows @ rows.T + np.eye(5)}
+    env |= {"u": rng.uniform(size=5), "v": rng.normal(size=5), "c": 0.3}
+    if bad:
+        env["u"][2] = np.inf
+    line = constraint(text)
+    found = worst(line, env), excess(line, env)
+    monkeypatch.setattr(feasibility, "vectorised", lambda expr, index: None)
+    (amount, at), most = worst(line, env), excess(line, env)
+    assert found[0][0] == pytest.approx(amount, rel=1e-9, abs=1e-12)
+    assert found[1] == pytest.approx(most, rel=1e-9, abs=1e-12)
+    if amount > 1e-9:
+        assert found[0][1] == at
+
+
+def test_a_memo_changes_nothing_and_is_used(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = rng.normal(size=(4, 4))
+    env = {"m": 4, "n": 4, "W": rng.normal(size=(4, 4)), "X": rows @ rows.T + np.eye(4), "u": np.ones(4)}
+    line = constraint("W[:, j].T @ inv(X) @ W[:, j] <= u[j] for j in m")
+    plain, solves, solve = worst(line, env), [], numpy_forms.solve
+
+    def counted(*args: np.ndarray) -> np.ndarray:
+        solves.append(args)
+        return solve(*args)
+
+    monkeypatch.setattr(numpy_forms, "solve", counted)
+    memo = Memo()
+    assert worst(line, env, memo) == plain and len(solves) == 1
+    assert excess(line, env, memo) == excess(line, {**env}, memo) and len(solves) == 1
+    # Another array of the same name makes it another expression.
+    other = {**env, "X": 2 * env["X"]}
+    assert worst(line, other, memo) == worst(line, other) and len(solves) == 3
+
+
+@pytest.mark.parametrize("text", ["W @ v <= u", "u >= W @ v"])
+def test_errors_of_evaluation_are_part_of_what_may_be_missed(text: str, rng: np.random.Generator) -> None:
+    """Limits equal to what rounding made of sums that cancel: in exact numbers some are missed."""
+    w, v = 1e6 * rng.normal(size=(50, 9)), rng.uniform(1.0, 2.0, size=9)
+    w[:, 8] = (1.0 - w[:, :8] @ v[:8]) / v[8]
+    env = {"W": w, "v": v, "u": w @ v, "m": 50, "n": 9}
+    rows = [sum(Fraction(a) * Fraction(b) for a, b in zip(row, v, strict=True)) for row in w.tolist()]
+    over = max(exact - Fraction(limit) for exact, limit in zip(rows, env["u"].tolist(), strict=True))
+    size = float(np.abs(env["u"]).max())
+    assert 0 < over <= excess_with_errors(constraint(text), env) * Fraction(size)
+    assert excess_with_errors(constraint(text), {**env, "u": env["u"] + 1.0}) == 0.0
+
+
+@pytest.mark.parametrize(("least", "found"), [(1e-3, 0.0), (0.0, np.inf), (-1e-14, np.inf)])
+def test_a_matrix_line_is_proved_or_nothing_is_known_of_it(least: float, found: float) -> None:
+    turn = np.linalg.qr(np.arange(9.0).reshape(3, 3) + np.eye(3))[0]
+    x = turn @ np.diag([least, 1.0, 2.0]) @ turn.T
+    assert excess_with_errors(constraint("X >> 0"), {"X": (x + x.T) / 2, "n": 3}) == found

@@ -1,0 +1,150 @@
+"""Values against numpy, the closed extension of the inverse, violations, and balls around values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mmopt.errors import ProgramError
+from mmopt.language import check, evaluate, evaluate_ball, program_names
+from mmopt.language.atoms.table import FUNCTIONS
+from mmopt.language.syntax.expression import parse_expr
+from mmopt.language.syntax.program import Program
+from mmopt.language.syntax.source import Source, Text
+from mmopt.language.syntax.tree import Expr
+
+Env = dict[str, Any]
+
+
+def parse(text: str) -> Expr:
+    return parse_expr(Text(Source("t", (text,)), text, 1, 1), FUNCTIONS)
+
+
+@pytest.fixture
+def env() -> Env:
+    rng = np.random.default_rng(7)
+    a = rng.normal(size=(3, 3))
+    made = {"W": rng.normal(size=(4, 3)), "X": a @ a.T + np.eye(3), "A": a, "u": rng.gamma(1.0, size=4)}
+    return {**made, "v": rng.normal(size=3), "c": 2.5, "m": 4, "n": 3, "j": 2}
+
+
+VALUES: list[tuple[str, Callable[[Env], Any]]] = [
+    ("W @ inv(X) @ W.T", lambda e: e["W"] @ np.linalg.inv(e["X"]) @ e["W"].T),
+    ("diag(sqrt(u)) @ W @ A @ diag(v)", lambda e: np.sqrt(e["u"])[:, None] * (e["W"] @ e["A"]) * e["v"]),
+    ("diag(sqrt(u)) @ W @ A @ X @ v", lambda e: np.sqrt(e["u"]) * (e["W"] @ e["A"] @ e["X"] @ e["v"])),
+    ("inv(X) @ v", lambda e: np.linalg.inv(e["X"]) @ e["v"]),
+    ("v @ inv(X)", lambda e: np.linalg.inv(e["X"]) @ e["v"]),
+    ("v @ inv(A)", lambda e: e["v"] @ np.linalg.inv(e["A"])),
+    ("W @ inv(A)", lambda e: e["W"] @ np.linalg.inv(e["A"])),
+    ("inv(A) @ W.T", lambda e: np.linalg.inv(e["A"]) @ e["W"].T),
+    ("inv(X) @ inv(A)", lambda e: np.linalg.inv(e["A"] @ e["X"])),
+    ("(W @ inv(X)) @ (W.T @ u)", lambda e: e["W"] @ np.linalg.inv(e["X"]) @ e["W"].T @ e["u"]),
+    ("W[j, :] @ v - W[0, 1]", lambda e: e["W"][2] @ e["v"] - e["W"][0, 1]),
+    ("sum(W, axis=0) / n", lambda e: e["W"].sum(axis=0) / 3),
+    ("max(abs(W), axis=1) ** -2", lambda e: np.abs(e["W"]).max(axis=1) ** -2.0),
+    ("diag(diag(X)) + eye(n) * c", lambda e: np.diag(np.diag(e["X"])) + 2.5 * np.eye(3)),
+    ("root(X) @ root(X)", lambda e: e["X"]),
+    ("factor(X).T @ factor(X)", lambda e: e["X"]),
+    ("nuclear(W)", lambda e: np.linalg.norm(e["W"], "nuc")),
+    ("exp(v) + log(c)", lambda e: np.exp(e["v"]) + np.log(2.5)),
+    ("logsumexp(W)", lambda e: np.log(np.exp(e["W"]).sum())),
+    ("logsumexp(W, axis=0) * v", lambda e: np.log(np.exp(e["W"]).sum(axis=0)) * e["v"]),
+    ("polar(A) @ root(A.T @ A)", lambda e: e["A"]),
+    ("rank(W) + rank(W @ inv(X) @ W.T)", lambda e: 6),
+    ("pinv(W)", lambda e: np.linalg.pinv(e["W"])),
+    ("stack(W, 0 * W)", lambda e: e["W"]),
+    ("used_rows(W, u - max(u) + (u + max(u)) * 0)", lambda e: e["W"][:0]),
+    ("used_rows(W, u)", lambda e: e["W"]),
+    ("ones(n) @ v * 2**-1", lambda e: e["v"].sum() / 2),
+    ("[[X, v], [v.T, c]]", lambda e: np.block([[e["X"], e["v"][:, None]], [e["v"][None], 2.5]])),
+    ("[[X, W[j, :].T], [W[j, :], 1]]", lambda e: np.block([[e["X"], e["W"][2:3].T], [e["W"][2:3], 1]])),
+    ("[[X, W.T[:, j]], [W.T[:, j].T, 1]]", lambda e: np.block([[e["X"], e["W"][2:3].T], [e["W"][2:3], 1]])),
+    (
+        "[[sqrt(abs(W[j, :]))], [-W[0, :] ** 2]]",
+        lambda e: np.vstack([np.sqrt(np.abs(e["W"][2])), -(e["W"][0] ** 2)]),
+    ),
+    ("[[v.T[:] + v.T, 1], [v @ X, c]]", lambda e: np.block([[2 * e["v"], 1], [e["v"] @ e["X"], 2.5]])),
+    ("diag(u) @ W @ diag(v)", lambda e: e["u"][:, None] * e["W"] * e["v"]),
+    ("diag(u) @ W @ v", lambda e: e["u"] * (e["W"] @ e["v"])),
+    ("u @ diag(u) @ W", lambda e: (e["u"] ** 2) @ e["W"]),
+    ("diag(v) @ diag(v) @ v", lambda e: e["v"] ** 3),
+    ("diag(u) @ diag(u)", lambda e: np.diag(e["u"] ** 2)),
+    ("diag(diag(u) @ diag(u))", lambda e: e["u"] ** 2),
+    ("trace(diag(v) @ X)", lambda e: e["v"] @ np.diag(e["X"])),
+    ("diag(A @ diag(v))", lambda e: e["v"] * np.diag(e["A"])),
+    ("eye(m) @ W @ eye(n)", lambda e: e["W"]),
+    ("diag(W @ v)", lambda e: np.diag(e["W"] @ e["v"])),
+    ("diag(W @ inv(X) @ v)", lambda e: np.diag(e["W"] @ np.linalg.inv(e["X"]) @ e["v"])),
+    ("diag(A @ X @ A.T)", lambda e: np.diag(e["A"] @ e["X"] @ e["A"].T)),
+    ("trace(W @ (W.T @ W) @ W.T)", lambda e: np.trace(e["W"] @ e["W"].T @ e["W"] @ e["W"].T)),
+    ("diag(W @ inv(X) @ W.T)", lambda e: np.diag(e["W"] @ np.linalg.inv(e["X"]) @ e["W"].T)),
+    ("trace(W @ inv(A) @ W.T)", lambda e: np.trace(e["W"] @ np.linalg.inv(e["A"]) @ e["W"].T)),
+    ("trace(inv(X) @ X)", lambda e: 3.0),
+    ("diag(X @ inv(X))", lambda e: np.ones(3)),
+    ("trace(inv(X) @ inv(A))", lambda e: np.trace(np.linalg.inv(e["A"] @ e["X"]))),
+    ("W @ inv(X) @ diag(v) @ v", lambda e: e["W"] @ np.linalg.inv(e["X"]) @ e["v"] ** 2),
+    ("[[X @ v, v]]", lambda e: np.stack([e["X"] @ e["v"], e["v"]], axis=1)),
+]
+
+
+@pytest.mark.parametrize(("text", "truth"), VALUES, ids=[text for text, _ in VALUES])
+def test_values(text: str, truth: Callable[[Env], Any], env: Env) -> None:
+    np.testing.assert_allclose(evaluate(parse(text), env), truth(env), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize(("text", "truth"), VALUES, ids=[text for text, _ in VALUES])
+def test_balls_hold_the_values(text: str, truth: Callable[[Env], Any], env: Env) -> None:
+    if any(f"{atom}(" in text for atom in ("rank", "factor", "stack")):
+        with pytest.raises(ProgramError, match=r"has no error bound\n  move it into 'let'"):
+            evaluate_ball(parse(text), env)
+    else:
+        ball = evaluate_ball(parse(text), env)
+        assert ball.mid.shape == np.shape(truth(env))
+        assert (np.abs(ball.mid - truth(env)) <= ball.rad + 1e-12 * np.abs(ball.mid)).all()
+        assert ball.rad.max(initial=0.0) <= 1e-11
+
+
+def test_inverse_is_the_closed_extension() -> None:
+    x = np.diag([1.0, 4.0, 0.0])
+    inside, outside = np.array([[1.0, 2.0, 0.0]]), np.array([[1.0, 2.0, 1e-3]])
+    text = parse("trace(W @ inv(X) @ W.T)")
+    assert evaluate(text, {"X": x, "W": inside}) == pytest.approx(2.0, rel=1e-14)
+    assert evaluate(text, {"X": x, "W": outside}) == np.inf
+    assert evaluate(parse("trace(inv(X) @ (W.T @ W))"), {"X": x, "W": inside}) == pytest.approx(2.0)
+    assert evaluate(parse("inv(X) @ W.T"), {"X": x, "W": outside}).tolist() == [[np.inf]] * 3
+    assert evaluate(parse("trace(inv(X))"), {"X": x}) == np.inf
+    assert evaluate(text, {"X": -x, "W": inside}) == np.inf
+    assert evaluate(text, {"X": x * np.nan, "W": inside}) == np.inf
+    assert evaluate(text, {"X": np.triu(np.ones((3, 3)), 1), "W": inside}) == np.inf
+    tiny = np.diag([1.0, 4.0, 1e-12])  # small eigenvalues are not dropped
+    assert evaluate(text, {"X": tiny, "W": outside}) == pytest.approx(2.0 + 1e6, rel=1e-9)
+
+
+def test_no_warnings_from_values_that_do_not_exist() -> None:
+    assert evaluate(parse("1 / x"), {"x": np.array([0.0, 2.0])}).tolist() == [np.inf, 0.5]
+    assert np.isnan(evaluate(parse("sqrt(x)"), {"x": -1.0}))
+    assert np.isinf(evaluate_ball(parse("1 / x"), {"x": np.array([0.0])}).rad).all()
+
+
+@pytest.mark.parametrize("name", program_names())
+def test_bounds_can_be_evaluated_with_their_error(name: str) -> None:
+    """Objective, value and certificate of shipped programs have balls, and small ones."""
+    checked = check(Program.load(name))
+    program = checked.program
+    rng = np.random.default_rng(3)
+    sizes = dict.fromkeys(checked.scope.dims, 3)
+    env: Env = {**sizes, "objective": 2.0}
+    for key, known in checked.scope.types.items():
+        shape = tuple(3 for _ in known.dims)
+        made = rng.gamma(1.0, size=shape)
+        env[key] = made @ made.T + np.eye(3) if known.psd else np.array(made)
+    exprs = [program.objective, program.value, program.certificate and program.certificate.expr]
+    for expr in exprs:
+        if expr is not None:
+            ball = evaluate_ball(expr, env)
+            off = abs(float(ball.mid) - float(evaluate(expr, env)))
+            assert off <= ball.rad + 1e-12 * abs(ball.mid)
+            assert ball.rad <= 1e-8 * abs(ball.mid)

@@ -1,0 +1,276 @@
+"""Every structured form of an atom gives the components of what the dense form gives on the dense value."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from symmetric import random_products, random_symmetric_matrix
+
+from mmopt.errors import ProgramError
+from mmopt.language import evaluate, evaluate_ball
+from mmopt.language.atoms.table import ATOMS
+from mmopt.language.evaluate.number_systems import BALLS, PLAIN
+from mmopt.language.evaluate.structured import STRUCTURED, apply
+from mmopt.language.syntax.tree import Apply, Name, Span
+from mmopt.numerics.balls import Ball
+from mmopt.numerics.components import Level, Space, Split, lift
+from mmopt.symmetry import symmetry
+from mmopt.testing.census import domain_of
+from mmopt.workloads import Product, Workload
+from mmopt.workloads.blocks import factor as f
+
+SEEDS = range(12)
+HERE = Span(1, 1)
+
+
+def drawn(seed: int) -> tuple[np.random.Generator, Split]:
+    """A split root with more than one component, of full rank for every other seed; once with many."""
+    rng = np.random.default_rng(seed)
+    if seed % 100 == 3:
+        return rng, many(rng)
+    while True:
+        workload = (
+            random_products(rng, full=seed % 2 == 0) if rng.random() < 0.7 else random_symmetric_matrix(rng)
+        )
+        found = symmetry(workload, False)
+        if found is not None and found.cells.count > 1:
+            return rng, found.sources["workload.root"]
+
+
+def many(rng: np.random.Generator) -> Split:
+    """Sixteen components of one row and column, and as many others: marginals, and a group of values."""
+    sizes = (2, 3, 2, 2, 4)
+    group = f.predicates([[1.0, 1.0, 1.0, 2.0]], ["g"])
+    kinds = [*((f.identity(n), f.total(n)) for n in sizes[:4]), (f.identity(4), group)]
+    products = [Product(own, weight=float(rng.uniform(0.5, 2.0))) for own in itertools.product(*kinds)]
+    found = symmetry(Workload.from_products(domain_of(*sizes), products), False)
+    assert found is not None and found.cells.dims.count(1) == 16 and found.cells.count == 32
+    return found.sources["workload.root"]
+
+
+def psd(rng: np.random.Generator, space: Space) -> Split:
+    parts = []
+    for d in space.dims:
+        rows = rng.normal(size=(d + 1, d))
+        parts.append(rows.T @ rows + 0.1 * np.eye(d))
+    return Split(space, space, tuple(parts))
+
+
+def level(rng: np.random.Generator, space: Space) -> Level:
+    return Level(space, rng.uniform(0.5, 2.0, size=len(space.sizes)))
+
+
+def dense(value: Any) -> Any:
+    return lift(value) if isinstance(value, Split | Level) else value
+
+
+def mids(value: Any) -> Any:
+    """The midpoints of a ball, or of a Split or Level of balls."""
+    return balls_of(value, "mid")
+
+
+def balls_of(value: Any, which: str) -> Any:
+    if isinstance(value, Split):
+        return Split(value.rows, value.columns, tuple(getattr(p, which) for p in value.parts))
+    if isinstance(value, Level):
+        return Level(value.space, getattr(value.values, which))
+    return getattr(value, which)
+
+
+def kept(space: Space) -> np.ndarray:
+    """The projection on the kept components."""
+    return lift(Split(space, space, tuple(np.eye(d) for d in space.dims)))
+
+
+def arguments(rng: np.random.Generator, root: Split) -> dict[str, list[tuple[Any, ...]]]:
+    """Per atom the arguments on which it has a form."""
+    space = root.columns
+    x, y, u, v = psd(rng, space), psd(rng, space), level(rng, space), level(rng, space)
+    both = [(x, y), (u, v), (u, 2.0), (3.0, v)]
+    return {
+        "add": both,
+        "sub": both,
+        "neg": [(x,), (u,)],
+        "mul": [(u, v), (2.0, x), (x, 0.5), (u, 3.0)],
+        "div": [(u, v), (x, 3.0), (2.0, u)],
+        "pow": [(u, 2.0), (u, -0.5)],
+        "matmul": [(x, y), (root, x), (u, v)],
+        "transpose": [(root,), (u,)],
+        "inv": [(x,)],
+        "pinv": [(root,), (x,)],
+        "root": [(x,)],
+        "trace": [(x,)],
+        "nuclear": [(root,)],
+        "diag": [(x,), (u,)],
+        "support": [(u,)],
+        **{name: [(u,)] for name in ("sum", "logsumexp", "max", "min", "abs", "sqrt", "exp", "log")},
+    }
+
+
+def wanted(atom: str, args: tuple[Any, ...], space: Space) -> Any:
+    """The dense form, on what is kept."""
+    if atom == "inv":  # zero where the components are left out
+        return np.linalg.pinv(dense(args[0]), rcond=1e-12)
+    out = ATOMS[atom].numpy(*map(dense, args))
+    return kept(space) @ out if atom == "diag" and isinstance(args[0], Level) else out
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_structured_forms_are_the_dense_ones(seed: int) -> None:
+    rng, root = drawn(seed)
+    for atom, cases in arguments(rng, root).items():
+        for args in cases:
+            truth = np.asarray(wanted(atom, args, root.columns))
+            found = apply(PLAIN, atom, args, {})
+            # The dense root of a singular matrix has the root of its rounding errors.
+            close = (1e-7 if atom == "root" else 1e-9) * max(1.0, float(np.abs(truth).max()))
+            np.testing.assert_allclose(dense(found), truth, rtol=1e-9, atol=close, err_msg=atom)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_balls_contain_the_plain_value_and_are_small(seed: int) -> None:
+    """The midpoint is the plain value up to the radius, and the radius is one of rounding."""
+    rng, root = drawn(100 + seed)
+    for atom, cases in arguments(rng, root).items():
+        if ATOMS[atom].ball is None:
+            continue
+        for args in cases:
+            plain = apply(PLAIN, atom, args, {})
+            ball = apply(BALLS, atom, tuple(_exact(a) for a in args), {})
+            value, mid, rad = (np.asarray(flat(v)) for v in (plain, mids(ball), balls_of(ball, "rad")))
+            size = np.abs(value).max()
+            assert (np.abs(mid - value) <= 2 * rad + 1e-14 * size).all(), atom
+            assert rad.max() <= 1e-6 * max(1.0, size), atom
+
+
+def _exact(value: Any) -> Any:
+    if isinstance(value, Split):
+        return Split(value.rows, value.columns, tuple(BALLS.exact(p) for p in value.parts))
+    return Level(value.space, BALLS.exact(value.values)) if isinstance(value, Level) else BALLS.exact(value)
+
+
+def flat(value: Any) -> np.ndarray:
+    if isinstance(value, Split):
+        return np.concatenate([np.ravel(p) for p in value.parts])
+    return np.ravel(value.values if isinstance(value, Level) else value)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_wide_balls_contain_every_value(seed: int) -> None:
+    """Parts that are only known to a radius: any parts within it give a result within the result's radius."""
+    rng, root = drawn(200 + seed)
+    names = {"X": psd(rng, root.columns), "W": root, "d": level(rng, root.columns)}
+    near = {name: moved(rng, value, 1e-4) for name, value in names.items()}
+    far = {name: widened(value, 1e-4) for name, value in names.items()}
+    w, x, d = (Name(id, HERE) for id in ("W", "X", "d"))
+    scaled = Apply("matmul", (w, Apply("diag", (Apply("sqrt", (d,), HERE),), HERE)), HERE)
+    for expr in (
+        Apply("nuclear", (scaled,), HERE),
+        Apply("trace", (x,), HERE),
+        Apply("max", (Apply("diag", (x,), HERE),), HERE),
+        Apply("sum", (Apply("div", (Apply("diag", (x,), HERE), d), HERE),), HERE),
+    ):
+        ball = evaluate_ball(expr, far)
+        assert isinstance(ball, Ball)
+        value = float(evaluate(expr, near))
+        assert float(ball.lower) - 1e-12 * abs(value) <= value <= float(ball.upper) + 1e-12 * abs(value)
+        assert 0 < float(ball.rad) < 0.1 * (1 + abs(value))
+
+
+def moved(rng: np.random.Generator, value: Any, by: float) -> Any:
+    def shaken(a: np.ndarray) -> np.ndarray:
+        return a + by * rng.uniform(-1, 1, size=a.shape)
+
+    if isinstance(value, Split):
+        return Split(value.rows, value.columns, tuple(shaken(p) for p in value.parts))
+    return Level(value.space, shaken(value.values))
+
+
+def widened(value: Any, by: float) -> Any:
+    def wide(a: np.ndarray) -> Ball:
+        return Ball(a, np.full(a.shape, by))
+
+    if isinstance(value, Split):
+        return Split(value.rows, value.columns, tuple(wide(p) for p in value.parts))
+    return Level(value.space, wide(value.values))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_factors_have_the_gram_matrix(seed: int) -> None:
+    rng, root = drawn(300 + seed)
+    x = psd(rng, root.columns)
+    rows = apply(PLAIN, "factor", (x,), {})
+    np.testing.assert_allclose(lift(rows).T @ lift(rows), lift(x), atol=1e-10 * np.abs(lift(x)).max())
+
+
+def test_every_row_of_the_table_is_an_atom_and_tested() -> None:
+    assert set(STRUCTURED) <= set(ATOMS)
+    rng, root = drawn(0)
+    assert set(STRUCTURED) == {*arguments(rng, root), "factor"}
+
+
+def test_counts_beyond_the_floats_are_charged() -> None:
+    """A multiplicity of 10^30 is rounded when it becomes a float."""
+    space = Space(np.array([1.0, 1e30]), (1, 1))
+    split = Split(space, space, (np.zeros((1, 1)), np.full((1, 1), 3.0)))
+    ball = evaluate_ball(Apply("trace", (Name("X", HERE),), HERE), {"X": split})
+    assert float(ball.lower) < 3 * 10**30 < float(ball.upper)
+    assert float(ball.rad) < 1e-14 * 3e30
+
+
+@pytest.mark.parametrize(
+    ("atom", "pick", "words"),
+    [
+        ("exp", "x", "a matrix that splits into components"),
+        ("sum", "x", "a matrix that splits into components"),
+        ("mul", "xx", "a matrix that splits into components, a matrix that splits into components"),
+        ("add", "x1", "a matrix that splits into components, a number"),
+        ("matmul", "xu", "a matrix that splits into components, a vector that is constant on orbits"),
+        ("add", "ua", "a vector that is constant on orbits, a dense vector"),
+        ("div", "ux", "a vector that is constant on orbits, a matrix that splits into components"),
+        ("polar", "x", "a matrix that splits into components"),
+        ("stack", "xx", "a matrix that splits into components, a matrix that splits into components"),
+    ],
+)
+def test_what_has_no_form_is_refused_by_name(atom: str, pick: str, words: str) -> None:
+    rng, root = drawn(0)
+    known = {"x": psd(rng, root.columns), "u": level(rng, root.columns), "1": 1.0, "a": np.ones(3)}
+    with pytest.raises(ProgramError) as caught:
+        apply(PLAIN, atom, tuple(known[p] for p in pick), {})
+    assert str(caught.value) == (
+        f"'{atom}' has no form by components for {words}\n"
+        "  solve the program without the symmetry, or write it with other atoms"
+    )
+
+
+def test_an_axis_has_no_form() -> None:
+    rng, root = drawn(0)
+    with pytest.raises(ProgramError) as caught:
+        apply(PLAIN, "sum", (level(rng, root.columns),), {"axis": 0})
+    assert str(caught.value) == (
+        "'sum' has no form by components for a vector that is constant on orbits, axis=0\n"
+        "  solve the program without the symmetry, or write it with other atoms"
+    )
+
+
+def test_values_that_split_differently_are_refused() -> None:
+    one = Space(np.array([1.0, 2.0]), (1, 1))
+    other = Space(np.array([1.0]), (3,))
+    a = Split(one, one, (np.eye(1), np.eye(1)))
+    b = Split(other, other, (np.eye(3),))
+    with pytest.raises(ProgramError) as caught:
+        apply(PLAIN, "matmul", (a, b), {})
+    assert str(caught.value) == (
+        "'matmul' of values that split differently: Space(3, abstract, 2 components of size up to 1) and "
+        "Space(3, abstract, 1 component of size up to 3)"
+    )
+    for atom, value, text in (
+        ("diag", a, "the rows of a root are not told apart: they have no diagonal by orbits"),
+        ("sum", Level(one, np.ones(1)), "the rows of a root are not told apart: they have no orbits"),
+    ):
+        with pytest.raises(ProgramError) as caught:
+            apply(PLAIN, atom, (value,), {})
+        assert str(caught.value) == text

@@ -1,0 +1,244 @@
+"""Sections, lines, comments and positions: texts that read well, and texts that do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from mmopt.errors import ProgramError
+from mmopt.language import Program, check, to_source
+from mmopt.language.syntax.source import MAX_BYTES
+
+Build = Callable[..., str]
+Refuse = Callable[[str, str, str], None]
+
+
+def error(text: str) -> str:
+    with pytest.raises(ProgramError) as caught:
+        check(Program.parse(text, "t.program"))
+    return str(caught.value)
+
+
+# ---------------------------------------------------------------- the same program, written otherwise
+
+
+WAYS: dict[str, Callable[[str], str]] = {
+    "windows line ends": lambda t: t.replace("\n", "\r\n"),
+    "old mac line ends": lambda t: t.replace("\n", "\r"),
+    "byte order mark": lambda t: "\ufeff" + t,
+    "tabs": lambda t: t.replace("    ", "\t"),
+    "two spaces": lambda t: t.replace("    ", "  "),
+    "trailing spaces": lambda t: t.replace("\n", "   \n"),
+    "blank lines": lambda t: t.replace("\n", "\n\n"),
+    "trailing comments": lambda t: t.replace("\n", "  # it's a comment with 'quotes\" and ( [\n"),
+    "comment lines": lambda t: (
+        "# first\n    # second\n" + t.replace("\n    ", "\n# between ) ]\n      # more\n    ")
+    ),
+    "colons": lambda t: t.replace("given\n", "given:\n").replace("program trial", "program: trial"),
+    "on one line": lambda t: t.replace("minimize\n    trace", "minimize trace"),
+    "open bracket": lambda t: t.replace("trace(W @", "trace(\n\n  W  # the queries\n @\n"),
+    "odd indentation in a bracket": lambda t: t.replace("(W @ inv(X)", "(\n            W @\n    inv(X)"),
+    "deeper lines in a constraint": lambda t: t.replace("diag(X) <= 1", "diag(\n  X)\n        <= 1"),
+    "colon at the end of a line": lambda t: t.replace("s: diag(X) <= 1", "s:\n        diag(X)\n      <= 1"),
+    "needless brackets": lambda t: t.replace(
+        "trace(W @ inv(X) @ W.T)", "(((trace(((W) @ inv((X)) @ (W).T)))))"
+    ),
+    "spaces in brackets": lambda t: t.replace("inv(X)", "inv( X )").replace("W.T", "W . T"),
+}
+
+
+@pytest.mark.parametrize("change", WAYS.values(), ids=WAYS.keys())
+def test_another_way_to_write_the_same(change: Callable[[str], str], program: Build) -> None:
+    plain, other = Program.parse(program()), Program.parse(change(program()))
+    assert other == plain
+    assert check(other).types == check(plain).types
+
+
+def test_words_do_not_change_a_program(program: Build) -> None:
+    words = (
+        'title "Größe ≤ 1 # no comment"\nabout\n    Any (words: "here\n\n    # not read\nproof\n    x ^ 2\n'
+    )
+    read = Program.parse(program(words))
+    assert read.title == "Größe ≤ 1 # no comment"
+    assert read.about == 'Any (words: "here'
+    assert read.proof == "x ^ 2"
+    documented = program(choose='X: psd[n, n] "one ( [ bracket, \\"quoted\\", it\'s # no comment"')
+    assert Program.parse(documented) == Program.parse(program())
+    assert Program.parse(documented).choose[0].doc == 'one ( [ bracket, "quoted", it\'s # no comment'
+
+
+def test_a_name_is_the_same_in_each_of_its_unicode_forms(program: Build) -> None:
+    micro, mu = "\u00b5", "\u03bc"  # Python's grammar takes both for one name
+    text = program(f"repair\n    {mu} = {micro} / max(diag({micro}))\n")
+    read = Program.parse(text.replace("X", micro, 1).replace("X", mu))
+    assert [d.name for d in read.choose] == [mu, "u"]
+    check(read)
+
+
+def test_text_gives_the_lines_back(program: Build) -> None:
+    text = program()
+    assert Program.parse(text.replace("\n", "\r\n")).text == text
+    assert Program.parse(Program.parse(text).text) == Program.parse(text)
+
+
+def test_positions_are_counted_in_characters_over_lines(program: Build, refused: Refuse) -> None:
+    hint = "known: G, W, X, m, n, u, ΣΔ"
+    letters = program(choose="X: psd[n, n]\n    ΣΔ: scalar", objective="ΣΔ + «y»")
+    refused(letters, "'y' is not defined", hint)
+    lines = program(choose="X: psd[n, n]\n    ΣΔ: scalar", objective="(ΣΔ +  # é\n\t  «yé» + 1)")
+    refused(lines, "'yé' is not defined", hint)
+    deeper = program(choose="X: psd[n, n]\n    ΣΔ: scalar", objective="ΣΔ\n      + (1 -\n «y»)")
+    refused(deeper, "'y' is not defined", hint)
+
+
+# ---------------------------------------------------------------- sections that do not fit
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message", "hint"),
+    [
+        ("choose", "«chose»", "there is no section 'chose'", "did you mean 'choose'?"),
+        ("minimize", "«minimise»", "there is no section 'minimise'", "did you mean 'minimize'?"),
+        ("subject to", "«subject»  to", "there is no section 'subject'", "did you mean 'subject to'?"),
+        ("program trial", "«programme» trial", "there is no section 'programme'", "did you mean 'program'?"),
+        ("program trial", "«program»", "section 'program' is empty", ""),
+        (
+            "program trial",
+            "program «two words»",
+            "'program' takes one word, not 'two words'",
+            "letters, digits and _",
+        ),
+        ("program trial", "program «l2-x»", "'program' takes one word, not 'l2-x'", "letters, digits and _"),
+        ("program trial", "«y» = 3", "there is no section 'y'", "a statement inside a section is indented"),
+        (
+            "minimize\n",
+            "«)»\nminimize\n",
+            "there is no section ')'",
+            "a statement inside a section is indented",
+        ),
+        ("program trial", "«    y = 3»", "an indented line before any section", ""),
+        (
+            "program trial",
+            "«\u00a0»y = 3",
+            "this line begins with the character U+00A0",
+            "indent with plain spaces",
+        ),
+        (
+            "program trial\ngiven",
+            "«g»iven",
+            "a program begins with its name",
+            "write: program my_program",
+        ),
+        (
+            "minimize\n    trace(W @ inv(X) @ W.T)\n",
+            "minimize\n    sum(u)\n    «+ sum(u)»\n",
+            "section 'minimize' takes one statement; this is a second",
+            "a longer statement goes on in open brackets, or in lines indented deeper",
+        ),
+        (
+            "program trial\n",
+            "«program» trial\nclass procedure\n",
+            "a procedure needs 'steps'",
+            "for example: weighting = solve(query_weighting)",
+        ),
+    ],
+)
+def test_section_that_does_not_fit(
+    old: str, new: str, message: str, hint: str, program: Build, refused: Refuse
+) -> None:
+    text = program().replace(old, new)
+    if "procedure" in text:
+        text = text[: text.index("choose")] + text[text.index("minimize") : text.index("subject to")]
+    refused(text, message, hint)
+
+
+def test_missing_sections(refused: Refuse) -> None:
+    start = "«program» p\ngiven\n    W: matrix[m, n]\n"
+    objective = "a convex program needs 'minimize' or 'maximize'"
+    refused(start, objective, "for example: minimize alpha")
+    refused(
+        start + "minimize\n    1\n", "a convex program needs 'choose'", "for example: choose X: psd[n, n]"
+    )
+    refused(
+        start + "choose\n    x: scalar\nminimize\n    x\n",
+        "a program says what its solution means",
+        "write 'strategy' (factor(X) norm 2) or 'covariance' (Sigma on B)",
+    )
+
+
+@pytest.mark.parametrize("text", ["", "\n", "   \n\t\n", "# only a comment"])
+def test_empty_text(text: str) -> None:
+    message = error(text).split("\n")
+    assert message[0] == "t.program:1:1: a program begins with its name"
+    assert message[-1] == "  write: program my_program"
+
+
+# ---------------------------------------------------------------- texts that are no programs
+
+
+def test_control_characters_are_refused_and_not_printed(program: Build) -> None:
+    for char, code in (("\x00", "0000"), ("\x1b", "001B"), ("\x0c", "000C"), ("\u2028", "2028")):
+        assert error(program(constraint=f"diag{char}(X) <= 1")) == (
+            f"t.program:11:9: the control character U+{code} cannot stand in a program\n"
+            "        diag?(X) <= 1\n"
+            "            ^\n"
+            "  is this a text file?"
+        )
+
+
+def test_a_text_too_long() -> None:
+    text = "program p\n" + "#" * MAX_BYTES
+    assert error(text) == (
+        f"t.program:1:1: a program of {len(text)} characters; at most 200000 are read\n"
+        "  a program file holds formulas; data are given with --given NAME=FILE"
+    )
+
+
+@pytest.mark.parametrize(
+    ("expression", "message", "column"),
+    [
+        ("-" * 20_000 + "sum(u)", "a statement of more than 4000 characters", 5),
+        ("(" * 5_000 + "sum(u)" + ")" * 5_000, "a statement of more than 4000 characters", 5),
+        ("(" * 5_000, "a statement of more than 4000 characters", 5),
+        ("(" * 41 + "sum(u)" + ")" * 41, "more than 40 brackets inside each other", 45),
+        ("-" * 3_000 + "sum(u)", "more than 100 operations inside each other", 5),
+        ("-" * 100 + "sum(u)", "more than 100 operations inside each other", 5),
+        (" + ".join(["sum(u)"] * 100), "more than 100 operations inside each other", 5),
+        ("sum(u)" + "**2" * 300, "more than 100 operations inside each other", 5),
+        ("u" + ".T" * 1_500, "more than 100 operations inside each other", 5),
+        ("u" + "[0]" * 1_000, "more than 100 operations inside each other", 5),
+    ],
+    ids=range(10),
+)
+def test_deep_and_long_expressions(expression: str, message: str, column: int, program: Build) -> None:
+    lines = error(program(objective=expression)).split("\n")
+    assert lines[0] == f"t.program:9:{column}: {message}"
+    assert lines[-1].startswith("  split it with 'let'")
+
+
+def test_many_lines_in_one_bracket_are_refused_at_once(program: Build) -> None:
+    text = program(objective="(\n" + "    sum(u) +\n" * 12_000)
+    assert error(text).startswith("t.program:9:5: a statement of more than 4000 characters\n")
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "-" * 96 + "sum(u)",
+        " + ".join(["sum(u)"] * 96),
+        "sum(" * 38 + "u" + ")" * 38,
+        "trace(" + "W.T @ diag(diag(W @ " * 15 + "inv(X)" + " @ W.T)) @ W" * 15 + ")",
+    ],
+    ids=range(4),
+)
+def test_the_deepest_expressions_are_checked(expression: str, program: Build) -> None:
+    checked = check(Program.parse(program(objective=expression)))
+    assert checked.objective is not None and checked.objective.is_scalar
+    assert checked.program.objective is not None
+    assert Program.parse(program(objective=to_source(checked.program.objective))) == checked.program
+
+
+@pytest.mark.parametrize("line", ['title "' + '\\"' * 90_000, "title '" * 20_000], ids=range(2))
+def test_many_open_quotes_are_refused_at_once(line: str) -> None:
+    assert error(f"program p\n{line}").startswith("t.program:2:")

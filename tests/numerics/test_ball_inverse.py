@@ -1,0 +1,109 @@
+"""Products around an inverse lie in their ball, and the ball is small."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from rational import assert_inside, conditioned, fractions, solve
+
+from mmopt.numerics import ball_inverse, balls
+from mmopt.numerics.ball_inverse import sandwich, sandwich_diagonal, smallest_singular
+from mmopt.numerics.balls import Ball, exact
+
+SEEDS = range(25)
+
+
+@pytest.mark.parametrize("condition", [1e1, 1e4, 1e9, 1e12])
+@pytest.mark.parametrize("seed", range(5))
+def test_sandwich(condition: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, m = int(rng.integers(2, 6)), int(rng.integers(1, 4))
+    x, w = conditioned(rng, n, condition), rng.normal(size=(m, n))
+    truth = fractions(w).dot(solve(x, w.T))
+    ball = sandwich(exact(w), exact(x), exact(w.T))
+    assert_inside(truth, ball)
+    limit = 1e-12 if condition <= 1e9 else 1e-8
+    assert balls.trace(ball).rad <= limit * float(truth.trace())
+    other = rng.normal(size=n)
+    assert_inside(
+        fractions(w).dot(solve(x, other.reshape(-1, 1)))[:, 0],
+        sandwich(exact(w), exact(x), exact(other)),
+    )
+    number = fractions(other).dot(solve(x, other.reshape(-1, 1)))[0]
+    assert_inside(number, sandwich(exact(other), exact(x), exact(other)))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_sandwich_of_balls(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    x, w = conditioned(rng, 4, 1e3), rng.normal(size=(3, 4))
+    # a midpoint that is not symmetric around a matrix that is
+    matrix = Ball(x + rng.normal(size=(4, 4)) * 1e-8, np.full((4, 4), 1e-7))
+    left = Ball(w + rng.normal(size=w.shape) * 1e-8, np.full(w.shape, 1e-7))
+    ball = sandwich(left, matrix, balls.transpose(left))
+    assert np.isfinite(ball.rad).all()
+    assert_inside(fractions(w).dot(solve(x, w.T)), ball)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_sandwich_of_what_is_not_symmetric(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 6))
+    x, w = rng.normal(size=(n, n)), rng.normal(size=(3, n))
+    if seed % 2:  # I + K with K skew, of Cayley's transform
+        x = np.eye(n) + 10.0 * (x - x.T)
+    ball = sandwich(exact(w), exact(x), exact(w.T))
+    assert_inside(fractions(w).dot(solve(x, w.T)), ball)
+    assert np.isfinite(ball.rad).all()
+    least = np.linalg.svd(x, compute_uv=False)[-1]
+    assert 0 < smallest_singular(exact(x)) <= least * (1 + 1e-12)
+    assert smallest_singular(exact(np.zeros((n, n)))) == 0
+    shaken = Ball(x + rng.normal(size=x.shape) * 1e-10, np.full(x.shape, 1e-9))
+    assert_inside(fractions(w).dot(solve(x, w.T)), sandwich(exact(w), shaken, exact(w.T)))
+
+
+@pytest.mark.parametrize("condition", [1e1, 1e5, 1e9, 1e12])
+@pytest.mark.parametrize("seed", range(5))
+def test_the_diagonal_alone(condition: float, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two columns at a time, so that there are several, and the last is narrower."""
+    monkeypatch.setattr(ball_inverse, "WIDTH", 2)
+    rng = np.random.default_rng(seed)
+    n, m = int(rng.integers(2, 6)), int(rng.integers(1, 6))
+    x, w, v = conditioned(rng, n, condition), rng.normal(size=(m, n)), rng.normal(size=(n, m))
+    limit = 2 * ball_inverse.ENOUGH if condition <= 1e9 else 5e-8  # 1.1e-8 with OPENBLAS_CORETYPE=Prescott
+    ball = sandwich_diagonal(exact(w), exact(x), exact(w.T))
+    truth = fractions(w).dot(solve(x, w.T)).diagonal()
+    assert_inside(truth, ball)
+    assert (ball.rad <= limit * truth.astype(float)).all()
+    assert_inside(fractions(w).dot(solve(x, v)).diagonal(), sandwich_diagonal(exact(w), exact(x), exact(v)))
+    lopsided = np.eye(n) + 3.0 * rng.normal(size=(n, n))
+    found = sandwich_diagonal(exact(w), exact(lopsided), exact(v))
+    assert_inside(fractions(w).dot(solve(lopsided, v)).diagonal(), found)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_diagonal_of_balls(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    x, w = conditioned(rng, 4, 1e3), rng.normal(size=(3, 4))
+    matrix = Ball(x + rng.normal(size=(4, 4)) * 1e-8, np.full((4, 4), 1e-7))
+    left = Ball(w + rng.normal(size=w.shape) * 1e-8, np.full(w.shape, 1e-7))
+    ball = sandwich_diagonal(left, matrix, balls.transpose(left))
+    assert np.isfinite(ball.rad).all()
+    assert_inside(fractions(w).dot(solve(x, w.T)).diagonal(), ball)
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [np.ones((2, 2)), -np.eye(2), np.full((2, 2), np.nan), np.array([[1.0, 3.0], [0.0, 0.0]])],
+    ids=["singular", "negative", "no number", "not symmetric"],
+)
+def test_what_has_no_inverse_has_no_bound(matrix: np.ndarray) -> None:
+    for rule, shape in ((sandwich, (2, 2)), (sandwich_diagonal, (2,))):
+        ball = rule(exact(np.eye(2)), exact(matrix), exact(np.eye(2)))
+        assert ball.mid.shape == shape and np.isinf(ball.rad).all()
+
+
+def test_nothing_to_invert_leaves_zeros() -> None:
+    """As where fitness_level holds no query: its bound would be lost."""
+    nothing = sandwich(exact(np.zeros((3, 0))), exact(np.zeros((0, 0))), exact(np.zeros((0, 3))))
+    assert (nothing.mid == np.zeros((3, 3))).all() and not nothing.rad.any()

@@ -1,0 +1,182 @@
+"""What is claimed against exact privacy losses of the discrete noise, in ball arithmetic of 60 digits."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from itertools import product
+
+import flint
+import numpy as np
+import pytest
+from privacy.rounding.test_dense import domain
+
+from mmopt.mechanism import plan
+from mmopt.privacy import Privacy, zcdp_epsilon
+from mmopt.privacy.calibration import _bounds, distance
+from mmopt.privacy.continuous import continuous_gaussian_scale
+from mmopt.privacy.guarantee import discrete_gaussian_delta, gaussian_delta
+from mmopt.privacy.rounding.any_form import round_any
+from mmopt.privacy.rounding.protocol import Part
+from mmopt.strategies import Strategy
+from mmopt.strategies.marginals import MarginalStrategy
+from mmopt.strategies.product import ProductStrategy
+from mmopt.workloads import Product, Workload
+from mmopt.workloads.blocks.factor import identity
+
+CELLS = Workload.from_matrix(np.eye(4))
+arb = flint.arb
+
+
+@pytest.fixture(autouse=True)
+def digits():
+    with flint.ctx.workdps(60):
+        yield
+
+
+def weights(scale: float, norm: int = 2) -> dict[int, flint.arb]:
+    """Probabilities of the discrete noise, on integers beyond which there is less than 1e-60."""
+    most = math.ceil(scale * (17 if norm == 2 else 140)) + 3
+    s = arb(scale)
+    each = {
+        k: (-(arb(k) ** 2) / (2 * s * s) if norm == 2 else -abs(arb(k)) / s).exp()
+        for k in range(-most, most + 1)
+    }
+    total = sum(each.values(), arb(0))
+    return {k: w / total for k, w in each.items()}
+
+
+def exact_delta(epsilon: float, change: tuple[int, ...], scale: float, norm: int = 2) -> flint.arb:
+    """The least delta at epsilon for noise on integers that change so: what one law has above the other."""
+    law, odds, total = weights(scale, norm), arb(epsilon).exp(), arb(0)
+    for at in product(law, repeat=len(change)):
+        here = math.prod((law[k] for k in at), start=arb(1))
+        there = math.prod((law.get(k + c, arb(0)) for k, c in zip(at, change, strict=True)), start=arb(1))
+        total += max(here - odds * there, arb(0), key=lambda ball: float(ball.mid()))
+    return total
+
+
+@pytest.mark.parametrize("scale", [0.3, 1.0, 4.25])
+@pytest.mark.parametrize("change", [1, 2, 5])
+def test_the_delta_of_a_changed_count_is_exact_and_rounded_up(change, scale):
+    for epsilon in (0.1, 1.0, 3.0):
+        exact, claimed = (
+            exact_delta(epsilon, (change,), scale),
+            arb(str(discrete_gaussian_delta(epsilon, change, scale))),
+        )
+        assert claimed >= exact * (1 - arb("1e-50")) - arb("1e-55")
+        assert claimed <= exact * (1 + arb("1e-15")) + arb("1e-55")
+        # Smaller changes cost less.
+        assert all(exact_delta(epsilon, (c,), scale) <= claimed for c in range(1, change))
+
+
+def test_the_delta_of_continuous_noise_is_exact_and_rounded_up():
+    def tail(x: flint.arb) -> flint.arb:
+        return (x / arb(2).sqrt()).erfc() / 2
+
+    for epsilon, mu in product((0.01, 1.0, 5.0, 50.0), ("0.05", "0.2367", "1", "1.9", "3", "12")):
+        m = arb(mu)
+        exact = tail(epsilon / m - m / 2) - arb(epsilon).exp() * tail(epsilon / m + m / 2)
+        claimed = arb(str(gaussian_delta(epsilon, Decimal(mu))))
+        assert exact <= claimed <= exact * (1 + arb("1e-20"))
+
+
+@pytest.mark.parametrize("scale", [1.0, 1.5, 7.3, 60.0])
+def test_discrete_noise_is_as_near_to_rounded_noise_as_the_proof_says(scale):
+    def below(x: float) -> flint.arb:
+        return (-arb(x) / (arb(scale) * arb(2).sqrt())).erfc() / 2
+
+    apart = sum((abs(w - (below(k + 0.5) - below(k - 0.5))) for k, w in weights(scale).items()), arb(0)) / 2
+    found = distance([Part(1, 1, 1, scale)], 1.0)
+    assert apart <= found <= 4 * float(apart.mid())
+    assert distance([Part(3, 1, 1, scale), Part(2, 1, 1, scale)], 1.0) == pytest.approx(5 * found)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize(("matrix", "change"), [(np.eye(4), (1,)), (np.diag([1, 2, 3, 1]), (3,))])
+def test_a_histogram_claims_the_exact_epsilon(matrix, change, epsilon):
+    """Whole counts at their own scale; a tenth of a percent less noise would not be enough."""
+    found = plan(CELLS, Strategy(matrix), Privacy(epsilon=epsilon, delta=1e-6))
+    scale = found.parts[0].relative * found.scale
+    assert found.fineness == 0 and (found.integer.matrix == matrix).all() and "Theorem 7" in found.theorem
+    assert (
+        exact_delta(found.epsilon, change, scale) <= 1e-6 < exact_delta(0.999 * found.epsilon, change, scale)
+    )
+    assert found.epsilon <= epsilon
+    if change == (1,) and epsilon == 1.0:
+        assert scale**2 == pytest.approx(17.9, rel=1e-3)
+
+
+def test_several_counts_that_change_together_claim_no_less_than_they_cost():
+    """Replaced rows change two cells, a total changes with its cells: not the theorem for one count."""
+    for epsilon, delta in ((2.0, 1e-3), (1.0, 1e-6)):
+        found = plan(CELLS, Strategy(np.eye(4)), Privacy(epsilon, delta), "replace-one")
+        least = continuous_gaussian_scale(epsilon, delta, 2**0.5)
+        assert least * (1 - 1e-9) <= found.noise <= least * (1 + 1e-6)
+        # On the integers themselves this much noise would not do.
+        assert found.fineness > 20 and exact_delta(epsilon, (1, -1), found.noise) > delta
+        implied = plan(CELLS, Strategy(np.eye(4)), Privacy(rho=found.rho), "replace-one")
+        assert (
+            implied.fineness == 0
+            and exact_delta(zcdp_epsilon(implied.rho, delta), (1, -1), implied.noise) <= delta
+        )
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0, 5.0])
+def test_laplace_noise_on_counts_is_the_geometric_mechanism(epsilon):
+    found = plan(CELLS, Strategy(np.eye(4), 1), Privacy(epsilon=epsilon))
+    np.testing.assert_allclose(found.standard_errors, math.sqrt(0.5) / math.sinh(epsilon / 2), rtol=1e-12)
+    assert exact_delta(found.epsilon, (1,), found.scale, norm=1) < arb("1e-50")
+    assert exact_delta(0.999 * found.epsilon, (1,), found.scale, norm=1) > 0
+
+
+@pytest.mark.parametrize("privacy", [Privacy(epsilon=1.0, delta=1e-6), Privacy(epsilon=0.1, delta=1e-9)])
+def test_dense_strategies_have_the_noise_of_balle_and_wang(privacy):
+    rng = np.random.default_rng(2)
+    strategy = Strategy(np.tri(4) + rng.uniform(0, 0.3, (4, 4)))
+    found = plan(CELLS, strategy, privacy)
+    best = continuous_gaussian_scale(privacy.epsilon, privacy.delta, strategy.sensitivity)
+    assert best * (1 - 1e-9) <= found.noise <= best * (1 + 1e-6)
+    assert "Balle and Wang" in found.theorem
+    # The same as one rho per row of two counts: a finer lattice, and no zCDP.
+    pairs = Strategy(np.vstack([np.eye(4), np.kron(np.eye(2), np.ones(2))]) / math.sqrt(2))
+    finer = plan(Workload.from_matrix(np.vstack([np.eye(4), np.kron(np.eye(2), np.ones(2))])), pairs, privacy)
+    assert finer.noise == pytest.approx(best / strategy.sensitivity, rel=1e-6)
+
+
+def test_where_the_proof_of_the_distance_does_not_hold_every_row_counts_whole():
+    assert distance([Part(3, 1, 1, 0.99)], 1.0) == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize("scale", [1.5, 4.0])
+def test_both_laws_are_apart_in_the_delta_for_continuous_noise(scale):
+    """P of one table and e^epsilon times P of the other: the distance is added for each."""
+    integer = round_any(Strategy(np.eye(4)), CELLS, "replace-one")
+    ((_, bound),) = _bounds(integer, 0)
+    own = scale * integer.parts[0].relative
+    apart = (1 + math.e) * distance(integer.parts, scale)
+    exact = gaussian_delta(1.0, Decimal(2).sqrt() / Decimal(own))
+    assert float(exact) + apart <= float(bound(1.0, scale)) <= (float(exact) + apart) * (1 + 1e-9)
+    assert exact_delta(1.0, (1, -1), own) <= arb(str(bound(1.0, scale)))
+
+
+def test_only_a_single_count_that_changes_alone_has_its_theorem():
+    """Marginals and products: with several columns of an entry, or rows replaced, more than one changes."""
+    cells = Workload.from_products(domain(2, 3), [Product((identity(2), identity(3)))])
+    both = np.array([[1.0, 1.0], [0.0, 1.0]])
+    forms = {
+        "marginals": MarginalStrategy((2, 3), np.array([0.0, 0.0, 0.0, 1.0]), 2),
+        "products": ProductStrategy((Strategy(np.eye(2)), Strategy(np.eye(3)))),
+        "a sum": ProductStrategy((Strategy(both / math.sqrt(2)), Strategy(np.eye(3)))),
+    }
+    alone = {
+        (name, neighbours): [part.is_one_count for part in round_any(own, cells, neighbours).parts]
+        for name, own in forms.items()
+        for neighbours in ("add-remove", "replace-one")
+    }
+    assert {key for key, found in alone.items() if found == [True]} == {
+        ("marginals", "add-remove"),
+        ("products", "add-remove"),
+    }
+    several = round_any(MarginalStrategy((2, 3), np.array([0.0, 0.5, 0.0, 0.5]), 2), cells, "add-remove")
+    assert [part.is_one_count for part in several.parts] == [True, True] and len(_bounds(several, 0)) == 1

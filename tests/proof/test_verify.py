@@ -1,0 +1,210 @@
+"""A saved result is rechecked without a solver, and any change of a claim is found."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from cases import CLOSED, NAMED, named, random_workload
+
+from mmopt import Program, Solution, Workload, certify, solve, verify
+from mmopt.language import program_names
+from mmopt.proof.verify import UNCHECKED
+from mmopt.workloads import with_bases
+
+# Those that need no given of the caller's and no search.
+SOLVED = [
+    name
+    for name in program_names()
+    if all(d.source for d in Program.load(name).givens)
+    and Program.load(name).klass in ("convex", "procedure", "closed form")
+]
+# One of each kind: a strategy, a covariance on a basis, design queries, steps.
+KINDS = ["l2_strategy", "fitness_for_use", "query_weighting", "eigen_design"]
+
+
+def failed(solution: Solution, workload: Workload, **options: Any) -> list[str]:
+    return [row.what for row in verify(solution, workload, **options).failures]
+
+
+LONG = {"low_rank", "low_rank_gaussian"}  # searches of many steps
+
+
+@pytest.mark.parametrize(
+    "program", [pytest.param(p, marks=pytest.mark.slow) if p in LONG else p for p in SOLVED]
+)
+def test_what_is_solved_holds(program: str) -> None:
+    for name in ("prefix", "rank deficient"):
+        found = verify(solve(named(name), program), named(name))
+        assert found.holds, f"{name}\n{found}"
+        assert found.failures == ()
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_hard_workloads_hold(name: str) -> None:
+    for program in KINDS:
+        found = verify(solve(named(name), program), named(name))
+        assert found.holds, f"{program}\n{found}"
+
+
+def test_random_workloads_hold_after_a_save(rng: np.random.Generator, tmp_path: Path) -> None:
+    for _ in range(3):
+        w = random_workload(rng)
+        for program in KINDS:
+            found = verify(solve(w, program).save(tmp_path / "saved"), w)
+            assert found.holds, str(found)
+
+
+def test_certified_strategies_and_closed_forms_hold(rng: np.random.Generator) -> None:
+    w = named("rank deficient")
+    for program in ("l2_strategy", "fitness_for_use"):
+        assert failed(certify(w, rng.normal(size=(9, w.n)), program, solve=False), w) == []
+    closed = solve(w, Program.parse(CLOSED))
+    assert failed(closed, w) == []
+    assert failed(dataclasses.replace(closed, objective=closed.objective - 1), w) == ["objective", "gap"]
+
+
+@pytest.mark.parametrize("program", KINDS)
+def test_another_machine_may_find_another_basis(program: str, rng: np.random.Generator) -> None:
+    """Eigenvectors of repeated eigenvalues and a basis of the row space are not unique."""
+    rows = np.kron(np.vstack([np.eye(3), np.ones((1, 3))]), np.ones((1, 2)))
+    w = Workload.from_matrix(rows, targets=1.0)
+    turn, _ = np.linalg.qr(rng.normal(size=(2, 2)))
+    values, vectors = w.eigenvalues, np.array(w.eigenqueries)
+    assert w.rank < w.n
+    turned, _ = np.linalg.qr(rng.normal(size=(w.rank, w.rank)))
+    pair = next((i for i in range(len(values) - 1) if np.isclose(values[i], values[i + 1])), None)
+    if pair is not None:
+        vectors[pair : pair + 2] = turn @ vectors[pair : pair + 2]
+    other = with_bases(w, {"basis": turned @ w.basis, "eigenqueries": vectors})
+    solution = solve(other, program)
+    assert failed(solution, w) == []
+    # The weights of query_weighting are equal within an eigenspace here, so it does not matter which basis.
+    if solution.bases and program != "query_weighting":
+        assert failed(dataclasses.replace(solution, bases={}), w) != []
+
+
+def test_fields_that_are_not_checked_exist() -> None:
+    fields = {f.name for f in dataclasses.fields(Solution)}
+    assert {name.split(".")[0] for name in UNCHECKED} <= fields
+
+
+def test_a_weaker_program_under_a_shipped_name_is_found() -> None:
+    w = named("prefix")
+    text = Program.load("l2_strategy").text.replace("diag(X) <= 1", "diag(X) <= 2")
+    text = text.replace("sum(d)\n", "(2 * sum(d))\n")
+    weaker = solve(w, Program.parse(text))
+    (row,) = [r for r in verify(weaker, w).rows if not r.holds]
+    assert (row.what, row.stated) == ("program", "l2_strategy")
+    assert row.recomputed == "not the program that is shipped under this name"
+    assert failed(weaker, w, program=Program.parse(text)) == []
+
+
+def test_a_program_of_ones_own_is_compared_when_it_is_given() -> None:
+    w = named("prefix")
+    text = Program.load("l2_strategy").text.replace("program l2_strategy", "program own")
+    own = solve(w, Program.parse(text))
+    assert failed(own, w) == [] == failed(own, w, program=Program.parse(text))
+    rows = {row.what: row.recomputed for row in verify(own, w).rows}
+    assert rows["program"] == "not a shipped one; taken as its text says"
+    assert failed(own, w, program="l2_strategy") == ["program"]
+    words = text.replace("only a shape", "").replace("A strategy A is", "It is")
+    assert failed(own, w, program=Program.parse(words)) == []
+
+
+def test_another_workload_is_found_and_nothing_else_is_said() -> None:
+    w = named("prefix")
+    found = verify(solve(w, "l2_strategy"), named("signed"))
+    assert [(row.what, row.holds) for row in found.rows] == [("workload", False)]
+
+
+def test_a_gap_that_was_not_reached_is_found() -> None:
+    w = named("prefix")
+    solution = certify(w, np.eye(8), "l2_strategy", tolerance=1e-6, solve=False)
+    status = dataclasses.replace(solution.status, stop="gap reached")
+    assert failed(dataclasses.replace(solution, status=status), w) == ["status"]
+
+
+def test_givens_in_place_of_the_workloads_are_told() -> None:
+    w = named("prefix")
+    solution = solve(w, "query_weighting", givens={"Q": np.eye(8)})
+    rows = {row.what: row for row in verify(solution, w).rows}
+    assert rows["given Q"].stated == "Q 8 × 8"
+    assert rows["given Q"].recomputed == "passed by the caller, in place of workload.eigenqueries"
+    assert failed(dataclasses.replace(solution, givens={}), w) != []
+
+
+@pytest.fixture(scope="module")
+def procedure() -> tuple[Solution, Workload]:
+    w = named("prefix")
+    return solve(w, "eigen_design"), w
+
+
+def test_steps_of_a_procedure(procedure: tuple[Solution, Workload]) -> None:
+    s, w = procedure
+    rows = [row.what for row in verify(s, w).rows]
+    assert {"weighting: objective", "weighting: bound", "weighting: givens", "steps"} <= set(rows)
+    missing = verify(dataclasses.replace(s, steps={}), w)
+    (said,) = (row.recomputed for row in missing.failures)
+    assert (
+        said.startswith("cannot be combined: ") and "a step that solves 'query_weighting' is missing" in said
+    )
+    twice = dataclasses.replace(s, steps={**s.steps, "again": s.steps["weighting"]})
+    assert failed(twice, w) == ["steps"]
+    renamed = dataclasses.replace(s, steps={"other": s.steps["weighting"]})
+    assert failed(renamed, w) == ["steps"]
+
+
+def test_a_step_that_solved_something_else(procedure: tuple[Solution, Workload]) -> None:
+    s, w = procedure
+    other = dataclasses.replace(s, steps={"weighting": solve(w, "l2_strategy")})
+    assert "weighting: program" in failed(other, w)
+    haar = solve(w, "query_weighting", givens={"Q": np.eye(8)})
+    assert failed(dataclasses.replace(s, steps={"weighting": haar}), w)[0] == "weighting: givens"
+
+
+@pytest.mark.parametrize("program", ["min_error", "min_sensitivity_rotation"])
+def test_searches_hold(program: str) -> None:
+    """Programs of class rank and smooth: the search is not repeated, its point is evaluated."""
+    w = Workload.from_matrix(np.tri(3))
+    assert failed(solve(w, program, starts=1, seed=1), w) == []
+
+
+def test_steps_of_a_convex_program_are_found(procedure: tuple[Solution, Workload]) -> None:
+    s, w = procedure
+    one = solve(w, "l2_strategy")
+    assert failed(dataclasses.replace(one, steps=s.steps), w) == ["steps"]
+
+
+def test_what_it_says() -> None:
+    w = named("prefix")
+    solution = solve(w, "l2_strategy")
+    found = verify(dataclasses.replace(solution, objective=1.0), w)
+    assert found.verdict() == f"2 of {len(found.rows)} checks do not hold"
+    assert "objective        DOES NOT HOLD: 1 / " in str(found)
+    assert "DOES NOT HOLD" in found._repr_html_()
+    summary = found.summary()
+    json.dumps(summary, allow_nan=False)
+    assert summary["holds"] is False and summary["program"] == "l2_strategy"
+    assert verify(solution, w).verdict() == f"all {len(found.rows)} checks hold"
+    infinite = verify(dataclasses.replace(solution, objective=float("inf")), w)
+    json.dumps(infinite.summary(), allow_nan=False)
+
+
+def test_no_solver_is_loaded(tmp_path: Path) -> None:
+    path = solve(Workload.from_matrix(np.tri(3)), "eigen_design").save(tmp_path / "saved")
+    code = f"""
+import sys
+import numpy as np
+import mmopt
+assert mmopt.verify({str(path)!r}, mmopt.Workload.from_matrix(np.tri(3))).holds
+print(sorted(sys.modules.keys() & {{"cvxpy", "clarabel", "scs", "cvxopt", "qoco", "sdpap"}}))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.stdout.strip(), done.returncode) == ("[]", 0), done.stderr

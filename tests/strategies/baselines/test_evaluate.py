@@ -1,0 +1,209 @@
+"""Every baseline on many workloads: support, sensitivities, errors with and without a matrix."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from asked import line, marginals_of, random_asked, with_targets
+from cases import EXAMPLE_4
+from tolerances import FINE, ROUNDING
+
+from mmopt import OptionError, TooLargeError, Workload, limits, solve
+from mmopt.strategies import normalise, privacy_cost
+from mmopt.strategies.baselines import Evaluated, baseline, baseline_names, evaluate, read
+from mmopt.workloads.blocks import factor as f
+
+
+def evaluations(
+    workload: Workload, norms: Sequence[int] = (1, 2), names: Sequence[str] | None = None
+) -> Iterator[Evaluated]:
+    return (evaluate(name, workload, norms) for name in names or baseline_names())
+
+
+TIMES = range(12)
+
+
+def costs(text: str, workload: Workload, norm: int) -> tuple[float, float]:
+    (cost,) = evaluate(text, workload, (norm,)).costs
+    assert cost.norm == norm
+    return cost.error, cost.rmse
+
+
+def exact_power(matrix: np.ndarray, norm: int) -> Fraction:
+    """The largest column norm, to the power of the norm, of the floats as they are."""
+    columns = ([abs(Fraction(float(x))) ** norm for x in column] for column in matrix.T)
+    return max(sum(column, Fraction(0)) for column in columns)
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("is_normalised", [False, True], ids=["as asked", "normalised"])
+@pytest.mark.parametrize("time", TIMES)
+def test_errors_without_a_matrix_are_those_of_the_matrix(
+    time: int, is_normalised: bool, norm: int, rng: np.random.Generator
+) -> None:
+    workload = random_asked(rng)
+    if is_normalised:  # each query has a weight of its own
+        workload = workload.normalised()
+    found = {one.name: one for one in evaluations(workload, (norm,))}
+    for name in baseline_names():
+        reason = read(name).baseline.reason_against(workload)
+        assert found[name].name == name and found[name].reason == reason
+        if reason is not None:
+            assert found[name].costs == ()
+            continue
+        strategy = baseline(name, workload, norm)
+        assert strategy.norm == norm and strategy.supports(workload)
+        (cost,) = found[name].costs
+        assert cost.rows == strategy.p
+        power = exact_power(strategy.matrix, norm)
+        for sensitivity in (cost.sensitivity, strategy.sensitivity, cost.sensitivity):
+            assert Fraction(sensitivity) ** norm >= power
+            assert sensitivity**norm <= float(power) * (1 + ROUNDING)
+        assert normalise(strategy).sensitivity <= 1.0
+        if name == "workload":  # the mechanism does no least squares
+            noise = float(workload.weights.sum())
+            assert cost.error == pytest.approx(strategy.sensitivity**2 * noise, rel=ROUNDING)
+            assert cost.error >= strategy.total_error(workload) * (1 - FINE)
+            assert cost.rmse == pytest.approx(strategy.sensitivity, rel=ROUNDING)
+        else:
+            assert cost.error == pytest.approx(strategy.total_error(workload), rel=FINE)
+            rmse = strategy.sensitivity * math.sqrt(strategy.mean_variance(workload))
+            assert cost.rmse == pytest.approx(rmse, rel=FINE)
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("time", TIMES)
+def test_privacy_costs_without_a_matrix_are_those_of_the_matrix(
+    time: int, norm: int, rng: np.random.Generator
+) -> None:
+    workload = with_targets(random_asked(rng), rng)
+    for one in evaluations(workload, (norm,)):
+        if not one.costs:
+            continue
+        found, strategy = one.costs[0].privacy_cost, baseline(one.name, workload, norm)
+        assert found is not None
+        if one.name == "workload":  # what is asked with a target has that noise, also without least squares
+            least = float(workload.targets.min())
+            assert found == pytest.approx(strategy.sensitivity / math.sqrt(least), rel=ROUNDING)
+        else:
+            assert found == pytest.approx(privacy_cost(strategy, workload), rel=FINE)
+
+
+def test_too_many_variances_leave_the_errors(
+    monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    workload = with_targets(marginals_of((20, 20), (0, 1)), rng)
+    (before,) = evaluate("identity", workload, (2,)).costs
+    monkeypatch.setattr(limits, "MEMORY_LIMIT", 8 * 100)
+    (cost,) = evaluate("identity", workload, (2,)).costs
+    assert before.privacy_cost is not None and cost.privacy_cost is None
+    assert cost.error == before.error == 800.0
+
+
+def test_without_targets_there_is_no_privacy_cost() -> None:
+    assert all(cost.privacy_cost is None for one in evaluations(EXAMPLE_4) for cost in one.costs)
+
+
+@pytest.mark.parametrize("name", ["identity", "workload", "fourier", "datacube"])
+def test_the_order_of_the_cells_does_not_matter(name: str, rng: np.random.Generator) -> None:
+    one = marginals_of((2, 3, 2), (0, 1), (1, 2), weight=2.0)
+    if name in ("identity", "workload"):  # cells may be in any order
+        rows = one.queries[:, rng.permutation(one.n)]
+        other = Workload.from_matrix(rows, weights=one.weights)
+    else:  # attributes may be
+        other = marginals_of((3, 2, 2), (0, 1), (0, 2), weight=2.0)
+    for norm in (1, 2):
+        assert costs(name, other, norm) == pytest.approx(costs(name, one, norm), rel=FINE)
+
+
+def test_known_numbers() -> None:
+    """Example 4 of PVLDB 2012, (ε, δ): identity 36, Haar 21, the Gaussian mechanism 40."""
+    for name, value in (("identity", 36.0), ("haar", 21.0), ("workload", 40.0)):
+        assert costs(name, EXAMPLE_4, 2)[0] == pytest.approx(value, rel=ROUNDING)
+
+
+def test_normalised_rows_have_weights_of_their_own() -> None:
+    """Prefix sums over 3 cells, each divided by its squared length: 1 each from cells; 1 + 1/2 + 1/3."""
+    workload = line(f.prefix(3)).normalised()
+    assert costs("identity", workload, 2)[0] == pytest.approx(3.0, rel=ROUNDING)
+    assert costs("workload", workload, 2)[0] == pytest.approx(3.0 * (1 + 1 / 2 + 1 / 3), rel=ROUNDING)
+    assert costs("workload", workload, 2)[1] == pytest.approx(math.sqrt(3.0), rel=ROUNDING)
+
+
+def test_attributes_without_a_matrix_of_all_cells() -> None:
+    """Two attributes of 700 cells: half a million cells, a matrix of 1.7 TiB."""
+    workload = marginals_of((700, 700), (0, 1), (0,), ())
+    names = ("identity", "workload", "hierarchical", "wavelet", "fourier", "datacube")
+    found = {one.name: one for one in evaluations(workload, (1, 2), names)}
+    assert all(len(one.costs) == 2 for one in found.values())
+    assert found["identity"].costs[0].error == 3 * 700**2
+    assert found["workload"].costs[0].error == 9.0 * workload.m
+    tree = found["hierarchical"]
+    assert tree.detail == "branching 27, 27, no total" and tree.costs[0].sensitivity == 4.0
+    with pytest.raises(TooLargeError):
+        baseline("identity", workload)
+
+
+def test_too_large_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    workload = line(f.prefix(64))
+    monkeypatch.setattr(limits, "MEMORY_LIMIT", 8 * 64 * 64)
+    one = evaluate("hierarchy", workload)
+    assert one.costs == () and one.reason is not None
+    assert one.reason.endswith("has 127 × 64 entries, 0.0 GiB; the limit is 3.05176e-05 GiB")
+    with pytest.raises(TooLargeError):
+        baseline("hierarchy", workload)
+
+
+def test_refused() -> None:
+    two = marginals_of((2, 2), (0,))
+    with pytest.raises(OptionError) as caught:
+        baseline("greedy_h", two)
+    assert str(caught.value) == (
+        "the baseline 'greedy_h' does not apply: it splits one attribute, the workload has 2"
+    )
+    assert evaluate("fourier", EXAMPLE_4) == Evaluated(
+        "fourier",
+        "Fourier basis of the asked marginals",
+        "",
+        (),
+        "the queries are not marginals: products of identities and totals",
+    )
+    with pytest.raises(OptionError, match=r"^there is no baseline 'none'"):
+        baseline("none", two)
+    with pytest.raises(OptionError, match=r"^the norm of columns is 3, expected 1 \(Laplace\) or 2"):
+        evaluate("identity", two, (3,))
+
+
+@pytest.mark.slow
+def test_no_baseline_is_below_the_proved_bound(rng: np.random.Generator) -> None:
+    """200 random workloads; the bound of l2_strategy holds under either norm, as ‖A‖₁ >= ‖A‖₂."""
+    compared = 0
+    for _ in range(200):
+        workload = random_asked(rng)
+        bound = solve(workload, "l2_strategy").bound
+        assert bound is not None and bound > 0
+        for one in evaluations(workload):
+            for cost in one.costs:
+                assert cost.error >= bound * (1 - FINE), (one.name, cost, bound)
+                compared += 1
+    assert compared > 200 * 5 * 2
+
+
+@pytest.mark.slow
+def test_no_baseline_meets_targets_below_the_proved_bound(rng: np.random.Generator) -> None:
+    """60 random workloads with random targets; Δ² is never less than the bound of fitness_for_use."""
+    compared = 0
+    for _ in range(60):
+        workload = with_targets(random_asked(rng), rng)
+        bound = solve(workload, "fitness_for_use").bound
+        assert bound is not None and bound > 0
+        for one in evaluations(workload):
+            for cost in one.costs:
+                assert cost.privacy_cost is not None
+                assert cost.privacy_cost**2 >= bound * (1 - FINE), (one.name, cost, bound)
+                compared += 1
+    assert compared > 60 * 5 * 2

@@ -1,0 +1,393 @@
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from mmopt.errors import TooLargeError
+from mmopt.workloads import Attribute, Domain, Product, Workload
+from mmopt.workloads.blocks import factor as f
+
+SEEDS = range(30)
+
+
+def check_derived(w: Workload) -> None:
+    """Everything that follows from the dense, weighted matrix."""
+    W, n = w.matrix, w.n
+    scale = np.linalg.norm(W)
+    np.testing.assert_allclose(W, np.sqrt(w.weights)[:, None] * w.queries)
+    np.testing.assert_allclose(w.gram, W.T @ W, atol=1e-12 * scale**2)
+    assert w.root.shape[0] <= min(w.shape)
+    np.testing.assert_allclose(w.root.T @ w.root, W.T @ W, atol=1e-12 * scale**2)
+    k = np.linalg.matrix_rank(w.queries)
+    assert w.rank == k
+    assert w.basis.shape == (k, n)
+    np.testing.assert_allclose(w.basis @ w.basis.T, np.eye(k), atol=1e-12)
+    np.testing.assert_allclose(w.representation @ w.basis, w.queries, atol=1e-12 * scale)
+    assert w.representation.shape == (w.m, k)
+    if k == n:
+        np.testing.assert_array_equal(w.basis, np.eye(n))
+    # Spectrum
+    assert w.eigenqueries.shape == (k, n)
+    assert (np.diff(w.eigenvalues) <= 0).all()
+    np.testing.assert_allclose(w.eigenqueries @ w.eigenqueries.T, np.eye(k), atol=1e-12)
+    rebuilt = (w.eigenqueries.T * w.eigenvalues) @ w.eigenqueries
+    np.testing.assert_allclose(rebuilt, W.T @ W, atol=1e-12 * scale**2)
+    for row in w.eigenqueries:
+        assert row[np.flatnonzero(np.abs(row) > (1 - 1e-6) * np.abs(row).max())[0]] > 0
+    # Answers and classes
+    x = np.arange(1.0, n + 1)
+    np.testing.assert_allclose(w.answers(x), w.queries @ x, atol=1e-12 * scale * n)
+    np.testing.assert_allclose(w.squared_norms(), np.square(w.queries).sum(axis=1))
+    for c in range(-1, int(w.cell_classes.max()) + 1):
+        columns = w.queries[:, w.cell_classes == c]
+        assert (columns == columns[:, :1]).all()
+        assert (c == -1) == (not columns.any())
+    # Read-only, computed once
+    for name in ("matrix", "queries", "gram", "root", "basis", "eigenqueries", "weights", "targets"):
+        array = getattr(w, name)
+        assert array is getattr(w, name)
+        assert not array.flags.writeable
+
+
+def check_integer_basis(w: Workload) -> None:
+    basis = w.integer_basis
+    assert basis is not None
+    assert basis.dtype == np.int64
+    assert basis.shape == (w.rank, w.n)
+    assert np.linalg.matrix_rank(basis) == w.rank
+    both = np.vstack([basis, w.queries / np.abs(w.queries).max(axis=1, keepdims=True)])
+    assert np.linalg.matrix_rank(both) == w.rank
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_products_agree_with_their_dense_matrix(random_workload, seed):
+    w = random_workload(seed)
+    check_derived(w)
+    if (w.queries == np.rint(w.queries)).all():
+        check_integer_basis(w)
+    assert len(w.labels()) == w.m
+    assert w.groups()[-1][1].stop == w.m
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_matrices_of_low_rank_with_repeated_and_zero_columns(seed):
+    rng = np.random.default_rng(seed)
+    m, n, k = (int(i) for i in rng.integers(1, 9, size=3))
+    queries = rng.integers(-2, 3, size=(m, k)) @ rng.integers(-2, 3, size=(k, n))
+    queries = np.hstack([queries, queries[:, :2], np.zeros((m, 1), dtype=int)])
+    queries[~queries.any(axis=1), 0] = 1
+    w = Workload.from_matrix(queries, weights=rng.uniform(0.1, 3, size=m))
+    check_derived(w)
+    check_integer_basis(w)
+    assert w.cell_classes[-1] == -1
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_implicit_and_explicit_workloads_agree(random_workload, seed):
+    implicit = random_workload(seed)
+    explicit = Workload.from_matrix(implicit.queries, implicit.targets, implicit.weights)
+    np.testing.assert_array_equal(implicit.matrix, explicit.matrix)
+    np.testing.assert_allclose(implicit.gram, explicit.gram, atol=1e-11)
+    np.testing.assert_allclose(implicit.eigenvalues, explicit.eigenvalues, rtol=1e-9)
+    np.testing.assert_array_equal(implicit.targets, explicit.targets)
+    assert implicit.rank == explicit.rank
+    assert implicit.has_all_targets == explicit.has_all_targets
+
+
+@pytest.mark.parametrize("form", [scipy.sparse.csr_array, scipy.sparse.coo_matrix, scipy.sparse.csc_array])
+def test_sparse_matrices(form):
+    rng = np.random.default_rng(3)
+    queries = rng.integers(0, 2, size=(12, 7)) * rng.integers(-1, 3, size=(12, 7))
+    queries[:, 5] = queries[:, 2]
+    queries[:, 6] = 0
+    queries[~queries.any(axis=1), 0] = 1
+    weights = rng.uniform(0.5, 2, size=12)
+    dense = Workload.from_matrix(queries, weights=weights)
+    sparse = Workload.from_matrix(form(queries.astype(float)), weights=weights)
+    check_derived(sparse)
+    check_integer_basis(sparse)
+    assert sparse == dense
+    assert sparse.hash == dense.hash
+    np.testing.assert_array_equal(sparse.queries, queries)
+    np.testing.assert_array_equal(sparse.cell_classes, dense.cell_classes)
+
+
+def test_the_matrix_is_copied():
+    queries = np.eye(3)
+    w = Workload.from_matrix(queries)
+    queries[0, 0] = 5
+    assert w.queries[0, 0] == 1
+    with pytest.raises(ValueError, match="read-only"):
+        w.matrix[0, 0] = 5
+    with pytest.raises(AttributeError):
+        w.domain = Domain.anonymous(3)
+
+
+# -- how a workload's numbers change with it -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_scaled_weighted_duplicated_permuted(random_workload, seed):
+    w = random_workload(seed)
+    rng = np.random.default_rng(seed)
+    Q, weights = w.queries, w.weights
+    rows, cells = rng.permutation(w.m), rng.permutation(w.n)
+
+    def gram(queries, weights):
+        return Workload.from_matrix(queries, weights=weights).gram
+
+    tolerance = 1e-11 * max(1.0, np.abs(w.gram).max())
+    np.testing.assert_allclose(gram(3 * Q, weights), 9 * w.gram, atol=9 * tolerance)
+    np.testing.assert_allclose(gram(Q, 9 * weights), 9 * w.gram, atol=9 * tolerance)
+    np.testing.assert_allclose(gram(np.vstack([Q, Q]), np.tile(weights, 2)), 2 * w.gram, atol=2 * tolerance)
+    np.testing.assert_allclose(gram(Q[rows], weights[rows]), w.gram, atol=tolerance)
+    np.testing.assert_allclose(gram(Q[:, cells], weights), w.gram[np.ix_(cells, cells)], atol=tolerance)
+
+
+def test_weights_do_not_change_the_rank():
+    # √1e-90 is far below machine precision; the query is still asked.
+    w = Workload.from_matrix(np.eye(3), weights=[1, 1e-90, 1])
+    assert w.rank == 3
+    product = Product((f.identity(4),), weight=1e-90)
+    w = Workload.from_products(Domain.anonymous(4), [Product((f.total(4),)), product])
+    assert w.rank == 4
+    scaled = Workload.from_matrix([[1e-60, 0, 0], [0, 1, 1]])
+    assert scaled.rank == 2
+    assert scaled.eigenqueries.shape == (2, 3)
+
+
+def test_small_singular_values_keep_their_accuracy():
+    # Singular values 1 and 1e-10: the Gram matrix's 1e-20 is below its rounding error.
+    rng = np.random.default_rng(1)
+    left, _ = np.linalg.qr(rng.normal(size=(50, 3)))
+    right, _ = np.linalg.qr(rng.normal(size=(3, 3)))
+    values = np.array([1.0, 1e-5, 1e-10])
+    w = Workload.from_matrix(left @ np.diag(values) @ right)
+    np.testing.assert_allclose(np.sqrt(w.eigenvalues), values, rtol=1e-5)
+    assert w.rank == 3
+
+
+def test_known_spectrum_of_prefix_sums():
+    n = 64
+    w = Workload.from_products(Domain.anonymous(n), [Product((f.prefix(n),))])
+    exact = 1 / (4 * np.sin((2 * np.arange(1, n + 1) - 1) * np.pi / (4 * n + 2)) ** 2)
+    np.testing.assert_allclose(w.eigenvalues, exact, rtol=1e-12)
+
+
+def test_many_rows_are_reduced_in_blocks():
+    rng = np.random.default_rng(2)
+    queries = rng.normal(size=(9000, 4))
+    w = Workload.from_matrix(queries)
+    assert w.root.shape == (4, 4)
+    np.testing.assert_allclose(w.root.T @ w.root, queries.T @ queries, rtol=1e-10, atol=1e-9)
+
+
+# -- bases ----------------------------------------------------------------------------------------------
+
+
+def test_merged_cells_give_the_basis():
+    w = Workload.from_matrix([[1, 1, 0, 0, 0], [1, 1, 2, 2, 0]])
+    np.testing.assert_array_equal(w.cell_classes, [0, 0, 1, 1, -1])
+    np.testing.assert_array_equal(w.integer_basis, [[1, 1, 0, 0, 0], [0, 0, 1, 1, 0]])
+    half = np.sqrt(0.5)
+    np.testing.assert_allclose(w.basis, [[half, half, 0, 0, 0], [0, 0, half, half, 0]])
+
+
+def test_merging_is_enough_for_queries_that_are_not_integer():
+    w = Workload.from_matrix([[0.3, 0.3, 0.1], [0.1, 0.1, 0.7]])
+    np.testing.assert_array_equal(w.integer_basis, [[1, 1, 0], [0, 0, 1]])
+
+
+def test_no_integer_basis():
+    assert Workload.from_matrix([[0.3, 0.1, 0.7]]).integer_basis is None
+
+
+def test_a_multiple_of_ones_counts_as_integer():
+    w = Workload.from_matrix([[0.1, -0.1, 0, 0.1], [0, 1, 1, 0]])
+    np.testing.assert_array_equal(w.integer_basis, [[1, -1, 0, 1], [0, 1, 1, 0]])
+
+
+def test_marginals_have_the_known_rank(domain_of):
+    # One- and two-way marginals over t³ cells: 1 + 3 (t - 1) + 3 (t - 1)².
+    t = 5
+    pairs = [(1, 1, 0), (1, 0, 1), (0, 1, 1)]
+    products = [Product(tuple(f.identity(t) if on else f.total(t) for on in pair)) for pair in pairs]
+    w = Workload.from_products(domain_of(t, t, t), products)
+    assert w.rank == 1 + 3 * (t - 1) + 3 * (t - 1) ** 2
+    check_integer_basis(w)
+
+
+def test_one_total():
+    w = Workload.from_matrix(np.ones((1, 6)))
+    np.testing.assert_array_equal(w.integer_basis, np.ones((1, 6)))
+    np.testing.assert_allclose(w.basis, np.full((1, 6), 1 / np.sqrt(6)))
+    np.testing.assert_allclose(w.representation, [[np.sqrt(6)]])
+    np.testing.assert_allclose(w.eigenvalues, [6])
+
+
+# -- large domains ---------------------------------------------------------------------------------------
+
+
+def census(domain_of) -> Workload:
+    sizes = (2, 2, 64, 17, 115)  # 500,480 cells
+
+    def marginal(*on: int) -> Product:
+        return Product(tuple(f.identity(s) if i in on else f.total(s) for i, s in enumerate(sizes)))
+
+    return Workload.from_products(domain_of(*sizes), [marginal(2, 4), marginal(0, 1), marginal()])
+
+
+def test_a_large_domain_stays_implicit(domain_of):
+    w = census(domain_of)
+    assert w.shape == (64 * 115 + 4 + 1, 500_480)
+    answers = w.answers(np.ones(w.n))
+    assert (answers[0], answers[-2], answers[-1]) == (68.0, 64 * 17 * 115, 500_480.0)
+    assert w.weights.shape == w.targets.shape == (w.m,)
+    assert w.groups()[1] == ("a0, a1", slice(7360, 7364))
+    assert w.labels()[-1] == "everyone"
+    assert int(w.cell_classes.max()) + 1 == 2 * 2 * 64 * 115
+    assert repr(w) == "Workload(7,365 queries over 500,480 cells, 3 products)"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("gram", "the Gram matrix has 500,480 × 500,480 entries, 1,866.2 GiB; the limit is 4 GiB"),
+        ("queries", "the query matrix has 7,365 × 500,480 entries, 27.5 GiB; the limit is 4 GiB"),
+    ],
+)
+def test_dense_forms_of_a_large_domain_are_refused(domain_of, name, text):
+    with pytest.raises(TooLargeError) as caught:
+        getattr(census(domain_of), name)
+    assert str(caught.value) == text + "\n  work with the workload's factors, or with fewer cells"
+
+
+def test_many_queries_never_form_the_matrix():
+    n = 64
+    domain = Domain((Attribute("a", tuple(map(str, range(n)))), Attribute("b", ("x", "y"))))
+    product = Product((f.all_range(n), f.all_range(2)))
+    w = Workload.from_products(domain, [product, Product((f.total(n), f.total(2)))])
+    assert w.m == n * (n + 1) // 2 * 3 + 1
+    assert (w.gram.shape, w.rank, w.eigenvalues.shape) == ((128, 128), 128, (128,))
+    assert w.root.shape[0] <= 128
+    assert "queries" not in vars(w)
+    assert "matrix" not in vars(w)
+
+
+# -- names and identity ----------------------------------------------------------------------------------
+
+
+def test_labels_and_groups():
+    w = Workload.from_matrix(np.tri(3))
+    assert w.labels() == ["query 0", "query 1", "query 2"]
+    assert w.groups() == [("queries", slice(0, 3))]
+    domain = Domain((Attribute("sex", ("Female", "Male")), Attribute("age", ("young", "old"))))
+    products = [Product((f.identity(2), f.total(2))), Product((f.total(2), f.prefix(2)), name="ages")]
+    w = Workload.from_products(domain, products)
+    assert w.labels() == ["sex=Female", "sex=Male", "age up to young", "age up to old"]
+    assert w.groups() == [("sex", slice(0, 2)), ("ages", slice(2, 4))]
+
+
+def test_an_unnamed_product_may_stand_twice():
+    product = Product((f.prefix(2),))
+    assert Workload.from_products(Domain.anonymous(2), [product, product]).m == 4
+
+
+def test_repr():
+    w = Workload.from_matrix(np.tri(3), targets=[1, np.inf, 2])
+    assert repr(w) == "Workload(3 queries over 3 cells, matrix, 2 with a target)"
+    w = Workload.from_products(Domain.anonymous(2), [Product((f.prefix(2),))])
+    assert repr(w) == "Workload(2 queries over 2 cells, 1 product)"
+
+
+def test_targets():
+    assert not Workload.from_matrix(np.eye(2)).has_all_targets
+    assert not Workload.from_matrix(np.eye(2), targets=[1, np.inf]).has_all_targets
+    w = Workload.from_matrix(np.eye(2), targets=3)
+    assert w.has_all_targets
+    np.testing.assert_array_equal(w.targets, [3, 3])
+
+
+def test_equality_is_by_what_is_asked():
+    domain = Domain.anonymous(3)
+
+    def of(**options):
+        return Workload.from_products(domain, [Product((f.prefix(3),), **options)])
+
+    assert of() == of(name="named")
+    assert hash(of()) == hash(of())
+    assert len({of().hash, of(weight=2).hash, of(target=2).hash}) == 3
+    other = Domain((Attribute("cell", ("0", "1", "x")),))
+    assert Workload.from_products(other, [Product((f.prefix(3),))]) != of()
+    plain = Workload.from_matrix(np.tri(3))
+    assert plain == Workload.from_matrix(np.tri(3).astype(int))
+    assert plain != Workload.from_matrix(np.tri(3), weights=2)
+    assert plain != Workload.from_matrix(np.tri(3), targets=2)
+    assert plain != Workload.from_matrix(np.tri(4))
+    assert plain != np.tri(3).tolist()
+
+
+def test_the_hash_does_not_change_between_releases():
+    # A saved solution names its workload by this hash: changing it makes old files unreadable.
+    assert (
+        Workload.from_matrix(np.tri(3)).hash
+        == "fbd910c96f3741214ab21799230bae7bd8959e7f9f97b41cd502d62383371663"
+    )
+
+
+def test_load_reads_a_workload_file(tmp_path):
+    path = tmp_path / "workload.yaml"
+    path.write_text(
+        "domain:\n"
+        "  sex: {values: [Female, Male]}\n"
+        "  age: {bins: [0, 18, 25, 115]}\n"
+        "workload:\n"
+        "  - marginal: [sex]\n"
+        "  - product: {age: prefix}\n"
+        "    weight: 2.0\n"
+        "    max_variance: 50.0\n"
+    )
+    w = Workload.load(path)
+    assert w.labels() == ["sex=Female", "sex=Male", "age < 18", "age < 25", "age < 115"]
+    np.testing.assert_array_equal(w.weights, [1, 1, 2, 2, 2])
+    np.testing.assert_array_equal(w.targets, [np.inf, np.inf, 50, 50, 50])
+    np.testing.assert_array_equal(w.queries[2], [1, 0, 0, 1, 0, 0])
+
+
+def test_the_unweighted_workload():
+    rows = np.tri(3)
+    weighted = Workload.from_matrix(rows, targets=[1, 2, 3], weights=[1, 4, 9])
+    plain = weighted.unweighted
+    np.testing.assert_array_equal(plain.matrix, rows)
+    np.testing.assert_array_equal(plain.targets, weighted.targets)
+    assert plain.unweighted is plain
+    product = Workload.from_products(Domain.anonymous(4), [Product((f.prefix(4),), weight=2.0)])
+    np.testing.assert_array_equal(product.unweighted.matrix, np.tri(4))
+
+
+@pytest.mark.parametrize("shape", [(4, 6), (30, 6), (200, 5)])
+def test_what_a_root_is_off_by_is_within_its_rounding(shape: tuple[int, int]) -> None:
+    """‖RᵀR - WᵀW‖ <= 2 γ ‖W‖² and a little, in rational numbers; of no more rows than cells, nothing."""
+    rows = np.random.default_rng(5).normal(size=shape)
+    workload = Workload.from_matrix(rows)
+    exact = [np.array([[Fraction(x) for x in row] for row in m.tolist()]) for m in (workload.root, rows)]
+    off = exact[0].T @ exact[0] - exact[1].T @ exact[1]
+    size = float(np.linalg.norm(rows)) ** 2
+    assert float(np.linalg.norm(off.astype(float))) <= 2.001 * workload.root_rounding * size
+    assert (workload.root_rounding == 0.0) == (shape[0] <= shape[1])
+
+
+def test_what_queries_in_their_basis_are_off_by() -> None:
+    rows = np.random.default_rng(6).normal(size=(7, 2)) @ np.random.default_rng(7).normal(size=(2, 5))
+    workload = Workload.from_matrix(rows)
+    left, right = (
+        np.array([[Fraction(x) for x in row] for row in m.tolist()])
+        for m in (workload.representation, workload.basis)
+    )
+    off = (left @ right - np.array([[Fraction(x) for x in row] for row in rows.tolist()])).astype(float)
+    lengths = np.linalg.norm(rows, axis=1)
+    assert (np.linalg.norm(off, axis=1) <= workload.representation_rounding * lengths).all()
+    assert Workload.from_matrix(np.tri(4)).representation_rounding == 0.0
