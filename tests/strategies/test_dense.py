@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from mmopt.errors import OptionError
-from mmopt.numerics.arrays import frozen, pseudo_factors
+from mmopt.numerics.arrays import frozen
+from mmopt.numerics.pseudoinverse import pseudo_factors
 from mmopt.strategies import Strategy, normalise
 from mmopt.workloads import Domain, Product, Workload
 from mmopt.workloads.blocks import factor as f

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
+from mmopt.errors import ProgramError
+from mmopt.language.atoms.component_forms import same
 from mmopt.language.check.families import shared, vectorised
 from mmopt.language.check.rank import is_rank, rank_residual
-from mmopt.language.evaluate import by_component
-from mmopt.language.evaluate.enclose import evaluate_ball
-from mmopt.language.evaluate.memo import Memo
-from mmopt.language.evaluate.plain import Env, evaluate
+from mmopt.language.evaluate.by_component import splits
+from mmopt.language.evaluate.evaluator import Env, Memo, evaluate, evaluate_ball
 from mmopt.language.syntax.tree import Apply, Block, Constraint, Expr, Family, Number
 from mmopt.numerics import numpy_forms
-from mmopt.numerics.ball_spectra import is_semidefinite
+from mmopt.numerics.ball_functions import is_semidefinite
 from mmopt.numerics.balls import GROW, sub
-from mmopt.numerics.components import Level
+from mmopt.numerics.components import Level, Split
 from mmopt.numerics.numpy_forms import Array
 
 __all__ = ["excess", "excess_with_errors", "violation", "worst"]
@@ -101,7 +102,7 @@ def _over_with_errors(less: Expr, more: Expr, env: Env, op: str, each: bool) -> 
     """``each``: relative to each entry, not to the largest. Matrices in their order: 0, or infinity."""
     both = (evaluate_ball(side, env) for side in (less, more))
     small, large = (b.values if isinstance(b, Level) else b for b in both)
-    if op in (">>", "<<") and max(small.mid.ndim, large.mid.ndim) == 2:
+    if op in (">>", "<<") and 2 in (len(small.shape), len(large.shape)):
         return 0.0 if is_semidefinite(sub(large, small)) else float("inf")
     with np.errstate(invalid="ignore"):  # inf - inf
         low = np.where(large.rad > 0, large.lower, large.mid)
@@ -112,18 +113,17 @@ def _over_with_errors(less: Expr, more: Expr, env: Env, op: str, each: bool) -> 
 
 
 def _all(constraint: Constraint, env: Env, memo: Memo | None) -> Iterator[Off]:
-    """One for each relation of a family, with its index in front of the entry; one without a family."""
-    if by_component.splits(env):
-        yield from by_component.offs(constraint, env)
-        return
+    """One for each relation of a family, with its index in front of the entry; one without a family.
+
+    With values that split each orbit of a family counts by itself, as each index does densely.
+    """
     family = constraint.family
     if family is None:
         yield _off(constraint, env, memo)
         return
-    count = family.dim.value(env)
-    sides = _together(constraint, family, count, env, memo)
+    sides = _together(constraint, family, env, memo)
     if sides is None:
-        for index in range(count):
+        for index in range(family.dim.value(env)):
             amount, size, entry = _off(constraint, {**env, family.index: index}, None)
             yield amount, size, (index, *entry)
         return
@@ -137,19 +137,30 @@ def _all(constraint: Constraint, env: Env, memo: Memo | None) -> Iterator[Off]:
 
 
 def _together(
-    constraint: Constraint, family: Family, count: int, env: Env, memo: Memo | None
+    constraint: Constraint, family: Family, env: Env, memo: Memo | None
 ) -> tuple[Array, Array] | None:
-    """Both sides for all indices at once; None where they are not one number for each."""
-    sides = []
+    """Both sides for all indices, or orbits, at once; None where they are not one number for each."""
+    values = []
     for side in (constraint.relation.left, constraint.relation.right):
         joined = vectorised(side, family.index)
+        if joined is None and splits(env):
+            raise ProgramError(
+                f"the family '{constraint.name}' has no form by components",
+                hint="solve the program without the symmetry",
+            )
         if joined is None or any(np.ndim(evaluate(e, env, memo)) for e in shared(side, family.index)):
             return None
-        value = np.asarray(evaluate(joined, env, memo), dtype=float)
-        if value.shape not in ((), (count,)):
-            return None
-        sides.append(np.broadcast_to(value, (count,)))
-    return sides[0], sides[1]
+        values.append(evaluate(joined, env, memo))
+    levels = next((len(v.values) for v in values if isinstance(v, Level)), None)
+    count = family.dim.value(env) if levels is None else levels
+    left, right = (_entries(value) for value in values)
+    if not {left.shape, right.shape} <= {(), (count,)}:
+        return None
+    return np.broadcast_to(left, (count,)), np.broadcast_to(right, (count,))
+
+
+def _entries(value: Any) -> Array:
+    return np.asarray(value.values if isinstance(value, Level) else value, dtype=float)
 
 
 def _over(constraint: Constraint, left: Array, right: Array) -> Array:
@@ -167,17 +178,33 @@ def _off(constraint: Constraint, env: Env, memo: Memo | None) -> Off:
         matrix = np.asarray(evaluate(relation.left.args[0], env, memo), dtype=float)
         rank = int(evaluate(relation.right, env, memo))
         return (rank_residual(matrix, rank) if np.isfinite(matrix).all() else float("inf")), 1.0, ()
-    left = np.asarray(evaluate(relation.left, env, memo), dtype=float)
-    right = np.asarray(evaluate(relation.right, env, memo), dtype=float)
-    if not (np.isfinite(left).all() and np.isfinite(right).all()):
+    values = [evaluate(side, env, memo) for side in (relation.left, relation.right)]
+    if any(isinstance(value, Split) for value in values):
+        left, right = _parts(values, relation.op)
+    else:
+        left, right = ((_entries(value),) for value in values)
+    if not all(np.isfinite(part).all() for part in (*left, *right)):
         return float("inf"), 1.0, ()
-    scale = max(float(np.abs(left).max(initial=0.0)), float(np.abs(right).max(initial=0.0)), LEAST)
+    scale = max(LEAST, *(float(np.abs(part).max(initial=0.0)) for part in (*left, *right)))
     if relation.op in ("<<", ">>"):
-        gap = (left - right if relation.op == ">>" else right - left) * np.ones(left.shape)
-        holds = numpy_forms.is_definite(numpy_forms.symmetric_part(gap))
-        return (0.0 if holds else -float(numpy_forms.eigh(gap)[0][0])), scale, ()
-    over = _over(constraint, left, right)
+        large, small = (left, right) if relation.op == ">>" else (right, left)
+        gaps = (one - other for one, other in zip(large, small, strict=True))
+        return -numpy_forms.lowest_eigenvalue(gaps), scale, ()
+    over = _over(constraint, left[0], right[0])
     if over.size == 0:
         return 0.0, scale, ()
     at = np.unravel_index(int(np.argmax(over)), over.shape)
     return float(over[at]), scale, tuple(int(i) for i in at)
+
+
+def _parts(values: Sequence[Any], op: str) -> Iterator[tuple[Array, ...]]:
+    """The parts of both sides, of which one splits; the number 0 stands beside every part."""
+    if op not in ("<<", ">>"):
+        raise ProgramError(f"'{op}' between matrices has no form by components", hint="use << or >>")
+    if not all(isinstance(value, Split) or np.ndim(value) == 0 for value in values):
+        raise ProgramError("'>>' by components compares two matrices that split, or one with 0")
+    first, *others = (value for value in values if isinstance(value, Split))
+    for other in others:
+        same(first.rows, other.rows, op)
+    zeros = (np.zeros(()),) * len(first.parts)
+    return (value.parts if isinstance(value, Split) else zeros for value in values)
