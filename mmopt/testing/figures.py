@@ -38,6 +38,6 @@ def meets(figure: Figure, low: float, high: float) -> bool:
 
 
 def starred(draws: Sequence[float], printed: float) -> str:
-    """The median of our draws over the printed figure, with a star where that is outside of them, not ``CLOSE``."""
+    """The median of our draws over print, with a star where print is outside of them and not ``CLOSE``."""
     is_within = min(draws) * (1 - CLOSE) <= printed <= max(draws) * (1 + CLOSE)
     return f"{statistics.median(draws) / printed:.3f}{' ' if is_within else '*'}"

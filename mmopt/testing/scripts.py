@@ -1,4 +1,4 @@
-"""What scripts take of mmopt's own command line: its options, lists, tables, charts, and errors as messages."""
+"""What scripts take of mmopt's command line: options, lists, tables, charts, and errors as messages."""
 
 from __future__ import annotations
 
