@@ -11,7 +11,9 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from mmopt.comparison import Factors, baseline_factors, compare
     from mmopt.data import data_vector
+    from mmopt.driver import Tuned, solve, tune
     from mmopt.errors import (
         ContradictionError,
         DataError,
@@ -29,12 +31,14 @@ if TYPE_CHECKING:
     )
     from mmopt.language import Program
     from mmopt.mechanism import build_manifest, measure, plan, write_release
-    from mmopt.pipeline import Factors, Tuned, baseline_factors, certify, compare, solve, tune, verify
-    from mmopt.queries import Attribute, ComponentStrategy, Domain, Strategy, Workload
-    from mmopt.queries.baselines import baseline
+    from mmopt.privacy import Privacy
+    from mmopt.proof import certify, verify
     from mmopt.report import Explanation, explain
+    from mmopt.request import Request, load_request
     from mmopt.results import Solution, Verification
-    from mmopt.spec import Privacy, Request, load_request
+    from mmopt.strategies import ComponentStrategy, Strategy
+    from mmopt.strategies.baselines import baseline
+    from mmopt.workloads import Attribute, Domain, Workload
 
     __version__: str
 
@@ -101,21 +105,16 @@ _HOMES = {
     ),
     "mmopt.language": ("Program",),
     "mmopt.mechanism": ("build_manifest", "measure", "plan", "write_release"),
-    "mmopt.pipeline": (
-        "Factors",
-        "Tuned",
-        "baseline_factors",
-        "certify",
-        "compare",
-        "solve",
-        "tune",
-        "verify",
-    ),
-    "mmopt.queries": ("Attribute", "ComponentStrategy", "Domain", "Strategy", "Workload"),
-    "mmopt.queries.baselines": ("baseline",),
+    "mmopt.comparison": ("Factors", "baseline_factors", "compare"),
+    "mmopt.driver": ("Tuned", "solve", "tune"),
+    "mmopt.privacy": ("Privacy",),
+    "mmopt.proof": ("certify", "verify"),
+    "mmopt.strategies": ("ComponentStrategy", "Strategy"),
+    "mmopt.strategies.baselines": ("baseline",),
+    "mmopt.workloads": ("Attribute", "Domain", "Workload"),
     "mmopt.report": ("Explanation", "explain"),
     "mmopt.results": ("Solution", "Verification"),
-    "mmopt.spec": ("Privacy", "Request", "load_request"),
+    "mmopt.request": ("Request", "load_request"),
 }
 
 # Type checkers read the imports above; a visible __getattr__ would let them accept any name at all.
@@ -136,4 +135,4 @@ if not TYPE_CHECKING:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)

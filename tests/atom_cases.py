@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from flint import acb_mat, arb, arb_mat
 
-from mmopt.language.atom import Atom
-from mmopt.language.dims import Dim
-from mmopt.language.types import Curvature, RuleError, Type
+from mmopt.language.atoms.atom import Atom
+from mmopt.language.atoms.dims import Dim
+from mmopt.language.atoms.types import Curvature, RuleError, Type
 
 __all__ = ["MEANINGS", "Call", "Kind", "arbs", "calls", "curve", "draw"]
 

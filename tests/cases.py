@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mmopt.queries import Workload
-from mmopt.queries.factor import all_range
 from mmopt.testing import matrices
 from mmopt.testing.problems import problem, varied_targets
+from mmopt.workloads import Workload
+from mmopt.workloads.blocks.factor import all_range
 
 __all__ = [
     "CLOSED",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mmopt.queries import factor
+from mmopt.workloads.blocks import factor
 
 __all__ = ["haar", "hierarchy", "identity"]
 

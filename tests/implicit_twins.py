@@ -10,11 +10,12 @@ import scipy.sparse
 import scipy.sparse.linalg
 from tolerances import ROUNDING
 
-from mmopt.queries import Attribute, Factor, factor as f
-from mmopt.queries.implicit import Dense, Scaled, Sparse
-from mmopt.queries.kron import Kron, Stack
-from mmopt.queries.linear import Implicit
-from mmopt.queries.row_weights import RowWeighted
+from mmopt.workloads import Attribute, Factor
+from mmopt.workloads.blocks import factor as f
+from mmopt.workloads.blocks.implicit import Dense, Scaled, Sparse
+from mmopt.workloads.blocks.kron import Kron, Stack
+from mmopt.workloads.blocks.linear import Implicit
+from mmopt.workloads.blocks.row_weights import RowWeighted
 
 __all__ = ["BLOCKS", "check_block", "check_twin", "random_block", "random_matrix", "random_rows"]
 

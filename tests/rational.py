@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.language.balls import Ball
+from mmopt.numerics.balls import Ball
 
 __all__ = ["assert_inside", "conditioned", "fractions", "orthogonal", "random_ball", "solve", "within"]
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from mmopt.pipeline import default_program
-from mmopt.queries.outward import rounded
-from mmopt.spec import parse_request
+from mmopt.driver import default_program
+from mmopt.numerics.outward import rounded
+from mmopt.request import parse_request
 
 README = (Path(__file__).resolve().parents[1] / "README.md").read_text(encoding="utf-8")
 

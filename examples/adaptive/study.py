@@ -40,12 +40,12 @@ from workloads import (
 )
 
 from mmopt import OptionError, Workload, baseline, solve
-from mmopt.queries import Dense, Kron, Product
-from mmopt.queries.baselines import design_rows, evaluate
-from mmopt.queries.baselines.fourier import real_fourier
-from mmopt.queries.factor import identity, total
+from mmopt.strategies.baselines import design_rows, evaluate
+from mmopt.strategies.baselines.fourier import real_fourier
 from mmopt.testing.figures import starred
 from mmopt.testing.scripts import cell, gap, new_table, note, paragraphs, run_alone, show
+from mmopt.workloads import Dense, Kron, Product
+from mmopt.workloads.blocks.factor import identity, total
 
 SCALE = math.sqrt(2 * math.log(2 / DELTA)) / EPSILON
 """Noise per unit of sensitivity, Proposition 2."""

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmopt import OptionError, Workload
-from mmopt.queries import Factor, Product
-from mmopt.queries.factor import all_range, identity, predicates, prefix, reordered, total
 from mmopt.testing.census import domain_of
+from mmopt.workloads import Factor, Product
+from mmopt.workloads.blocks.factor import all_range, identity, predicates, prefix, reordered, total
 
 Array = NDArray[np.float64]
 Shape = tuple[int, ...]

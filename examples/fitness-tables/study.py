@@ -21,10 +21,20 @@ from rich.table import Table
 from workloads import RANDOM, workload
 
 from mmopt import OptionError, Solution, Strategy, Workload, solve
-from mmopt.queries import AnyStrategy, largest_ratio
-from mmopt.queries.trees import Hierarchy
+from mmopt.strategies import AnyStrategy, largest_ratio
 from mmopt.testing.figures import starred
-from mmopt.testing.scripts import cell, figure, gap, integers_in, new_table, note, paragraphs, run_alone, show
+from mmopt.testing.scripts import (
+    cell,
+    figure,
+    gap,
+    integers_in,
+    new_table,
+    note,
+    paragraphs,
+    run_alone,
+    show,
+)
+from mmopt.workloads.blocks.trees import Hierarchy
 
 POWERS = {"CA": 0.0, "wCA-I": 1.0, "wCA-II": 0.5}
 """The power of the target by which ``weighted_l2`` divides a query."""

@@ -19,7 +19,7 @@ from functools import cache
 import numpy as np
 
 from mmopt import Strategy, Workload, solve
-from mmopt.queries.orthogonal import orthogonal
+from mmopt.strategies.orthogonal import orthogonal
 
 DENSITIES = (0.2, 0.4, 0.8)
 EPSILON = 1.0

@@ -18,8 +18,8 @@ from rich.table import Table
 from rows import FIGURES, Row, rows_named
 
 from mmopt import Workload, solve
-from mmopt.highdim import templates
-from mmopt.queries.baselines import evaluate
+from mmopt.driver.templates import templates
+from mmopt.strategies.baselines import evaluate
 from mmopt.testing.scripts import (
     TimeLimit,
     Tolerance,

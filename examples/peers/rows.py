@@ -15,8 +15,9 @@ from functools import partial
 
 from mmopt import OptionError, Workload
 from mmopt.errors import suggest
-from mmopt.queries import Product, factor as f
 from mmopt.testing.census import census, domain_of, marginals
+from mmopt.workloads import Product
+from mmopt.workloads.blocks import factor as f
 
 
 @dataclass(frozen=True)
@@ -24,10 +25,10 @@ class Row:
     """One workload, and what solves it.
 
     group, name : as the command line takes and shows them.
-    program : that solves it, or ``templates`` for the best of ``mmopt.highdim`` under Laplace noise.
+    program : that solves it, or ``templates`` for the best of ``mmopt.driver.templates`` under Laplace noise.
     peers : what is compared, as others reach it; lower is better.
     figure : what that is, ``objective`` or ``rmse``.
-    baselines : those of the peers that are baselines of ``mmopt.queries.baselines``, by its names.
+    baselines : those of the peers that are baselines of ``mmopt.strategies.baselines``, by its names.
     """
 
     group: str

@@ -15,7 +15,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import mmopt
-from mmopt.queries import normalise
+from mmopt.strategies import normalise
 
 CELLS = 64
 

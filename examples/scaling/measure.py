@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mmopt import OptionError, Program, Workload
-from mmopt.pipeline import Combination, Isolated, Outcome, outcomes
+from mmopt.comparison import Combination, Isolated, Outcome, outcomes
 from mmopt.testing import Problem, problem
 from mmopt.testing.solvable import check_solver
 

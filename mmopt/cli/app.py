@@ -9,21 +9,21 @@ from typing import Annotated
 
 import typer
 
-from mmopt.cli.baselines import baselines
-from mmopt.cli.certify import certify
-from mmopt.cli.check import check
-from mmopt.cli.compare import compare
-from mmopt.cli.explain import explain
+from mmopt.cli.commands.baselines import baselines
+from mmopt.cli.commands.certify import certify
+from mmopt.cli.commands.check import check
+from mmopt.cli.commands.compare import compare
+from mmopt.cli.commands.explain import explain
+from mmopt.cli.commands.programs import programs
+from mmopt.cli.commands.release import release
+from mmopt.cli.commands.show import show
+from mmopt.cli.commands.simulate import simulate
+from mmopt.cli.commands.solve import solve
+from mmopt.cli.commands.templates import templates
+from mmopt.cli.commands.tune import tune
+from mmopt.cli.commands.verify import verify
 from mmopt.cli.guard import MISTAKE, guarded
 from mmopt.cli.output import note
-from mmopt.cli.programs import programs
-from mmopt.cli.release import release
-from mmopt.cli.show import show
-from mmopt.cli.simulate import simulate
-from mmopt.cli.solve import solve
-from mmopt.cli.templates import templates
-from mmopt.cli.tune import tune
-from mmopt.cli.verify import verify
 from mmopt.cli.watch import WATCH
 
 __all__ = ["build", "main"]

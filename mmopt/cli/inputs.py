@@ -11,16 +11,16 @@ from mmopt.errors import OptionError, suggest
 
 if TYPE_CHECKING:
     from mmopt.language import Program
-    from mmopt.queries import Workload
-    from mmopt.spec import Request
+    from mmopt.request import Request
+    from mmopt.workloads import Workload
 
 __all__ = ["note_request", "read_givens", "read_program"]
 
 
 def read_program(name: str | None, request: Request) -> Program:
     """The program named, or the default one for the workload and its privacy; stderr says which and why."""
+    from mmopt.driver import default_program
     from mmopt.language import Program
-    from mmopt.pipeline import default_program
 
     if name is None:
         name, why = default_program(request.workload, request.privacy is not None and request.privacy.is_pure)
@@ -67,8 +67,8 @@ def read_givens(texts: Sequence[str] | None, program: Program, workload: Workloa
 
 
 def _value(name: str, text: str, workload: Workload, norm: int) -> Any:
-    from mmopt.queries.baselines import baseline_words, design_rows, is_baseline
-    from mmopt.queries.files import SUFFIXES, read_array
+    from mmopt.strategies.baselines import baseline_words, design_rows, is_baseline
+    from mmopt.workloads.files import SUFFIXES, read_array
 
     if is_baseline(text):
         return design_rows(text, workload, norm)

@@ -8,13 +8,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from mmopt.cli.output import note
-from mmopt.queries.outward import rounded
+from mmopt.numerics.outward import rounded
 from mmopt.report.style import duration
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from mmopt.pipeline import Progress
+    from mmopt.driver import Progress
 
 __all__ = ["Display"]
 

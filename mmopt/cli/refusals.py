@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from mmopt.errors import OptionError, PrivacyError
 
 if TYPE_CHECKING:
-    from mmopt.spec import Request
+    from mmopt.request import Request
 
 __all__ = [
     "check_folder",
@@ -55,7 +55,7 @@ def check_privacy(request: Request, program: str, by_targets: bool, norm: int) -
 
     And when the parameters are not those of the noise: Laplace for norm 1, Gaussian for norm 2.
     """
-    from mmopt.mechanism.privacy import PURE_HINT, allowed_epsilon
+    from mmopt.privacy.guarantee import PURE_HINT, allowed_epsilon
 
     if norm == 2 and request.privacy is not None and request.privacy.is_pure:
         raise PrivacyError(

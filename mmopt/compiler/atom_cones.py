@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from math import prod
 
 from mmopt.language import ATOMS
-from mmopt.language.infer import Scope, infer
-from mmopt.language.tree import Apply, Expr, Index, constant
+from mmopt.language.check.infer import Scope, infer
+from mmopt.language.syntax.tree import Apply, Expr, Index, constant
 
 __all__ = ["AtomCones"]
 

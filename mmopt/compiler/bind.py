@@ -12,20 +12,20 @@ import numpy as np
 
 from mmopt.compiler.match import is_shipped
 from mmopt.compiler.share import Shared, share
-from mmopt.components import Level, Split
 from mmopt.errors import OptionError, ProgramError, TooLargeError, placed, suggest
 from mmopt.language import Checked, check, evaluate, evaluate_ball, violation
-from mmopt.language.balls import BOUNDS, unknown
-from mmopt.language.dims import LARGEST
-from mmopt.language.infer import dimension
-from mmopt.language.numeric import RANGE, Array
-from mmopt.language.program import Program
-from mmopt.language.rank import is_rank
-from mmopt.language.tree import Assignment, Constraint, Declaration, names_in
+from mmopt.language.atoms.dims import LARGEST
+from mmopt.language.check.infer import dimension
+from mmopt.language.check.rank import is_rank
+from mmopt.language.syntax.program import Program
+from mmopt.language.syntax.tree import Assignment, Constraint, Declaration, names_in
 from mmopt.limits import require_memory
-from mmopt.queries import Workload
-from mmopt.queries.arrays import owned
-from mmopt.queries.check import no_targets, undetermined
+from mmopt.numerics.arrays import owned
+from mmopt.numerics.balls import BOUNDS, unknown
+from mmopt.numerics.components import Level, Split
+from mmopt.numerics.numpy_forms import RANGE, Array
+from mmopt.workloads import Workload
+from mmopt.workloads.check import no_targets, undetermined
 
 __all__ = ["Instance", "bind", "with_lets"]
 

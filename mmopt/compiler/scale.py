@@ -15,8 +15,8 @@ import numpy as np
 
 from mmopt.compiler.bind import Instance, with_lets
 from mmopt.compiler.units import Units, first_disagreement, infer_units
-from mmopt.language.numeric import nuclear
-from mmopt.language.tree import Assignment
+from mmopt.language.syntax.tree import Assignment
+from mmopt.numerics.numpy_forms import nuclear
 
 __all__ = ["Scaling", "disagreement", "scale", "units_of"]
 

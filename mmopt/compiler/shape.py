@@ -11,11 +11,21 @@ from dataclasses import dataclass
 
 from mmopt.compiler.atom_cones import AtomCones
 from mmopt.language import Checked
-from mmopt.language.families import two_by_two, vectorised
-from mmopt.language.infer import Scope, infer
-from mmopt.language.rank import is_rank
-from mmopt.language.tree import Apply, Block, Constraint, Expr, Name, Number, Relation, chain, walk
-from mmopt.language.types import SCALAR, Type
+from mmopt.language.atoms.types import SCALAR, Type
+from mmopt.language.check.families import two_by_two, vectorised
+from mmopt.language.check.infer import Scope, infer
+from mmopt.language.check.rank import is_rank
+from mmopt.language.syntax.tree import (
+    Apply,
+    Block,
+    Constraint,
+    Expr,
+    Name,
+    Number,
+    Relation,
+    chain,
+    walk,
+)
 
 __all__ = ["Cone", "Line", "cones", "implied_psd", "line", "scope_of", "trace_inverse", "variables"]
 

@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from mmopt.language.program import Program
-from mmopt.language.tree import Apply, Assignment, Constraint, Expr, Index, Name, rewrite, walk
+from mmopt.language.syntax.program import Program
+from mmopt.language.syntax.tree import Apply, Assignment, Constraint, Expr, Index, Name, rewrite, walk
 
 __all__ = ["Shared", "share"]
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mmopt.language import ATOMS
-from mmopt.language.program import Program
-from mmopt.language.rank import is_rank
-from mmopt.language.tree import Apply, Block, Expr, Index, Name, Number, constant, rewrite
+from mmopt.language.check.rank import is_rank
+from mmopt.language.syntax.program import Program
+from mmopt.language.syntax.tree import Apply, Block, Expr, Index, Name, Number, constant, rewrite
 
 __all__ = ["SOURCE_UNITS", "Units", "first_disagreement", "infer_units"]
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mmopt.errors import DataError
-from mmopt.queries.domain import Attribute, Bins, Values
+from mmopt.workloads.domain import Attribute, Bins, Values
 
 __all__ = ["MISSING", "OUTSIDE", "UNREADABLE", "cell_code", "declared_kinds"]
 

@@ -15,7 +15,7 @@ from mmopt.data.header import table_file
 from mmopt.data.table import open_columns, reading
 from mmopt.errors import DataError
 from mmopt.limits import require_memory
-from mmopt.queries.domain import Attribute, Domain
+from mmopt.workloads.domain import Attribute, Domain
 
 __all__ = ["DataVector", "data_vector"]
 

@@ -112,16 +112,16 @@ A program of class smooth has no curvature to keep. It is searched by gradients,
 chosen has to have one: all but factor, pinv, rank, stack and used_rows.
 """
 
-from mmopt.language.atoms import ATOMS, Atom
-from mmopt.language.check import SOURCES, Checked, check, shipped
-from mmopt.language.differentiate import Tape
-from mmopt.language.enclose import evaluate_ball
-from mmopt.language.evaluate import evaluate
-from mmopt.language.feasibility import violation, worst
-from mmopt.language.layout import typeset_latex
-from mmopt.language.library import program_names
-from mmopt.language.program import Program
-from mmopt.language.written import to_source
+from mmopt.language.atoms.table import ATOMS, Atom
+from mmopt.language.check.program import SOURCES, Checked, check, shipped
+from mmopt.language.evaluate.differentiate import Tape
+from mmopt.language.evaluate.enclose import evaluate_ball
+from mmopt.language.evaluate.feasibility import violation, worst
+from mmopt.language.evaluate.plain import evaluate
+from mmopt.language.print.layout import typeset_latex
+from mmopt.language.syntax.library import program_names
+from mmopt.language.syntax.program import Program
+from mmopt.language.syntax.to_text import to_source
 
 __all__ = [
     "ATOMS",

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from mmopt.errors import OptionError
+from mmopt.mechanism.measure import Answers
 from mmopt.mechanism.planning import Plan
-from mmopt.mechanism.release import Answers
-from mmopt.queries.outward import rounded
+from mmopt.numerics.outward import rounded
 
 __all__ = ["ANSWERS_FILE", "MANIFEST_FILE", "build_manifest", "write_release"]
 

@@ -8,7 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from mmopt.errors import PrivacyError, WorkloadError
-from mmopt.mechanism.calibration import (
+from mmopt.mechanism.accuracy import (
+    NEARLY_NORMAL,
+    Intervals,
+    has_coefficients,
+    intervals,
+    standard_errors,
+)
+from mmopt.numerics.outward import rounded
+from mmopt.privacy.calibration import (
     approximate_epsilon,
     check_scales,
     cost,
@@ -18,16 +26,20 @@ from mmopt.mechanism.calibration import (
     least_scale,
     least_scale_approximate,
 )
-from mmopt.mechanism.measured import MAX_ROWS, Floats, Neighbours, Part, check_type
-from mmopt.mechanism.privacy import THEOREM_EXACT, THEOREM_PURE, THEOREM_ZCDP, allowed_epsilon, allowed_rho
-from mmopt.mechanism.reconstruct import NEARLY_NORMAL, Intervals, has_coefficients, intervals, standard_errors
-from mmopt.mechanism.rounding import IntegerStrategy
-from mmopt.mechanism.rounding_any import Measured, check_arguments, round_any
-from mmopt.queries.component_strategy import AnyStrategy
-from mmopt.queries.factored_strategy import FactoredStrategy
-from mmopt.queries.outward import rounded
-from mmopt.queries.workload import Workload
-from mmopt.spec.privacy import Privacy, privacy_warning
+from mmopt.privacy.guarantee import (
+    THEOREM_EXACT,
+    THEOREM_PURE,
+    THEOREM_ZCDP,
+    allowed_epsilon,
+    allowed_rho,
+)
+from mmopt.privacy.parameters import Privacy, privacy_warning
+from mmopt.privacy.rounding.any_form import Measured, check_arguments, round_any
+from mmopt.privacy.rounding.dense import IntegerStrategy
+from mmopt.privacy.rounding.protocol import MAX_ROWS, Floats, Neighbours, Part, check_type
+from mmopt.strategies.by_component import AnyStrategy
+from mmopt.strategies.factored import FactoredStrategy
+from mmopt.workloads.workload import Workload
 
 __all__ = ["Plan", "claim", "plan"]
 

@@ -19,14 +19,14 @@ import numpy as np
 import numpy.typing as npt
 
 from mmopt.errors import OptionError
-from mmopt.mechanism.continuous import continuous_gaussian_scale
-from mmopt.mechanism.core import unsupported
-from mmopt.mechanism.measured import Floats
-from mmopt.mechanism.privacy import allowed_epsilon, allowed_rho
-from mmopt.mechanism.release import checked_counts
-from mmopt.queries.component_strategy import AnyStrategy, as_dense
-from mmopt.queries.workload import Workload
-from mmopt.spec.privacy import Privacy
+from mmopt.mechanism.measure import checked_counts
+from mmopt.privacy.continuous import continuous_gaussian_scale
+from mmopt.privacy.guarantee import allowed_epsilon, allowed_rho
+from mmopt.privacy.parameters import Privacy
+from mmopt.privacy.rounding.lattice import unsupported
+from mmopt.privacy.rounding.protocol import Floats
+from mmopt.strategies.by_component import AnyStrategy, as_dense
+from mmopt.workloads.workload import Workload
 
 __all__ = ["SANITY", "GroupErrors", "Simulated", "noise_scale", "simulate_errors"]
 

@@ -10,7 +10,7 @@ import numpy as np
 from rich.table import Table
 
 from mmopt.mechanism import Answers, Plan
-from mmopt.queries.outward import rounded
+from mmopt.numerics.outward import rounded
 from mmopt.report.style import cell, counted, figure, new_table
 
 __all__ = ["answers_table", "predicted_table", "privacy_rows"]

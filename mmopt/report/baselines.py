@@ -7,8 +7,8 @@ from math import isfinite
 
 from rich.table import Table
 
-from mmopt.queries.baselines import Baseline, Evaluated
 from mmopt.report.style import cell, figure, new_table, pairs_table
+from mmopt.strategies.baselines import Baseline, Evaluated
 
 __all__ = ["baseline_costs", "baselines_table"]
 

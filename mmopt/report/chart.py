@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from mmopt.pipeline import Outcome
+from mmopt.comparison import Outcome
 from mmopt.report.comparison import in_groups
 from mmopt.report.drawing import COLOURS, MARKERS, mark, save, stroke
 

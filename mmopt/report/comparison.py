@@ -8,7 +8,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from mmopt.pipeline import Factors, Outcome, standards
+from mmopt.comparison import Factors, Outcome, standards
 from mmopt.report.factors import factors_left_out, factors_legend, factors_tables
 from mmopt.report.style import cell, figure, gap, memory, new_table
 from mmopt.results import Solution

@@ -7,7 +7,7 @@ from math import inf, isfinite
 
 from rich.table import Table
 
-from mmopt.pipeline import Factors
+from mmopt.comparison import Factors
 from mmopt.report.style import cell, figure, gap, new_table
 
 __all__ = ["factors_left_out", "factors_legend", "factors_tables"]

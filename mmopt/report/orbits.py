@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mmopt.queries import Domain
-from mmopt.queries.symmetry.joint import Cells
+from mmopt.symmetry.joint import Cells
+from mmopt.workloads import Domain
 
 __all__ = ["orbit_label"]
 

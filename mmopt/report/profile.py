@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 from rich.table import Table
 
-from mmopt.queries import ComponentStrategy, Workload
 from mmopt.report.orbits import orbit_label
 from mmopt.report.style import cell, figure, new_table
 from mmopt.results import Solution
 from mmopt.results.shown import levels
+from mmopt.strategies import ComponentStrategy
+from mmopt.workloads import Workload
 
 __all__ = ["SHOWN", "slack_table"]
 

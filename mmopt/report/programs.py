@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mmopt.language import SOURCES, Checked, Program
-from mmopt.language.types import Type
+from mmopt.language.atoms.types import Type
 from mmopt.report.style import cell, new_table
 
 __all__ = ["givens_table", "highlighted", "lines_table", "programs_table"]

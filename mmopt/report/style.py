@@ -9,7 +9,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from mmopt.queries.outward import rounded
+from mmopt.numerics.outward import rounded
 
 __all__ = [
     "cell",

@@ -10,10 +10,10 @@ from rich.table import Table
 from mmopt.compiler import bind, cones
 from mmopt.compiler.match import match
 from mmopt.language import Checked, shipped
-from mmopt.language.procedures import solved_programs
-from mmopt.queries import Workload
+from mmopt.language.check.procedures import solved_programs
 from mmopt.report.style import cell, new_table
 from mmopt.solvers import KERNELS, SOLVERS, Kernel, SolverRow
+from mmopt.workloads import Workload
 
 __all__ = ["Takers", "takers", "takers_table"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from rich.table import Table
 
-from mmopt.highdim import Templates
+from mmopt.driver.templates import Templates
 from mmopt.report.style import cell, duration, figure, new_table
 
 __all__ = ["templates_table"]

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from rich.table import Table
 
-from mmopt.pipeline import Tuned
-from mmopt.queries import Workload
-from mmopt.queries.subworkloads import only, subworkloads
+from mmopt.driver import Tuned
 from mmopt.report.style import cell, figure, gap, new_table
 from mmopt.results import Solution
+from mmopt.workloads import Workload
+from mmopt.workloads.subworkloads import only, subworkloads
 
 __all__ = ["subworkloads_table", "tuning_table"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from rich.table import Table
 
-from mmopt.queries import Bins, Categories, Domain, Workload
 from mmopt.report.style import cell, figure, new_table, shortened
+from mmopt.workloads import Bins, Categories, Domain, Workload
 
 __all__ = ["NORMALISED", "domain_table", "queries_table"]
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.components import Array, Level, Space, Split
 from mmopt.errors import ResultError
-from mmopt.queries import AnyStrategy, ComponentStrategy, Strategy
-from mmopt.queries.symmetry.attribute import Attribute
-from mmopt.queries.symmetry.joint import Cells, Chosen, Joint
+from mmopt.numerics.components import Array, Level, Space, Split
+from mmopt.strategies import AnyStrategy, ComponentStrategy, Strategy
+from mmopt.symmetry.attribute import Attribute
+from mmopt.symmetry.joint import Cells, Chosen, Joint
 
 __all__ = ["KINDS", "Value", "plain_strategy", "plain_value", "restored_strategy", "restored_value"]
 

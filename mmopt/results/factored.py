@@ -11,19 +11,19 @@ from typing import Any
 import numpy as np
 
 from mmopt.errors import Error, ResultError
-from mmopt.queries.factored_strategy import FactoredStrategy
-from mmopt.queries.marginal_strategy import MarginalStrategy
-from mmopt.queries.outward import rounded
-from mmopt.queries.product_strategy import ProductStrategy
-from mmopt.queries.strategy import Strategy
-from mmopt.queries.union_strategy import UnionStrategy
-from mmopt.queries.workload import Workload
+from mmopt.numerics.outward import rounded
 from mmopt.results import store
 from mmopt.results.pack import are_equal, pack, unpack
 from mmopt.results.solution import Solution
 from mmopt.results.status import Grade
 from mmopt.results.table import as_html, as_text
 from mmopt.results.verification import Check, Verification
+from mmopt.strategies.dense import Strategy
+from mmopt.strategies.factored import FactoredStrategy
+from mmopt.strategies.marginals import MarginalStrategy
+from mmopt.strategies.product import ProductStrategy
+from mmopt.strategies.union import UnionStrategy
+from mmopt.workloads.workload import Workload
 
 __all__ = ["FactoredSolution", "load_saved"]
 

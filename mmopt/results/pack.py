@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.components import Array
+from mmopt.numerics.components import Array
 
 __all__ = ["are_equal", "pack", "unpack"]
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.components import Array, Level
-from mmopt.queries import ComponentStrategy
-from mmopt.queries.outward import rounded
+from mmopt.numerics.components import Array, Level
+from mmopt.numerics.outward import rounded
 from mmopt.results.by_component import Value
+from mmopt.strategies import ComponentStrategy
 
 __all__ = ["levels", "rows", "summary"]
 

@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.components import Array, Level
 from mmopt.errors import Error, ResultError
-from mmopt.queries import AnyStrategy, ComponentStrategy
-from mmopt.queries.outward import rounded
+from mmopt.numerics.components import Array, Level
+from mmopt.numerics.outward import rounded
 from mmopt.results import shown, store
 from mmopt.results.by_component import (
     Value,
@@ -26,6 +25,7 @@ from mmopt.results.pack import are_equal, pack, unpack
 from mmopt.results.status import Grade, Status, weakest
 from mmopt.results.table import as_html, as_text
 from mmopt.results.typed import check_kinds
+from mmopt.strategies import AnyStrategy, ComponentStrategy
 
 __all__ = ["Solution", "gap_between"]
 
@@ -57,7 +57,8 @@ class Solution:
     """Frozen data; nothing in it needs a solver, and ``save``/``load`` give it back equal.
 
     A solution over very many cells is by component: strategy a ``ComponentStrategy``, variables, multipliers,
-    covariance and basis ``Split`` and ``Level`` (``mmopt.components``), nothing of the size of the cells.
+    covariance and basis ``Split`` and ``Level`` (``mmopt.numerics.components``): nothing has the size of the
+    cells.
 
     program, title, cite : which program, and its source.
     objective, bound, gap : of the program as stated (for its given design set, say). The objective is

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.components import Array
 from mmopt.errors import ResultError
 from mmopt.limits import MEMORY_LIMIT
+from mmopt.numerics.components import Array
 
 __all__ = ["UNREADABLE", "read", "write"]
 

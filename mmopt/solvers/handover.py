@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Lowered
-from mmopt.components import Array
+from mmopt.numerics.components import Array
 
 __all__ = ["Handover", "hand_over"]
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from mmopt.compiler import Instance
 from mmopt.compiler.match import Renaming, match
-from mmopt.components import Split
 from mmopt.language import shipped
+from mmopt.numerics.components import Split
 from mmopt.resources import version
 from mmopt.solvers import low_rank, nuclear, p_identity, softmax, weighting
 from mmopt.solvers.forecast import Forecast

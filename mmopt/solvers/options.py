@@ -12,9 +12,9 @@ from numbers import Integral, Real
 from types import FrameType
 from typing import Any
 
-from mmopt.components import Array
 from mmopt.errors import OptionError
 from mmopt.limits import time_left
+from mmopt.numerics.components import Array
 
 __all__ = ["Clock", "Options", "Point", "Vectors"]
 

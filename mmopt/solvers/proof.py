@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mmopt.components import Array
+from mmopt.numerics.components import Array
 from mmopt.solvers.options import Vectors
 from mmopt.solvers.sizes import natural_sizes
 

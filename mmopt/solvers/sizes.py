@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.components import Array
+from mmopt.numerics.components import Array
 
 __all__ = ["natural_sizes"]
 

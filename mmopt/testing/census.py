@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mmopt.queries import Attribute, Domain, Factor, Product, Workload, factor as f
+from mmopt.workloads import Attribute, Domain, Factor, Product, Workload
+from mmopt.workloads.blocks import factor as f
 
 __all__ = ["census", "domain_of", "marginals"]
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from mmopt.components import Array
 from mmopt.language import Program
-from mmopt.language.tree import Declaration, Number
-from mmopt.queries import Workload
+from mmopt.language.syntax.tree import Declaration, Number
+from mmopt.numerics.components import Array
+from mmopt.workloads import Workload
 
 __all__ = ["draw_givens", "draw_multiplier", "draw_value", "draw_workload", "needs_targets"]
 

@@ -12,8 +12,8 @@ from types import MappingProxyType
 import numpy as np
 
 from mmopt.language import Program
-from mmopt.queries import Workload
 from mmopt.testing.figures import Figure
+from mmopt.workloads import Workload
 
 __all__ = ["known_figures"]
 

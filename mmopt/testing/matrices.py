@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mmopt.components import Array
+from mmopt.numerics.components import Array
 
 __all__ = [
     "EXAMPLE_4",

@@ -13,10 +13,11 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
 
-from mmopt.components import Array
 from mmopt.errors import OptionError, suggest
-from mmopt.queries import Attribute, Domain, Factor, Product, Workload, factor as factors
+from mmopt.numerics.components import Array
 from mmopt.testing import matrices
+from mmopt.workloads import Attribute, Domain, Factor, Product, Workload
+from mmopt.workloads.blocks import factor as factors
 
 __all__ = ["PROBLEMS", "Problem", "problem", "problems_named", "varied_targets"]
 

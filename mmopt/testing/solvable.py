@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from mmopt.driver import solve
 from mmopt.errors import UnsuitableError
-from mmopt.pipeline import solve
-from mmopt.queries import Workload
+from mmopt.workloads import Workload
 
 __all__ = ["check_solver"]
 

@@ -15,15 +15,15 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance, bind
+from mmopt.driver import solve
+from mmopt.driver.givens import named_givens
+from mmopt.driver.judge.claims import ROUNDING, RefutedError, Sought
+from mmopt.driver.judge.score import Array, Candidate, bound_of, candidate, named_multipliers
 from mmopt.errors import OptionError, SolverError
 from mmopt.language import Program, check
-from mmopt.language.tree import Declaration
-from mmopt.pipeline import solve
-from mmopt.pipeline.certify import Array, Candidate, bound_of, candidate, named_multipliers
-from mmopt.pipeline.claims import ROUNDING, RefutedError, Sought
-from mmopt.pipeline.givens import named_givens
-from mmopt.queries import Workload
+from mmopt.language.syntax.tree import Declaration
 from mmopt.testing.draw import draw_givens, draw_multiplier, draw_value, draw_workload, needs_targets
+from mmopt.workloads import Workload
 
 __all__ = ["Finding", "WeakDualityReport", "check_program"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mmopt.queries.baselines import CATALOGUE, baseline_names
+from mmopt.strategies.baselines import CATALOGUE, baseline_names
 
 
 def test_catalogue(run: Any) -> None:

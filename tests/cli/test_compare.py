@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from processes import Marked, linux_only, wait_for
 
+from mmopt.comparison import Isolated
+from mmopt.comparison.messages import Costing
 from mmopt.language import Program, program_names
-from mmopt.pipeline import Isolated
-from mmopt.pipeline.comparison.messages import Costing
-from mmopt.queries.baselines import Evaluated, baseline_names
+from mmopt.strategies.baselines import Evaluated, baseline_names
 
 KEYS = {
     "kind", "program", "solver", "status", "objective", "bound", "gap", "value", "error", "error_bound",

@@ -182,9 +182,9 @@ def test_a_full_disk(command: list[str]) -> None:
 def test_the_watch_ends_what_does_not_end_itself(files: Path) -> None:
     """Inside native code nothing else would: here the main thread sleeps through its limit."""
     code = (
-        "import time, mmopt.cli.solve, mmopt.cli.watch as watch\n"
+        "import time, mmopt.cli.commands.solve, mmopt.cli.watch as watch\n"
         "import mmopt.limits; mmopt.limits.GRACE = 0.0; watch.PATIENCE = 0.1\n"
-        "mmopt.cli.solve.run_solve = lambda *a: time.sleep(60)\n"
+        "mmopt.cli.commands.solve.run_solve = lambda *a: time.sleep(60)\n"
         "from mmopt.cli import main; main()\n"
     )
     line = [sys.executable, "-c", code, "solve", "total.yaml", "--time-limit", "0.1"]

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from mmopt.cli.output import stdout_to_stderr
 from mmopt.cli.progress import Display
-from mmopt.pipeline import Progress
+from mmopt.driver import Progress
 
 POINT = Progress("l2_strategy", "clarabel", 1.5, 7, 12.5, 12.0)
 

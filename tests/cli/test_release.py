@@ -13,8 +13,8 @@ from own_texts import edited
 
 from mmopt import Solution, solve, verify
 from mmopt.mechanism.folder import ANSWERS_FILE, MANIFEST_FILE
+from mmopt.request import load_request
 from mmopt.results import FactoredSolution
-from mmopt.spec import load_request
 
 TRUTH = {"sex=F": 500, "sex=M": 307, "age < 18": 300, "age < 65": 800}
 FACTS = "not private, for you alone: 807 rows in the table, none dropped\n"

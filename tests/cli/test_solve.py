@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from mmopt.language import Program, program_names
-from mmopt.queries import Workload
 from mmopt.results import Solution
+from mmopt.workloads import Workload
 
 KEYS = {
     "program", "solver", "status", "objective", "bound", "gap", "error", "error_bound", "error_gap",

@@ -7,7 +7,7 @@ import pytest
 
 from mmopt import Program, SolverError, Workload, solve
 from mmopt.compiler import bind, cones, lower, variables
-from mmopt.language import powers
+from mmopt.language.atoms import powers
 
 TEXT = """program trial
 class convex

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from own_texts import edited
 
-from mmopt.compiler.composition import LARGEST, SUM, Composition, of_blocks, of_factors
+from mmopt.compiler.invariance.composition import LARGEST, SUM, Composition, of_blocks, of_factors
 from mmopt.language import Program, check
 
 BLOCKS = {

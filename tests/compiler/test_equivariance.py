@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from own_texts import edited
 
-from mmopt.compiler.actions import (
+from mmopt.compiler.invariance.actions import (
     CHANGE_BASIS,
     DROP_CELLS,
     PERMUTE_CELLS,
@@ -15,7 +15,7 @@ from mmopt.compiler.actions import (
     ROTATE_ROOT,
     SPLIT_QUERIES,
 )
-from mmopt.compiler.equivariance import equivariance
+from mmopt.compiler.invariance.equivariance import equivariance
 from mmopt.language import ATOMS, Program, check, program_names
 
 ALL = {

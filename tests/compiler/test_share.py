@@ -12,7 +12,7 @@ from mmopt import Program
 from mmopt.compiler import bind
 from mmopt.compiler.share import share
 from mmopt.language import evaluate, program_names, to_source
-from mmopt.language.tree import Apply, Name, rewrite, walk
+from mmopt.language.syntax.tree import Apply, Name, rewrite, walk
 
 
 def test_each_product_of_query_weighting_stands_once() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mmopt.components import Level, Space, Split, lift
 from mmopt.errors import WorkloadError
+from mmopt.numerics.components import Level, Space, Split, lift
 
 
 def abstract() -> Space:

@@ -18,7 +18,7 @@ from mmopt.data import data_vector
 from mmopt.data.header import TableFile
 from mmopt.data.table import reading
 from mmopt.errors import DataError
-from mmopt.queries.domain import Attribute, Bins, Domain, Values
+from mmopt.workloads.domain import Attribute, Bins, Domain, Values
 
 SHAPE_HINT = (
     '  expected UTF-8 text, one row a line, fields quoted with " where they hold the separator\n'

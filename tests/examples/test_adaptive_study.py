@@ -11,7 +11,7 @@ from scripts import scripts, status
 from tolerances import GAP_INTERIOR, ROUNDING
 
 from mmopt import OptionError, Strategy, Workload, solve
-from mmopt.queries.baselines import baseline
+from mmopt.strategies.baselines import baseline
 
 study, tables, own = (vars(scripts("adaptive"))[name] for name in ("study", "printed", "workloads"))
 ALWAYS, RIVALS, Case, cases = own.ALWAYS, own.RIVALS, own.Case, own.cases
@@ -119,8 +119,8 @@ def test_fourier_is_noise_on_the_cells_where_all_are_needed() -> None:
 
 
 def test_a_rival_that_does_not_apply_is_infinite(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmopt.queries.baselines.datacube.MOST_CANDIDATES", 3)
-    monkeypatch.setattr("mmopt.queries.baselines.catalogue.MOST_CANDIDATES", 3)
+    monkeypatch.setattr("mmopt.strategies.baselines.datacube.MOST_CANDIDATES", 3)
+    monkeypatch.setattr("mmopt.strategies.baselines.catalogue.MOST_CANDIDATES", 3)
     assert rival_rmse("Cube", own.k_way((2, 2, 2, 2), 2)) == math.inf
 
 

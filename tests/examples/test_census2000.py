@@ -13,7 +13,7 @@ import pytest
 
 from mmopt.data import data_vector
 from mmopt.errors import DataError
-from mmopt.spec import Request, load_request, parse_request
+from mmopt.request import Request, load_request, parse_request
 
 FOLDER = Path(__file__).parents[2] / "examples" / "census2000"
 

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from mmopt.cli.app import build
 from mmopt.data import data_vector
 from mmopt.mechanism.folder import ANSWERS_FILE
-from mmopt.spec import load_request
+from mmopt.request import load_request
 from mmopt.testing.census import marginals
 
 FOLDER = Path(__file__).parents[2] / "examples" / "marginals"

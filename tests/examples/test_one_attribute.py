@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from mmopt import Solution, Strategy
 from mmopt.cli.app import build
-from mmopt.spec import load_request
+from mmopt.request import load_request
 
 FILE = Path(__file__).parents[2] / "examples" / "one-attribute" / "workload.yaml"
 

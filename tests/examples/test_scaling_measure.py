@@ -10,7 +10,7 @@ import pytest
 from scripts import scripts
 
 from mmopt import OptionError, Program
-from mmopt.pipeline import Outcome
+from mmopt.comparison import Outcome
 from mmopt.testing import problem
 
 module = scripts("scaling").measure

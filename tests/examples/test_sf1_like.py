@@ -15,13 +15,13 @@ from typer.testing import CliRunner
 
 from mmopt import Solution, Workload, solve, verify
 from mmopt.cli.app import build
-from mmopt.components import Level, Split
 from mmopt.data import data_vector
 from mmopt.language import Program, evaluate
 from mmopt.mechanism.folder import ANSWERS_FILE
-from mmopt.queries import ComponentStrategy
-from mmopt.queries.symmetry import symmetry
-from mmopt.spec import load_request, parse_request
+from mmopt.numerics.components import Level, Split
+from mmopt.request import load_request, parse_request
+from mmopt.strategies import ComponentStrategy
+from mmopt.symmetry import symmetry
 from mmopt.testing.census import census
 
 FILE = Path(__file__).parents[2] / "examples" / "sf1-like" / "workload.yaml"

@@ -8,10 +8,12 @@ import tolerances
 from symmetric import random_products
 
 from mmopt import Workload, solve
-from mmopt.highdim import multipliers_of, product, product_bound, search
-from mmopt.queries import Product, Strategy, factor as f
-from mmopt.queries.product_strategy import ProductStrategy
+from mmopt.driver.templates import multipliers_of, product, product_bound, search
+from mmopt.strategies import Strategy
+from mmopt.strategies.product import ProductStrategy
 from mmopt.testing.census import domain_of, marginals
+from mmopt.workloads import Product
+from mmopt.workloads.blocks import factor as f
 
 
 def two(n: int, *rows: tuple[str, str]) -> Workload:

@@ -8,11 +8,12 @@ import tolerances
 from symmetric import random_products
 
 from mmopt import Workload, solve
+from mmopt.driver.templates.marginals import _Problem, marginal_strategy
 from mmopt.errors import TooLargeError
-from mmopt.highdim.marginals import _Problem, marginal_strategy
-from mmopt.queries import Product, factor as f
-from mmopt.queries.marginal_strategy import MarginalStrategy, energies, volumes
+from mmopt.strategies.marginals import MarginalStrategy, energies, volumes
 from mmopt.testing.census import domain_of, marginals
+from mmopt.workloads import Product
+from mmopt.workloads.blocks import factor as f
 
 ADULT = (2, 5, 16, 20, 75)
 

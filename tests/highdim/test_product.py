@@ -7,11 +7,11 @@ import pytest
 from highdim.unions import SMALL, union
 
 from mmopt import Workload, solve
+from mmopt.driver.templates import Terms, product
 from mmopt.errors import OptionError, UnsuitableError
-from mmopt.highdim import Terms, product
-from mmopt.queries import factor as f
-from mmopt.queries.product_strategy import ProductStrategy
+from mmopt.strategies.product import ProductStrategy
 from mmopt.testing.census import census
+from mmopt.workloads.blocks import factor as f
 
 
 def rmse(s: ProductStrategy, w: Workload) -> float:

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from mmopt import Workload
+from mmopt.driver.templates import tune_templates
 from mmopt.errors import OptionError, WorkloadError
-from mmopt.highdim import tune_templates
-from mmopt.queries import Product, factor as f
-from mmopt.spec import load_request
+from mmopt.request import load_request
 from mmopt.testing.census import domain_of, marginals
 from mmopt.testing.figures import Figure, holds
+from mmopt.workloads import Product
+from mmopt.workloads.blocks import factor as f
 
 FILE = Path(__file__).parents[2] / "examples" / "sf1-like" / "workload.yaml"
 

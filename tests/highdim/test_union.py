@@ -7,12 +7,13 @@ import pytest
 from highdim.unions import SMALL, union
 from tolerances import RECOMPUTED
 
-from mmopt import Workload, highdim as h
+from mmopt import Workload
+from mmopt.driver import templates as h
+from mmopt.driver.templates.union import shares_of
 from mmopt.errors import OptionError, UnsuitableError
-from mmopt.highdim.union import shares_of
-from mmopt.queries import factor as f
-from mmopt.queries.union_strategy import UnionStrategy
+from mmopt.strategies.union import UnionStrategy
 from mmopt.testing.census import census
+from mmopt.workloads.blocks import factor as f
 
 
 @pytest.mark.parametrize(("norm", "power"), [(1, 3), (2, 2)])

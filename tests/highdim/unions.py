@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from mmopt import Attribute, Domain, Workload
-from mmopt.queries import Product, factor as f
+from mmopt.workloads import Product
+from mmopt.workloads.blocks import factor as f
 
 __all__ = ["SMALL", "union"]
 

@@ -16,7 +16,7 @@ from judge.verdict import RIVAL, attack, judge
 from judge.workloads import DENSE, PRODUCTS
 
 from mmopt import ResultError, Solution, Workload, solve
-from mmopt.highdim import templates
+from mmopt.driver.templates import templates
 
 STEP = 1e-9  # relative: how little a forger takes
 

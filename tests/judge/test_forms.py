@@ -14,9 +14,10 @@ from judge.verdict import attack, judge, refuted
 from judge.workloads import DENSE, PRODUCTS, over
 
 from mmopt import ComponentStrategy, Error, Solution, Strategy, Workload, certify, solve
-from mmopt.highdim import TEMPLATES, templates
-from mmopt.pipeline import large
-from mmopt.queries import Product, factor as words
+from mmopt.driver import large
+from mmopt.driver.templates import TEMPLATES, templates
+from mmopt.workloads import Product
+from mmopt.workloads.blocks import factor as words
 
 
 @pytest.mark.parametrize("case", PRODUCTS)

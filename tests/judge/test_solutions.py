@@ -15,7 +15,7 @@ from judge.workloads import DENSE
 
 from mmopt import ContradictionError, Program, Solution, SolverError, certify, solve
 from mmopt.language import program_names
-from mmopt.queries.baselines import baseline
+from mmopt.strategies.baselines import baseline
 
 # Seconds, not milliseconds: with the slow tests.
 DEAR = ("low_rank", "low_rank_gaussian", "min_error")

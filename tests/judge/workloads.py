@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mmopt import Attribute, Domain, Workload
-from mmopt.queries import Product, factor as words
+from mmopt.workloads import Product
+from mmopt.workloads.blocks import factor as words
 
 __all__ = ["DENSE", "PRODUCTS", "Case", "over"]
 

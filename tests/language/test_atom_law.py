@@ -18,10 +18,12 @@ from flint import arb, ctx
 
 from mmopt import Program, Workload
 from mmopt.compiler import bind, lower
-from mmopt.language import ATOMS, balls, curved_balls, gradients, matrix_rules, rules
-from mmopt.language.atom import Atom, Form
-from mmopt.language.balls import Ball
-from mmopt.language.types import SCALAR, UNKNOWN, Curvature, Type
+from mmopt.language import ATOMS
+from mmopt.language.atoms import gradients, matrix_rules, rules
+from mmopt.language.atoms.atom import Atom, Form
+from mmopt.language.atoms.types import SCALAR, UNKNOWN, Curvature, Type
+from mmopt.numerics import ball_functions, balls
+from mmopt.numerics.balls import Ball
 
 Rng = np.random.Generator
 CLOSE = 1e-9  # rounding, of values of order one
@@ -536,7 +538,7 @@ WRONG: list[tuple[str, str, dict[str, Any]]] = [
     ("value", "transpose", {"rule": rules.neg}),
     ("value", "pinv", {"rule": matrix_rules.rank}),
     # bounds
-    ("balls", "exp", {"ball": _shrunk(curved_balls.exp)}),
+    ("balls", "exp", {"ball": _shrunk(ball_functions.exp)}),
     ("balls", "trace", {"ball": _shrunk(balls.trace)}),
     ("balls", "mul", {"ball": _bounded(balls.mul, 1e-9)}),
     ("balls", "inv", {"ball": _bounded(ATOMS["inv"].ball, 1e-3)}),

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from rational import assert_inside, fractions, random_ball, within
 
-from mmopt.language import balls
-from mmopt.language.balls import Ball, exact
+from mmopt.numerics import balls
+from mmopt.numerics.balls import Ball, exact
 
 SEEDS = range(25)
 

@@ -9,13 +9,13 @@ import pytest
 from symmetric import random_products, random_symmetric_matrix
 
 from mmopt import Program
-from mmopt.components import Level, Space, Split, lift
 from mmopt.errors import ProgramError
 from mmopt.language import evaluate, evaluate_ball, worst
-from mmopt.language.by_component import floored
-from mmopt.language.feasibility import excess
-from mmopt.language.numeric import FLOOR, psd_floor
-from mmopt.queries.symmetry import symmetry
+from mmopt.language.evaluate.by_component import floored
+from mmopt.language.evaluate.feasibility import excess
+from mmopt.numerics.components import Level, Space, Split, lift
+from mmopt.numerics.numpy_forms import FLOOR, psd_floor
+from mmopt.symmetry import symmetry
 
 PROGRAMS = [
     "l2_strategy",

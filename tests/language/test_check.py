@@ -10,11 +10,11 @@ import pytest
 
 import mmopt.language
 from mmopt.language import Checked, Program, check, program_names, shipped
-from mmopt.language.atoms import FUNCTIONS
-from mmopt.language.sections import SECTIONS
-from mmopt.language.sources import AXES, SOURCES
-from mmopt.language.statements import KINDS, RESERVED
-from mmopt.language.types import Curvature, Type
+from mmopt.language.atoms.table import FUNCTIONS
+from mmopt.language.atoms.types import Curvature, Type
+from mmopt.language.check.sources import AXES, SOURCES
+from mmopt.language.syntax.sections import SECTIONS
+from mmopt.language.syntax.statements import KINDS, RESERVED
 
 ARGUMENT = re.compile(r"(?<=, )\w+(?==[^=])")
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|#.*|[^\W\d]\w*(?:\.[^\W\d]\w*)*')

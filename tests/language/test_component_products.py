@@ -7,16 +7,16 @@ import pytest
 import tolerances
 from symmetric import random_products
 
-from mmopt.components import Level, Space, Split, lift
 from mmopt.errors import ProgramError
-from mmopt.language.atoms import FUNCTIONS
-from mmopt.language.balls import Ball
-from mmopt.language.by_component import plainly, with_bound
-from mmopt.language.component_products import Scaling, diagonal, times, whole
-from mmopt.language.expression import parse_expr
-from mmopt.language.number_systems import BALLS, PLAIN, Numbers
-from mmopt.language.source import Source, Text
-from mmopt.queries.symmetry import symmetry
+from mmopt.language.atoms.table import FUNCTIONS
+from mmopt.language.evaluate.by_component import plainly, with_bound
+from mmopt.language.evaluate.component_products import Scaling, diagonal, times, whole
+from mmopt.language.evaluate.number_systems import BALLS, PLAIN, Numbers
+from mmopt.language.syntax.expression import parse_expr
+from mmopt.language.syntax.source import Source, Text
+from mmopt.numerics.balls import Ball
+from mmopt.numerics.components import Level, Space, Split, lift
+from mmopt.symmetry import symmetry
 from mmopt.testing.census import marginals
 
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from mmopt.language import Tape, evaluate
-from mmopt.language.atoms import FUNCTIONS
-from mmopt.language.expression import parse_expr
-from mmopt.language.source import Source, Text
-from mmopt.language.tree import Expr
+from mmopt.language.atoms.table import FUNCTIONS
+from mmopt.language.syntax.expression import parse_expr
+from mmopt.language.syntax.source import Source, Text
+from mmopt.language.syntax.tree import Expr
 
 Env = dict[str, Any]
 CHOSEN = ("X", "P", "v", "s")

@@ -10,11 +10,11 @@ import pytest
 
 from mmopt.errors import ProgramError
 from mmopt.language import check, evaluate, evaluate_ball, program_names
-from mmopt.language.atoms import FUNCTIONS
-from mmopt.language.expression import parse_expr
-from mmopt.language.program import Program
-from mmopt.language.source import Source, Text
-from mmopt.language.tree import Expr
+from mmopt.language.atoms.table import FUNCTIONS
+from mmopt.language.syntax.expression import parse_expr
+from mmopt.language.syntax.program import Program
+from mmopt.language.syntax.source import Source, Text
+from mmopt.language.syntax.tree import Expr
 
 Env = dict[str, Any]
 

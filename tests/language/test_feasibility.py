@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mmopt.language import feasibility, numeric, violation, worst
-from mmopt.language.feasibility import excess, excess_with_errors
-from mmopt.language.memo import Memo
-from mmopt.language.program import Program
-from mmopt.language.tree import Constraint
+from mmopt.language import violation, worst
+from mmopt.language.evaluate import feasibility
+from mmopt.language.evaluate.feasibility import excess, excess_with_errors
+from mmopt.language.evaluate.memo import Memo
+from mmopt.language.syntax.program import Program
+from mmopt.language.syntax.tree import Constraint
+from mmopt.numerics import numpy_forms
 
 
 def constraint(text: str) -> Constraint:
@@ -85,13 +87,13 @@ def test_a_memo_changes_nothing_and_is_used(
     rows = rng.normal(size=(4, 4))
     env = {"m": 4, "n": 4, "W": rng.normal(size=(4, 4)), "X": rows @ rows.T + np.eye(4), "u": np.ones(4)}
     line = constraint("W[:, j].T @ inv(X) @ W[:, j] <= u[j] for j in m")
-    plain, solves, solve = worst(line, env), [], numeric.solve
+    plain, solves, solve = worst(line, env), [], numpy_forms.solve
 
     def counted(*args: np.ndarray) -> np.ndarray:
         solves.append(args)
         return solve(*args)
 
-    monkeypatch.setattr(numeric, "solve", counted)
+    monkeypatch.setattr(numpy_forms, "solve", counted)
     memo = Memo()
     assert worst(line, env, memo) == plain and len(solves) == 1
     assert excess(line, env, memo) == excess(line, {**env}, memo) and len(solves) == 1

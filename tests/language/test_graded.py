@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import tolerances
 
-from mmopt.language.graded import eigen, graded, lengths, panels
+from mmopt.numerics.singular_vectors import eigen, graded, lengths, panels
 
 LIBRARIES = [np, array_api_strict]
 

@@ -7,8 +7,8 @@ import pytest
 
 from mmopt.errors import ProgramError
 from mmopt.language import Program, check, evaluate
-from mmopt.language.infer import Scope, infer
-from mmopt.language.types import Curvature
+from mmopt.language.atoms.types import Curvature
+from mmopt.language.check.infer import Scope, infer
 
 TEXT = """program trial
 given

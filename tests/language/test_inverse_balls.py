@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from rational import assert_inside, conditioned, fractions, solve
 
-from mmopt.language import balls, inverse_balls
-from mmopt.language.balls import Ball, exact
-from mmopt.language.inverse_balls import sandwich, sandwich_diagonal, smallest_singular
+from mmopt.numerics import ball_inverse, balls
+from mmopt.numerics.ball_inverse import sandwich, sandwich_diagonal, smallest_singular
+from mmopt.numerics.balls import Ball, exact
 
 SEEDS = range(25)
 
@@ -66,11 +66,11 @@ def test_sandwich_of_what_is_not_symmetric(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_the_diagonal_alone(condition: float, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two columns at a time, so that there are several, and the last is narrower."""
-    monkeypatch.setattr(inverse_balls, "WIDTH", 2)
+    monkeypatch.setattr(ball_inverse, "WIDTH", 2)
     rng = np.random.default_rng(seed)
     n, m = int(rng.integers(2, 6)), int(rng.integers(1, 6))
     x, w, v = conditioned(rng, n, condition), rng.normal(size=(m, n)), rng.normal(size=(n, m))
-    limit = 2 * inverse_balls.ENOUGH if condition <= 1e9 else 5e-8  # 1.1e-8 with OPENBLAS_CORETYPE=Prescott
+    limit = 2 * ball_inverse.ENOUGH if condition <= 1e9 else 5e-8  # 1.1e-8 with OPENBLAS_CORETYPE=Prescott
     ball = sandwich_diagonal(exact(w), exact(x), exact(w.T))
     truth = fractions(w).dot(solve(x, w.T)).diagonal()
     assert_inside(truth, ball)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from rational import assert_inside, fractions, orthogonal
 
-from mmopt.language.balls import Ball, exact
-from mmopt.language.nuclear_ball import nuclear
+from mmopt.numerics.ball_nuclear import nuclear
+from mmopt.numerics.balls import Ball, exact
 
 SEEDS = range(25)
 

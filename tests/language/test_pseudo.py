@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from constructed import haar
 
-from mmopt.language.numeric import EPS
-from mmopt.language.pseudo import pinv, rank
+from mmopt.numerics.numpy_forms import EPS
+from mmopt.numerics.pseudoinverse import pinv, rank
 
 KINDS = {
     "orthonormal": lambda rng: np.linalg.qr(rng.normal(size=(9, 9)))[0][:6],

@@ -7,8 +7,8 @@ import pytest
 
 from mmopt.errors import ProgramError
 from mmopt.language import Program, check
-from mmopt.language.numeric import polar
-from mmopt.language.rank import rank_residual
+from mmopt.language.check.rank import rank_residual
+from mmopt.numerics.numpy_forms import polar
 
 PROGRAM = """\
 program trial

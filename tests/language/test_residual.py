@@ -7,12 +7,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from mmopt.language.residual import Residual, plain_residual, residual, short_residual
+from mmopt.numerics.residual import Residual, plain_residual, residual, short_residual
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_residual_against_fractions(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
-    monkeypatch.setattr("mmopt.language.residual.HEIGHT", 1 + seed % 3)
+    monkeypatch.setattr("mmopt.numerics.residual.HEIGHT", 1 + seed % 3)
     rng = np.random.default_rng(seed)
     n, k, c = (int(i) for i in rng.integers(1, 7, size=3))
     x = rng.normal(size=(n, k)) * 10.0 ** rng.integers(-8, 9, size=(n, k))
@@ -40,7 +40,7 @@ def test_residuals_from_fewer_products_against_fractions(
     monkeypatch: pytest.MonkeyPatch, products: Residual, most: float, seed: int
 ) -> None:
     """The short one has an error that is still far below that of the plain product."""
-    monkeypatch.setattr("mmopt.language.residual.HEIGHT", 1 + seed % 3)
+    monkeypatch.setattr("mmopt.numerics.residual.HEIGHT", 1 + seed % 3)
     rng = np.random.default_rng(seed)
     n, k, c = (int(i) for i in rng.integers(1, 7, size=3))
     x = rng.normal(size=(n, k)) * 10.0 ** rng.integers(-8, 9, size=(n, k))

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import tolerances
 
-from mmopt.language import scalars
-from mmopt.language.balls import Ball
-from mmopt.language.number_systems import BALLS, PLAIN, Numbers
+from mmopt.language.evaluate import scalars
+from mmopt.language.evaluate.number_systems import BALLS, PLAIN, Numbers
+from mmopt.numerics.balls import Ball
 
 SHAPES = [(1, 1)] * 12 + [(2, 2), (3, 3)]
 

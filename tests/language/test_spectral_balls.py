@@ -7,8 +7,8 @@ import pytest
 import scipy.linalg
 from rational import assert_inside, fractions, orthogonal
 
-from mmopt.language.balls import Ball, exact
-from mmopt.language.spectral_balls import below_eigenvalues, root, smallest_eigenvalue
+from mmopt.numerics.ball_spectra import below_eigenvalues, root, smallest_eigenvalue
+from mmopt.numerics.balls import Ball, exact
 
 SEEDS = range(25)
 

@@ -9,17 +9,18 @@ import numpy as np
 import pytest
 from symmetric import random_products, random_symmetric_matrix
 
-from mmopt.components import Level, Space, Split, lift
 from mmopt.errors import ProgramError
 from mmopt.language import evaluate, evaluate_ball
-from mmopt.language.atoms import ATOMS
-from mmopt.language.balls import Ball
-from mmopt.language.number_systems import BALLS, PLAIN
-from mmopt.language.structured import STRUCTURED, apply
-from mmopt.language.tree import Apply, Name, Span
-from mmopt.queries import Product, Workload, factor as f
-from mmopt.queries.symmetry import symmetry
+from mmopt.language.atoms.table import ATOMS
+from mmopt.language.evaluate.number_systems import BALLS, PLAIN
+from mmopt.language.evaluate.structured import STRUCTURED, apply
+from mmopt.language.syntax.tree import Apply, Name, Span
+from mmopt.numerics.balls import Ball
+from mmopt.numerics.components import Level, Space, Split, lift
+from mmopt.symmetry import symmetry
 from mmopt.testing.census import domain_of
+from mmopt.workloads import Product, Workload
+from mmopt.workloads.blocks import factor as f
 
 SEEDS = range(12)
 HERE = Span(1, 1)

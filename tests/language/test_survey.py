@@ -8,10 +8,10 @@ import pytest
 
 from mmopt.errors import ProgramError
 from mmopt.language import ATOMS, Program, check, program_names, to_source
-from mmopt.language.describe import Node, describe, line_scope
-from mmopt.language.infer import infer
-from mmopt.language.survey import LineSurvey, survey
-from mmopt.language.types import Curvature
+from mmopt.language.atoms.types import Curvature
+from mmopt.language.check.infer import infer
+from mmopt.language.check.reading import Node, describe, line_scope
+from mmopt.language.check.survey import LineSurvey, survey
 
 TEXT = """program trial
 given

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mmopt.language.balls import Ball, exact, power
-from mmopt.language.inverse_balls import smallest_singular
-from mmopt.language.spectral_balls import smallest_eigenvalue
+from mmopt.numerics.ball_inverse import smallest_singular
+from mmopt.numerics.ball_spectra import smallest_eigenvalue
+from mmopt.numerics.balls import Ball, exact, power
 
 
 @pytest.mark.parametrize("rad", [0.0, 1e-6, 1e-2, 0.1, 0.2])

@@ -7,10 +7,11 @@ import pytest
 import tolerances
 
 from mmopt import Attribute, Domain, Strategy, Workload
-from mmopt.mechanism.answering import Reconstruction, dense
-from mmopt.mechanism.rounding import round_strategy
-from mmopt.queries import Product, factor
-from mmopt.queries.kron import Kron
+from mmopt.privacy.rounding.answering import Reconstruction, dense
+from mmopt.privacy.rounding.dense import round_strategy
+from mmopt.workloads import Product
+from mmopt.workloads.blocks import factor
+from mmopt.workloads.blocks.kron import Kron
 
 
 @pytest.mark.parametrize("columns", [2, 8])

@@ -11,17 +11,18 @@ import numpy as np
 import pytest
 from mechanism.test_rounding import domain
 
-from mmopt.mechanism import plan, zcdp_epsilon
-from mmopt.mechanism.calibration import _bounds, distance
-from mmopt.mechanism.continuous import continuous_gaussian_scale
-from mmopt.mechanism.measured import Part
-from mmopt.mechanism.privacy import discrete_gaussian_delta, gaussian_delta
-from mmopt.mechanism.rounding_any import round_any
-from mmopt.queries import Product, Strategy, Workload
-from mmopt.queries.factor import identity
-from mmopt.queries.marginal_strategy import MarginalStrategy
-from mmopt.queries.product_strategy import ProductStrategy
-from mmopt.spec import Privacy
+from mmopt.mechanism import plan
+from mmopt.privacy import Privacy, zcdp_epsilon
+from mmopt.privacy.calibration import _bounds, distance
+from mmopt.privacy.continuous import continuous_gaussian_scale
+from mmopt.privacy.guarantee import discrete_gaussian_delta, gaussian_delta
+from mmopt.privacy.rounding.any_form import round_any
+from mmopt.privacy.rounding.protocol import Part
+from mmopt.strategies import Strategy
+from mmopt.strategies.marginals import MarginalStrategy
+from mmopt.strategies.product import ProductStrategy
+from mmopt.workloads import Product, Workload
+from mmopt.workloads.blocks.factor import identity
 
 CELLS = Workload.from_matrix(np.eye(4))
 arb = flint.arb

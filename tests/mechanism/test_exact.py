@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 
 from mmopt.errors import TooLargeError
-from mmopt.mechanism.exact import (
+from mmopt.privacy.rounding.exact import (
     integer_product,
     largest_absolute_difference,
     largest_absolute_sum,
@@ -18,7 +18,7 @@ from mmopt.mechanism.exact import (
     largest_squared_norm,
     root_above,
 )
-from mmopt.mechanism.measured import replaced
+from mmopt.privacy.rounding.protocol import replaced
 
 
 def matrices(bits: int, shape: tuple[int, int] = (3, 5)) -> st.SearchStrategy[np.ndarray]:

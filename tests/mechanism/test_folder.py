@@ -15,11 +15,12 @@ from mechanism.test_intervals import release
 
 from mmopt.errors import OptionError
 from mmopt.mechanism import Answers, build_manifest, measure, plan, write_release
-from mmopt.queries import Attribute, Domain, Product, Strategy, Workload
-from mmopt.queries.factor import identity
-from mmopt.queries.marginal_strategy import MarginalStrategy
+from mmopt.privacy import Privacy
 from mmopt.report import privacy_rows
-from mmopt.spec import Privacy
+from mmopt.strategies import Strategy
+from mmopt.strategies.marginals import MarginalStrategy
+from mmopt.workloads import Attribute, Domain, Product, Workload
+from mmopt.workloads.blocks.factor import identity
 
 TRI = Workload.from_matrix(np.tri(4))
 PLAN = plan(TRI, Strategy(np.eye(4)), Privacy(epsilon=1.0, delta=1e-6))

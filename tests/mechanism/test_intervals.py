@@ -15,14 +15,15 @@ import scipy.sparse
 from mechanism.test_rounding_factored import DATA as TABLE, columns_normalised, strategy_of, workload
 
 from mmopt.errors import OptionError
-from mmopt.mechanism import measure, plan, reconstruct, release as releasing
+from mmopt.mechanism import accuracy, measure, measure as releasing, plan
+from mmopt.mechanism.accuracy import _half_width, _laplace_width
 from mmopt.mechanism.folder import _answers_text
-from mmopt.mechanism.measured import MAX_ROWS
-from mmopt.mechanism.noise import gaussian_variance, simulate
-from mmopt.mechanism.reconstruct import _half_width, _laplace_width
-from mmopt.queries import Product, Strategy, Workload
-from mmopt.queries.factor import predicates, prefix, total
-from mmopt.spec import Privacy
+from mmopt.privacy import Privacy
+from mmopt.privacy.noise import gaussian_variance, simulate
+from mmopt.privacy.rounding.protocol import MAX_ROWS
+from mmopt.strategies import Strategy
+from mmopt.workloads import Product, Workload
+from mmopt.workloads.blocks.factor import predicates, prefix, total
 
 QUERIES = Workload.from_matrix(np.vstack([np.eye(6), np.tri(6)]))
 CELLS = np.array([3, 0, 7, 1, 0, 12])
@@ -135,7 +136,7 @@ def test_intervals_cover_as_printed(form, privacy):
     scales = np.repeat([p.relative * found.scale for p in found.parts], [p.rows for p in found.parts])
     noise = simulate(np.zeros(4000 * len(scales), dtype=np.int64), np.tile(scales, 4000), 7, strategy.norm)
     noise = np.ldexp(noise.reshape(4000, -1).T, -found.fineness)
-    errors = reconstruct._coefficients(found.integer, found.scale, found.fineness) @ noise
+    errors = accuracy._coefficients(found.integer, found.scale, found.fineness) @ noise
     spread = np.sqrt(interval.coverage * (1 - interval.coverage) / 4000)
     observed = (np.abs(errors) <= interval.widths[:, None]).mean(axis=1)
     assert (np.abs(observed - interval.coverage) <= 4.5 * spread + 1 / 4000).all()
@@ -152,7 +153,7 @@ def test_where_coefficients_are_too_many_intervals_cover_at_least(privacy, monke
     norm = 1 if privacy.is_pure else 2
     w, strategy, _ = release("marginals", norm)
     few = plan(w, strategy, privacy).intervals(0.95)
-    monkeypatch.setattr(reconstruct, "_MOST", 0)
+    monkeypatch.setattr(accuracy, "_MOST", 0)
     found = plan(w, strategy, privacy)
     many = found.intervals(0.95)
     assert not many.is_exact and (many.coverage == 0.95).all()
@@ -167,7 +168,7 @@ def test_where_coefficients_are_too_many_intervals_cover_at_least(privacy, monke
 @pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.99])
 def test_a_width_for_any_laplace_sum_covers_single_counts(confidence, monkeypatch):
     """Noise on whole numbers reaches the next one, where continuous noise of its scale does not."""
-    monkeypatch.setattr(reconstruct, "_MOST", 0)
+    monkeypatch.setattr(accuracy, "_MOST", 0)
     cells = Workload.from_matrix(np.eye(4))
     for epsilon in np.geomspace(0.05, 4.0, 40):
         found = plan(cells, Strategy(np.eye(4), 1), Privacy(epsilon=float(epsilon)))

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from mmopt import PrivacyError, TooLargeError, Workload, solve
-from mmopt.mechanism.calibration import cost, least_scale
-from mmopt.mechanism.exact import integer_product, root_above
 from mmopt.mechanism.planning import plan
-from mmopt.mechanism.privacy import gaussian_rho, laplace_epsilon
-from mmopt.mechanism.rounding_any import round_any
-from mmopt.queries import Strategy
-from mmopt.spec import Privacy
+from mmopt.privacy import Privacy
+from mmopt.privacy.calibration import cost, least_scale
+from mmopt.privacy.guarantee import gaussian_rho, laplace_epsilon
+from mmopt.privacy.rounding.any_form import round_any
+from mmopt.privacy.rounding.exact import integer_product, root_above
+from mmopt.strategies import Strategy
 
 ROOM = 1 + Fraction(1, 2**48)
 

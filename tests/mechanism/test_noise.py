@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from mmopt.errors import PrivacyError, WorkloadError
-from mmopt.mechanism.exact import root_above
-from mmopt.mechanism.noise import add_laplace_noise, add_noise, check_scale, laplace_variance, simulate
-from mmopt.mechanism.privacy import gaussian_rho, laplace_epsilon
+from mmopt.privacy.guarantee import gaussian_rho, laplace_epsilon
+from mmopt.privacy.noise import add_laplace_noise, add_noise, check_scale, laplace_variance, simulate
+from mmopt.privacy.rounding.exact import root_above
 
 
 def test_opendp_draws_at_the_scale_asked_for():

@@ -8,10 +8,11 @@ import pytest
 from mechanism.test_rounding import all_counted
 
 from mmopt.errors import OptionError, PrivacyError, WorkloadError
-from mmopt.mechanism import allowed_rho, plan, zcdp_epsilon
-from mmopt.mechanism.noise import laplace_variance
-from mmopt.queries import Strategy, Workload
-from mmopt.spec import Privacy
+from mmopt.mechanism import plan
+from mmopt.privacy import Privacy, allowed_rho, zcdp_epsilon
+from mmopt.privacy.noise import laplace_variance
+from mmopt.strategies import Strategy
+from mmopt.workloads import Workload
 
 TRI = Workload.from_matrix(np.tri(8))
 TARGETS = Workload.from_matrix(np.tri(8), targets=np.arange(1, 9))  # met exactly by the identity

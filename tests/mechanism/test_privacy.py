@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, strategies as st
 
 from mmopt.errors import PrivacyError
-from mmopt.mechanism.continuous import (
+from mmopt.privacy import Privacy
+from mmopt.privacy.continuous import (
     continuous_gaussian_delta,
     continuous_gaussian_mu,
     continuous_gaussian_scale,
     pvldb2012_rmse_factor,
 )
-from mmopt.mechanism.privacy import allowed_rho, float_above, gaussian_rho, zcdp_epsilon, zcdp_rho
-from mmopt.spec import Privacy
+from mmopt.privacy.guarantee import allowed_rho, float_above, gaussian_rho, zcdp_epsilon, zcdp_rho
 
 
 def test_the_published_scale_for_half_epsilon():

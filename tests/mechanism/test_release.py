@@ -9,9 +9,10 @@ from mechanism.test_intervals import release
 
 from mmopt.errors import DataError, OptionError, PrivacyError
 from mmopt.mechanism import measure, plan
-from mmopt.mechanism.measured import MAX_ROWS
-from mmopt.queries import Strategy, Workload
-from mmopt.spec import Privacy
+from mmopt.privacy import Privacy
+from mmopt.privacy.rounding.protocol import MAX_ROWS
+from mmopt.strategies import Strategy
+from mmopt.workloads import Workload
 
 TRI = Workload.from_matrix(np.tri(6))
 DATA = np.array([3, 0, 7, 1, 0, 12])

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from mmopt.errors import PrivacyError, WorkloadError
-from mmopt.mechanism import round_strategy
-from mmopt.mechanism.core import LOSS_LIMIT
-from mmopt.mechanism.rounding import BIAS_LIMIT
-from mmopt.queries import Attribute, Domain, Product, Strategy, Values, Workload
-from mmopt.queries.factor import identity, total
+from mmopt.privacy import round_strategy
+from mmopt.privacy.rounding.dense import BIAS_LIMIT
+from mmopt.privacy.rounding.lattice import LOSS_LIMIT
+from mmopt.strategies import Strategy
+from mmopt.workloads import Attribute, Domain, Product, Values, Workload
+from mmopt.workloads.blocks.factor import identity, total
 
 
 def domain(*sizes: int) -> Domain:

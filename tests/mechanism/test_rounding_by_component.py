@@ -11,23 +11,25 @@ import tolerances
 from symmetric import random_products, random_symmetric_matrix
 
 from mmopt import PrivacyError, Strategy, Workload, WorkloadError, solve
-from mmopt.components import lift
 from mmopt.mechanism import measure, plan
-from mmopt.mechanism.measured import MAX_ROWS, Neighbours
-from mmopt.mechanism.rounding import IntegerStrategy
-from mmopt.mechanism.rounding_any import round_any
-from mmopt.mechanism.rounding_by_component import IntegerComponents
-from mmopt.queries import ComponentStrategy, Product, factor
-from mmopt.queries.symmetry import symmetry
-from mmopt.spec import Privacy
+from mmopt.numerics.components import lift
+from mmopt.privacy import Privacy
+from mmopt.privacy.rounding.any_form import round_any
+from mmopt.privacy.rounding.by_component import IntegerComponents
+from mmopt.privacy.rounding.dense import IntegerStrategy
+from mmopt.privacy.rounding.protocol import MAX_ROWS, Neighbours
+from mmopt.strategies import ComponentStrategy
+from mmopt.symmetry import symmetry
 from mmopt.testing.census import marginals
+from mmopt.workloads import Product
+from mmopt.workloads.blocks import factor
 
 
 @pytest.fixture(autouse=True)
 def all_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmopt.pipeline.large.MOST_CELLS", 1)
-    monkeypatch.setattr("mmopt.mechanism.rounding_any.MOST_CELLS", 1)
-    monkeypatch.setattr("mmopt.queries.component_strategy.MOST_CELLS", 1)
+    monkeypatch.setattr("mmopt.driver.large.MOST_CELLS", 1)
+    monkeypatch.setattr("mmopt.privacy.rounding.any_form.MOST_CELLS", 1)
+    monkeypatch.setattr("mmopt.strategies.by_component.MOST_CELLS", 1)
 
 
 def drawn(rng: np.random.Generator, kind: int) -> Workload:
@@ -127,7 +129,7 @@ def test_a_matrix_is_rounded_where_components_cannot_be(
     monkeypatch: pytest.MonkeyPatch, neighbours: Neighbours
 ) -> None:
     """Real queries, or replaced rows, over few cells."""
-    monkeypatch.setattr("mmopt.mechanism.rounding_any.MOST_CELLS", 8)
+    monkeypatch.setattr("mmopt.privacy.rounding.any_form.MOST_CELLS", 8)
     rows = (
         np.ones((2, 8)) if neighbours == "replace-one" else np.array([[1.0, 1.0, 0.3, 0.3, 0.7, 0.7, 0, 0]])
     )

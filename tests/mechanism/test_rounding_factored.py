@@ -13,18 +13,19 @@ from mechanism.test_rounding import domain
 
 from mmopt.errors import UnsuitableError, WorkloadError
 from mmopt.mechanism import measure, plan
-from mmopt.mechanism.integer_factors import IntegerFactors
-from mmopt.mechanism.measured import MAX_ROWS
-from mmopt.mechanism.reconstruct import deviations
-from mmopt.mechanism.rounding_any import round_any
-from mmopt.mechanism.rounding_factor import best_choice, rounded_choices
-from mmopt.mechanism.rounding_factored import FACTORED_LOSS_LIMIT
-from mmopt.queries import Product, Strategy, Workload
-from mmopt.queries.factor import all_range, identity, prefix, total
-from mmopt.queries.marginal_strategy import MarginalStrategy
-from mmopt.queries.product_strategy import ProductStrategy
-from mmopt.queries.union_strategy import UnionStrategy
-from mmopt.spec import Privacy
+from mmopt.mechanism.accuracy import deviations
+from mmopt.privacy import Privacy
+from mmopt.privacy.rounding.any_form import round_any
+from mmopt.privacy.rounding.factors import IntegerFactors
+from mmopt.privacy.rounding.one_attribute import best_choice, rounded_choices
+from mmopt.privacy.rounding.product import FACTORED_LOSS_LIMIT
+from mmopt.privacy.rounding.protocol import MAX_ROWS
+from mmopt.strategies import Strategy
+from mmopt.strategies.marginals import MarginalStrategy
+from mmopt.strategies.product import ProductStrategy
+from mmopt.strategies.union import UnionStrategy
+from mmopt.workloads import Product, Workload
+from mmopt.workloads.blocks.factor import all_range, identity, prefix, total
 
 SIZES = (2, 3, 5)
 DATA = np.random.default_rng(5).poisson(20, 30)

@@ -9,10 +9,11 @@ import pytest
 from mechanism.test_rounding import CASES, marginals
 
 from mmopt.errors import PrivacyError, WorkloadError
-from mmopt.mechanism.core import LOSS_LIMIT
-from mmopt.mechanism.rounding_any import round_any
-from mmopt.mechanism.rounding_rows import kept_rows, round_rows
-from mmopt.queries import Strategy, Workload
+from mmopt.privacy.rounding.any_form import round_any
+from mmopt.privacy.rounding.lattice import LOSS_LIMIT
+from mmopt.privacy.rounding.rows import kept_rows, round_rows
+from mmopt.strategies import Strategy
+from mmopt.workloads import Workload
 
 INTEGER = [name for name in CASES if name != "real, rank 3"]
 

@@ -14,21 +14,14 @@ from mechanism.test_rounding_factored import columns_normalised
 from mmopt import solve
 from mmopt.data import data_vector
 from mmopt.errors import WorkloadError
-from mmopt.mechanism.rounding_any import Measured, round_any
-from mmopt.mechanism.rounding_by_component import round_components
-from mmopt.queries import (
-    Attribute,
-    Bins,
-    ComponentStrategy,
-    Domain,
-    Product,
-    Strategy,
-    Workload,
-)
-from mmopt.queries.factor import identity, total
-from mmopt.queries.marginal_strategy import MarginalStrategy
-from mmopt.queries.product_strategy import ProductStrategy
-from mmopt.queries.union_strategy import UnionStrategy
+from mmopt.privacy.rounding.any_form import Measured, round_any
+from mmopt.privacy.rounding.by_component import round_components
+from mmopt.strategies import ComponentStrategy, Strategy
+from mmopt.strategies.marginals import MarginalStrategy
+from mmopt.strategies.product import ProductStrategy
+from mmopt.strategies.union import UnionStrategy
+from mmopt.workloads import Attribute, Bins, Domain, Product, Workload
+from mmopt.workloads.blocks.factor import identity, total
 
 FORMS = ("matrix", "covariance", "components", "product", "union", "marginals")
 INSIDE, OUTSIDE, MISSING = ("0", "1.5", "2e0", "3"), ("-1", "1e400", "old", "inf", "true", "7"), ("", "nan")
@@ -86,7 +79,7 @@ def rounded(form: str, norm: int, domain: Domain, rng: np.random.Generator) -> p
     w = Workload.from_products(domain, [product(mask) for mask in masks])
     if form == "components":
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("mmopt.pipeline.large.MOST_CELLS", 1)
+            patch.setattr("mmopt.driver.large.MOST_CELLS", 1)
             strategy = solve(w, "l2_strategy").strategy
         return partial(
             round_components if isinstance(strategy, ComponentStrategy) else round_any, strategy, w

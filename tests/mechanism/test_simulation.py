@@ -19,9 +19,10 @@ from mmopt import (
     WorkloadError,
     solve,
 )
-from mmopt.mechanism.continuous import continuous_gaussian_scale
 from mmopt.mechanism.simulation import Simulated, simulate_errors
-from mmopt.queries import Attribute, Domain, Product, factor as f
+from mmopt.privacy.continuous import continuous_gaussian_scale
+from mmopt.workloads import Attribute, Domain, Product
+from mmopt.workloads.blocks import factor as f
 
 PRIVACY = [Privacy(epsilon=e, delta=1e-4) for e in (0.1, 1.0)]
 FAR = 5.0  # standard errors of a mean: missed once in a million runs

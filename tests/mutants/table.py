@@ -47,7 +47,7 @@ def _certificates(*edits: tuple[str, str, str, str]) -> tuple[Mutant, ...]:
 MUTANTS = (
     # -- directed rounding
     *_rows(
-        "mmopt/queries/directed.py",
+        "mmopt/numerics/directed.py",
         "queries/test_directed.py",
         ("plus_up", "np.where(error > 0, ", "np.where(error < 0, "),
         ("times_up", "np.where(certain, error <= 0,", "np.where(certain, error >= 0,"),
@@ -56,7 +56,7 @@ MUTANTS = (
         ("times_up", "(product > _TINY)", "(product >= 0)"),
     ),
     *_rows(
-        "mmopt/queries/outward.py",
+        "mmopt/numerics/outward.py",
         "queries/test_outward.py",
         ("not_below", "(1.0 + 2.0 * terms * _EPS)", "(1.0 - 2.0 * terms * _EPS)"),
         ("_upward", "np.where(whole, roots, np.nextafter(roots, np.inf))", "roots"),
@@ -70,7 +70,7 @@ MUTANTS = (
     ),
     # -- integers, sensitivities
     *_rows(
-        "mmopt/mechanism/exact.py",
+        "mmopt/privacy/rounding/exact.py",
         "mechanism/test_exact.py",
         ("integer_product", "bound < 2**53", "bound < 2**58"),
         ("largest_entry", "abs(int(matrix.min()))", "int(matrix.min())"),
@@ -80,14 +80,14 @@ MUTANTS = (
         ("largest_absolute_sum", "largest_row_sum(matrix.T)", "largest_row_sum(matrix)"),
     ),
     *_rows(
-        "mmopt/mechanism/exact.py",
+        "mmopt/privacy/rounding/exact.py",
         "mechanism/test_margins.py",
         ("integer_product", "if bound < _LIMIT:", "if bound < 4 * _LIMIT:"),
         ("root_above", "math.isqrt(squared << 128) + 1", "math.isqrt(squared << 128)"),
     ),
     # -- calibration, quantiles
     *_rows(
-        "mmopt/mechanism/privacy.py",
+        "mmopt/privacy/guarantee.py",
         "mechanism/test_margins.py mechanism/test_privacy.py",
         ("float_above", "Fraction(nearest) >= value", "Fraction(nearest) <= value"),
         ("gaussian_rho", "(2 * Fraction(scale) ** 2)", "(4 * Fraction(scale) ** 2)"),
@@ -97,7 +97,7 @@ MUTANTS = (
         ("zcdp_rho", "zcdp_epsilon(rho, delta) > epsilon", "zcdp_epsilon(rho, delta) > 2 * epsilon"),
     ),
     *_rows(
-        "mmopt/mechanism/calibration.py",
+        "mmopt/privacy/calibration.py",
         "mechanism/test_margins.py mechanism/test_planning.py mechanism/test_rounding_factored.py",
         ("cost_of_part", "squared_sensitivity, own", "squared_sensitivity, 2 * own"),
         ("least_scale", "parts, scale) > allowed", "parts, scale) > 2 * allowed"),
@@ -105,7 +105,7 @@ MUTANTS = (
     ),
     # -- the delta of a scale
     *_rows(
-        "mmopt/mechanism/privacy.py",
+        "mmopt/privacy/guarantee.py",
         "mechanism/test_calibration.py",
         ("gaussian_delta", "first * (1 + _GUARD)", "first * (1 - _GUARD)"),
         ("gaussian_delta", "exp() * second", "exp() * first"),
@@ -117,7 +117,7 @@ MUTANTS = (
         ("discrete_gaussian_delta", "summed = 1 + 2 * sum(", "summed = 2 + 2 * sum("),
     ),
     *_rows(
-        "mmopt/mechanism/calibration.py",
+        "mmopt/privacy/calibration.py",
         "mechanism/test_calibration.py",
         ("distance", "rows / (16 * s * s)", "rows / (64 * s * s)"),
         ("distance", "if s >= 1 else rows", "if s > 0 else rows"),
@@ -128,7 +128,7 @@ MUTANTS = (
         ("finer", "part.squared_sensitivity << 2 * fineness", "part.squared_sensitivity << fineness"),
     ),
     *_rows(
-        "mmopt/mechanism/reconstruct.py",
+        "mmopt/mechanism/accuracy.py",
         "mechanism/test_intervals.py mechanism/test_planning.py",
         ("intervals", "(1 + confidence + apart) / 2", "confidence"),
         ("intervals", "_laplace_width(missed * 0.999) + rest", "_laplace_width(missed * 0.999)"),
@@ -140,81 +140,81 @@ MUTANTS = (
         ("deviations", "np.sqrt([variance(part", "np.array([(part"),
     ),
     *_rows(
-        "mmopt/mechanism/rounding.py",
+        "mmopt/privacy/rounding/dense.py",
         "mechanism/test_rounding.py",
         ("round_strategy", "squared_sensitivity(matrix, 2,", "squared_sensitivity(core, 2,"),
         ("round_strategy", "squared_lengths(), 2 * bits", "squared_lengths(), bits"),
     ),
     *_rows(
-        "mmopt/mechanism/rounding.py",
+        "mmopt/privacy/rounding/dense.py",
         "mechanism/test_planning.py",
         ("standard_errors", "self.relative, -self.bits)", "self.relative, -self.bits - 1)"),
     ),
     # -- changed counts
     *_rows(
-        "mmopt/mechanism/rounding.py",
+        "mmopt/privacy/rounding/dense.py",
         "mechanism/test_calibration.py",
         ("parts", 'is_one = self.neighbours == "add-remove" and', "is_one ="),
     ),
     *_rows(
-        "mmopt/mechanism/integer_marginals.py",
+        "mmopt/privacy/rounding/marginals.py",
         "mechanism/test_calibration.py",
         ("parts", 'is_one_count=self.neighbours == "add-remove"', "is_one_count=True"),
     ),
     *_rows(
-        "mmopt/mechanism/integer_marginals.py",
+        "mmopt/privacy/rounding/marginals.py",
         "mechanism/test_row_sensitivity.py::test_no_row_costs_more_than_is_claimed[marginals-1]",
         ("parts", "or self.workload.domain.may_drop)", ")"),
     ),
     *_rows(
-        "mmopt/mechanism/integer_factors.py",
+        "mmopt/privacy/rounding/factors.py",
         "mechanism/test_calibration.py",
         ("parts", 'is_one_count=self.neighbours == "add-remove" and all(', "is_one_count=all("),
         ("parts", "all(map(is_one_count, own))", "any(map(is_one_count, own))"),
     ),
     *_rows(
-        "mmopt/mechanism/core.py",
+        "mmopt/privacy/rounding/lattice.py",
         "mechanism/test_calibration.py",
         ("is_one_count", "<= 1).all()", "<= 2).all()"),
     ),
     *_rows(
-        "mmopt/mechanism/core.py",
+        "mmopt/privacy/rounding/lattice.py",
         "mechanism/test_rounding.py",
         ("common_step", "min(accuracy * counts[-1], 1e-4)", "0.3"),
         ("rounded_core", "own, 0, float(np.abs(own).max() / np.abs(real).max())", "own, 0, 1.0"),
         ("rounded_core", "if np.linalg.matrix_rank(own) == own.shape[1]:", "if True:"),
     ),
     *_rows(
-        "mmopt/mechanism/exact.py",
+        "mmopt/privacy/rounding/exact.py",
         "mechanism/test_row_sensitivity.py::test_no_row_costs_more_than_is_claimed[matrix-2]",
         ("squared_sensitivity", "max(added, moved) if may_drop else moved", "moved"),
         ("squared_sensitivity", 'if neighbours == "add-remove":', "if True:"),
     ),
     *_rows(
-        "mmopt/mechanism/measured.py",
+        "mmopt/privacy/rounding/protocol.py",
         "mechanism/test_exact.py",
         ("replaced", "2 if norm == 2 and is_nonnegative else 4", "2 if is_nonnegative else 4"),
         ("replaced", "2 if norm == 2 and is_nonnegative else 4", "2 if norm == 2 else 4"),
     ),
     *_rows(
-        "mmopt/queries/domain.py",
+        "mmopt/workloads/domain.py",
         "queries/test_domain.py",
         ("may_drop", 'rule in ("", "drop")', 'rule == "drop"'),
         ("may_drop", "for rule in (a.outside, a.missing)", "for rule in (a.outside,)"),
     ),
     *_rows(
-        "mmopt/mechanism/release.py",
+        "mmopt/mechanism/measure.py",
         "mechanism/test_intervals.py",
         ("_whole", "<= 1e-8 + 1e-13", "<= 0.4 + 1e-13"),
     ),
     *_rows(
-        "mmopt/mechanism/core.py",
+        "mmopt/privacy/rounding/lattice.py",
         "mechanism/test_rounding.py",
         ("check_loss", "np.max(rounded / unrounded)", "np.min(rounded / unrounded)"),
     ),
     # -- error bounds
     *_rows(
-        "mmopt/language/balls.py",
+        "mmopt/numerics/balls.py",
         "language/test_balls.py language/test_atom_law.py::test_law[add-balls]",
         ("", "U = float(np.finfo(float).eps) / 2", "U = float(np.finfo(float).eps) / 64"),
         ("gamma", "return k * U / (1.0 - k * U)", "return 0.0"),
@@ -232,12 +232,12 @@ MUTANTS = (
         ("product_radii", "gamma(a.shape[1]) *", "gamma(1) * 0.01 *"),
     ),
     *_rows(
-        "mmopt/language/balls.py",
+        "mmopt/numerics/balls.py",
         "language/test_wide_balls.py",
         ("power", "size and not out.rad.any", "size and out.rad.any"),
     ),
     *_rows(
-        "mmopt/language/curved_balls.py",
+        "mmopt/numerics/ball_functions.py",
         "language/test_curved_balls.py",
         ("exp", "np.maximum(high - mid, mid - low) + POWER * (mid + high)", "POWER * (mid + high)"),
         ("log", "known = _ends(a)[0] > 0", "known = a.mid > 0"),
@@ -245,21 +245,21 @@ MUTANTS = (
         ("polar", "moved = skew + 2.0 * away", "moved = 1e-3 * away"),
     ),
     *_rows(
-        "mmopt/language/inverse_balls.py",
+        "mmopt/numerics/ball_inverse.py",
         "language/test_wide_balls.py language/test_inverse_balls.py",
         ("sandwich", "_lengths(missing)) / inverse.least)", "_lengths(missing)) * 1e-9)"),
         ("_diagonal", "_lengths(behind) * _lengths(missing) / inverse.least", "_lengths(behind) * 0.0"),
         ("smallest_singular", "return (1.0 - off) /", "return (1.0 + 9 * off) /"),
     ),
     *_rows(
-        "mmopt/language/spectral_balls.py",
+        "mmopt/numerics/ball_spectra.py",
         "language/test_spectral_balls.py",
         ("_least", "return s - slip - float(", "return s + slip + float("),
         ("root", "min(bounds)", "0.0"),
         ("smallest_eigenvalue", "(guess - size, guess / 2, 0.0)", "(guess + size, guess / 2, 0.0)"),
     ),
     *_rows(
-        "mmopt/language/residual.py",
+        "mmopt/numerics/residual.py",
         "language/test_residual.py",
         ("_bits", "(51 -", "(60 -"),
         ("_residual", "np.abs(rest))) + 2 * (terms + 4) * U * sizes", "np.abs(rest)))"),
@@ -267,7 +267,7 @@ MUTANTS = (
         ("plain_residual", "2 * (x.shape[1] + 4) * U * sizes", "0.0 * sizes"),
     ),
     *_rows(
-        "mmopt/language/nuclear_ball.py",
+        "mmopt/numerics/ball_nuclear.py",
         "language/test_nuclear_ball.py",
         ("_above", "total / float(np.sqrt(1.", "total * float(np.sqrt(1."),
         ("_above", "+ float(np.sqrt(len(mid))) * _norm(rad)", ""),
@@ -276,7 +276,7 @@ MUTANTS = (
     ),
     # -- curvature and sign
     *_laws(
-        "mmopt/language/functions.py",
+        "mmopt/language/atoms/functions.py",
         ("sqrt", "sqrt-curvature", "CONCAVE, increasing=True,", "CONVEX, increasing=True,"),
         ("min", "min-curvature", "rule=rules.reduction(CONCAVE)", "rule=rules.reduction(CONVEX)"),
         ("log", "log-curvature", "CONCAVE, increasing=True)", "CONVEX, increasing=True)"),
@@ -300,14 +300,14 @@ MUTANTS = (
         ),
     ),
     *_laws(
-        "mmopt/language/matrix_rules.py",
+        "mmopt/language/atoms/matrix_rules.py",
         ("inv", "inv-curvature", "Curvature.CONVEX, loewner", "Curvature.CONCAVE, loewner"),
         ("inv", "inv-curvature", "and a.curvature.is_concave", "and a.curvature.is_convex"),
         ("root", "root-curvature", "if a.curvature.is_concave and (", "if a.curvature.is_convex and ("),
         ("trace", "trace-value", "(SCALAR, sign=1 if a.psd", "(SCALAR, sign=1 if a.symmetric"),
     ),
     *_laws(
-        "mmopt/language/rules.py",
+        "mmopt/language/atoms/rules.py",
         ("neg", "neg-curvature", "curvature=-a.curvature, psd=False", "curvature=a.curvature, psd=False"),
         ("neg", "neg-value", "sign=-a.sign, curvature", "sign=a.sign, curvature"),
         (
@@ -326,7 +326,7 @@ MUTANTS = (
         ("matmul", "matmul-curvature", "curved.loewner or curved.", "curved."),
     ),
     *_rows(
-        "mmopt/language/infer.py",
+        "mmopt/language/check/infer.py",
         "language/test_infer.py",
         ("_trace", "if not is_gram(factors[at + 1 :] + factors[:at], scope):", "if False:"),
         ("_congruence", ") or not curved.loewner:", "):"),
@@ -337,7 +337,7 @@ MUTANTS = (
     ),
     # -- derivatives
     *_laws(
-        "mmopt/language/gradients.py",
+        "mmopt/language/atoms/gradients.py",
         ("inv", "inv-gradients", "(-value.T @ bar @ value.T,)", "(value.T @ bar @ value.T,)"),
         ("div", "div-gradients", "_fit(-bar * value / b, b)", "_fit(bar * value / b, b)"),
         ("polar", "polar-gradients", "(inside - inside.T)", "(inside + inside.T)"),
@@ -368,7 +368,7 @@ MUTANTS = (
         ("lower", "and d.name not in implied", "and d.name in implied"),
     ),
     *_rows(
-        "mmopt/language/powers.py",
+        "mmopt/language/atoms/powers.py",
         "compiler/test_atom_cones.py",
         ("cones", "means * outputs, means *", "outputs,"),
     ),
@@ -451,25 +451,25 @@ MUTANTS = (
     ),
     # -- scoring
     *_rows(
-        "mmopt/pipeline/certify.py",
+        "mmopt/driver/judge/score.py",
         "pipeline/test_certify.py",
         ("bound_of", "float(ball.lower if minimized else ball.upper)", "float(ball.mid)"),
     ),
     *_rows(
-        "mmopt/pipeline/certify.py",
+        "mmopt/driver/judge/score.py",
         "pipeline/test_charges.py",
         ("charged", "worth if minimized else -worth", "-worth if minimized else worth"),
         ("scored", "loss += 2 * (max(", "loss -= 2 * (max("),
     ),
     *_rows(
-        "mmopt/pipeline/certify.py",
+        "mmopt/driver/judge/score.py",
         "pipeline/test_certify.py::test_negative_multipliers_are_clipped "
         "pipeline/test_certify.py::test_a_constraint_may_be_missed_by_rounding_only",
         ("_promised", "maximum(value, 0.0) if d", "abs(value) if d"),
         ("is_feasible", "self.after <= FEASIBLE and", "self.after <= 1e-3 and"),
     ),
     *_rows(
-        "mmopt/language/feasibility.py",
+        "mmopt/language/evaluate/feasibility.py",
         "language/test_feasibility.py",
         ("_over", 'constraint.relation.op == "<', 'constraint.relation.op == ">'),
         ("_over", 'constraint.relation.op == "==', 'constraint.relation.op == "<'),
@@ -500,13 +500,13 @@ MUTANTS = (
         ),
     ),
     *_rows(
-        "mmopt/pipeline/rounded_root.py",
+        "mmopt/driver/judge/rounded_root.py",
         "pipeline/test_estimated.py",
         ("takes_rounded", "return bool(found) and", "return False and"),
         ("_is_whole", "(workload.queries % 1 == 0).all() and", "True and"),
     ),
     *_rows(
-        "mmopt/pipeline/procedure.py",
+        "mmopt/driver/procedure.py",
         "pipeline/test_estimated.py",
         ("solve_procedure", "is_shipped(instance.checked.written)", "True"),
     ),
@@ -516,22 +516,22 @@ MUTANTS = (
         ("bind", "if not is_shipped(checked.written)", "if False"),
     ),
     *_rows(
-        "mmopt/language/feasibility.py",
+        "mmopt/language/evaluate/feasibility.py",
         "pipeline/test_estimated.py",
         ("_ordered", 'op in ("<<", ">>") and', "True and"),
     ),
     *_rows(
-        "mmopt/language/balls.py",
+        "mmopt/numerics/balls.py",
         "language/test_balls.py",
         ("power", "power(a, neg(b))", "power(a, exact(-exponent))"),
     ),
     *_rows(
-        "mmopt/pipeline/assemble.py",
+        "mmopt/driver/judge/assemble.py",
         "pipeline/test_certify.py",
         ("_within_targets", "1.0 + reach:", "1.0 + SLIGHT:"),
     ),
     *_rows(
-        "mmopt/pipeline/claims.py",
+        "mmopt/driver/judge/claims.py",
         "pipeline/test_claims.py",
         ("grade_of", "not is_shipped(instance.checked.written)", "False"),
         ("grade_of", "or _is_replaced(instance)", "or False"),
@@ -544,7 +544,7 @@ MUTANTS = (
     ),
     # -- what verify compares
     *_rows(
-        "mmopt/pipeline/audit/recheck.py",
+        "mmopt/proof/recheck.py",
         "pipeline/test_claims.py",
         ("_grades", "order.index(a) <= order.index(b)", "order.index(a) >= order.index(b)"),
         ("_grades", 'no_more and s.status.bound_valid <= (found[1] == "proved")', "no_more"),
@@ -552,7 +552,7 @@ MUTANTS = (
         ("bound", 'if grade == "claimed" and known is not None:', "if False:"),
     ),
     *_rows(
-        "mmopt/pipeline/audit/recheck.py",
+        "mmopt/proof/recheck.py",
         "pipeline/audit/test_tampered.py::test_every_changed_claim_is_found[l2_strategy]",
         ("_close", "<= CLOSE * size)", "<= 1e9 * CLOSE * size)"),
         ("objective", "value_of(instance, point.env, point.objective)", "s.value"),
@@ -563,12 +563,12 @@ MUTANTS = (
         ("costs", "_close(s.sensitivity, sensitivity) and not", "not"),
     ),
     *_rows(
-        "mmopt/pipeline/audit/recheck.py",
+        "mmopt/proof/recheck.py",
         "pipeline/audit/test_tampered.py::test_every_changed_claim_is_found[fitness_for_use]",
         ("same_array", "return off <= CLOSE_ARRAY", "return off <= 1e9 * CLOSE_ARRAY"),
     ),
     *_rows(
-        "mmopt/pipeline/audit/recheck.py",
+        "mmopt/proof/recheck.py",
         "pipeline/audit/test_verify.py::test_a_gap_that_was_not_reached_is_found",
         ("bound", "s.gap is not None and s.gap <= tolerance", "s.gap is not None"),
     ),
@@ -606,12 +606,12 @@ MUTANTS = (
         ("_check_cost", "if spent <= found.allowed:", "if spent <= 2 * found.allowed:"),
     ),
     *_rows(
-        "mmopt/mechanism/noise.py",
+        "mmopt/privacy/noise.py",
         "mechanism/test_noise.py",
         ("laplace_variance", "math.sinh(min(0.5 / scale", "math.sinh(min(0.6 / scale"),
     ),
     *_rows(
-        "mmopt/queries/strategy.py",
+        "mmopt/strategies/dense.py",
         "queries/test_strategy.py",
         ("sensitivity", "matrix, self.norm).max()", "matrix, self.norm).min()"),
         ("total_error", "self.sensitivity**2 *", "self.sensitivity *"),
@@ -624,7 +624,7 @@ MUTANTS = (
     ),
     # -- symmetries, bounds of templates
     *_rows(
-        "mmopt/queries/symmetry/swaps.py",
+        "mmopt/symmetry/swaps.py",
         "queries/symmetry/test_find.py queries/symmetry/test_swaps.py",
         ("interchangeable", "if by_rows or close:", "if by_rows:"),
         ("_gram", "0.0 if piece.is_whole and scale < EXACT", "0.0 if piece.is_whole"),
@@ -636,17 +636,17 @@ MUTANTS = (
         ),
     ),
     *_rows(
-        "mmopt/queries/symmetry/cells.py",
+        "mmopt/symmetry/cells.py",
         "queries/symmetry/test_find.py",
         ("blocks_of", "if len(blocks) > 1:", "if False:"),
     ),
     *_rows(
-        "mmopt/highdim/search.py",
+        "mmopt/driver/templates/search.py",
         "highdim/test_bound.py",
         ("template_bound", "return product_bound(", "return 1.1 * product_bound("),
     ),
     *_rows(
-        "mmopt/highdim/bound.py",
+        "mmopt/driver/templates/bound.py",
         "highdim/test_bound.py",
         ("_bound", "norm**2 * (1.0 - CHARGED)", "norm**2 * (1.0 + 1e-4)"),
         ("_split", "np.maximum(np.array(whole) - along, 0.0)", "np.array(whole)"),
@@ -665,7 +665,7 @@ MUTANTS = (
         ("_psd", "np.maximum(values, 0.0) + lift", "values + lift"),
     ),
     *_rows(
-        "mmopt/language/structured.py",
+        "mmopt/language/evaluate/structured.py",
         "language/test_structured.py",
         ("_weighted", ".multiplicities[order]),", ".multiplicities[order] ** 0),"),
         ("_total", ".count(_sizes(a.space)),", ".count(_sizes(a.space) ** 0),"),
@@ -678,7 +678,7 @@ MUTANTS = (
         ("_psd_block", "_plus(ends[i], ends[j])", "ends[i]"),
     ),
     *_rows(
-        "mmopt/compiler/acting.py",
+        "mmopt/compiler/invariance/acting.py",
         "compiler/test_equivariance.py",
         ("_at_degree", "if not close(axis.degree, degree):", "if False:"),
         ("_same", "if not close(a.degree, b.degree):", "if False:"),
@@ -693,12 +693,12 @@ MUTANTS = (
         ("_same_kinds", "if chosen.get(x) != others.get(y):", "if False:"),
     ),
     *_rows(
-        "mmopt/components/lift.py",
+        "mmopt/numerics/component_lift.py",
         "language/test_structured.py",
         ("lift", "left[at] @ middle @ right[at].T", "left[at] @ middle @ left[at].T"),
     ),
     *_rows(
-        "mmopt/compiler/composition.py",
+        "mmopt/compiler/invariance/composition.py",
         "compiler/test_composition.py",
         ("of_factors", "not infer(small, scope).sign > 0", "False"),
         ("_factors", "not infer(expr.args[0], scope).sign > 0", "False"),

@@ -147,8 +147,8 @@ FOLDERS = (
 @pytest.mark.parametrize(
     ("importer", "imported", "contract"),
     [
-        ("language", "mmopt.queries", "Imports run one way"),
-        ("queries", "mmopt.spec", "Imports run one way"),
+        ("language", "mmopt.workloads", "Imports run one way"),
+        ("queries", "mmopt.request", "Imports run one way"),
         ("pipeline", "mmopt.cli", "Imports run one way"),
         ("spec", "mmopt.language", "spec and results know queries, not programs"),
         ("solvers", "mmopt.results", "compiler and solvers know neither the workload file nor results"),
@@ -181,7 +181,7 @@ def skeleton(folder: Path) -> None:
         (package / name / "__init__.py").touch()
     (package / "testing" / "scripts.py").write_text("import mmopt.cli.guard\n", encoding="utf-8")
     (package / "cli" / "guard.py").touch()
-    (package / "queries" / "workload.py").write_text("import mmopt.spec\n", encoding="utf-8")
+    (package / "queries" / "workload.py").write_text("import mmopt.request\n", encoding="utf-8")
 
 
 def lint_imports(folder: Path) -> str:

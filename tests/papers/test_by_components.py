@@ -15,10 +15,10 @@ import tolerances
 from symmetric import random_products
 
 from mmopt import Program, Workload
-from mmopt.components import Level, Space, Split
 from mmopt.language import evaluate, evaluate_ball, worst
-from mmopt.language.by_component import floored
-from mmopt.queries.symmetry import symmetry
+from mmopt.language.evaluate.by_component import floored
+from mmopt.numerics.components import Level, Space, Split
+from mmopt.symmetry import symmetry
 from mmopt.testing.census import census, marginals
 
 

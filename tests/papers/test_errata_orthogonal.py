@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mmopt import Strategy, Workload, solve
-from mmopt.queries.orthogonal import orthogonal, orthogonal_least_squares
+from mmopt.strategies.orthogonal import orthogonal, orthogonal_least_squares
 
 
 def test_orthogonal_mechanism_stops_at_cells_that_no_selected_query_uses() -> None:

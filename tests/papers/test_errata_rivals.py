@@ -11,8 +11,8 @@ import pytest
 from scripts import scripts
 
 from mmopt import Strategy, Workload, solve
-from mmopt.queries.baselines import evaluate
-from mmopt.queries.trees import Hierarchy
+from mmopt.strategies.baselines import evaluate
+from mmopt.workloads.blocks.trees import Hierarchy
 
 adaptive, fitness = scripts("adaptive"), scripts("fitness-tables")
 PAPER_CELLS, TABLE_2 = adaptive.printed.PAPER_CELLS, adaptive.printed.TABLE_2

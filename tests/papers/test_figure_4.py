@@ -13,11 +13,11 @@ import scipy.linalg
 
 from mmopt import Program, Workload
 from mmopt.compiler import bind
-from mmopt.queries import Domain
-from mmopt.queries.factor import all_range
-from mmopt.queries.product import Product
 from mmopt.solvers import Clock, Options
 from mmopt.solvers.weighting import points
+from mmopt.workloads import Domain
+from mmopt.workloads.blocks.factor import all_range
+from mmopt.workloads.product import Product
 
 PENALTY = 0.12  # the largest of the figure
 

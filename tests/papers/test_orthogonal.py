@@ -10,7 +10,7 @@ from cases import random_workload
 from tolerances import RECOMPUTED
 
 from mmopt import Strategy, Workload
-from mmopt.queries.orthogonal import orthogonal
+from mmopt.strategies.orthogonal import orthogonal
 
 # Cells: (White, > 50K), (White, <= 50K), (Black, > 50K), (Black, <= 50K), for men, then for women.
 INTRODUCTION = np.tile(

@@ -9,8 +9,9 @@ import pytest
 from tolerances import RECOMPUTED
 
 from mmopt import solve
-from mmopt.pipeline.assemble import _without_rounding, rounding
-from mmopt.queries import Strategy, Workload, normalise
+from mmopt.driver.judge.assemble import _without_rounding, rounding
+from mmopt.strategies import Strategy, normalise
+from mmopt.workloads import Workload
 
 AS_ZERO = 8 * 8 * np.finfo(float).eps  # singular values below this part of the largest (8 cells)
 

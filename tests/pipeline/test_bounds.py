@@ -8,8 +8,8 @@ from cases import NAMED, named, random_workload
 from tolerances import GAP
 
 from mmopt import Strategy, Workload, solve
-from mmopt.pipeline import bounds
-from mmopt.pipeline.bounds import error_bound
+from mmopt.driver.judge import bounds
+from mmopt.driver.judge.bounds import error_bound
 
 
 @pytest.mark.parametrize("name", NAMED)

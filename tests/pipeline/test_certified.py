@@ -12,9 +12,9 @@ from tolerances import GAP, RECOMPUTED, SHAPE
 from mmopt import Program, Solution, Workload, solve
 from mmopt.compiler import bind, cones
 from mmopt.language import program_names
-from mmopt.language.procedures import alternates, solved_programs
+from mmopt.language.check.procedures import alternates, solved_programs
+from mmopt.request import load_request
 from mmopt.solvers import SOLVERS, missing_cones
-from mmopt.spec import load_request
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "census2000" / "small.yaml"
 

@@ -7,8 +7,8 @@ import pytest
 
 from mmopt import Program, Strategy, Workload, certify, solve
 from mmopt.compiler import bind
+from mmopt.driver.judge.score import FEASIBLE, charged, scored
 from mmopt.errors import ContradictionError
-from mmopt.pipeline.certify import FEASIBLE, charged, scored
 
 MISSED = FEASIBLE / 2
 WORKLOAD = Workload.from_matrix(np.tri(3))

@@ -12,9 +12,9 @@ from cases import named
 import mmopt
 from mmopt import Program, Solution, Workload, solve
 from mmopt.compiler import bind
+from mmopt.driver.choice import choose_solver
+from mmopt.driver.convex import Progress
 from mmopt.errors import OptionError, SolverError
-from mmopt.pipeline.choice import choose_solver
-from mmopt.pipeline.convex import Progress
 from mmopt.solvers import KERNELS, SOLVERS
 
 PREFIX = Workload.from_matrix(np.tri(6), targets=np.arange(1.0, 7.0))

@@ -7,7 +7,7 @@ import pytest
 from tolerances import GAP_INTERIOR, PUBLISHED, RECOMPUTED, SHAPE
 
 import mmopt
-from mmopt.pipeline import Progress, running
+from mmopt.driver import Progress, running
 
 
 def test_l2_strategy_on_prefix_sums() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mmopt.driver.search.coordinates import Coordinates, draw
 from mmopt.language import Program
-from mmopt.language.numeric import FLOOR
-from mmopt.pipeline.coordinates import Coordinates, draw
+from mmopt.numerics.numpy_forms import FLOOR
 
 TEXT = """program trial
 class smooth

@@ -11,8 +11,8 @@ from tolerances import GAP, ROUNDING
 
 from mmopt import Program, Solution, Workload, solve
 from mmopt.compiler import bind
+from mmopt.driver.judge.assemble import value_of
 from mmopt.language import program_names
-from mmopt.pipeline.assemble import value_of
 
 
 def is_convex(name: str) -> bool:

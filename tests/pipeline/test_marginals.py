@@ -16,8 +16,9 @@ import pytest
 import tolerances
 
 from mmopt import Solution, Workload, solve, verify
-from mmopt.queries import ComponentStrategy, Product
+from mmopt.strategies import ComponentStrategy
 from mmopt.testing.census import marginals
+from mmopt.workloads import Product
 
 ADULT = (100, 100, 100, 99, 85, 42, 16, 15, 9, 7, 6, 5, 2, 2)
 CPS = (100, 50, 7, 4, 2)

@@ -7,8 +7,9 @@ import pytest
 from tolerances import GAP, RECOMPUTED
 
 from mmopt import Attribute, Domain, Solution, Workload, solve, verify
-from mmopt.highdim import templates
-from mmopt.queries import Factor, Product, factor as f
+from mmopt.driver.templates import templates
+from mmopt.workloads import Factor, Product
+from mmopt.workloads.blocks import factor as f
 
 # Each with the reduction that it is for.
 WORKLOADS: dict[str, tuple[tuple[Factor, ...], ...]] = {

@@ -10,10 +10,10 @@ import pytest
 from tolerances import GAP, GAP_INTERIOR, PUBLISHED, RECOMPUTED, ROUNDING
 
 from mmopt import OptionError, Program, Solution, SolverError, Workload, solve
+from mmopt.driver import Progress
 from mmopt.errors import TooLargeError
 from mmopt.language import violation
-from mmopt.language.rank import rank_line
-from mmopt.pipeline import Progress
+from mmopt.language.check.rank import rank_line
 from mmopt.solvers import SOLVERS, missing_cones
 
 PREFIX = Workload.from_matrix(np.tri(3))

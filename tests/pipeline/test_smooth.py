@@ -10,7 +10,7 @@ import pytest
 from tolerances import GAP, GAP_INTERIOR, PAPER_RMSE, RECOMPUTED
 
 from mmopt import OptionError, Program, SolverError, Workload, solve
-from mmopt.pipeline import Progress
+from mmopt.driver import Progress
 
 PREFIX = Workload.from_matrix(np.tri(6), targets=np.arange(1.0, 7.0))
 P_IDENTITY = """program own_identity

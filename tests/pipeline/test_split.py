@@ -23,13 +23,15 @@ from mmopt import (
     solve,
     verify,
 )
-from mmopt.components import Level, Split, lift
+from mmopt.driver.judge.assemble import charged_error, rmse
+from mmopt.driver.large import bound, is_large
 from mmopt.language import evaluate
-from mmopt.pipeline.assemble import charged_error, rmse
-from mmopt.pipeline.large import bound, is_large
-from mmopt.queries import ComponentStrategy, Product, factor
-from mmopt.queries.symmetry import symmetry
+from mmopt.numerics.components import Level, Split, lift
+from mmopt.strategies import ComponentStrategy
+from mmopt.symmetry import symmetry
 from mmopt.testing.census import census, domain_of, marginals
+from mmopt.workloads import Product
+from mmopt.workloads.blocks import factor
 
 PROGRAMS = (
     "l2_strategy",
@@ -43,7 +45,7 @@ PROGRAMS = (
 
 @pytest.fixture
 def all_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmopt.pipeline.large.MOST_CELLS", 1)
+    monkeypatch.setattr("mmopt.driver.large.MOST_CELLS", 1)
 
 
 def draw(rng: np.random.Generator, kind: int) -> Workload:

@@ -10,7 +10,7 @@ import pytest
 from tolerances import GAP_INTERIOR, RECOMPUTED
 
 from mmopt import OptionError, Program, Workload, certify, solve
-from mmopt.queries.baselines import baseline
+from mmopt.strategies.baselines import baseline
 
 PREFIX = Workload.from_matrix(np.tri(4))
 COLUMNS = """program columns

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from mmopt import OptionError, Solution, SolverError, Workload, solve
-from mmopt.pipeline import Progress
+from mmopt.driver import Progress
 from mmopt.results import Status
 from mmopt.solvers import run_scs
 

@@ -9,11 +9,12 @@ import pytest
 import tolerances
 
 from mmopt import Strategy, Workload, solve, tune
+from mmopt.driver.judge.assemble import rmse
+from mmopt.driver.tuning import EVERYTHING, REST, tuned_parts
 from mmopt.errors import OptionError
-from mmopt.pipeline.assemble import rmse
-from mmopt.pipeline.tuning import EVERYTHING, REST, tuned_parts
-from mmopt.queries import Attribute, Domain, Product, factor as f
-from mmopt.queries.subworkloads import only, weighted
+from mmopt.workloads import Attribute, Domain, Product
+from mmopt.workloads.blocks import factor as f
+from mmopt.workloads.subworkloads import only, weighted
 
 
 def random_parts(rng: np.random.Generator) -> Workload:

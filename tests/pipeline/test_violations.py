@@ -9,9 +9,9 @@ from tolerances import ROUNDING
 
 from mmopt import Program, Workload
 from mmopt.compiler import Instance, bind
+from mmopt.driver.judge.score import candidate
+from mmopt.driver.judge.violations import violations, worst_line
 from mmopt.language import violation, worst
-from mmopt.pipeline.certify import candidate
-from mmopt.pipeline.violations import violations, worst_line
 
 LINES = """\
 program own

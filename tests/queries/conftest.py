@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from implicit_twins import random_block
 
-from mmopt.queries import Attribute, Domain, Factor, Product, Workload, factor as f
+from mmopt.workloads import Attribute, Domain, Factor, Product, Workload
+from mmopt.workloads.blocks import factor as f
 
 
 def domain_of(*sizes: int) -> Domain:

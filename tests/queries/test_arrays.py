@@ -8,8 +8,8 @@ import tolerances
 
 from mmopt.errors import TimeLimitError
 from mmopt.limits import deadline
-from mmopt.queries import arrays
-from mmopt.queries.arrays import largest_singular_value, pseudo_factors, qr, stacked_root
+from mmopt.numerics import arrays
+from mmopt.numerics.arrays import largest_singular_value, pseudo_factors, qr, stacked_root
 
 SHAPES = [(1, 1), (3, 1), (1, 3), (4, 3), (3, 3)]
 

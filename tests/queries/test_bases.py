@@ -7,7 +7,7 @@ import pytest
 from cases import NAMED, named
 
 from mmopt import Workload, WorkloadError
-from mmopt.queries import with_bases
+from mmopt.workloads import with_bases
 
 
 @pytest.mark.parametrize("name", NAMED)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mmopt.queries.classes import column_classes, ordered, refine
+from mmopt.workloads.classes import column_classes, ordered, refine
 
 
 def test_numbered_by_first_cell():

@@ -9,11 +9,12 @@ import tolerances
 from symmetric import random_factor, random_products, random_symmetric_matrix
 
 from mmopt import OptionError, Strategy, TooLargeError, Workload
-from mmopt.components import Space, Split, lift
-from mmopt.queries import ComponentStrategy, Product, as_dense
-from mmopt.queries.symmetry import symmetry
-from mmopt.queries.symmetry.joint import Cells
+from mmopt.numerics.components import Space, Split, lift
+from mmopt.strategies import ComponentStrategy, as_dense
+from mmopt.symmetry import symmetry
+from mmopt.symmetry.joint import Cells
 from mmopt.testing.census import domain_of, marginals
+from mmopt.workloads import Product
 
 # A random strategy may be nearly singular, which both ways of computing feel.
 RANDOM = 1e-6
@@ -21,7 +22,7 @@ RANDOM = 1e-6
 
 @pytest.fixture(autouse=True)
 def nothing_is_dense(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmopt.queries.component_strategy.MOST_CELLS", 1)
+    monkeypatch.setattr("mmopt.strategies.by_component.MOST_CELLS", 1)
 
 
 def random_strategy(rng: np.random.Generator, workload: Workload, loss: bool) -> ComponentStrategy | None:
@@ -121,7 +122,7 @@ def test_single_queries_by_the_matrix_where_components_are_large(
     measured = random_strategy(rng, w, loss=False)
     assert measured is not None
     by_component = measured.variances(w)
-    monkeypatch.setattr("mmopt.queries.component_strategy.MOST_CELLS", 9)
+    monkeypatch.setattr("mmopt.strategies.by_component.MOST_CELLS", 9)
     assert measured.is_better_dense
     np.testing.assert_allclose(measured.variances(w), by_component, rtol=tolerances.FINE)
 

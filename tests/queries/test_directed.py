@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 from hypothesis import example, given, settings, strategies as st
 
-from mmopt.queries.directed import plus_up, root_up, times_up
+from mmopt.numerics.directed import plus_up, root_up, times_up
 
 LARGEST = np.finfo(np.float64).max
 NUMBERS = st.one_of(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mmopt.errors import WorkloadError
-from mmopt.queries import Attribute, Bins, Categories, Domain, Values
+from mmopt.workloads import Attribute, Bins, Categories, Domain, Values
 
 SEX = Attribute("sex", ("Female", "Male"))
 AGE = Attribute("age", ("[0, 18)", "[18, 25)", "[25, 115)"), encoding=Bins((0, 18, 25, 115)))

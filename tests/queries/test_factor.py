@@ -5,7 +5,8 @@ import pytest
 from implicit_twins import check_block
 
 from mmopt.errors import TooLargeError, WorkloadError
-from mmopt.queries import Attribute, Bins, Domain, factor as f
+from mmopt.workloads import Attribute, Bins, Domain
+from mmopt.workloads.blocks import factor as f
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -76,7 +77,7 @@ def test_labels():
 
 
 def test_numbers_out_of_order_are_not_compared():
-    from mmopt.queries import Values
+    from mmopt.workloads import Values
 
     code = Attribute("code", ("3", "1"), encoding=Values((3, 1)))
     assert f.prefix(2).labels(code) == ["code up to 3", "code up to 1"]

@@ -9,9 +9,9 @@ from implicit_twins import BLOCKS, check_twin, random_matrix
 
 from mmopt import limits
 from mmopt.errors import OptionError, TooLargeError, WorkloadError
-from mmopt.queries import factor as f
-from mmopt.queries.implicit import Dense, Scaled, Sparse
-from mmopt.queries.kron import Kron, Stack
+from mmopt.workloads.blocks import factor as f
+from mmopt.workloads.blocks.implicit import Dense, Scaled, Sparse
+from mmopt.workloads.blocks.kron import Kron, Stack
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -8,10 +8,10 @@ from implicit_twins import random_block
 
 from mmopt import limits
 from mmopt.errors import TooLargeError
-from mmopt.queries import factor as f
-from mmopt.queries.implicit import Dense, Scaled
-from mmopt.queries.kron import Kron, Stack
-from mmopt.queries.linear import Implicit
+from mmopt.workloads.blocks import factor as f
+from mmopt.workloads.blocks.implicit import Dense, Scaled
+from mmopt.workloads.blocks.kron import Kron, Stack
+from mmopt.workloads.blocks.linear import Implicit
 
 
 def products(rng: np.random.Generator) -> list[Implicit]:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings, strategies as st
 from hypothesis.extra.numpy import arrays
 
-from mmopt.queries import outward
+from mmopt.numerics import outward
 
 ENTRIES = st.one_of(
     st.floats(-1e6, 1e6),

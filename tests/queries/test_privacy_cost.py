@@ -10,7 +10,7 @@ from asked import random_asked, with_targets
 from tolerances import FINE, GAP_INTERIOR
 
 from mmopt import Strategy, Workload, solve
-from mmopt.queries import largest_ratio, privacy_cost
+from mmopt.strategies import largest_ratio, privacy_cost
 
 
 def test_of_a_small_strategy() -> None:

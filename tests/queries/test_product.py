@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from mmopt.errors import TooLargeError, WorkloadError
-from mmopt.queries import Attribute, Bins, Domain, Product, Workload, factor as f
-from mmopt.queries.product import with_shared_factors
+from mmopt.workloads import Attribute, Bins, Domain, Product, Workload
+from mmopt.workloads.blocks import factor as f
+from mmopt.workloads.product import with_shared_factors
 
 
 def dense(product: Product) -> np.ndarray:

@@ -11,11 +11,13 @@ import tolerances
 from symmetric import random_factor
 
 from mmopt.errors import OptionError, SolverError, UnsuitableError
-from mmopt.queries import Product, Strategy, Workload, factor as f
-from mmopt.queries.marginal_strategy import MarginalStrategy, energies, subsets, supersets, volumes
-from mmopt.queries.product_strategy import ProductStrategy
-from mmopt.queries.union_strategy import UnionStrategy
+from mmopt.strategies import Strategy
+from mmopt.strategies.marginals import MarginalStrategy, energies, subsets, supersets, volumes
+from mmopt.strategies.product import ProductStrategy
+from mmopt.strategies.union import UnionStrategy
 from mmopt.testing.census import domain_of, marginals
+from mmopt.workloads import Product, Workload
+from mmopt.workloads.blocks import factor as f
 
 Matrix = np.ndarray
 
@@ -175,7 +177,7 @@ def union(shares: tuple[float, ...] = (0.5, 0.5), sizes: tuple[int, ...] = (2, 2
 
 
 def test_least_squares_that_do_not_settle(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
-    monkeypatch.setattr("mmopt.queries.least_squares.STEPS", 1)
+    monkeypatch.setattr("mmopt.workloads.blocks.least_squares.STEPS", 1)
     found = union(sizes=(5, 5))
     found = UnionStrategy(tuple(factors_of(rng, [5], 2) for _ in range(2)), found.shares)
     with pytest.raises(SolverError, match=r"^least squares over 14 × 5 did not settle in 1 steps"):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import tolerances
 
-from mmopt.queries import factor as f
-from mmopt.queries.reflected_ranges import reflected_ranges
-from mmopt.queries.symmetry.attribute import Attribute
+from mmopt.symmetry.attribute import Attribute
+from mmopt.workloads.blocks import factor as f
+from mmopt.workloads.blocks.reflected_ranges import reflected_ranges
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 8, 33, 64])

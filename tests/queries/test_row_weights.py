@@ -8,9 +8,10 @@ import scipy.sparse
 from tolerances import ROUNDING
 
 from mmopt import Attribute, Domain, Workload, WorkloadError
-from mmopt.queries import Product, factor as f
-from mmopt.queries.range_weights import range_gram, range_root
-from mmopt.queries.row_weights import RowWeighted, unit_rows
+from mmopt.workloads import Product
+from mmopt.workloads.blocks import factor as f
+from mmopt.workloads.blocks.range_weights import range_gram, range_root
+from mmopt.workloads.blocks.row_weights import RowWeighted, unit_rows
 
 PRODUCTS = {
     "uniform": ((f.identity(4), f.total(3)), (f.total(4), f.identity(3))),

@@ -8,7 +8,8 @@ import scipy.sparse
 from implicit_twins import random_rows
 
 from mmopt.errors import TooLargeError, WorkloadError
-from mmopt.queries import Attribute, Domain, Product, Workload, factor as f
+from mmopt.workloads import Attribute, Domain, Product, Workload
+from mmopt.workloads.blocks import factor as f
 
 STATE = Attribute("state", ("AK", "AL", "AR"))
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from mmopt.queries import spectrum as module
-from mmopt.queries.spectrum import spectrum
+from mmopt.numerics import spectrum as module
+from mmopt.numerics.spectrum import spectrum
 
 N = 40
 

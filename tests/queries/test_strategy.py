@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from mmopt.errors import OptionError
-from mmopt.queries import Domain, Product, Strategy, Workload, factor as f, normalise
-from mmopt.queries.arrays import frozen, pseudo_factors
+from mmopt.numerics.arrays import frozen, pseudo_factors
+from mmopt.strategies import Strategy, normalise
+from mmopt.workloads import Domain, Product, Workload
+from mmopt.workloads.blocks import factor as f
 
 SEEDS = range(20)
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from mmopt.errors import OptionError, WorkloadError
-from mmopt.queries import Attribute, Domain, Product, Workload, factor as f
-from mmopt.queries.subworkloads import only, rest_of, subworkloads, weighted
+from mmopt.workloads import Attribute, Domain, Product, Workload
+from mmopt.workloads.blocks import factor as f
+from mmopt.workloads.subworkloads import only, rest_of, subworkloads, weighted
 
 
 @pytest.fixture

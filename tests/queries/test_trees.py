@@ -8,7 +8,9 @@ from tolerances import ROUNDING
 
 from mmopt import limits
 from mmopt.errors import TooLargeError, WorkloadError
-from mmopt.queries import Attribute, Bins, Strategy, factor as f
+from mmopt.strategies import Strategy
+from mmopt.workloads import Attribute, Bins
+from mmopt.workloads.blocks import factor as f
 
 
 def test_haar_of_four():

@@ -7,7 +7,8 @@ import pytest
 import scipy.sparse
 
 from mmopt.errors import TooLargeError
-from mmopt.queries import Attribute, Domain, Product, Workload, factor as f
+from mmopt.workloads import Attribute, Domain, Product, Workload
+from mmopt.workloads.blocks import factor as f
 
 SEEDS = range(30)
 

@@ -10,7 +10,8 @@ from implicit_twins import check_twin, random_block
 
 from mmopt import limits
 from mmopt.errors import TooLargeError
-from mmopt.queries import Product, Workload, factor as f
+from mmopt.workloads import Product, Workload
+from mmopt.workloads.blocks import factor as f
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -9,11 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mmopt.comparison import Outcome, compare
+from mmopt.driver import Progress
 from mmopt.errors import OptionError, ResultError
-from mmopt.pipeline import Outcome, Progress, compare
-from mmopt.queries import Workload
 from mmopt.report import check_chart, write_chart
 from mmopt.report.chart import FLOOR, curves, draw
+from mmopt.workloads import Workload
 
 
 def points(program: str, *gaps: float | None) -> tuple[Progress, ...]:

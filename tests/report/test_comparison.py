@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from mmopt.pipeline import Outcome, compare, solve
-from mmopt.queries import Workload
+from mmopt.comparison import Outcome, compare
+from mmopt.driver import solve
 from mmopt.report import comparison_report
 from mmopt.report.comparison import in_groups
 from mmopt.report.style import figure, gap
 from mmopt.results import Solution
+from mmopt.workloads import Workload
 
 
 def printed(part: object, width: int = 80) -> str:

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from mmopt.pipeline import Factors, Outcome, solve
-from mmopt.pipeline.comparison.privacy import PrivacyFactors
-from mmopt.queries import Workload
-from mmopt.queries.baselines import Cost
+from mmopt.comparison import Factors, Outcome
+from mmopt.comparison.privacy import PrivacyFactors
+from mmopt.driver import solve
 from mmopt.report import comparison_report
 from mmopt.report.style import figure, gap
+from mmopt.strategies.baselines import Cost
+from mmopt.workloads import Workload
 
 LONG_NAME = "hierarchical(branching=2)"
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from mmopt.pipeline import solve
-from mmopt.queries import Workload
+from mmopt.driver import solve
 from mmopt.report import history_table
 from mmopt.report.history import ROWS
 from mmopt.results import Solution
+from mmopt.workloads import Workload
 
 
 @pytest.fixture(scope="module")

@@ -8,10 +8,11 @@ from rich.console import Console
 from tolerances import RECOMPUTED
 
 from mmopt import Attribute, ComponentStrategy, Domain, Workload, solve
-from mmopt.components import Level
-from mmopt.queries import Product, factor
+from mmopt.numerics.components import Level
 from mmopt.report import slack_table
 from mmopt.report.orbits import orbit_label
+from mmopt.workloads import Product
+from mmopt.workloads.blocks import factor
 
 # Two blocks that share nothing: prefix sums of three cells, and one cell that may be four times as noisy.
 BLOCKS = np.block([[np.tri(3), np.zeros((3, 1))], [np.zeros((1, 3)), np.ones((1, 1))]])
@@ -51,7 +52,7 @@ def test_no_slack_no_table() -> None:
 
 def test_orbits_of_cells_with_slack(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two blocks of one attribute by component: five cells that are asked for with less noise than two."""
-    monkeypatch.setattr("mmopt.pipeline.large.MOST_CELLS", 1)
+    monkeypatch.setattr("mmopt.driver.large.MOST_CELLS", 1)
     rows = np.vstack([np.eye(7), np.repeat([[1.0, 0.0]], [5, 2], axis=1)])
     queries = factor.predicates(rows[:5], list("abcde")), factor.predicates(rows[5:7], list("fg"))
     domain = Domain((Attribute("age", tuple("0123456")), Attribute("sex", ("F", "M"))))

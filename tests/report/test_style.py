@@ -9,7 +9,17 @@ from rich.console import Console
 
 from mmopt.report import pairs_table, paragraphs
 from mmopt.report.answers import _places
-from mmopt.report.style import cell, counted, duration, figure, gap, memory, new_table, shortened, storage
+from mmopt.report.style import (
+    cell,
+    counted,
+    duration,
+    figure,
+    gap,
+    memory,
+    new_table,
+    shortened,
+    storage,
+)
 
 
 def printed(part: object, width: int = 80) -> str:

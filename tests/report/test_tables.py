@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from mmopt.driver import solve
 from mmopt.errors import TooLargeError
 from mmopt.language import Program, check, program_names
 from mmopt.mechanism import Answers
-from mmopt.pipeline import solve
-from mmopt.queries import Workload
 from mmopt.report import (
     answers_table,
     cones_table,
@@ -27,6 +26,7 @@ from mmopt.report import (
     solvers_table,
 )
 from mmopt.results import Solution
+from mmopt.workloads import Workload
 
 
 def printed(part: object) -> str:

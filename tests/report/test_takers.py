@@ -7,8 +7,8 @@ from cases import named
 
 from mmopt import SolverError
 from mmopt.compiler import bind
+from mmopt.driver.choice import pick_solver
 from mmopt.language import Program, program_names, shipped
-from mmopt.pipeline.choice import pick_solver
 from mmopt.report import takers, takers_table
 from mmopt.solvers import SOLVERS, claims
 

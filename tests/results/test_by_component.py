@@ -11,11 +11,11 @@ import pytest
 from symmetric import random_products
 
 from mmopt import ResultError, Solution, solve
-from mmopt.components import Level, Space, Split, lift
-from mmopt.queries.symmetry import symmetry
+from mmopt.numerics.components import Level, Space, Split, lift
 from mmopt.results import store
 from mmopt.results.by_component import plain_value, restored_value
 from mmopt.results.pack import pack, unpack
+from mmopt.symmetry import symmetry
 from mmopt.testing.census import marginals
 
 
@@ -65,7 +65,7 @@ def test_other_values_stay_as_they_are() -> None:
 
 @pytest.fixture
 def saved(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    monkeypatch.setattr("mmopt.pipeline.large.MOST_CELLS", 1)
+    monkeypatch.setattr("mmopt.driver.large.MOST_CELLS", 1)
     solution = solve(marginals([2, 3, 3], [1, 2], target=1.0), "fitness_for_use")
     return solution.fields()
 

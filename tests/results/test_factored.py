@@ -8,15 +8,16 @@ import re
 import numpy as np
 import pytest
 
+from mmopt.driver.templates import template_bound, templates
 from mmopt.errors import ResultError, WorkloadError
-from mmopt.highdim import template_bound, templates
-from mmopt.queries import Attribute, Domain, Product, Strategy, Workload
-from mmopt.queries.factor import identity, prefix, total
-from mmopt.queries.marginal_strategy import MarginalStrategy
-from mmopt.queries.product_strategy import ProductStrategy
-from mmopt.queries.union_strategy import UnionStrategy
 from mmopt.results import FactoredSolution, Solution, load_saved, store
 from mmopt.results.pack import pack
+from mmopt.strategies import Strategy
+from mmopt.strategies.marginals import MarginalStrategy
+from mmopt.strategies.product import ProductStrategy
+from mmopt.strategies.union import UnionStrategy
+from mmopt.workloads import Attribute, Domain, Product, Workload
+from mmopt.workloads.blocks.factor import identity, prefix, total
 
 DOMAIN = Domain(tuple(Attribute(name, tuple(map(str, range(n)))) for name, n in (("a", 3), ("b", 4))))
 W = Workload.from_products(

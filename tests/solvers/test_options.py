@@ -10,8 +10,8 @@ import pytest
 from mmopt import OptionError
 from mmopt.compiler import bind, lower
 from mmopt.language import Program
-from mmopt.queries import Workload
 from mmopt.solvers import SOLVERS, Clock, Options, SolverRow, run
+from mmopt.workloads import Workload
 
 
 @pytest.mark.parametrize(

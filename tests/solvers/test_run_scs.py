@@ -12,8 +12,8 @@ import scs
 
 from mmopt.compiler import bind, lower
 from mmopt.language import Program
-from mmopt.queries import Workload
 from mmopt.solvers import SOLVERS, Clock, Options, run
+from mmopt.workloads import Workload
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals cannot be held back")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from mmopt.queries import Attribute, Bins, Categories, Values
-from mmopt.spec import parse_request
+from mmopt.request import parse_request
+from mmopt.workloads import Attribute, Bins, Categories, Values
 
 
 def attribute(form: str, extra: str = "") -> Attribute:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from mmopt.errors import PrivacyError
-from mmopt.spec import Privacy
-from mmopt.spec.privacy import privacy_warning
+from mmopt.privacy import Privacy
+from mmopt.privacy.parameters import privacy_warning
 
 
 def test_valid() -> None:

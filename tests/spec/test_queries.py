@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from mmopt.errors import Location, TooLargeError
-from mmopt.queries import Workload
-from mmopt.spec import parse_request
-from mmopt.spec.blocks import Budget
-from mmopt.spec.nodes import Scalar
+from mmopt.request import parse_request
+from mmopt.request.blocks import Budget
+from mmopt.request.nodes import Scalar
+from mmopt.workloads import Workload
 
 DOMAIN = """domain:
   sex: {values: [F, M]}

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mmopt.errors import Error
-from mmopt.spec import parse_request
+from mmopt.request import parse_request
 
 
 def read_cases() -> dict[str, tuple[str, str]]:

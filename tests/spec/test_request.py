@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-import mmopt.spec
+import mmopt.request
 from mmopt import TooLargeError, solve
-from mmopt.queries import Workload
-from mmopt.spec import Privacy, load_request, parse_request
+from mmopt.privacy import Privacy
+from mmopt.request import load_request, parse_request
+from mmopt.workloads import Workload
 
 ISSUE = """domain:
   sex:   {values: [Female, Male]}
@@ -71,7 +72,7 @@ def test_normalised_rows() -> None:
 
 def test_reference_in_the_docstring_holds() -> None:
     """Every form that the reference lists is read, in one file made of its own lines."""
-    doc = mmopt.spec.__doc__
+    doc = mmopt.request.__doc__
     assert doc is not None
     sections = re.findall(r"::\n\n((?:    .*\n)+)", doc)
     top, forms, options, entries, names, blocks = (

@@ -5,7 +5,7 @@ import math
 import pytest
 from hypothesis import given, strategies as st
 
-from mmopt.spec.scalars import Surprise, resolve
+from mmopt.request.scalars import Surprise, resolve
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from mmopt.errors import WorkloadError
-from mmopt.spec import load_request, parse_request
-from mmopt.spec.text import MAX_BYTES, Text
+from mmopt.request import load_request, parse_request
+from mmopt.request.text import MAX_BYTES, Text
 
 GOOD = "domain: {sex: {values: [F, M]}}\nworkload: [{marginal: [sex]}]\n"
 

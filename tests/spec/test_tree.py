@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from mmopt.errors import Error, WorkloadError
-from mmopt.spec import parse_request
-from mmopt.spec.nodes import ListNode, Map, Node, Scalar
-from mmopt.spec.text import Text
-from mmopt.spec.tree import MAX_DEPTH, MAX_NODES, parse_tree
+from mmopt.request import parse_request
+from mmopt.request.nodes import ListNode, Map, Node, Scalar
+from mmopt.request.text import Text
+from mmopt.request.tree import MAX_DEPTH, MAX_NODES, parse_tree
 
 
 def plain(node: Node) -> object:

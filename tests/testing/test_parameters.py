@@ -10,8 +10,8 @@ import pytest
 
 from mmopt import Program, Workload, solve
 from mmopt.compiler import bind
+from mmopt.driver.judge.score import bound_of
 from mmopt.language import program_names
-from mmopt.pipeline.certify import bound_of
 from mmopt.testing.draw import draw_multiplier
 
 ROUNDING = 1e-9

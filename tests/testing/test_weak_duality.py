@@ -9,8 +9,8 @@ import pytest
 
 from mmopt import OptionError, Program, ProgramError, Workload
 from mmopt.compiler import bind
+from mmopt.driver.judge.score import candidate
 from mmopt.language import program_names
-from mmopt.pipeline.certify import candidate
 from mmopt.testing import WeakDualityReport, check_program
 
 L2 = Program.load("l2_strategy").text

@@ -24,13 +24,20 @@ import scipy.linalg
 import scipy.sparse
 import scipy.sparse.csgraph
 
-from mmopt.compiler.actions import PERMUTE_CELLS, PERMUTE_QUERIES, ROTATE_BASIS, ROTATE_ROOT, Axis
 from mmopt.compiler.bind import Instance
-from mmopt.compiler.composition import SUM
+from mmopt.compiler.invariance.actions import (
+    PERMUTE_CELLS,
+    PERMUTE_QUERIES,
+    ROTATE_BASIS,
+    ROTATE_ROOT,
+    Axis,
+)
+from mmopt.compiler.invariance.composition import SUM
 from mmopt.compiler.reductions.plan import MOST_ENTRIES, Plan, Solved, Traits, along, counted
-from mmopt.language.numeric import Array
-from mmopt.queries import Strategy, Workload, normalise
-from mmopt.queries.arrays import Ints
+from mmopt.numerics.arrays import Ints
+from mmopt.numerics.numpy_forms import Array
+from mmopt.strategies import Strategy, normalise
+from mmopt.workloads import Workload
 
 __all__ = ["IndependentBlocks", "applies"]
 

@@ -17,12 +17,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mmopt.compiler.actions import PERMUTE_CELLS, PERMUTE_QUERIES, ROTATE_BASIS, ROTATE_ROOT, Axis
 from mmopt.compiler.bind import Instance
+from mmopt.compiler.invariance.actions import (
+    PERMUTE_CELLS,
+    PERMUTE_QUERIES,
+    ROTATE_BASIS,
+    ROTATE_ROOT,
+    Axis,
+)
 from mmopt.compiler.reductions.plan import Plan, Solved, Traits, along
-from mmopt.language.numeric import Array
-from mmopt.queries import Domain, Product, Strategy, Workload
-from mmopt.queries.factor_base import Factor
+from mmopt.numerics.numpy_forms import Array
+from mmopt.strategies import Strategy
+from mmopt.workloads import Domain, Product, Workload
+from mmopt.workloads.blocks.factor_base import Factor
 
 __all__ = ["KroneckerProduct", "applies"]
 

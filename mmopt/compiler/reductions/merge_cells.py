@@ -21,7 +21,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mmopt.compiler.actions import (
+from mmopt.compiler.bind import Instance
+from mmopt.compiler.invariance.actions import (
     CHANGE_BASIS,
     DROP_CELLS,
     PERMUTE_CELLS,
@@ -29,14 +30,15 @@ from mmopt.compiler.actions import (
     ROTATE_ROOT,
     Axis,
 )
-from mmopt.compiler.bind import Instance
 from mmopt.compiler.reductions.plan import MOST_ENTRIES, Plan, Solved, Traits, along, counted
-from mmopt.language.numeric import Array
-from mmopt.queries import Attribute, Domain, Product, Strategy, Workload, factor as factors
-from mmopt.queries.arrays import Ints
-from mmopt.queries.classes import refine
-from mmopt.queries.factor_base import Factor
-from mmopt.queries.row_weights import RowWeighted
+from mmopt.numerics.arrays import Ints
+from mmopt.numerics.numpy_forms import Array
+from mmopt.strategies import Strategy
+from mmopt.workloads import Attribute, Domain, Product, Workload
+from mmopt.workloads.blocks import factor as factors
+from mmopt.workloads.blocks.factor_base import Factor
+from mmopt.workloads.blocks.row_weights import RowWeighted
+from mmopt.workloads.classes import refine
 
 __all__ = ["MergeCells", "applies"]
 

@@ -20,15 +20,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mmopt.compiler.actions import PERMUTE_QUERIES, ROTATE_BASIS, ROTATE_ROOT, SPLIT_QUERIES, Axis
 from mmopt.compiler.bind import Instance
+from mmopt.compiler.invariance.actions import (
+    PERMUTE_QUERIES,
+    ROTATE_BASIS,
+    ROTATE_ROOT,
+    SPLIT_QUERIES,
+    Axis,
+)
 from mmopt.compiler.reductions.plan import MOST_ENTRIES, Plan, Solved, Traits, along, counted
 from mmopt.language import Checked
-from mmopt.language.infer import infer
-from mmopt.language.numeric import Array
-from mmopt.language.tree import Apply, Constraint, Expr, Index, Name, mentions
-from mmopt.queries import Workload
-from mmopt.queries.arrays import Ints
+from mmopt.language.check.infer import infer
+from mmopt.language.syntax.tree import Apply, Constraint, Expr, Index, Name, mentions
+from mmopt.numerics.arrays import Ints
+from mmopt.numerics.numpy_forms import Array
+from mmopt.workloads import Workload
 
 __all__ = ["ParallelQueries", "applies"]
 

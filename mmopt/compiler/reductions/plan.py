@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mmopt.compiler.actions import Axis
 from mmopt.compiler.bind import Instance, bind
-from mmopt.compiler.composition import Composition, of_blocks, of_factors
-from mmopt.compiler.equivariance import Equivariance, equivariance
-from mmopt.language.numeric import Array
-from mmopt.queries import Strategy, Workload
+from mmopt.compiler.invariance.actions import Axis
+from mmopt.compiler.invariance.composition import Composition, of_blocks, of_factors
+from mmopt.compiler.invariance.equivariance import Equivariance, equivariance
+from mmopt.numerics.numpy_forms import Array
+from mmopt.strategies import Strategy
+from mmopt.workloads import Workload
 
 __all__ = [
     "MOST_ENTRIES",

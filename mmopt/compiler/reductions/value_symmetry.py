@@ -4,7 +4,7 @@ Theorem. Let a group of permutations of the cells leave the workload alone (for 
 permutations and signs of the queries that keep their targets), and let the program go with permutations of
 cells and queries and with rotations of root and basis. Then the average of all images of an optimal point is
 optimal too, by convexity, and so are averaged multipliers: both are known by one matrix per component of
-the space of cells and one number per orbit (``mmopt.queries.symmetry``). Every line of the program is
+the space of cells and one number per orbit (``mmopt.symmetry``). Every line of the program is
 evaluated on these components, exactly as on the whole.
 
 Unlike the other reductions it leaves the workload as it is and changes what stands for its arrays, which
@@ -18,15 +18,15 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.compiler.actions import PERMUTE_CELLS, PERMUTE_QUERIES, ROTATE_BASIS, ROTATE_ROOT
 from mmopt.compiler.bind import Instance, bind
-from mmopt.compiler.equivariance import equivariance
-from mmopt.components import Split
+from mmopt.compiler.invariance.actions import PERMUTE_CELLS, PERMUTE_QUERIES, ROTATE_BASIS, ROTATE_ROOT
+from mmopt.compiler.invariance.equivariance import equivariance
 from mmopt.language import Checked, evaluate
-from mmopt.language.tree import names_in
-from mmopt.language.without_form import without_form
-from mmopt.queries import Workload
-from mmopt.queries.symmetry import symmetry
+from mmopt.language.evaluate.without_form import without_form
+from mmopt.language.syntax.tree import names_in
+from mmopt.numerics.components import Split
+from mmopt.symmetry import symmetry
+from mmopt.workloads import Workload
 
 __all__ = ["by_components", "obstacle"]
 

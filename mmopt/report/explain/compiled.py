@@ -10,11 +10,10 @@ import numpy as np
 from mmopt.compiler import Instance, lower, scale
 from mmopt.compiler.scale import units_of
 from mmopt.compiler.shape import line
-from mmopt.components import Level, Split
-from mmopt.language.by_component import splits
-from mmopt.language.numeric import Array
-from mmopt.language.survey import Survey
-from mmopt.queries.symmetry.joint import Cells
+from mmopt.language.check.survey import Survey
+from mmopt.language.evaluate.by_component import splits
+from mmopt.numerics.components import Level, Split
+from mmopt.numerics.numpy_forms import Array
 from mmopt.report.explain.facts import Compiled, Formula, GivenFacts, Handed, MatrixFacts, Scale
 from mmopt.report.explain.formulas import name_of
 from mmopt.report.explain.handed import handed_over
@@ -23,6 +22,7 @@ from mmopt.report.style import counted, duration, figure
 from mmopt.solvers.forecast import PATIENCE
 from mmopt.solvers.handover import hand_over
 from mmopt.solvers.table import solver_named
+from mmopt.symmetry.joint import Cells
 
 __all__ = ["compiled_facts"]
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from mmopt.language.dims import Dim
-from mmopt.language.infer import Scope
-from mmopt.language.letters import latex_name, plain_name
-from mmopt.language.tree import Apply, Block, Expr, Index, Name, Number, Relation
-from mmopt.language.types import Type
-from mmopt.language.typeset import print_expr, print_relation
+from mmopt.language.atoms.dims import Dim
+from mmopt.language.atoms.types import Type
+from mmopt.language.check.infer import Scope
+from mmopt.language.print.letters import latex_name, plain_name
+from mmopt.language.print.typeset import print_expr, print_relation
+from mmopt.language.syntax.tree import Apply, Block, Expr, Index, Name, Number, Relation
 from mmopt.report.explain.facts import Formula
 
 __all__ = ["formula_of", "name_of", "relation_of", "shape_of", "shortened", "sign_of"]

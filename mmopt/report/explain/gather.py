@@ -10,18 +10,13 @@ import numpy as np
 
 from mmopt.compiler import Instance, bind
 from mmopt.compiler.reductions import by_components, planned
+from mmopt.driver.large import bound
 from mmopt.errors import ResultError
 from mmopt.language import Program, evaluate
-from mmopt.language.survey import Survey, survey
-from mmopt.language.tree import Assignment, Repeat, Step as AnyStep, SubProgram, names_in
-from mmopt.pipeline.large import bound
-from mmopt.queries import ComponentStrategy, Workload
+from mmopt.language.check.survey import Survey, survey
+from mmopt.language.syntax.tree import Assignment, Repeat, Step as AnyStep, SubProgram, names_in
 from mmopt.report.explain.compiled import compiled_facts
-from mmopt.report.explain.facts import (
-    Facts,
-    Step,
-    plain_data,
-)
+from mmopt.report.explain.facts import Facts, Step, plain_data
 from mmopt.report.explain.latex import as_latex
 from mmopt.report.explain.page import as_fragment, as_html
 from mmopt.report.explain.reading import bound_facts, line_facts, repair_words, statements
@@ -29,6 +24,8 @@ from mmopt.report.explain.solved import solved_facts
 from mmopt.report.explain.text import as_text
 from mmopt.results import Solution
 from mmopt.solvers import claims
+from mmopt.strategies import ComponentStrategy
+from mmopt.workloads import Workload
 
 __all__ = ["Explanation", "Step", "explain"]
 

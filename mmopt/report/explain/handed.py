@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from mmopt.compiler.shape import curved_nodes, implied_psd, line, scope_of
 from mmopt.language import Checked
-from mmopt.language.infer import Scope, infer
-from mmopt.language.tree import Apply, Constraint, Expr, walk
+from mmopt.language.check.infer import Scope, infer
+from mmopt.language.syntax.tree import Apply, Constraint, Expr, walk
 from mmopt.report.explain.facts import Formula, Handed, Sentence
 from mmopt.report.explain.formulas import formula_of, name_of, relation_of
 from mmopt.report.style import counted

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from mmopt.compiler.match import is_shipped
 from mmopt.language import Checked, Program
-from mmopt.language.describe import Node, line_scope
-from mmopt.language.infer import Scope
-from mmopt.language.layout import program_lines
-from mmopt.language.procedures import solved_programs
-from mmopt.language.survey import LineSurvey, Survey
-from mmopt.language.tree import Certificate, Multiplier
+from mmopt.language.check.infer import Scope
+from mmopt.language.check.procedures import solved_programs
+from mmopt.language.check.reading import Node, line_scope
+from mmopt.language.check.survey import LineSurvey, Survey
+from mmopt.language.print.layout import program_lines
+from mmopt.language.syntax.tree import Certificate, Multiplier
 from mmopt.report.explain.facts import (
     Blamed,
     BoundFacts,

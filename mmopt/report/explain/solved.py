@@ -8,21 +8,21 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance
-from mmopt.components import Level, Space, Split
+from mmopt.driver.judge.values import plain
 from mmopt.language import Checked, evaluate
-from mmopt.language.by_component import splits
-from mmopt.language.dims import Dim
-from mmopt.language.families import vectorised
-from mmopt.language.numeric import Array
-from mmopt.language.sources import AXES
-from mmopt.language.tree import Constraint
-from mmopt.pipeline.values import plain
-from mmopt.queries import Workload
-from mmopt.queries.symmetry.joint import Cells
+from mmopt.language.atoms.dims import Dim
+from mmopt.language.check.families import vectorised
+from mmopt.language.check.sources import AXES
+from mmopt.language.evaluate.by_component import splits
+from mmopt.language.syntax.tree import Constraint
+from mmopt.numerics.components import Level, Space, Split
+from mmopt.numerics.numpy_forms import Array
 from mmopt.report.explain.facts import Solved, SolvedLine
 from mmopt.report.orbits import orbit_label
 from mmopt.results import Solution
 from mmopt.results.shown import levels
+from mmopt.symmetry.joint import Cells
+from mmopt.workloads import Workload
 
 __all__ = ["solved_facts"]
 

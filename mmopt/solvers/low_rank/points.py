@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.components import Array
+from mmopt.numerics.components import Array
 from mmopt.solvers.low_rank.columns import State, approach
 from mmopt.solvers.options import Clock, Options, Point
 

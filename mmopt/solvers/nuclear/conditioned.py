@@ -14,8 +14,8 @@ from typing import Any
 
 from array_api_compat import array_namespace as namespace
 
-from mmopt.language.graded import graded
-from mmopt.language.numeric import eigenvectors
+from mmopt.numerics.numpy_forms import eigenvectors
+from mmopt.numerics.singular_vectors import graded
 
 __all__ = ["Care", "care", "conditioned"]
 

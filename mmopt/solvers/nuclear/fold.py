@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mmopt.components import Array, Ints
+from mmopt.numerics.components import Array, Ints
 from mmopt.solvers.nuclear.problem import Problem
 from mmopt.solvers.nuclear.spectrum import Iterate
 

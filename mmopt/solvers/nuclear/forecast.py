@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mmopt.components import Split
+from mmopt.numerics.components import Split
 
 __all__ = ["needs"]
 

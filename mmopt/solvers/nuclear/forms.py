@@ -4,7 +4,8 @@ With shares y of sum 1 and N the norm: X = diag(p)^-½ V S Vᵀ diag(p)^-½ has 
 diagonal entry N max(cost / cells); Σ = B diag(p)^½ V S⁻¹ Vᵀ diag(p)^½ Bᵀ has the costs N cost / cells and,
 relative to the targets, the variances N variance / weights (Xiao et al., PVLDB 2021, Theorem 12 for scales).
 
-Givens are arrays, or split into components (``mmopt.components``); points and multipliers then are too.
+Givens are arrays, or split into components (``mmopt.numerics.components``); points and
+multipliers then are too.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from typing import Any
 
 from array_api_compat import array_namespace as namespace
 
-from mmopt.components import Level, Space, Split
-from mmopt.language.products import is_identity
+from mmopt.numerics.components import Level, Space, Split
+from mmopt.numerics.products import is_identity
 from mmopt.solvers.nuclear import levels
 from mmopt.solvers.nuclear.conditioned import Care, care, conditioned
 from mmopt.solvers.nuclear.problem import Array, Env, Part, Problem, whole

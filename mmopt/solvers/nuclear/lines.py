@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from mmopt.components import Array, Ints
+from mmopt.numerics.components import Array, Ints
 
 __all__ = ["Lengths", "Lines", "lines_of"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from array_api_compat import array_namespace as namespace
 
-from mmopt.language.graded import panels
+from mmopt.numerics.singular_vectors import panels
 from mmopt.solvers.nuclear.problem import Array, Part, Problem
 from mmopt.solvers.nuclear.spectrum import Iterate, Spectrum
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.components import Level, Split
+from mmopt.numerics.components import Level, Split
 from mmopt.solvers.nuclear.coarse import start
 from mmopt.solvers.nuclear.conditioned import care
 from mmopt.solvers.nuclear.forms import FORMS

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from mmopt.language.graded import graded, panels
+from mmopt.numerics.singular_vectors import graded, panels
 
 __all__ = ["decomposed"]
 

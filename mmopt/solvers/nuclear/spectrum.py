@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from array_api_compat import array_namespace as namespace
 
-from mmopt.language.graded import eigen
+from mmopt.numerics.singular_vectors import eigen
 from mmopt.solvers.nuclear.lines import Lengths, Lines
 from mmopt.solvers.nuclear.problem import Array, Part, Problem
 from mmopt.solvers.nuclear.singular import decomposed

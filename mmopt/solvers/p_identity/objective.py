@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
-from mmopt.components import Array
+from mmopt.numerics.components import Array
 
 __all__ = ["Objective"]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.optimize
 
-from mmopt.components import Array
+from mmopt.numerics.components import Array
 from mmopt.solvers.p_identity.objective import Objective
 from mmopt.solvers.p_identity.starts import Start, starts
 

@@ -19,7 +19,7 @@ import numpy as np
 import scipy.linalg
 from scipy.special import logsumexp
 
-from mmopt.components import Array
+from mmopt.numerics.components import Array
 from mmopt.solvers.nuclear.exponentials import exponentials
 from mmopt.solvers.nuclear.problem import Part
 from mmopt.solvers.nuclear.spectrum import spectrum

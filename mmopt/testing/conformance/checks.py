@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from mmopt.language import Program
-from mmopt.pipeline import verify
-from mmopt.queries import Workload
+from mmopt.proof import verify
 from mmopt.results import Solution
 from mmopt.testing.conformance.intervals import Interval, interval
 from mmopt.testing.figures import Figure, meets
+from mmopt.workloads import Workload
 
 __all__ = ["CLOSE", "Asked", "Wrong", "closeness", "of_bound", "of_file", "of_gap", "of_known"]
 

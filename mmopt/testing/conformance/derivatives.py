@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mmopt.components import Array
+from mmopt.numerics.components import Array
 
 __all__ = ["Dual", "check_dual"]
 

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import bind
-from mmopt.components import Array
 from mmopt.language import Program
-from mmopt.queries import Workload
+from mmopt.numerics.components import Array
 from mmopt.solvers import Claim, claims
 from mmopt.solvers.nuclear.curvature import curvature
 from mmopt.solvers.nuclear.exponentials import many_exponentials
@@ -19,6 +18,7 @@ from mmopt.solvers.nuclear.forms import FORMS
 from mmopt.solvers.nuclear.spectrum import Iterate, iterate
 from mmopt.solvers.weighting.programs import SHIPPED
 from mmopt.testing.conformance.derivatives import Dual
+from mmopt.workloads import Workload
 
 __all__ = ["kernel_duals"]
 

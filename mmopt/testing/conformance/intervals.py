@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mmopt.compiler import bind
+from mmopt.driver.judge.assemble import value_of
 from mmopt.language import Program
-from mmopt.pipeline.assemble import value_of
-from mmopt.queries import Workload
 from mmopt.results import Solution
+from mmopt.workloads import Workload
 
 __all__ = ["ROUNDING", "Interval", "interval"]
 

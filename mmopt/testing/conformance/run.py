@@ -8,7 +8,7 @@ from typing import Any
 
 from mmopt.errors import OptionError, suggest
 from mmopt.language import Program, program_names
-from mmopt.language.procedures import alternates, solved_programs
+from mmopt.language.check.procedures import alternates, solved_programs
 from mmopt.testing.conformance.duals import kernel_duals
 from mmopt.testing.conformance.report import Report, Skip
 from mmopt.testing.conformance.work import CHECKS, Duals, Solver, Work

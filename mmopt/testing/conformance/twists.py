@@ -13,7 +13,7 @@ from types import MappingProxyType
 import numpy as np
 
 from mmopt.language import Program
-from mmopt.queries import Workload
+from mmopt.workloads import Workload
 
 __all__ = ["RULES", "TWISTS", "Rule", "Twist", "rule_of", "why_not"]
 

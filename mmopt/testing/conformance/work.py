@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import bind
+from mmopt.driver import solve
 from mmopt.errors import Error, OptionError, TooLargeError, UnsuitableError
 from mmopt.language import Program
-from mmopt.pipeline import solve
-from mmopt.queries import Workload
 from mmopt.results import Solution
 from mmopt.testing.conformance.checks import Asked, Wrong, closeness, of_bound, of_file, of_gap, of_known
 from mmopt.testing.conformance.derivatives import Dual, check_dual
@@ -20,6 +19,7 @@ from mmopt.testing.conformance.report import Failure, Record, Skip
 from mmopt.testing.conformance.twists import TWISTS, rule_of, why_not
 from mmopt.testing.known import known_figures
 from mmopt.testing.problems import Problem
+from mmopt.workloads import Workload
 
 __all__ = ["CHECKS", "Duals", "Solver", "Work"]
 

@@ -19,9 +19,10 @@ from tolerances import GAP_INTERIOR, ROUNDING
 from mmopt import Attribute, Domain, Program, Solution, Workload, solve, verify
 from mmopt.compiler import reductions
 from mmopt.compiler.reductions import value_symmetry
+from mmopt.driver import convex, large
 from mmopt.language import program_names
-from mmopt.pipeline import convex, large
-from mmopt.queries import Product, factor as f
+from mmopt.workloads import Product
+from mmopt.workloads.blocks import factor as f
 
 Rng = np.random.Generator
 

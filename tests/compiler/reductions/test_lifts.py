@@ -9,8 +9,9 @@ from scipy.linalg import block_diag
 from mmopt import Attribute, Domain, Program, Workload, solve
 from mmopt.compiler import bind
 from mmopt.compiler.reductions import REDUCTIONS, Solved, traits_of
-from mmopt.pipeline.certify import bound_of
-from mmopt.queries import Product, factor
+from mmopt.driver.judge.score import bound_of
+from mmopt.workloads import Product
+from mmopt.workloads.blocks import factor
 
 # Of parts, of which each is solved to a gap of 1e-8.
 CLOSE = 1e-6

@@ -9,8 +9,9 @@ from own_texts import edited
 from tolerances import GAP_INTERIOR
 
 from mmopt import Attribute, Domain, Program, Solution, Workload, solve, verify
-from mmopt.language.numeric import Array
-from mmopt.queries import Product, factor as f
+from mmopt.numerics.numpy_forms import Array
+from mmopt.workloads import Product
+from mmopt.workloads.blocks import factor as f
 
 PROGRAMS = ("l2_strategy", "weighted_l2", "fitness_for_use")
 FORMS = ("l2_strategy_lmi", "l2_strategy_block", "fitness_lmi", "fitness_budget", "fitness_penalty")

@@ -11,8 +11,8 @@ from cases import EXAMPLE_4, named
 from tolerances import GAP_INTERIOR, PRINTED, RECOMPUTED
 
 from mmopt import OptionError, Program, ProgramError, SolverError, Strategy, Workload, certify, solve
-from mmopt.pipeline.audit.adopt import adopters
-from mmopt.queries.baselines import baseline_words
+from mmopt.driver.judge.adopt import adopters
+from mmopt.strategies.baselines import baseline_words
 
 
 def rotated(matrix: np.ndarray, rng: np.random.Generator, rows: int) -> np.ndarray:

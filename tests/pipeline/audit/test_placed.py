@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from mmopt import Solution, Workload, solve, verify
-from mmopt.components import Level, Split
-from mmopt.queries import ComponentStrategy, factor as f
-from mmopt.queries.product import Product
+from mmopt.numerics.components import Level, Split
+from mmopt.strategies import ComponentStrategy
 from mmopt.testing.census import marginals
+from mmopt.workloads.blocks import factor as f
+from mmopt.workloads.product import Product
 
 WORKLOAD = Workload.from_products(
     marginals([3, 4], [1], target=2.0).domain,
@@ -25,7 +26,7 @@ WORKLOAD = Workload.from_products(
 
 @pytest.fixture(params=["l2_strategy", "fitness_for_use"])
 def solution(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Solution:
-    monkeypatch.setattr("mmopt.pipeline.large.MOST_CELLS", 1)
+    monkeypatch.setattr("mmopt.driver.large.MOST_CELLS", 1)
     found = solve(WORKLOAD, request.param)
     assert isinstance(found.strategy, ComponentStrategy)
     assert verify(found, WORKLOAD).holds
@@ -101,7 +102,7 @@ def test_values_over_the_cells_do_not_fit(solution: Solution) -> None:
 
 def test_another_basis_of_the_same_space(monkeypatch: pytest.MonkeyPatch) -> None:
     """As another machine may find it."""
-    monkeypatch.setattr("mmopt.pipeline.large.MOST_CELLS", 1)
+    monkeypatch.setattr("mmopt.driver.large.MOST_CELLS", 1)
     products = [Product((f.identity(3), f.prefix(4)), target=2.0)]
     groups = f.predicates(np.array([[1.0, 1.0, 0.0, 0.0], [0.0, 1.0, 1.0, 0.0]]), ["a", "b"])
     products = [Product((f.identity(3), groups), target=2.0)]

@@ -12,7 +12,7 @@ import pytest
 from cases import CLOSED, named
 
 from mmopt import OptionError, Program, ResultError, Solution, Workload, certify, solve, verify
-from mmopt.pipeline.audit.verify import UNCHECKED
+from mmopt.proof.verify import UNCHECKED
 
 # One of each kind: a strategy, a covariance on a basis, design queries, steps.
 KINDS = ["l2_strategy", "fitness_for_use", "query_weighting", "eigen_design"]

@@ -15,8 +15,8 @@ from cases import CLOSED, NAMED, named, random_workload
 
 from mmopt import Program, Solution, Workload, certify, solve, verify
 from mmopt.language import program_names
-from mmopt.pipeline.audit.verify import UNCHECKED
-from mmopt.queries import with_bases
+from mmopt.proof.verify import UNCHECKED
+from mmopt.workloads import with_bases
 
 # Those that need no given of the caller's and no search.
 SOLVED = [

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from mmopt import Error, OptionError, Program, Solution, Workload, compare, solve
+from mmopt.comparison import combinations, with_formulations
+from mmopt.driver import Progress
 from mmopt.language import program_names
-from mmopt.pipeline import Progress, combinations, with_formulations
 
 W = Workload.from_matrix(np.tri(4), targets=np.ones(4))
 TEXT = Program.load("l2_strategy").text

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mmopt.comparison import Outcome
+from mmopt.comparison.endings import Run, costs_of, outcome_of
+from mmopt.comparison.messages import Costed, Costing, Done, Ended, Failed, Started, Task
+from mmopt.driver import Progress
 from mmopt.language import Program
-from mmopt.pipeline import Outcome, Progress
-from mmopt.pipeline.comparison.endings import Run, costs_of, outcome_of
-from mmopt.pipeline.comparison.messages import Costed, Costing, Done, Ended, Failed, Started, Task
-from mmopt.queries import Workload
-from mmopt.queries.baselines import Evaluated, evaluate
+from mmopt.strategies.baselines import Evaluated, evaluate
+from mmopt.workloads import Workload
 
 TASK = Task(Workload.from_matrix(np.eye(2)), Program.load("l2_strategy_lmi"), "scs", 1e-3, 10.0, 2**31)
 

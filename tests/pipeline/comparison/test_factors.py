@@ -28,10 +28,9 @@ from mmopt import (
     certify,
     solve,
 )
-from mmopt.pipeline import Factors, Isolated, Outcome, standards
-from mmopt.pipeline.comparison import isolate
-from mmopt.queries import factor as f
-from mmopt.queries.baselines import baseline_names, evaluate
+from mmopt.comparison import Factors, Isolated, Outcome, isolate, standards
+from mmopt.strategies.baselines import baseline_names, evaluate
+from mmopt.workloads.blocks import factor as f
 
 W = Workload.from_matrix(np.tri(4), weights=np.array([1.0, 2.0, 3.0, 1.0]))
 LONG = line(f.prefix(2048))  # some baselines take seconds

@@ -16,11 +16,11 @@ import pytest
 from processes import Marked, linux_only, wait_for
 
 from mmopt import Program, SolverError, Workload, compare, solve
+from mmopt.comparison import isolate
+from mmopt.comparison.isolate import Isolated
+from mmopt.comparison.messages import Task
+from mmopt.driver import Progress
 from mmopt.limits import hard_limit
-from mmopt.pipeline import Progress
-from mmopt.pipeline.comparison import isolate
-from mmopt.pipeline.comparison.isolate import Isolated
-from mmopt.pipeline.comparison.messages import Task
 
 pytestmark = linux_only
 
@@ -96,7 +96,7 @@ def test_a_process_that_cannot_start(marked: Marked, monkeypatch: pytest.MonkeyP
         compare(SMALL, ["query_weighting"])
     assert str(error.value) == (
         "the process that solves cannot be started: No such file or directory\n"
-        "  it is '/nowhere/python -P -m mmopt.pipeline.comparison.worker --fork'"
+        "  it is '/nowhere/python -P -m mmopt.comparison.worker --fork'"
     )
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from processes import linux_only
 
+from mmopt.comparison import memory
+from mmopt.comparison.memory import allowed, check_memory_limit, held, limited, peak_above
 from mmopt.errors import OptionError
-from mmopt.pipeline.comparison import memory
-from mmopt.pipeline.comparison.memory import allowed, check_memory_limit, held, limited, peak_above
 from mmopt.solvers import memory_limit
 
 MIB = 2**20

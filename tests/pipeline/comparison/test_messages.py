@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from mmopt.pipeline.comparison.messages import Ended, Started, frames, receive, send
+from mmopt.comparison.messages import Ended, Started, frames, receive, send
 
 MESSAGES = [Started(7, 2**40), Ended(-9), Ended(0, whole=True)]
 

@@ -11,10 +11,10 @@ from asked import random_asked, with_targets
 from tolerances import FINE, GAP_INTERIOR, ROUNDING
 
 from mmopt import ContradictionError, Workload, baseline_factors, solve
-from mmopt.pipeline import Isolated, Outcome
-from mmopt.pipeline.comparison.privacy import PrivacyFactors, least_costs
-from mmopt.queries import privacy_cost
-from mmopt.queries.baselines import evaluate
+from mmopt.comparison import Isolated, Outcome
+from mmopt.comparison.privacy import PrivacyFactors, least_costs
+from mmopt.strategies import privacy_cost
+from mmopt.strategies.baselines import evaluate
 
 W = Workload.from_matrix(
     np.vstack([np.tri(4), [0.0, 1.0, 1.0, 0.0]]), targets=np.array([1.0, 2.0, 4.0, 3.0, math.inf])

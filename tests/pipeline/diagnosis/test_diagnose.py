@@ -11,13 +11,13 @@ import pytest
 
 from mmopt import Program, SolverError, Workload, solve
 from mmopt.compiler import bind, lower, scale
+from mmopt.driver.diagnosis.diagnose import explain_failure
+from mmopt.driver.diagnosis.elastic import everything, probe
+from mmopt.driver.diagnosis.parts import ground
+from mmopt.driver.judge.score import FEASIBLE
+from mmopt.driver.judge.violations import violations
 from mmopt.language import worst
-from mmopt.language.tree import Constraint
-from mmopt.pipeline.certify import FEASIBLE
-from mmopt.pipeline.diagnosis.diagnose import explain_failure
-from mmopt.pipeline.diagnosis.elastic import everything, probe
-from mmopt.pipeline.diagnosis.parts import ground
-from mmopt.pipeline.violations import violations
+from mmopt.language.syntax.tree import Constraint
 from mmopt.solvers import Clock, Options, Point, prove, run, solver_named
 
 HEAD = """\

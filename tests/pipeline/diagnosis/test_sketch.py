@@ -8,9 +8,9 @@ from cases import with_targets
 
 from mmopt import Program
 from mmopt.compiler import bind
-from mmopt.pipeline.certify import FEASIBLE, candidate
-from mmopt.pipeline.diagnosis.sketch import repair_for
-from mmopt.pipeline.violations import Violation, violations
+from mmopt.driver.diagnosis.sketch import repair_for
+from mmopt.driver.judge.score import FEASIBLE, candidate
+from mmopt.driver.judge.violations import Violation, violations
 
 SHOWN = [
     ("l2_strategy", "sensitivity", "X = X / max(diag(X))"),

@@ -10,8 +10,8 @@ from asked import line
 from tolerances import ROUNDING
 
 from mmopt import Workload
-from mmopt.queries import factor as f
-from mmopt.queries.baselines import baseline, evaluate
+from mmopt.strategies.baselines import baseline, evaluate
+from mmopt.workloads.blocks import factor as f
 
 KINDS = {"prefix": f.prefix, "all ranges": f.all_range}
 

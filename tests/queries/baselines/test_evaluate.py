@@ -13,8 +13,9 @@ from cases import EXAMPLE_4
 from tolerances import FINE, ROUNDING
 
 from mmopt import OptionError, TooLargeError, Workload, limits, solve
-from mmopt.queries import factor as f, normalise, privacy_cost
-from mmopt.queries.baselines import Evaluated, baseline, baseline_names, evaluate, read
+from mmopt.strategies import normalise, privacy_cost
+from mmopt.strategies.baselines import Evaluated, baseline, baseline_names, evaluate, read
+from mmopt.workloads.blocks import factor as f
 
 
 def evaluations(

@@ -8,10 +8,12 @@ from asked import line
 from symmetric import random_factor
 from tolerances import FINE
 
-from mmopt.queries import Product, Strategy, Workload, factor as f
-from mmopt.queries.baselines import baseline, evaluate
-from mmopt.queries.baselines.greedy_h import best_share, same_throughout
+from mmopt.strategies import Strategy
+from mmopt.strategies.baselines import baseline, evaluate
+from mmopt.strategies.baselines.greedy_h import best_share, same_throughout
 from mmopt.testing.census import domain_of
+from mmopt.workloads import Product, Workload
+from mmopt.workloads.blocks import factor as f
 
 
 def cost_of(z: np.ndarray, a: float, b: float, s: float, norm: int) -> np.ndarray:

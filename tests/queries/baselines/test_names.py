@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from mmopt.errors import OptionError
-from mmopt.queries.baselines import ALIASES, CATALOGUE, baseline_names, baseline_words, is_baseline, read
+from mmopt.strategies.baselines import (
+    ALIASES,
+    CATALOGUE,
+    baseline_names,
+    baseline_words,
+    is_baseline,
+    read,
+)
 
 
 def refusal(text: str) -> str:

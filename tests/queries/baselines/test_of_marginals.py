@@ -10,10 +10,10 @@ import pytest
 from asked import line, marginals_of
 from tolerances import FINE, ROUNDING
 
-from mmopt.queries import factor as f
-from mmopt.queries.baselines import baseline, evaluate
-from mmopt.queries.baselines.datacube import bmax
-from mmopt.queries.baselines.fourier import real_fourier
+from mmopt.strategies.baselines import baseline, evaluate
+from mmopt.strategies.baselines.datacube import bmax
+from mmopt.strategies.baselines.fourier import real_fourier
+from mmopt.workloads.blocks import factor as f
 
 
 @pytest.mark.parametrize("n", range(1, 10))

@@ -7,9 +7,9 @@ import pytest
 from asked import line, marginals_of
 from tolerances import ROUNDING
 
-from mmopt.queries import factor as f
-from mmopt.queries.baselines import baseline, evaluate
-from mmopt.queries.baselines.hierarchical import best_branching
+from mmopt.strategies.baselines import baseline, evaluate
+from mmopt.strategies.baselines.hierarchical import best_branching
+from mmopt.workloads.blocks import factor as f
 
 
 @pytest.mark.parametrize(

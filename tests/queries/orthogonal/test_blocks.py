@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mmopt.queries.orthogonal import disjoint_blocks
+from mmopt.strategies.orthogonal import disjoint_blocks
 
 
 def algorithm_2(selected: np.ndarray) -> list[list[int]]:

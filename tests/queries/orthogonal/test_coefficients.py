@@ -9,7 +9,7 @@ import pytest
 from rational import fractions
 from tolerances import SHAPE
 
-from mmopt.queries.orthogonal import Inexact, coefficients, disjoint_blocks
+from mmopt.strategies.orthogonal import Inexact, coefficients, disjoint_blocks
 
 
 def test_of_integers_the_nearest_floats(rng: np.random.Generator) -> None:

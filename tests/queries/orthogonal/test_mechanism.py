@@ -9,7 +9,7 @@ from rational import fractions
 from tolerances import RECOMPUTED, SHAPE
 
 from mmopt import OptionError, Workload
-from mmopt.queries.orthogonal import orthogonal, orthogonal_least_squares
+from mmopt.strategies.orthogonal import orthogonal, orthogonal_least_squares
 
 
 def workloads(rng: np.random.Generator) -> list[Workload]:

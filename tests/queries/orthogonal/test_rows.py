@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from mmopt.queries.orthogonal import first_independent
+from mmopt.strategies.orthogonal import first_independent
 
 
 def by_fractions(matrix: np.ndarray) -> list[int]:

@@ -11,11 +11,12 @@ import pytest
 import tolerances
 from symmetric import nearly, random_products, random_symmetric_matrix
 
-from mmopt.components import Space, Split, lift
 from mmopt.errors import TooLargeError, WorkloadError
-from mmopt.queries import Product, Workload, factor as f
-from mmopt.queries.symmetry import Found, symmetry
+from mmopt.numerics.components import Space, Split, lift
+from mmopt.symmetry import Found, symmetry
 from mmopt.testing.census import census, domain_of, marginals
+from mmopt.workloads import Product, Workload
+from mmopt.workloads.blocks import factor as f
 
 SEEDS = range(40)
 

@@ -7,11 +7,12 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from mmopt.queries import Product, Workload, factor as f
-from mmopt.queries.factor_base import Factor
-from mmopt.queries.symmetry.pieces import Piece, terms_of
-from mmopt.queries.symmetry.swaps import interchangeable, keys, reverses, swappable_rows
+from mmopt.symmetry.pieces import Piece, terms_of
+from mmopt.symmetry.swaps import interchangeable, keys, reverses, swappable_rows
 from mmopt.testing.census import domain_of
+from mmopt.workloads import Product, Workload
+from mmopt.workloads.blocks import factor as f
+from mmopt.workloads.blocks.factor_base import Factor
 
 SEEDS = range(30)
 

@@ -17,7 +17,7 @@ from mmopt import Explanation, Program, Solution, Workload, explain
 from mmopt.compiler import bind, cones, lower, scale, variables
 from mmopt.errors import OptionError, ProgramError, ResultError
 from mmopt.language import check, program_names
-from mmopt.queries.outward import rounded
+from mmopt.numerics.outward import rounded
 from mmopt.report.explain.facts import Compiled, NodeFacts
 from tests.cases import named, with_targets
 

@@ -7,12 +7,13 @@ import pytest
 import tolerances
 
 from mmopt import Attribute, Domain, Workload
-from mmopt.queries import Product, factor
-from mmopt.queries.symmetry import symmetry
 from mmopt.solvers.nuclear.coarse import FEWEST, start
 from mmopt.solvers.nuclear.forms import FORMS
 from mmopt.solvers.nuclear.problem import whole
 from mmopt.solvers.nuclear.search import search
+from mmopt.symmetry import symmetry
+from mmopt.workloads import Product
+from mmopt.workloads.blocks import factor
 
 
 def all_ranges(n: int) -> Workload:

@@ -1,0 +1,113 @@
+"""``mmopt certify WORKLOAD STRATEGY``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mmopt.cli.options import Given, Json, SolverName, TimeLimit, Tolerance, WorkloadFile, options_for
+from mmopt.cli.output import console, note, show, show_json
+from mmopt.cli.refusals import check_out
+from mmopt.errors import OptionError
+
+__all__ = ["certify"]
+
+
+def certify(
+    workload: WorkloadFile,
+    strategy: Annotated[
+        str,
+        typer.Argument(
+            metavar="STRATEGY",
+            help="A .npy or .csv file (one measured query a row), a saved solution (.npz), or a baseline "
+            "such as haar (mmopt baselines lists them).",
+        ),
+    ],
+    program: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|FILE",
+            help="Program with a section 'from strategy'. Default: as for solve; for norm 1 a shipped one.",
+        ),
+    ] = None,
+    given: Given = None,
+    norm: Annotated[
+        int | None,
+        typer.Option(
+            min=1, max=2, metavar="1|2", help="1: Laplace noise, 2: Gaussian. Default: the program's."
+        ),
+    ] = None,
+    covariance: Annotated[
+        bool,
+        typer.Option("--covariance", help="STRATEGY holds the covariance of the noise on the basis instead."),
+    ] = False,
+    basis: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Basis of --covariance. Default: the workload's own."),
+    ] = None,
+    no_solve: Annotated[
+        bool, typer.Option("--no-solve", help="Ask no solver for better multipliers of the bound.")
+    ] = False,
+    solver: SolverName = None,
+    tolerance: Tolerance = None,
+    time_limit: TimeLimit = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE.npz", help="Save the result; an existing file is replaced.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Certify a strategy that came from anywhere: its error, and a proved bound of what is possible.
+
+    The strategy is repaired to feasibility as the program says; what that changed is told.
+    """
+    from mmopt.cli.inputs import note_request, read_givens
+    from mmopt.cli.progress import Display
+    from mmopt.driver.judge.incoming import norm_of, opened
+    from mmopt.language import Program
+    from mmopt.proof import certify as certify_strategy, program_for
+    from mmopt.report import solution_table
+    from mmopt.request import load_request
+    from mmopt.workloads.files import read_array
+
+    if out is not None:
+        check_out(out)
+    if basis is not None and not covariance:
+        raise OptionError("--basis is the basis of a covariance", hint="add --covariance")
+    if no_solve and (solver, tolerance, time_limit) != (None, None, None):
+        raise OptionError("--solver, --tolerance and --time-limit have no effect with --no-solve")
+    options = options_for(tolerance, time_limit, None, None, False)
+    del options["verbose"]
+    request = load_request(workload)
+    what: dict[str, Any]
+    if covariance:
+        rows = None if basis is None else read_array(basis, "the basis")
+        what = {"covariance": read_array(Path(strategy), "the covariance"), "basis": rows}
+    else:
+        what = {"strategy": opened(strategy, request.workload, norm)}
+        norm = norm_of(what["strategy"]) if norm is None else norm
+    if program is None:
+        program, why = program_for(request.workload, norm)
+        note(f"program: {program}, by default: {why} (choose another with --program)")
+    parsed = Program.load(program)
+    givens = read_givens(given, parsed, request.workload)
+    with Display(parsed.name, console(stderr=True), True) as display:
+        solution = certify_strategy(
+            request.workload,
+            program=parsed,
+            norm=norm,
+            givens=givens,
+            solve=not no_solve,
+            solver=solver,
+            progress=display,
+            **what,
+            **options,
+        )
+    note_request(request)
+    if as_json:
+        show_json(solution.summary())
+    else:
+        show(solution_table(solution))
+    if out is not None:
+        note(f"saved: {solution.save(out)}")

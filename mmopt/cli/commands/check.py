@@ -1,0 +1,155 @@
+"""``mmopt check``: a workload file or a program, before anything is solved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mmopt.cli.options import Given
+from mmopt.cli.output import say, show
+from mmopt.errors import ContradictionError, OptionError, ProgramError, suggest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mmopt.workloads import Domain, Workload
+
+__all__ = ["check"]
+
+
+def check(
+    target: Annotated[
+        str,
+        typer.Argument(metavar="WORKLOAD|PROGRAM", help="Workload file, shipped program, or .program file."),
+    ],
+    cells: Annotated[
+        bool,
+        typer.Option("--cells", help="Print the cells of the data vector in their order, and nothing else."),
+    ] = False,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, metavar="N", help="Seed of a program's weak duality test. Default: fresh."),
+    ] = None,
+    instances: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Random workloads of a program's weak duality test.")
+    ] = 5,
+    given: Given = None,
+) -> None:
+    """Check a workload file (domain, queries, privacy) or a program (shapes, curvature, weak duality)."""
+    from mmopt.language import program_names
+
+    names = program_names()
+    if target in names or target.endswith(".program"):
+        if cells:
+            raise OptionError(f"--cells lists the cells of a workload file, and '{target}' is a program")
+        _check_program(target, seed, instances, given)
+        return
+    if not Path(target).exists() and Path(target).suffix not in (".yaml", ".yml"):
+        raise OptionError(f"there is no workload file and no program '{target}'", hint=suggest(target, names))
+    _check_workload(target, cells)
+
+
+def _check_workload(path: str, cells: bool) -> None:
+    from mmopt.driver import default_program
+    from mmopt.privacy.parameters import privacy_warning
+    from mmopt.report import domain_table, pairs_table, queries_table
+    from mmopt.report.style import counted, storage
+    from mmopt.request import load_request
+
+    request = load_request(path)
+    workload, domain = request.workload, request.workload.domain
+    if cells:
+        for line in _cell_lines(domain):
+            say(line)
+        return
+    asked = request.privacy
+    warning = asked and privacy_warning(asked.epsilon, asked.delta, asked.rho)
+    name, why = default_program(workload, request.privacy is not None and request.privacy.is_pure)
+    sizes = workload.implicit(weighted=False).sizes()
+    show(
+        f"{path}: {counted(workload.m, 'query')} over {counted(workload.n, 'cell')}",
+        "",
+        domain_table(domain),
+        "",
+        pairs_table(
+            [
+                ("cells", f"{' x '.join(map(str, domain.shape))} = {workload.n:,}"),
+                ("order", f"row-major, last attribute fastest: {_order(domain)}"),
+                (
+                    "queries",
+                    f"as a matrix {storage(sizes.explicit)}; held in {storage(sizes.implicit)}",
+                ),
+            ]
+        ),
+        "",
+        queries_table(workload),
+        "",
+        pairs_table(
+            [
+                ("privacy", str(request.privacy) if request.privacy is not None else "not given"),
+                *([("warning", warning)] if warning else []),
+                ("neighbours", request.neighbours),
+                *_normalised(workload),
+                ("default program", f"{name}: {why}"),
+                ("hash", f"{workload.hash[:16]}…"),
+            ]
+        ),
+    )
+
+
+def _normalised(workload: Workload) -> list[tuple[str, str]]:
+    from mmopt.report.workloads import NORMALISED
+
+    return [("normalised", NORMALISED)] if workload.is_normalised else []
+
+
+def _order(domain: Domain) -> str:
+    """The first two cells and the last."""
+    shown = sorted({0, min(1, domain.size - 1), domain.size - 1})
+    texts = [f"cell {i} is ({', '.join(domain.cell(i))})" for i in shown]
+    return ", ".join(texts)
+
+
+def _cell_lines(domain: Domain) -> Iterator[str]:
+    """A header, then one line per cell: its number and labels, separated by tabs."""
+    yield "# cells in row-major order: the last attribute varies fastest"
+    yield "\t".join(("cell", *domain.names))
+    for i in range(domain.size):
+        yield "\t".join((str(i), *domain.cell(i)))
+
+
+def _check_program(name: str, seed: int | None, instances: int, given: list[str] | None) -> None:
+    from mmopt.cli.inputs import read_givens
+    from mmopt.language import Program, check as check_types
+    from mmopt.report import givens_table, lines_table, pairs_table, paragraphs
+    from mmopt.strategies.baselines import is_baseline
+    from mmopt.testing import check_program
+    from mmopt.workloads import Workload
+
+    program = Program.load(name)
+    checked = check_types(program)
+    kinds = [(d.name, f"{checked.types[d.name].shape}: {d.doc or d.kind}") for d in program.choose]
+    show(f"{program.name}: {program.title}", "", givens_table(program))
+    if kinds:
+        show("", "Chosen", "", pairs_table(kinds))
+    if program.constraints:
+        show("", "Shapes and curvature", "", lines_table(checked))
+    # A baseline's rows are those of each workload that is drawn.
+    pairs = [text.partition("=") for text in given or ()]
+    words = {name.strip(): value.strip() for name, _, value in pairs if is_baseline(value.strip())}
+    others = [text for text in given or () if text.partition("=")[0].strip() not in words]
+    givens = words | read_givens(others, program, Workload.from_matrix([[1.0]]))
+    report = check_program(program, seed=seed, instances=instances, givens=givens)
+    show("", paragraphs(str(report)))
+    if report.has_certificate and not report.pairs:
+        raise ProgramError(
+            f"the certificate of '{program.name}' was not tested, so nothing is known of it",
+            hint="pass what the program is given (--given NAME=VALUE)",
+        )
+    if not report.holds:
+        raise ContradictionError(
+            f"the certificate of '{program.name}' is not a lower bound: {report.findings[0]}",
+            hint=f"repeat this test with --seed {report.seed} --instances {instances}",
+        )

@@ -1,0 +1,189 @@
+"""``mmopt compare WORKLOAD``."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from itertools import count
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mmopt.cli.options import (
+    Iterations,
+    Json,
+    Threads,
+    Verbose,
+    WorkloadFile,
+    names_in,
+    numbers_in,
+    options_for,
+)
+from mmopt.cli.output import console, note, show, show_json
+from mmopt.cli.refusals import check_out
+from mmopt.errors import OptionError, SolverError
+
+__all__ = ["compare"]
+
+
+def compare(
+    workload: WorkloadFile,
+    programs: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B",
+            help="Programs, separated by commas: shipped names, or paths ending in .program. Default: all "
+            "that are shipped.",
+        ),
+    ] = None,
+    formulations: Annotated[
+        bool,
+        typer.Option("--formulations", help="Add the other shipped formulations of the same problems."),
+    ] = False,
+    solvers: Annotated[
+        str | None,
+        typer.Option(
+            metavar="X,Y", help="Solvers, separated by commas. Default: the one that solve would choose."
+        ),
+    ] = None,
+    tolerance: Annotated[
+        str | None,
+        typer.Option(
+            metavar="GAP,GAP",
+            help="Proved gaps asked for, separated by commas. Default: 1e-6, or 1e-4 for a first-order "
+            "solver.",
+        ),
+    ] = None,
+    time_limit: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS",
+            help="For the solver of each combination; one that does not stop is killed a fifth of that and "
+            "two seconds later.",
+        ),
+    ] = 60.0,
+    memory_limit: Annotated[
+        float | None,
+        typer.Option(
+            metavar="GIB",
+            help="Memory that each combination may take (Linux only). Default: three quarters of the "
+            "machine's.",
+        ),
+    ] = None,
+    max_iterations: Iterations = None,
+    threads: Threads = None,
+    chart: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Draw gap against time into a .svg or .png file; an existing file is replaced. "
+            "Needs mmopt[chart].",
+        ),
+    ] = None,
+    baselines: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--baseline",
+            metavar="NAME",
+            help="A baseline to stand beside the programs, with parameters if wanted: "
+            "'hierarchical(branching=16)'. May be repeated. Default: all (mmopt baselines lists them).",
+        ),
+    ] = None,
+    no_baselines: Annotated[bool, typer.Option("--no-baselines", help="Leave out the baselines.")] = False,
+    as_json: Json = False,
+    verbose: Verbose = False,
+) -> None:
+    """Solve several programs for one workload and lay them side by side, with the baselines.
+
+    Every program with every solver at every tolerance, each in a process of its own. What cannot be solved
+    is listed with the reason. Baselines stand beside the best program for the same noise, with the factor
+    between them. Ctrl-C ends the comparison with what there is.
+    """
+    from mmopt.cli.inputs import note_request
+    from mmopt.cli.progress import Display
+    from mmopt.comparison import Factors, Isolated, Outcome, baseline_factors, combinations, outcomes
+    from mmopt.report import check_chart, comparison_report, write_chart
+    from mmopt.report.style import counted
+    from mmopt.request import load_request
+    from mmopt.strategies.baselines import baseline_names, read
+
+    options = options_for(None, time_limit, max_iterations, threads, verbose)
+    if chart is not None:
+        check_out(chart, "--chart", "gaps.svg")
+        check_chart(chart)
+    if no_baselines and baselines:
+        raise OptionError("--baseline has no effect with --no-baselines", hint="leave one of them out")
+    asked = [] if no_baselines else [str(read(name)) for name in baselines or baseline_names()]
+    gaps = numbers_in(tolerance, "--tolerance")
+    request = load_request(workload)
+    chosen = combinations(
+        _programs(programs),
+        names_in(solvers, "--solvers") or None,
+        gaps or None,
+        formulations=formulations,
+    )
+    found: list[Outcome] = []
+    beside: list[Factors] = []
+    with Display("", console(stderr=True), not verbose) as display, Isolated(verbose) as isolated:
+        each = outcomes(
+            request.workload,
+            chosen,
+            memory_limit=memory_limit,
+            progress=display,
+            isolated=isolated,
+            **options,
+        )
+        with closing(each):
+            for number, combination in enumerate(chosen, 1):
+                display.begin(f"{combination} ({number} of {len(chosen)})")
+                found.append(next(each))
+        solved = any(o.solution for o in found)
+        left_out = sum(o.stop == "not started" for o in found)
+        was_interrupted = isolated.interrupted
+        numbers = count(1)
+
+        def begin(name: str) -> None:
+            display.begin(f"baseline {name} ({next(numbers)} of {len(asked)})", awaited="")
+
+        if solved and not was_interrupted:
+            beside = baseline_factors(
+                found,
+                request.workload,
+                asked,
+                time_limit=time_limit,
+                memory_limit=memory_limit,
+                isolated=isolated,
+                begin=begin,
+            )
+        is_cut = isolated.interrupted and not was_interrupted
+    if was_interrupted and not solved:
+        raise KeyboardInterrupt
+    if was_interrupted:
+        note(f"interrupted: {left_out} of {len(found)} are left out")
+    if is_cut:
+        note("interrupted: not all baselines are there")
+    note_request(request)
+    if as_json:
+        show_json([*(one.summary() for one in found), *(one.summary() for one in beside)])
+    else:
+        show(comparison_report(found, beside))
+    if not solved:
+        raise SolverError("nothing could be solved", hint="the reason stands beside each program")
+    if chart is not None:
+        w = request.workload
+        write_chart(
+            found, chart, f"{Path(request.path).name}: {counted(w.m, 'query')} over {counted(w.n, 'cell')}"
+        )
+        note(f"chart: {chart}")
+
+
+def _programs(text: str | None) -> list[str] | None:
+    """The programs named; OptionError for a baseline, which has an option of its own."""
+    from mmopt.language import program_names
+    from mmopt.strategies.baselines import is_baseline
+
+    names = names_in(text, "--programs")
+    for name in names:
+        if is_baseline(name) and name not in program_names():
+            raise OptionError(f"'{name}' is a baseline, not a program", hint=f"--baseline '{name}' adds it")
+    return names or None

@@ -1,0 +1,118 @@
+"""``mmopt explain PROGRAM [WORKLOAD]``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mmopt.cli.options import Given, Json
+from mmopt.cli.output import console, json_text, note, say, show
+from mmopt.cli.refusals import check_out
+from mmopt.errors import OptionError, ResultError
+
+if TYPE_CHECKING:
+    from mmopt.language import Program
+    from mmopt.report import Explanation
+    from mmopt.results import Solution
+    from mmopt.workloads import Workload
+
+__all__ = ["explain"]
+
+
+def explain(
+    program: Annotated[
+        str, typer.Argument(metavar="PROGRAM", help="Shipped program, or a path ending in .program.")
+    ],
+    workload: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[WORKLOAD]", help="Workload file: what the program becomes with its numbers."
+        ),
+    ] = None,
+    given: Given = None,
+    solution: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.npz", help="A saved solution: its multipliers and tight constraints."),
+    ] = None,
+    solve: Annotated[
+        bool, typer.Option("--solve", help="Solve for the workload first, and explain the solution too.")
+    ] = False,
+    latex: Annotated[bool, typer.Option("--latex", help="A LaTeX document.")] = False,
+    html: Annotated[bool, typer.Option("--html", help="An HTML page in one file.")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write there; .html and .tex say the form. A file is replaced."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Explain a program: why it is convex, what it becomes for a workload, what its solution says.
+
+    A program that is not convex is explained too: the part to blame is marked.
+    """
+    from mmopt.cli.inputs import read_givens
+    from mmopt.language import Program
+    from mmopt.report import explain as explained
+    from mmopt.request import load_request
+    from mmopt.results import Solution
+
+    form = _form(latex, html, as_json, out)
+    if out is not None:
+        check_out(out)
+    if solve and solution is not None:
+        raise OptionError("--solve and --solution both name a solution", hint="keep one of them")
+    if workload is None and (solve or given):
+        option = "--solve" if solve else "--given"
+        raise OptionError(
+            f"{option} needs a workload", hint=f"write: mmopt explain {program} WORKLOAD {option}"
+        )
+    parsed = Program.load(program)
+    queries = None if workload is None else load_request(workload).workload
+    givens = {} if queries is None else read_givens(given, parsed, queries)
+    found = Solution.load(solution) if solution is not None else None
+    if solve and queries is not None:
+        found = _solved(parsed, queries, givens)
+    _put(explained(parsed, queries, givens, found), form, out)
+
+
+def _form(latex: bool, html: bool, as_json: bool, out: Path | None) -> str:
+    """``text``, ``latex``, ``html`` or ``json``: what is asked for, or what the file is called."""
+    asked = [name for name, wanted in (("latex", latex), ("html", html), ("json", as_json)) if wanted]
+    if len(asked) > 1:
+        raise OptionError(f"--{asked[0]} and --{asked[1]} are two forms", hint="keep one of them")
+    suffix = out.suffix.lower() if out is not None else ""
+    by_suffix = {".tex": "latex", ".html": "html", ".htm": "html", ".json": "json"}.get(suffix, "text")
+    return asked[0] if asked else by_suffix
+
+
+def _solved(program: Program, workload: Workload, givens: dict[str, Any]) -> Solution:
+    from mmopt.cli.commands.solve import run_solve
+
+    return run_solve(workload, program, None, givens, {"verbose": False})
+
+
+def _put(e: Explanation, form: str, out: Path | None) -> None:
+    """Print the explanation, or write it to a file."""
+    from mmopt.report.explain.text import renderables
+
+    if out is None and form == "text":
+        show(*renderables(e, console().width))  # with the colours and the width of the screen
+        return
+    match form:
+        case "latex":
+            text = e.latex()
+        case "html":
+            text = e.html()
+        case "json":
+            text = json_text(e.summary())
+        case _:
+            text = e.text()
+    if out is None:
+        say(text)
+        return
+    try:
+        out.write_text(f"{text}\n", encoding="utf-8")
+    except OSError as error:
+        raise ResultError(f"'{out}' cannot be written: {error.strerror}") from None
+    note(f"written: {out}")

@@ -1,0 +1,306 @@
+"""``mmopt release WORKLOAD DATA``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mmopt.cli.guard import INTERRUPTED
+from mmopt.cli.options import (
+    Given,
+    Iterations,
+    Json,
+    ProgramName,
+    SolverName,
+    Threads,
+    TimeLimit,
+    Tolerance,
+    Verbose,
+    WorkloadFile,
+    options_for,
+)
+from mmopt.cli.output import note, show, show_json
+from mmopt.cli.refusals import check_folder, check_privacy, check_table, refuse_with_strategy
+from mmopt.errors import PrivacyError, ResultError, TooLargeError
+
+if TYPE_CHECKING:
+    from mmopt.mechanism import Answers, Plan
+    from mmopt.request import Request
+    from mmopt.results import FactoredSolution, Solution, Verification
+    from mmopt.workloads import Workload
+
+__all__ = ["release"]
+
+# What the table of a solution shows before a release; 'mmopt solve' shows all of it.
+CERTIFICATE = ("program", "template", "strategy", "solver", "givens", "status", "objective", "bound", "gap")
+
+
+def release(
+    workload: WorkloadFile,
+    data: Annotated[
+        Path, typer.Argument(metavar="DATA", help="Table: .csv, .csv.gz, .tsv, .tsv.gz or .parquet.")
+    ],
+    program: ProgramName = None,
+    given: Given = None,
+    strategy: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.npz",
+            help="Use this strategy, saved by --out of 'mmopt solve' or 'mmopt templates'.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="New folder for answers.csv and manifest.json.")
+    ] = Path("release"),
+    solver: SolverName = None,
+    tolerance: Tolerance = None,
+    time_limit: TimeLimit = None,
+    max_iterations: Iterations = None,
+    threads: Threads = None,
+    simulate: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            metavar="SEED",
+            help="Repeatable noise for trying things out. NOT private: never publish it.",
+        ),
+    ] = None,
+    confidence: Annotated[float, typer.Option(metavar="P", help="Confidence of the intervals.")] = 0.95,
+    as_json: Json = False,
+    verbose: Verbose = False,
+) -> None:
+    """Answer a workload on a table with differential privacy, and write the answers with error bars.
+
+    Everything that can be refused is refused before the rows of the table are read.
+    """
+    from mmopt.cli.inputs import note_request
+    from mmopt.mechanism import plan
+    from mmopt.mechanism.accuracy import check_confidence
+    from mmopt.proof.verify import checked_summary
+    from mmopt.report import pairs_table, predicted_table, privacy_rows
+    from mmopt.request import load_request
+
+    given_options = {
+        "--program": program,
+        "--given": given,
+        "--solver": solver,
+        "--tolerance": tolerance,
+        "--time-limit": time_limit,
+        "--max-iterations": max_iterations,
+        "--threads": threads,
+    }
+    options = options_for(tolerance, time_limit, max_iterations, threads, verbose)
+    check_folder(out)
+    check_confidence(confidence)
+    request = load_request(workload)
+    if strategy is not None:
+        refuse_with_strategy(given_options)
+        solution: Solution | FactoredSolution = _saved(strategy, request)
+        check_privacy(request, _name(solution), _by_targets(solution), solution.strategy.norm)
+        check_table(data, request)
+    else:
+        solution = _solved(request, data, program, given, solver, options)
+    note_request(request)
+    _refuse_own_sensitivity(solution)
+    planned = plan(
+        request.workload,
+        solution.strategy,
+        request.privacy,
+        request.neighbours,
+        absolute=_by_targets(solution),
+    )
+    if not as_json:
+        certificate = [row for row in solution.rows() if row[0] in CERTIFICATE]
+        show(
+            pairs_table(certificate), "", pairs_table(privacy_rows(planned)), "", predicted_table(planned), ""
+        )
+    # Of a file only what was recomputed is published.
+    about = solution.summary() if strategy is None else checked_summary(solution.summary())
+    _measure_and_write(request, data, solution, about, planned, out, simulate, confidence, as_json)
+
+
+def _solved(
+    request: Request,
+    data: Path,
+    name: str | None,
+    given: list[str] | None,
+    solver: str | None,
+    options: dict[str, Any],
+) -> Solution:
+    """Solve, after refusing what can be refused without it."""
+    from mmopt.cli.commands.solve import run_solve
+    from mmopt.cli.inputs import read_givens, read_program
+
+    program = read_program(name, request)
+    meaning = program.meaning
+    by_targets = meaning is not None and meaning.kind == "covariance"
+    check_privacy(request, program.name, by_targets, 2 if meaning is None else meaning.norm)
+    givens = read_givens(given, program, request.workload)
+    check_table(data, request)
+    try:
+        solution = run_solve(request.workload, program, solver, givens, options)
+    except TooLargeError as error:
+        if request.privacy is None or not request.privacy.is_pure or request.workload.products is None:
+            raise
+        raise TooLargeError(
+            error.message,
+            hint=f"keep the strategy in factors: mmopt templates {request.path} --noise laplace "
+            "--out FILE.npz, and then mmopt release with --strategy FILE.npz",
+        ) from error
+    if solution.status.stop.startswith("interrupted"):
+        # Data was not touched; somebody who stops a release does not want half of one.
+        note(
+            "interrupted, nothing written\n  to release the best strategy found in a given time: "
+            "mmopt release … --time-limit SECONDS"
+        )
+        raise typer.Exit(INTERRUPTED)
+    return solution
+
+
+def _saved(path: Path, request: Request) -> Solution | FactoredSolution:
+    from mmopt.results import Solution, load_saved
+    from mmopt.results.verification import shown
+
+    solution = load_saved(path)
+    if solution.workload_hash != request.workload.hash:
+        command = "solve" if isinstance(solution, Solution) else "templates"
+        raise ResultError(
+            f"'{path}' was solved for another workload: its hash is {solution.workload_hash[:16]}…, that of "
+            f"'{request.path}' is {request.workload.hash[:16]}…",
+            hint=f"solve this one: mmopt {command} {request.path} --out FILE.npz",
+        )
+    solution, found = _verified(solution, request.workload)
+    for row in found.failures:
+        raise ResultError(
+            f"'{path}' does not hold: {row.what} is {shown(row.stated)} in the file, and recomputed "
+            f"{shown(row.recomputed)}",
+            hint=f"nothing is released; all checks: mmopt verify {path} {request.path}",
+        )
+    stop = f", {solution.status.stop}" if isinstance(solution, Solution) else ""
+    note(f"strategy: from '{path}' ({_name(solution)}{stop})")
+    return solution
+
+
+def _verified(
+    solution: Solution | FactoredSolution, workload: Workload
+) -> tuple[Solution | FactoredSolution, Verification]:
+    """The solution as it may be published, and what a recheck of it found."""
+    from mmopt.driver.templates import template_bound
+    from mmopt.proof import verify
+    from mmopt.proof.verify import with_worse
+    from mmopt.results import Solution
+
+    if isinstance(solution, Solution):
+        found = verify(solution, workload)
+        return with_worse(solution, found), found
+    bound, source = template_bound(workload)
+    found = solution.verify(workload, lambda _: (bound, source))
+    again: dict[str, Any] = {row.what: row.recomputed for row in found.rows}
+    return replace(
+        solution,
+        bound=min(bound, solution.bound),
+        error=max(solution.error, again["total error"]),
+        rmse=max(solution.rmse, again["rmse"]),
+    ), found
+
+
+def _refuse_own_sensitivity(solution: Solution | FactoredSolution) -> None:
+    """Refuse a strategy whose program bounds something else than its column norms."""
+    from mmopt.driver.judge.assemble import own_scale
+    from mmopt.results import Solution
+
+    if isinstance(solution, Solution) and solution.own_sensitivity is not None:
+        raise PrivacyError(
+            own_scale(solution.program, solution.own_sensitivity, solution.covariance is not None),
+            hint="let the program's lines bound the largest column norm of its strategy by 1, or let the "
+            "objective be the privacy cost of its covariance",
+        )
+
+
+def _name(solution: Solution | FactoredSolution) -> str:
+    from mmopt.results import Solution
+
+    return solution.program if isinstance(solution, Solution) else f"template {solution.template}"
+
+
+def _by_targets(solution: Solution | FactoredSolution) -> bool:
+    from mmopt.results import Solution
+
+    return isinstance(solution, Solution) and solution.covariance is not None
+
+
+def _measure_and_write(
+    request: Request,
+    data: Path,
+    solution: Solution | FactoredSolution,
+    about: dict[str, Any],
+    planned: Plan,
+    out: Path,
+    simulate: int | None,
+    confidence: float,
+    as_json: bool,
+) -> None:
+    from mmopt.data import data_vector
+    from mmopt.mechanism import build_manifest, measure, write_release
+
+    vector = data_vector(data, request.workload.domain)
+    answers = measure(planned, vector.counts, simulate, confidence)
+    manifest = build_manifest(planned, answers, **_extra(request, solution, about, simulate))
+    folder = write_release(answers, manifest, out)
+    try:
+        dropped = ", ".join(f"{count:,} by '{name}'" for name, count in vector.dropped.items() if count)
+        note(
+            f"not private, for you alone: {vector.rows:,} rows in the table, "
+            f"{f'dropped {dropped}' if dropped else 'none dropped'}"
+        )
+        _report(answers, manifest, planned, folder, as_json)
+    except KeyboardInterrupt:
+        note(f"interrupted; the release is complete in '{folder}'")
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def _report(answers: Answers, manifest: dict[str, Any], planned: Plan, folder: Path, as_json: bool) -> None:
+    from mmopt.mechanism.folder import ANSWERS_FILE, MANIFEST_FILE
+    from mmopt.report import answers_table
+
+    warning = "SIMULATED NOISE: these answers are not private and must not be published"
+    if as_json:
+        if not answers.private:
+            note(warning)
+        files = {"answers": str(folder / ANSWERS_FILE), "manifest": str(folder / MANIFEST_FILE)}
+        show_json({"out": str(folder), "files": files, **manifest})
+        return
+    show(answers_table(answers, planned.workload.groups()), "")
+    if not answers.private:
+        show(warning)
+    show(
+        f"{len(answers.estimates):,} answers: {folder / ANSWERS_FILE}",
+        f"what was done:  {folder / MANIFEST_FILE}",
+    )
+
+
+def _extra(
+    request: Request, solution: Solution | FactoredSolution, about: dict[str, Any], simulate: int | None
+) -> dict[str, Any]:
+    """Where the strategy comes from; nothing of it depends on the data."""
+    import hashlib
+
+    from mmopt.results import Solution
+
+    extra: dict[str, Any] = {
+        "workload_file": {"name": Path(request.path).name, "sha256": request.text_hash},
+        "solution": about,
+    }
+    if isinstance(solution, Solution):
+        extra["program"] = {
+            "name": solution.program,
+            "title": solution.title,
+            "source": solution.cite,
+            "sha256": hashlib.sha256(solution.program_text.encode()).hexdigest(),
+        }
+    if simulate is not None:
+        extra["simulation_seed"] = simulate
+    return extra

@@ -1,0 +1,178 @@
+"""``mmopt simulate WORKLOAD DATA``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mmopt.cli.options import (
+    Json,
+    Threads,
+    TimeLimit,
+    Tolerance,
+    WorkloadFile,
+    names_in,
+    numbers_in,
+    options_for,
+)
+from mmopt.cli.output import note, show, show_json
+from mmopt.cli.refusals import check_table
+from mmopt.errors import OptionError, PrivacyError
+
+if TYPE_CHECKING:
+    from mmopt.mechanism.simulation import Simulated
+    from mmopt.privacy import Privacy
+    from mmopt.request import Request
+    from mmopt.strategies import AnyStrategy
+
+__all__ = ["simulate"]
+
+
+def simulate(
+    workload: WorkloadFile,
+    data: Annotated[
+        Path, typer.Argument(metavar="DATA", help="Table: .csv, .csv.gz, .tsv, .tsv.gz or .parquet.")
+    ],
+    programs: Annotated[
+        str | None,
+        typer.Option(metavar="A,B", help="Programs to solve. Default: as for solve, unless --strategies."),
+    ] = None,
+    strategies: Annotated[
+        str | None, typer.Option(metavar="FILE.npz,…", help="Solutions saved by 'mmopt solve --out'.")
+    ] = None,
+    both: Annotated[
+        bool, typer.Option("--both", help="Solve each program for 'normalise: rows' as well.")
+    ] = False,
+    epsilon: Annotated[
+        str | None, typer.Option(metavar="E,E", help="Epsilons. Default: the workload file's privacy.")
+    ] = None,
+    delta: Annotated[
+        float | None, typer.Option(metavar="D", help="Delta beside --epsilon. Default: the workload file's.")
+    ] = None,
+    trials: Annotated[int, typer.Option(metavar="N", help="Draws of the noise.")] = 100,
+    seed: Annotated[int, typer.Option(min=0, metavar="SEED", help="Seed of the noise.")] = 0,
+    sanity: Annotated[
+        float | None,
+        typer.Option(
+            metavar="COUNT", help="Least count that errors are divided by. Default: 0.1 % of the rows."
+        ),
+    ] = None,
+    tolerance: Tolerance = None,
+    time_limit: TimeLimit = None,
+    threads: Threads = None,
+    as_json: Json = False,
+) -> None:
+    """Relative and absolute errors of strategies on a table, by simulated noise. NOT private.
+
+    For choosing between strategies on data that may be seen, public data say: nothing that this prints may be
+    published when the table is confidential.
+    """
+    from mmopt.data import data_vector
+    from mmopt.mechanism.simulation import simulate_errors
+    from mmopt.report.simulations import NOT_PRIVATE, simulated_table
+    from mmopt.request import load_request
+
+    request = load_request(workload)
+    privacies = _privacies(request, epsilon, delta)
+    if request.neighbours == "replace-one":
+        raise OptionError(
+            f"'{request.path}' says replace-one, and the simulation scales noise for add-remove neighbours",
+            hint="leave the line 'neighbours' out for a comparison",
+        )
+    if both and request.workload.is_normalised:
+        raise OptionError(
+            f"--both adds 'normalise: rows', and '{request.path}' says so already",
+            hint="leave that line out of the file",
+        )
+    check_table(data, request)
+    options = options_for(tolerance, time_limit, None, threads, False)
+    files = [Path(name) for name in names_in(strategies, "--strategies")]
+    names = names_in(programs, "--programs")
+    found = _saved(request, files) + _solved(request, names, not (files or names), both, options)
+    counts = data_vector(data, request.workload.domain).counts
+    results = [
+        (
+            name,
+            simulate_errors(request.workload, s, counts, privacies, trials=trials, seed=seed, sanity=sanity),
+        )
+        for name, s in found
+    ]
+    if as_json:
+        note(NOT_PRIVATE)
+        show_json({"private": False, "runs": [_summary(name, own) for name, all_ in results for own in all_]})
+        return
+    for at in range(len(privacies)):
+        show(simulated_table([(name, own[at]) for name, own in results]), "")
+    first = results[0][1][0]
+    show(
+        f"relative: mean of |error| / max(|true|, {first.sanity:g}), over {first.trials} draws of noise",
+        NOT_PRIVATE,
+    )
+
+
+def _privacies(request: Request, epsilon: str | None, delta: float | None) -> list[Privacy]:
+    from mmopt.privacy import Privacy
+
+    epsilons = numbers_in(epsilon, "--epsilon")
+    known = request.privacy
+    if not epsilons:
+        if delta is not None:
+            raise OptionError(
+                f"--delta is {delta:g} without --epsilon", hint="for example --epsilon 0.1,0.5,1"
+            )
+        if known is None:
+            raise PrivacyError(
+                f"'{request.path}' has no privacy parameters", hint="give --epsilon 0.1,0.5,1 --delta 1e-6"
+            )
+        return [known]
+    chosen = delta if delta is not None else known.delta if known is not None else None
+    if chosen is None and not (known is not None and known.is_pure):
+        raise PrivacyError(
+            f"--epsilon is '{epsilon}' and no delta is given",
+            hint="add --delta 1e-6, which Laplace noise ignores",
+        )
+    return [Privacy(epsilon=e, delta=chosen) for e in epsilons]
+
+
+def _saved(request: Request, files: list[Path]) -> list[tuple[str, AnyStrategy]]:
+    """Strategies from files; any that support the queries will do, whatever they were solved for."""
+    from mmopt.results import Solution
+
+    found: list[tuple[str, AnyStrategy]] = []
+    for path in files:
+        solution = Solution.load(path)
+        if solution.workload_hash != request.workload.hash:
+            note(f"'{path}' was solved for another workload, or for other weights or targets")
+        found.append((f"{path.name}: {solution.program}", solution.strategy))
+    return found
+
+
+def _solved(
+    request: Request, names: list[str], default: bool, both: bool, options: dict[str, Any]
+) -> list[tuple[str, AnyStrategy]]:
+    from mmopt.cli.commands.solve import run_solve
+    from mmopt.cli.inputs import read_program
+
+    def strategy(workload: Any, program: Any) -> AnyStrategy:
+        solution = run_solve(workload, program, None, None, options)
+        if solution.status.stop.startswith("interrupted"):
+            raise KeyboardInterrupt
+        return solution.strategy
+
+    found: list[tuple[str, AnyStrategy]] = []
+    chosen: list[str | None] = [None] if default else list(names)
+    for name in chosen:
+        program = read_program(name, request)
+        found.append((program.name, strategy(request.workload, program)))
+        if both:
+            name = f"{program.name}, normalised"
+            found.append((name, strategy(request.workload.normalised(), program)))
+    return found
+
+
+def _summary(name: str, own: Simulated) -> dict[str, Any]:
+    privacy = {key: value for key, value in asdict(own.privacy).items() if value is not None}
+    return {"strategy": name, **asdict(own), "privacy": privacy}

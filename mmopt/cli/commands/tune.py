@@ -1,0 +1,84 @@
+"""``mmopt tune WORKLOAD SUBWORKLOAD``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mmopt.cli.options import (
+    Json,
+    SolverName,
+    TimeLimit,
+    Tolerance,
+    Verbose,
+    WorkloadFile,
+    norm_of,
+    numbers_in,
+    options_for,
+)
+from mmopt.cli.output import console, show, show_json, stdout_to_stderr
+
+if TYPE_CHECKING:
+    from mmopt.driver import Tuned
+
+__all__ = ["tune"]
+
+
+def tune(
+    workload: WorkloadFile,
+    subworkload: Annotated[
+        str, typer.Argument(metavar="SUBWORKLOAD", help="As the workload file names it (subworkload: NAME).")
+    ],
+    factors: Annotated[
+        str,
+        typer.Option(
+            metavar="C,C",
+            help="Factors of its queries' weights, separated by commas. Weights multiply squared errors.",
+        ),
+    ] = "1,4,16",
+    noise: Annotated[
+        str,
+        typer.Option(
+            metavar="laplace|gaussian",
+            help="gaussian: the program's strategies. laplace: products of strategies on the attributes.",
+        ),
+    ] = "gaussian",
+    program: Annotated[
+        str, typer.Option(metavar="NAME|FILE", help="A program that minimises total error.")
+    ] = "l2_strategy",
+    solver: SolverName = None,
+    tolerance: Tolerance = None,
+    time_limit: TimeLimit = None,
+    as_json: Json = False,
+    verbose: Verbose = False,
+) -> None:
+    """Show what a sub-workload gains, and the others lose, when its queries count for more.
+
+    Errors are root mean squares per query, for unit noise per unit of sensitivity.
+    """
+    from mmopt.cli.progress import Display
+    from mmopt.driver import tune as tune_subworkload
+    from mmopt.driver.templates import tune_templates
+    from mmopt.report import tuning_table
+    from mmopt.request import load_request
+
+    options = options_for(tolerance, time_limit, None, None, verbose)
+    asked = load_request(workload).workload
+    found: list[Tuned] = []
+    with stdout_to_stderr(verbose), Display("", console(stderr=True), not verbose) as display:
+
+        def begin(words: str) -> Display:
+            display.begin(words)
+            return display
+
+        given = numbers_in(factors, "--factors")
+        if norm_of(noise) == 1:
+            found.extend(tune_templates(asked, subworkload, given, report=display.begin))
+        else:
+            ways: dict[str, Any] = {"progress": begin, "solver": solver, **options}
+            found.extend(tune_subworkload(asked, subworkload, given, program, **ways))
+    if as_json:
+        show_json([row.summary() for row in found])
+    else:
+        show(tuning_table(found))

@@ -1,0 +1,55 @@
+"""``mmopt verify SOLUTION WORKLOAD``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mmopt.cli.guard import REFUTED
+from mmopt.cli.options import Json, WorkloadFile
+from mmopt.cli.output import show, show_json
+from mmopt.errors import OptionError
+
+__all__ = ["verify"]
+
+
+def verify(
+    solution: Annotated[
+        Path, typer.Argument(metavar="SOLUTION", help="Saved by --out or Solution.save (.npz).")
+    ],
+    workload: WorkloadFile,
+    program: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|FILE",
+            help="What the saved program is compared with. Default: the one shipped under its name.",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Recheck a saved solution without a solver: every figure is recomputed from its variables.
+
+    Exit status 0 when every figure holds, 1 when one does not, 2 when the file cannot be read.
+    """
+    from mmopt.driver.templates import template_bound
+    from mmopt.proof import verify as verify_solution
+    from mmopt.report import verification_report
+    from mmopt.request import load_request
+    from mmopt.results import FactoredSolution, load_saved
+
+    asked = load_request(workload).workload
+    saved = load_saved(solution)
+    if isinstance(saved, FactoredSolution):
+        if program is not None:
+            raise OptionError(f"'{solution}' holds a strategy in factors, which is of no program")
+        found = saved.verify(asked, template_bound)
+    else:
+        found = verify_solution(saved, asked, program)
+    if as_json:
+        show_json(found.summary())
+    else:
+        show(verification_report(found))
+    if not found.holds:
+        raise typer.Exit(REFUTED)

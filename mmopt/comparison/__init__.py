@@ -1,0 +1,19 @@
+"""Programs side by side, each combination in a process of its own."""
+
+from mmopt.comparison.compare import Combination, combinations, compare, outcomes, with_formulations
+from mmopt.comparison.factors import Factors, baseline_factors, standards
+from mmopt.comparison.isolate import Isolated
+from mmopt.comparison.outcome import Outcome
+
+__all__ = [
+    "Combination",
+    "Factors",
+    "Isolated",
+    "Outcome",
+    "baseline_factors",
+    "combinations",
+    "compare",
+    "outcomes",
+    "standards",
+    "with_formulations",
+]

@@ -1,0 +1,213 @@
+"""Run tasks one after another, each in a process of its own that cannot take the rest along."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import queue
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from typing import IO, Any
+
+from mmopt.comparison.endings import Run, costs_of, outcome_of
+from mmopt.comparison.memory import peak_above
+from mmopt.comparison.messages import Costing, Ended, Started, Task, receive, send
+from mmopt.comparison.outcome import Outcome
+from mmopt.driver.convex import Report
+from mmopt.errors import SolverError
+from mmopt.limits import hard_limit
+from mmopt.strategies.baselines import Evaluated
+
+__all__ = ["Isolated"]
+
+FORKS = sys.platform == "linux"  # mmopt/comparison/worker.py says why
+# Dense algebra in one thread by default: the times of different runs compare, and nothing that was threaded
+# before the fork can hang in a child (OpenBLAS did, in one run of three).
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+START = 300.0  # seconds for a process to load the solvers
+PATIENCE = 3.0  # seconds after Ctrl-C to hand over what there is
+TAIL = 10_000  # bytes of what a process wrote that are looked at
+SLICE = 0.2  # seconds of waiting at a time: on Windows a longer wait would not see Ctrl-C
+
+
+class Isolated:
+    """A context manager that gives an outcome for each task, whatever becomes of its process.
+
+    Ctrl-C ends the task that runs: it hands over the best certified point that it has, and
+    ``interrupted`` is true from then on. A second one does not wait. No process outlives the block, nor
+    this process, however it ends.
+
+    verbose : let the processes write to this one's standard error.
+    forks : fork for each task from a process that has loaded the solvers; else a fresh process for each.
+    threads : of dense algebra.
+    """
+
+    def __init__(self, verbose: bool = False, forks: bool = FORKS, threads: int = 1) -> None:
+        self.interrupted = False
+        self._forks = forks
+        self._threads = threads
+        self._verbose = verbose
+        self._server: subprocess.Popen[bytes] | None = None
+        self._messages: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._reader: threading.Thread | None = None
+        self._said: IO[bytes] | None = None
+
+    def __enter__(self) -> Isolated:
+        if not self._verbose:
+            self._said = tempfile.TemporaryFile(buffering=0)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._kill()
+        if self._said is not None:
+            self._said.close()
+
+    def run(self, task: Task, report: Report | None = None) -> Outcome:
+        """Solve a combination; ``report`` is called with each certified point.
+
+        Its process is killed at the ``hard_limit`` of the task's time limit.
+
+        Raises
+        ------
+        SolverError : no process can be started here.
+        """
+        run = Run(task, report)
+        return outcome_of(run, *self._follow(run, hard_limit(task.time_limit)))
+
+    def cost(self, task: Costing) -> Evaluated:
+        """What a baseline costs, or the reason why that is not known; killed at the time limit.
+
+        Raises
+        ------
+        SolverError : no process can be started here.
+        """
+        run = Run(task)
+        return costs_of(run, *self._follow(run, task.time_limit))
+
+    def _follow(self, run: Run, limit: float) -> tuple[int, str]:
+        """Do a task, for ``limit`` seconds at most: how its process ended, and what it wrote."""
+        written = 0 if self._said is None else os.fstat(self._said.fileno()).st_size
+        try:
+            self._begin(run.task)
+        except KeyboardInterrupt:
+            self.interrupted = True
+            self._kill(run, "interrupted")
+            return 0, ""
+        deadline = time.monotonic() + START
+        while True:
+            try:
+                message = self._next(deadline)
+                run.take(message)
+                if isinstance(message, Ended):
+                    break
+                if isinstance(message, Started):
+                    deadline = run.started + limit
+                if message is None:
+                    self._kill(run, run.killed or "time limit")
+                    deadline = math.inf
+            except KeyboardInterrupt:
+                deadline = self._interrupt(run, deadline)
+        if message.whole:
+            self._kill()
+        said = self._said_since(written)
+        if run.process is None and not run.killed:
+            words = said.strip().splitlines()
+            raise SolverError(
+                f"the process that solves ended with status {message.status} before it began",
+                hint=words[-1].strip() if words else "",
+            )
+        return message.status, said
+
+    def _begin(self, task: Task | Costing) -> None:
+        """Send the task to the process that waits for one, or to a new one."""
+        if self._server is None:
+            self._server = self._started()
+            self._messages = queue.SimpleQueue()
+            arguments = (self._server, self._messages)
+            self._reader = threading.Thread(target=_read, args=arguments, daemon=True)
+            self._reader.start()
+        assert self._server.stdin is not None
+        with contextlib.suppress(BrokenPipeError):  # it died; its end is among the messages
+            send(self._server.stdin, task)
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-P", "-m", "mmopt.comparison.worker", *["--fork"] * self._forks]
+        # The modules that this process would find, wherever it runs.
+        path = os.pathsep.join(path or os.getcwd() for path in sys.path)
+        environment = {**os.environ, **dict.fromkeys(THREADS, str(self._threads)), "PYTHONPATH": path}
+        try:
+            return subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._said,
+                env=environment,
+                start_new_session=True,  # so that Ctrl-C reaches this process only, which passes it on
+            )
+        except OSError as error:
+            message = f"the process that solves cannot be started: {error.strerror}"
+            raise SolverError(message, hint=f"it is '{' '.join(command)}'") from None
+
+    def _next(self, deadline: float) -> Any:
+        """The next message, or None when there is none before the deadline."""
+        while True:
+            left = deadline - time.monotonic()
+            try:
+                return self._messages.get(timeout=min(max(left, 0.0), SLICE))
+            except queue.Empty:
+                if left <= 0:
+                    return None
+
+    def _interrupt(self, run: Run, deadline: float) -> float:
+        """Ask the process for what it has, once; the deadline from now on."""
+        if self.interrupted or run.process is None:
+            self.interrupted = True
+            self._kill(run, "interrupted")
+            return math.inf
+        self.interrupted = True
+        run.killed = "interrupted"
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(run.process.pid, signal.SIGINT)
+        return min(deadline, time.monotonic() + PATIENCE)
+
+    def _kill(self, run: Run | None = None, why: str = "") -> None:
+        """End all processes, and note in the run why."""
+        if run is not None:
+            run.killed, run.ended = why, time.monotonic()
+            if run.process is not None:
+                run.memory = peak_above(run.process.memory, run.process.pid)
+        server, self._server = self._server, None
+        if server is None:
+            return
+        if sys.platform == "win32":
+            server.kill()
+        else:
+            # The group, of which it is the first. On macOS a group of ended processes is not permitted.
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(server.pid, signal.SIGKILL)
+        assert self._reader is not None
+        self._reader.join()
+        for pipe in (server.stdin, server.stdout):
+            with contextlib.suppress(BrokenPipeError):
+                if pipe is not None:
+                    pipe.close()
+
+    def _said_since(self, position: int) -> str:
+        """The end of what the processes wrote since then."""
+        if self._said is None:
+            return ""
+        self._said.seek(max(position, os.fstat(self._said.fileno()).st_size - TAIL))
+        return self._said.read().decode("utf-8", errors="replace")
+
+
+def _read(process: subprocess.Popen[bytes], messages: queue.SimpleQueue[Any]) -> None:
+    """Put what the process says, and at last its end, into the queue."""
+    assert process.stdout is not None
+    while (message := receive(process.stdout)) is not None:
+        messages.put(message)
+    messages.put(Ended(process.wait(), whole=True))

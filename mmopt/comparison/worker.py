@@ -1,0 +1,233 @@
+"""``python -m mmopt.comparison.worker``: the process that does the tasks of a comparison.
+
+It solves combinations and evaluates baselines. With ``--fork`` it loads the solvers once and then forks for
+each task that arrives on standard input, passes on what the child says, and tells how it ended; without, it
+does one task itself and exits. It never sees the user's main module, so a script needs no
+``if __name__ == "__main__"``.
+
+Linux forks. macOS does not: its Accelerate framework, which numpy may use, breaks in forked children.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import select
+import signal
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from types import FrameType
+from typing import BinaryIO
+
+import numpy as np
+
+from mmopt.comparison.memory import held, limited, peak_above
+from mmopt.comparison.messages import (
+    Costed,
+    Costing,
+    Done,
+    Ended,
+    Failed,
+    Started,
+    Task,
+    frames,
+    receive,
+    send,
+)
+from mmopt.compiler import bind, lower
+from mmopt.driver.convex import Progress, Report
+from mmopt.driver.large import FEW_CELLS
+from mmopt.driver.solve import solve
+from mmopt.errors import (
+    Error,
+    SolverError,
+    TimeLimitError,
+    TooLargeError,
+    UnsuitableError,
+    WorkloadError,
+)
+from mmopt.language import Program
+from mmopt.results import Solution
+from mmopt.solvers import SOLVERS
+from mmopt.solvers.handover import hand_over
+from mmopt.strategies.baselines import evaluate
+from mmopt.workloads import Workload
+
+__all__ = ["main", "perform"]
+
+# One vocabulary for what did not get as far as a status; the first class that fits.
+WORDS = (
+    (WorkloadError, "does not apply"),
+    (UnsuitableError, "does not apply"),
+    (TooLargeError, "too large"),
+    (TimeLimitError, "time limit"),
+    (SolverError, "no result"),
+)
+
+
+def main() -> None:
+    """Serve until standard input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the child that solves, not for this one
+    with _streams() as (orders, answers):
+        if "--fork" in sys.argv:
+            _preload()
+            while (task := receive(orders)) is not None:
+                status = _in_child(task, orders, answers)
+                send(answers, Ended(status))
+        elif (task := receive(orders)) is not None:
+            threading.Thread(target=_end_with, args=(orders,), daemon=True).start()
+            if isinstance(task, Task):
+                _preload()
+            perform(task, answers)
+
+
+@contextlib.contextmanager
+def _streams() -> Iterator[tuple[BinaryIO, BinaryIO]]:
+    """Standard input and output for ourselves; what libraries print goes to standard error."""
+    sys.stdout.flush()
+    with os.fdopen(os.dup(0), "rb") as orders, os.fdopen(os.dup(1), "wb") as answers:
+        nowhere = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nowhere, 0)
+        os.close(nowhere)
+        os.dup2(2, 1)
+        yield orders, answers
+
+
+def _preload() -> None:
+    """Import what solving imports. Nothing is solved: a solver's threads would not survive a fork."""
+    for row in SOLVERS:
+        if row.is_installed:
+            with contextlib.suppress(ImportError):  # said when this solver is asked for
+                importlib.import_module(row.module)
+    hand_over(lower(bind(Program.load("l2_strategy"), Workload.from_matrix(np.eye(2)))), "SCS")
+
+
+def perform(task: Task | Costing, answers: BinaryIO) -> None:
+    """Do one task; say that it started, each certified point, and how it went.
+
+    SIGINT ends it: with the best point so far once there is one, with nothing before.
+    """
+    started, cpu = time.monotonic(), time.process_time()
+    pid = os.getpid()
+    start = held(pid)
+    certified = False
+
+    def pressed(number: int, frame: FrameType | None) -> None:
+        # While a solver runs, its clock listens instead of this.
+        if not certified:
+            raise KeyboardInterrupt
+
+    def report(point: Progress) -> None:
+        nonlocal certified
+        certified = certified or point.certified
+        # Seconds since the start of the process: those of the solver begin anew with each step.
+        send(answers, replace(point, seconds=time.monotonic() - started))
+
+    answer: Done | Costed | Failed
+    signal.signal(signal.SIGINT, pressed)  # before our parent knows whom to interrupt
+    send(answers, Started(pid, start))
+    try:
+        with limited(task.memory_limit):
+            if isinstance(task, Costing):
+                found = evaluate(task.baseline, task.workload, task.norms)
+                answer = Costed(found, peak_above(start, pid))
+            else:
+                solution = _solved(task, report)
+                answer = Done(solution.fields(), peak_above(start, pid), time.process_time() - cpu)
+    except Error as error:
+        word = next((word for kind, word in WORDS if isinstance(error, kind)), "refused")
+        reason = "; ".join(text for text in (error.message, error.hint) if text)
+        answer = Failed(word, reason, str(error), peak_above(start, pid))
+    except MemoryError:
+        answer = Failed("memory limit", "", "", peak_above(start, pid))
+    except KeyboardInterrupt:
+        reason = "interrupted before it had a certified point" if isinstance(task, Task) else "interrupted"
+        answer = Failed("interrupted", reason, reason, peak_above(start, pid))
+    except Exception as error:  # noqa: BLE001 - the last line of defence, as in cli/guard.py
+        reason = f"a bug in mmopt ({type(error).__name__}: {error})"
+        answer = Failed("crashed", reason, f"{reason}\n  please report it", peak_above(start, pid))
+    send(answers, answer)
+
+
+def _solved(task: Task, report: Report) -> Solution:
+    return solve(
+        task.workload,
+        task.program,
+        solver=task.solver,
+        tolerance=task.tolerance,
+        time_limit=task.time_limit,
+        progress=report,
+        # What is compared are the forms of a problem at the same size, where that can be solved.
+        reduce=task.workload.n > FEW_CELLS,
+        **task.options,
+    )
+
+
+def _in_child(task: Task | Costing, orders: BinaryIO, answers: BinaryIO) -> int:
+    """Do a task in a forked child; its exit status, or minus the signal that ended it."""
+    inlet, outlet = os.pipe()
+    with warnings.catch_warnings():
+        # Threads that algebra libraries hold at rest; OpenBLAS ends and restarts its own around a fork.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        pid = os.fork()
+    if pid == 0:
+        _be_child(task, inlet, outlet, (orders, answers))
+    os.close(outlet)
+    try:
+        _pass_on(inlet, orders, answers)
+    finally:
+        os.close(inlet)
+        # It has closed its pipe, so it is about to exit; or our parent is gone, so it has to.
+        if _is_over(orders):
+            os.kill(pid, signal.SIGKILL)
+        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    return status
+
+
+def _be_child(task: Task | Costing, inlet: int, outlet: int, others: tuple[BinaryIO, BinaryIO]) -> None:
+    status = 1
+    try:
+        os.close(inlet)
+        for other in others:
+            os.close(other.fileno())
+        with os.fdopen(outlet, "wb") as answers:
+            perform(task, answers)
+        status = 0
+    finally:
+        sys.stderr.flush()
+        os._exit(status)  # the parent's buffers and exit handlers are not the child's to run
+
+
+def _pass_on(inlet: int, orders: BinaryIO, answers: BinaryIO) -> None:
+    """Pass on whole messages, so that a child that dies in the middle of one spoils nothing."""
+    buffer = bytearray()
+    while not _is_over(orders, inlet):
+        chunk = os.read(inlet, 1 << 16)
+        if not chunk:
+            return
+        buffer += chunk
+        for frame in frames(buffer):
+            answers.write(frame)
+        answers.flush()
+
+
+def _is_over(orders: BinaryIO, inlet: int | None = None) -> bool:
+    """Whether our parent is gone (nothing else arrives during a task); waits for ``inlet`` if given."""
+    descriptors = [orders.fileno(), *([] if inlet is None else [inlet])]
+    ready, _, _ = select.select(descriptors, [], [], 0 if inlet is None else None)
+    return orders.fileno() in ready
+
+
+def _end_with(orders: BinaryIO) -> None:
+    """End this process when its parent has gone. (A buffered read would keep the file from being closed.)"""
+    os.read(orders.fileno(), 1)
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main()

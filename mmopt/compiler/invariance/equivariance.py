@@ -1,0 +1,271 @@
+"""Which actions leave a program as it is: read from its tree, never from its name.
+
+Objective, constraints, certificate, repair and what the solution means are typed by the actions of
+``actions.py``. If all of them go with an action, then a feasible point and multipliers of the changed
+workload become those of the given one, with the same objective and the same bound, and a solution of one is
+a solution of the other. Permutations and rotations have to be kept by every line. Repeating, splitting and
+changing the basis need not be kept by the repair and the meaning: a lifted point is repaired again,
+and it comes from a strategy (``from strategy``), whatever the program's own variables are.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from mmopt.compiler.invariance.acting import Acting
+from mmopt.compiler.invariance.actions import (
+    CHANGE_BASIS,
+    DROP_CELLS,
+    REPEAT_CELLS,
+    SOURCE_AXES,
+    SPLIT_QUERIES,
+    STRONG,
+    WEAK,
+    Acted,
+    Axis,
+    close,
+)
+from mmopt.language import Checked
+from mmopt.language.check.infer import Scope, infer
+from mmopt.language.syntax.tree import Block, Constraint, Declaration, Expr, Number
+
+__all__ = ["Equivariance", "equivariance"]
+
+DEGREES = (0.0, 1.0, 0.5)
+STRONG_ONLY = (REPEAT_CELLS, DROP_CELLS, SPLIT_QUERIES, CHANGE_BASIS)
+
+
+@dataclass(frozen=True)
+class Equivariance:
+    """What a program is equivariant under.
+
+    faults : for every action that changes the program, the line that is to blame and why.
+    multipliers : the axes of the multipliers by constraint (``name[i, i]`` for a diagonal block).
+    per_query : whether queries occur only in lines of their own, added up nowhere but in the certificate.
+    """
+
+    faults: Mapping[str, str]
+    multipliers: Mapping[str, tuple[Axis, ...]]
+    per_query: bool
+
+    def allows(self, *actions: str) -> bool:
+        """Whether all of these actions leave the program as it is."""
+        return not self.why_not(*actions)
+
+    def why_not(self, *actions: str) -> str:
+        """The line that the first of the actions changes, in words; "" when none does."""
+        return next((f"{self.faults[a]} ({a})" for a in actions if a in self.faults), "")
+
+
+def equivariance(
+    checked: Checked, own: frozenset[str] = frozenset(), numbers: Mapping[str, float] | None = None
+) -> Equivariance:
+    """The actions that leave a program as it is.
+
+    Parameters
+    ----------
+    checked : the program.
+    own : givens and parameters that the caller passes; an array that comes from outside goes with nothing.
+    numbers : values of the parameters that are numbers, for exponents; a power whose exponent is not among
+        them goes with nothing.
+    """
+    found = [_typed(checked, own, numbers or {}, chosen) for chosen in _choices(checked)]
+    return min(found, key=lambda e: len(e.faults))
+
+
+def _groups(checked: Checked, own: frozenset[str]) -> dict[str, set[str]]:
+    """Which groups act on a dimension, by its name."""
+    groups: dict[str, set[str]] = {}
+    for d in checked.program.givens:
+        if d.name not in own:
+            for dim, axis in zip(d.dims, SOURCE_AXES.get(d.source, ()), strict=False):
+                for name in dim.symbols:
+                    groups.setdefault(name, set()).add(axis.group)
+    return groups
+
+
+def _choices(checked: Checked) -> Iterator[dict[str, tuple[float, ...]]]:
+    """The degrees that what is chosen may have: the lines decide which of them they are."""
+    options = []
+    for d in checked.program.choose:
+        count = 1 if d.kind in ("psd", "symmetric") else len(d.dims)
+        options.append([p * (len(d.dims) // max(count, 1)) for p in itertools.product(DEGREES, repeat=count)])
+    for degrees in itertools.product(*options):
+        yield {d.name: p for d, p in zip(checked.program.choose, degrees, strict=True)}
+
+
+def _typed(
+    checked: Checked,
+    own: frozenset[str],
+    numbers: Mapping[str, float],
+    chosen: Mapping[str, tuple[float, ...]],
+) -> Equivariance:
+    program = checked.program
+    several = _groups(checked, own)
+    groups = {name: min(found) for name, found in several.items()}
+    visitor = Acting(checked.scope, groups, {}, numbers, {}, set(), "")
+    for name, found in several.items():
+        if len(found) > 1:
+            visitor.line = "given"
+            visitor.lose(WEAK, found, f"'{name}' counts {' and '.join(sorted(found))}")
+    _givens(checked, own, visitor)
+    for let in program.lets:
+        visitor.line = let.name
+        visitor.names[let.name] = visitor.visit(let.expr)
+    for d in program.choose:
+        visitor.names[d.name] = _declared(visitor, d, chosen[d.name])
+    if program.objective is not None:
+        visitor.line = "the objective"
+        visitor.visit(program.objective)
+    multipliers: dict[str, tuple[Axis, ...]] = {}
+    for c in program.constraints:
+        multipliers |= _constraint(visitor, c, checked.scope)
+    per_query = "queries" not in visitor.summed
+    _certificate(checked, visitor, multipliers)
+    strong = {action: why for action, why in visitor.faults.items() if action in STRONG_ONLY}
+    for assignment in program.repair:
+        visitor.line = "the repair"
+        visitor.visit(assignment.expr)
+    if program.meaning is not None:
+        visitor.line = f"the {program.meaning.kind}"
+        visitor.visit(program.meaning.expr)
+    faults = {a: why for a, why in visitor.faults.items() if a not in STRONG_ONLY} | strong
+    return Equivariance(faults, multipliers, per_query)
+
+
+def _givens(checked: Checked, own: frozenset[str], visitor: Acting) -> None:
+    program = checked.program
+    for d in program.givens:
+        axes = SOURCE_AXES.get(d.source)
+        visitor.line = f"the given '{d.name}'"
+        if d.dims and (d.name in own or axes is None):
+            passed = d.name in own or not d.source
+            why = "passed by the caller" if passed else f"{d.source} is a choice among others"
+            visitor.lose(WEAK, WEAK, why)
+        known = axes if axes is not None and d.name not in own else tuple(Axis() for _ in d.dims)
+        visitor.names[d.name] = Acted(known)
+    for p in program.parameters:
+        if p.declared is not None and p.declared.kind == "dim":
+            continue  # counts the rows of something that no action touches
+        visitor.line = f"the parameter '{p.name}'"
+        shaped = checked.types.get(p.name)
+        if shaped is not None and shaped.dims and p.name in own:
+            visitor.lose(WEAK, WEAK, "passed by the caller")
+        acted = visitor.visit(p.expr)
+        visitor.names[p.name] = Acted() if shaped is None or not shaped.dims else acted
+
+
+def _declared(visitor: Acting, d: Declaration, degrees: tuple[float, ...]) -> Acted:
+    """A variable; along a root's rows the degree is always 1/2, where rotations are all that acts."""
+    groups = [visitor.group(dim) for dim in d.dims]
+    axes = [Axis(g, 0.5 if g == "root" else by) for g, by in zip(groups, degrees, strict=True)]
+    return Acted(tuple(axes))
+
+
+def _constraint(visitor: Acting, c: Constraint, whole: Scope) -> dict[str, tuple[Axis, ...]]:
+    """Type a relation; the axes of its multiplier, so that it and the constraint pair to a number."""
+    visitor.line = f"constraint '{c.name}'"
+    visitor.scope = whole if c.family is None else whole.with_index(c.family.index, c.family.dim)
+    try:
+        family: tuple[Axis, ...] = () if c.family is None else (Axis(visitor.group(c.family.dim)),)
+        for axis in family:
+            if axis.is_rotated:
+                visitor.lose(WEAK, {axis.group}, "a line for each entry along a rotated axis")
+        left, right = c.relation.left, c.relation.right
+        if c.relation.op in (">>", "<<") and isinstance(left, Block) and _is_zero(right):
+            return _blocks(visitor, c.name, left, family, c.family.index if c.family else "")
+        sides = [visitor.visit(left), visitor.visit(right)]
+        both = visitor.alike(sides, (left, right))
+        axes = max((s.axes for s in sides), key=len)
+        if c.relation.op not in (">>", "<<"):
+            _untouched(visitor, c, sides)
+            if any(a.is_rotated for a in axes):
+                visitor.lose(WEAK, {a.group for a in axes}, "a relation entry by entry along a rotated axis")
+        family = tuple(both.index.get(c.family.index if c.family else "", axis) for axis in family)
+        return {c.name: tuple(_dual(a) for a in (*family, *axes))}
+    finally:
+        visitor.scope = whole
+
+
+def _dual(axis: Axis) -> Axis:
+    return Axis(axis.group, 1.0 - axis.degree, axis.odd)
+
+
+def _is_zero(expr: Expr) -> bool:
+    return isinstance(expr, Number) and expr.value == 0
+
+
+def _untouched(visitor: Acting, c: Constraint, sides: list[Acted]) -> None:
+    """A line of a cell that no query touches has to hold there with zero for what it is about."""
+    if not any(s.has_cells for s in sides) and not (c.family and visitor.group(c.family.dim) == "cells"):
+        return
+    signs = [infer(e, visitor.scope).sign for e in (c.relation.left, c.relation.right)]
+    small, large = (0, 1) if c.relation.op == "<=" else (1, 0)
+    zero = sides[small].has_cells and sides[small].vanishes
+    # Zero is at most what is not negative; or what is as large as something nonnegative at other cells.
+    safe = signs[large] > 0 or (signs[small] > 0 and not sides[large].has_cells)
+    both = all(s.has_cells and s.vanishes for s in sides)
+    if not both and (c.relation.op == "==" or not (zero and safe)):
+        visitor.faults.setdefault(DROP_CELLS, f"{visitor.line}: does not hold at a cell by itself")
+
+
+def _blocks(
+    visitor: Acting, name: str, block: Block, family: tuple[Axis, ...], index: str
+) -> dict[str, tuple[Axis, ...]]:
+    """A psd block matrix: entry (i, j) has the degrees of row i and of column j."""
+    entries = [[visitor.visit(e) for e in row] for row in block.rows]
+    found: dict[str, tuple[Axis, ...]] = {}
+    diagonal = [entries[i][i] for i in range(len(entries))]
+    known = {index} if index else set()
+    half = [{n: replace(a, degree=a.degree / 2) for n, a in d.index.items()} for d in diagonal]
+    for i, row in enumerate(entries):
+        for j, entry in enumerate(row):
+            if _is_zero(block.rows[i][j]):
+                continue
+            for n in known:
+                group = next((a.group for e in (*row, *diagonal) if (a := e.index.get(n))), "")
+                wanted = sum(h[n].degree for h in (half[i], half[j]) if n in h)
+                if not close(entry.index.get(n, Axis(group)).degree, wanted):
+                    visitor.lose(STRONG, {group}, "blocks that split differently")
+            _sides(visitor, entry, infer(block.rows[i][j], visitor.scope).is_row, diagonal[i], diagonal[j])
+            if entry.has_cells and not entry.vanishes:
+                visitor.faults.setdefault(DROP_CELLS, f"{visitor.line}: does not hold at a cell by itself")
+    for i, entry in enumerate(diagonal):
+        own = family
+        if family:
+            by = half[i][index].degree if index in half[i] else 0.0
+            own = (Axis(family[0].group, 1.0 - 2.0 * by),)
+        found[f"{name}[{i}, {i}]"] = (*own, *(replace(a, degree=1.0 - a.degree) for a in entry.axes))
+    return found
+
+
+def _sides(visitor: Acting, entry: Acted, is_row: bool, down: Acted, across: Acted) -> None:
+    """The axes of a block agree with those of the diagonal blocks in its row and column."""
+    if len(entry.axes) == 2:
+        ends = ((*down.axes, Axis())[0], (Axis(), *across.axes)[-1])
+        pairs = list(zip(entry.axes, ends, strict=True))
+    elif entry.axes:
+        pairs = [(entry.axes[0], ((across if is_row else down).axes or (Axis(),))[0])]
+    else:
+        pairs = []
+    for one, two in pairs:
+        if one.group != two.group or not close(one.degree, two.degree):
+            visitor.lose(STRONG, {one.group, two.group}, "blocks that repeat or split differently")
+    if entry.diagonal and entry is not down:
+        visitor.lose(STRONG, {a.group for a in entry.axes}, "a diagonal block beside others")
+
+
+def _certificate(checked: Checked, visitor: Acting, multipliers: Mapping[str, tuple[Axis, ...]]) -> None:
+    certificate = checked.program.certificate
+    if certificate is None:
+        return
+    visitor.line = "the certificate"
+    for m in certificate.multipliers:
+        if m.start is not None:
+            visitor.names[m.declaration.name] = visitor.visit(m.start)
+        else:
+            degrees = tuple(Axis(visitor.group(d)) for d in m.declaration.dims)
+            visitor.names[m.declaration.name] = Acted(multipliers.get(m.key, degrees))
+    visitor.visit(certificate.expr)

@@ -1,0 +1,108 @@
+"""Why a solve gave no point, in the names of the program, with what to change.
+
+A solver's word only says where to look. That there is no feasible point is proved by multipliers
+(``conflict``), that the objective has no end is shown on the program itself (``growth``); what was not
+shown is worded as not found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mmopt.compiler import Instance, Scaling
+from mmopt.driver.diagnosis import wording
+from mmopt.driver.diagnosis.conflict import find_conflict
+from mmopt.driver.diagnosis.elastic import REACH, Probe, everything, probe
+from mmopt.driver.diagnosis.growth import find_growth
+from mmopt.driver.diagnosis.parts import Ground, ground
+from mmopt.driver.judge.score import FEASIBLE, Array, Candidate, candidate
+from mmopt.driver.judge.violations import worst_line
+from mmopt.errors import ProgramError, SolverError
+from mmopt.solvers import Clock, Point, prove
+
+__all__ = ["explain_failure", "missed"]
+
+SECONDS = 20.0  # for a diagnosis
+HURRIED = 3.0  # for one when a limit of time or iterations was set and reached
+
+
+def explain_failure(
+    instance: Instance,
+    scaled: Instance,
+    scaling: Scaling,
+    solver: str,
+    last: Point,
+    point: Candidate | None,
+) -> SolverError:
+    """The error for a solve without a feasible point.
+
+    Parameters
+    ----------
+    scaled, scaling : the instance that was handed over, and the way back.
+    last : the solver's last point. point : the best repaired point, if there was any.
+    """
+    name = instance.program.name
+    try:
+        lines = ground(scaled)
+    except ProgramError:  # taken apart line by line it does not check: what the solver says is all there is
+        lines = None
+    nearest: Probe | None = None
+    if lines is not None:
+        with Clock(HURRIED if last.stop in ("stopped", "iteration limit") else SECONDS) as clock:
+            found = _shown(instance, lines, scaling, last, clock)
+            if found is None and last.stop == "infeasible":
+                nearest = probe(lines, everything(lines), clock)
+        if found is not None:
+            return found
+    if last.stop == "infeasible":
+        return _doubted(instance, scaling, solver, last, nearest)
+    if last.stop == "unbounded":
+        return wording.unbounded_by_word(name, solver, last.raw)
+    return missed(instance, solver, last, point)
+
+
+def _shown(
+    instance: Instance, lines: Ground, scaling: Scaling, last: Point, clock: Clock
+) -> SolverError | None:
+    """What can be shown without believing the solver."""
+    if last.stop == "unbounded":
+        growth = find_growth(lines, instance, scaling, clock)
+        if growth is not None:
+            return wording.unbounded(instance, growth)
+    conflict = find_conflict(lines, scaling, clock)
+    return wording.infeasible(instance, lines, conflict) if conflict is not None else None
+
+
+def _doubted(
+    instance: Instance, scaling: Scaling, solver: str, last: Point, nearest: Probe | None
+) -> SolverError:
+    """The solver says infeasible, and the elastic program does not prove it."""
+    if nearest is not None:
+        found = candidate(instance, _unscaled(nearest.point, scaling))
+        if found.after <= FEASIBLE:
+            return wording.feasible_all_the_same(instance, solver, last.raw, found)
+    proof = prove(last.vectors, ray=True) if last.vectors is not None else None
+    if proof is not None and proof.reach >= REACH:
+        return wording.infeasible_by_certificate(instance.program.name, solver, last.raw, proof)
+    slack = max(nearest.slack.values(), default=0.0) if nearest is not None else None
+    return wording.undecided(instance.program.name, solver, last.raw, slack)
+
+
+def _unscaled(point: Mapping[str, Array], scaling: Scaling) -> dict[str, Array]:
+    return {name: value * scaling.variables[name] for name, value in point.items()}
+
+
+def missed(instance: Instance, solver: str, last: Point, point: Candidate | None) -> SolverError:
+    """The error for a solver that has points, of which none can be repaired to a feasible one."""
+    program = instance.program
+    if point is None:
+        unused = [d.name for d in program.choose if last.variables and d.name not in last.variables]
+        if unused:
+            return wording.unused(instance, unused[0])
+        return wording.no_point(program.name, solver, last.raw)
+    if point.after <= FEASIBLE:
+        return wording.infinite_objective(program.name, solver, last.raw)
+    line = worst_line(instance, {d.name: point.env[d.name] for d in program.choose})
+    if line is None:
+        return wording.no_point(program.name, solver, last.raw)
+    return wording.missed(instance, solver, last.raw, line)

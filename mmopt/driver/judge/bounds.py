@@ -1,0 +1,114 @@
+"""A lower bound on total error over all strategies, beside every strategy wherever it came from.
+
+It is ``l2_strategy``'s certificate at good multipliers. They come from the strategy itself (at the
+optimum inv(X) G inv(X) is diagonal and holds them), from a solver's duals and from uniform ones (the singular
+value bound of PODS 2010), improved by the fixed point d <- diag(V S Vᵀ), K = R diag(d)^(1/2) = U S Vᵀ, which
+raises the certificate; any d >= 0 gives a valid bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mmopt.compiler import bind
+from mmopt.driver.judge.score import Array, bound_of
+from mmopt.language import shipped
+from mmopt.numerics.numpy_forms import eigh
+from mmopt.strategies import Strategy
+from mmopt.workloads import Workload
+
+__all__ = ["error_bound"]
+
+STEPS = 40
+# Floating-point operations for choosing and improving multipliers, and of one decomposition of n cells
+# next to n³: large workloads get fewer. With less than ``FEWEST`` (from about 800 cells on) nothing is
+# improved: the first multipliers are taken, or uniform ones where those are better.
+WORK, DECOMPOSITION, FEWEST = 2e10, 10, 4
+# There a bound so close to what is asked for is not replaced by a better one.
+ENOUGH = 1e-3
+
+
+def _value(root: Array, d: Array) -> tuple[float, Array]:
+    """The certificate (plainly) and the next multipliers, from the eigenvectors of K Kᵀ or KᵀK."""
+    k = root * np.sqrt(d)
+    if k.shape[0] > k.shape[1]:
+        _, vectors = eigh(k.T @ k)
+        lengths = np.linalg.norm(k @ vectors, axis=0)
+        following = np.square(vectors) @ lengths
+    else:
+        _, vectors = eigh(k @ k.T)
+        rows = vectors.T @ k
+        lengths = np.linalg.norm(rows, axis=1)
+        following = (1.0 / np.where(lengths > 0, lengths, np.inf)) @ np.square(rows)
+    return float(lengths.sum() ** 2 / d.sum()), np.asarray(following)
+
+
+def _uniform(root: Array) -> float:
+    """The singular value bound (plainly), from eigenvalues alone."""
+    gram = root @ root.T if root.shape[0] <= root.shape[1] else root.T @ root
+    values = np.linalg.eigvalsh(gram)
+    return float(np.sqrt(np.maximum(values, 0.0)).sum() ** 2 / root.shape[1])
+
+
+def _usable(start: Array) -> Array | None:
+    """Multipliers that say something."""
+    d = np.maximum(np.asarray(start, dtype=float), 0.0)
+    return d if np.isfinite(d).all() and d.any() else None
+
+
+def error_bound(
+    workload: Workload,
+    strategy: Strategy,
+    starts: Sequence[Array] = (),
+    *,
+    goal: float = np.inf,
+    known: tuple[float, Array] | None = None,
+) -> tuple[float, Array]:
+    """A proved lower bound on the total error of every strategy, and its multipliers (n,).
+
+    Parameters
+    ----------
+    starts : multipliers from a solver's dual of ``sensitivity``.
+    goal : a bound that is good enough, so that nothing more is tried.
+    known : such a bound with its multipliers, from elsewhere.
+
+    The strategy's factors are let go of on the way.
+    """
+    root = workload.root
+    steps = int(min(STEPS, WORK / (DECOMPOSITION * root.size * min(root.shape))))
+    is_large = steps < FEWEST
+    uniform = np.ones(workload.n)
+    instance = bind(shipped("l2_strategy"), workload)
+
+    def certified(d: Array) -> tuple[float, Array]:
+        bound = bound_of(instance, {"sensitivity": d})
+        assert bound is not None
+        return bound, d
+
+    is_enough = is_large and known is not None and known[0] * (1.0 + ENOUGH) >= goal
+    found = [] if known is None else [known]
+    if not is_enough:
+        first = [d for d in map(_usable, (strategy.prices(workload), *starts, uniform)) if d is not None]
+        strategy.drop_factors()  # before what follows takes as much
+        found.append(certified(first[0] if is_large else _improved(root, first, steps, goal)))
+    best = max(bound for bound, _ in found)
+    if is_large and best * (1.0 + ENOUGH) < goal and best < _uniform(root):
+        found.append(certified(uniform))
+    return max(found, key=lambda pair: pair[0])
+
+
+def _improved(root: Array, starts: Sequence[Array], steps: int, goal: float) -> Array:
+    """The best of the multipliers, improved by what is left of the steps."""
+    tried = [(*_value(root, d), d) for d in starts]
+    value, following, d = max(tried, key=lambda found: found[0])
+    for _ in range(steps - len(starts)):
+        settled = np.allclose(following / following.sum(), d / d.sum(), rtol=1e-9, atol=0.0)
+        if value >= goal or _usable(following) is None or settled:
+            return d
+        known, before = value, d
+        value, following, d = *_value(root, following), following
+        if value < known:  # rounding
+            return before
+    return d if value >= goal or _usable(following) is None else following

@@ -1,0 +1,287 @@
+"""What a bound rests on, and whether feasible points or other figures contradict it.
+
+A shipped certificate is proved in its file. Any other is its author's claim, and is tested: feasible points
+are drawn and sought without the program's ``repair``, which may pull every point to where the claim holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from mmopt.compiler import Instance
+from mmopt.compiler.match import is_shipped
+from mmopt.driver.judge.rounded_root import takes_rounded
+from mmopt.driver.judge.score import Candidate, charged, scored
+from mmopt.driver.judge.values import as_value, plain
+from mmopt.driver.search.coordinates import draw
+from mmopt.errors import ContradictionError, Error
+from mmopt.language import evaluate, shipped
+from mmopt.language.syntax.tree import Name, names_in
+from mmopt.numerics.components import Level, Split
+from mmopt.results import Grade
+
+__all__ = [
+    "ROUNDING",
+    "RefutedError",
+    "Sought",
+    "bounds_error",
+    "check_figures",
+    "grade_of",
+    "objective_grade",
+    "refuted",
+    "survived",
+]
+
+ROUNDING = 1e-9
+"""Relative: by so much an objective may be below its bound by rounding alone.
+
+Feasible points may miss a constraint by 1e-10 of its size (``certify.FEASIBLE``), which can move the optimum
+by a few times that; what a point misses is charged to it ``MISSED`` times more.
+"""
+MISSED = 1e3
+ROUGH = 0.01  # what is off by more than this, relatively, is no estimate
+WORK, FEWEST, MOST = 1e8, 12, 400  # points that are tried: WORK over the cube of the variables' side
+MIXED = (0.0, 1e-9, 1e-7, 1e-5, 1e-3, 0.03, 0.3)  # parts of an inner point that a point is mixed with
+REPORT = "please report it with the command and its files"
+FIRST, LAST = 4.0, 1.0001  # factors by which variables are scaled, each the root of the one before
+
+
+def _is_replaced(instance: Instance) -> bool:
+    """Whether the caller passed something in place of the workload; design queries of one's own are none."""
+    return not {d.source for d in instance.program.givens if d.name in instance.own} <= {
+        None,
+        "workload.eigenqueries",
+    }
+
+
+def objective_grade(instance: Instance, proved: bool) -> Grade:
+    """What an objective rests on: one for other queries or targets than the workload's is not proved."""
+    return "claimed" if _is_replaced(instance) else "proved" if proved else "estimated"
+
+
+def grade_of(instance: Instance, bound: float | None) -> Grade | None:
+    """What a bound rests on; None without one.
+
+    Where the caller passes what replaces the workload, nobody has proved a bound of the workload, and one of
+    what is passed may be another program's, which holds for the workload.
+    """
+    if bound is None or not is_shipped(instance.checked.written) or _is_replaced(instance):
+        return None if bound is None else "claimed"
+    return "estimated" if takes_rounded(instance) else "proved"
+
+
+def bounds_error(instance: Instance) -> bool:
+    """Whether the certificate is l2_strategy's, so that its value is a lower bound on total error."""
+    program, known = instance.program, shipped("l2_strategy").written
+    same = all(getattr(program, n) == getattr(known, n) for n in ("givens", "certificate", "sense"))
+    return same and not instance.own and not program.lets
+
+
+def _means_error(instance: Instance) -> bool:
+    """Whether no feasible objective can be below the total error of the point's strategy.
+
+    So it is for ``l2_strategy``, and where a program says that its bound is that one's.
+    """
+    program = instance.program
+    bounded = bounds_error(instance) or (program.bound == "l2_strategy" and not _is_replaced(instance))
+    assert program.meaning is not None
+    return bounded and program.meaning.kind == "strategy" and program.sense == "minimize"
+
+
+def refuted(objective: float, bound: float | None, sense: str, missed: float = 0.0) -> bool:
+    """Whether a feasible point's objective is beyond the bound by more than rounding."""
+    if bound is None:
+        return False
+    over = bound - objective if sense == "minimize" else objective - bound
+    return not over <= (ROUNDING + MISSED * missed) * max(abs(objective), abs(bound))
+
+
+class RefutedError(ContradictionError):
+    """A bound, and a feasible point whose objective is beyond it."""
+
+    def __init__(
+        self, instance: Instance, multipliers: Mapping[str, Any], bound: float, found: Candidate, origin: str
+    ) -> None:
+        """``multipliers`` are those of the bound; ``origin`` says where the point is from."""
+        self.bound, self.multipliers, self.found = bound, multipliers, found
+        program = instance.checked.written
+        own, spans = not is_shipped(program), dict(program.spans)
+        side = "above" if program.sense == "minimize" else "below"
+        super().__init__(
+            f"the bound {bound:.10g} of '{program.name}' is {side} the objective {found.objective:.10g} of "
+            f"{origin}, which is feasible",
+            where=program.source.locate(spans["certificate" if program.certificate else "bound"])
+            if own
+            else None,
+            hint="the certificate is false, or a line is not what its proof takes it for" if own else REPORT,
+        )
+
+
+def check_figures(
+    instance: Instance,
+    objective: float,
+    bound: float | None,
+    error: float,
+    error_bound: float,
+    rounding: float,
+    multipliers: Mapping[str, Any],
+    variables: Mapping[str, Any],
+) -> tuple[float, float]:
+    """The objective and the error, no better than their bounds; a difference of rounding is made up for.
+
+    ``rounding`` : what the evaluation of the error may have rounded off, relatively.
+
+    Raises
+    ------
+    ContradictionError : an objective or an error is beyond its bound, or an objective that is total error is
+        below that of the strategy.
+    """
+    program = instance.program
+    if bound is not None:
+        if refuted(objective, bound, program.sense):
+            found = Candidate(variables, {}, objective, 0.0, 0.0)
+            raise RefutedError(instance, multipliers, bound, found, "the repaired point")
+        objective = max(objective, bound) if program.sense == "minimize" else min(objective, bound)
+    if refuted(error, error_bound, "minimize"):
+        raise ContradictionError(
+            f"the bound {error_bound:.10g} on the error of all strategies is above the total error "
+            f"{error:.10g} of the strategy of '{program.name}'",
+            hint=REPORT,
+        )
+    if _means_error(instance) and objective < error * (1.0 - ROUNDING - min(2.0 * rounding, ROUGH)):
+        raise ContradictionError(
+            f"the objective {objective:.10g} of '{program.name}' should be total error, and is below that of "
+            f"its own strategy, {error:.10g}",
+            hint="is the objective total error, at the scale at which the strategy has sensitivity 1?",
+        )
+    return objective, max(error, error_bound)
+
+
+@dataclass
+class Sought:
+    """Feasible points of an instance, none of them repaired; ``multipliers`` charge what a point misses."""
+
+    instance: Instance
+    multipliers: Mapping[str, Any]
+    rng: np.random.Generator
+    left: int  # points that may still be tried
+
+    def points(self, starts: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Candidate]]:
+        """``starts`` by their origin, as they are or moved inside; one that is drawn; then by descent."""
+        inner, best = None, None
+        kept = max(FEWEST, 3 * self.left // 4)  # for points that are better than drawn ones
+        while starts and inner is None and self.left > kept:
+            inner = best = self._judged(self._drawn(next(iter(starts.values()))))
+        if inner is not None:
+            yield "a point drawn at random", inner
+        for origin, values in starts.items():
+            for part in MIXED if inner is not None else MIXED[:1]:
+                found = self._judged(values if inner is None else _mixed(values, inner.variables, part))
+                if found is not None:
+                    yield f"{origin}, moved inside" if part else origin, found
+                    best = found if best is None or self._better(found, best) else best
+                    break
+        for found in () if best is None else self._descent(best):
+            yield "a point sought by descent", found
+
+    def _judged(self, values: Mapping[str, Any]) -> Candidate | None:
+        """The point, its equations met where they say what a variable is, if it is feasible."""
+        self.left -= 1
+        try:
+            found = charged(self.instance, scored(self.instance, self._tied(values)), self.multipliers)
+        except (Error, np.linalg.LinAlgError):  # no value there
+            return None
+        return found if found.is_feasible else None
+
+    @np.errstate(all="ignore")
+    def _tied(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Variables that a line says to equal an expression of others, as it says: of two, one not psd."""
+        kinds, found = {d.name: d.kind for d in self.instance.program.choose}, dict(values)
+        for c in self.instance.program.constraints:
+            sides = (c.relation.left, c.relation.right) if c.relation.op == "==" and c.family is None else ()
+            ties = [
+                (one.id, other)
+                for one, other in zip(sides, sides[::-1], strict=True)
+                if isinstance(one, Name) and one.id in kinds and one.id not in names_in(other)
+            ]
+            for name, other in sorted(ties, key=lambda tie: kinds[tie[0]] == "psd")[:1]:
+                found[name] = as_value(evaluate(other, {**self.instance.env, **plain(found)}))
+        return found
+
+    def _better(self, found: Candidate, than: Candidate) -> bool:
+        sign = 1.0 if self.instance.program.sense == "minimize" else -1.0
+        return sign * found.objective < sign * than.objective
+
+    def _descent(self, best: Candidate) -> Iterator[Candidate]:
+        """Variables scaled alone, together and against each other; entries scaled at random."""
+        several = product((0.0, 1.0, -1.0), repeat=min(len(best.variables), 3))
+        powers = [p for p in several if any(p)] + [()] * 2
+        factor = FIRST
+        while factor > LAST:
+            improved = False
+            for power in powers:
+                if self.left <= 0:
+                    return
+                by = dict(zip(best.variables, power, strict=False))
+                known = best.variables.items()
+                found = self._judged({n: self._scaled(v, factor, by.get(n, 0.0), not by) for n, v in known})
+                if found is not None:
+                    yield found
+                    if self._better(found, best):
+                        best, improved = found, True
+            factor = factor if improved else factor**0.5
+
+    def _scaled(self, value: Any, factor: float, power: float, each: bool) -> Any:
+        if isinstance(value, Split):
+            return replace(value, parts=tuple(factor**power * part for part in value.parts))
+        if isinstance(value, Level):
+            return replace(value, values=factor**power * value.values)
+        if not each:
+            return factor**power * value
+        side = factor ** (0.5 * self.rng.normal(size=np.shape(value)[:1]))
+        is_square = np.ndim(value) == 2 and len(value) == len(value.T)
+        return side[:, None] * value * side if is_square else (value.T * side).T  # psd stays psd
+
+    def _drawn(self, known: Mapping[str, Any]) -> dict[str, Any]:
+        """A point of the declared kinds, each variable up to a hundred times larger or smaller than known."""
+        found = {}
+        for d in self.instance.program.choose:
+            value, factor = known[d.name], 10.0 ** self.rng.uniform(-2.0, 2.0)
+            if not isinstance(value, Split | Level):
+                factor *= float(np.abs(value).max(initial=0.0)) or 1.0
+                value = draw(self.rng, d, np.shape(value))
+            found[d.name] = self._scaled(value, factor, 1.0, each=False)
+        return found
+
+
+def _mixed(values: Mapping[str, Any], inner: Mapping[str, Any], part: float) -> Mapping[str, Any]:
+    return {
+        n: v if isinstance(v, Split | Level) else (1.0 - part) * v + part * inner[n]
+        for n, v in values.items()
+    }
+
+
+def survived(
+    instance: Instance, bound: float, multipliers: Mapping[str, Any], starts: Mapping[str, Mapping[str, Any]]
+) -> int:
+    """How many feasible points do not refute a bound; 0, not tested, where none that is drawn is feasible.
+
+    All others may be near the one that the author's repair chose.
+
+    Raises
+    ------
+    RefutedError : one does.
+    """
+    count, drawn, values = 0, False, [v for start in starts.values() for v in start.values()]
+    entries = max((float(np.prod(getattr(v, "shape", ()))) for v in values), default=1.0)
+    tried = int(np.clip(WORK / entries**1.5, FEWEST + 1, MOST))
+    for origin, found in Sought(instance, multipliers, np.random.default_rng(0), tried).points(starts):
+        if refuted(found.objective, bound, instance.program.sense, found.after):
+            raise RefutedError(instance, multipliers, bound, found, origin)
+        count, drawn = count + 1, drawn or "drawn" in origin
+    return count if drawn else 0

@@ -1,0 +1,115 @@
+"""A strategy that came from anywhere, as a :class:`~mmopt.strategies.Strategy` that supports the workload."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from mmopt.driver.judge.score import Array
+from mmopt.errors import OptionError, suggest
+from mmopt.numerics.arrays import require_memory
+from mmopt.results import Solution
+from mmopt.strategies import AnyStrategy, Strategy, as_dense
+from mmopt.strategies.baselines import baseline_words, design_rows, is_baseline
+from mmopt.strategies.dense import SUPPORT_TOLERANCE
+from mmopt.workloads import Workload
+from mmopt.workloads.files import SUFFIXES, read_array
+
+__all__ = ["incoming", "norm_of", "opened"]
+
+SAVED = ".npz"
+
+
+def opened(given: Any, workload: Workload, norm: int | None) -> Any:
+    """What a path or the name of a baseline stands for; anything else as it is.
+
+    A baseline is an array, to be a strategy of whatever norm: what it measures may depend on ``norm``, by
+    default 2.
+    """
+    if not isinstance(given, str | Path):
+        return given
+    if is_baseline(str(given)):
+        return design_rows(str(given), workload, norm or 2)
+    path = Path(given)
+    if path.suffix.lower() == SAVED:
+        return Solution.load(path)
+    if path.suffix.lower() in SUFFIXES:
+        return read_array(path, "the strategy")
+    raise OptionError(
+        f"the strategy '{given}' is no baseline, and no {', '.join(SUFFIXES)} or {SAVED} file",
+        hint=suggest(str(given), baseline_words()),
+    )
+
+
+def norm_of(given: Any) -> int | None:
+    """The norm that a strategy brings along."""
+    if isinstance(given, Solution):
+        given = given.strategy
+    return given.norm if isinstance(given, AnyStrategy) else None
+
+
+def incoming(workload: Workload, given: Any, covariance: Any, basis: Any, norm: int) -> Strategy:
+    """The strategy that was given, or Σ^(-1/2) B of a covariance Σ on a basis B.
+
+    Raises
+    ------
+    OptionError : neither or both are given, they are no numbers, or beyond 1e100 or below 1e-100, have
+        another number of cells, or do not support the workload.
+    """
+    if (given is None) == (covariance is None):
+        both = (
+            "both a strategy and a covariance" if given is not None else "neither a strategy nor a covariance"
+        )
+        raise OptionError(f"{both} given, expected one of them")
+    if basis is not None and covariance is None:
+        raise OptionError("a basis is given without the covariance of the noise on it")
+    if covariance is not None:
+        rows = workload.basis if basis is None else _numbers(basis, "the basis")
+        strategy = Strategy.from_covariance(_numbers(covariance, "the covariance"), rows, norm)
+    elif isinstance(given, Solution):
+        strategy = as_dense(given.strategy)
+    elif isinstance(given, Strategy):
+        strategy = given
+    else:
+        strategy = Strategy(_numbers(given, "the strategy"), norm)
+    if strategy.n != workload.n:
+        raise OptionError(f"the strategy has {strategy.n} cells, the workload has {workload.n}")
+    # Squares of entries, and what is divided by them, have to be numbers.
+    if 0 < (size := float(np.abs(strategy.matrix).max(initial=0.0))) < 1e-100 or size > 1e100:
+        raise OptionError(
+            f"the strategy's largest entry is {size:.3g}, expected 1e-100 to 1e+100",
+            hint=f"divide it by {size:.3g}: a multiple of a strategy is the same strategy",
+        )
+    _check_support(strategy, workload)
+    return strategy
+
+
+def _numbers(given: Any, what: str) -> Array:
+    if scipy.sparse.issparse(given):
+        require_memory(given.shape, what.removeprefix("the "), "pass fewer rows or cells")
+        given = given.toarray()
+    try:
+        array = np.asarray(given)
+    except ValueError:  # rows of unequal length
+        array = np.asarray(None)
+    if array.dtype.kind not in "biuf":
+        raise OptionError(f"{what} is no array of numbers", hint="pass a matrix with a column per cell")
+    return array.astype(np.float64)
+
+
+def _check_support(strategy: Strategy, workload: Workload) -> None:
+    """Refuse a strategy from whose answers the workload's cannot be derived."""
+    outside = strategy.unsupported(workload)
+    worst = int(np.argmax(outside))
+    if strategy.supports(workload) and outside[worst] <= SUPPORT_TOLERANCE:
+        return
+    count = max(1, int((outside > SUPPORT_TOLERANCE).sum()))
+    label, off = workload.labels()[worst], outside[worst]
+    raise OptionError(
+        f"the strategy does not support the workload: W A⁺ A differs from W for {count} of {workload.m} "
+        f"queries, most for '{label}' (query {worst}), by {off:.1e} of its size",
+        hint="add queries to the strategy until every query of the workload is a combination of them",
+    )

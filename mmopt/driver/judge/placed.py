@@ -1,0 +1,146 @@
+"""The values of a saved solution by component on the components of the workload itself.
+
+A file says how its values split, and none of that is believed: matrices and vectors are put onto the spaces
+that the workload's own symmetries give, which has to fit in number and size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mmopt.compiler import Instance
+from mmopt.compiler.reductions import by_components
+from mmopt.errors import ResultError
+from mmopt.language import Checked
+from mmopt.language.atoms.dims import Dim
+from mmopt.numerics.components import Level, Space, Split
+from mmopt.results import Solution
+from mmopt.strategies import AnyStrategy, ComponentStrategy
+from mmopt.symmetry.joint import Cells
+from mmopt.workloads import Workload
+
+__all__ = ["gram_of", "own_components", "placed_multipliers", "placed_variables", "same_parts"]
+
+
+def own_components(
+    solution: Solution, strategy: ComponentStrategy, checked: Checked, workload: Workload
+) -> Instance:
+    """The program on the workload's own components, with the solution's givens and basis.
+
+    Raises
+    ------
+    ResultError : the workload has none for this program, or others than the solution's strategy.
+    WorkloadError : a basis that is none of the workload.
+    """
+    givens = {name: float(value) for name, value in solution.givens.items() if not value.ndim}
+    basis = solution.bases.get("basis")
+    if givens.keys() != solution.givens.keys() or not isinstance(basis, Split | None):
+        raise ResultError("arrays are passed, of which nothing is known by component")
+    found = by_components(checked, workload, givens, basis)
+    if found is None:
+        raise ResultError("the workload has none for this program")
+    splits = (value for value in found[0].env.values() if isinstance(value, Split))
+    cells = next(value.columns for value in splits if isinstance(value.columns, Cells))
+    if not _same_cells(strategy.cells, cells):
+        raise ResultError("not those of the workload")
+    return found[0]
+
+
+def gram_of(strategy: AnyStrategy) -> Split | None:
+    """AᵀA by component; None for a strategy that is a matrix."""
+    if not isinstance(strategy, ComponentStrategy):
+        return None
+    parts = tuple(part.T @ part for part in strategy.split.parts)
+    return Split(strategy.cells, strategy.cells, parts)
+
+
+def placed_variables(instance: Instance, values: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The chosen variables on the instance's spaces; None when one does not fit, is missing or too many."""
+    dims = {d.name: d.dims for d in instance.program.choose}
+    if dims.keys() != values.keys():
+        return None
+    return _placed(instance, values, dims)
+
+
+def placed_multipliers(instance: Instance, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The multipliers of the certificate on the instance's spaces; without those that do not fit."""
+    certificate = instance.program.certificate
+    found: dict[str, Any] = {}
+    for m in certificate.multipliers if certificate else ():
+        if m.key in values:
+            own = _placed(instance, {m.key: values[m.key]}, {m.key: m.declaration.dims})
+            found |= own or {}
+    return found
+
+
+def _placed(
+    instance: Instance, values: Mapping[str, Any], dims: Mapping[str, Sequence[Dim]]
+) -> dict[str, Any] | None:
+    spaces, found = _spaces(instance), dict[str, Any]()
+    for name, value in values.items():
+        own = [spaces.get(str(dim)) for dim in dims[name]]
+        if isinstance(value, Split) and len(own) == 2:
+            rows, columns = own
+            if rows is None or columns is None or not _fits(value, rows, columns):
+                return None
+            found[name] = Split(rows, columns, value.parts)
+        elif isinstance(value, Level) and len(own) == 1:
+            (space,) = own
+            if space is None or space.sizes is None or np.shape(value.values) != space.sizes.shape:
+                return None
+            found[name] = Level(space, value.values)
+        elif not own and np.shape(value) == ():
+            found[name] = value
+        else:
+            return None
+    return found
+
+
+def _fits(value: Split, rows: Space, columns: Space) -> bool:
+    shapes = list(zip(rows.dims, columns.dims, strict=True))
+    return shapes == [np.shape(part) for part in value.parts]
+
+
+def _spaces(instance: Instance) -> dict[str, Space]:
+    """The space of each dimension, by the givens that split."""
+    found: dict[str, Space] = {}
+    for d in instance.program.givens:
+        value = instance.env[d.name]
+        if isinstance(value, Split):
+            own: tuple[Space, ...] = (value.rows, value.columns)
+        elif isinstance(value, Level):
+            own = (value.space,)
+        else:
+            continue
+        for dim, space in zip(d.dims, own, strict=True):
+            found.setdefault(str(dim), space)
+    return found
+
+
+def _same_cells(one: Cells, two: Cells) -> bool:
+    """Whether two spaces come from the same symmetries and keep the same components."""
+    pairs = list(zip(one.joint.attributes, two.joint.attributes, strict=False))
+    if len(one.joint.attributes) != len(two.joint.attributes) or len(one.chosen) != len(two.chosen):
+        return False
+    alike = all(_equal(a.classes, b.classes) and _equal(a.mirror, b.mirror) for a, b in pairs)
+    kept = zip(one.chosen, two.chosen, strict=True)
+    return alike and all(a.key == b.key and _equal(a.kept, b.kept) for a, b in kept)
+
+
+def _equal(one: Any, two: Any) -> bool:
+    return bool(np.array_equal(one, two))
+
+
+def same_parts(one: Any, two: Any, close: float) -> bool:
+    """Whether two matrices by component agree up to rounding, relative to the size of the second."""
+    if not (isinstance(one, Split) and isinstance(two, Split)):
+        return False
+    if [np.shape(part) for part in one.parts] != [np.shape(part) for part in two.parts]:
+        return False
+    often = two.multiplicities
+    off = [float(np.sum(np.square(a - b))) for a, b in zip(one.parts, two.parts, strict=True)]
+    size = [float(np.sum(np.square(b))) for b in two.parts]
+    return bool(np.sqrt(often @ np.array(off)) <= close * np.sqrt(often @ np.array(size)))

@@ -1,0 +1,171 @@
+"""What the rounding of the workload's root, or of L B, may be worth: of a bound, and of an objective."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from mmopt.compiler import Instance
+from mmopt.compiler.match import is_shipped
+from mmopt.driver.judge.split_meaning import split_meaning
+from mmopt.language import evaluate
+from mmopt.language.evaluate.by_component import splits
+from mmopt.language.syntax.program import Program
+from mmopt.language.syntax.tree import Assignment, names_in
+from mmopt.numerics.arrays import Array, pseudo_factors
+from mmopt.numerics.balls import GROW
+from mmopt.numerics.components import Split
+from mmopt.numerics.numpy_forms import EPS
+from mmopt.symmetry import representation_rounding, root_rounding
+from mmopt.workloads import Workload
+
+__all__ = ["charged_for_the_queries", "for_the_queries", "takes_rounded"]
+
+# Sources that are W to rounding: its rows, a root of its Gram matrix, or a basis of the queries L B.
+ROOTS = frozenset({"workload.basis", "workload.matrix", "workload.root"})
+# Sources of whose rounding nothing is known: what is made of them is an estimate.
+ROUNDED = frozenset({"workload.eigenvalues", "workload.gram"})
+# An objective that rounding of the root may move by more than this, relatively, is an estimate.
+MOVED = 1e-6
+# Rows or columns of a matrix above which its largest singular value is only estimated, from above.
+LARGE = 1024
+
+
+def for_the_queries(instance: Instance, bound: float) -> float:
+    """A bound with what the rounding of the workload's root, or of L B, may be worth (of its rows: nothing).
+
+    The root is one of W + E. The square root N of a certificate of total error is a norm of the workload, as
+    nuclear norms are, and the certificate of E is at most the error of any strategy that is feasible for E:
+    of one query per cell, say, with which it is ‖E‖² (Frobenius). So √bound moves by at most N(E) <= ‖E‖.
+
+    With targets, for any weights q of the queries, nuclear(Q E P) <= ‖Q E‖ <= φ ‖Q W‖ for all P of ‖P‖ = 1 by
+    Cauchy-Schwarz, and nuclear(Q W P) >= ‖Q W‖ / √n at the uniform P. So √optimum moves by φ √n of it.
+    """
+    size = float(np.sqrt(max(bound, 0.0)))
+    given = [d for d in instance.program.givens if d.name not in instance.own]
+    each = [_off(instance.workload, d.source, instance.env[d.name], size) for d in given if d.source in ROOTS]
+    off = max([0.0, *each]) * GROW
+    if not off or bound <= 0.0:
+        return bound
+    if instance.program.sense == "minimize":  # (√b - off)² >= b - 2 √b off
+        return max((bound - 2 * size * off) * (1 - 4 * EPS), 0.0)
+    return (bound + (2 * size + off) * off) * (1 + 4 * EPS)
+
+
+def charged_for_the_queries(
+    instance: Instance, env: Mapping[str, Any], value: float, proved: bool
+) -> tuple[float, bool]:
+    """An objective that is minimized with the same added, and whether it is proved.
+
+    One that is maximized, which comes with its sign turned, is where nothing is rounded.
+
+    Total error of W + E is ‖(W + E) A⁺‖² (Frobenius), so its root moves by at most ‖E‖ ‖A⁺‖₂, for a
+    root γ ‖W‖ ‖A⁺‖₂ and for any source at most γ ‖A‖₂ ‖A⁺‖₂ of itself. So do the roots of variances, with L B
+    for W. What the objective of an author's own program does is not known.
+
+    Of a workload of low rank W = W P up to φ, P = Bᵀ B, and A may hardly measure what is beside: there counts
+    what W (I - P) and R (I - P) have, R the root: ‖W A⁺‖ <= ‖R A⁺‖ + ‖E‖ ‖B A⁺‖₂ + (their lengths) ‖A⁺‖₂.
+    """
+    program, workload = instance.program, instance.workload
+    rounded = ROOTS - {"workload.matrix"}  # as given: a design is measured as it is
+    taken = _taken(program)
+    if takes_rounded(instance):
+        return value, False
+    given = [d for d in program.givens if d.name not in instance.own and d.source in rounded]
+    if not {d.name for d in given} & taken:
+        return value, proved
+    offs = [_relative(workload, d.source, instance.env[d.name]) for d in given]
+    is_known = program.sense == "minimize" and program.meaning and is_shipped(instance.checked.written)
+    if not (any(offs) and is_known and 0 < value < np.inf):
+        return value, proved and not any(offs)
+    moved = 0.0  # infinity where an inverse is not known
+    for d, off in zip(given, offs, strict=True):
+        rows = instance.env[d.name]
+        is_low = d.source == "workload.root" and not isinstance(rows, Split) and workload.rank < workload.n
+        size, inverse, told, scale = _extremes(program, env, workload.basis if is_low else None)
+        leak = 0.0
+        if is_low:
+            beside = float(np.linalg.norm(rows - (rows @ workload.basis.T) @ workload.basis))
+            leak = workload.representation_rounding + beside / _length(rows) + 4 * EPS * workload.n
+        own = _length(rows) * scale / value**0.5 if d.source == "workload.root" else np.inf
+        moved = max(moved, (off / (1 - off) * told + (leak and leak * inverse)) * min(size, own) * GROW)
+    charge = (2 + moved) * moved * GROW
+    # A larger one says more of this estimate than of the objective, which is one then, as it is evaluated.
+    return (value * (1 + charge), proved) if charge <= MOVED else (value, False)
+
+
+def takes_rounded(instance: Instance) -> bool:
+    """Whether the objective or a line is made of what the workload has only with unknown rounding."""
+    taken = _taken(instance.program) - instance.own
+    found = {d.source for d in instance.program.givens if d.name in taken} & ROUNDED
+    return bool(found) and not (found == {"workload.gram"} and _is_whole(instance.workload))
+
+
+def _is_whole(workload: Workload) -> bool:
+    """Whether the Gram matrix is a sum of whole numbers that doubles hold; False: not known."""
+    is_small = workload.m * workload.n <= LARGE**2 and workload.unweighted is workload
+    return is_small and bool((workload.queries % 1 == 0).all() and workload.squared_norms().sum() < 2**53)
+
+
+def _taken(program: Program) -> set[str]:
+    """Names that the objective or a line is made of, through lets and steps."""
+    lines = [e for c in program.constraints for e in (c.relation.left, c.relation.right)]
+    names = set[str]().union(*map(names_in, [*lines, program.objective] if program.objective else lines))
+    for step in reversed((*program.lets, *program.steps)):
+        if isinstance(step, Assignment) and step.name in names:
+            names |= names_in(step.expr)
+    return names
+
+
+def _extremes(
+    program: Program, env: Mapping[str, Any], basis: Array | None
+) -> tuple[float, float, float, float]:
+    """‖A‖₂, ‖A⁺‖₂ and ‖B A⁺‖₂ at most, A what a point stands for, or a covariance; the longest column.
+
+    Of an eigenvalue of AᵀA, as of A = ``factor(X)`` one of X, rounding may take 16 n ε times the largest.
+    """
+    assert program.meaning is not None
+    found = split_meaning(program, env)[0].parts if splits(env) else (evaluate(program.meaning.expr, env),)
+    parts = [np.asarray(part, dtype=float) for part in found if np.size(part)]
+    inverses = [pseudo_factors(part)[0] for part in parts]
+    size, inverse = max(map(_norm, parts)), max(map(_norm, inverses))
+    lost = 16 * max(max(part.shape) for part in parts) * EPS * (size * inverse) ** 2
+    inverse = inverse / (1 - lost) if lost < 1 else np.inf
+    told = inverse if basis is None else min(inverse, _norm(basis @ inverses[0]) + lost * inverse)
+    scale = max(1.0, *(float(np.sqrt(np.square(part).sum(axis=0).max())) for part in parts))
+    return size, inverse, told, scale
+
+
+def _norm(a: Array) -> float:
+    """‖A‖₂ at most; of a large matrix √(‖A‖₁ ‖A‖∞)."""
+    if a.size and max(a.shape) <= LARGE:
+        return float(np.sqrt(np.linalg.eigvalsh(a.T @ a)[-1])) * (1 + 1e-9)
+    return float(np.sqrt(np.linalg.norm(a, 1) * np.linalg.norm(a, np.inf))) if a.size else 0.0
+
+
+def _off(workload: Workload, source: str | None, rows: Any, size: float) -> float:
+    """N(E) at most, of a source as it stands in the environment; ``size``: N of that."""
+    rounding = _relative(workload, source, rows)
+    if source == "workload.basis":
+        return rounding * size * (1.0 if isinstance(rows, Split) else float(np.sqrt(workload.n)))
+    found = rounding and rounding / (1 - rounding) * _length(rows)
+    return min(found, root_rounding(workload, rows)[1] * size) if isinstance(rows, Split) else found
+
+
+def _relative(workload: Workload, source: str | None, rows: Any) -> float:
+    """γ or φ: what a source may be off by, of its own length."""
+    if source == "workload.basis":
+        return representation_rounding(rows) if isinstance(rows, Split) else workload.representation_rounding
+    if isinstance(rows, Split):
+        return root_rounding(workload, rows)[0]
+    is_root = source == "workload.root"
+    return workload.root_rounding if is_root else max(b.root_rounding for b in workload.blocks)
+
+
+def _length(rows: Any) -> float:
+    """‖W‖ (Frobenius)."""
+    if not isinstance(rows, Split):
+        return float(np.linalg.norm(rows))
+    return float(np.sqrt(rows.multiplicities @ [float(np.square(part).sum()) for part in rows.parts]))

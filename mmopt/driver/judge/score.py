@@ -1,0 +1,306 @@
+"""Score a point against the program file: repair, feasibility, objective up, bound down.
+
+This is the only place where a solver's point becomes a claim. Nothing that a solver says of its own
+point is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmopt.compiler import Instance
+from mmopt.compiler.match import is_shipped
+from mmopt.driver.judge.rounded_root import charged_for_the_queries, for_the_queries
+from mmopt.driver.judge.values import as_value, is_finite, plain, total
+from mmopt.driver.judge.violations import violations
+from mmopt.language import evaluate, evaluate_ball
+from mmopt.language.evaluate.by_component import floored
+from mmopt.language.evaluate.feasibility import excess, excess_with_errors
+from mmopt.language.evaluate.memo import Memo
+from mmopt.language.syntax.program import Program
+from mmopt.language.syntax.tree import Apply, Declaration, Expr, names_in
+from mmopt.numerics.ball_nuclear import GUESS
+from mmopt.numerics.ball_spectra import is_semidefinite
+from mmopt.numerics.balls import GROW, Ball, exact
+from mmopt.numerics.components import Level, Split
+from mmopt.numerics.numpy_forms import FLOOR, psd_floor
+
+__all__ = [
+    "FEASIBLE",
+    "SLIGHT",
+    "Candidate",
+    "bound_of",
+    "candidate",
+    "charged",
+    "declared",
+    "named_multipliers",
+    "scored",
+    "starts_from",
+    "upper_value",
+]
+
+Array = NDArray[np.float64]
+
+# A repaired point may miss a constraint by this much, relatively: the rounding of its evaluation. What
+# it misses is charged to the objective.
+FEASIBLE = 1e-10
+# Up to here it may be rounding all the same, and another repair may help; so many are tried.
+SLIGHT = 1e-6
+REPAIRS = 8
+# Added to an objective of which no error bound is known: an estimate.
+CHARGE = 1e-10
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A repaired point with its objective and what was wrong before and after.
+
+    The objective is rounded to its worse side: up when it is minimized, down when it is maximized.
+    """
+
+    variables: Mapping[str, Any]
+    env: Mapping[str, Any]
+    objective: float
+    before: float
+    after: float
+    proved: bool = False  # whether the objective is a value with an error bound, not an estimate
+    memo: Memo = field(default_factory=Memo, repr=False, compare=False)
+
+    @property
+    def is_feasible(self) -> bool:
+        return self.after <= FEASIBLE and bool(np.isfinite(self.objective))
+
+
+def _declared(d: Declaration, value: Any) -> Any:
+    """What a declaration promises: symmetric and psd, or the sign; clipped when it is not kept.
+
+    Psd matrices and ``> 0`` get a floor relative to their largest eigenvalue or entry, so that they
+    can be inverted; what that costs shows in the objective.
+    """
+    if isinstance(value, Level):
+        return Level(value.space, _declared(d, value.values))
+    if d.kind == "psd":
+        return floored(value) if isinstance(value, Split) else psd_floor(value)
+    if isinstance(value, Split):
+        return value
+    if d.kind == "symmetric":
+        return np.asarray((value + value.T) / 2)
+    if d.sign:
+        floor = FLOOR * float(np.max(value, initial=0.0)) if d.sign == ">" else 0.0
+        return np.asarray(np.maximum(value, floor))
+    return value
+
+
+def declared(instance: Instance, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The chosen variables as they are declared: symmetric, psd, of a sign."""
+    return {d.name: _declared(d, as_value(values[d.name])) for d in instance.program.choose}
+
+
+def candidate(instance: Instance, values: Mapping[str, Any]) -> Candidate:
+    """Repair a point by its declarations and the program's ``repair``, then evaluate the program.
+
+    Where what comes out misses a constraint by no more than the rounding of an ill-conditioned matrix the
+    repair is done again: it then rounds otherwise.
+    """
+    memo = Memo()
+    before = _worst(instance, {**instance.env, **plain(values)}, memo)
+    found = _repaired(instance, declared(instance, values), before, memo)
+    for _ in range(REPAIRS):
+        if not (instance.program.repair and FEASIBLE < found.after <= SLIGHT):
+            break
+        found = _repaired(instance, found.variables, before, Memo())
+    return found
+
+
+def _repaired(instance: Instance, variables: Mapping[str, Any], before: float, memo: Memo) -> Candidate:
+    program = instance.program
+    env: dict[str, Any] = {**instance.env, **plain(variables)}
+    limits = _limits(program)
+    with np.errstate(all="ignore"):
+        for assignment in program.repair:
+            found = _rounded_up(assignment.expr, env) if assignment.name in limits else None
+            env[assignment.name] = evaluate(assignment.expr, env, memo) if found is None else found
+    return scored(instance, {d.name: as_value(env[d.name]) for d in program.choose}, before, memo)
+
+
+def _limits(program: Program) -> set[str]:
+    """Variables of the objective whose repair says what they limit from above."""
+    if program.objective is None or program.sense == "maximize":
+        return set()
+    repaired = {a.name for a in program.repair if a.name not in names_in(a.expr)}
+    return repaired & names_in(program.objective)
+
+
+def _missed(instance: Instance, env: Mapping[str, Any]) -> float:
+    """By how much a line may be missed, relatively, errors of its evaluation included; infinity: unknown.
+
+    What a miss costs is known where scaling the point mends it, as in shipped programs.
+    """
+    program = instance.program
+    if not all(_is_kept(d, env[d.name]) for d in program.choose):
+        return float("inf")
+    missed = 0.0
+    for c in program.constraints:
+        missed = max(missed, excess_with_errors(c, env))
+        if missed == float("inf"):
+            break
+    return missed if missed == 0.0 or is_shipped(instance.checked.written) else float("inf")
+
+
+def _is_kept(d: Declaration, value: Any) -> bool:
+    """Whether what is declared of a variable is proved to hold."""
+    if d.kind == "psd":
+        parts = value.parts if isinstance(value, Split) else (value,)
+        return all(is_semidefinite(exact(part)) for part in parts)
+    value = value.values if isinstance(value, Level) else value
+    return not d.sign or bool(np.all(value > 0 if d.sign == ">" else value >= 0))
+
+
+def _rounded_up(expr: Expr, env: Mapping[str, Any]) -> Any:
+    """At least the value of a number or vector, or in the order of symmetric matrices; None where unknown."""
+    value: Any = evaluate_ball(expr, env)
+    level = value if isinstance(value, Level) else None
+    found = value if level is None else level.values
+    if not isinstance(found, Ball) or not np.isfinite(found.rad).all():
+        return None
+    if found.mid.ndim == 2:
+        lost = (found.rad + found.rad.T + np.abs(found.mid - found.mid.T)).sum(axis=1) * GROW
+        return (found.mid + found.mid.T) / 2 + np.diag(lost)
+    return found.upper if level is None else Level(level.space, found.upper)
+
+
+def scored(
+    instance: Instance, variables: Mapping[str, Any], before: float = 0.0, memo: Memo | None = None
+) -> Candidate:
+    """Evaluate the program at a point as it is, nothing repaired; ``memo``: of what the repair evaluated."""
+    program, memo = instance.program, memo or Memo()
+    env: dict[str, Any] = {**instance.env, **plain(variables)}
+    with np.errstate(all="ignore"):
+        finite = all(is_finite(v) for v in variables.values())
+        after = _worst(instance, env, memo) if finite else np.inf
+        minimized = program.sense == "minimize"
+        objective, proved = np.inf if minimized else -np.inf, False
+        if finite and program.objective is not None:
+            e = program.objective
+            loss, proved = upper_value(e if minimized else Apply("neg", (e,), e.span), env)
+            loss, proved = charged_for_the_queries(instance, env, loss, proved)
+            missed = _missed(instance, env)
+            proved = proved and bool(np.isfinite(missed))
+            # Scaled to keep its lines a point costs as much more; where weights count squared, twice as much.
+            loss += 2 * (max(after, missed) if np.isfinite(missed) else after) * abs(loss)
+            objective = loss if minimized else -loss
+    return Candidate(variables, env, objective, before, after, proved, memo)
+
+
+def _worst(instance: Instance, env: Mapping[str, Any], memo: Memo) -> float:
+    try:
+        return max([0.0, *(v.amount for v in violations(instance, env, memo))])
+    except np.linalg.LinAlgError:
+        return float("inf")
+
+
+def charged(instance: Instance, found: Candidate, multipliers: Mapping[str, Any]) -> Candidate:
+    """The candidate with what its last violations may be worth added to its objective.
+
+    A point that misses a constraint by v is feasible for one that is v wider, whose optimum weak duality
+    puts within y v of the optimum asked for, y the multiplier. Without this an objective could lie below
+    its bound, by rounding.
+    """
+    if not 0 < found.after <= FEASIBLE:
+        return found
+    worth = 0.0
+    for c in instance.program.constraints:
+        if c.name in multipliers:
+            worth += total(multipliers[c.name]) * excess(c, found.env, found.memo)
+    minimized = instance.program.sense == "minimize"
+    return replace(found, objective=found.objective + (worth if minimized else -worth))
+
+
+def upper_value(expr: Expr, env: Mapping[str, Any]) -> tuple[float, bool]:
+    """The value rounded up by its error bound, True; or, where none can be proved, by ``CHARGE``, False."""
+    ball = evaluate_ball(expr, env)
+    upper = float(ball.upper)
+    if np.isfinite(upper):
+        return upper, True
+    value = float(evaluate(expr, env))
+    return value + CHARGE * abs(value), False
+
+
+def starts_from(instance: Instance, env: Mapping[str, Any]) -> dict[str, Array]:
+    """Multipliers that the certificate starts from the point itself, by their names."""
+    certificate = instance.program.certificate
+    found: dict[str, Array] = {}
+    with np.errstate(all="ignore"):
+        for m in certificate.multipliers if certificate else ():
+            if m.start is not None:
+                found[m.key] = as_value(evaluate(m.start, env))
+    return found
+
+
+def bound_of(instance: Instance, multipliers: Mapping[str, Any], polar: Any = None) -> float | None:
+    """The certificate at the multipliers (negative entries clipped where a sign is declared).
+
+    A lower bound on what is minimized, rounded down; an upper bound on what is maximized, rounded up.
+    None without a certificate, and where the multipliers prove nothing (missing, not finite), unless the
+    objective is nonnegative by its form: then 0. ``polar``: of a ``Point``.
+    """
+    program = instance.program
+    if program.certificate is None:
+        return None
+    minimized = program.sense == "minimize"
+    objective = instance.checked.objective
+    nothing = 0.0 if minimized and objective is not None and objective.sign > 0 else None
+    named = named_multipliers(instance, multipliers)
+    if len(named) < len(program.certificate.multipliers):
+        return nothing
+    env = {**instance.env, **named}
+    if polar is not None:
+        env[GUESS] = polar
+    with np.errstate(all="ignore"):
+        ball = evaluate_ball(program.certificate.expr, env)
+    bound = float(ball.lower if minimized else ball.upper)
+    if not np.isfinite(bound):
+        return nothing
+    bound = for_the_queries(instance, bound)
+    return bound if nothing is None else max(bound, nothing)
+
+
+def named_multipliers(instance: Instance, multipliers: Mapping[str, Any]) -> dict[str, Any]:
+    """The multipliers by the certificate's names, as declared; without what is missing or not finite."""
+    certificate = instance.program.certificate
+    sizes = instance.sizes()
+    named: dict[str, Any] = {}
+    for m in certificate.multipliers if certificate else ():
+        if m.key not in multipliers:
+            continue
+        shape = tuple(dim.value(sizes) for dim in m.declaration.dims)
+        value = as_value(multipliers[m.key])
+        if isinstance(value, Split | Level):
+            if value.shape == shape and is_finite(value):
+                named[m.declaration.name] = _promised(m.declaration, value)
+            continue
+        # One cell: a solver's multiplier is then a number or a 1 x 1 matrix.
+        if value.size == int(np.prod(shape)) and np.isfinite(value).all():
+            value = _promised(m.declaration, value.reshape(shape))
+            named[m.declaration.name] = value if value.ndim else float(value)
+    return named
+
+
+def _promised(d: Declaration, value: Any) -> Any:
+    """A multiplier as declared: signs clipped, psd matrices projected."""
+    if isinstance(value, Level):
+        return Level(value.space, _promised(d, value.values))
+    if isinstance(value, Split):
+        parts = tuple(_promised(d, part) for part in value.parts)
+        return Split(value.rows, value.columns, parts)
+    if d.kind in ("psd", "symmetric"):
+        value = (value + value.T) / 2
+    if d.kind == "psd":
+        values, vectors = np.linalg.eigh(value)
+        value = (vectors * np.clip(values, 0.0, None)) @ vectors.T
+    return np.maximum(value, 0.0) if d.sign else value

@@ -1,0 +1,202 @@
+"""Smooth programs, which are not convex: a search by gradients from several starts, the best end kept.
+
+Every end is repaired and certified like a conic solver's point. Nothing is claimed to be the optimum
+unless the certificate proves it: the status counts the starts and says how far their ends lie apart.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mmopt.compiler import Instance, Scaling, scale
+from mmopt.driver.best import Best
+from mmopt.driver.convex import Progress, Report, with_total
+from mmopt.driver.judge.assemble import assemble
+from mmopt.driver.judge.score import Array, Candidate
+from mmopt.driver.search.coordinates import Coordinates, draw
+from mmopt.driver.search.local import End, Problem, search
+from mmopt.errors import OptionError, SolverError
+from mmopt.language import evaluate
+from mmopt.results import Solution, Status
+from mmopt.solvers import LBFGS, Clock, Options
+
+__all__ = ["solve_smooth"]
+
+STARTS = 5
+ITERATIONS = 100_000  # of all starts together, unless the caller says otherwise
+
+
+@dataclass
+class _Ends:
+    """The ends of the searches so far."""
+
+    rows: list[dict[str, float]] = field(default_factory=list)
+    objectives: list[float] = field(default_factory=list)  # of the feasible ones
+    stops: list[str] = field(default_factory=list)
+    raw: str = ""
+    left_out: list[str] = field(default_factory=list)
+
+    @property
+    def iterations(self) -> int:
+        return int(sum(row["iterations"] for row in self.rows))
+
+    def add(self, number: int, end: End, found: Candidate | None) -> None:
+        objective = np.inf if found is None else found.objective
+        known = {"start": float(number), "objective": objective, "iterations": float(end.iterations)}
+        self.rows.append({**known, "gradient norm": end.gradient})
+        self.stops.append(end.stop)
+        if found is not None and found.is_feasible:
+            self.objectives.append(found.objective)
+        if found is not None and found.objective <= min(self.objectives, default=np.inf):
+            self.raw = end.raw
+
+    def summary(self) -> str:
+        """``local optimum, 5 starts, spread 1.2e-03``: of the worst end over the best, relatively."""
+        count = len(self.objectives)
+        text = f"local optimum, {count} start{'s' * (count != 1)}"
+        if count < 2:
+            return text
+        best, worst = min(self.objectives), max(self.objectives)
+        return f"{text}, spread {(worst - best) / max(abs(best), 1e-300):.1e}"
+
+
+def solve_smooth(
+    instance: Instance,
+    solver: str | None,
+    overrides: Mapping[str, Any],
+    report: Report | None,
+    start: Mapping[str, Any] | None = None,
+) -> Solution:
+    """Search local optima and keep the best.
+
+    ``start`` holds values of what is chosen; the search then starts from there and from nowhere else.
+
+    Raises
+    ------
+    OptionError : another solver is named.
+    SolverError : no start led to a point that could be repaired.
+    """
+    started = time.monotonic()
+    program = instance.program
+    if solver is not None and solver.lower() != LBFGS.name:
+        message = f"'{program.name}' is of class 'smooth', which is searched by {LBFGS.name}, not by {solver}"
+        raise OptionError(message, hint="leave out the solver")
+    options = Options(**{"tolerance": LBFGS.tolerance, "starts": STARTS, "seed": 0, **overrides})
+    scaled, scaling = scale(instance)
+    coordinates = Coordinates(program.choose, instance.sizes())
+    points = list(_starts(instance, scaling, coordinates, options, start))
+    problem = Problem(scaled, points[0][1], coordinates)
+    compiled = time.monotonic()
+    best, ends = Best(instance), _Ends()
+    budget = options.max_iterations or ITERATIONS
+    with Clock(options.time_limit) as clock:
+        for number, (name, values) in enumerate(points, 1):
+            end = search(problem, coordinates.pack(values), clock, budget - ends.iterations)
+            if end is None:
+                ends.left_out.append(f"the objective has no value at the start '{name}', which was left out")
+                continue
+            known = {
+                n: m * scaling.multipliers[n] for n, m in end.multipliers.items() if n in scaling.multipliers
+            }
+            point = coordinates.unpack(end.x)
+            ends.add(number, end, best.offer({n: v * scaling.variables[n] for n, v in point.items()}, known))
+            if report is not None and best.point is not None:
+                shown = (best.point.objective, best.bound, program.sense)
+                report(Progress(program.name, LBFGS.name, clock.elapsed, ends.iterations, *shown))
+            if best.gap <= options.tolerance or clock.is_over or ends.iterations >= budget:
+                break
+        interrupted, over = clock.interrupted, clock.is_over
+    solved = time.monotonic()
+    found = best.point
+    if found is None or not found.is_feasible:
+        if interrupted:
+            raise KeyboardInterrupt
+        raise _no_point(program.name, found, ends)
+    stop = _stop(best.gap <= options.tolerance, interrupted, over, ends)
+    solution = assemble(
+        instance,
+        found.env,
+        objective=found.objective,
+        proved=found.proved,
+        raw=best.values,
+        bound=best.bound,
+        status=Status(stop, True, found.before, best.bound is not None, ends.raw),
+        solver=(LBFGS.name, LBFGS.version),
+        options=asdict(options),
+        iterations=ends.iterations,
+        seconds={"compile": compiled - started, "solve": solved - compiled, "total": 0.0},
+        multipliers=best.multipliers or {},
+        scaling=scaling.scales,
+        warnings=tuple(ends.left_out),
+        history=ends.rows,
+    )
+    return with_total(solution, time.monotonic() - started)
+
+
+def _starts(
+    instance: Instance,
+    scaling: Scaling,
+    coordinates: Coordinates,
+    options: Options,
+    start: Mapping[str, Any] | None,
+) -> Iterator[tuple[str, dict[str, Array]]]:
+    """Starts by name, in the scale of the search: those of the program, then random ones.
+
+    What a start leaves out is drawn. A start's random numbers depend on the seed and its number alone.
+    """
+    assert options.starts is not None and options.seed is not None
+    program = instance.program
+    named = [s for s in program.starts if s.values]
+    wanted = options.starts
+    if start is not None:
+        wanted = 1
+    elif len(named) == len(program.starts) and named:
+        wanted = min(wanted, len(named))
+    for number in range(wanted):
+        rng = np.random.default_rng([options.seed, number])
+        values = {d.name: draw(rng, d, coordinates.shape(d)) for d in program.choose}
+        name, given = "random", dict(start or {})
+        if start is not None:
+            name = "given"
+        elif number < len(named):
+            name, given = named[number].name, _values(instance, named[number].values)
+        for key, value in given.items():
+            values[key] = np.asarray(value, dtype=float) / scaling.variables[key]
+        yield name, values
+
+
+def _values(instance: Instance, assignments: Sequence[Any]) -> dict[str, Any]:
+    """The values of a named start; a later one may use an earlier one."""
+    env: dict[str, Any] = dict(instance.env)
+    for a in assignments:
+        env[a.name] = evaluate(a.expr, env)
+    return {a.name: env[a.name] for a in assignments}
+
+
+def _stop(proved: bool, interrupted: bool, over: bool, ends: _Ends) -> str:
+    """Why it ended, in the vocabulary of :class:`~mmopt.results.Status`."""
+    if proved:
+        return "gap reached"
+    if interrupted:
+        return "interrupted"
+    if over:
+        return "time limit"
+    return "iteration limit" if "iteration limit" in ends.stops else ends.summary()
+
+
+def _no_point(program: str, found: Candidate | None, ends: _Ends) -> SolverError:
+    if not ends.rows:
+        message = f"the objective of '{program}' has no value at any start"
+        return SolverError(message, hint="give it a 'start' at which it has one")
+    detail = "no point"
+    if found is not None:
+        detail = f"a point that misses a constraint by {found.after:.1e} after its repair"
+    return SolverError(
+        f"{LBFGS.name} returned {detail} for '{program}' ({ends.raw})",
+        hint="allow more time or iterations, ask for more starts, or give the program a 'repair'",
+    )

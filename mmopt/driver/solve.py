@@ -1,0 +1,121 @@
+"""``mmopt.solve``: a workload and a program in, a certified solution out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mmopt.driver.convex import Report
+from mmopt.driver.dispatch import solve_instance
+from mmopt.driver.givens import named_givens, require_workload, within_range
+from mmopt.driver.judge.adopt import adopt, row_parameter
+from mmopt.driver.large import bound
+from mmopt.driver.search.start import starting
+from mmopt.driver.threads import blas_threads
+from mmopt.errors import OptionError
+from mmopt.language import Program
+from mmopt.limits import deadline
+from mmopt.results import Solution
+from mmopt.solvers import Options
+from mmopt.workloads import Workload
+
+__all__ = ["default_program", "solve"]
+
+
+def default_program(workload: Workload, pure: bool = False) -> tuple[str, str]:
+    """The program used when none is named, and why.
+
+    pure : for Laplace noise, which epsilon without delta asks for.
+    """
+    if pure:
+        return "p_identity", "epsilon without delta asks for Laplace noise"
+    if workload.has_all_targets:
+        return "fitness_for_use", "every query has a target (max_variance)"
+    return "l2_strategy", "not every query has a target, so total error is what can be least"
+
+
+@within_range()
+def solve(
+    workload: Workload,
+    program: str | Path | Program | None = None,
+    *,
+    solver: str | None = None,
+    tolerance: float | None = None,
+    time_limit: float | None = None,
+    max_iterations: int | None = None,
+    threads: int | None = None,
+    verbose: bool = False,
+    start: Any = None,
+    starts: int | None = None,
+    seed: int | None = None,
+    penalty: float | None = None,
+    arrays: str | None = None,
+    givens: Mapping[str, Any] | None = None,
+    progress: Report | None = None,
+    reduce: bool = True,
+) -> Solution:
+    """Solve a program for a workload and certify the result.
+
+    Over more than ``large.MOST_CELLS`` cells a convex program that a kernel knows is solved by component,
+    if the workload has symmetries; nothing over the cells is formed then, and the Solution is by component.
+    So it is over more than ``large.FEW_CELLS`` cells, where all components are small.
+
+    Parameters
+    ----------
+    workload : the queries.
+    program : a shipped name, a path, or a parsed Program; by default ``fitness_for_use`` when every
+        query has a target, else ``l2_strategy``.
+    solver : a kernel or a conic solver. By default the kernel that claims the program by its lines, else the
+        conic solver whose forecast is best: interior point when it takes less than 20 seconds.
+    tolerance : the certified gap asked for; by default 1e-6 (kernels, interior point) or 1e-4 (first order).
+        When it is not reached the status says so; the gap printed is always the proved one.
+    time_limit : seconds until the solver is to stop, which keeps the best point so far. Two seconds and a
+        fifth of that later what is not done is given up.
+    max_iterations, verbose : passed on. threads : of the solver and of the linear algebra; by default one
+        where all matrices are small.
+    start : a strategy from which a program of class rank or smooth is searched, and from nowhere else; the
+        program must have a section ``from strategy``. As for ``certify``, for example a baseline, "haar".
+    starts, seed : of the search of a program of class rank or smooth.
+    penalty : first weight of the rank in the search of a program of class rank.
+    arrays : library that the kernel ``nuclear`` computes with, and a device: "cupy", "torch:cuda".
+    givens : arrays by name, for givens of the program without a source or in place of one; a baseline's name
+        stands for its rows: ``{"Q": "hierarchical(branching=4)"}``.
+    progress : called with a ``Progress`` after every point, and before a solve that is predicted to be long.
+    reduce : whether a convex program may be made smaller first, exactly (``Solution.reductions`` says how),
+        and a large workload be solved by component.
+
+    Raises
+    ------
+    mmopt.Error : a subclass says what is wrong with the program, the workload, an option or the solver;
+        TimeLimitError when the time is over without a result.
+    KeyboardInterrupt : Ctrl-C before there is a certified point, and the second one.
+    """
+    require_workload(workload)
+    if not isinstance(reduce, bool):
+        raise OptionError(f"'reduce' is True or False, not {reduce!r}")
+    if program is None:
+        program = default_program(workload)[0]
+    parsed = program if isinstance(program, Program) else Program.load(program)
+    given_options: dict[str, Any] = {
+        "tolerance": tolerance,
+        "time_limit": time_limit,
+        "max_iterations": max_iterations,
+        "threads": threads,
+        "starts": starts,
+        "seed": seed,
+        "penalty": penalty,
+        "arrays": arrays,
+    }
+    overrides = {name: value for name, value in given_options.items() if value is not None}
+    overrides["verbose"] = verbose
+    Options(**overrides)  # a bad option is refused before any work
+    with deadline(time_limit):
+        named = named_givens(givens, parsed, workload)
+        strategy = starting(start, parsed, workload, overrides)
+        if strategy is not None:
+            named = {**row_parameter(parsed, strategy), **named}
+        instance, line = bound(parsed, workload, named, reduce=reduce, solver=solver)
+        point = None if strategy is None else adopt(instance, strategy)
+        with blas_threads(instance, threads):
+            return solve_instance(instance, solver, overrides, progress, point, reduce=reduce, line=line)

@@ -1,0 +1,74 @@
+"""What is known of an atom: one row of the table of atoms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from mmopt.language.atoms.rules import Rule
+from mmopt.numerics.balls import Ball
+
+__all__ = ["Atom", "Form"]
+
+
+@dataclass(frozen=True)
+class Form:
+    """How an atom is printed: {0}, {1} stand for its arguments.
+
+    ``binds`` is the strength with which the form holds together: sums 1, quotients and entry-by-entry
+    products 2, products 3, fractions 4, what is written after or before its argument 8, what is
+    enclosed 9.
+    """
+
+    text: str
+    binds: int = 9
+
+
+@dataclass(frozen=True)
+class Atom:
+    """One row of the table.
+
+    ``numpy`` and ``ball`` take the arguments and an optional ``axis``; ``cvxpy`` takes the cvxpy module
+    first. ``text`` is the form in the language itself and ``binds`` its strength in Python's grammar (a
+    sum 1, a product 2, a minus 3, a power 5, ``.T`` 8, a call 9).
+
+    ``degrees`` says how the value scales: by which power of each argument's scale (the inverse -1, a
+    product 1 and 1). ``alike`` says instead that the arguments have to scale alike, and the value as they
+    do (a sum), or that they have to be free of units, as the value then is (``unitless``, a logarithm). A
+    program with an atom that says none of these is solved as given, unscaled.
+
+    ``equivariance`` is the word for how the atom goes with a change of the axes of its arguments (cells
+    permuted or repeated, queries permuted, a basis rotated), with block diagonal ones and with Kronecker
+    products; ``compiler/acting.py`` knows what each word means. "": with none of them.
+
+    ``gradient`` takes the arguments, the value and the derivative of a number by the value, and gives
+    that number's derivative by each argument (of its shape); absent for atoms that have none. An atom
+    that is not smooth has ``rounded``, its numpy form rounded off by the option ``rounding``, which
+    its gradient then takes too.
+
+    ``cones`` says what cvxpy makes of the atom on what is chosen, as (kind, size, count, unknowns added),
+    from the shape of the argument that is chosen, the number of entries of the value, and the exponent of
+    a power; absent when it makes nothing.
+    """
+
+    name: str
+    arity: int
+    rule: Rule
+    numpy: Callable[..., Any]
+    about: str
+    latex: Form
+    plain: Form
+    text: str
+    binds: int = 9
+    ball: Callable[..., Ball] | None = None
+    cvxpy: Callable[..., Any] | None = None
+    gradient: Callable[..., tuple[Any, ...]] | None = None
+    rounded: Callable[..., Any] | None = None
+    cones: Callable[[tuple[int, ...], int, float], tuple[tuple[str, int, int, int], ...]] | None = None
+    degrees: tuple[float, ...] | None = None
+    alike: bool = False
+    unitless: bool = False
+    equivariance: str = ""
+    takes_dim: bool = False
+    axis: bool = False

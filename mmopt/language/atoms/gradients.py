@@ -1,0 +1,185 @@
+"""Derivatives of the atoms, backwards: from a number's derivative by the value to that by each argument.
+
+A rule takes the arguments, the value and the derivative ``bar`` of some number by the value (of its
+shape), and gives that number's derivative by each argument (of its shape): Giles 2008, An extended
+collection of matrix derivative results, has the matrix ones with their proofs. Where an atom has no
+derivative (abs at 0, max between equals) it is a subgradient.
+
+abs, max and min can be rounded off: with ``rounding`` mu > 0 they are sqrt(x² + mu²) and mu times the
+logarithm of the sum of exp(±x / mu), which differ from them by at most mu (mu log of the number of
+entries) and have derivatives everywhere (Nesterov 2005, Smooth minimization of non-smooth functions).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp as log_sum_exp, softmax
+
+from mmopt.numerics.numpy_forms import Array, eigh
+
+__all__ = [
+    "absolute",
+    "add",
+    "diag",
+    "div",
+    "exp",
+    "extreme",
+    "inv",
+    "log",
+    "logsumexp",
+    "matmul",
+    "mul",
+    "neg",
+    "nuclear",
+    "polar",
+    "power",
+    "root",
+    "rounded_abs",
+    "rounded_extreme",
+    "sqrt",
+    "sub",
+    "total",
+    "trace",
+    "transpose",
+]
+
+# The derivative of a square root at 0 is infinite; a large number stands for it.
+LEAST_ROOT = 1e-100
+
+
+def _fit(bar: Any, a: Any) -> Any:
+    """``bar`` in the shape of ``a``: a number that was spread over an array collects all of it."""
+    return bar if np.ndim(a) or not np.ndim(bar) else np.sum(bar)
+
+
+def _spread(reduced: Any, a: Any, axis: int | None) -> Any:
+    """What was reduced along an axis, beside every entry that went into it."""
+    return reduced if axis is None else np.expand_dims(reduced, axis)
+
+
+def add(a: Any, b: Any, value: Any, bar: Any) -> tuple[Any, Any]:
+    return _fit(bar, a), _fit(bar, b)
+
+
+def sub(a: Any, b: Any, value: Any, bar: Any) -> tuple[Any, Any]:
+    return _fit(bar, a), _fit(-bar, b)
+
+
+def neg(a: Any, value: Any, bar: Any) -> tuple[Any]:
+    return (-bar,)
+
+
+def mul(a: Any, b: Any, value: Any, bar: Any) -> tuple[Any, Any]:
+    return _fit(bar * b, a), _fit(bar * a, b)
+
+
+def div(a: Any, b: Any, value: Any, bar: Any) -> tuple[Any, Any]:
+    return _fit(bar / b, a), _fit(-bar * value / b, b)
+
+
+def power(a: Any, b: float, value: Any, bar: Any) -> tuple[Any, float]:
+    """The exponent is a plain number."""
+    return (bar * b * np.power(a, b - 1.0) if b else np.zeros_like(bar)), 0.0
+
+
+def matmul(a: Array, b: Array, value: Any, bar: Any) -> tuple[Array, Array]:
+    if a.ndim == 1 and b.ndim == 1:
+        return bar * b, bar * a
+    if a.ndim == 1:
+        return b @ bar, np.outer(a, bar)
+    if b.ndim == 1:
+        return np.outer(bar, b), a.T @ bar
+    return bar @ b.T, a.T @ bar
+
+
+def transpose(a: Any, value: Any, bar: Any) -> tuple[Any]:
+    return (np.transpose(bar),)
+
+
+def total(a: Any, value: Any, bar: Any, axis: int | None = None) -> tuple[Array]:
+    return (np.broadcast_to(_spread(bar, a, axis), np.shape(a)),)
+
+
+def trace(a: Array, value: Any, bar: Any) -> tuple[Array]:
+    return (bar * np.eye(len(a)),)
+
+
+def diag(a: Array, value: Array, bar: Array) -> tuple[Array]:
+    return (np.diag(bar),)
+
+
+def inv(a: Array, value: Array, bar: Array) -> tuple[Array]:
+    return (-value.T @ bar @ value.T,)
+
+
+def root(a: Array, value: Array, bar: Array) -> tuple[Array]:
+    """R dR + dR R = dX, in the eigenvectors of X; 0 where both eigenvalues are."""
+    values, vectors = eigh(a)
+    roots = np.sqrt(np.clip(values, 0.0, None))
+    sums = np.add.outer(roots, roots)
+    inside = vectors.T @ ((bar + bar.T) / 2) @ vectors
+    known = sums > len(a) * np.finfo(float).eps * sums.max(initial=0.0)
+    return (vectors @ np.where(known, inside / np.where(known, sums, 1.0), 0.0) @ vectors.T,)
+
+
+def nuclear(a: Array, value: Any, bar: Any) -> tuple[Array]:
+    u, s, vt = np.linalg.svd(a, full_matrices=False)
+    kept = s > len(s) * np.finfo(float).eps * s.max(initial=0.0)
+    return (bar * (u[:, kept] @ vt[kept]),)
+
+
+def polar(a: Array, value: Array, bar: Array) -> tuple[Array]:
+    """dP = U ((Z - Zᵀ) / (sᵢ + sⱼ)) Vᵀ with Z = Uᵀ dM V."""
+    u, s, vt = np.linalg.svd(a)
+    inside = u.T @ bar @ vt.T
+    return (u @ ((inside - inside.T) / np.add.outer(s, s)) @ vt,)
+
+
+def sqrt(a: Any, value: Any, bar: Any) -> tuple[Any]:
+    return (bar / (2.0 * np.maximum(value, LEAST_ROOT)),)
+
+
+def exp(a: Any, value: Any, bar: Any) -> tuple[Any]:
+    return (bar * value,)
+
+
+def log(a: Any, value: Any, bar: Any) -> tuple[Any]:
+    return (bar / a,)
+
+
+def logsumexp(a: Array, value: Any, bar: Any, axis: int | None = None) -> tuple[Array]:
+    return (_spread(bar, a, axis) * softmax(a, axis=axis),)
+
+
+def rounded_abs(a: Any, rounding: float) -> Any:
+    return np.hypot(a, rounding)
+
+
+def absolute(a: Any, value: Any, bar: Any, rounding: float = 0.0) -> tuple[Any]:
+    return (bar * (a / value if rounding else np.sign(a)),)
+
+
+def rounded_extreme(sign: int) -> Callable[..., Any]:
+    """The rounded largest (1) or smallest (-1) entry."""
+
+    def value(a: Array, rounding: float, axis: int | None = None) -> Any:
+        return sign * rounding * log_sum_exp(sign * np.asarray(a) / rounding, axis=axis)
+
+    return value
+
+
+def extreme(sign: int) -> Callable[..., tuple[Array]]:
+    """Of max (1) and min (-1): all to the extreme entry, shared between equal ones."""
+
+    def rule(a: Array, value: Any, bar: Any, axis: int | None = None, rounding: float = 0.0) -> tuple[Array]:
+        if rounding:
+            weights = softmax(sign * np.asarray(a) / rounding, axis=axis)
+        else:
+            at = (np.asarray(a) == _spread(value, a, axis)).astype(float)
+            weights = at / at.sum(axis=axis, keepdims=axis is not None)
+        return (_spread(bar, a, axis) * weights,)
+
+    return rule

@@ -1,0 +1,27 @@
+"""The table of atoms: every function and operator of the language, one row each.
+
+A row says all there is to say of an atom: how many arguments, its rule (shape, sign, curvature), its
+numpy form, its form with error bounds (``ball``; absent for atoms that only prepare data), its cvxpy
+form (absent where the lowering treats the atom itself, or where it only prepares data), its gradient, how
+it is printed, and one sentence. Adding an atom is adding a row: in ``functions.py``, in ``preparing.py``
+(for data and results only) or, an operator, in ``operators.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from mmopt.language.atoms.atom import Atom, Form
+from mmopt.language.atoms.functions import FUNCTIONS_OF_CHOSEN
+from mmopt.language.atoms.operators import OPERATORS
+from mmopt.language.atoms.preparing import PREPARING
+
+__all__ = ["ATOMS", "FUNCTIONS", "Atom", "Form"]
+
+_CALLED = (*FUNCTIONS_OF_CHOSEN, *PREPARING)
+
+ATOMS: Mapping[str, Atom] = MappingProxyType({atom.name: atom for atom in (*OPERATORS, *_CALLED)})
+
+# The names that can be called; the other atoms are written as operators.
+FUNCTIONS = tuple(atom.name for atom in _CALLED)

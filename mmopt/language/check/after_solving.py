@@ -1,0 +1,238 @@
+"""Checks of what is evaluated with the numbers of a solution: starts, repair, value, meaning, certificate."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mmopt.errors import suggest
+from mmopt.language.atoms.dims import Dim
+from mmopt.language.atoms.types import SCALAR, Curvature, Type
+from mmopt.language.check.infer import Scope, infer
+from mmopt.language.check.names import Names, declared_type
+from mmopt.language.check.procedures import cells, check_steps, solved_programs
+from mmopt.language.syntax.program import Program
+from mmopt.language.syntax.tree import Assignment, Block, Constraint, Expr, Multiplier, Name, names_in
+
+__all__ = ["check_closing"]
+
+# Programs whose lower bound is computed beside every solution, for whatever strategy.
+BOUNDS = ("l2_strategy",)
+
+
+def check_closing(program: Program, names: Names, derived: frozenset[str] = frozenset()) -> Scope:
+    """Check the sections after the constraints; every name of the program with its type comes back.
+
+    ``derived`` are the lets of what is chosen.
+    """
+    for name, known in names.types.items():
+        names.types[name] = replace(known, curvature=Curvature.CONSTANT, loewner=False, why="")
+    before = set(names.types)
+    check_steps(program, names)
+    derived |= set(names.types) - before  # what steps bring is no more given than what is chosen
+    if program.klass in ("procedure", "closed form") and program.objective is not None:
+        _number(program.objective, "an objective is a number", names)
+    _starts(program, names)
+    for a in program.repair:
+        _set(program, a, names, "repair")
+    _adoption(program, names)
+    all_types = {**names.types, "objective": SCALAR}
+    if program.value is not None:
+        names.types["objective"] = SCALAR
+        _number(program.value, "the value of a program is a number", names)
+        del names.types["objective"]
+    _certificate(program, names, derived)
+    # A dual program has its strategy in the multipliers.
+    names.types |= all_types
+    _meaning(program, names)
+    solved = sorted(solved_programs(program.steps))
+    if program.bound and program.bound not in (*BOUNDS, *solved):
+        span = dict(program.spans)["bound"]
+        hint = suggest(program.bound, (*BOUNDS, *solved))
+        program.source.fail(span, f"there is no program '{program.bound}' whose bound could hold", hint)
+    return names.scope()
+
+
+def _number(expr: Expr, what: str, names: Names) -> None:
+    known = names.infer(expr)
+    if not known.is_scalar:
+        names.source.fail(expr.span, f"{what}, this is {known.shape}")
+
+
+def _set(program: Program, a: Assignment, names: Names, section: str) -> None:
+    """An assignment to what is chosen, of its shape."""
+    chosen = [d.name for d in program.choose]
+    if a.name not in chosen:
+        hint = suggest(a.name, chosen)
+        message = f"'{a.name}' is not chosen; a {section} changes what is chosen"
+        program.source.fail(a.span, message, hint)
+    if a.declared:
+        program.source.fail(a.span, f"'{a.name}' is declared a second time", f"write: {a.name} = expression")
+    before, after = names.types[a.name], names.assign(a)
+    if before.dims != after.dims:
+        program.source.fail(
+            a.expr.span, f"'{a.name}' is {before.shape}; the {section} makes it {after.shape}"
+        )
+
+
+def _starts(program: Program, names: Names) -> None:
+    """Starts use what is given."""
+    types = dict(names.types)
+    chosen = {d.name for d in program.choose}
+    for position, start in enumerate(program.starts):
+        if start.name in {other.name for other in program.starts[:position]}:
+            program.source.fail(
+                start.span, f"two starts are called '{start.name}'", "results go by these names"
+            )
+        for a in start.values:
+            outside = sorted(names_in(a.expr) & chosen)
+            if outside:
+                message = f"a start uses what is given, and '{outside[0]}' is chosen"
+                program.source.fail(a.expr.span, message, "write it with what is given")
+            _set(program, a, names, "start")
+    names.types = types
+
+
+def _adoption(program: Program, names: Names) -> None:
+    """What is chosen, from a strategy with a column per cell; later assignments may use earlier ones."""
+    if program.adoption is None:
+        return
+    d = program.adoption.strategy
+    types, dims = dict(names.types), set(names.dims)
+    if d.kind != "matrix" or d.sign or d.source:
+        program.source.fail(d.span, "a strategy is a plain matrix", f"write: {d.name}: matrix[p, n]")
+    names.dims |= d.dims[0].symbols  # its number of rows is a new name, or one that is known
+    names.declare(d, Curvature.CONSTANT)
+    columns = cells(program)
+    if columns is not None and d.dims[1] != columns:
+        message = f"a strategy has a column per cell ({columns}), '{d.name}' has {d.dims[1]}"
+        program.source.fail(d.dim_spans[1], message)
+    for a in program.adoption.values:
+        _set(program, a, names, "point from a strategy")
+    # In order: a repair may set what 'from strategy' does not, before anything uses it.
+    known: set[str] = set()
+    chosen = {c.name for c in program.choose}
+    uses = [(a.name, names_in(a.expr)) for a in (*program.adoption.values, *program.repair)]
+    for name, used in [*uses, ("", chosen)]:
+        left = sorted((used & chosen) - known)
+        if left:
+            message = f"'{left[0]}' is left without a value by 'from strategy', and no repair sets it"
+            program.source.fail(dict(program.spans)["from strategy"], message)
+        known.add(name)
+    names.types, names.dims = types, dims
+
+
+def _meaning(program: Program, names: Names) -> None:
+    m = program.meaning
+    assert m is not None  # the check of the sections has seen to it
+    known = names.infer(m.expr)
+    if not known.is_matrix:
+        program.source.fail(m.expr.span, f"a {m.kind} is a matrix, this is {known.shape}")
+    columns = cells(program)
+    if m.kind == "strategy":
+        if columns is not None and known.dims[1] != columns:
+            message = f"a strategy has a column per cell ({columns}), this is {known.shape}"
+            program.source.fail(m.expr.span, message)
+        return
+    if m.basis not in names.types:
+        hint = suggest(m.basis, [d.name for d in program.givens])
+        program.source.fail(m.expr.span, f"the basis '{m.basis}' is not defined", hint)
+    basis = names.types[m.basis]
+    if known.dims[0] != known.dims[1] or not basis.is_matrix or basis.dims[0] != known.dims[0]:
+        message = f"a covariance on '{m.basis}' has a row and a column per row of it: this is {known.shape}, "
+        program.source.fail(m.expr.span, message + f"'{m.basis}' is {basis.shape}")
+
+
+def _certificate(program: Program, names: Names, derived: frozenset[str]) -> None:
+    """Multipliers, each with its start; then the bound, which uses them and what is given."""
+    if program.certificate is None:
+        return
+    constraints = {c.name: c for c in program.constraints}
+    chosen = {d.name for d in program.choose}
+    all_types = dict(names.types)
+    for m in program.certificate.multipliers:
+        d = m.declaration
+        if m.start is None and program.klass == "procedure":
+            hint = f"write: {d.name}: vector[n] >= 0 from fit.{d.name}"
+            program.source.fail(d.span, "a multiplier of a procedure starts from a result of its steps", hint)
+        signed = d.sign == ">=" and d.kind in ("vector", "scalar", "matrix")
+        if m.start is None and not signed and not (m.block is not None and d.kind == "psd"):
+            example = f"{d.name}: vector[n] >= 0"
+            message = "a multiplier is a number, a vector or a matrix, and >= 0"
+            program.source.fail(d.span, message, f"write {example}")
+        if d.name in chosen | derived or (m.start is not None and d.name in constraints):
+            names.source.fail(d.span, f"'{d.name}' is defined twice", "give one of them another name")
+        names.declare(d, Curvature.CONSTANT)
+        if m.dual_of:
+            if m.dual_of not in constraints:
+                hint = suggest(m.dual_of, constraints)
+                program.source.fail(m.span or d.span, f"there is no constraint '{m.dual_of}'", hint)
+            _multiplier_fits(m, constraints[m.dual_of], program, names)
+        if isinstance(m.start, Name) and m.start.id in constraints:
+            message = f"'{m.start.id}' is a constraint"
+            program.source.fail(m.start.span, message, f"write: from dual({m.start.id})")
+        if m.start is not None:
+            _start_fits(m, m.start, all_types, names)
+    for name in chosen | derived:
+        names.types.pop(name, None)
+    names.hints = dict.fromkeys(
+        chosen | derived, "a bound holds whatever is chosen, so it uses what is given"
+    )
+    _number(program.certificate.expr, "a bound is a number", names)
+    names.hints = {}
+
+
+def _start_fits(m: Multiplier, start: Expr, all_types: dict[str, Type], names: Names) -> None:
+    d = m.declaration
+    known = infer(start, replace(names.scope(), types=all_types, found={}))
+    stated = declared_type(d, Curvature.CONSTANT)
+    if known.dims != stated.dims:
+        message = f"'{d.name}' is declared {stated.shape}, its start is {known.shape}"
+        names.source.fail(start.span, message)
+
+
+def _block_fits(m: Multiplier, i: int, c: Constraint, program: Program, names: Names) -> None:
+    """``dual(name)[i, i]``: diagonal block i of a psd block constraint; a number in those of a family."""
+    d, block = m.declaration, c.relation.left
+    span = m.span or d.span
+    if not isinstance(block, Block) or c.relation.op != ">>":
+        message = f"'{c.name}' has no blocks"
+        program.source.fail(span, message, "write dual(name) without [ ]")
+    if i >= len(block.rows):
+        program.source.fail(span, f"'{c.name}' has {len(block.rows)} diagonal blocks, counted from 0")
+    scope = names.scope().with_types(**{x.name: declared_type(x, Curvature.CONSTANT) for x in program.choose})
+    dims: tuple[Dim, ...] = ()
+    if c.family:
+        scope, dims = scope.with_index(c.family.index, c.family.dim), (c.family.dim,)
+    known = infer(block.rows[i][i], scope)
+    if known.is_matrix and c.family:
+        message = f"block ({i}, {i}) of '{c.name}' is {known.shape}, one for each '{c.family.index}'"
+        program.source.fail(span, message, "only blocks of one number have a multiplier in a family")
+    if dims + known.dims != d.dims:
+        sizes = " by ".join(map(str, dims + known.dims)) or "one"
+        stated = " by ".join(map(str, d.dims)) or "one"
+        message = (
+            f"block ({i}, {i}) of '{c.name}' has {sizes} multipliers, '{d.name}' is declared with {stated}"
+        )
+        program.source.fail(span, message)
+
+
+def _multiplier_fits(m: Multiplier, c: Constraint, program: Program, names: Names) -> None:
+    d, span = m.declaration, m.span or m.declaration.span
+    if m.block is not None:
+        _block_fits(m, m.block, c, program, names)
+        return
+    if c.relation.op in (">>", "<<"):
+        message = f"'{c.name}' compares matrices; '{d.name}' would have to be a matrix"
+        program.source.fail(span, message, "start from another constraint, or leave out 'from'")
+    known = {x.name: declared_type(x, Curvature.CONSTANT) for x in program.choose}
+    scope = names.scope().with_types(**known)
+    dims: tuple[Dim, ...] = ()
+    if c.family:
+        scope, dims = scope.with_index(c.family.index, c.family.dim), (c.family.dim,)
+    left, right = infer(c.relation.left, scope), infer(c.relation.right, scope)
+    dims += left.dims or right.dims
+    if dims != d.dims:
+        sizes = " by ".join(map(str, dims)) or "one"
+        stated = str(d.dims[0]) if d.dims else "one"
+        message = f"'{c.name}' has {sizes} multipliers, '{d.name}' is declared with {stated}"
+        program.source.fail(d.dim_spans[0] if d.dims else d.span, message)

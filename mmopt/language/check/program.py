@@ -1,0 +1,188 @@
+"""Checks a program before any number is known: names, shapes, curvature."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+
+from mmopt.errors import ProgramError, suggest
+from mmopt.language.atoms.dims import Dim
+from mmopt.language.atoms.types import Curvature, Type
+from mmopt.language.check.after_solving import check_closing
+from mmopt.language.check.classes import check_sections
+from mmopt.language.check.expand import expand, split_lets
+from mmopt.language.check.infer import Scope, dimension
+from mmopt.language.check.names import Names, declared_type
+from mmopt.language.check.rank import check_rank, is_rank
+from mmopt.language.check.relations import check_relation, check_shapes, refuse_curvature
+from mmopt.language.check.smooth import check_smooth, check_smooth_line
+from mmopt.language.check.sources import AXES, PSD, SOURCES
+from mmopt.language.syntax.program import Program
+from mmopt.language.syntax.tree import Assignment, Constraint, Declaration, Span
+
+__all__ = ["SOURCES", "Checked", "check", "declared_type", "shipped"]
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A program whose shapes and curvature hold, with the types found.
+
+    ``program`` is the one that is compiled and evaluated: with every ``let`` of what is chosen put into
+    the lines that use it; ``written`` is the one of the file. ``types`` has the givens, parameters, lets
+    and what is chosen; ``constraints`` the types of both sides by name; ``scope`` every name of the
+    program, those of steps and multipliers too.
+    """
+
+    program: Program
+    written: Program
+    types: Mapping[str, Type]
+    objective: Type | None
+    constraints: Mapping[str, tuple[Type, Type]]
+    scope: Scope
+
+
+@cache
+def shipped(name: str) -> Checked:
+    """A shipped program by name, read and checked once: its file is part of the package."""
+    return check(Program.load(name))
+
+
+def check(program: Program, faults: dict[str, ProgramError] | None = None) -> Checked:
+    """Check a program; the first mistake is raised as a :class:`~mmopt.errors.ProgramError`.
+
+    With ``faults``, a line of the wrong curvature is noted there by its name (the objective by "") and
+    the check goes on; names and shapes have to fit all the same.
+    """
+    names = Names(program.source)
+    check_sections(program)
+    _givens(program, names)
+    for parameter in program.parameters:
+        _parameter(parameter, names)
+    given, derived = split_lets(program)
+    for let in given:
+        names.new(let.name, let.span)
+        names.define(let.name, let.span, names.assign(let))
+    names.hints = {d.name: "'require' uses what is given, not what is chosen" for d in program.choose}
+    for requirement in program.requires:
+        check_shapes(requirement, _inside(requirement, names))
+    names.hints = {}
+    for d in program.choose:
+        _chosen(program, d, names)
+    for let in derived:
+        names.new(let.name, let.span)
+        names.define(let.name, let.span, names.assign(let))
+    written, program = program, expand(program)
+    objective = _objective(program, names, faults)
+    constraints: dict[str, tuple[Type, Type]] = {}
+    check_rank(program, names.scope())
+    for c in program.constraints:
+        if c.name in constraints:
+            program.source.fail(
+                c.span, f"two constraints are called '{c.name}'", "multipliers go by these names"
+            )
+        scope = _inside(c, names)
+        constraints[c.name] = check_shapes(c, scope)
+        if program.klass == "smooth":
+            check_smooth_line(c, scope)
+        elif not is_rank(c):
+            with _noted(faults, c.name):
+                check_relation(c, scope)
+    types = dict(names.types)
+    scope = check_closing(program, names, derived=frozenset(let.name for let in derived))
+    return Checked(program, written, types, objective, constraints, scope)
+
+
+def _chosen(program: Program, d: Declaration, names: Names) -> None:
+    if d.kind == "dim":
+        message = f"the dimension '{d.name}' is not chosen"
+        program.source.fail(d.span, message, "declare it under 'parameter'")
+    if d.source and d.source_span:
+        program.source.fail(d.source_span, f"'{d.name}' is chosen and has no source", "a given has one")
+    names.declare(d, Curvature.AFFINE)
+
+
+def _givens(program: Program, names: Names) -> None:
+    for d in program.givens:
+        if d.kind == "dim":
+            program.source.fail(
+                d.span, f"the dimension '{d.name}' is not given", "the shape of a given introduces it"
+            )
+        if d.source and d.source_span:
+            _source(program, d, d.source_span)
+        # A given introduces the dimensions that it names alone.
+        names.dims |= {name for dim in d.dims for name in dim.symbols if dim == Dim.of(name)}
+    for d in program.givens:
+        names.declare(d, Curvature.CONSTANT)
+
+
+def _source(program: Program, d: Declaration, span: Span) -> None:
+    if d.source not in SOURCES:
+        program.source.fail(span, f"there is no source '{d.source}'", suggest(d.source, SOURCES))
+    axes = AXES[d.source]
+    if len(axes) != len(d.dims):
+        kind = "a vector" if len(axes) == 1 else "a matrix"
+        by = ", ".join(f"one per {axis}" for axis in axes)
+        program.source.fail(span, f"'{d.source}' is {kind} ({by}), '{d.name}' is declared {d.kind}")
+    if d.kind in ("psd", "symmetric") and d.source not in PSD:
+        program.source.fail(
+            span, f"'{d.source}' is not {d.kind}", "declare it matrix; the Gram matrix is workload.gram"
+        )
+
+
+def _parameter(p: Assignment, names: Names) -> None:
+    if p.declared and p.declared.kind == "dim":
+        dimension(p.expr, names.scope())
+        names.new(p.name, p.span)
+        names.dims.add(p.name)
+        return
+    known = names.assign(p)
+    if not known.is_scalar and p.declared is None:
+        hint = f"write its kind: {p.name}: {'vector[n]' if known.is_vector else 'matrix[m, n]'} = …"
+        names.source.fail(p.span, f"a parameter is a number unless declared, this is {known.shape}", hint)
+    # Its default may have signs and forms that another value, which the caller passes, has not.
+    stated = declared_type(p.declared, known.curvature) if p.declared else known
+    names.define(p.name, p.span, stated)
+
+
+def _inside(c: Constraint, names: Names) -> Scope:
+    """The names inside a constraint: those of the program and the index of its family."""
+    if not c.family:
+        return names.scope()
+    names.dims_known(c.family.dim, c.family.span)
+    if c.family.index in names.types or c.family.index in names.dims:
+        message = f"'{c.family.index}' has another meaning already"
+        names.source.fail(c.family.span, message, "name the index of this family otherwise")
+    return names.scope().with_index(c.family.index, c.family.dim)
+
+
+@contextmanager
+def _noted(faults: dict[str, ProgramError] | None, line: str) -> Iterator[None]:
+    """Put an error of the curvature into ``faults`` under the name of its line, if there are any."""
+    try:
+        yield
+    except ProgramError as error:
+        if faults is None:
+            raise
+        faults[line] = error
+
+
+def _objective(program: Program, names: Names, faults: dict[str, ProgramError] | None) -> Type | None:
+    if program.objective is None or program.klass == "procedure":
+        return None  # a procedure's is known after its steps
+    known = names.infer(program.objective)
+    if not known.is_scalar:
+        hint = "take a sum, trace or max"
+        program.source.fail(program.objective.span, f"an objective is a number, this is {known.shape}", hint)
+    if program.klass == "smooth":
+        check_smooth(program.objective, names.scope())
+        return known
+    wanted, fits = "convex", known.curvature.is_convex
+    if program.sense == "maximize":
+        wanted, fits = "concave", known.curvature.is_concave
+    if not fits:
+        what = f"the objective of '{program.sense}' has to be {wanted}"
+        with _noted(faults, ""):
+            refuse_curvature(program.objective, known, what, names.scope())
+    return known

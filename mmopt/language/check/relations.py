@@ -1,0 +1,112 @@
+"""Checks of one relation or objective: shapes and curvature, and what to say when they do not fit."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from mmopt.language.atoms.types import Curvature, Type
+from mmopt.language.check.infer import Scope, infer, not_symmetric
+from mmopt.language.syntax.tree import Apply, Block, Constraint, Expr, Name, Number, children, walk
+
+__all__ = ["check_relation", "check_shapes", "refuse_curvature"]
+
+RULES = "the rules: python -m pydoc mmopt.language"
+
+
+def check_shapes(c: Constraint, scope: Scope) -> tuple[Type, Type]:
+    """The types of both sides of a relation whose shapes fit."""
+    r = c.relation
+    left, right = infer(r.left, scope), infer(r.right, scope)
+    if r.op in (">>", "<<"):
+        for t, e in ((left, r.left), (right, r.right)):
+            if not (isinstance(e, Number) and e.value == 0):
+                _symmetric(e, t, r.op, scope)
+        if left.is_matrix and right.is_matrix and left.dims != right.dims:
+            scope.source.fail(r.span, f"{left.shape} {r.op} {right.shape}: both sides need the same shape")
+        if not (left.is_matrix or right.is_matrix):
+            scope.source.fail(
+                r.span, f"'{r.op}' compares symmetric matrices, both sides are numbers", "write >= 0"
+            )
+        return left, right
+    if not (left.is_scalar or right.is_scalar or left.dims == right.dims):
+        scope.source.fail(r.span, f"{left.shape} {r.op} {right.shape}: both sides need the same shape")
+    return left, right
+
+
+def _symmetric(e: Expr, t: Type, op: str, scope: Scope) -> None:
+    if t.is_matrix and t.symmetric:
+        return
+    hint = ""
+    message = f"'{op}' compares symmetric matrices, this is {t.shape}"
+    if t.is_scalar:
+        hint = "write 0, or a multiple of eye(n)"
+    elif t.is_matrix and t.dims[0] == t.dims[1]:
+        message += " that is not known to be symmetric"
+        at = not_symmetric(e, scope)
+        if at and isinstance(e, Block):
+            i, j = at
+            culprit = e.rows[i - 1][j - 1]
+            hint = f"block ({i}, {j}) has to be the transpose of block ({j}, {i})" if i != j else ""
+            hint = hint or f"block ({i}, {i}) has to be symmetric: declare it psd or symmetric"
+            scope.source.fail(culprit.span, message, hint)
+        hint = "declare it psd or symmetric"
+    elif t.is_vector:
+        hint = "between vectors write <= or >="
+    scope.source.fail(e.span, message, hint)
+
+
+def check_relation(c: Constraint, scope: Scope) -> tuple[Type, Type]:
+    """The types of both sides of a convex constraint."""
+    left, right = check_shapes(c, scope)
+    r = c.relation
+    if r.op == "==":
+        for t, e in ((left, r.left), (right, r.right)):
+            if not t.curvature.is_affine:
+                refuse_curvature(e, t, f"'{c.name}': both sides of '==' have to be affine", scope)
+        return left, right
+    small, large = (
+        ((left, r.left), (right, r.right)) if r.op in ("<=", "<<") else ((right, r.right), (left, r.left))
+    )
+    for (t, e), fits, word in (
+        (small, small[0].curvature.is_convex, "convex"),
+        (large, large[0].curvature.is_concave, "concave"),
+    ):
+        wanted = f"'{c.name}': the {'smaller' if word == 'convex' else 'larger'} side has to be {word}"
+        if not fits:
+            refuse_curvature(e, t, wanted, scope)
+        if not t.curvature.is_affine and t.is_matrix and t.loewner != (r.op in ("<<", ">>")):
+            as_whole = "as a whole, not entry by entry (compare with << or >>, or take its diag)"
+            by_entry = "entry by entry, not as a whole (compare with <= or >=)"
+            scope.source.fail(
+                e.span, f"{wanted}, and it is {word} {as_whole if t.loewner else by_entry}", RULES
+            )
+    return left, right
+
+
+def refuse_curvature(expr: Expr, known: Type, what: str, scope: Scope) -> NoReturn:
+    """Raise for an expression of the wrong curvature, at the smallest part of it that is to blame."""
+    if known.curvature is not Curvature.UNKNOWN:
+        scope.source.fail(expr.span, f"{what}, and it is {known.curvature.value}", RULES)
+    scope.source.fail(_culprit(expr, known, scope).span, f"{what}, and here is {known.why}", RULES)
+
+
+def _culprit(expr: Expr, known: Type, scope: Scope) -> Expr:
+    """The first part that breaks the curvature for this reason while nothing inside it does."""
+
+    def broken(e: Expr) -> bool:
+        if isinstance(e, Name | Number):
+            return False
+        found = infer(e, scope)
+        return found.curvature is Curvature.UNKNOWN and found.why == known.why
+
+    def inside(e: Expr) -> bool:
+        return any(broken(child) for child in children(e))
+
+    skip = {
+        id(a)
+        for e in walk(expr)
+        if isinstance(e, Apply) and e.atom in ("eye", "ones")
+        for a in walk(e.args[0])
+    }
+    found = [e for e in walk(expr) if id(e) not in skip and broken(e) and not inside(e)]
+    return found[0] if found else expr

@@ -1,0 +1,179 @@
+"""The gradient of an expression, in reverse: one pass forward for the values, one back for the derivatives.
+
+A :class:`Tape` is an expression written out as a list of operations, each one once however often it
+occurs, what does not depend on the chosen variables computed already. Running it costs a few times
+what evaluating the expression costs, whatever the number of variables (Griewank & Walther,
+Evaluating Derivatives, chapter 3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mmopt.language.atoms.table import ATOMS
+from mmopt.language.evaluate.plain import Env, evaluate, is_row, positions
+from mmopt.language.syntax.tree import Apply, Block, Expr, Index, Name, names_in
+from mmopt.numerics import numpy_forms
+from mmopt.numerics.numpy_forms import Array
+
+__all__ = ["Pull", "Tape"]
+
+# From the derivative of a number by a value to that number's derivatives by the chosen variables.
+Pull = Callable[[Any], dict[str, Array]]
+# One operation: its arguments' places, its value from theirs, and their derivatives from its own.
+Forward = Callable[[Sequence[Any], float], Any]
+Backward = Callable[[Sequence[Any], Any, Any, float], Sequence[Any]]
+
+
+@dataclass(frozen=True)
+class _Node:
+    arguments: tuple[int, ...]
+    forward: Forward
+    backward: Backward
+
+
+@dataclass
+class Tape:
+    """An expression recorded at a point, to be run at others of the same shapes.
+
+    env : arrays and numbers for every name, those of ``wrt`` at any point.
+    wrt : the names by which it is differentiated.
+    """
+
+    expr: Expr
+    env: Env
+    wrt: Sequence[str]
+    nodes: dict[int, _Node] = field(default_factory=dict)
+    leaves: dict[str, int] = field(default_factory=dict)
+    sample: list[Any] = field(default_factory=list)  # the values at the point of recording
+    known: dict[Expr, int] = field(default_factory=dict)
+    is_rough: bool = False  # whether an atom that is not smooth (abs, max, min) is on the tape
+
+    def __post_init__(self) -> None:
+        with np.errstate(all="ignore"):
+            self.last = self.record(self.expr)
+
+    def run(self, values: Mapping[str, Any], rounding: float = 0.0) -> tuple[Any, Pull]:
+        """The value at a point, and what gives its derivatives.
+
+        ``rounding`` > 0 rounds abs, max and min off (see ``gradients``), in the value too.
+        """
+        at = list(self.sample)
+        for name, place in self.leaves.items():
+            at[place] = np.asarray(values[name], dtype=float)
+        with np.errstate(all="ignore"):
+            for place, node in self.nodes.items():
+                at[place] = node.forward([at[i] for i in node.arguments], rounding)
+
+        def pull(bar: Any) -> dict[str, Array]:
+            bars: dict[int, Any] = {self.last: bar}
+            with np.errstate(all="ignore"):
+                for place in reversed(self.nodes):
+                    if place not in bars:
+                        continue
+                    node = self.nodes[place]
+                    arguments = [at[i] for i in node.arguments]
+                    parts = node.backward(arguments, at[place], bars.pop(place), rounding)
+                    for i, part in zip(node.arguments, parts, strict=True):
+                        if i in self.nodes or i in self.leaves.values():
+                            bars[i] = bars[i] + part if i in bars else part
+            return {
+                name: np.array(bars.get(place, 0.0) + np.zeros(np.shape(at[place])))
+                for name, place in self.leaves.items()
+            }
+
+        return at[self.last], pull
+
+    # -------------------------------------------------------------- recording
+
+    def record(self, expr: Expr) -> int:
+        if expr not in self.known:
+            self.known[expr] = self.written(expr)
+        return self.known[expr]
+
+    def written(self, expr: Expr) -> int:
+        if not names_in(expr) & set(self.wrt):
+            return self.place(evaluate(expr, self.env))
+        match expr:
+            case Name(id=name):
+                self.leaves[name] = self.place(np.asarray(self.env[name], dtype=float))
+                return self.leaves[name]
+            case Index(base=base):
+                return self.index(expr, self.record(base))
+            case Block(rows=rows):
+                return self.block(rows)
+        assert isinstance(expr, Apply)
+        (atom, args), options = (expr.atom, expr.args), dict(expr.options)
+        if atom in ("diag", "trace") and isinstance(args[0], Apply) and args[0].atom == "matmul":
+            factors = [self.record(a) for a in args[0].args]
+            if all(np.ndim(self.sample[i]) == 2 for i in factors):
+                return self.diagonal(atom, factors[0], factors[1])
+        return self.atom(atom, [self.record(a) for a in args], options)
+
+    def place(self, value: Any) -> int:
+        self.sample.append(value)
+        return len(self.sample) - 1
+
+    def add(self, arguments: Sequence[int], forward: Forward, backward: Backward) -> int:
+        at = self.place(forward([self.sample[i] for i in arguments], 0.0))
+        self.nodes[at] = _Node(tuple(arguments), forward, backward)
+        return at
+
+    def atom(self, name: str, arguments: Sequence[int], options: Mapping[str, int]) -> int:
+        row = ATOMS[name]
+        gradient, rounded = row.gradient, row.rounded
+        assert gradient is not None, name  # the check of smooth programs has seen to it
+        self.is_rough = self.is_rough or rounded is not None
+
+        def forward(args: Sequence[Any], rounding: float) -> Any:
+            if rounding and rounded is not None:
+                return rounded(*args, rounding=rounding, **options)
+            return row.numpy(*args, **options)
+
+        def backward(args: Sequence[Any], value: Any, bar: Any, rounding: float) -> Sequence[Any]:
+            more = {"rounding": rounding} if rounded is not None else {}
+            return gradient(*args, value, bar, **options, **more)
+
+        return self.add(arguments, forward, backward)
+
+    def diagonal(self, atom: str, left: int, right: int) -> int:
+        """The diagonal (or trace) of a product, without forming the product: sums of left * right.T."""
+        turned = self.atom("transpose", [right], {})
+        together = self.atom("mul", [left, turned], {})
+        return self.atom("sum", [together], {"axis": 1} if atom == "diag" else {})
+
+    def index(self, expr: Index, base: int) -> int:
+        at = positions(expr, np.shape(self.sample[base]), self.env)
+
+        def backward(args: Sequence[Any], value: Any, bar: Any, rounding: float) -> Sequence[Any]:
+            out = np.zeros(np.shape(args[0]))
+            out[at] = bar
+            return (out,)
+
+        return self.add([base], lambda args, rounding: args[0][at], backward)
+
+    def block(self, rows: Sequence[Sequence[Expr]]) -> int:
+        lying = [[is_row(e, self.env) for e in row] for row in rows]
+        arguments = [self.record(e) for row in rows for e in row]
+
+        def sides(args: Sequence[Any]) -> list[list[tuple[Any, bool]]]:
+            rest = iter(args)
+            return [[(next(rest), lies) for lies in row] for row in lying]
+
+        def backward(args: Sequence[Any], value: Any, bar: Array, rounding: float) -> Sequence[Any]:
+            parts, top = [], 0
+            for row in sides(args):
+                left = height = 0
+                for entry, lies in row:
+                    height, width = numpy_forms.as_block(np.asarray(entry), lies).shape
+                    piece = bar[top : top + height, left : left + width]
+                    parts.append(piece.reshape(np.shape(entry)))
+                    left += width
+                top += height
+            return parts
+
+        return self.add(arguments, lambda args, rounding: numpy_forms.block(sides(args)), backward)

@@ -1,0 +1,183 @@
+"""By how much a point misses a constraint, where, and in which units."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from mmopt.language.check.families import shared, vectorised
+from mmopt.language.check.rank import is_rank, rank_residual
+from mmopt.language.evaluate import by_component
+from mmopt.language.evaluate.enclose import evaluate_ball
+from mmopt.language.evaluate.memo import Memo
+from mmopt.language.evaluate.plain import Env, evaluate
+from mmopt.language.syntax.tree import Apply, Block, Constraint, Expr, Family, Number
+from mmopt.numerics import numpy_forms
+from mmopt.numerics.ball_spectra import is_semidefinite
+from mmopt.numerics.balls import GROW, sub
+from mmopt.numerics.components import Level
+from mmopt.numerics.numpy_forms import Array
+
+__all__ = ["excess", "excess_with_errors", "violation", "worst"]
+
+# What is compared with nothing larger than this is compared with this.
+LEAST = 1e-300
+
+# The largest violation (negative: to spare), the size of the sides, and where.
+Off = tuple[float, float, tuple[int, ...]]
+
+
+def violation(constraint: Constraint, env: Env) -> float:
+    """By how much a constraint is violated, relative to the size of its sides; 0 when it holds.
+
+    For ``>>`` it is the most negative eigenvalue of the difference, for a rank the first singular value
+    beyond it.
+    """
+    return max(worst(constraint, env)[0], 0.0)
+
+
+def worst(constraint: Constraint, env: Env, memo: Memo | None = None) -> tuple[float, tuple[int, ...]]:
+    """The violation where it is largest, and where: the index of the family, then the entry.
+
+    A negative violation is what is to spare; a matrix inequality that holds has nothing to spare. Scalar
+    and psd relations have no entry.
+    """
+    found: tuple[float, tuple[int, ...]] = (-np.inf, ())
+    for amount, size, entry in _all(constraint, env, memo):
+        found = max(found, (amount / size, entry), key=lambda pair: pair[0])
+    return found
+
+
+def excess(constraint: Constraint, env: Env, memo: Memo | None = None) -> float:
+    """By how much a constraint is violated where that is most, in the units of its sides; 0 when it holds."""
+    return max(0.0, *(amount for amount, _, _ in _all(constraint, env, memo)))
+
+
+def excess_with_errors(constraint: Constraint, env: Env) -> float:
+    """By how much a line may be missed, relative to the size of its sides, errors of evaluation included.
+
+    0: it is proved to hold. Infinity: nothing is proved, as of a rank, or of sides that are equal but for
+    rounding. A psd block is proved by the Schur complement of a corner that is proved to be definite.
+    """
+    family, op = constraint.family, constraint.relation.op
+    if is_rank(constraint):
+        return float("inf")
+    index, count = (family.index, family.dim.value(env)) if family else ("", 1)
+    most = 0.0
+    for sides in _ordered(constraint, {**env, index: 0} if family else env) if count else ():
+        joined = [vectorised(side, index) for side in sides] if family else sides
+        whole = [side for side in joined if side is not None]
+        if len(whole) == 2:
+            most = max(most, _over_with_errors(whole[0], whole[1], env, op, family is not None))
+            continue
+        for i in range(count):
+            most = max(most, _over_with_errors(*sides, {**env, index: i}, op, True))
+    return float("inf") if most > 0 and op == "==" else most
+
+
+def _ordered(constraint: Constraint, env: Env) -> list[tuple[Expr, Expr]]:
+    """Pairs of which the first is to be at most the second; ``env`` has an index, for the shapes."""
+    left, op, right = constraint.relation.left, constraint.relation.op, constraint.relation.right
+    small, large = (right, left) if op in (">=", ">>") else (left, right)
+    if op == "==":
+        return [(left, right), (right, left)]
+    is_zero = op in ("<<", ">>") and isinstance(small, Number) and small.value == 0.0
+    if not (isinstance(large, Block) and [len(row) for row in large.rows] == [2, 2] and is_zero):
+        return [(small, large)]
+    (a, b), (c, d) = large.rows
+    if np.ndim(evaluate(d, env)) == 2:
+        (a, b), (c, d) = (d, c), (b, a)
+    if np.ndim(evaluate(a, env)) < 2:
+        return [(small, a), (_apply("div", _apply("mul", b, c), a), d)]
+    return [(_apply("matmul", _apply("matmul", c, _apply("inv", a)), b), d)]
+
+
+def _apply(atom: str, *args: Expr) -> Expr:
+    return Apply(atom, args, args[0].span)
+
+
+def _over_with_errors(less: Expr, more: Expr, env: Env, op: str, each: bool) -> float:
+    """``each``: relative to each entry, not to the largest. Matrices in their order: 0, or infinity."""
+    both = (evaluate_ball(side, env) for side in (less, more))
+    small, large = (b.values if isinstance(b, Level) else b for b in both)
+    if op in (">>", "<<") and max(small.mid.ndim, large.mid.ndim) == 2:
+        return 0.0 if is_semidefinite(sub(large, small)) else float("inf")
+    with np.errstate(invalid="ignore"):  # inf - inf
+        low = np.where(large.rad > 0, large.lower, large.mid)
+        over = np.where(small.rad > 0, small.upper, small.mid) - low
+    over = np.nan_to_num(over, nan=np.inf, posinf=np.inf) * GROW
+    sizes = np.maximum(np.maximum(np.abs(small.mid), np.abs(large.mid)), LEAST)
+    return float(np.max(over / (sizes if each else sizes.max(initial=LEAST)), initial=0.0))
+
+
+def _all(constraint: Constraint, env: Env, memo: Memo | None) -> Iterator[Off]:
+    """One for each relation of a family, with its index in front of the entry; one without a family."""
+    if by_component.splits(env):
+        yield from by_component.offs(constraint, env)
+        return
+    family = constraint.family
+    if family is None:
+        yield _off(constraint, env, memo)
+        return
+    count = family.dim.value(env)
+    sides = _together(constraint, family, count, env, memo)
+    if sides is None:
+        for index in range(count):
+            amount, size, entry = _off(constraint, {**env, family.index: index}, None)
+            yield amount, size, (index, *entry)
+        return
+    left, right = sides
+    known = np.isfinite(left) & np.isfinite(right)
+    overs = np.where(known, _over(constraint, left, right), np.inf)
+    sizes = np.where(known, np.maximum(np.maximum(np.abs(left), np.abs(right)), LEAST), 1.0)
+    # Not everywhere: the largest, and the largest next to its sides.
+    for at in {int(np.argmax(overs)), int(np.argmax(overs / sizes))}:
+        yield float(overs[at]), float(sizes[at]), (at,)
+
+
+def _together(
+    constraint: Constraint, family: Family, count: int, env: Env, memo: Memo | None
+) -> tuple[Array, Array] | None:
+    """Both sides for all indices at once; None where they are not one number for each."""
+    sides = []
+    for side in (constraint.relation.left, constraint.relation.right):
+        joined = vectorised(side, family.index)
+        if joined is None or any(np.ndim(evaluate(e, env, memo)) for e in shared(side, family.index)):
+            return None
+        value = np.asarray(evaluate(joined, env, memo), dtype=float)
+        if value.shape not in ((), (count,)):
+            return None
+        sides.append(np.broadcast_to(value, (count,)))
+    return sides[0], sides[1]
+
+
+def _over(constraint: Constraint, left: Array, right: Array) -> Array:
+    """By how much each entry is violated."""
+    with np.errstate(invalid="ignore"):  # inf - inf, which the callers leave out
+        over = left - right if constraint.relation.op == "<=" else right - left
+    return np.abs(over) if constraint.relation.op == "==" else over
+
+
+def _off(constraint: Constraint, env: Env, memo: Memo | None) -> Off:
+    """One relation, or one of a family."""
+    relation = constraint.relation
+    if is_rank(constraint):
+        assert isinstance(relation.left, Apply)
+        matrix = np.asarray(evaluate(relation.left.args[0], env, memo), dtype=float)
+        rank = int(evaluate(relation.right, env, memo))
+        return (rank_residual(matrix, rank) if np.isfinite(matrix).all() else float("inf")), 1.0, ()
+    left = np.asarray(evaluate(relation.left, env, memo), dtype=float)
+    right = np.asarray(evaluate(relation.right, env, memo), dtype=float)
+    if not (np.isfinite(left).all() and np.isfinite(right).all()):
+        return float("inf"), 1.0, ()
+    scale = max(float(np.abs(left).max(initial=0.0)), float(np.abs(right).max(initial=0.0)), LEAST)
+    if relation.op in ("<<", ">>"):
+        gap = (left - right if relation.op == ">>" else right - left) * np.ones(left.shape)
+        holds = numpy_forms.is_definite(numpy_forms.symmetric_part(gap))
+        return (0.0 if holds else -float(numpy_forms.eigh(gap)[0][0])), scale, ()
+    over = _over(constraint, left, right)
+    if over.size == 0:
+        return 0.0, scale, ()
+    at = np.unravel_index(int(np.argmax(over)), over.shape)
+    return float(over[at]), scale, tuple(int(i) for i in at)

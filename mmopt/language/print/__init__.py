@@ -1,0 +1,1 @@
+"""Programs in print: LaTeX and plain text."""

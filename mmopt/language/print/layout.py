@@ -1,0 +1,175 @@
+"""A whole program in print: its sections as labelled lines, in LaTeX or plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from mmopt.language.check.infer import Scope
+from mmopt.language.check.program import Checked, check
+from mmopt.language.print.letters import latex_name, latex_text, plain_name
+from mmopt.language.print.typeset import Style, print_expr, print_relation
+from mmopt.language.syntax.program import Program
+from mmopt.language.syntax.tree import (
+    Assignment,
+    Certificate,
+    Constraint,
+    Declaration,
+    Repeat,
+    Start,
+    Step,
+    SubProgram,
+)
+
+__all__ = ["program_lines", "typeset_latex"]
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A label (of the first line of a section), a formula, and words beside it."""
+
+    label: str
+    formula: str
+    words: str = ""
+
+
+def typeset_latex(program: Program | Checked) -> str:
+    """The program as an ``aligned`` block, to stand in math mode.
+
+    Raises :class:`~mmopt.errors.ProgramError` when the program does not check.
+    """
+    lines = []
+    for line in _lines(program, "latex"):
+        label = rf"\text{{{latex_text(line.label)}}}" if line.label else ""
+        words = rf" && \text{{{latex_text(line.words)}}}" if line.words else ""
+        lines.append(rf"{label}\quad & {line.formula}{words}")
+    return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
+
+
+def program_lines(program: Program | Checked, style: Style) -> list[tuple[str, str, str]]:
+    """Every line as (label of the first line of a section, formula, words beside it).
+
+    Raises :class:`~mmopt.errors.ProgramError` when the program does not check.
+    """
+    return [(line.label, line.formula, line.words) for line in _lines(program, style)]
+
+
+def _lines(program: Program | Checked, style: Style) -> Iterator[_Line]:
+    checked = program if isinstance(program, Checked) else check(program)
+    writer = _Writer(checked.scope, style)
+    for label, lines in writer.sections(checked.written):
+        for position, line in enumerate(lines):
+            yield _Line("" if position else label, line.formula, line.words)
+
+
+@dataclass(frozen=True)
+class _Writer:
+    scope: Scope
+    style: Style
+
+    def name(self, name: str) -> str:
+        return latex_name(name) if self.style == "latex" else plain_name(name)
+
+    def words(self, words: str) -> str:
+        """Words inside a formula."""
+        return rf"\text{{{latex_text(words)}}}" if self.style == "latex" else words
+
+    def sections(self, p: Program) -> Iterator[tuple[str, list[_Line]]]:
+        yield "given", [self.declaration(d) for d in p.givens]
+        yield "parameter", [self.assignment(a, "=") for a in p.parameters]
+        yield "let", [self.assignment(a, "=") for a in p.lets]
+        yield "require", [self.constraint(c) for c in p.requires]
+        yield "choose", [self.declaration(d) for d in p.choose]
+        yield "steps", [line for s in p.steps for line in self.step(s)]
+        if p.objective is not None:
+            yield p.sense, [_Line("", print_expr(p.objective, self.scope, self.style))]
+        yield "subject to", [self.constraint(c) for c in p.constraints]
+        yield "start", [line for s in p.starts for line in self.start(s)]
+        yield "repair", [self.assignment(a, "←") for a in p.repair]
+        if p.value is not None:
+            yield "value", [_Line("", print_expr(p.value, self.scope, self.style))]
+        if p.meaning is not None:
+            on = (
+                f"norm {p.meaning.norm}"
+                if p.meaning.kind == "strategy"
+                else f"of the noise on {p.meaning.basis} x"
+            )
+            yield p.meaning.kind, [_Line("", print_expr(p.meaning.expr, self.scope, self.style), on)]
+        if p.adoption is not None:
+            name = self.name(p.adoption.strategy.name)
+            yield f"from strategy {name}", [self.assignment(a, "=") for a in p.adoption.values]
+        if p.certificate is not None:
+            yield "bound", [self.certificate(p.certificate)]
+        elif p.bound:
+            yield "bound", [_Line("", self.words(f"that of {p.bound}"))]
+
+    def declaration(self, d: Declaration) -> _Line:
+        name, latex = self.name(d.name), self.style == "latex"
+        dims = [str(dim) if not latex else str(dim).replace("*", r"\,") for dim in d.dims]
+        positive = {"": "", ">=": r"_{\ge 0}" if latex else " ≥ 0", ">": "_{> 0}" if latex else " > 0"}[
+            d.sign
+        ]
+        if latex:
+            size = r" \times ".join(dims)
+            space = rf"\mathbb R{positive}" + (f"^{{{size}}}" if dims else "")
+            space = {"psd": rf"\mathbb S_+^{{{dims[0] if dims else ''}}}"}.get(d.kind, space)
+            space = {"symmetric": rf"\mathbb S^{{{dims[0] if dims else ''}}}"}.get(d.kind, space)
+            return _Line("", rf"{name} \in {space}", d.doc)
+        kind = {"psd": " ⪰ 0", "symmetric": f" = {name}ᵀ"}.get(d.kind, "")
+        size = {0: "a number", 1: "a vector of length {0}", 2: "a matrix {0} × {1}"}[len(dims)].format(*dims)
+        return _Line("", f"{name}{kind}{positive}, {size}", d.doc)
+
+    def assignment(self, a: Assignment, sign: str) -> _Line:
+        arrow = r"\leftarrow" if sign == "←" and self.style == "latex" else sign
+        return _Line("", f"{self.name(a.name)} {arrow} {print_expr(a.expr, self.scope, self.style)}")
+
+    def step(self, s: Step, depth: int = 0) -> Iterator[_Line]:
+        """One line, or those of a block, indented."""
+        if not isinstance(s, Repeat):
+            line = self.assignment(s, "←") if isinstance(s, Assignment) else self.solve(s)
+            indent = (r"\quad " if self.style == "latex" else "    ") * depth
+            yield _Line("", indent + line.formula, line.words)
+            return
+        indent = (r"\quad " if self.style == "latex" else "    ") * depth
+        times = print_expr(s.times, self.scope, self.style)
+        word, space = "alternate" if s.settles else "repeat", r"\ " if self.style == "latex" else " "
+        head = f"{indent}{self.words(word)}{space}{times}{space}{self.words('times')}"
+        if s.until is not None:
+            head += f"{space}{self.words('or until')}{space}{print_relation(s.until, self.scope, self.style)}"
+        yield _Line("", head)
+        for inner in s.steps:
+            yield from self.step(inner, depth + 1)
+
+    def start(self, s: Start) -> Iterator[_Line]:
+        if not s.values:
+            yield _Line("", self.words("entries drawn at random"), s.name)
+        for a in s.values:
+            yield replace(self.assignment(a, "="), words=s.name)
+
+    def solve(self, s: SubProgram) -> _Line:
+        arguments = [f"{self.name(n)} = {print_expr(e, self.scope, self.style)}" for n, e in s.arguments]
+        arrow = r"\leftarrow" if self.style == "latex" else "←"
+        inside = "; ".join([self.words(s.program), *arguments])
+        return _Line("", f"{self.name(s.name)} {arrow} {self.words('solve')}({inside})")
+
+    def constraint(self, c: Constraint) -> _Line:
+        scope, every = self.scope, ""
+        if c.family:
+            scope = scope.with_index(c.family.index, c.family.dim)
+            index, dim = self.name(c.family.index), c.family.dim
+            every = (
+                rf" \quad \forall {index} \in [{dim}]" if self.style == "latex" else f"   ∀ {index} ∈ [{dim}]"
+            )
+        words = "" if c.name.startswith("constraint_") else c.name
+        return _Line("", print_relation(c.relation, scope, self.style) + every, words)
+
+    def certificate(self, c: Certificate) -> _Line:
+        bound = print_expr(c.expr, self.scope, self.style)
+        latex = self.style == "latex"
+        signed = {True: r" \ge 0" if latex else " ≥ 0", False: ""}
+        every = ", ".join(
+            self.name(m.declaration.name) + signed[bool(m.declaration.sign)] for m in c.multipliers
+        )
+        if not every:
+            return _Line("", bound)
+        return _Line("", bound + (rf" \quad \forall {every}" if latex else f"   ∀ {every}"))

@@ -1,0 +1,166 @@
+"""Expressions in print: one visitor over the tree, with the forms of the atoms table.
+
+Print follows paper where the language follows numpy: a vector is a column, so ``c @ q`` is printed
+with the transpose that it means, ``*`` as a circle between arrays and as a plain product with a number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from mmopt.errors import ProgramError
+from mmopt.language.atoms.atom import Form
+from mmopt.language.atoms.table import ATOMS
+from mmopt.language.atoms.types import Type
+from mmopt.language.check.infer import Scope, infer
+from mmopt.language.print.letters import latex_name, plain_name, superscript
+from mmopt.language.syntax.to_text import number_text
+from mmopt.language.syntax.tree import Apply, Block, Expr, Index, Name, Number, Relation, transpose
+
+__all__ = ["Style", "print_expr", "print_relation"]
+
+Style = Literal["latex", "plain"]
+
+ENCLOSED = 9
+POSTFIX = 8
+PRODUCT = {
+    "latex": (Form(r"{0}\,{1}", 3), Form(r"{0} \cdot {1}", 3)),
+    "plain": (Form("{0} {1}", 3), Form("{0} · {1}", 3)),
+}
+SYMBOLS = {
+    "latex": {"<=": r"\le", ">=": r"\ge", "==": "=", ">>": r"\succeq", "<<": r"\preceq"},
+    "plain": {"<=": "≤", ">=": "≥", "==": "=", ">>": "⪰", "<<": "⪯"},
+}
+# The same whichever way three of them are grouped.
+ASSOCIATIVE = {"add": ("add", "sub"), "matmul": ("matmul",)}
+
+
+def print_expr(expr: Expr, scope: Scope, style: Style) -> str:
+    """The expression in LaTeX (math mode) or plain Unicode text."""
+    return _Printer(scope, style).write(expr)[0]
+
+
+def print_relation(relation: Relation, scope: Scope, style: Style) -> str:
+    """``left ≤ right``."""
+    left, right = (print_expr(e, scope, style) for e in (relation.left, relation.right))
+    return f"{left} {SYMBOLS[style][relation.op]} {right}"
+
+
+@dataclass(frozen=True)
+class _Printer:
+    scope: Scope
+    style: Style
+
+    @property
+    def latex(self) -> bool:
+        return self.style == "latex"
+
+    def type_of(self, expr: Expr) -> Type | None:
+        """The type, or nothing where a name has another meaning by now (in the steps of a procedure)."""
+        try:
+            return infer(expr, self.scope)
+        except ProgramError:
+            return None
+
+    def write(self, expr: Expr) -> tuple[str, int]:
+        """The text and how strongly it holds together."""
+        match expr:
+            case Number(value=value):
+                return number_text(value), ENCLOSED
+            case Name(id=name):
+                return (latex_name(name) if self.latex else plain_name(name)), ENCLOSED
+            case Index():
+                return self.index(expr)
+            case Block(rows=rows):
+                return self.block(rows)
+            case Apply(atom="pow", args=(base, exponent)):
+                return self.power(base, exponent)
+            case Apply(atom="matmul", args=(left, right)):
+                return self.infix(self.form("matmul"), "matmul", *self.oriented(left, right))
+            case Apply(atom="mul", args=(left, right)):
+                return self.infix(self.product(left, right), "mul", left, right)
+            case Apply(atom="sum" | "max" | "min", args=(inner,), options=(("axis", axis),)):
+                return self.along(expr.atom, inner, axis)
+        return self.plain_form(expr)
+
+    def plain_form(self, expr: Apply) -> tuple[str, int]:
+        form = self.form(expr.atom)
+        args = expr.args
+        if len(args) == 2 and form.text.startswith("{0}"):
+            return self.infix(form, expr.atom, *args)
+        inside = [self.write(a) for a in args]
+        if len(args) == 1 and (form.text.startswith("{0}") or form.text.endswith("{0}")):
+            inside = [(self.held(args[0], form.binds + 1), ENCLOSED)]
+        return form.text.format(*(text for text, _ in inside)), form.binds
+
+    def form(self, atom: str) -> Form:
+        return ATOMS[atom].latex if self.latex else ATOMS[atom].plain
+
+    def held(self, expr: Expr, needed: int) -> str:
+        """The text, in brackets when it does not hold together strongly enough."""
+        text, binds = self.write(expr)
+        if binds >= needed:
+            return text
+        return rf"\left({text}\right)" if self.latex else f"({text})"
+
+    def infix(self, form: Form, atom: str, left: Expr, right: Expr) -> tuple[str, int]:
+        needed = form.binds + 1
+        if isinstance(right, Apply) and right.atom in ASSOCIATIVE.get(atom, ()):
+            needed = form.binds
+        if atom == "div":  # nothing but a bare name is read as one below a slanted line
+            needed = POSTFIX
+        return form.text.format(self.held(left, form.binds), self.held(right, needed)), form.binds
+
+    def product(self, left: Expr, right: Expr) -> Form:
+        """Between arrays the circle, with a number a plain product."""
+        types = self.type_of(left), self.type_of(right)
+        if not any(t is not None and t.is_scalar for t in types):
+            return self.form("mul")
+        begins_with_digit = self.write(right)[0][:1].isdigit()
+        return PRODUCT[self.style][begins_with_digit]
+
+    def oriented(self, left: Expr, right: Expr) -> tuple[Expr, Expr]:
+        """Both sides of ``@`` with the transposes that numpy leaves out."""
+        a, b = self.type_of(left), self.type_of(right)
+        if a is not None and a.is_vector and not a.is_row:
+            left = transpose(left)
+        if b is not None and b.is_vector and b.is_row:
+            right = transpose(right)
+        return left, right
+
+    def power(self, base: Expr, exponent: Expr) -> tuple[str, int]:
+        written = self.held(base, ENCLOSED)
+        if self.latex:
+            return self.form("pow").text.format(written, self.write(exponent)[0]), POSTFIX
+        match exponent:
+            case Number(value=value):
+                return written + superscript(value), POSTFIX
+            case Apply(atom="neg", args=(Number(value=value),)):
+                return written + superscript(-value), POSTFIX
+        return f"{written}^{self.held(exponent, ENCLOSED)}", POSTFIX
+
+    def along(self, atom: str, inner: Expr, axis: int) -> tuple[str, int]:
+        """One number per column (axis 0) or per row (axis 1)."""
+        per = "column" if axis == 0 else "row"
+        if self.latex:
+            return rf"{self.operator(atom)}_{{\text{{{per}}}}}\left({self.write(inner)[0]}\right)", ENCLOSED
+        return f"{per}-{atom}({self.write(inner)[0]})", ENCLOSED
+
+    def operator(self, atom: str) -> str:
+        return rf"\{atom}" if atom in ("max", "min") else rf"\operatorname{{{atom}}}"
+
+    def index(self, expr: Index) -> tuple[str, int]:
+        items = [":" if item is None else self.write(item)[0] for item in expr.items]
+        base = self.held(expr.base, ENCLOSED)
+        if self.latex:
+            inside = f"{{{base}}}" if "_" in base else base
+            return f"{inside}_{{{','.join(items)}}}", ENCLOSED
+        return f"{base}[{', '.join(items)}]", ENCLOSED
+
+    def block(self, rows: tuple[tuple[Expr, ...], ...]) -> tuple[str, int]:
+        written = [[self.write(e)[0] for e in row] for row in rows]
+        if self.latex:
+            lines = r" \\ ".join(" & ".join(row) for row in written)
+            return rf"\begin{{bmatrix}} {lines} \end{{bmatrix}}", ENCLOSED
+        return "[" + "; ".join(", ".join(row) for row in written) + "]", ENCLOSED

@@ -1,0 +1,249 @@
+"""Expressions: Python's grammar through ``ast`` and a white list; nothing is ever executed."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Collection
+from typing import NoReturn
+
+from mmopt.errors import placed, suggest
+from mmopt.language.atoms.dims import Dim
+from mmopt.language.syntax.grammar import check_tokens
+from mmopt.language.syntax.source import RELATIONS, Text, plain
+from mmopt.language.syntax.tree import Apply, Block, Expr, Index, Name, Number, Relation, Span
+
+__all__ = ["MAX_NESTING", "parse_call", "parse_dim", "parse_expr", "parse_relation"]
+
+# Operations inside each other. Every reading of a tree is recursive, with a few frames of Python for
+# each level, and Python allows a thousand in all.
+MAX_NESTING = 100
+LARGEST = 1e300
+
+BINARY: dict[type[ast.operator], str] = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.Div: "div",
+    ast.MatMult: "matmul",
+    ast.Pow: "pow",
+}
+# Names under which an atom is known elsewhere.
+SYNONYMS = {
+    "dot": "a @ b",
+    "I": "eye(n)",
+    "identity": "eye(n)",
+    "inverse": "inv(X)",
+    "norm": "nuclear(X), or sqrt(sum(v * v)) for the length of a vector",
+    "norm_nuc": "nuclear(X)",
+    "normNuc": "nuclear(X)",
+    "pow": "x**2",
+    "power": "x**2",
+    "sqrtm": "root(X)",
+    "square": "x**2",
+    "tr": "trace(X)",
+    "transpose": "X.T",
+}
+
+
+class _Reader:
+    """Turns Python syntax into our tree, with positions in the file."""
+
+    def __init__(self, text: Text, atoms: Collection[str]) -> None:
+        self.text = text
+        self.atoms = atoms
+        self.wrapped = "(" + text.text + "\n)"  # so that a statement may run over several lines
+        lines = self.wrapped.split("\n")
+        self.encoded = [line.encode() for line in lines]
+        self.starts = [0]
+        for line in lines:
+            self.starts.append(self.starts[-1] + len(line) + 1)
+
+    def tree(self) -> ast.expr:
+        check_tokens(self.text, self.text.tokens())
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", SyntaxWarning)
+                tree = ast.parse(self.wrapped, mode="eval").body
+        except SyntaxError as error:
+            row = min(max(1, error.lineno or 1), len(self.starts) - 1)
+            offset = self.starts[row - 1] + max(1, error.offset or 1) - 2
+            offset = min(max(0, offset), len(self.text.text) - 1)
+            shown = self.text.text[offset].strip()
+            message = (
+                f"this expression cannot be read at '{shown}'" if shown else "this expression ends too early"
+            )
+            self.text.fail(message, offset, offset + 1, "the operators are + - * / ** @ [ ] ( ) and .T")
+        except (MemoryError, RecursionError, ValueError):
+            self.too_deep()
+        self.limit(tree)
+        return tree
+
+    def too_deep(self) -> NoReturn:
+        message = f"more than {MAX_NESTING} operations inside each other"
+        self.text.fail(message, 0, 1, "split it with 'let'")
+
+    def limit(self, tree: ast.expr) -> None:
+        """Refuse a tree that is too deep, without recursion."""
+        level: list[ast.AST] = [tree]
+        for _ in range(MAX_NESTING):
+            below = [child for node in level for child in ast.iter_child_nodes(node)]
+            level = [child for child in below if isinstance(child, ast.expr | ast.keyword)]
+            if not level:
+                return
+        self.too_deep()
+
+    def offset(self, line: int, byte: int) -> int:
+        return self.starts[line - 1] + len(self.encoded[line - 1][:byte].decode()) - 1
+
+    def span(self, node: ast.expr | ast.keyword) -> Span:
+        start = self.offset(node.lineno, node.col_offset)
+        end = self.offset(node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
+        return self.text.span(max(0, start), max(end, start + 1))
+
+    def fail(self, node: ast.expr | ast.keyword, message: str, hint: str = "") -> NoReturn:
+        self.text.source.fail(self.span(node), message, hint)
+
+    def expr(self, node: ast.expr) -> Expr:
+        span = self.span(node)
+        match node:
+            case ast.Constant(value=value) if isinstance(value, int | float):
+                return self.number(node, value)
+            case ast.Name(id=name):
+                return Name(name, span)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return Apply("neg", (self.expr(operand),), span)
+            case ast.UnaryOp(op=ast.UAdd(), operand=operand):
+                return self.expr(operand)
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in BINARY:
+                return Apply(BINARY[type(op)], (self.expr(left), self.expr(right)), span)
+            case ast.Attribute(value=value, attr="T"):
+                return Apply("transpose", (self.expr(value),), span)
+            case ast.Attribute(value=ast.Name(id=base), attr=attr):
+                return Name(f"{base}.{attr}", span)
+            case ast.Attribute(attr=attr):
+                self.fail(node, f"'.{attr}' has no meaning here", "the transpose is written X.T")
+            case ast.Subscript(value=base, slice=inner):
+                items = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+                return Index(self.expr(base), tuple(self.item(i) for i in items), span)
+            case ast.Call():
+                return self.call(node)
+            case ast.List(elts=rows):
+                return self.block(node, rows)
+            case ast.Tuple():
+                self.fail(
+                    node, "a list in round brackets has no meaning here", "a block matrix is [[A, B], [C, D]]"
+                )
+        self.fail(node, f"Python's '{type(node).__name__}' has no meaning in a program")
+
+    def number(self, node: ast.expr, value: float) -> Expr:
+        if not abs(value) < LARGEST:
+            self.fail(node, f"a number of more than {LARGEST:g}", "divide both sides by a unit")
+        return Number(float(value), self.span(node))
+
+    def item(self, node: ast.expr) -> Expr | None:
+        if isinstance(node, ast.Slice):
+            if node.lower or node.upper or node.step:
+                self.fail(node, "only a whole ':' can stand in an index", "write W[j, :] or B[:, i]")
+            return None
+        return self.expr(node)
+
+    def block(self, node: ast.expr, rows: list[ast.expr]) -> Expr:
+        if not rows or not all(isinstance(row, ast.List) and row.elts for row in rows):
+            self.fail(node, "a block matrix is a list of rows", "write [[A, B], [C, D]]")
+        read = tuple(tuple(self.expr(e) for e in row.elts) for row in rows if isinstance(row, ast.List))
+        widths = [len(row) for row in read]
+        if len(set(widths)) > 1:
+            listed = ", ".join(map(str, widths))
+            self.fail(node, f"the rows of this block matrix have {listed} entries; all need as many")
+        return Block(read, self.span(node))
+
+    def call(self, node: ast.Call) -> Expr:
+        match node.func:
+            case ast.Name(id=name):
+                pass
+            case ast.Attribute(attr=attr) if attr in self.atoms or attr in SYNONYMS:
+                written = SYNONYMS.get(attr, f"{attr}(…)")
+                self.fail(node.func, "only an atom can be called, by its bare name", f"write {written}")
+            case _:
+                self.fail(node.func, "only an atom can be called", "a product is written with * or @")
+        if name not in self.atoms:
+            hint = f"write {SYNONYMS[name]}" if name in SYNONYMS else suggest(name, self.atoms)
+            self.fail(node.func, f"there is no atom '{name}'", hint)
+        options = []
+        for keyword in node.keywords:
+            axis = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
+            if keyword.arg != "axis" or not isinstance(axis, int) or axis not in (0, 1):
+                self.fail(keyword, f"'{name}' takes no such option", "axis=0 or axis=1 is meant")
+            options.append(("axis", axis))
+        args = []
+        for arg in node.args:
+            if isinstance(arg, ast.GeneratorExp | ast.Starred):
+                self.fail(arg, "this cannot stand as an argument")
+            args.append(self.expr(arg))
+        return Apply(name, tuple(args), self.span(node), tuple(options))
+
+
+def parse_expr(text: Text, atoms: Collection[str]) -> Expr:
+    """Read one expression; :class:`~mmopt.errors.ProgramError` shows what cannot be read.
+
+    ``atoms`` are the names that can be called.
+    """
+    reader = _Reader(text, atoms)
+    return reader.expr(reader.tree())
+
+
+def parse_relation(text: Text, atoms: Collection[str]) -> Relation:
+    """Read ``left op right``."""
+    found = [t for t in text.tokens() if t.text in RELATIONS and t.depth == 0]
+    if not found:
+        text.fail("a constraint is a relation", hint="write <=, >= or == between numbers, >> 0 for psd")
+    op = found[0]
+    if len(found) > 1:
+        text.fail_at(
+            found[1], f"a second relation '{found[1].text}' in one constraint", "write two constraints"
+        )
+    if op.text in ("<", ">"):
+        text.fail_at(op, f"'{op.text}' describes a set that is not closed", f"write {op.text}=")
+    if op.text in ("=", "!="):
+        text.fail_at(op, f"'{op.text}' is not a relation of a constraint", "write ==")
+    left, right = text.cut(0, op.start), text.cut(op.end)
+    for side, word in ((left, "before"), (right, "after")):
+        if not side.text:
+            text.fail_at(op, f"nothing stands {word} '{op.text}'", "a constraint is a relation of two sides")
+    return Relation(parse_expr(left, atoms), op.text, parse_expr(right, atoms), text.span(0, len(text.text)))
+
+
+def parse_dim(text: Text) -> Dim:
+    """Read a dimension: names, whole numbers, + - *."""
+    reader = _Reader(text, ())
+
+    def read(node: ast.expr) -> Dim:
+        match node:
+            case ast.Name(id=name):
+                return Dim.of(name)
+            case ast.Constant(value=int() as value):
+                return Dim.of(value)
+            case ast.BinOp(left=left, op=ast.Add(), right=right):
+                return read(left) + read(right)
+            case ast.BinOp(left=left, op=ast.Sub(), right=right):
+                return read(left) - read(right)
+            case ast.BinOp(left=left, op=ast.Mult(), right=right):
+                return read(left) * read(right)
+        reader.fail(node, "a dimension is made of names, whole numbers, + - and *", "for example n or 2*n")
+
+    if not text.text:
+        text.fail("a dimension is missing here", 0, 1, "for example n or 2*n")
+    with placed(text.source.locate(text.span(0, len(text.text)))):
+        return read(reader.tree())
+
+
+def parse_call(text: Text, atoms: Collection[str]) -> tuple[str, Span, tuple[tuple[str, Expr], ...]]:
+    """Read ``solve(program, Q=…)``: the program's name, where it stands, and the named arguments."""
+    reader = _Reader(text, atoms)
+    tree = reader.tree()
+    if not isinstance(tree, ast.Call) or len(tree.args) != 1 or not isinstance(tree.args[0], ast.Name):
+        text.fail("a step that solves names one program, then its givens", hint="write: solve(program, Q=…)")
+    program = tree.args[0]
+    arguments = tuple((plain(str(k.arg)), reader.expr(k.value)) for k in tree.keywords)
+    return program.id, reader.span(program), arguments

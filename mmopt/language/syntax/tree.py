@@ -1,0 +1,310 @@
+"""The syntax tree of a program: frozen dataclasses, equal when they say the same thing.
+
+Positions do not take part in equality, so ``B[:, i]`` in two places of a file is one expression.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from mmopt.language.atoms.dims import Dim
+
+__all__ = [
+    "Adoption",
+    "Apply",
+    "Assignment",
+    "Block",
+    "Certificate",
+    "Constraint",
+    "Declaration",
+    "Expr",
+    "Family",
+    "Index",
+    "Meaning",
+    "Multiplier",
+    "Name",
+    "Number",
+    "Relation",
+    "Repeat",
+    "Span",
+    "Start",
+    "Step",
+    "SubProgram",
+    "chain",
+    "children",
+    "constant",
+    "mentions",
+    "names_in",
+    "rewrite",
+    "transpose",
+    "walk",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where a piece of a program stands: 1-based line and column, width in characters."""
+
+    line: int
+    column: int
+    width: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    value: float
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    id: str
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """An atom of the atoms table applied to arguments; operators are atoms too."""
+
+    atom: str
+    args: tuple[Expr, ...]
+    span: Span = field(compare=False, repr=False)
+    options: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """``base[i, :]``: an item is an expression, or ``None`` for a colon."""
+
+    base: Expr
+    items: tuple[Expr | None, ...]
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """``[[a, b], [c, d]]``: a matrix put together from blocks."""
+
+    rows: tuple[tuple[Expr, ...], ...]
+    span: Span = field(compare=False, repr=False)
+
+
+Expr = Number | Name | Apply | Index | Block
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """``left op right`` with op one of ``<=``, ``>=``, ``==``, ``>>``, ``<<``."""
+
+    left: Expr
+    op: str
+    right: Expr
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """The clause ``for j in m``."""
+
+    index: str
+    dim: Dim
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """``name: kind[dims] sign = source "doc"``."""
+
+    name: str
+    kind: str
+    dims: tuple[Dim, ...]
+    span: Span = field(compare=False, repr=False)
+    sign: str = ""
+    source: str = ""
+    doc: str = field(default="", compare=False)
+    # Where the dimensions and the source stand, for messages about them.
+    dim_spans: tuple[Span, ...] = field(default=(), compare=False, repr=False)
+    source_span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """A named relation, perhaps one for each value of an index."""
+
+    name: str
+    relation: Relation
+    span: Span = field(compare=False, repr=False)
+    family: Family | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """``name = expr``; a ``let`` may declare the type when a new dimension appears."""
+
+    name: str
+    expr: Expr
+    span: Span = field(compare=False, repr=False)
+    declared: Declaration | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SubProgram:
+    """A step ``name = solve(program, Q=…)``."""
+
+    name: str
+    program: str
+    arguments: tuple[tuple[str, Expr], ...]
+    span: Span = field(compare=False, repr=False)
+    program_span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """Steps done again and again.
+
+    ``repeat`` at most so many times, or until a relation holds; ``alternate`` (``settles``) until the
+    objective of the last step that solves falls no more.
+    """
+
+    times: Expr
+    steps: tuple[Assignment | SubProgram | Repeat, ...]
+    span: Span = field(compare=False, repr=False)
+    until: Relation | None = None
+    settles: bool = False
+
+
+Step = Assignment | SubProgram | Repeat
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where the search of a smooth program starts: values by name; what has none is drawn at random."""
+
+    name: str
+    values: tuple[Assignment, ...]
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Adoption:
+    """How a strategy that came from elsewhere becomes a point of the program."""
+
+    strategy: Declaration
+    values: tuple[Assignment, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Multiplier:
+    """A multiplier of a certificate, started from a constraint's dual or from an expression of the point.
+
+    ``block`` is i for ``dual(name)[i, i]``: the diagonal block i of a psd block constraint.
+    """
+
+    declaration: Declaration
+    dual_of: str = ""
+    span: Span | None = field(default=None, compare=False, repr=False)  # of the constraint's name
+    start: Expr | None = None
+    block: int | None = None
+
+    @property
+    def key(self) -> str:
+        """Under which name a solution keeps its value."""
+        if self.block is not None:
+            return f"{self.dual_of}[{self.block}, {self.block}]"
+        return self.dual_of or self.declaration.name
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """A lower bound on the optimum for any value of its multipliers."""
+
+    multipliers: tuple[Multiplier, ...]
+    expr: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What the solution stands for: a strategy with its norm, or a covariance on a basis."""
+
+    kind: str  # "strategy" or "covariance"
+    expr: Expr
+    norm: int = 2
+    basis: str = ""
+
+
+def children(expr: Expr) -> tuple[Expr, ...]:
+    """The direct subexpressions."""
+    match expr:
+        case Apply(args=args):
+            return args
+        case Index(base=base, items=items):
+            return (base, *(item for item in items if item is not None))
+        case Block(rows=rows):
+            return tuple(item for row in rows for item in row)
+        case _:
+            return ()
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """The expression and everything below it."""
+    yield expr
+    for child in children(expr):
+        yield from walk(child)
+
+
+def mentions(expr: Expr, name: str) -> bool:
+    """Whether the name occurs in the expression."""
+    return any(isinstance(node, Name) and node.id == name for node in walk(expr))
+
+
+def names_in(expr: Expr) -> set[str]:
+    """The names that occur in the expression."""
+    return {node.id for node in walk(expr) if isinstance(node, Name)}
+
+
+def constant(expr: Expr) -> float | None:
+    """The value of an expression of numbers alone, such as ``-2`` or ``1/3``."""
+    match expr:
+        case Number(value=value):
+            return value
+        case Apply(atom="neg", args=(inner,)):
+            negated = constant(inner)
+            return None if negated is None else -negated
+        case Apply(atom="add" | "sub" | "mul" | "div" as atom, args=(left, right)):
+            a, b = constant(left), constant(right)
+            if a is None or b is None or (atom == "div" and b == 0):
+                return None
+            return {"add": a + b, "sub": a - b, "mul": a * b}[atom] if atom != "div" else a / b
+    return None
+
+
+def rewrite(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
+    """The tree with every node for which ``change`` gives a new one replaced, outermost first."""
+    new = change(expr)
+    if new is not None:
+        return new
+    match expr:
+        case Apply(atom, args, span, options):
+            return Apply(atom, tuple(rewrite(a, change) for a in args), span, options)
+        case Index(base, items, span):
+            kept = tuple(None if i is None else rewrite(i, change) for i in items)
+            return Index(rewrite(base, change), kept, span)
+        case Block(rows, span):
+            return Block(tuple(tuple(rewrite(e, change) for e in row) for row in rows), span)
+        case _:
+            return expr
+
+
+def chain(expr: Expr) -> list[Expr]:
+    """The factors of a matrix product, left to right; a list of one when it is none."""
+    if isinstance(expr, Apply) and expr.atom == "matmul":
+        return chain(expr.args[0]) + chain(expr.args[1])
+    return [expr]
+
+
+def transpose(expr: Expr) -> Expr:
+    """``expr.T``, with double transposes removed."""
+    if isinstance(expr, Apply) and expr.atom == "transpose":
+        return expr.args[0]
+    return Apply("transpose", (expr,), expr.span)

@@ -1,0 +1,235 @@
+"""How far estimates of the queries are from the truth: standard errors and intervals, before any data.
+
+All estimates are linear in one vector of k noisy answers that determines one estimate of B x, so they
+are consistent: a linear relation between queries holds between their estimates. The error of an estimate
+is Σ a_j z_j with the drawn noise z and known coefficients a, whatever the data are.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from statistics import NormalDist
+
+import numpy as np
+from scipy.integrate import quad
+from scipy.optimize import brentq
+from scipy.special import ndtr
+
+from mmopt.errors import OptionError
+from mmopt.privacy.calibration import distance, finer
+from mmopt.privacy.noise import gaussian_variance, laplace_variance, log_transform
+from mmopt.privacy.rounding.any_form import Measured
+from mmopt.privacy.rounding.lattice import common_step
+from mmopt.privacy.rounding.protocol import Floats
+
+__all__ = [
+    "NEARLY_NORMAL",
+    "Intervals",
+    "check_confidence",
+    "deviations",
+    "has_coefficients",
+    "intervals",
+    "standard_errors",
+]
+
+
+_MOST = 2**21  # coefficients, of queries or cells by measured rows, up to which each query has its own width
+NEARLY_NORMAL = 1e-6
+"""Of probability: what may part drawn and normal noise where they are taken as one."""
+
+_LEAST_MISSED = 1e-8  # by an interval: what is computed of the law is off by 1e-9
+_SAME = 1e-7  # of a standard error: widths that differ by less have the same coverage, as printed
+
+_GRID, _BLUR = 2**14, 16  # cells of the law of an error; half the width of what smooths one without a lattice
+
+
+@dataclass(frozen=True, eq=False)
+class Intervals:
+    """Half widths (m,) of the queries' intervals, and the probability (m,) that each holds the truth.
+
+    Both are read-only. is_exact : the coverage is computed from the law drawn, for every query; otherwise it
+    is a lower bound.
+    """
+
+    widths: Floats
+    coverage: Floats
+    is_exact: bool
+
+    def __post_init__(self) -> None:
+        """They are kept for whoever asks again."""
+        self.widths.flags.writeable = self.coverage.flags.writeable = False
+
+
+def deviations(integer: Measured, scale: float, fineness: int = 0) -> Floats:
+    """Standard deviation of the noise of each part, (parts,), as drawn at noise of parameter `scale`."""
+    variance = gaussian_variance if integer.norm == 2 else laplace_variance
+    parts = finer(integer.parts, fineness)
+    return np.ldexp(np.sqrt([variance(part.relative * scale) for part in parts]), -fineness)
+
+
+def standard_errors(integer: Measured, n: int, scale: float, fineness: int = 0) -> Floats:
+    """Standard errors (m,) over n cells at integer noise of parameter `scale`.
+
+    Of several parts those of their least squares; upper bounds where there are too many coefficients.
+    """
+    own = deviations(integer, scale, fineness)
+    if len(own) == 1 or not has_coefficients(integer, n):
+        return integer.standard_errors(own)
+    each = np.repeat(own, [part.rows for part in integer.parts])
+    return np.asarray(np.sqrt(np.square(_coefficients(integer, scale, fineness) * each).sum(axis=1)))
+
+
+def has_coefficients(integer: Measured, n: int) -> bool:
+    """Whether the queries, over n cells, are few enough for the law of each one's error."""
+    return integer.rows * max(len(integer.variances), n, integer.rows) <= _MOST
+
+
+def check_confidence(confidence: float) -> None:
+    """OptionError for one outside (0, 1), or so near to 1 that the law is not known so far out."""
+    if not 0 < confidence < 1:
+        problem = f"confidence is {confidence!r}, expected a number above 0 and below 1"
+        raise OptionError(problem, hint="for example 0.95")
+    if confidence > 1 - _LEAST_MISSED:
+        raise OptionError(f"confidence is {confidence!r}, the most that is computed is 1 - {_LEAST_MISSED:g}")
+
+
+@lru_cache(maxsize=4)
+def intervals(integer: Measured, n: int, scale: float, fineness: int, confidence: float) -> Intervals:
+    """The shortest symmetric intervals that hold the truth with probability `confidence`, each query alone.
+
+    n : number of cells.
+
+    Gaussian noise that is next to continuous has the quantile of rounded normal noise; what parts the two
+    (``distance``) is added to the confidence. Rounding moves Σ a z by Σ |a| / 2 at most, and that is at most
+    √(Σ a² s²) √(Σ 1/s²) / 2 (Cauchy and Schwarz), 2 √distance standard errors: so much wider is the interval.
+    Otherwise the coverage is that of the law drawn, as ``_half_width`` finds it.
+
+    Where there are too many coefficients for that, the widths are upper bounds. Discrete Gaussian noise is
+    subgaussian of its parameter (Canonne, Kamath and Steinke 2020): P(|error| > t) <= 2 exp(-t²/2) in units
+    of the parameter. A Laplace variable L = X - Y of two exponential ones is z + V, z = ⌊X⌋ - ⌊Y⌋
+    discrete Laplace, and V, the difference of what was cut off, symmetric, below 1 and independent of z (no
+    memory). So |Σ a z| > t implies |Σ a L| > t with probability 1/2 at least, and |Σ a L| > t - |Σ a V|
+    always, where Σ a V is beyond v |a| with probability 2 exp(-v²/2) at most (Hoeffding); quantiles of Σ a L
+    are those of ``_laplace_width``.
+
+    Errors as ``check_confidence``.
+    """
+    check_confidence(confidence)
+    own, errors = deviations(integer, scale, fineness), standard_errors(integer, n, scale, fineness)
+    parts, missed = finer(integer.parts, fineness), 1 - confidence
+    scales, rows = np.array([p.relative * scale for p in parts]), [p.rows for p in parts]
+    apart = distance(parts, scale) if integer.norm == 2 else 1.0
+    is_few = has_coefficients(integer, n)
+    if apart <= min(NEARLY_NORMAL, missed / 2):
+        moved = 2 * math.sqrt(apart)
+        widths = (NormalDist().inv_cdf((1 + confidence + apart) / 2) + moved) * errors
+        is_exact = moved <= _SAME and (len(parts) == 1 or is_few)
+        return Intervals(widths, np.full(len(errors), confidence), is_exact)
+    if is_few:
+        coefficients, drawn = _coefficients(integer, scale, fineness), np.repeat(scales, rows)
+        found = np.array([_query(row, drawn, integer.norm, confidence) for row in coefficients])
+        return Intervals(np.ldexp(found[:, 0], -fineness), found[:, 1], bool(found[:, 2].all()))
+    parameters = errors * float(np.max(np.ldexp(scales, -fineness) / own))
+    if integer.norm == 2:
+        widths = parameters * math.sqrt(2 * math.log(2 / missed))
+    else:
+        rest = math.sqrt(math.log(2e3 / missed)) / float(scales.min())  # v over √2 scale, at missed / 1000
+        width = min(_laplace_width(missed * 0.999) + rest, _laplace_width(missed / 2))
+        widths = parameters * math.sqrt(2) * width
+    return Intervals(widths, np.full(len(errors), confidence), False)
+
+
+@lru_cache(maxsize=4)
+def _coefficients(integer: Measured, scale: float, fineness: int) -> Floats:
+    """a (m, rows) of the queries' errors: what is estimated from an answer of 1 to one measured row."""
+    own, found = deviations(integer, scale, fineness), []
+    for row in range(integer.rows):
+        unit = np.zeros(integer.rows)
+        unit[row] = 1.0
+        found.append(integer.estimate(unit, own))
+    return np.column_stack(found)
+
+
+def _query(row: Floats, scales: Floats, norm: int, confidence: float) -> tuple[float, float, bool]:
+    """Half width, coverage and whether that is exact for coefficients and scales (rows,)."""
+    size = float(np.abs(row).max(initial=0.0))
+    if size == 0.0:
+        return 0.0, 1.0, True
+    terms = np.stack([np.round(np.abs(row) / size, 13), scales])[:, np.abs(row) > size * 1e-12]
+    distinct, counts = np.unique(terms, axis=1, return_counts=True)
+    least = _half_width(*map(tuple, distinct.tolist()), tuple(counts.tolist()), norm, confidence)
+    return least[0] * size, least[1], least[2]
+
+
+@lru_cache(maxsize=2**14)
+def _half_width(
+    sizes: tuple[float, ...], scales: tuple[float, ...], counts: tuple[int, ...], norm: int, confidence: float
+) -> tuple[float, float, bool]:
+    """The least t with P(|error| <= t) >= `confidence`, that probability, and whether it is exact.
+
+    The error has `counts` terms of each of the `sizes`, of largest 1, with noise of the `scales`. Its law is
+    that of its characteristic function, on a period beyond which it has less than 1e-9.
+
+    Coefficients that are multiples of one number put the error on a lattice, where its probabilities are
+    exact. Noise of large scales makes a law that is as good as a continuous one, rounded; that is cut into
+    512 cells a standard deviation, and t is larger by what rounding moves, half a unit of every term. What is
+    neither is blurred by U, the sum of nine uniform variables, |U| <= b together, b a 31st of the deviation:
+    P(|error| <= t + b) >= P(|error + U| <= t), the probability given.
+    """
+    variance = gaussian_variance if norm == 2 else laplace_variance
+    terms = zip(sizes, scales, counts, strict=True)
+    spread = math.sqrt(sum(count * size**2 * variance(scale) for size, scale, count in terms))
+    span, step = max(32 * spread, 16.0), common_step(np.array(sizes), 1e-10)
+    is_lattice = step is not None and span <= step * _GRID
+    unit = step if step is not None and is_lattice else span / _GRID
+    count = 2 ** max(7, math.ceil(math.log2(span / unit)))
+    frequencies = 2 * math.pi / (count * unit) * np.arange(count // 2 + 1)
+    is_low = bool(frequencies[-1] <= math.pi)  # where each transform falls with the frequency
+    transform = np.zeros(len(frequencies))
+    for start in range(0, len(frequencies), 128):
+        chunk = slice(start, start + 128)
+        logarithms = (
+            log_transform(norm, np.multiply.outer(frequencies[chunk], sizes), np.array(scales)) @ counts
+        )
+        transform[chunk] = np.exp(logarithms)
+        if is_low and logarithms[-1] < -40:
+            break
+    # What rounding moves an error of noise that is as good as continuous.
+    moved = 0.0 if is_lattice else 0.5 * float(np.dot(sizes, counts))
+    is_smooth = is_low and transform[-1] < NEARLY_NORMAL and moved < _BLUR * unit
+    blur = 0 if is_lattice or is_smooth else _BLUR
+    if not is_lattice:
+        waves = frequencies * unit / math.pi
+        transform *= np.sinc(waves / 2) * np.sinc(waves * blur / 8) ** 8
+    chances = np.fft.irfft(transform, count)[: count // 2]
+    covered = 2 * np.cumsum(chances) - chances[0]
+    off = 0.0 if is_lattice else NEARLY_NORMAL
+    at = min(int(np.searchsorted(covered, confidence + off)), len(covered) - 1)
+    width = at * unit if is_lattice else (at + 0.5 + blur) * unit + (0.0 if blur else moved)
+    # Below 1: the law has no end.
+    coverage = max(confidence, min(1.0 - 2.0**-53, float(covered[at])) - off)
+    return width * (1 + 1e-9), coverage, blur == 0 and moved <= _SAME * spread
+
+
+def _laplace_width(missed: float) -> float:
+    """Standard errors of Σ a_j L_j that it exceeds with probability `missed` at most, for every a.
+
+    It covers whether a query has one term or thousands. A Laplace variable is a normal one whose variance
+    is exponentially distributed, so that the error, in standard errors, is √Y times a standard normal, and Y
+    is a weighted mean of independent exponential variables of mean 1. With g(y) = P(|√y N| > t), for any
+    convex h >= g, P(|error| > t) <= E h(Y) <= E h(E₁) by Jensen, for one exponential variable E₁. h is g up
+    to its inflection at t²/3, and the tangent from there on. For 5 % it is 2.16 (one Laplace variable needs
+    2.12, very many 1.96).
+    """
+    width = float(brentq(lambda t: _laplace_tail(t) - missed, 1e-3, 60.0 - math.log(missed), xtol=1e-9))
+    return width * (1 + 1e-6)  # beyond the accuracy of root and integral
+
+
+def _laplace_tail(t: float) -> float:
+    """E h(E₁) of ``_laplace_width``: at least the probability of an error of more than t standard errors."""
+    bend = t * t / 3
+    below = quad(lambda y: 2 * ndtr(-t / math.sqrt(y)) * math.exp(-y), 0.0, bend, epsabs=1e-14)[0]
+    slope = math.exp(-1.5) / math.sqrt(2 * math.pi) * t * bend**-1.5
+    return float(below + math.exp(-bend) * (2 * ndtr(-math.sqrt(3)) + slope))

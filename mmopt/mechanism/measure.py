@@ -1,0 +1,194 @@
+"""The only step that sees data: measure, add noise, reconstruct."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from numbers import Integral, Real
+
+import numpy as np
+import numpy.typing as npt
+
+from mmopt.errors import DataError, OptionError, PrivacyError
+from mmopt.mechanism.accuracy import deviations
+from mmopt.mechanism.planning import Plan, claim
+from mmopt.privacy.calibration import check_scales, cost_of_part
+from mmopt.privacy.noise import add_laplace_noise, add_noise, simulate
+from mmopt.privacy.rounding.by_component import IntegerComponents, squared_norms
+from mmopt.privacy.rounding.dense import IntegerStrategy
+from mmopt.privacy.rounding.exact import root_above, squared_sensitivity
+from mmopt.privacy.rounding.marginals import IntegerMarginals
+from mmopt.privacy.rounding.protocol import MAX_ROWS, Floats, check_type, replaced
+from mmopt.workloads.blocks.factor_base import Counting
+from mmopt.workloads.explicit import Explicit
+from mmopt.workloads.reduce import Block
+
+__all__ = ["Answers", "checked_counts", "measure"]
+
+Bools = npt.NDArray[np.bool_]
+
+_ROUNDED = 1e-14  # relative: some 90 roundings of an answer
+_LOOKED_AT = 2**22  # entries of a factor
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """Noisy answers to the m queries of a workload, in counts.
+
+    ``groups`` and ``labels`` name each query; ``low`` and ``high`` are the ends of intervals of at least the
+    given ``confidence``, each query taken alone, and ``coverage`` the probability with which they hold the
+    truth, under the law of the noise (``reconstruct.intervals``). ``private`` is False for simulated noise:
+    such answers must not be published.
+    """
+
+    groups: tuple[str, ...]
+    labels: tuple[str, ...]
+    estimates: Floats
+    standard_errors: Floats
+    low: Floats
+    high: Floats
+    coverage: Floats
+    confidence: float
+    private: bool
+
+
+def measure(
+    plan: Plan, x: npt.ArrayLike, simulate_seed: int | None = None, confidence: float = 0.95
+) -> Answers:
+    """Answer the plan's workload on the data vector `x` (n,) with OpenDP's noise.
+
+    `x` counts each row in the cell that the domain's rules say; a row without one may be left out where they
+    say drop, or nothing. Of queries of whole numbers, what is one up to rounding errors is given as one. With
+    `simulate_seed`, the noise is numpy's and the answers are marked ``private=False``.
+
+    Raises
+    ------
+    DataError : `x` of the wrong length or type, masked, NaN, negative, or of more than MAX_ROWS rows.
+    OptionError : a confidence outside (0, 1), a seed below 0, arguments of other types.
+    PrivacyError : the noise costs more than the plan claims, or of another kind, or OpenDP's accounting does
+        not confirm that.
+    """
+    check_type("the plan", plan, Plan, "what mmopt.mechanism.plan returns")
+    check_type("the seed", simulate_seed, Integral | None, "a whole number or None")
+    check_type("the confidence", confidence, Real, "a number between 0 and 1")
+    if simulate_seed is not None and simulate_seed < 0:
+        raise OptionError(f"the seed is {simulate_seed}, expected 0 or above")
+    counts = checked_counts(x, plan.workload.n)
+    integer, parts = plan.integer, plan.parts
+    found = plan.intervals(confidence)
+    check_scales(parts, plan.scale)
+    exact = integer.answers(counts) << plan.fineness
+    if simulate_seed is None:
+        noisy = _with_noise(plan, exact)
+    else:
+        own = np.repeat([p.relative for p in parts], [p.rows for p in parts])
+        noisy = simulate(exact, plan.scale * own, simulate_seed, integer.norm)
+    drawn = deviations(integer, plan.scale, plan.fineness)
+    measured = np.ldexp(noisy, -plan.fineness)
+    is_whole = np.concatenate([_are_whole(block) for block in plan.workload.blocks])
+    estimates = _whole(integer.estimate(measured, drawn), is_whole)
+    # More than what doubles round of Σ a y: that is at most √(Σ a² s²) √(Σ (y/s)²) (Cauchy and Schwarz).
+    size = float(np.linalg.norm(measured / np.repeat(drawn, [part.rows for part in parts])))
+    slack = _ROUNDED * size * plan.standard_errors
+    names = [name for name, rows in plan.workload.groups() for _ in range(rows.stop - rows.start)]
+    return Answers(
+        groups=tuple(names),
+        labels=tuple(plan.workload.labels()),
+        estimates=estimates,
+        standard_errors=plan.standard_errors,
+        low=_whole(estimates - found.widths, is_whole, -slack),
+        high=_whole(estimates + found.widths, is_whole, slack),
+        coverage=found.coverage,
+        confidence=confidence,
+        private=simulate_seed is None,
+    )
+
+
+def _with_noise(plan: Plan, exact: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The answers with OpenDP's noise, part by part; it confirms the costs that ``_check_claim`` adds up."""
+    _check_claim(plan)
+    norm, parts = plan.integer.norm, plan.parts
+    found = []
+    for part, own in zip(parts, np.split(exact, np.cumsum([p.rows for p in parts])[:-1]), strict=True):
+        scale, claimed = part.relative * plan.scale, cost_of_part(norm, part, plan.scale)
+        if norm == 1:
+            found.append(add_laplace_noise(own, scale, math.isqrt(part.squared_sensitivity), claimed))
+        else:
+            found.append(add_noise(own, scale, root_above(part.squared_sensitivity), claimed))
+    return np.concatenate(found)
+
+
+def _check_claim(plan: Plan) -> None:
+    """PrivacyError unless the claim is of what is drawn: computed again, as plans may be changed by hand."""
+    known, least = [part.squared_sensitivity for part in plan.integer.parts], _squared_sensitivities(plan)
+    if any(a < b for a, b in zip(known, least, strict=True)):
+        raise PrivacyError(
+            f"the squared sensitivities are {least} under {plan.neighbours}, the release claims {known}"
+        )
+    asked = plan.epsilon if plan.epsilon and plan.epsilon > 0 else math.inf
+    found = claim(plan.integer, plan.fineness, plan.scale, plan.delta, asked)[:3]
+    claimed = (plan.rho, plan.delta, plan.epsilon)
+    for name, own, told in zip(("rho", "delta", "epsilon"), found, claimed, strict=True):
+        if own != told and (own is None or told is None or not own <= told):  # also for NaN
+            raise PrivacyError(f"this noise costs {name} {own!r}, the release claims {told!r}")
+
+
+def _squared_sensitivities(plan: Plan) -> list[int]:
+    """Of the parts of the integer matrix, from its entries."""
+    integer, norm, neighbours = plan.integer, plan.integer.norm, plan.neighbours
+    if isinstance(integer, IntegerStrategy):
+        return [squared_sensitivity(integer.matrix, norm, neighbours, plan.workload.domain.may_drop)]
+    if isinstance(integer, IntegerMarginals):  # which holds none beside its counts
+        return [part.squared_sensitivity for part in integer.parts]
+    if isinstance(integer, IntegerComponents):
+        found = [(max(squared_norms(integer.components).values()), False)]
+    else:
+        found = [
+            (
+                math.prod(squared_sensitivity(k, norm, "add-remove", False) for k in own),
+                all(k.min() >= 0 for k in own),
+            )
+            for own in integer.factors
+        ]
+    return [own if neighbours == "add-remove" else replaced(own, norm, sign) for own, sign in found]
+
+
+def _whole(values: Floats, is_whole: Bools, slack: Floats | float = 0.0) -> Floats:
+    """Of queries of whole numbers what is one up to rounding errors, given as one; else values and slack."""
+    nearest = np.rint(values) + 0.0  # no -0
+    is_near = np.abs(values - nearest) <= 1e-8 + 1e-13 * np.abs(values)
+    return np.where(is_whole & is_near & (np.abs(values) < 2**40), nearest, values + slack + 0.0)
+
+
+def _are_whole(block: Block) -> Bools:
+    """Which queries (m,) have whole entries; none of a large factor that holds anything but counts."""
+    if isinstance(block, Explicit):
+        return np.concatenate([(rows == np.rint(rows)).all(axis=1) for _, rows in block.blocks(1024)])
+    factors = [factor.plain for factor in block.factors if not isinstance(factor.plain, Counting)]
+    few = (factor.matrix() for factor in factors if math.prod(factor.shape) <= _LOOKED_AT)
+    whole = [bool((entries == np.rint(entries)).all()) for entries in few]
+    return np.full(block.m, all(whole) and len(whole) == len(factors))
+
+
+def checked_counts(x: npt.ArrayLike, n: int) -> npt.NDArray[np.int64]:
+    """The data vector (n,) as integers; DataError as ``measure``."""
+    if np.ma.isMaskedArray(x):
+        raise DataError("the data vector is a masked array, and what it masks would be counted")
+    counts = np.asarray(x)
+    if counts.shape != (n,):
+        raise DataError(f"the data vector has shape {counts.shape}, the workload's domain has {n} cells")
+    if counts.dtype.kind not in "iu":
+        raise DataError(
+            f"the data vector has type {counts.dtype}, expected integer counts",
+            hint="counts of rows are integers: convert with .astype('int64') after checking for NaN",
+        )
+    negative = np.flatnonzero(counts < 0)
+    if negative.size:
+        raise DataError(
+            f"cell {negative[0]} of the data vector is {int(counts[negative[0]])}, expected 0 or above"
+        )
+    if sum(int(v) for v in counts) > MAX_ROWS:
+        raise DataError(
+            f"the data vector counts more rows than the limit, {MAX_ROWS} (not private, for you alone)"
+        )
+    return counts.astype(np.int64)

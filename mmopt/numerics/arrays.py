@@ -1,0 +1,207 @@
+"""Small array helpers: read-only results, singular values, stacked QR."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import scipy.linalg
+
+from mmopt.limits import fits_memory, require_memory, require_time
+from mmopt.numerics.components import Array, Ints
+
+__all__ = [
+    "EPS",
+    "MOST_CELLS",
+    "Array",
+    "Ints",
+    "columns_of",
+    "fits_memory",
+    "frozen",
+    "has_independent_columns",
+    "largest_singular_value",
+    "owned",
+    "pseudo_factors",
+    "qr",
+    "require_memory",
+    "rounding_of_root",
+    "stacked_root",
+    "svd",
+]
+
+AnyArray = TypeVar("AnyArray", bound=np.ndarray[tuple[int, ...], np.dtype[np.generic]])
+
+EPS = float(np.finfo(np.float64).eps)
+_CLEAR = 1e7  # a condition for which nobody needs singular values to see the rank
+_STEPS = 30  # of a power iteration
+QR_BLOCK = 32  # columns that a QR factorisation takes at a time
+_PANEL = 256  # columns after which the time is looked at, where there are more than four times as many
+
+MOST_CELLS = 8192
+"""Cells up to which a workload or strategy is worked on as a matrix, where nothing else is cheaper."""
+
+
+def frozen(array: AnyArray) -> AnyArray:
+    """The same array, read-only."""
+    array.setflags(write=False)
+    return array
+
+
+def owned(array: npt.ArrayLike) -> Array:
+    """The array as floats, read-only and nobody else's: itself where it is that already, else a copy."""
+    if isinstance(array, np.ndarray) and array.flags.owndata and not array.flags.writeable:
+        return array if array.dtype == np.float64 else frozen(array.astype(np.float64))
+    return frozen(np.array(array, dtype=np.float64))
+
+
+def columns_of(matrix: Array, which: Ints) -> Array:
+    """These columns, which ascend: the matrix itself where they are all."""
+    return matrix if len(which) == matrix.shape[1] else np.take(matrix, which, axis=1)
+
+
+def svd(matrix: Array, full: bool = False) -> tuple[Array, Array]:
+    """Singular values, descending, and right singular vectors as rows ((min(p, n), n), or (n, n) if full)."""
+    p, n = matrix.shape
+    if p > n:
+        matrix = qr(matrix)  # the same right factors, without the large left one
+    try:
+        _, values, rows = scipy.linalg.svd(matrix, full_matrices=full)
+    except np.linalg.LinAlgError:
+        # The fast driver (divide and conquer) may fail to converge where the slow one does not.
+        _, values, rows = scipy.linalg.svd(matrix, full_matrices=full, lapack_driver="gesvd")
+    return values, rows
+
+
+def pseudo_factors(matrix: Array) -> tuple[Array, Array]:
+    """D (n, k) with D Dᵀ = (AᵀA)⁺, k the rank, and an orthonormal basis (n, n - k) of A's null space.
+
+    From a QR factorisation of A or Aᵀ where that shows full rank beyond doubt: A = Q T gives D = T⁻¹, and
+    Aᵀ = Q T gives D = Q T⁻ᵀ. Else from the singular value decomposition: D = V/s, where singular values
+    below 8 max(p, n) ε times the largest count as zero.
+    """
+    found = _factors_by_qr(matrix)
+    if found is not None:
+        return found
+    values, rows = svd(matrix, full=True)
+    k = int((values > 8 * max(matrix.shape) * np.finfo(np.float64).eps * values[0]).sum())
+    return (rows[:k] / values[:k, None]).T, rows[k:].T
+
+
+def _factors_by_qr(matrix: Array) -> tuple[Array, Array] | None:
+    p, n = matrix.shape
+    if p == n == 1 and matrix[0, 0]:
+        return 1.0 / matrix, np.zeros((1, 0))
+    if p >= n:
+        inverse = _inverse_of_triangle(qr(matrix))
+        return None if inverse is None else (inverse, np.zeros((n, 0)))
+    columns, triangle = scipy.linalg.qr(matrix.T)
+    inverse = _inverse_of_triangle(triangle[:p])
+    # The null space is copied: as a part of the columns it would keep all of them.
+    return None if inverse is None else (columns[:, :p] @ inverse.T, columns[:, p:].copy())
+
+
+def _is_upper(matrix: Array) -> bool:
+    """Whether nothing stands below the diagonal."""
+    return int(scipy.linalg.bandwidth(matrix)[0]) == 0
+
+
+def _inverse_of_triangle(triangle: Array) -> Array | None:
+    """T⁻¹ of an upper triangle whose condition is below ``_CLEAR``; else None."""
+    turned, singular = scipy.linalg.lapack.dtrtri(triangle.T, lower=1)
+    with np.errstate(over="ignore"):  # an inverse beyond numbers is none
+        is_clear = np.linalg.norm(triangle) * np.linalg.norm(turned) < _CLEAR
+    if singular or not is_clear:
+        return None
+    return np.asarray(turned.T, dtype=np.float64)
+
+
+def has_independent_columns(matrix: Array) -> bool:
+    """Whether a QR factorisation shows full column rank beyond doubt; False: not known."""
+    p, n = matrix.shape
+    return p >= n and _inverse_of_triangle(qr(matrix)) is not None
+
+
+def largest_singular_value(matrix: Array) -> float:
+    """‖A‖₂ to a few per cent, from below, by a power iteration from the sum of the rows' magnitudes."""
+    if min(matrix.shape) <= 1 or not matrix.any():
+        return float(np.linalg.norm(matrix))
+    v = np.abs(matrix).sum(axis=0)
+    for _ in range(_STEPS):
+        v = matrix.T @ (matrix @ (v / np.linalg.norm(v)))
+    return float(np.sqrt(np.linalg.norm(v)))
+
+
+def qr(matrix: Array, overwrite: bool = False) -> Array:
+    """The triangle R (min(p, n), n) of a QR factorisation; of a square triangle itself.
+
+    With ``overwrite`` a matrix in order of columns is not copied. TimeLimitError as ``require_time``.
+    """
+    if matrix.shape[0] == matrix.shape[1] and _is_upper(matrix):
+        return matrix
+    most = min(matrix.shape)
+    if not most:
+        return np.zeros((most, matrix.shape[1]))
+    # LAPACK listens to nobody: what takes long is done by panels, and the time looked at after each.
+    step = _PANEL if most > 4 * _PANEL else matrix.shape[1]
+    found = np.array(matrix, dtype=np.float64, order="F", copy=None if overwrite else True)
+    for i in range(0, most, step):
+        panel = found[i:, i : i + step]
+        # A third faster than what ``numpy.linalg.qr`` calls.
+        panel[:], t, _ = scipy.linalg.lapack.dgeqrt(min(QR_BLOCK, *panel.shape), panel, overwrite_a=True)
+        for j in range(i + step, found.shape[1], step):
+            require_time()
+            found[i:, j : j + step] = scipy.linalg.lapack.dgemqrt(
+                panel[:, : t.shape[1]], t, found[i:, j : j + step], trans="T"
+            )[0]
+    return np.asarray(np.triu(found[:most]))
+
+
+def stacked_root(blocks: Iterable[Array], n: int, most: int | None = None) -> Array:
+    """R (r, n) with RᵀR = Σ BᵀB over the blocks B (·, n), by QR, never through a Gram matrix.
+
+    At most about 2n rows plus one block are held at a time. With ``most`` rows or less in all (n unless it is
+    given, and at most 2n), the rows themselves are returned. The error is that of QR (Householder, backward
+    stable): a small multiple of machine precision times ‖R‖.
+    """
+    if n == 1:
+        entries = np.concatenate(list(blocks))[:, 0]
+        return entries[:, None] if len(entries) <= 1 else np.array([[math.hypot(*entries.tolist())]])
+    held: list[Array] = []
+    count = 0
+    for block in blocks:
+        require_time()
+        held.append(block)
+        count += block.shape[0]
+        del block
+        if count > 2 * n:
+            held = [qr(_stacked(held), overwrite=True)]
+            count = held[0].shape[0]
+    if count > (n if most is None else most):
+        return qr(held[0]) if len(held) == 1 else qr(_stacked(held), overwrite=True)
+    return held[0] if len(held) == 1 else np.vstack(held)
+
+
+def rounding_of_root(m: int, n: int) -> float:
+    """γ: ``stacked_root`` of B (m, n) gives R = Qᵀ (B + E), Q orthonormal, ‖e_j‖ <= γ ‖b_j‖ each column.
+
+    0 where the rows are returned. Else by Higham, Accuracy and Stability of Numerical Algorithms, 2002,
+    Theorem 19.4: c m n u, u = ε / 2. One reflection of m entries is off by at most some 4 m u: twice in its
+    vector, twice in what it takes off; c = 8 leaves as much for blocks of reflections. Of more than 2 n rows
+    those before take part again with every n that come.
+    """
+    return 0.0 if m <= n else 4.0 * EPS * m * n * (1 if m <= 2 * n else 2)
+
+
+def _stacked(blocks: list[Array]) -> Array:
+    """The blocks one below the other, in order of columns; the list is emptied on the way."""
+    found = np.empty((sum(len(block) for block in blocks), blocks[0].shape[1]), order="F")
+    end = len(found)
+    while blocks:
+        block = blocks.pop()
+        found[end - len(block) : end] = block
+        end -= len(block)
+        del block
+    return found

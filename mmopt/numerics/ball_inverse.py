@@ -1,0 +1,187 @@
+"""Products around an inverse, with proof (see ``balls``).
+
+With Y ~ inv(X) R and Z ~ inv(X)ᵀ Lᵀ of any origin, L inv(X) R = L Y + Zᵀ (R - X Y) + (L - Zᵀ X) inv(X)
+(R - X Y): the last term is a product of two residuals over the smallest eigenvalue (singular value) of X.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+
+from mmopt.numerics import numpy_forms, pseudoinverse
+from mmopt.numerics.ball_spectra import below_eigenvalues, symmetric
+from mmopt.numerics.balls import (
+    GROW,
+    Ball,
+    add,
+    dots,
+    exact,
+    lengths,
+    matmul,
+    rounded,
+    transpose,
+    unknown,
+)
+from mmopt.numerics.numpy_forms import Array
+from mmopt.numerics.residual import Residual, plain_residual, residual, short_residual
+
+__all__ = ["pseudo_inverse", "sandwich", "sandwich_diagonal", "smallest_singular"]
+
+# Columns taken at a time where only the diagonal is asked for.
+WIDTH = 512
+# Residuals are summed with more digits where those with fewer would cost more than this, relatively.
+ENOUGH = 1e-10
+
+
+@dataclass(frozen=True)
+class _Inverse:
+    """A matrix that is proved to be invertible, with a lower bound on its singular values.
+
+    ``lower`` is its Cholesky factor, or None where it is not symmetric.
+    """
+
+    matrix: Ball
+    lower: Array | None
+    least: float
+
+    def solve(self, right: Array) -> Array:
+        if self.lower is None:
+            return np.asarray(np.linalg.solve(self.matrix.mid, right))
+        return np.asarray(scipy.linalg.cho_solve((self.lower, True), right, check_finite=False))
+
+    def missing(self, right: Ball, y: Array, products: Residual = residual) -> Ball:
+        """``right - matrix @ y``, the products summed with twice the digits, or fewer."""
+        found = products(right.mid, self.matrix.mid, y)
+        if self.matrix.is_exact and right.is_exact:
+            return rounded(*found)
+        return rounded(found[0], found[1] + right.rad + self.matrix.rad @ np.abs(y))
+
+    @property
+    def transposed(self) -> _Inverse:
+        return self if self.lower is not None else _Inverse(transpose(self.matrix), None, self.least)
+
+
+def _invertible(matrix: Ball) -> _Inverse | None:
+    """None where nothing is proved."""
+    if not (np.isfinite(matrix.mid).all() and np.isfinite(matrix.rad).all()):
+        return None
+    x = symmetric(matrix)
+    lower, failed = scipy.linalg.lapack.dpotrf(x.mid.T, lower=1, clean=0)
+    least = 0.0 if failed else below_eigenvalues(x, lower)
+    if least > 0:
+        return _Inverse(x, lower, least)
+    least = smallest_singular(matrix) if _is_lopsided(matrix) else 0.0
+    return _Inverse(matrix, None, least) if least > 0 else None
+
+
+def sandwich(left: Ball, matrix: Ball, right: Ball) -> Ball:
+    """``left @ inv(matrix) @ right`` for a symmetric positive definite matrix, or one that is not symmetric.
+
+    An infinite radius says that no positive definite (invertible) matrix could be proved.
+    """
+    if not matrix.mid.size:
+        return exact(left.mid @ right.mid)
+    inverse = _invertible(matrix)
+    if inverse is None:
+        return unknown(left.mid @ np.nan_to_num(numpy_forms.solve(matrix.mid, right.mid)))
+    y = inverse.solve(right.mid)
+    missing = inverse.missing(right, y)
+    z, behind = _turned(inverse, transpose(left), right, y, missing)
+    out = add(matmul(left, exact(y)), matmul(exact(z.T), missing))
+    return rounded(out.mid, out.rad + np.multiply.outer(_lengths(behind), _lengths(missing)) / inverse.least)
+
+
+def sandwich_diagonal(left: Ball, matrix: Ball, right: Ball) -> Ball:
+    """The diagonal (m,) of ``left @ inv(matrix) @ right``, without the product, ``WIDTH`` at a time."""
+    if not matrix.mid.size:
+        return exact(np.zeros(len(left.mid)))
+    inverse = _invertible(matrix)
+    if inverse is None:
+        y = np.nan_to_num(numpy_forms.solve(matrix.mid, right.mid))
+        return unknown(np.einsum("ij,ji->i", left.mid, y))
+    found = []
+    for start in range(0, len(left.mid), WIDTH):
+        here = slice(start, start + WIDTH)
+        ahead = Ball(left.mid[here], left.rad[here])
+        found.append(_diagonal(inverse, ahead, Ball(right.mid[:, here], right.rad[:, here])))
+    return Ball(np.concatenate([b.mid for b in found]), np.concatenate([b.rad for b in found]))
+
+
+def _diagonal(inverse: _Inverse, left: Ball, right: Ball) -> Ball:
+    y = inverse.solve(right.mid)
+    first = dots(left, exact(y.T), axis=1)
+    for products in (plain_residual, short_residual, residual):
+        missing = inverse.missing(right, y, products)
+        z, behind = _turned(inverse, transpose(left), right, y, missing, products)
+        second = dots(exact(z), missing, axis=0)
+        lost = second.rad + _lengths(behind) * _lengths(missing) / inverse.least
+        if (lost <= ENOUGH * np.abs(first.mid)).all():
+            break
+    out = add(first, second)
+    return rounded(out.mid, first.rad + lost)
+
+
+def _turned(
+    inverse: _Inverse, turned: Ball, right: Ball, y: Array, missing: Ball, products: Residual = residual
+) -> tuple[Array, Ball]:
+    """Y and the residual of the left side, transposed; the known ones where it is the right side."""
+    if inverse.lower is not None and _same(turned, right):
+        return y, missing
+    flipped = inverse.transposed
+    z = flipped.solve(turned.mid)
+    return z, flipped.missing(turned, z, products)
+
+
+def _same(a: Ball, b: Ball) -> bool:
+    return np.array_equal(a.mid, b.mid) and np.array_equal(a.rad, b.rad)
+
+
+def _lengths(a: Ball) -> Array:
+    """Lengths of the columns, or of a vector, at most."""
+    return lengths(np.abs(a.mid) + a.rad, 0)
+
+
+def smallest_singular(a: Ball) -> float:
+    """A number proved to be at most every singular value of every matrix in the ball; 0 where none is.
+
+    With any Y and R = I - A Y of norm r < 1, inv(A) = Y inv(I - R), so its norm is at most ‖Y‖ / (1 - r).
+    """
+    guess = numpy_forms.inv(a.mid)
+    if not (np.isfinite(guess).all() and np.isfinite(a.rad).all()):
+        return 0.0
+    rest = _Inverse(a, None, 0.0).missing(exact(np.eye(len(guess))), guess)
+    off = float(np.linalg.norm(np.abs(rest.mid) + rest.rad)) * GROW
+    return (1.0 - off) / (float(np.linalg.norm(guess)) * GROW) if off < 1 else 0.0
+
+
+def pseudo_inverse(a: Ball) -> Ball:
+    """The pseudo-inverse of a matrix whose rows, or columns, are proved to be independent; of zeros, zero.
+
+    Let P be computed, E = I - A P of norm e < 1, so that the rows of A are independent, and S the part of P
+    that is not in their space: for any Z it is no longer than P - Aᵀ Z, here with Z = Pᵀ P. A⁺ A P = P - S,
+    so A⁺ = (P - S) (I - E)⁻¹, whose rows differ from those of P by at most (‖pᵢ‖ e + ‖S‖) / (1 - e).
+    """
+    if a.mid.shape[0] > a.mid.shape[1]:
+        return transpose(pseudo_inverse(transpose(a)))
+    p = pseudoinverse.pinv(a.mid)
+    if a.is_exact and not a.mid.any():
+        return exact(p)
+    if not (np.isfinite(p).all() and np.isfinite(a.rad).all()):
+        return unknown(p)
+    gram = np.asarray(p.T @ p)
+    rest = _Inverse(a, None, 0.0).missing(exact(np.eye(len(a.mid))), p, short_residual)
+    beside = _Inverse(transpose(a), None, 0.0).missing(exact(p), gram, short_residual)
+    e, s = (float(np.linalg.norm(np.abs(b.mid) + b.rad)) * GROW for b in (rest, beside))
+    if e >= 1:
+        return unknown(p)
+    rad = (lengths(p, 1) * e + s) / (1.0 - e)
+    return rounded(p, np.broadcast_to(rad[:, None], p.shape))
+
+
+def _is_lopsided(a: Ball) -> bool:
+    """Whether no matrix of the ball is symmetric, not even up to rounding."""
+    slack = a.rad + a.rad.T + 1e-12 * float(np.abs(a.mid).max(initial=0.0))
+    return bool((np.abs(a.mid - a.mid.T) > slack).any())

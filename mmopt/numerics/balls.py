@@ -1,0 +1,287 @@
+"""Numbers with a proved error bound: a midpoint and a radius for every entry.
+
+An objective is rounded up and a bound rounded down by the radius of their own evaluation, so that
+bound <= objective holds in floating point. Givens and the (repaired) solution count as exact, lets
+have the bounds of their own evaluation (``BOUNDS``); every operation after them adds its rounding error by
+the standard model |fl(a op b) - (a op b)| <= u |a op b| and gamma_k = k u / (1 - k u) for sums of k terms
+(Higham, Accuracy and Stability, chapter 3), and passes on the radius of what came in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mmopt.numerics import numpy_forms
+from mmopt.numerics.numpy_forms import Array
+
+__all__ = ["BOUNDS", "Ball", "exact", "rounded", "unknown"]
+
+# By this name, which no program can use, values may hold a function from a name to its ball, or to None where
+# the name counts as exact.
+BOUNDS = "error bounds"
+U = float(np.finfo(float).eps) / 2
+HEIGHT = 128  # rows of a product of matrices, entry by entry, that are worked on at a time
+WIDTH = 512  # terms of a product of matrices whose errors are added up at a time
+GROW = 1.0 + 1e-9  # radii are themselves rounded; this covers it
+TINY = 1e-300  # covers products too small for a float
+ROOT = 1e-153  # covers what is too small for its square to be one
+POWER = 16 * U  # no libm in use is off by more in pow
+
+
+def gamma(k: int) -> float:
+    """The error of a sum of k terms, relative to the sum of their absolute values."""
+    return k * U / (1.0 - k * U)
+
+
+@dataclass(frozen=True)
+class Ball:
+    """Every array within ``rad`` of ``mid``, entry by entry."""
+
+    mid: Array
+    rad: Array
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every radius is zero."""
+        return not self.rad.any()
+
+    @property
+    def upper(self) -> Array:
+        with np.errstate(invalid="ignore"):  # -inf + inf, which the condition leaves out
+            return np.where(np.isinf(self.rad), np.inf, np.nextafter(self.mid + self.rad, np.inf))
+
+    @property
+    def lower(self) -> Array:
+        with np.errstate(invalid="ignore"):
+            return np.where(np.isinf(self.rad), -np.inf, np.nextafter(self.mid - self.rad, -np.inf))
+
+
+def exact(value: Array | float) -> Ball:
+    """A value that is known exactly; its radius takes no memory and cannot be written to."""
+    mid = np.asarray(value, dtype=float)
+    return Ball(mid, np.broadcast_to(0.0, mid.shape))
+
+
+def named(name: str, env: Mapping[str, Any]) -> Any:
+    """What a name stands for: a ball where one is known, else its value."""
+    found = env[BOUNDS](name) if BOUNDS in env else None
+    return env[name] if found is None else found
+
+
+def rounded(mid: Array | float, rad: Array | float, terms: int | None = None) -> Ball:
+    """A result of one operation: its own rounding error is added to the radius.
+
+    ``terms``: what the radius is the sum of, where that is few; it is then widened by less than ``GROW``, to
+    be of use where it is wide.
+    """
+    mid = np.asarray(mid, dtype=float)
+    grow = GROW if terms is None else min(GROW, 1.0 + 8 * (terms + 4) * U)
+    out = np.asarray(np.abs(mid))
+    out *= U
+    out += TINY
+    out += np.asarray(rad, dtype=float) * grow
+    # An infinite radius times zero, or a value that overflowed: nothing is known.
+    known = np.isfinite(out)
+    return Ball(mid, out if known.all() else np.where(known, out, np.inf))
+
+
+def unknown(mid: Array | float) -> Ball:
+    """A value of which nothing is proved."""
+    mid = np.asarray(mid, dtype=float)
+    return Ball(mid, np.full(mid.shape, np.inf))
+
+
+def add(a: Ball, b: Ball) -> Ball:
+    return rounded(a.mid + b.mid, a.rad + b.rad, 2)
+
+
+def sub(a: Ball, b: Ball) -> Ball:
+    return rounded(a.mid - b.mid, a.rad + b.rad, 2)
+
+
+def neg(a: Ball) -> Ball:
+    return Ball(-a.mid, a.rad)
+
+
+def mul(a: Ball, b: Ball) -> Ball:
+    shape = np.broadcast_shapes(a.mid.shape, b.mid.shape)
+    if len(shape) < 2 or shape[0] <= HEIGHT:
+        return _mul(a, b)
+    mid, rad = np.empty(shape), np.empty(shape)
+    for start in range(0, shape[0], HEIGHT):
+        here = slice(start, start + HEIGHT)
+        found = _mul(*(_rows(c, here) if c.mid.shape[:-1] == shape[:-1] else c for c in (a, b)))
+        mid[here], rad[here] = found.mid, found.rad
+    return Ball(mid, rad)
+
+
+def _rows(a: Ball, here: slice) -> Ball:
+    return Ball(a.mid[here], a.rad[here])
+
+
+def _mul(a: Ball, b: Ball) -> Ball:
+    if a.is_exact:
+        return rounded(a.mid * b.mid, 0.0 if b.is_exact else np.abs(a.mid) * b.rad, 1)
+    if b.is_exact:
+        return rounded(a.mid * b.mid, a.rad * np.abs(b.mid), 1)
+    rad = np.abs(a.mid) * b.rad + a.rad * (np.abs(b.mid) + b.rad)
+    return rounded(a.mid * b.mid, rad, 4)
+
+
+def scaled(matrix: Array, rows: Ball | None, columns: Ball | None, radii: Array | None = None) -> Ball:
+    """A matrix, exact or within a radius for each row, with rows, columns or both multiplied by numbers.
+
+    The radius is that of the widest entry of each row, which takes no memory beside the product. A matrix
+    that is not exact is nobody else's: it is written over.
+    """
+    a, b = (exact(np.ones(n)) if c is None else c for c, n in zip((rows, columns), matrix.shape, strict=True))
+    sizes, widths = np.empty(len(matrix)), np.zeros(len(matrix))
+    for start in range(0, len(matrix), HEIGHT):
+        here = slice(start, start + HEIGHT)
+        own = np.abs(matrix[here])
+        sizes[here] = (own * (np.abs(b.mid) + b.rad)).max(axis=1, initial=0.0)
+        if not b.is_exact:
+            widths[here] = (own * b.rad).max(axis=1, initial=0.0)
+    if radii is not None:
+        more = radii * float((np.abs(b.mid) + b.rad).max(initial=0.0)) * GROW
+        sizes, widths = sizes + more, widths + more
+    rad = ((a.rad + 4 * U * np.abs(a.mid)) * sizes + np.abs(a.mid) * widths) * GROW
+    rad += TINY * (1.0 + np.abs(a.mid) + a.rad)
+    mid = matrix * b.mid if radii is None else np.multiply(matrix, b.mid, out=matrix)
+    mid *= a.mid[:, None]
+    rad = np.where(np.isfinite(rad) & np.isfinite(mid).all(axis=1), rad, np.inf)
+    return Ball(mid, np.broadcast_to(rad[:, None], mid.shape))
+
+
+def div(a: Ball, b: Ball) -> Ball:
+    low = np.abs(b.mid) - b.rad
+    safe = np.where(low > 0, low, 1.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mid = a.mid / b.mid
+        rad = (a.rad + np.abs(mid) * b.rad) / safe
+    return rounded(mid, np.where(low > 0, rad, np.inf), 4)
+
+
+def power(a: Ball, b: Ball) -> Ball:
+    """Whole powers by products, other ones of what is nonnegative by their ends."""
+    exponent, is_exact = float(b.mid), not b.rad.any()
+    if exponent == 0.5 and is_exact:
+        return sqrt(a)
+    if exponent == 2.0 and is_exact and a.mid.ndim == 0 and a.rad <= a.mid < np.inf:
+        return _squared(a)
+    if exponent < 0:
+        return div(exact(np.ones(a.mid.shape)), power(a, neg(b)))
+    if exponent == int(exponent) and exponent <= 64 and is_exact:
+        out = exact(np.ones(a.mid.shape))
+        for _ in range(int(exponent)):
+            out = a if out.mid.size and not out.rad.any() and (out.mid == 1.0).all() else mul(out, a)
+        return out
+    low, high = np.clip(a.mid - a.rad, 0.0, None), a.mid + a.rad
+    mid = np.clip(a.mid, 0.0, None) ** exponent
+    ends = low**exponent, np.clip(high, 0.0, None) ** exponent
+    # An exponent that is itself rounded (1/3) moves the power by |log x| times its error.
+    logs = np.maximum(np.abs(np.log(np.maximum(low, TINY))), np.abs(np.log(np.maximum(high, TINY))))
+    wide = POWER + 2 * logs * float(b.rad)
+    spread = np.maximum(np.abs(ends[0] - mid), np.abs(ends[1] - mid)) + wide * (mid + ends[1])
+    return rounded(mid, np.where(high >= 0, spread, np.inf))
+
+
+def _squared(a: Ball) -> Ball:
+    """Of a number, by its ends: around the square of the middle the lower one would be lost if it is wide."""
+    low, high = float(a.lower), float(a.upper)
+    low = max(low, 0.0)
+    ends = np.nextafter(low * low, 0.0), np.nextafter(high * high, np.inf)
+    return rounded((ends[0] + ends[1]) / 2, (ends[1] - ends[0]) / 2 + U * ends[1], 4)
+
+
+def sqrt(a: Ball) -> Ball:
+    """Of what is nonnegative; an argument that can only be negative has no root."""
+    high = a.mid + a.rad
+    mid = np.sqrt(np.clip(a.mid, 0.0, None))
+    ends = np.sqrt(np.clip(a.mid - a.rad, 0.0, None)), np.sqrt(np.clip(high, 0.0, None))
+    spread = np.maximum(ends[1] - mid, mid - ends[0]) + 4 * U * ends[1]
+    return rounded(mid, np.where(high >= 0, spread, np.inf))
+
+
+def absolute(a: Ball) -> Ball:
+    return Ball(np.abs(a.mid), a.rad)
+
+
+def matmul(a: Ball, b: Ball) -> Ball:
+    terms = a.mid.shape[-1]
+    mid = a.mid @ b.mid
+    rad = np.zeros(mid.shape)
+    for start in range(0, terms, WIDTH):  # absolute values of some terms at a time: memory
+        here = slice(start, start + WIDTH)
+        one, other = np.abs(a.mid[..., here]), np.abs(b.mid[here])
+        if not b.is_exact:
+            rad += one @ b.rad[here]
+            other += b.rad[here]
+        if a.is_exact:
+            rad += gamma(terms) * (one @ other)
+        else:
+            rad += (gamma(terms) * one + a.rad[..., here]) @ other
+    return rounded(mid, rad)
+
+
+def transpose(a: Ball) -> Ball:
+    return Ball(a.mid.T, a.rad.T)
+
+
+def diag(a: Ball) -> Ball:
+    return Ball(numpy_forms.diag(a.mid), numpy_forms.diag(a.rad))
+
+
+def total(a: Ball, axis: int | None = None) -> Ball:
+    """Sum of all entries or along an axis."""
+    terms = a.mid.size if axis is None else a.mid.shape[axis]
+    rad = np.sum(a.rad, axis=axis) + gamma(terms) * np.sum(np.abs(a.mid), axis=axis)
+    return rounded(np.sum(a.mid, axis=axis), rad, terms)
+
+
+def lengths(a: Array, axis: int) -> Array:
+    """Lengths along an axis, at most."""
+    squares = np.einsum("i...,i...->..." if axis == 0 else "ij,ij->i", a, a)  # without a second matrix
+    return np.asarray(np.sqrt(squares) * GROW + ROOT * np.sqrt(a.shape[axis]))
+
+
+def product_radii(a: Array, b: Array) -> Array:
+    """What the rounding of A @ B may come to in any entry of each row, of exact matrices."""
+    return gamma(a.shape[1]) * lengths(a, 1) * float(lengths(b, 0).max(initial=0.0)) * GROW + TINY
+
+
+def dots(a: Ball, b: Ball, axis: int) -> Ball:
+    """The products of two matrices, entry by entry, summed along an axis.
+
+    Absolute values are bounded by lengths (Cauchy and Schwarz) where ``total(mul(a, b))`` sums them: wider,
+    and several times faster.
+    """
+    sums = "ij,ij->j" if axis == 0 else "ij,ij->i"
+    rad = gamma(a.mid.shape[axis] + 1) * lengths(a.mid, axis) * lengths(b.mid, axis)
+    if not a.is_exact:
+        rad = rad + np.einsum(sums, a.rad, np.abs(b.mid) + b.rad)
+    if not b.is_exact:
+        rad = rad + np.einsum(sums, np.abs(a.mid), b.rad)
+    return rounded(np.einsum(sums, a.mid, b.mid), rad)
+
+
+def trace(a: Ball) -> Ball:
+    return total(diag(a))
+
+
+def extreme(pick: Callable[..., Array]) -> Callable[[Ball, int | None], Ball]:
+    """Largest or smallest entry: moves by at most the largest radius."""
+
+    def rule(a: Ball, axis: int | None = None) -> Ball:
+        return Ball(np.asarray(pick(a.mid, axis=axis)), np.asarray(np.max(a.rad, axis=axis)))
+
+    return rule
+
+
+def block(rows: Sequence[Sequence[tuple[Ball, bool]]]) -> Ball:
+    mids = numpy_forms.block([[(e.mid, r) for e, r in row] for row in rows])
+    return Ball(mids, numpy_forms.block([[(e.rad, r) for e, r in row] for row in rows]))

@@ -1,0 +1,251 @@
+"""Numpy forms of the atoms that numpy does not have under the same name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.linalg
+import scipy.special
+from numpy.typing import NDArray
+
+from mmopt.errors import OptionError
+from mmopt.limits import require_memory
+from mmopt.numerics.singular_vectors import eigen
+
+__all__ = [
+    "Array",
+    "as_block",
+    "block",
+    "consecutive",
+    "diag",
+    "eigenvectors",
+    "eigh",
+    "eye",
+    "factor",
+    "inv",
+    "is_definite",
+    "leading",
+    "logsumexp",
+    "nuclear",
+    "ones",
+    "polar",
+    "psd_floor",
+    "root",
+    "solve",
+    "stack",
+    "support",
+    "symmetric_part",
+    "used_rows",
+]
+
+Array = NDArray[np.float64]
+EPS = float(np.finfo(float).eps)
+# An eigenvalue of a psd variable is raised to this part of the largest before anything is
+# evaluated: the inverse then exists, and the change is charged to the objective.
+FLOOR = 1e-10
+# Queries lie in the range of a singular matrix when no more than this part of them is beside it: rounding.
+RANGE = 1e-12
+# A multiplier of an interior-point method that is really zero is far below this part of the largest.
+CLEARLY = 1e-3
+
+
+def eigh(matrix: Array) -> tuple[Array, Array]:
+    """Eigenvalues (ascending) and eigenvectors of the symmetric part."""
+    if matrix.shape == (1, 1):
+        return matrix[0].copy(), np.ones((1, 1))
+    return eigen((matrix + matrix.T) / 2)
+
+
+def eigenvectors(gram: Array) -> Array:
+    """Of a symmetric matrix, which is written over; ascending, by the driver that needs the least memory."""
+    return np.asarray(scipy.linalg.eigh(gram.T, overwrite_a=True, check_finite=False, driver="evr")[1])
+
+
+def symmetric_part(matrix: Array) -> Array:
+    """(M + Mᵀ) / 2; the matrix itself where that is the same."""
+    return matrix if np.array_equal(matrix, matrix.T) else (matrix + matrix.T) / 2
+
+
+def is_definite(matrix: Array, least: float = 0.0) -> bool:
+    """Whether Cholesky's algorithm finds no eigenvalue of a symmetric matrix at or below ``least``.
+
+    It may miss one by rounding, by n ε times the trace. Only one triangle is read.
+    """
+    if not np.isfinite(least):
+        return False
+    shifted = np.array(matrix, dtype=float, order="C").T
+    np.einsum("ii->i", shifted)[:] -= least
+    found, failed = scipy.linalg.lapack.dpotrf(shifted, lower=1, clean=0, overwrite_a=1)
+    return not failed and bool(np.isfinite(np.diagonal(found)).all())
+
+
+def _whole(value: float, least: int, what: str, dims: int = 0) -> int:
+    """A whole number that a program computed, cut off after the point: of entries in each of the dimensions.
+
+    OptionError for none or one below the least; TooLargeError beyond a quarter of what an array may take.
+    """
+    if not least <= value < np.inf:
+        raise OptionError(f"the size of this {what} is {value:g}, expected a number of at least {least}")
+    require_memory((int(value),) * dims, what, share=4)
+    return int(value)
+
+
+def eye(size: float) -> Array:
+    """Identity matrix."""
+    return np.eye(_whole(size, 0, "identity matrix", 2))
+
+
+def ones(size: float) -> Array:
+    """Vector of ones."""
+    return np.ones(_whole(size, 0, "vector of ones", 1))
+
+
+def diag(a: Array) -> Array:
+    """Vector to diagonal matrix, matrix to its diagonal."""
+    if a.ndim == 1:
+        require_memory((len(a), len(a)), "diagonal matrix", share=2)
+    return np.diag(a) if a.ndim == 1 else np.diag(a).copy()
+
+
+def solve(matrix: Array, right: Array) -> Array:
+    """``inv(matrix) @ right`` for a symmetric psd matrix, else by LU.
+
+    Where ``matrix`` is singular the closed convex extension holds: the pseudo-inverse if the
+    columns of ``right`` lie in its range (to ``RANGE``, relative), else infinity.
+    """
+    if not np.isfinite(matrix).all():
+        return np.full(np.shape(right), np.inf)
+    if not (
+        np.array_equal(matrix, matrix.T)
+        or np.allclose(matrix, matrix.T, rtol=1e-12, atol=1e-14 * float(np.abs(matrix).max(initial=0.0)))
+    ):
+        try:
+            return np.asarray(np.linalg.solve(matrix, right))
+        except np.linalg.LinAlgError:
+            return np.full(np.shape(right), np.inf)
+    try:
+        return np.asarray(scipy.linalg.cho_solve(scipy.linalg.cho_factor(matrix, lower=True), right))
+    except np.linalg.LinAlgError:
+        values, vectors = eigh(matrix)
+        tiny = len(values) * EPS * float(np.abs(values).max(initial=0.0))
+        kept = values > tiny
+        outside = vectors[:, ~kept].T @ right
+        negative = bool((values < -tiny).any())
+        if negative or np.abs(outside).max(initial=0.0) > RANGE * np.abs(right).max(initial=0.0):
+            return np.full(np.shape(right), np.inf)
+        inside = vectors[:, kept]
+        scaled = (inside.T @ right).T / values[kept]
+        return np.asarray(inside @ scaled.T)
+
+
+def inv(matrix: Array) -> Array:
+    """The inverse; infinity everywhere when it does not exist."""
+    return solve(matrix, np.eye(len(matrix)))
+
+
+def root(matrix: Array) -> Array:
+    """The symmetric psd square root."""
+    values, vectors = eigh(matrix)
+    return (vectors * np.sqrt(np.clip(values, 0.0, None))) @ vectors.T
+
+
+def factor(matrix: Array) -> Array:
+    """F with FᵀF = matrix, of full row rank: eigenvalues that are zero in floats are dropped.
+
+    An upper triangle where there are none, which costs a tenth of the eigenvectors.
+    """
+    if is_definite(matrix, len(matrix) * EPS * float(np.trace(matrix))):
+        return np.asarray(scipy.linalg.cholesky(matrix, check_finite=False))
+    values, vectors = eigh(matrix)
+    kept = values > len(values) * EPS * max(float(values[-1]), 0.0)
+    return np.sqrt(values[kept])[::-1, None] * vectors.T[kept][::-1]
+
+
+def nuclear(matrix: Array) -> float:
+    """Sum of the singular values."""
+    return float(np.linalg.svd(matrix, compute_uv=False).sum())
+
+
+def polar(matrix: Array) -> Array:
+    """The orthogonal matrix nearest to a square one: U Vᵀ of its singular value decomposition.
+
+    Not a number everywhere when the matrix has entries that are not finite.
+    """
+    if not np.isfinite(matrix).all():
+        return np.full(matrix.shape, np.nan)
+    u, _, vt = np.linalg.svd(matrix)
+    return np.asarray(u @ vt)
+
+
+def psd_floor(matrix: Array, largest: float | None = None) -> Array:
+    """The symmetric part with every eigenvalue at least ``FLOOR`` times ``largest`` (None: its own)."""
+    symmetric = symmetric_part(matrix)
+    # The trace is at least the largest eigenvalue where the rest is not negative: none to lift.
+    if is_definite(symmetric, FLOOR * (float(np.trace(symmetric)) if largest is None else largest)):
+        return symmetric
+    values, vectors = eigh(symmetric)
+    floor = FLOOR * max(float(values[-1]) if largest is None else largest, 0.0)
+    low = values < floor
+    if not low.any():
+        return symmetric
+    lifted = symmetric + (vectors[:, low] * (floor - values[low])) @ vectors[:, low].T
+    return (lifted + lifted.T) / 2
+
+
+def stack(top: Array, bottom: Array) -> Array:
+    """One matrix on the other; rows of zeros are left out, they measure nothing."""
+    require_memory((len(top) + len(bottom), top.shape[1]), "stack of two matrices", share=2)
+    parts = [(part, (part != 0.0).any(axis=1)) for part in (top, bottom)]
+    return np.vstack([part if kept.all() else part[kept] for part, kept in parts])
+
+
+def used_rows(matrix: Array, amount: Array) -> Array:
+    """The rows whose amount is not zero (in floats, next to the largest)."""
+    used = amount > len(amount) * EPS * amount.max(initial=0.0)
+    return matrix if used.all() else np.asarray(matrix[used])
+
+
+def consecutive(entries: Array, size: float) -> Array:
+    """Membership (groups, entries) of groups of ``size`` consecutive entries; the last may be smaller."""
+    return _groups(np.arange(len(entries)) // min(_whole(size, 1, "group"), len(entries)))
+
+
+def leading(entries: Array, count: float) -> Array:
+    """Membership of the first ``count`` entries, each alone, and of the others together."""
+    return _groups(np.minimum(np.arange(len(entries)), min(_whole(count, 0, "groups of one"), len(entries))))
+
+
+def _groups(group: npt.NDArray[np.int64]) -> Array:
+    """Membership by the number of each entry's group."""
+    require_memory((int(group.max(initial=0)) + 1, len(group)), "matrix of groups", share=2)
+    return np.asarray(group == np.arange(group.max(initial=0) + 1)[:, None], dtype=float)
+
+
+def support(entries: Array) -> Array:
+    """1 where an entry is above ``CLEARLY`` times the largest; none when no entry is positive."""
+    return np.asarray(entries > CLEARLY * max(float(entries.max(initial=0.0)), 0.0), dtype=float)
+
+
+def as_block(entry: Array, is_row: bool) -> Array:
+    """A number, vector or matrix as it stands in a block matrix."""
+    if entry.ndim == 0:
+        return entry.reshape(1, 1)
+    if entry.ndim == 1:
+        return entry.reshape(1, -1) if is_row else entry.reshape(-1, 1)
+    return entry
+
+
+def block(rows: Sequence[Sequence[tuple[Array, bool]]]) -> Array:
+    """A block matrix; each entry comes with whether it is a row vector."""
+    parts = [[as_block(np.asarray(e), r) for e, r in row] for row in rows]
+    shape = sum(row[0].shape[0] for row in parts), sum(part.shape[1] for part in parts[0])
+    require_memory(shape, "block matrix", share=2)
+    return np.block(parts)
+
+
+def logsumexp(a: Array, axis: int | None = None) -> Any:
+    """The logarithm of the sum of the exponentials, of all entries or along an axis."""
+    return scipy.special.logsumexp(a, axis=axis)

@@ -1,0 +1,169 @@
+"""Column norms rounded upwards: the float returned is proved to be at least the exact value. Printed figures
+rounded to one side.
+
+Floating-point summation of p nonnegative terms, in any order, has relative error at most
+γ_p = p u / (1 - p u), u = 2⁻⁵³, roundings of the terms included when p counts them (Higham, Accuracy and
+Stability of Numerical Algorithms, 2nd ed., §3.1 and §4.2). A computed sum is therefore multiplied by
+1 + 4 p u, which exceeds 1 / (1 - γ_p) for p u < 1/8, and every rounded operation after that is followed by a
+step to the next float.
+"""
+
+from __future__ import annotations
+
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+
+import numpy as np
+import scipy.sparse
+import scipy.spatial.distance
+
+from mmopt.numerics.arrays import Array
+
+__all__ = ["column_norms", "column_powers", "largest_difference", "not_below", "rounded"]
+
+_EPS = float(np.finfo(np.float64).eps)  # 2 u
+_DIRECT = 2**32  # operations up to which differences of columns are taken one by one
+_WIDTH = 256  # columns taken at a time
+_GRID = (25, 1, 2, 3, 4, 6, 8, 12, 16)  # bits tried for an exact sum; 25 first: if it fails, all fail
+
+
+def column_norms(matrix: Array, norm: int) -> Array:
+    """Upward-rounded L1 (norm 1) or L2 (norm 2) norm of each column of a finite matrix (p, n), (n,).
+
+    When the entries are small integers times one power of two (hierarchies, wavelets) the L1 norm is exact,
+    and the L2 norm is exact where it is an integer times that power, else the next float above.
+    """
+    parts = [_column_norms(matrix[:, i : i + _WIDTH], norm) for i in range(0, matrix.shape[1], _WIDTH)]
+    return np.concatenate(parts)
+
+
+def column_powers(matrix: Array | scipy.sparse.csr_array, norm: int) -> Array:
+    """Upward-rounded Σᵢ |aᵢⱼ|^norm of each column of a finite matrix (p, n), dense or sparse, (n,).
+
+    Norm 1 or 2: sums of magnitudes or of squares, exact on small integers as ``column_norms``.
+    """
+    values = matrix if isinstance(matrix, np.ndarray) else matrix.data
+    scaled, exponent = _scaled(values)
+    size = np.abs(scaled) if norm == 1 else np.square(scaled)
+    if isinstance(matrix, np.ndarray):
+        sums, most = size.sum(axis=0), matrix.shape[0]
+        touched = matrix.any(axis=0)
+    else:
+        counts = np.bincount(matrix.indices[values != 0], minlength=matrix.shape[1])
+        sums = np.bincount(matrix.indices, weights=size, minlength=matrix.shape[1])
+        most, touched = int(counts.max(initial=0)), counts > 0
+    sums, _ = _not_below(np.asarray(sums), most + 1, _grid(np.abs(scaled), values, exponent), norm)
+    with np.errstate(over="ignore", under="ignore"):
+        result = np.ldexp(sums, norm * exponent)
+    result = np.where(result < 2.0**-1020, np.nextafter(result, np.inf), result)  # rounded by ldexp
+    return np.where(touched, result, 0.0)
+
+
+def not_below(sums: Array, terms: int) -> Array:
+    """Floats not below the exact sums of ``terms`` nonnegative terms whose computed values these are."""
+    sums = np.nextafter(sums * (1.0 + 2.0 * terms * _EPS), np.inf)
+    # Each term may have lost 2⁻¹⁰⁷⁴ by underflow; 2⁻¹⁰⁰⁰ is far more.
+    return np.nextafter(sums + terms * 2.0**-1000, np.inf)
+
+
+def rounded(value: float | str | None, digits: int, *, up: bool, layout: str = "g") -> str:
+    """A figure to so many significant digits, never below what it stands for; never above, if not ``up``.
+
+    It looks as ``:.6g`` makes it look (or, with layout "e", ``:.1e`` for two digits), and keeps its digits
+    where these say it exactly; ``-`` for None. A double stands for all its digits, so that 0.1 is a little
+    more than that; a text for the number that it states. At most 15 digits, which a double returns.
+    """
+    if value is None:
+        return "-"
+    context = Context(prec=digits, rounding=ROUND_CEILING if up else ROUND_FLOOR)
+    return f"{float(context.plus(Decimal(value))):.{digits - (layout == 'e')}{layout}}"
+
+
+def _column_norms(matrix: Array, norm: int) -> Array:
+    scaled, exponent = _scaled(matrix)
+    size = np.abs(scaled)
+    sums = np.asarray(size.sum(axis=0) if norm == 1 else np.square(size).sum(axis=0))
+    norms = _upward(sums, matrix.shape[0] + 1, _grid(size, matrix, exponent), norm, exponent)
+    return np.where(matrix.any(axis=0), norms, 0.0)
+
+
+def largest_difference(matrix: Array, norm: int) -> float:
+    """Upward-rounded largest norm of the difference of two columns of a finite matrix (p, n).
+
+    Exactly 0 when all columns are equal; exact on small integers as ``column_norms``. For norm 2 and a large
+    matrix the differences come from the Gram matrix when its error bound is below 1e-10 of the result.
+    """
+    columns = np.unique(matrix.T + 0.0, axis=0)  # equal columns differ by nothing
+    rows, exponent = _scaled(columns)
+    n, p = rows.shape
+    if n == 1:
+        return 0.0
+    rows, exponent = np.ldexp(rows, -1), exponent + 1  # so that differences are at most 1
+    if norm == 2 and p * n * n > _DIRECT and (bound := _difference_by_gram(rows)) is not None:
+        with np.errstate(over="ignore"):
+            return float(np.nextafter(np.ldexp(bound, exponent), np.inf))
+    metric = "cityblock" if norm == 1 else "sqeuclidean"
+    largest = 0.0
+    step = max(1, 2**24 // n)
+    for start in range(0, n - 1, step):
+        distances = scipy.spatial.distance.cdist(rows[start : start + step], rows[start + 1 :], metric)
+        largest = max(largest, float(distances.max()))
+    # Each entry of a difference is rounded once, which its square doubles: two more terms.
+    return float(
+        _upward(np.array([largest]), p + 3, _grid(np.abs(rows), columns, exponent), norm, exponent)[0]
+    )
+
+
+def _scaled(matrix: Array) -> tuple[Array, int]:
+    """(M / 2ᵉ, e) with entries of at most 1 in magnitude, against overflow.
+
+    Exact but for entries that end below 2⁻¹⁰²², which ``_upward`` covers.
+    """
+    exponent = int(np.frexp(np.abs(matrix).max(initial=0.0))[1])
+    return np.ldexp(matrix, -exponent), exponent
+
+
+def _grid(size: Array, matrix: Array, exponent: int) -> int | None:
+    """Bits b, few if possible, with all of 2ᵇ × size integer; None also where ``_scaled`` lost an entry."""
+    found = None
+    if (np.ldexp(size, exponent) != np.abs(matrix)).any():
+        return None
+    for bits in _GRID:
+        grid = size * 2.0**bits
+        if (grid == np.rint(grid)).all():
+            found = bits
+        if found != _GRID[0]:  # the test failed at once, or a smaller grid is found
+            break
+    return found
+
+
+def _upward(sums: Array, terms: int, grid: int | None, norm: int, exponent: int) -> Array:
+    """2ᵉ × sums, or their square roots for norm 2, rounded upwards; 0 stays 0 only on a grid."""
+    sums, exact = _not_below(sums, terms, grid, norm)
+    if norm == 2:
+        roots = np.sqrt(sums)
+        whole = exact & (np.square(np.rint(roots * 2.0 ** (grid or 0))) == sums * 4.0 ** (grid or 0))
+        sums = np.where(whole, roots, np.nextafter(roots, np.inf))
+    with np.errstate(over="ignore"):  # infinity is a bound too
+        result = np.ldexp(sums, exponent)
+    tiny = (result < 2.0**-1020) & (sums > 0)  # rounded by ldexp
+    return np.where(tiny, np.nextafter(result, np.inf), result)
+
+
+def _not_below(sums: Array, terms: int, grid: int | None, norm: int) -> tuple[Array, bool]:
+    """The sums, exact or rounded upwards, and which."""
+    # On the grid all terms are integers; below 2⁵³ in all, every partial sum is exact.
+    if grid is not None and sums.max(initial=0.0) * 2.0 ** (grid * norm) < 2.0**53:
+        return sums, True
+    return not_below(sums, terms), False
+
+
+def _difference_by_gram(rows: Array) -> float | None:
+    """Largest ‖a - b‖₂ of rows (n, p) from ‖a‖² + ‖b‖² - 2 a·b plus its error; None if that is too loose."""
+    gram = rows @ rows.T
+    squares = np.diag(gram)
+    found = float((squares[:, None] + squares[None, :] - 2.0 * gram).max())
+    # Each of four inner products errs by at most γ_p times the largest square; two more roundings.
+    error = 8.0 * (rows.shape[1] + 4) * _EPS * float(squares.max()) + 2.0**-900
+    if error > 1e-10 * found:
+        return None
+    return float(np.nextafter(np.sqrt(np.nextafter(found + error, np.inf)), np.inf))

@@ -1,1 +1,0 @@
-"""What came from elsewhere: strategies to be certified, saved solutions to be verified."""

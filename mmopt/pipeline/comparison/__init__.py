@@ -1,1 +1,0 @@
-"""Programs side by side, each combination in a process of its own."""

@@ -1,0 +1,261 @@
+"""What a noise scale proves, rounded outward: (epsilon, delta) and rho for Gaussian, epsilon for Laplace.
+
+A release adds *discrete* noise, so what it claims rests on theorems for that noise. Discrete Gaussian noise
+satisfies rho-zCDP with rho = (sensitivity / scale)² / 2 (Canonne, Kamath and Steinke 2020, Theorem 14). Its
+delta at an epsilon is at most each of three: what zCDP implies (the same, Corollary 13); where a row changes
+a single count, the exact one (the same, Theorem 7: ``discrete_gaussian_delta``); that of continuous noise
+(Balle and Wang 2018, Theorem 8: ``gaussian_delta``) plus (1 + e^epsilon) times the distance of the two
+noises (``calibration.distance``). Discrete Laplace noise proves epsilon = sensitivity / scale (Ghosh,
+Roughgarden and Sundararajan 2009).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
+from fractions import Fraction
+
+from mmopt.errors import PrivacyError
+from mmopt.privacy.parameters import Privacy, privacy_fault
+
+__all__ = [
+    "PURE_HINT",
+    "THEOREM_ANALYTIC",
+    "THEOREM_APPROX",
+    "THEOREM_EXACT",
+    "THEOREM_PURE",
+    "THEOREM_ZCDP",
+    "allowed_epsilon",
+    "allowed_rho",
+    "check_approximate",
+    "discrete_gaussian_delta",
+    "float_above",
+    "gaussian_delta",
+    "gaussian_rho",
+    "laplace_epsilon",
+    "zcdp_epsilon",
+    "zcdp_rho",
+]
+
+THEOREM_ZCDP = "discrete Gaussian is rho-zCDP (Canonne, Kamath, Steinke 2020, Theorem 14)"
+THEOREM_APPROX = THEOREM_ZCDP + "; zCDP to (epsilon, delta) (the same, Corollary 13)"
+THEOREM_EXACT = "exact delta of the discrete Gaussian (Canonne, Kamath, Steinke 2020, Theorem 7)"
+THEOREM_ANALYTIC = (
+    "analytic Gaussian mechanism (Balle and Wang 2018, Theorem 8), its delta plus (1 + e^epsilon) times the "
+    "total variation between discrete and rounded Gaussian noise, at most rows / (16 scale²)"
+)
+THEOREM_PURE = (
+    "discrete Laplace is epsilon-DP, delta 0 (Ghosh, Roughgarden, Sundararajan 2009; L1 sensitivity: "
+    "Dwork, McSherry, Nissim, Smith 2006)"
+)
+PURE_HINT = (
+    "Gaussian noise satisfies no pure epsilon: give a delta in (0, 1), or rho; or solve a program for "
+    "Laplace noise: p_identity, laplace_weighting (weighs a baseline: --given Q=haar) or min_error"
+)
+
+_DIGITS = 60  # Decimal's ln is correctly rounded to this many digits: far below one float ulp.
+_GUARD = Decimal("1e-40")  # relative allowance for the dozen roundings of one formula at 60 digits
+_ROOT = Decimal("2.506628274631000502415765284811045253006986740609938316629923576")  # of 2 pi
+_OPENDP_SLACK = Fraction(1, 2**48)  # OpenDP rounds each of its three operations up; leave room for that
+
+
+def zcdp_epsilon(rho: float, delta: float) -> float:
+    """The smallest epsilon such that rho-zCDP implies (epsilon, delta), rounded up.
+
+    epsilon = min over a > 1 of a rho + ln(1 - 1/a) - (ln a + ln delta) / (a - 1).  Every a gives a valid
+    epsilon, so a float search finds a and only that one point is evaluated with outward rounding.
+
+    Raises PrivacyError when rho is not finite and >= 0 or delta is outside (0, 1).
+    """
+    _check_rho(rho)
+    _check_delta(delta)
+    if rho == 0.0:
+        return 0.0
+    order = _best_order(lambda u: -_epsilon_at(u, rho, delta))
+    with localcontext(_context()):
+        exact = (1 + order) * Decimal(rho) + _tail(order, delta)
+        return max(0.0, float_above(Fraction(exact + _GUARD * (1 + abs(exact)))))
+
+
+def zcdp_rho(epsilon: float, delta: float) -> float:
+    """The largest rho such that rho-zCDP implies (epsilon, delta), rounded down.
+
+    The returned rho satisfies ``zcdp_epsilon(rho, delta) <= epsilon``.
+    Raises PrivacyError when epsilon is outside (0, 10000] or delta outside (0, 1).
+    """
+    check_approximate(epsilon, delta)
+    order = _best_order(lambda u: (epsilon - _tail_float(u, delta)) / (1 + u))
+    with localcontext(_context()):
+        exact = (Decimal(epsilon) - _tail(order, delta)) / (1 + order)
+        rho = -float_above(-Fraction(exact - _GUARD * (1 + abs(exact))))
+    # The two searches stop at slightly different orders: step down until both directions agree.
+    while rho > 0 and zcdp_epsilon(rho, delta) > epsilon:
+        rho *= 1 - 2.0**-51
+    if not rho > 0:
+        raise PrivacyError(
+            f"epsilon {epsilon!r} with delta {delta!r} leaves no positive rho in double precision"
+        )
+    return rho
+
+
+def gaussian_delta(epsilon: float, mu: Decimal) -> Decimal:
+    """An upper bound, to 20 digits, on the delta at epsilon of continuous Gaussian noise: of mu-GDP.
+
+    mu is the sensitivity over the standard deviation. delta = Q(epsilon/mu - mu/2) - e^epsilon
+    Q(epsilon/mu + mu/2) with Q(x) = P(N > x)  (Balle and Wang 2018, Theorem 8). It grows with mu.
+    """
+    with localcontext(_context()):
+        ratio = Decimal(epsilon) / mu
+        first, second = _normal_tail(ratio - mu / 2)[1], _normal_tail(ratio + mu / 2)[0]
+        return first * (1 + _GUARD) - Decimal(epsilon).exp() * second * (1 - _GUARD)
+
+
+def discrete_gaussian_delta(epsilon: float, sensitivity: int, scale: float) -> Decimal:
+    """An upper bound, to 20 digits, on the delta at epsilon of discrete Gaussian noise on one integer.
+
+    The exact one of a change D = sensitivity is P[Y > epsilon s²/D - D/2] - e^epsilon P[Y > epsilon s²/D +
+    D/2] (Canonne, Kamath and Steinke 2020, Theorem 7); that of smaller changes is no larger: the shifts of a
+    discrete Gaussian by integers are an exponential family, so P[Y + d > c] grows with d for every c. It is
+    summed as w(k) (1 - exp(epsilon - D (2k + D) / 2s²)), w(k) = exp(-k²/2s²), over Σ w >= s √(2π) (Poisson
+    summation); all terms are positive, and the rest is at most a geometric series.
+    """
+    least = Fraction(epsilon) * Fraction(scale) ** 2 / sensitivity - Fraction(sensitivity, 2)
+    k = math.floor(least) + 1
+    with localcontext(_context()):
+        twice = 2 * Decimal(scale) ** 2
+        weight, ratio = (-(k * k) / twice).exp(), (-(2 * k + 1) / twice).exp()
+        odds = (Decimal(epsilon) - sensitivity * (2 * k + sensitivity) / twice).exp()
+        shrink, fall = (-2 / twice).exp(), (-2 * sensitivity / twice).exp()
+        total, guard = Decimal(0), Decimal(0)
+        while k <= 0 or weight > total * Decimal("1e-25"):
+            total += weight * (1 - odds)
+            guard += _GUARD * weight
+            weight, ratio, odds, k = weight * ratio, ratio * shrink, odds * fall, k + 1
+        summed = 1 + 2 * sum(((-(j * j) / twice).exp() for j in range(1, 50)), Decimal(0))
+        whole = max(summed, _ROOT * Decimal(scale))
+        return (total + weight / (1 - ratio) + guard) / (whole * (1 - _GUARD))
+
+
+def _normal_tail(x: Decimal) -> tuple[Decimal, Decimal]:
+    """A lower and an upper bound on P(N > x), up to the rounding of 60 digits.
+
+    Below 2 by the series 1/2 - φ(x) (x + x³/3 + x⁵/15 + …); above by two successive convergents of
+    φ(x) / (x + 1/(x + 2/(x + …))), whose limit lies between them (Laplace's continued fraction).
+    """
+    if x < 0:
+        low, high = _normal_tail(-x)
+        return 1 - high, 1 - low
+    density = (-x * x / 2).exp() / _ROOT
+    if x < 2:
+        term, total, n = x, x, 1
+        while term > _GUARD * _GUARD:
+            n += 2
+            term *= x * x / n
+            total += term
+        return Decimal("0.5") - density * total, Decimal("0.5") - density * total
+    count = 30 + int(700 / (x * x))
+    ends = [x, x + count / x]
+    for k in range(count - 1, 0, -1):
+        ends = [x + k / end for end in ends]
+    low, high = sorted(density / end for end in ends)
+    return low, high
+
+
+def allowed_rho(privacy: Privacy) -> float:
+    """The largest rho that `privacy` permits: its rho, or `zcdp_rho` of its (epsilon, delta)."""
+    if privacy.rho is not None:
+        _check_rho(privacy.rho)
+        return privacy.rho
+    if privacy.epsilon is None or privacy.delta is None:
+        raise PrivacyError(
+            f"privacy has epsilon {privacy.epsilon!r} and delta {privacy.delta!r}, expected both, or rho",
+            hint=PURE_HINT,
+        )
+    return zcdp_rho(privacy.epsilon, privacy.delta)
+
+
+def gaussian_rho(squared_sensitivity: int, scale: float) -> float:
+    """rho = squared sensitivity / (2 scale²) exactly, rounded up with room for OpenDP's own rounding."""
+    if not (math.isfinite(scale) and scale > 0):
+        raise PrivacyError(f"the noise scale is {scale!r}, expected a finite number above 0")
+    exact = Fraction(squared_sensitivity) / (2 * Fraction(scale) ** 2)
+    return float_above(exact * (1 + _OPENDP_SLACK))
+
+
+def allowed_epsilon(privacy: Privacy) -> float:
+    """The epsilon that Laplace noise may cost; a delta beside it is not used: epsilon-DP implies it."""
+    if privacy.epsilon is None:
+        raise PrivacyError(
+            f"privacy is {privacy}, and Laplace noise (a strategy of norm 1) needs an epsilon",
+            hint="give epsilon (delta is not used then), or solve a program for Gaussian noise: l2_strategy",
+        )
+    return privacy.epsilon
+
+
+def laplace_epsilon(sensitivity: int, scale: float) -> float:
+    """epsilon = sensitivity / scale exactly, rounded up with room for OpenDP's own rounding."""
+    if not (math.isfinite(scale) and scale > 0):
+        raise PrivacyError(f"the noise scale is {scale!r}, expected a finite number above 0")
+    return float_above(Fraction(sensitivity) / Fraction(scale) * (1 + _OPENDP_SLACK))
+
+
+def float_above(value: Fraction) -> float:
+    """The smallest float >= value (inf when there is none)."""
+    try:
+        nearest = float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.nextafter(math.inf, 0.0)
+    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
+
+
+def _check_rho(rho: float) -> None:
+    if not (math.isfinite(rho) and rho >= 0):
+        raise PrivacyError(f"rho is {rho!r}, expected a finite number, 0 or above")
+
+
+def check_approximate(epsilon: float, delta: float) -> None:
+    """PrivacyError as of a ``Privacy`` with this epsilon and delta."""
+    if fault := privacy_fault(epsilon, delta, None):
+        raise PrivacyError(fault.message, hint=fault.hint)
+
+
+def _check_delta(delta: float) -> None:
+    if not 0 < delta < 1:
+        raise PrivacyError(f"delta is {delta!r}, expected a number above 0 and below 1")
+
+
+def _context() -> Context:
+    return Context(prec=_DIGITS, Emin=MIN_EMIN, Emax=MAX_EMAX)
+
+
+def _tail(order: Decimal, delta: float) -> Decimal:
+    """ln(1 - 1/a) - (ln a + ln delta) / (a - 1) at a = 1 + order, to 60 digits."""
+    a = 1 + order
+    return (order / a).ln() - (a.ln() + Decimal(delta).ln()) / order
+
+
+def _tail_float(u: float, delta: float) -> float:
+    return -math.log1p(1 / u) - (math.log1p(u) + math.log(delta)) / u
+
+
+def _epsilon_at(u: float, rho: float, delta: float) -> float:
+    return (1 + u) * rho + _tail_float(u, delta)
+
+
+def _best_order(value: Callable[[float], float]) -> Decimal:
+    """a - 1 that maximises `value`: a grid on ln(a - 1), then golden sections around its best point.
+
+    Quality matters only for tightness: a bad order gives a larger epsilon, never a wrong one.
+    """
+    grid = [t / 2 for t in range(-60, 161)]
+    best = max(grid, key=lambda t: value(math.exp(t)))
+    low, high = best - 0.5, best + 0.5
+    ratio = (math.sqrt(5) - 1) / 2
+    for _ in range(60):
+        left, right = high - ratio * (high - low), low + ratio * (high - low)
+        if value(math.exp(left)) >= value(math.exp(right)):
+            high = right
+        else:
+            low = left
+    return Decimal(math.exp((low + high) / 2))

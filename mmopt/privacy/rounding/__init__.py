@@ -1,0 +1,1 @@
+"""Strategies of every form rounded to integers, so that answers and sensitivity are exact."""

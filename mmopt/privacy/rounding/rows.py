@@ -1,0 +1,158 @@
+"""A strategy rounded row by row, for Laplace noise: what bounds its L1 norm must stay as it is.
+
+Where both noises are Gaussian a rotation of A is as good as A (``rounding.py``); an L1 norm knows no
+rotations. With the cells merged that no query tells apart, A's mean over each class of cells is measured: an
+average of columns is never longer than the longest, and as estimates of the queries it is no worse, since
+(P AᵀA P)⁺ ⪯ P (AᵀA)⁺ P for the projection P on what is constant on the classes. Rows that this makes
+multiples of each other are added up. Where these means are
+dependent, A = C B with an integer basis B of the workload's row space, and rint(2^bits C) B is measured. In
+both cases the integers span the workload's row space whenever their core has full column rank.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mmopt.errors import PrivacyError, WorkloadError
+from mmopt.privacy.rounding.answering import dense
+from mmopt.privacy.rounding.dense import IntegerStrategy, check_bias, divide_by_gcd
+from mmopt.privacy.rounding.exact import integer_product, root_above, squared_sensitivity
+from mmopt.privacy.rounding.lattice import check_loss, check_rank, rounded_core, unsupported
+from mmopt.privacy.rounding.protocol import Floats, Integers, Neighbours
+from mmopt.strategies.dense import Strategy
+from mmopt.workloads.workload import Workload
+
+__all__ = ["Rows", "kept_rows", "round_rows"]
+
+
+_CLEAR = 1e-8  # singular values below this part of the largest are rounding errors of a dependency
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """``real @ basis`` (p, n) has the strategy's rows, as far as the queries see them.
+
+    real : (p, r), of full column rank. basis : (r, n) integers. change : (m, r), queries = change @ basis.
+    bias : largest error of that, in units of the largest entry.
+    """
+
+    real: Floats
+    basis: Integers
+    change: Floats
+    bias: float
+
+
+def kept_rows(strategy: Strategy, workload: Workload) -> Rows:
+    """The strategy's rows over an integer basis, as the module says.
+
+    Raises
+    ------
+    WorkloadError : another number of cells, a strategy that does not support the workload, or one of fewer
+        dimensions than there are classes of cells, for queries that have no integer basis.
+    """
+    if strategy.n != workload.n:
+        raise WorkloadError(f"the strategy has {strategy.n} cells, the workload {workload.n}")
+    if not strategy.supports(workload):
+        raise unsupported()
+    classes = workload.cell_classes
+    means, first = _class_means(strategy.matrix, classes)
+    means = _without_multiples(means, strategy.norm)
+    if means.shape[0] >= means.shape[1] and _is_independent(means):
+        basis = np.equal.outer(np.arange(len(first)), classes).astype(np.int64)
+        return Rows(means, basis, np.ascontiguousarray(workload.queries[:, first]), 0.0)
+    found = workload.integer_basis
+    if found is None:
+        raise WorkloadError(
+            f"the strategy has fewer than {len(first)} dimensions, one for each cell or class of cells, and "
+            "the queries have no integer basis",
+            hint="write the queries with integers (multiply them by a common denominator)",
+        )
+    basis = divide_by_gcd(found)
+    solved = np.linalg.lstsq(
+        basis.T.astype(np.float64), np.hstack([workload.basis.T, strategy.matrix.T]), rcond=None
+    )[0].T
+    change, real = solved[: workload.rank], np.ascontiguousarray(solved[workload.rank :])
+    bias = check_bias(workload.basis, change @ basis)
+    return Rows(real, basis, workload.representation @ change, bias)
+
+
+def round_rows(
+    strategy: Strategy, workload: Workload, neighbours: Neighbours = "add-remove"
+) -> IntegerStrategy:
+    """Round a strategy of norm 1 for `workload` as the module says; its sensitivity is an exact integer.
+
+    Raises
+    ------
+    WorkloadError : as ``kept_rows``; or rounding loses rank, or more than LOSS_LIMIT of a variance at equal
+        privacy.
+    PrivacyError : `strategy` bounds the L2 norm, for Gaussian noise.
+    """
+    if strategy.norm != 1:
+        raise PrivacyError(
+            f"the strategy bounds the L{strategy.norm} norm of its columns (Gaussian noise), "
+            "expected L1 (Laplace)",
+            hint="solve a program with 'norm 1', such as p_identity",
+        )
+    rows = kept_rows(strategy, workload)
+    core, bits, relative = rounded_core(rows.real, float(np.abs(rows.real @ rows.basis).sum(axis=0).max()))
+    core = core[core.any(axis=1)]
+    check_rank(core, bits)
+    matrix = integer_product(core, rows.basis)
+    reconstruction = rows.change @ np.linalg.pinv(core.astype(np.float64))
+    variances = np.ldexp(np.einsum("ij,ij->i", reconstruction, reconstruction), 2 * bits) * relative**2
+    may_drop = workload.domain.may_drop
+    squared = squared_sensitivity(matrix, 1, neighbours, may_drop)
+    added = strategy.sensitivity
+    before = added if neighbours == "add-remove" else max(added * may_drop, strategy.sensitivity_replace_one)
+    growth = np.ldexp(root_above(squared) / relative, -bits) / before if squared and before > 0 else 1.0
+    loss = check_loss(variances * growth**2, strategy.variances(workload), bits)
+    for array in (core, rows.basis, matrix, variances):
+        array.flags.writeable = False
+    return IntegerStrategy(
+        core=core,
+        basis=rows.basis,
+        matrix=matrix,
+        bits=bits,
+        neighbours=neighbours,
+        squared_sensitivity=squared,
+        sensitivity=root_above(squared),
+        reconstruction=dense(reconstruction),
+        variances=variances,
+        bias=rows.bias,
+        loss=loss,
+        norm=1,
+        relative=relative,
+    )
+
+
+def _class_means(matrix: Floats, classes: Integers) -> tuple[Floats, Integers]:
+    """Means of the columns of each class (p, c), and each class's first cell (c,); -1 is left out."""
+    order = np.argsort(classes, kind="stable")
+    order = order[classes[order] >= 0]
+    _, starts, sizes = np.unique(classes[order], return_index=True, return_counts=True)
+    means = np.add.reduceat(matrix[:, order], starts, axis=1) / sizes
+    # The mean of equal columns is that column, without a rounding error.
+    alike = np.maximum.reduceat(matrix[:, order], starts, axis=1)
+    same = alike == np.minimum.reduceat(matrix[:, order], starts, axis=1)
+    return np.where(same, alike, means), order[starts]
+
+
+def _without_multiples(rows: Floats, norm: int) -> Floats:
+    """The rows, those that are positive multiples of another one added up, so that columns keep their norms.
+
+    One row (a + b) r tells more of r than a r and b r, with noise of the same scale.
+    """
+    kept = rows[rows.any(axis=1)]
+    lengths = np.abs(kept).sum(axis=1)
+    directions = kept / lengths[:, None]
+    found = np.unique(np.round(directions, 9), axis=0, return_index=True, return_inverse=True)
+    sizes = np.bincount(found[2].ravel(), lengths**norm) ** (1 / norm)
+    order = np.argsort(found[1])
+    return rows if len(order) == len(kept) else directions[found[1][order]] * sizes[order, None]
+
+
+def _is_independent(matrix: Floats) -> bool:
+    values = np.linalg.svd(matrix, compute_uv=False)
+    return bool(values[-1] > _CLEAR * values[0])

@@ -1,0 +1,336 @@
+"""The figures of one solution, recomputed from its variables, multipliers and strategy.
+
+Nothing that a file states is used in place of a computation: the program's text is parsed and checked, the
+givens come from the workload (or stand in the file as the caller's), every constraint is evaluated, and
+each figure is compared with what comes out. No solver is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from mmopt.compiler import Instance, bind
+from mmopt.driver.judge.assemble import charged_error, meaning, own_sensitivity, rmse, rounding, value_of
+from mmopt.driver.judge.bounds_by_component import certified_by_component
+from mmopt.driver.judge.claims import check_figures, grade_of, objective_grade, survived
+from mmopt.driver.judge.placed import (
+    gram_of,
+    own_components,
+    placed_multipliers,
+    placed_variables,
+    same_parts,
+)
+from mmopt.driver.judge.score import FEASIBLE, Array, Candidate, bound_of, scored
+from mmopt.driver.judge.values import is_finite
+from mmopt.driver.judge.violations import worst_line
+from mmopt.errors import ContradictionError, Error, ResultError
+from mmopt.language import Checked, Program, check
+from mmopt.numerics.outward import rounded
+from mmopt.results import GRADES, Check, Figure, Grade, Solution, gap_between, is_stop
+from mmopt.results.by_component import Value
+from mmopt.strategies import AnyStrategy, ComponentStrategy
+from mmopt.workloads import Workload, with_bases
+
+__all__ = ["Recheck", "Rows", "feasible_or_not", "same_array"]
+
+# A figure holds when it is this close to the recomputed one, relatively: another machine rounds otherwise.
+CLOSE = 1e-9
+# Relative, of arrays that stand for the same thing (a strategy's Gram matrix, the givens of a step).
+CLOSE_ARRAY = 1e-8
+
+
+def _close(stated: Figure, found: Figure) -> bool:
+    """Whether two figures agree: finite numbers up to rounding, anything else exactly."""
+    if isinstance(stated, int | float) and isinstance(found, int | float):
+        size = max(abs(stated), abs(found))
+        return bool(np.isfinite(size) and abs(stated - found) <= CLOSE * size)
+    return stated == found
+
+
+def same_array(stated: Value | None, found: Value | None) -> bool:
+    """Whether two arrays, or matrices by component, agree up to rounding, or both are absent."""
+    if stated is None or found is None:
+        return stated is found
+    if not (isinstance(stated, np.ndarray) and isinstance(found, np.ndarray)):
+        return same_parts(stated, found, CLOSE_ARRAY)
+    if np.shape(stated) != np.shape(found) or not np.isfinite(stated).all():
+        return False
+    off = float(np.linalg.norm(np.asarray(stated) - found))
+    return off <= CLOSE_ARRAY * float(np.linalg.norm(found))
+
+
+def _arrays(values: Mapping[str, Value]) -> dict[str, Array]:
+    """What has to be an array: the values of a solution that is not by component."""
+    if not all(isinstance(value, np.ndarray) for value in values.values()):
+        raise ResultError("its bases are by component, its strategy is not")
+    return {name: np.asarray(value) for name, value in values.items()}
+
+
+def _shapes(arrays: dict[str, tuple[int, ...]]) -> str:
+    """Names with sizes: ``X 8 × 8, u 3``."""
+    return (
+        ", ".join(f"{n} {' × '.join(map(str, s)) or 'number'}" for n, s in sorted(arrays.items())) or "none"
+    )
+
+
+@dataclass
+class Rows:
+    """The checks so far."""
+
+    found: list[Check] = field(default_factory=list)
+
+    def add(self, what: str, stated: Figure, recomputed: Figure, holds: bool) -> bool:
+        self.found.append(Check(what, stated, recomputed, bool(holds)))
+        return bool(holds)
+
+    def same(self, what: str, stated: str, agrees: bool, is_what: str) -> bool:
+        """Something that is, or is not, what it should be."""
+        return self.add(what, stated, is_what if agrees else f"not {is_what}", agrees)
+
+    def figure(self, what: str, stated: Figure, compute: Callable[[], Figure], holds: bool = True) -> Figure:
+        """A figure against its recomputation; words in its place where that is not possible."""
+        try:
+            recomputed = compute()
+        except (Error, np.linalg.LinAlgError) as error:
+            self.add(what, stated, f"cannot be recomputed: {error}", False)
+            return None
+        self.add(what, stated, recomputed, holds and _close(stated, recomputed))
+        return recomputed
+
+
+@dataclass
+class Recheck:
+    """One solution against a workload; ``rows`` fill up."""
+
+    solution: Solution
+    workload: Workload
+    rows: Rows = field(default_factory=Rows)
+
+    def program(self, expected: Program | None, expected_is: str) -> Checked | None:
+        """Parse and check the program's text; compare with the program that it is said to be."""
+        s = self.solution
+        try:
+            program = Program.parse(s.program_text, "the saved program")
+            checked = check(program)
+        except Error as error:
+            self.rows.add("program", s.program, f"its text is no program: {error.message}", False)
+            return None
+        named = {
+            "program": program.name,
+            "title": program.title,
+            "cite": program.cite,
+            "sense": program.sense,
+        }
+        wrong = [name for name, value in named.items() if getattr(s, name) != value]
+        if wrong:
+            self.rows.add("program", s.program, f"its text says {wrong[0]} '{named[wrong[0]]}'", False)
+        elif expected is None:
+            self.rows.add("program", s.program, "not a shipped one; taken as its text says", True)
+        else:
+            self.rows.same("program", s.program, _problem(program) == _problem(expected), expected_is)
+        return checked
+
+    def instance(self, checked: Checked) -> Instance | None:
+        """The program with its givens: from the workload, or as the caller passed them."""
+        s = self.solution
+        if isinstance(s.strategy, ComponentStrategy):
+            return self._by_component(checked, s.strategy)
+        try:
+            instance = bind(checked, with_bases(self.workload, _arrays(s.bases)), s.givens)
+        except Error as error:
+            self.rows.add("givens", _shapes({n: v.shape for n, v in s.givens.items()}), error.message, False)
+            return None
+        self._givens(checked)
+        return instance
+
+    def _givens(self, checked: Checked) -> None:
+        """What the caller passed, and bases that belong to the workload."""
+        s = self.solution
+        if s.bases:
+            stated = _shapes({n: v.shape for n, v in s.bases.items()})
+            self.rows.add("bases", stated, "belong to the workload", True)
+        sources = {d.name: d.source for d in checked.program.givens}
+        for name, value in s.givens.items():
+            place = f", in place of {sources[name]}" if sources.get(name) else ""
+            self.rows.add(f"given {name}", _shapes({name: value.shape}), f"passed by the caller{place}", True)
+
+    def _by_component(self, checked: Checked, strategy: ComponentStrategy) -> Instance | None:
+        """The same on the workload's own components, onto which the saved values are put."""
+        s, words = self.solution, strategy.cells.words
+        try:
+            instance = own_components(s, strategy, checked, self.workload)
+        except Error as error:
+            self.rows.add("components", words, error.message, False)
+            return None
+        self.rows.add("components", words, "those of the workload", True)
+        self._givens(checked)
+        variables = placed_variables(instance, s.variables)
+        if variables is None:
+            shapes = _shapes({n: v.shape for n, v in s.variables.items()})
+            self.rows.add("variables", shapes, "of other components than the workload's", False)
+            return None
+        multipliers = placed_multipliers(instance, s.multipliers)
+        self.solution = replace(s, variables=variables, multipliers=multipliers)
+        return instance
+
+    def point(self, instance: Instance) -> Candidate | None:
+        """The variables: of the declared shapes, finite, and feasible for the program as written."""
+        s, sizes = self.solution, instance.sizes()
+        found = {name: v.shape for name, v in s.variables.items()}
+        wanted = {d.name: tuple(dim.value(sizes) for dim in d.dims) for d in instance.program.choose}
+        if found != wanted:
+            self.rows.add("variables", _shapes(found), f"declared: {_shapes(wanted)}", False)
+            return None
+        if not all(map(is_finite, s.variables.values())):
+            self.rows.add("variables", _shapes(found), "NaN or infinite entries", False)
+            return None
+        stated = feasible_or_not(s.status.feasible)
+        try:
+            point = scored(instance, s.variables)
+        except (Error, np.linalg.LinAlgError) as error:
+            self.rows.add("feasible", stated, f"cannot be recomputed: {error}", False)
+            return None
+        # Twice what a solve allows: another machine rounds otherwise.
+        feasible = point.after <= 2 * FEASIBLE
+        words = feasible_or_not(feasible) + (f"; off by {point.after:.1e}" if point.after > 0 else "")
+        if not feasible and (line := worst_line(instance, point.env)):
+            words += f" ({line.text(instance)})"
+        holds = feasible if s.status.feasible else point.after > FEASIBLE
+        self.rows.add("feasible", stated, words, holds)
+        return point
+
+    def objective(self, instance: Instance, point: Candidate) -> None:
+        """Objective, bound by the program's own certificate, value, and what the point means."""
+        s = self.solution
+        objective = self.rows.figure("objective", s.objective, lambda: point.objective)
+        graded = objective_grade(instance, point.proved)
+        self.bound(objective, graded, lambda: bound_of(instance, s.multipliers), instance)
+        self.rows.figure(
+            "own sensitivity",
+            s.own_sensitivity,
+            lambda: own_sensitivity(instance, point.env, s.multipliers, point.objective),
+        )
+        self.rows.figure("value", s.value, lambda: value_of(instance, point.env, point.objective))
+        try:
+            strategy, covariance, basis = meaning(instance, point.env, s.multipliers)
+        except (Error, np.linalg.LinAlgError) as error:
+            self.rows.add("strategy", "", f"the point means none: {error}", False)
+            return
+        self.strategy(strategy, covariance, basis)
+
+    def bound(self, objective: Figure, graded: Grade, own: Callable[[], Figure], instance: Instance) -> None:
+        """The bound, by ``own`` or by l2_strategy's certificate, the gap, and what they rest on."""
+        s = self.solution
+        compute = self.error_bound if instance.program.bound == "l2_strategy" else own
+        bound = self.rows.figure("bound", s.bound, compute)
+        if not isinstance(objective, str | None) and not isinstance(bound, str):
+            gap = gap_between(objective, bound, s.sense)
+            stated = s.gap
+            same = gap == stated or (
+                gap is not None and stated is not None and abs(gap - stated) <= 10 * CLOSE * (1 + abs(gap))
+            )
+            self.rows.add("gap", stated, gap, same and (stated is None or stated >= 0.0))
+        known = None if isinstance(bound, str) else bound
+        grade = grade_of(instance, known)
+        self._grades((graded, grade, "estimated", "proved"))
+        if grade == "claimed" and known is not None:
+            self._claim(instance, known)
+        if not isinstance(objective, str | None):
+            self._agree(instance, objective, known)
+        tolerance = s.options.get("tolerance")
+        if s.status.stop == "gap reached":
+            reached = isinstance(tolerance, float) and s.gap is not None and s.gap <= tolerance
+            self.rows.add("status", s.status.stop, f"asked for: {tolerance}", reached)
+        elif not is_stop(s.status.stop):
+            self.rows.add("status", s.status.stop, "no way in which a solve ends", False)
+
+    def _grades(self, found: tuple[Grade | None, ...]) -> None:
+        """What the figures rest on. A file may say less than holds: version 0.1.0 did not tell."""
+        s, order = self.solution, (None, *GRADES)
+        stated = (s.objective_grade, s.bound_grade, s.error_grade, s.error_bound_grade)
+        names = ("objective", "bound", "error", "error bound")
+
+        def words(grades: tuple[Grade | None, ...]) -> str:
+            return ", ".join(f"{n} {g or '-'}" for n, g in zip(names, grades, strict=True))
+
+        no_more = all(order.index(a) <= order.index(b) for a, b in zip(stated, found, strict=True))
+        holds = no_more and s.status.bound_valid <= (found[1] == "proved")
+        self.rows.add("grades", words(stated), words(found), holds)
+
+    def _claim(self, instance: Instance, bound: float) -> None:
+        """Whether feasible points refute the author's certificate."""
+        s = self.solution
+        words = f"{rounded(bound, 10, up=s.sense == 'maximize')} is a bound"
+        try:
+            points = survived(instance, bound, s.multipliers, {"the saved point": s.variables})
+        except ContradictionError as error:
+            self.rows.add("claim", words, error.message, False)
+        else:
+            self.rows.add(
+                "claim",
+                words,
+                f"{points} feasible points survived" if points else "not tested",
+                True,
+            )
+
+    def _agree(self, instance: Instance, objective: float, bound: float | None) -> None:
+        """No figure is beyond what it is bounded by."""
+        s = self.solution
+        try:
+            error, error_bound = charged_error(s.strategy, self.workload), self.error_bound()
+            off = rounding(s.strategy, self.workload)
+            if isinstance(error_bound, float):
+                check_figures(instance, objective, bound, error, error_bound, off, s.multipliers, s.variables)
+        except (Error, np.linalg.LinAlgError) as error:
+            self.rows.add("figures", "agree", str(error), False)
+
+    def strategy(self, meant: AnyStrategy, covariance: Value | None, basis: Value | None) -> None:
+        """The strategy is what the variables mean, up to a rotation of its rows for norm 2."""
+        s = self.solution
+        same = s.strategy.norm == meant.norm and s.strategy.n == meant.n
+        if isinstance(s.strategy, ComponentStrategy) or isinstance(meant, ComponentStrategy):
+            same = same and same_parts(gram_of(s.strategy), gram_of(meant), CLOSE_ARRAY)
+        elif same and meant.norm == 2:
+            grams = [a.T @ a for a in (s.strategy.matrix, meant.matrix)]
+            same = same_array(grams[0], grams[1])
+        elif same:
+            same = same_array(s.strategy.matrix, meant.matrix)
+        means = "what the variables mean"
+        self.rows.same("strategy", f"{s.strategy.p} × {s.strategy.n}, norm {s.strategy.norm}", same, means)
+        for name, stated, found in (("covariance", s.covariance, covariance), ("basis", s.basis, basis)):
+            if stated is not None or found is not None:
+                sizes = "none" if stated is None else " × ".join(map(str, stated.shape))
+                self.rows.same(name, sizes, same_array(stated, found), means)
+
+    def costs(self, scaled: bool) -> None:
+        """What holds of the strategy whatever program it comes from; ``scaled``: to sensitivity 1."""
+        s = self.solution
+        sensitivity = s.strategy.sensitivity
+        holds = _close(s.sensitivity, sensitivity) and not (scaled and sensitivity > 1.0 + 1e-12)
+        self.rows.add("sensitivity", s.sensitivity, sensitivity, holds)
+        self.rows.figure("total error", s.error, lambda: charged_error(s.strategy, self.workload))
+        self.rows.figure("error bound", s.error_bound, self.error_bound, s.error_bound <= s.error)
+        self.rows.figure("rmse", s.rmse, lambda: rmse(s.strategy, self.workload))
+
+    def error_bound(self) -> Figure:
+        """l2_strategy's certificate at the multipliers kept for total error."""
+        if isinstance(self.solution.strategy, ComponentStrategy):
+            return certified_by_component(self.workload, self.solution.error_multipliers)
+        instance = bind(Program.load("l2_strategy"), self.workload)
+        return bound_of(instance, {"sensitivity": self.solution.error_multipliers})
+
+
+def _problem(program: Program) -> tuple[object, ...]:
+    """What decides which claims are made: not words, starts, repair or how a strategy comes in."""
+    p = program
+    return (
+        (p.name, p.klass, p.givens, p.parameters, p.lets, p.requires, p.choose, p.sense, p.objective),
+        (p.constraints, p.steps, p.value, p.meaning, p.certificate, p.bound),
+    )
+
+
+def feasible_or_not(holds: bool) -> str:
+    return "feasible" if holds else "not feasible"

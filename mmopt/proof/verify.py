@@ -1,0 +1,190 @@
+"""``mmopt.verify``: recheck a saved solution without a solver."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mmopt.compiler import Instance
+from mmopt.driver.closed import solve_closed
+from mmopt.driver.givens import require_workload
+from mmopt.driver.procedure import solve_procedure
+from mmopt.driver.threads import blas_threads
+from mmopt.errors import Error, ResultError
+from mmopt.language import Program, program_names
+from mmopt.proof.recheck import Recheck, Rows, feasible_or_not, same_array
+from mmopt.results import Check, Solution, Verification
+from mmopt.workloads import Workload
+
+__all__ = ["UNCHECKED", "checked_summary", "verify", "with_worse"]
+
+WORDS = {"error": "total error", "error_bound": "error bound"}  # for fields, in the rows of a recheck
+# Fields on which no claim rests: they tell how the result came about.
+UNCHECKED = (
+    "solver",
+    "solver_version",
+    "status.violation",
+    "status.raw",
+    "iterations",
+    "seconds",
+    "options",
+    "scaling",
+    "history",
+    "reductions",
+    "warnings",
+    "survived",
+)
+
+
+def verify(
+    solution: Solution | str | Path, workload: Workload, program: str | Path | Program | None = None
+) -> Verification:
+    """Recompute every claim of a solution, without a solver and without trusting anything in it.
+
+    The workload is compared by its hash; the program's text is parsed, checked and compared with the program
+    that is shipped under its name; the variables are evaluated against every constraint; objective, bound
+    (from the multipliers), value, total error and its bound, sensitivity and rmse are recomputed, and the
+    strategy is compared with what the variables mean. The steps of a procedure are verified one by one and
+    combined again.
+
+    Parameters
+    ----------
+    solution : a Solution, or the path of a saved one.
+    workload : the queries that it was solved for.
+    program : what its program is compared with, in place of the shipped one of the same name: name, path or
+        parsed. A program that is not shipped can only be told from a changed one by this.
+
+    Raises
+    ------
+    ResultError : the file cannot be read as a solution.
+    WorkloadError : ``workload`` is no Workload.
+    OptionError, ProgramError : ``program`` is unknown or cannot be read.
+    """
+    require_workload(workload)
+    if not isinstance(solution, Solution):
+        solution = Solution.load(solution)
+    expected, is_what = None, ""
+    if program is not None:
+        expected = program if isinstance(program, Program) else Program.load(program)
+        is_what = "the program given"
+    with np.errstate(all="ignore"):  # NaN and infinity are seen in what comes out
+        rows = _checks(solution, workload, expected, is_what)
+    return Verification(solution.program, tuple(rows), UNCHECKED)
+
+
+def checked_summary(summary: Mapping[str, Any], place: str = "") -> dict[str, Any]:
+    """A solution's ``summary()`` without what is left unchecked, where a file may say anything."""
+    kept = {name: value for name, value in summary.items() if f"{place}{name}" not in UNCHECKED}
+    if "status" in kept and not place:
+        kept["status"] = checked_summary(kept["status"], "status.")
+        kept["steps"] = {name: checked_summary(step) for name, step in kept["steps"].items()}
+    return kept
+
+
+def with_worse(s: Solution, found: Verification, place: str = "") -> Solution:
+    """Its figures, and those of its steps, as stated or as recomputed, whichever says less."""
+    again = {row.what: row.recomputed for row in found.rows}
+    up, down = (max, min) if s.sense == "minimize" else (min, max)
+    named = {"objective": up, "value": up, "bound": down, "error": max, "error_bound": min}
+    figures = {
+        name: pick(getattr(s, name), again[place + WORDS.get(name, name)])
+        for name, pick in {**named, "sensitivity": max, "rmse": max}.items()
+        if isinstance(again.get(place + WORDS.get(name, name)), float)
+    }
+    return replace(
+        s,
+        steps={name: with_worse(step, found, f"{place}{name}: ") for name, step in s.steps.items()},
+        **figures,
+    )
+
+
+def _checks(s: Solution, workload: Workload, expected: Program | None, is_what: str) -> list[Check]:
+    """The checks of one solution, up to the first that leaves nothing to compare with."""
+    work = Recheck(s, workload)
+    rows = work.rows
+    if not rows.add(
+        "workload", _short(s.workload_hash), _short(workload.hash), s.workload_hash == workload.hash
+    ):
+        return rows.found
+    if expected is None and s.program in program_names():
+        expected, is_what = Program.load(s.program), "the program that is shipped under this name"
+    checked = work.program(expected, is_what)
+    if checked is None or (instance := work.instance(checked)) is None:
+        return rows.found
+    with blas_threads(instance):
+        _recomputed(work, instance)
+    return rows.found
+
+
+def _recomputed(work: Recheck, instance: Instance) -> None:
+    """Everything that follows from the program with its givens."""
+    s, rows = work.solution, work.rows
+    klass = instance.program.klass
+    if klass in ("procedure", "closed form"):
+        _again(work, instance)
+    else:
+        if (point := work.point(instance)) is not None:
+            work.objective(instance, point)
+        if s.steps:
+            rows.add("steps", ", ".join(s.steps), f"a {klass} program has none", False)
+    assert instance.program.meaning is not None
+    work.costs(scaled=instance.program.meaning.kind == "strategy")
+
+
+def _again(work: Recheck, instance: Instance) -> None:
+    """A closed form evaluated again, or a procedure's steps combined again."""
+    s, rows = work.solution, work.rows
+    if s.variables:
+        rows.add("variables", ", ".join(s.variables), "none are chosen", False)
+    waiting = list(s.steps.items())
+    try:
+        if instance.program.klass == "procedure":
+            found = solve_procedure(instance, None, {}, None, _replay(work, waiting))
+        else:
+            found = solve_closed(instance, None)
+    except (Error, np.linalg.LinAlgError) as error:
+        rows.add("steps", ", ".join(s.steps), f"cannot be combined: {error}", False)
+        return
+    if s.steps or found.steps:
+        rows.add("steps", ", ".join(s.steps), ", ".join(found.steps), list(s.steps) == list(found.steps))
+        agree = _same_arrays(s.multipliers, found.multipliers)
+        rows.same("multipliers", ", ".join(s.multipliers), agree, "those of the last step")
+    rows.add("status", s.status.stop, found.status.stop, s.status.stop == found.status.stop)
+    holds = s.status.feasible == found.status.feasible
+    rows.add("feasible", feasible_or_not(s.status.feasible), feasible_or_not(found.status.feasible), holds)
+    objective = rows.figure("objective", s.objective, lambda: found.objective)
+    work.bound(objective, found.objective_grade, lambda: found.bound, instance)
+    rows.figure("own sensitivity", s.own_sensitivity, lambda: found.own_sensitivity)
+    rows.figure("value", s.value, lambda: found.value)
+    work.strategy(found.strategy, found.covariance, found.basis)
+
+
+def _replay(work: Recheck, waiting: list[tuple[str, Solution]]) -> Callable[..., Solution]:
+    """In place of a solver: the saved step, after it is verified against the problem that is asked."""
+
+    def solved(inner: Instance, *_: Any) -> Solution:
+        if not waiting:
+            raise ResultError(f"a step that solves '{inner.program.name}' is missing")
+        name, step = waiting.pop(0)
+        checks = Rows(_checks(step, work.workload, inner.checked.written, "the program that the step solves"))
+        asked = {n: np.asarray(inner.env[n], dtype=float) for n in inner.own}
+        agree = _same_arrays(step.givens, asked)
+        checks.same("givens", ", ".join(step.givens), agree, "those of the procedure")
+        work.rows.found += [replace(row, what=f"{name}: {row.what}") for row in checks.found]
+        if not all(row.holds for row in checks.found):
+            raise ResultError(f"step '{name}' does not hold")
+        return replace(step, seconds={"compile": 0.0, "solve": 0.0})
+
+    return solved
+
+
+def _same_arrays(stated: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
+    return stated.keys() == found.keys() and all(same_array(stated[n], found[n]) for n in found)
+
+
+def _short(text: str) -> str:
+    return f"{text[:16]}…"

@@ -1,0 +1,77 @@
+"""The workload file: a YAML 1.2 text becomes a ``Request``, or an error with file, line and column.
+
+Top level (``domain`` and ``workload`` are needed)::
+
+    domain: {attribute: form, …}             # the cells; the last attribute varies fastest
+    workload: [entry, …]                     # the queries
+    predicates: {attribute: {name: block}}   # named blocks; each may use those above it
+    normalise: rows                          # optimise for relative error: see below
+    privacy: {epsilon: 1.0, delta: 1.0e-6}   # or {rho: 0.5}
+    neighbours: add-remove                   # or replace-one; add-remove if absent
+    data: {outside: refuse, missing: refuse} # or drop: values outside the domain, and NULL, everywhere
+
+That no row was refused is known of every table of which answers are released.
+
+Forms of an attribute, one of::
+
+    sex:    {values: [Female, Male]}                     # a cell per table value: text, number, true or false
+    age:    {bins: [0, 18, 65, 115]}                     # half-open cells [0, 18), [18, 65), [65, 115)
+    income: {range: [0, 100], width: 5}                  # bins [0, 5), …, [95, 100)
+    year:   {range: [0, 60], width: 1}                   # bins labelled by their integer: 0, 1, …, 59
+    region: {categories: {North: [ME, NH], South: [GA]}} # a cell holds any of several table values
+
+each with any of::
+
+    column: age_p                            # the column of the table that is read; else the attribute's name
+    groups: {minors: ["[0, 18)"], adults: [18-64, 65-114]}  # named sets of cells
+    outside: drop                            # or refuse, or the label of the cell that takes such values
+    missing: South                           # the same for NULL and NaN
+
+A cell is named by its label or its table value. ``18-64`` is a run of integers, both ends included; it must
+start and end where cells do. A value that starts with a zero (``01``) needs quotes; ``NO`` is a text.
+
+Entries of the workload, one of::
+
+    - marginal: [sex, age]                   # every combination of their cells
+    - marginals: {ways: [0, 1, 2]}           # all marginals of so many attributes; 0: the number of all rows
+    - marginals: {ways: 2, of: [sex, age, income]}  # among these attributes
+    - product: {sex: block, age: block}      # every combination of their queries; attributes not named: total
+
+each with any of::
+
+    name: income by age                      # names are unique; unnamed entries may stand twice
+    weight: 2.0                              # multiplies the squared error of its queries
+    max_variance: 50.0                       # target: largest variance of each query, in squared counts
+    subworkload: PL94                        # a part of the workload, for `mmopt tune`
+
+Blocks of queries on one attribute::
+
+    sex: identity                            # one query per cell
+    sex: total                               # one query: all cells
+    age: prefix                              # first cell, first two cells, …
+    age: all_range                           # every range of neighbouring cells
+    age: {width_range: 2}                    # every range of two neighbouring cells
+    age: hierarchy                           # all cells, their halves, and so on down to single cells
+    age: {hierarchy: 4}                      # the same by quarters
+    race: haar                               # all cells, then differences of halves; for 2, 4, 8, … cells
+    age: adults                              # one query: a group, a value or a run
+    age: [minors, adults, 65-114]            # one query each
+    race: [[White], [Black, Asian]]          # one query per list: the cells of its members together
+    race: {predicates: [[White], [Black, Asian]]}  # the same
+    age: {each: [0-20, 30]}                  # one query per cell of these
+    age: {union: [identity, total, [minors]]}  # the queries of several blocks
+    age: {reordered: prefix, order: [65-114, 18-64, minors]}  # as if the cells stood in this order
+    age: five_years                          # a block named under ``predicates``
+
+``normalise: rows`` divides the weight of each query by its squared length (the sum of its squared entries),
+so that long queries, which count many rows, may have larger errors: a heuristic for low relative error (PVLDB
+2012, section 3.4). ``weight`` multiplies what that leaves. Answers, standard errors and targets stay those of
+the queries as written.
+
+Anchors and aliases (``&a``, ``*a``) may be used; tags, merge keys and several documents may not.
+"""
+
+from mmopt.privacy.parameters import Privacy
+from mmopt.request.file import Neighbours, Request, load_request, parse_request
+
+__all__ = ["Neighbours", "Privacy", "Request", "load_request", "parse_request"]

@@ -1,0 +1,104 @@
+"""A workload file as a whole: what is asked, of which domain, under which privacy."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from typing import Literal
+
+from mmopt.errors import PrivacyError, placed
+from mmopt.privacy.parameters import Privacy, privacy_fault
+from mmopt.request.blocks import read_vocabularies
+from mmopt.request.domain import read_domain, read_rules
+from mmopt.request.fields import number, read_choice, record
+from mmopt.request.nodes import Map, Node, too_large
+from mmopt.request.queries import read_products
+from mmopt.request.text import Text, decode, read_bytes
+from mmopt.request.tree import parse_tree
+from mmopt.workloads import Workload
+
+__all__ = ["Neighbours", "Privacy", "Request", "load_request", "parse_request"]
+
+Neighbours = Literal["add-remove", "replace-one"]
+
+_KEYS = ("domain", "predicates", "workload", "normalise", "privacy", "neighbours", "data")
+
+
+@dataclass(frozen=True)
+class Request:
+    """The contents of a workload file.
+
+    Parameters
+    ----------
+    workload : domain, queries, weights and targets.
+    privacy : what is asked for, or None.
+    neighbours : which data sets are neighbours.
+    path : the file, as given.
+    text_hash : sha256 of the file's bytes, hex.
+    """
+
+    workload: Workload
+    privacy: Privacy | None
+    neighbours: Neighbours
+    path: str
+    text_hash: str
+
+
+def load_request(path: str | os.PathLike[str]) -> Request:
+    """Read a workload file.
+
+    Raises
+    ------
+    WorkloadError : the file cannot be read, or does not say what is asked; with file, line and column.
+    PrivacyError : its privacy parameters are invalid.
+    TooLargeError : its domain or its explicit predicates pass a limit.
+    """
+    file = os.fspath(path)
+    data = read_bytes(file)
+    return _read(decode(data, file), file, hashlib.sha256(data).hexdigest())
+
+
+def parse_request(text: str, file: str = "<text>") -> Request:
+    """Read the text of a workload file; ``file`` is the name that errors show. Raises as ``load_request``."""
+    digest = hashlib.sha256(text.encode("utf-8", errors="surrogatepass")).hexdigest()
+    return _read(text, file, digest)
+
+
+def _read(content: str, file: str, text_hash: str) -> Request:
+    root = record(parse_tree(Text.of(content, file)), "a workload file", _KEYS, ("domain", "workload"))
+    domain, cells = read_domain(root.by_key["domain"], read_rules(root.get("data")))
+    vocabularies = read_vocabularies(root.get("predicates"), domain, cells)
+    node = root.by_key["workload"]
+    products = read_products(node, domain, vocabularies)
+    if (count := sum(product.m for product in products)) >= 2**62:
+        too_large(node, f"the workload has {float(count):.3g} queries, more than fit into 64-bit numbers")
+    with placed(node.where):
+        workload = Workload.from_products(domain, products)
+    if (rows := root.get("normalise")) is not None:
+        read_choice(rows, "normalise", ("rows",))
+        with placed(node.where):
+            workload = workload.normalised()
+    return Request(workload, _privacy(root), _neighbours(root), file, text_hash)
+
+
+def _privacy(root: Map) -> Privacy | None:
+    node = root.get("privacy")
+    if node is None:
+        return None
+    found = record(node, "privacy", ("epsilon", "delta", "rho"))
+    given: dict[str, float] = {
+        key.text: number(value, key.text, finite=False) for key, value in found.entries
+    }
+    fault = privacy_fault(given.get("epsilon"), given.get("delta"), given.get("rho"))
+    if fault is not None:
+        place: Node = found.by_key.get(fault.field, node)
+        raise PrivacyError(fault.message, where=place.where, hint=fault.hint)
+    return Privacy(**given)
+
+
+def _neighbours(root: Map) -> Neighbours:
+    node = root.get("neighbours")
+    if node is None or read_choice(node, "neighbours", ("add-remove", "replace-one")) == "add-remove":
+        return "add-remove"
+    return "replace-one"

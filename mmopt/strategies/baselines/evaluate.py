@@ -1,0 +1,131 @@
+"""Baselines for a workload: as strategies, and what they cost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from mmopt.errors import OptionError, TooLargeError
+from mmopt.numerics.arrays import Array
+from mmopt.strategies.baselines.design import Design
+from mmopt.strategies.baselines.names import Call, read
+from mmopt.strategies.dense import Strategy
+from mmopt.strategies.privacy_cost import largest_ratio
+from mmopt.workloads.workload import Workload
+
+__all__ = ["Cost", "Evaluated", "baseline", "design_rows", "evaluate"]
+
+NOISES = {1: "Laplace", 2: "Gaussian"}
+
+
+@dataclass(frozen=True)
+class Cost:
+    """A baseline under one noise.
+
+    norm : 1 for Laplace, 2 for Gaussian. rows : measured. sensitivity : of the rows as they are, rounded
+    upwards. error : total squared error, weighted, for noise of unit variance per unit of sensitivity;
+    infinity where the rows do not determine the workload. rmse : √(unweighted error / m), in the same units.
+    privacy_cost : the least Δ at which every query with a target meets it, sensitivity times the largest
+    √(variance / target); None where no query has one, or where the variances do not fit in memory.
+    """
+
+    norm: int
+    rows: int
+    sensitivity: float
+    error: float
+    rmse: float
+    privacy_cost: float | None = None
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """name : with the parameters that were given. detail : what was chosen for the workload, in words.
+
+    costs : one for each norm asked; empty where the baseline does not apply. reason : why not, else None.
+    """
+
+    name: str
+    title: str
+    detail: str
+    costs: tuple[Cost, ...]
+    reason: str | None = None
+
+
+def baseline(text: str, workload: Workload, norm: int = 2) -> Strategy:
+    """A baseline as a strategy, an explicit matrix (p, n), not scaled; ``normalise`` scales it.
+
+    Parameters
+    ----------
+    text : a name of the catalogue, with parameters if wanted: "hierarchical(branching=16)".
+    norm : 1 for Laplace noise, 2 for Gaussian.
+
+    Raises
+    ------
+    OptionError : an unknown name or parameter, a bad value, or a baseline that does not apply.
+    TooLargeError : the matrix does not fit in memory.
+    """
+    return Strategy(design_rows(text, workload, norm), norm)
+
+
+def design_rows(text: str, workload: Workload, norm: int = 2) -> Array:
+    """The rows (p, n) of a baseline, to be weighted by a program; errors as for ``baseline``."""
+    call = read(text)
+    reason = call.baseline.reason_against(workload)
+    if reason is not None:
+        raise OptionError(f"the baseline '{call}' does not apply: {reason}")
+    return _design(call, workload, norm).rows.matrix()
+
+
+def evaluate(text: str, workload: Workload, norms: Sequence[int] = (1, 2)) -> Evaluated:
+    """What a baseline costs; a matrix is formed only where the error has no form by products or marginals.
+
+    One that does not apply, or does not fit in memory, is returned with the reason.
+
+    Raises
+    ------
+    OptionError : an unknown name or parameter, a bad value, or a norm other than 1 and 2.
+    """
+    call = read(text)
+    title = call.baseline.title
+    reason = call.baseline.reason_against(workload)
+    if reason is not None:
+        return Evaluated(str(call), title, "", (), reason)
+    try:
+        costs, details = zip(*_costs(call, workload, norms), strict=True)
+    except TooLargeError as error:
+        return Evaluated(str(call), title, "", (), error.message)
+    each = [f"{NOISES[norm]}: {detail}" for norm, detail in zip(norms, details, strict=True)]
+    detail = details[0] if len({*details}) == 1 else "; ".join(each)
+    return Evaluated(str(call), title, detail, costs)
+
+
+def _ratio(design: Design, workload: Workload) -> float | None:
+    """The largest ratio of a variance to its target; None without targets, or for too many variances."""
+    try:
+        return largest_ratio(design.variances(workload), workload) if workload.has_targets else None
+    except TooLargeError:
+        return None
+
+
+def _design(call: Call, workload: Workload, norm: int) -> Design:
+    design: Design = call.baseline.build(workload, norm, **dict(call.given))
+    return design
+
+
+def _costs(call: Call, workload: Workload, norms: Sequence[int]) -> Iterator[tuple[Cost, str]]:
+    plain = workload.unweighted
+    design: Design | None = None
+    squared = mean = math.inf
+    ratio: float | None = None
+    for norm in norms:
+        if design is None or call.baseline.depends_on_norm:
+            design = _design(call, workload, norm)
+            squared = design.squared(workload)
+            mean = (squared if plain is workload else design.squared(plain)) / workload.m
+            ratio = _ratio(design, workload)
+        sensitivity = design.rows.largest_column_norm(norm).value
+        rmse = sensitivity * math.sqrt(mean)
+        cost = None if ratio is None else sensitivity * math.sqrt(ratio)
+        error = sensitivity**2 * squared
+        yield Cost(norm, design.rows.shape[0], sensitivity, error, rmse, cost), design.detail

@@ -1,0 +1,23 @@
+"""Symmetries of workloads: value symmetry, reflection, independent blocks.
+
+``symmetry(workload, with_targets)`` finds them and gives the workload by components
+(``mmopt.numerics.components``).
+
+The theorem. Let a group of permutations of the cells leave the workload's Gram matrix alone (for accuracy
+targets: map the pairs of query and target to themselves, up to the signs of the queries). A convex program
+over all strategies, whose objective and constraints depend on nothing else, has with X every image of X as a
+point of the same value, so by convexity their average is no worse: some optimal X, and likewise some
+optimal multipliers, are left alone by the group. Such an X is known by one matrix per component and such
+multipliers by one number per orbit. The same holds for sign flips of basis vectors that the Gram matrix does
+not connect.
+
+The groups found here are products over the attributes: of all swaps of the values of a class (*value
+symmetry*) and of the reversal of the order of the values (*reflection*). Each has to leave every factor of
+every product alone, not only the sum. See ``attribute`` for the components of one attribute, ``joint`` for
+several, ``cells`` for total error and ``targets`` for accuracy targets.
+"""
+
+from mmopt.symmetry.cells import representation_rounding, root_rounding
+from mmopt.symmetry.find import Found, symmetry
+
+__all__ = ["Found", "representation_rounding", "root_rounding", "symmetry"]

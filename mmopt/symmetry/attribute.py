@@ -1,0 +1,209 @@
+"""How the values of one attribute split under its symmetries.
+
+The group swaps the values of each class C at will, and may also reverse the order of the values, which maps
+class C to class σ(C). Its orbits are C ∪ σ(C), and R^size splits into
+
+- *even*: vectors constant on orbits, with the basis 1_O/√|O|; multiplicity 1;
+- *odd*: vectors constant on classes, opposite on C and σ(C): (1_C - 1_σ(C))/√(2|C|); multiplicity 1;
+- a *rest* per orbit of classes of size s > 1: vectors that sum to zero on C and on σ(C); one dimension with
+  multiplicity s - 1, or 2 (s - 1) where σ(C) is another class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse
+
+from mmopt.numerics.arrays import EPS, Array, Ints, stacked_root
+
+__all__ = ["Attribute", "Part"]
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A component of one attribute: ``kind`` "even", "odd" or "rest"; ``labels`` (dim,) its orbits."""
+
+    kind: str
+    multiplicity: int
+    labels: Ints
+
+    @property
+    def dim(self) -> int:
+        return len(self.labels)
+
+
+@dataclass(frozen=True, eq=False)
+class Attribute:
+    """Classes of values (size,), numbered from 0, and the class that the reversal makes of each (r,)."""
+
+    classes: Ints
+    mirror: Ints
+
+    @staticmethod
+    def of(classes: Ints, reversal: bool) -> Attribute:
+        """Of classes as numbered by first value; with ``reversal`` the order may be reversed."""
+        count = int(classes.max()) + 1
+        mirror = np.arange(count)
+        if reversal:
+            mirror[classes] = classes[::-1]
+            if not np.array_equal(mirror[classes], classes[::-1]):  # classes that only rounding told apart
+                mirror = np.arange(count)
+        return Attribute(classes, mirror)
+
+    @cached_property
+    def is_mirrored(self) -> bool:
+        return bool((self.mirror != np.arange(len(self.mirror))).any())
+
+    @property
+    def is_reversal(self) -> bool:
+        """Whether the reversal is all there is: no two values can be swapped."""
+        return self.is_mirrored and len(self.mirror) == len(self.classes)
+
+    @cached_property
+    def class_sizes(self) -> Ints:
+        return np.bincount(self.classes)
+
+    @cached_property
+    def leads(self) -> Ints:
+        """(o,) the first class of each orbit."""
+        return np.unique(np.minimum(self.mirror, np.arange(len(self.mirror))))
+
+    @cached_property
+    def orbit_of_class(self) -> Ints:
+        lead = np.minimum(self.mirror, np.arange(len(self.mirror)))
+        return np.asarray(np.searchsorted(self.leads, lead), dtype=np.int64)
+
+    @cached_property
+    def orbit_of(self) -> Ints:
+        """(size,) the orbit of each value."""
+        return np.asarray(self.orbit_of_class[self.classes])
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """(o,) values in each orbit."""
+        return np.bincount(self.orbit_of)
+
+    @cached_property
+    def pairs(self) -> Ints:
+        """(pairs, 2) the classes that are mirror images of each other."""
+        first = np.flatnonzero(self.mirror > np.arange(len(self.mirror)))
+        return np.column_stack([first, self.mirror[first]])
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """The components: even, odd (if there is one), then the rests by orbit."""
+        count = len(self.sizes)
+        found = [Part("even", 1, np.arange(count))]
+        if len(self.pairs):
+            found.append(Part("odd", 1, self.orbit_of_class[self.pairs[:, 0]]))
+        classes = np.bincount(self.orbit_of_class)  # per orbit, 1 or 2
+        for o in range(count):
+            copies = int(self.sizes[o] - classes[o])
+            if copies:
+                found.append(Part("rest", copies, np.array([o])))
+        return tuple(found)
+
+    def sums(self, rows: Array) -> Array:
+        """Sums of each row over the classes, (k, r); exact for small whole numbers. May be the rows."""
+        return rows if len(self.mirror) == len(self.classes) else _added(rows, self.classes)
+
+    def flat(self, part: Part, sums: Array) -> Array:
+        """Coordinates (k, dim) on an even or odd part of rows with these sums over classes."""
+        sides = self.leads if part.kind == "even" else self.pairs[:, 0]
+        one, other = (np.take(sums, classes, axis=1) for classes in (sides, self.mirror[sides]))
+        if part.kind == "even":
+            return np.asarray((one + other * (self.mirror[sides] != sides)) / np.sqrt(self.sizes))
+        return np.asarray((one - other) / np.sqrt(2.0 * self.class_sizes[sides]))
+
+    def root(
+        self, part: Part, root: Array, sums: Array, blocks: Callable[[], Iterable[Array]], mean: bool
+    ) -> Array:
+        """Rows (·, dim) whose Gram matrix is that of RᵀR on the part; none where it is zero.
+
+        On a rest the one number is g_vv - g_vw for two values v, w of the class, which is half the squared
+        length of the difference of two columns of the root: no digits are lost. With ``mean`` it is that of
+        the mean of all images of RᵀR, which need not be symmetric itself: the trace over the multiplicity. An
+        even or odd part is moved by signs at most.
+
+        What is no larger than the rounding of the whole root is taken from the queries themselves, ``blocks``
+        of which make up the same Gram matrix: a part is left out where no single query has anything on it.
+        """
+        if part.kind != "rest":
+            rows = self.flat(part, sums)
+        elif mean:
+            rows = self._each(part, root)
+        else:
+            v, w = np.flatnonzero(self.classes == self.classes[self._first(part)])[:2]
+            rows = np.linalg.norm(root[:, v] - root[:, w]).reshape(1, 1) / np.sqrt(2.0)
+        most = 2 * part.dim if mean else part.dim
+        found = stacked_root([rows], part.dim, most)
+        if np.linalg.norm(found) <= 8 * max(root.shape) * EPS * float(np.linalg.norm(root)):
+            found = stacked_root((self._each(part, own) for own in blocks()), part.dim, most)
+        return found if found.any() else found[:0]
+
+    def _each(self, part: Part, rows: Array) -> Array:
+        return self.of_query(part, rows, self.sums(rows), np.ones(len(rows), dtype=np.int64))
+
+    def _first(self, part: Part) -> int:
+        return int(np.argmax(self.orbit_of == part.labels[0]))
+
+    def of_query(self, part: Part, rows: Array, sums: Array, counts: Ints) -> Array:
+        """(k, dim) t with t tᵀ the Gram matrix, on the part, of the orbit of each of the rows (k, size).
+
+        ``counts`` (k,): queries in each orbit. On an even or odd part all queries of an orbit have the same
+        coordinates z up to sign, so t = √count z. On a rest the Gram matrix is a number, whose multiplicity
+        times is the squared length of the queries' projections, equal for all. What is within the rounding of
+        a query's own length counts as zero: far below what a strategy may miss of a query that it supports.
+        """
+        scale = np.sqrt(counts)[:, None]
+        if part.kind != "rest":
+            found = scale * self.flat(part, sums)
+        else:
+            squares = np.zeros(len(rows))
+            for c in np.flatnonzero(self.orbit_of_class == part.labels[0]):
+                own = rows[:, self.classes == c]
+                off = own - own[:, :1]  # exactly zero where the row is constant
+                squares += np.square(off - off.mean(axis=1, keepdims=True)).sum(axis=1)
+            found = scale * np.sqrt(squares / part.multiplicity)[:, None]
+        tiny = 8 * rows.shape[1] * EPS * np.linalg.norm(rows, axis=1)[:, None] * scale
+        return np.where(np.abs(found) > tiny, found, 0.0)
+
+    def basis(self, part: Part) -> scipy.sparse.csr_array:
+        """(size, dim multiplicity) orthonormal columns, those of a basis vector side by side."""
+        n = len(self.classes)
+        if part.kind == "rest":
+            wanted = np.flatnonzero(self.orbit_of_class == part.labels[0])
+            return scipy.sparse.csr_array(
+                scipy.sparse.hstack([_sum_zero(np.flatnonzero(self.classes == c), n) for c in wanted])
+            )
+        if part.kind == "even":
+            entries = 1.0 / np.sqrt(self.sizes[self.orbit_of])
+            return scipy.sparse.csr_array((entries, (np.arange(n), self.orbit_of)), shape=(n, part.dim))
+        column = np.full(len(self.mirror), -1)
+        sign = np.zeros(len(self.mirror))
+        for side, value in ((0, 1.0), (1, -1.0)):
+            column[self.pairs[:, side]] = np.arange(part.dim)
+            sign[self.pairs[:, side]] = value / np.sqrt(2.0 * self.class_sizes[self.pairs[:, side]])
+        own = np.flatnonzero(column[self.classes] >= 0)
+        where = (own, column[self.classes[own]])
+        return scipy.sparse.csr_array((sign[self.classes[own]], where), shape=(n, part.dim))
+
+
+def _added(rows: Array, labels: Ints) -> Array:
+    """Columns with the same label added up, (k, labels)."""
+    member = scipy.sparse.csr_array((np.ones(len(labels)), (labels, np.arange(len(labels)))))
+    return np.asarray((member @ rows.T).T)
+
+
+def _sum_zero(values: Ints, n: int) -> scipy.sparse.csr_array:
+    """Orthonormal columns (n, s - 1) on the s values that sum to zero (Helmert)."""
+    s = len(values)
+    j = np.arange(1.0, s)
+    above = np.triu(np.ones((s, s - 1)))
+    block = np.where(np.arange(s)[:, None] == np.arange(1, s), -j, above) / np.sqrt(j * (j + 1))
+    rows = np.repeat(values, s - 1)
+    return scipy.sparse.csr_array((block.ravel(), (rows, np.tile(np.arange(s - 1), s))), shape=(n, s - 1))

@@ -1,0 +1,1 @@
+"""Query matrices kept implicit: on one attribute, and over the whole domain. No targets, no files."""

@@ -1,0 +1,136 @@
+"""Query blocks on one attribute, kept implicit.
+
+A factor stands for a dense matrix (rows, size): one query a row, one cell of the attribute a column. The
+structured kinds know their Gram matrix, a root of it and their products with vectors in closed form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy.typing as npt
+import scipy.sparse
+
+from mmopt.errors import WorkloadError
+from mmopt.workloads.blocks.closed_forms import AllRange, Identity, Prefix, Total
+from mmopt.workloads.blocks.composed import Predicates, Reordered, Union
+from mmopt.workloads.blocks.factor_base import Factor
+from mmopt.workloads.blocks.implicit import permutation
+from mmopt.workloads.blocks.sparse import SparsePredicates, sparse_queries
+from mmopt.workloads.blocks.trees import Haar, Hierarchy
+from mmopt.workloads.blocks.windows import WidthRange
+from mmopt.workloads.check import query_matrix
+
+__all__ = [
+    "Factor",
+    "all_range",
+    "haar",
+    "hierarchy",
+    "identity",
+    "predicates",
+    "prefix",
+    "reordered",
+    "sparse_predicates",
+    "total",
+    "union",
+    "width_range",
+]
+
+
+def identity(n: int) -> Factor:
+    """One query per cell."""
+    return Identity(n)
+
+
+def total(n: int) -> Factor:
+    """One query: all cells."""
+    return Total(n)
+
+
+def prefix(n: int) -> Factor:
+    """n queries: query i counts cells 0 to i."""
+    return Prefix(n)
+
+
+def all_range(n: int) -> Factor:
+    """n (n + 1) / 2 queries, one per range of neighbouring cells; by first cell, then by last."""
+    return AllRange(n)
+
+
+def width_range(n: int, width: int) -> Factor:
+    """n - width + 1 queries, one per range of ``width`` neighbouring cells, by first cell.
+
+    WorkloadError for a width below 1 or above n.
+    """
+    return WidthRange(n, width)
+
+
+def haar(n: int) -> Factor:
+    """The n rows of the Haar wavelet: the total, then differences of halves, coarse to fine.
+
+    WorkloadError unless n is a power of two.
+    """
+    return Haar(n)
+
+
+def hierarchy(n: int, branching: int = 2) -> Factor:
+    """The total, its ``branching`` parts, their parts, down to single cells; any n.
+
+    WorkloadError for a branching below 2.
+    """
+    return Hierarchy(n, branching)
+
+
+def predicates(matrix: npt.ArrayLike, labels: Sequence[str] = ()) -> Factor:
+    """Explicit queries (rows, size), one label each ("predicate 0", "predicate 1", … if none are given).
+
+    Raises
+    ------
+    WorkloadError : not a finite 2-D matrix with a row and a column, an all-zero row, or a number of labels
+        that is not the number of rows.
+    """
+    names = tuple(labels)
+    dense = query_matrix(matrix, names)
+    _check_labels(dense.shape[0], names)
+    return Predicates(dense, names or tuple(f"predicate {i}" for i in range(dense.shape[0])))
+
+
+def sparse_predicates(
+    matrix: scipy.sparse.sparray | scipy.sparse.spmatrix, labels: Sequence[str] = ()
+) -> Factor:
+    """Explicit queries from a scipy sparse matrix (rows, size), kept sparse; labels as in ``predicates``.
+
+    Raises
+    ------
+    WorkloadError : not a finite real matrix with a row and a column, an all-zero row, or a number of labels
+        that is not the number of rows.
+    """
+    values = sparse_queries(matrix)
+    _check_labels(values.shape[0], labels)
+    return SparsePredicates(values, tuple(labels))
+
+
+def reordered(block: Factor, order: Sequence[int] | npt.ArrayLike) -> Factor:
+    """The block over the cells in another order: its first column is cell ``order[0]``, and so on.
+
+    Ranges of a reordered attribute, for instance. WorkloadError unless ``order`` has every cell once.
+    """
+    return Reordered(block, permutation(order, block.size, "the order of the cells"))
+
+
+def _check_labels(rows: int, labels: Sequence[str]) -> None:
+    if labels and len(labels) != rows:
+        raise WorkloadError(f"{rows} predicates have {len(labels)} labels")
+
+
+def union(*factors: Factor) -> Factor:
+    """The queries of all factors, one factor after the other; WorkloadError if their sizes differ."""
+    if not factors:
+        raise WorkloadError("a union needs at least one query block, found none")
+    for factor in factors:
+        if factor.size != factors[0].size:
+            raise WorkloadError(
+                f"a union joins query blocks of {factors[0].size} and {factor.size} cells, "
+                "expected equal sizes"
+            )
+    return Union(tuple(factors))

@@ -1,0 +1,350 @@
+"""The workload: the queries asked, their weights and targets. Never privacy.
+
+All derived arrays are computed once, when first asked for, and are read-only.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+
+from mmopt.errors import WorkloadError
+from mmopt.numerics.arrays import EPS, Array, Ints, frozen, owned, require_memory, rounding_of_root
+from mmopt.numerics.spectrum import spectrum
+from mmopt.workloads import reduce
+from mmopt.workloads.blocks.kron import Stack
+from mmopt.workloads.blocks.linear import Implicit
+from mmopt.workloads.describe import describe_domain, digest
+from mmopt.workloads.domain import Domain
+from mmopt.workloads.explicit import Explicit
+from mmopt.workloads.product import Product, check_products, with_shared_factors
+from mmopt.workloads.reduce import IMPLICIT, Block, Merged
+
+__all__ = ["Workload"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Workload:
+    """m linear counting queries over n cells. Build it with ``from_matrix``, ``from_products`` or ``load``.
+
+    W below is the *weighted* matrix: row j is √weightⱼ times query j. ``is_normalised``: they come from
+    ``normalised()``; this is shown, and does not matter for equality.
+    """
+
+    domain: Domain
+    blocks: tuple[Block, ...]
+    is_normalised: bool = False
+
+    @staticmethod
+    def from_matrix(
+        matrix: npt.ArrayLike | scipy.sparse.sparray | scipy.sparse.spmatrix,
+        targets: npt.ArrayLike | None = None,
+        weights: npt.ArrayLike | None = None,
+    ) -> Workload:
+        """A workload from a matrix (m, n), an array or scipy sparse: one query a row.
+
+        Parameters
+        ----------
+        matrix : the queries, unweighted.
+        targets : largest variance allowed per query, in squared counts; (m,), one number, or None for no
+            target; infinity for a query without one.
+        weights : factor of each query's squared error; (m,), one number, or None for 1.
+
+        Raises
+        ------
+        WorkloadError : not 2-D, empty, NaN or infinite entries, a query of zeros, a target or weight that is
+            not positive, or of the wrong length. Columns of zeros are fine.
+        """
+        block = Explicit.read(matrix, targets, weights)
+        return Workload(Domain.anonymous(block.n), (block,))
+
+    @staticmethod
+    def from_products(domain: Domain, products: Sequence[Product]) -> Workload:
+        """A workload from Kronecker products, each with one factor per attribute of the domain.
+
+        Raises
+        ------
+        WorkloadError : no product, a product that does not fit the domain, or a name used twice.
+        """
+        check_products(domain, products)
+        return Workload(domain, with_shared_factors(products))
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Workload:
+        """The workload of a workload file; errors name the place in the file."""
+        from mmopt.request import load_request
+
+        workload: Workload = load_request(path).workload
+        return workload
+
+    # -- sizes ---------------------------------------------------------------------------------------
+
+    @property
+    def products(self) -> tuple[Product, ...] | None:
+        """The products, or None for a workload from a matrix."""
+        products = tuple(block for block in self.blocks if isinstance(block, Product))
+        return products if len(products) == len(self.blocks) else None
+
+    @property
+    def m(self) -> int:
+        """Number of queries."""
+        return sum(block.m for block in self.blocks)
+
+    @property
+    def n(self) -> int:
+        """Number of cells."""
+        return self.domain.size
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(m, n)."""
+        return self.m, self.n
+
+    # -- queries -------------------------------------------------------------------------------------
+
+    @cached_property
+    def queries(self) -> Array:
+        """The unweighted queries, dense (m, n); TooLargeError beyond the memory limit."""
+        require_memory(self.shape, "query matrix", IMPLICIT)
+        if self.given_queries is not None:
+            return self.given_queries
+        return frozen(np.vstack([block.rows(0, block.m) for block in self.blocks]))
+
+    @property
+    def given_queries(self) -> Array | None:
+        """``queries`` where they are there already, from a dense matrix; else None."""
+        block = self.blocks[0]
+        return block.dense if len(self.blocks) == 1 and isinstance(block, Explicit) else None
+
+    @cached_property
+    def matrix(self) -> Array:
+        """W (m, n): queries scaled by the square roots of their weights; TooLargeError beyond the limit."""
+        return frozen(np.sqrt(self.weights)[:, None] * self.queries)
+
+    @cached_property
+    def weights(self) -> Array:
+        """Weight of each query, (m,)."""
+        return frozen(np.concatenate([block.weights for block in self.blocks]))
+
+    @cached_property
+    def targets(self) -> Array:
+        """Largest variance allowed for each query, (m,), in squared counts; infinity where there is none."""
+        return frozen(np.concatenate([block.targets for block in self.blocks]))
+
+    @property
+    def has_targets(self) -> bool:
+        """Whether a query has a target."""
+        return any(np.isfinite(b.target if isinstance(b, Product) else b.targets).any() for b in self.blocks)
+
+    @property
+    def has_all_targets(self) -> bool:
+        """Whether every query has a finite target."""
+        return all(np.isfinite(b.target if isinstance(b, Product) else b.targets).all() for b in self.blocks)
+
+    def answers(self, x: npt.ArrayLike) -> Array:
+        """The true answers (m,) for a data vector x (n,), or (m, c) for columns (n, c), without W."""
+        array = np.asarray(x, dtype=np.float64)
+        if array.ndim not in (1, 2) or array.shape[0] != self.n:
+            raise WorkloadError(f"the workload has {self.n} cells, found data of shape {array.shape}")
+        return np.array(self.implicit(weighted=False).apply(array.T).T)  # identities return x itself
+
+    def implicit(self, weighted: bool = True) -> Implicit:
+        """W (m, n), or the unweighted queries, without forming it: products both ways, norms, operator."""
+        parts = [block.implicit(weighted) for block in self.blocks]
+        return parts[0] if len(parts) == 1 else Stack(parts)
+
+    def squared_norms(self) -> Array:
+        """Squared L2 norm of each unweighted query, (m,)."""
+        return np.concatenate([block.squared_norms() for block in self.blocks])
+
+    def labels(self) -> list[str]:
+        """One readable text per query, m of them, in the order of the rows."""
+        return [label for block in self.blocks for label in block.labels(self.domain)]
+
+    def groups(self) -> list[tuple[str, slice]]:
+        """Name and rows of each product; a product without a name is named by its attributes."""
+        ends = itertools.accumulate(block.m for block in self.blocks)
+        blocks = zip(self.blocks, ends, strict=True)
+        return [(block.title(self.domain), slice(end - block.m, end)) for block, end in blocks]
+
+    # -- what error depends on -----------------------------------------------------------------------
+
+    @cached_property
+    def gram(self) -> Array:
+        """G = WᵀW (n, n), weighted, from the factors; TooLargeError beyond the memory limit."""
+        require_memory((self.n, self.n), "Gram matrix", IMPLICIT)
+        total = np.zeros((self.n, self.n))
+        for block in self.blocks:
+            total += block.weighted_gram()
+        return frozen(total)
+
+    @cached_property
+    def _merged(self) -> Merged:
+        return reduce.merged(self.blocks)
+
+    @property
+    def cell_classes(self) -> Ints:
+        """(n,) class of each cell, numbered by first cell; no query tells the cells of a class apart.
+
+        -1 for a cell that no query touches. Two classes may still have equal columns when a predicate has
+        weights other than 0 and 1 (see ``Product.classes``).
+        """
+        return frozen(self._merged.classes)
+
+    @cached_property
+    def root(self) -> Array:
+        """R (r, n) with RᵀR = ``gram`` and r <= min(m, n), by QR of the queries or of factor roots.
+
+        The Gram matrix is never formed, so singular values are right to machine precision times the largest
+        one, where those of the Gram matrix would be right to its square root.
+        """
+        return owned(frozen(self._merged.expand(reduce.root(self.blocks, self._merged, weighted=True))))
+
+    @property
+    def root_rounding(self) -> float:
+        """γ such that R, as rounded, is Qᵀ (W + E) with Q orthonormal and ‖E‖ <= γ ‖W‖ (Frobenius).
+
+        0 where R is the rows of W as they are.
+        """
+        held = sum(min(block.m, block.n) if isinstance(block, Product) else block.m for block in self.blocks)
+        each = max(block.root_rounding for block in self.blocks)
+        return each + rounding_of_root(held, self._merged.count)
+
+    @property
+    def unweighted(self) -> Workload:
+        """The same queries with all weights 1; this workload itself where that is so."""
+        return self if all(block.is_plain for block in self.blocks) else self._unweighted
+
+    @cached_property
+    def _unweighted(self) -> Workload:
+        return Workload(self.domain, tuple(block.unweighted() for block in self.blocks))
+
+    @cached_property
+    def weighed(self) -> Workload:
+        """The same W, of scaled queries: no row has a weight of its own. For total error only."""
+        products = self.products
+        if products is None or not any(p.has_row_weights for p in products):
+            return self
+        return Workload(self.domain, with_shared_factors([p.weighed() for p in products]))
+
+    def normalised(self) -> Workload:
+        """The same queries, optimised for as if each were divided by its L2 norm.
+
+        The weight of a query becomes weight / ‖w‖²; answers, targets, variances and the (unweighted) rmse
+        stay its own. A heuristic for low relative error: long queries count many rows (Li and Miklau, PVLDB
+        2012, section 3.4). Exact for products, whose norms are products. Queries of zeros are refused anyway.
+        """
+        if self.is_normalised:
+            return self
+        scaled = Workload(self.domain, tuple(block.normalised() for block in self.blocks))
+        blocks = scaled.blocks if scaled.products is None else with_shared_factors(scaled.products)
+        return Workload(self.domain, blocks, is_normalised=True)
+
+    @cached_property
+    def unit_root(self) -> Array:
+        """(r, n) with the row space of the workload, of queries scaled to at most unit norm, unweighted."""
+        return owned(frozen(self._merged.expand(reduce.root(self.blocks, self._merged, weighted=False))))
+
+    @cached_property
+    def basis(self) -> Array:
+        """B (k, n): the identity when k = n, else orthonormal rows that span the queries.
+
+        When all classes of ``cell_classes`` are independent these are the scaled indicators 1_C/√|C|, else
+        right singular vectors of the queries scaled to at most unit norm, with the sign of ``fix_signs``.
+        """
+        if any(block.full_rank for block in self.blocks):
+            require_memory((self.n, self.n), "basis", IMPLICIT)
+            return frozen(np.eye(self.n))
+        cells = self._merged
+        rows = reduce.span(reduce.root(self.blocks, cells, weighted=False), cells)
+        return owned(frozen(cells.expand(rows / np.sqrt(cells.sizes))))
+
+    @property
+    def rank(self) -> int:
+        """k, the rank of the queries (weights do not matter)."""
+        return self.n if any(block.full_rank for block in self.blocks) else self.basis.shape[0]
+
+    @cached_property
+    def representation(self) -> Array:
+        """L (m, k): queries = representation @ basis, unweighted."""
+        if self.rank == self.n:
+            return self.queries
+        require_memory((self.m, self.rank), "representation", IMPLICIT)
+        return frozen(self.answers(self.basis.T))
+
+    @cached_property
+    def representation_rounding(self) -> float:
+        """φ: a row of L B - W is at most φ times as long as its query; 0 where B is the identity."""
+        if self.rank == self.n:
+            return 0.0
+        found = [0.0]
+        for block, (_, at) in zip(self.blocks, self.groups(), strict=True):
+            for start in range(0, block.m, 1024):
+                rows = block.rows(start, min(start + 1024, block.m))
+                own = self.representation[at][start : start + len(rows)] @ self.basis
+                found += list(np.linalg.norm(own - rows, axis=1) / np.linalg.norm(rows, axis=1))
+        return float(max(found) + 2 * EPS * math.sqrt(self.rank) * self.rank)  # of L B itself
+
+    @cached_property
+    def integer_basis(self) -> Ints | None:
+        """(k, n) integer rows that span the queries, or None.
+
+        The indicators of ``cell_classes`` when there are k classes. Otherwise, if the queries are integers,
+        k independent ones (for the structured factors: of the identity, which spans the same), chosen by QR
+        with pivoting and only if that finds the same rank. A query that is a number times -1, 0, 1 counts.
+        """
+        found = reduce.integer_basis(self.blocks, self._merged, self.rank)
+        return None if found is None else frozen(found)
+
+    @cached_property
+    def _spectrum(self) -> tuple[Array, Array]:
+        # In coordinates of the basis, so that every vector lies in the row space even when a weight is tiny.
+        coordinates = self.root if self.rank == self.n else self.root @ self.basis.T
+        values, rows = spectrum(coordinates)
+        vectors = rows if self.rank == self.n else rows @ self.basis
+        kept = values > 0
+        if not kept.all():
+            values, vectors = values[kept], vectors[kept]
+        return frozen(values), frozen(reduce.fix_signs(vectors))
+
+    @property
+    def eigenvalues(self) -> Array:
+        """(r,) eigenvalues of the weighted Gram matrix, descending, those of its null space left out."""
+        return self._spectrum[0]
+
+    @property
+    def eigenqueries(self) -> Array:
+        """(r, n) orthonormal eigenvectors, a row each; the entry largest in magnitude is positive."""
+        return self._spectrum[1]
+
+    # -- identity ------------------------------------------------------------------------------------
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256, hexadecimal, of the domain, queries, weights and targets as described.
+
+        Names of queries and of groups do not matter. Equal matrices described differently (a prefix product
+        and the same rows as a matrix) differ.
+        """
+        return digest([describe_domain(self.domain), [block.describe() for block in self.blocks]])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Workload) and self.hash == other.hash
+
+    def __hash__(self) -> int:
+        return int(self.hash[:15], 16)
+
+    def __repr__(self) -> str:
+        count = len(self.blocks)
+        kind = "matrix" if self.products is None else f"{count} product{'' if count == 1 else 's'}"
+        targets = int(np.isfinite(self.targets).sum())
+        with_targets = f", {targets:,} with a target" if targets else ""
+        return f"Workload({self.m:,} queries over {self.n:,} cells, {kind}{with_targets})"
