@@ -176,13 +176,10 @@ def skeleton(folder: Path) -> None:
     package.mkdir()
     for name in ("__init__.py", "errors.py", "limits.py", "resources.py"):
         shutil.copy(ROOT / "mmopt" / name, package)
-    commands = ("bench", "conformance", "peers", "studies")
-    for name in (*FOLDERS, "cli", "testing", *(f"testing/{command}" for command in commands)):
+    for name in (*FOLDERS, "cli", "testing"):
         (package / name).mkdir()
         (package / name / "__init__.py").touch()
-    modules = [f"{command}/__main__.py" for command in commands]
-    for name in (*modules, "studies/fitness_command.py", "studies/adaptive_command.py"):
-        (package / "testing" / name).write_text("import mmopt.cli.guard\n", encoding="utf-8")
+    (package / "testing" / "scripts.py").write_text("import mmopt.cli.guard\n", encoding="utf-8")
     (package / "cli" / "guard.py").touch()
     (package / "queries" / "workload.py").write_text("import mmopt.request\n", encoding="utf-8")
 
