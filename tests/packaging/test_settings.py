@@ -185,7 +185,7 @@ def skeleton(folder: Path) -> None:
         (package / name / "__init__.py").touch()
     (package / "testing" / "scripts.py").write_text("import mmopt.cli.guard\n", encoding="utf-8")
     (package / "cli" / "guard.py").touch()
-    (package / "queries" / "workload.py").write_text("import mmopt.request\n", encoding="utf-8")
+    (package / "workloads" / "workload.py").write_text("import mmopt.request\n", encoding="utf-8")
 
 
 def lint_imports(folder: Path) -> str:
