@@ -17,7 +17,7 @@ from mmopt.numerics import ball_functions, balls
 from mmopt.numerics.ball_functions import below_eigenvalues, root, smallest_eigenvalue
 from mmopt.numerics.balls import Ball, exact
 
-SEEDS = range(25)
+pytestmark = pytest.mark.quick
 
 
 def decimals(a: np.ndarray) -> list[Decimal]:
@@ -34,9 +34,8 @@ def random_ball(rng: np.random.Generator, *shape: int) -> Ball:
     return Ball(mid, np.abs(mid) * rng.choice([0.0, 1e-17, 1e-14, 1e-3], size=shape))
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_exponentials_and_logarithms(seed: int) -> None:
-    rng = np.random.default_rng(seed)
+@pytest.mark.draws(6)
+def test_exponentials_and_logarithms(rng: np.random.Generator) -> None:
     a = random_ball(rng, 4, 3)
     share = rng.choice([-1.0, 1.0, 0.0, 0.5], size=a.mid.shape)
     with localcontext() as context:
@@ -81,10 +80,9 @@ def test_what_has_no_value_has_no_bound() -> None:
     assert np.isinf(ball_functions.polar(exact(np.full((2, 2), np.nan))).rad).all()
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_polar_factor(seed: int) -> None:
+@pytest.mark.draws(6)
+def test_polar_factor(rng: np.random.Generator) -> None:
     """Of Q H with Q = I - 2 v vᵀ / 4, v = ±1, and H a symmetric positive definite matrix of few bits."""
-    rng = np.random.default_rng(seed)
     v = rng.choice([-1.0, 1.0], size=4)
     q = np.eye(4) - np.outer(v, v) / 2
     b = rng.integers(-8, 9, size=(4, 4)).astype(float)
@@ -114,9 +112,8 @@ def test_smallest_eigenvalue_is_a_lower_bound(condition: float) -> None:
 
 
 @pytest.mark.parametrize("least", [0.0, 2.0**-20, 1.0])
-def test_matrix_root(least: float) -> None:
-    for seed in SEEDS:
-        rng = np.random.default_rng(seed)
+def test_matrix_root(least: float, rng: np.random.Generator) -> None:
+    for _ in range(8):
         q = rational.orthogonal(rng, 4)
         s = np.array([least, 1.0, 2.0, 4.0])
         ball = root(exact((q * s**2) @ q.T))
