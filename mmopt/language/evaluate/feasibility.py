@@ -205,6 +205,6 @@ def _parts(values: Sequence[Any], op: str) -> Iterator[tuple[Array, ...]]:
         raise ProgramError("'>>' by components compares two matrices that split, or one with 0")
     first, *others = (value for value in values if isinstance(value, Split))
     for other in others:
-        same(first.rows, other.rows, op)
+        same(first.rows, other.rows, "sub")
     zeros = (np.zeros(()),) * len(first.parts)
     return (value.parts if isinstance(value, Split) else zeros for value in values)
