@@ -469,10 +469,10 @@ MUTANTS = (
         "language/evaluate/test_feasibility.py",
         ("_over", 'constraint.relation.op == "<', 'constraint.relation.op == ">'),
         ("_over", 'constraint.relation.op == "==', 'constraint.relation.op == "<'),
-        ("_off", '(left, right) if relation.op == ">>', '(left, right) if relation.op == "<<'),
+        ("_off", 'values if relation.op == ">>', 'values if relation.op == "<<'),
         ("_ordered", '(right, left) if op in (">=", ">>")', '(right, left) if op in (">>",)'),
         ("_over_with_errors", "small.upper, small.mid) - low", "small.mid, small.mid) - low"),
-        ("_over_with_errors", "return 0.0 if is_semidefinite(sub(large, small))", "return 0.0 if True"),
+        ("_over_with_errors", "return 0.0 if all(map(is_semidefinite, _parts(gap)))", "return 0.0 if True"),
     ),
     *_rows(
         "mmopt/compiler/bind.py",
@@ -687,11 +687,6 @@ MUTANTS = (
         ("_same", "return x == y", "return True"),
         ("_same_line", "if op != other or not (", "if not ("),
         ("_same_kinds", "if chosen.get(x) != others.get(y):", "if False:"),
-    ),
-    *_rows(
-        "mmopt/language/evaluate/feasibility.py",
-        "language/evaluate/test_programs_by_component.py",
-        ("_parts", "first.rows, other.rows", "first.rows, first.rows"),
     ),
     *_rows(
         "mmopt/numerics/components.py",

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from mmopt.errors import ProgramError
-from mmopt.language.atoms.component_forms import same
 from mmopt.language.check.families import shared, vectorised
 from mmopt.language.check.rank import is_rank, rank_residual
-from mmopt.language.evaluate.by_component import splits
+from mmopt.language.evaluate.by_component import ByComponent, splits
 from mmopt.language.evaluate.evaluator import Env, Memo, evaluate, evaluate_ball
+from mmopt.language.evaluate.number_systems import BALLS, PLAIN, Numbers
 from mmopt.language.syntax.tree import Apply, Block, Constraint, Expr, Family, Number
 from mmopt.numerics import numpy_forms
 from mmopt.numerics.ball_functions import is_semidefinite
-from mmopt.numerics.balls import GROW, sub
+from mmopt.numerics.balls import GROW, Ball
 from mmopt.numerics.components import Level, Split
 from mmopt.numerics.numpy_forms import Array
 
@@ -100,10 +100,11 @@ def _apply(atom: str, *args: Expr) -> Expr:
 
 def _over_with_errors(less: Expr, more: Expr, env: Env, op: str, each: bool) -> float:
     """``each``: relative to each entry, not to the largest. Matrices in their order: 0, or infinity."""
-    both = (evaluate_ball(side, env) for side in (less, more))
-    small, large = (b.values if isinstance(b, Level) else b for b in both)
-    if op in (">>", "<<") and 2 in (len(small.shape), len(large.shape)):
-        return 0.0 if is_semidefinite(sub(large, small)) else float("inf")
+    both = [evaluate_ball(side, env) for side in (less, more)]
+    if op in (">>", "<<") and 2 in (len(np.shape(value)) for value in both):
+        gap = _gap(BALLS, both[1], both[0])
+        return 0.0 if all(map(is_semidefinite, _parts(gap))) else float("inf")
+    (small,), (large,) = map(_parts, both)
     with np.errstate(invalid="ignore"):  # inf - inf
         low = np.where(large.rad > 0, large.lower, large.mid)
         over = np.where(small.rad > 0, small.upper, small.mid) - low
@@ -153,14 +154,10 @@ def _together(
         values.append(evaluate(joined, env, memo))
     levels = next((len(v.values) for v in values if isinstance(v, Level)), None)
     count = family.dim.value(env) if levels is None else levels
-    left, right = (_entries(value) for value in values)
+    (left,), (right,) = map(_parts, values)
     if not {left.shape, right.shape} <= {(), (count,)}:
         return None
     return np.broadcast_to(left, (count,)), np.broadcast_to(right, (count,))
-
-
-def _entries(value: Any) -> Array:
-    return np.asarray(value.values if isinstance(value, Level) else value, dtype=float)
 
 
 def _over(constraint: Constraint, left: Array, right: Array) -> Array:
@@ -179,32 +176,33 @@ def _off(constraint: Constraint, env: Env, memo: Memo | None) -> Off:
         rank = int(evaluate(relation.right, env, memo))
         return (rank_residual(matrix, rank) if np.isfinite(matrix).all() else float("inf")), 1.0, ()
     values = [evaluate(side, env, memo) for side in (relation.left, relation.right)]
-    if any(isinstance(value, Split) for value in values):
-        left, right = _parts(values, relation.op)
-    else:
-        left, right = ((_entries(value),) for value in values)
-    if not all(np.isfinite(part).all() for part in (*left, *right)):
+    arrays = [part for value in values for part in _parts(value)]
+    if not all(np.isfinite(part).all() for part in arrays):
         return float("inf"), 1.0, ()
-    scale = max(LEAST, *(float(np.abs(part).max(initial=0.0)) for part in (*left, *right)))
+    scale = max(LEAST, *(float(np.abs(part).max(initial=0.0)) for part in arrays))
     if relation.op in ("<<", ">>"):
-        large, small = (left, right) if relation.op == ">>" else (right, left)
-        gaps = (one - other for one, other in zip(large, small, strict=True))
-        return -numpy_forms.lowest_eigenvalue(gaps), scale, ()
-    over = _over(constraint, left[0], right[0])
+        large, small = values if relation.op == ">>" else reversed(values)
+        return -numpy_forms.lowest_eigenvalue(_parts(_gap(PLAIN, large, small))), scale, ()
+    if any(isinstance(value, Split) for value in values):
+        raise ProgramError(f"'{relation.op}' between matrices has no form by components", hint="use << or >>")
+    over = _over(constraint, *arrays)
     if over.size == 0:
         return 0.0, scale, ()
     at = np.unravel_index(int(np.argmax(over)), over.shape)
     return float(over[at]), scale, tuple(int(i) for i in at)
 
 
-def _parts(values: Sequence[Any], op: str) -> Iterator[tuple[Array, ...]]:
-    """The parts of both sides, of which one splits; the number 0 stands beside every part."""
-    if op not in ("<<", ">>"):
-        raise ProgramError(f"'{op}' between matrices has no form by components", hint="use << or >>")
-    if not all(isinstance(value, Split) or np.ndim(value) == 0 for value in values):
-        raise ProgramError("'>>' by components compares two matrices that split, or one with 0")
-    first, *others = (value for value in values if isinstance(value, Split))
-    for other in others:
-        same(first.rows, other.rows, "sub")
-    zeros = (np.zeros(()),) * len(first.parts)
-    return (value.parts if isinstance(value, Split) else zeros for value in values)
+def _gap(numbers: Numbers, large: Any, small: Any) -> Any:
+    """``large - small`` of two matrices, or of one and the number 0."""
+    algebra = ByComponent(numbers)
+    if not np.shape(small):
+        return large
+    return algebra.call("sub", large, small) if np.shape(large) else algebra.call("neg", small)
+
+
+def _parts(value: Any) -> tuple[Any, ...]:
+    """The matrices that a matrix splits into; a vector by its levels."""
+    if isinstance(value, Split):
+        return value.parts
+    value = value.values if isinstance(value, Level) else value
+    return (value if isinstance(value, Ball) else np.asarray(value, dtype=float),)

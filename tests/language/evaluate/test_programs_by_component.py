@@ -11,7 +11,7 @@ from symmetric import random_products, random_symmetric_matrix
 from mmopt import Program
 from mmopt.errors import ProgramError
 from mmopt.language import evaluate, evaluate_ball, worst
-from mmopt.language.evaluate.feasibility import excess
+from mmopt.language.evaluate.feasibility import excess, excess_with_errors
 from mmopt.numerics.components import Level, Space, Split, floored, lift
 from mmopt.numerics.numpy_forms import FLOOR, psd_floor
 from mmopt.symmetry import symmetry
@@ -149,6 +149,9 @@ strategy
     found = [excess(c, env) for c in program.constraints]
     np.testing.assert_allclose(found, [excess(c, flat) for c in program.constraints], rtol=1e-9)
     assert min(found) > 0
+    assert [excess_with_errors(c, env) for c in program.constraints] == [np.inf] * 3
+    env["Y"] = Split(space, space, tuple(2.0 * part for part in env["X"].parts))
+    assert [excess_with_errors(c, env) for c in program.constraints] == [np.inf, 0.0, np.inf]
 
 
 REFUSED = [
