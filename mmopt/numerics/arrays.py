@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 import numpy as np
@@ -22,6 +22,7 @@ __all__ = [
     "frozen",
     "largest_singular_value",
     "owned",
+    "panels",
     "qr",
     "require_memory",
     "rounding_of_root",
@@ -58,6 +59,11 @@ def owned(array: npt.ArrayLike) -> Array:
 def columns_of(matrix: Array, which: Ints) -> Array:
     """These columns, which ascend: the matrix itself where they are all."""
     return matrix if len(which) == matrix.shape[1] else np.take(matrix, which, axis=1)
+
+
+def panels(count: int, width: int = 512) -> Iterator[slice]:
+    """Rows or columns, so many at a time."""
+    return (slice(start, min(start + width, count)) for start in range(0, count, width))
 
 
 def svd(matrix: Array, full: bool = False) -> tuple[Array, Array]:

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.linalg
 
 from mmopt.numerics import numpy_forms, pseudoinverse
+from mmopt.numerics.arrays import Array, panels
 from mmopt.numerics.ball_functions import below_eigenvalues, symmetric
 from mmopt.numerics.balls import (
     GROW,
@@ -22,11 +23,11 @@ from mmopt.numerics.balls import (
     joined,
     lengths,
     matmul,
+    norm,
     rounded,
     transpose,
     unknown,
 )
-from mmopt.numerics.numpy_forms import Array
 from mmopt.numerics.residual import Residual, plain_residual, residual, short_residual
 
 __all__ = ["pseudo_inverse", "row_basis", "sandwich", "sandwich_diagonal", "smallest_singular"]
@@ -103,11 +104,7 @@ def sandwich_diagonal(left: Ball, matrix: Ball, right: Ball) -> Ball:
     if inverse is None:
         y = np.nan_to_num(numpy_forms.solve(matrix.mid, right.mid))
         return unknown(np.einsum("ij,ji->i", left.mid, y))
-    found = []
-    for start in range(0, len(left.mid), WIDTH):
-        here = slice(start, start + WIDTH)
-        found.append(_diagonal(inverse, left[here], right[:, here]))
-    return joined(found)
+    return joined([_diagonal(inverse, left[here], right[:, here]) for here in panels(len(left.mid), WIDTH)])
 
 
 def _diagonal(inverse: _Inverse, left: Ball, right: Ball) -> Ball:
@@ -153,7 +150,7 @@ def smallest_singular(a: Ball) -> float:
     if not (np.isfinite(guess).all() and np.isfinite(a.rad).all()):
         return 0.0
     rest = _Inverse(a, None, 0.0).missing(exact(np.eye(len(guess))), guess)
-    off = float(np.linalg.norm(np.abs(rest.mid) + rest.rad)) * GROW
+    off = norm(rest)
     return (1.0 - off) / (float(np.linalg.norm(guess)) * GROW) if off < 1 else 0.0
 
 
@@ -174,7 +171,7 @@ def pseudo_inverse(a: Ball) -> Ball:
     gram = np.asarray(p.T @ p)
     rest = _Inverse(a, None, 0.0).missing(exact(np.eye(len(a.mid))), p, short_residual)
     beside = _Inverse(transpose(a), None, 0.0).missing(exact(p), gram, short_residual)
-    e, s = (float(np.linalg.norm(np.abs(b.mid) + b.rad)) * GROW for b in (rest, beside))
+    e, s = norm(rest), norm(beside)
     if e >= 1:
         return unknown(p)
     rad = (lengths(p, 1) * e + s) / (1.0 - e)

@@ -22,7 +22,7 @@ from mmopt.compiler.bind import Instance, bind
 from mmopt.compiler.invariance.actions import PERMUTE_CELLS, PERMUTE_QUERIES, ROTATE_BASIS, ROTATE_ROOT
 from mmopt.compiler.invariance.equivariance import equivariance
 from mmopt.language import Checked, evaluate
-from mmopt.language.evaluate.without_form import without_form
+from mmopt.language.evaluate.by_component import without_form
 from mmopt.language.syntax.tree import names_in
 from mmopt.numerics.components import Split
 from mmopt.symmetry import symmetry

@@ -16,7 +16,7 @@ import numpy as np
 
 from mmopt.language.atoms.table import ATOMS
 from mmopt.language.evaluate.evaluator import Env, evaluate, is_row, positions
-from mmopt.language.syntax.tree import Apply, Block, Expr, Index, Name, names_in
+from mmopt.language.syntax.tree import Apply, Block, Expr, Index, Name, names_in, transpose
 from mmopt.numerics import numpy_forms
 from mmopt.numerics.numpy_forms import Array
 
@@ -109,9 +109,12 @@ class Tape:
         assert isinstance(expr, Apply)
         (atom, args), options = (expr.atom, expr.args), dict(expr.options)
         if atom in ("diag", "trace") and isinstance(args[0], Apply) and args[0].atom == "matmul":
-            factors = [self.record(a) for a in args[0].args]
-            if all(np.ndim(self.sample[i]) == 2 for i in factors):
-                return self.diagonal(atom, factors[0], factors[1])
+            left, right = args[0].args
+            if all(np.ndim(self.sample[self.record(side)]) == 2 for side in (left, right)):
+                # Without forming the product: sums of left * right.T.
+                together = Apply("mul", (left, transpose(right)), expr.span)
+                axis = (("axis", 1),) if atom == "diag" else ()
+                return self.record(Apply("sum", (together,), expr.span, axis))
         return self.atom(atom, [self.record(a) for a in args], options)
 
     def place(self, value: Any) -> int:
@@ -140,12 +143,6 @@ class Tape:
 
         return self.add(arguments, forward, backward)
 
-    def diagonal(self, atom: str, left: int, right: int) -> int:
-        """The diagonal (or trace) of a product, without forming the product: sums of left * right.T."""
-        turned = self.atom("transpose", [right], {})
-        together = self.atom("mul", [left, turned], {})
-        return self.atom("sum", [together], {"axis": 1} if atom == "diag" else {})
-
     def index(self, expr: Index, base: int) -> int:
         at = positions(expr, np.shape(self.sample[base]), self.env)
 
@@ -164,16 +161,10 @@ class Tape:
             rest = iter(args)
             return [[(next(rest), lies) for lies in row] for row in lying]
 
+        shapes = [np.shape(self.sample[i]) for i in arguments]
+        owners = numpy_forms.block(sides([np.full(shape, float(k)) for k, shape in enumerate(shapes)]))
+
         def backward(args: Sequence[Any], value: Any, bar: Array, rounding: float) -> Sequence[Any]:
-            parts, top = [], 0
-            for row in sides(args):
-                left = height = 0
-                for entry, lies in row:
-                    height, width = numpy_forms.as_block(np.asarray(entry), lies).shape
-                    piece = bar[top : top + height, left : left + width]
-                    parts.append(piece.reshape(np.shape(entry)))
-                    left += width
-                top += height
-            return parts
+            return [bar[owners == k].reshape(shape) for k, shape in enumerate(shapes)]
 
         return self.add(arguments, lambda args, rounding: numpy_forms.block(sides(args)), backward)
