@@ -297,9 +297,14 @@ MUTANTS = (
     ),
     *_laws(
         "mmopt/language/atoms/matrix_rules.py",
-        ("inv", "inv-curvature", "Curvature.CONVEX, loewner", "Curvature.CONCAVE, loewner"),
+        ("inv", "inv-curvature", "Curvature.CONVEX, holds,", "Curvature.CONCAVE, holds,"),
         ("inv", "inv-curvature", "and a.curvature.is_concave", "and a.curvature.is_convex"),
-        ("root", "root-curvature", "if a.curvature.is_concave and (", "if a.curvature.is_convex and ("),
+        (
+            "root",
+            "root-curvature",
+            "holds = a.curvature.is_concave and (",
+            "holds = a.curvature.is_convex and (",
+        ),
         ("trace", "trace-value", "(SCALAR, sign=1 if a.psd", "(SCALAR, sign=1 if a.symmetric"),
     ),
     *_laws(

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from mmopt.language.atoms.dims import Dim
-from mmopt.language.atoms.rules import Options, Rule
+from mmopt.language.atoms.rules import Options, Rule, curved
 from mmopt.language.atoms.types import SCALAR, UNKNOWN, Curvature, RuleError, Type, column, matrix
 
 __all__ = [
@@ -74,33 +74,25 @@ def inv(args: Sequence[Type], options: Options) -> Type:
     (a,) = args
     n = _square(a, "inv")
     out = matrix(n, n, psd=a.psd, symmetric=a.symmetric)
-    if a.is_constant:
-        return out
-    if a.psd and a.curvature.is_concave and (a.loewner or a.curvature.is_affine):
-        return replace(out, curvature=Curvature.CONVEX, loewner=True)
-    return out.broken(a.why or "the inverse of a matrix that is not both psd and affine (or concave)")
+    holds = a.psd and a.curvature.is_concave and (a.loewner or a.curvature.is_affine)
+    why = "the inverse of a matrix that is not both psd and affine (or concave)"
+    return curved(out, a, Curvature.CONVEX, holds, why, loewner=True)
 
 
 def root(args: Sequence[Type], options: Options) -> Type:
     (a,) = args
     n = _psd(a, "root", "W.T @ W")
     out = matrix(n, n, psd=True, symmetric=True)
-    if a.is_constant:
-        return out
-    if a.curvature.is_concave and (a.loewner or a.curvature.is_affine):
-        return replace(out, curvature=Curvature.CONCAVE, loewner=True)
-    return out.broken(a.why or "the square root of a matrix that is not affine (or concave)")
+    holds = a.curvature.is_concave and (a.loewner or a.curvature.is_affine)
+    why = "the square root of a matrix that is not affine (or concave)"
+    return curved(out, a, Curvature.CONCAVE, holds, why, loewner=True)
 
 
 def nuclear(args: Sequence[Type], options: Options) -> Type:
     (a,) = args
     _sides(a, "nuclear")
     out = replace(SCALAR, sign=1)
-    if a.is_constant:
-        return out
-    if a.curvature.is_affine:
-        return replace(out, curvature=Curvature.CONVEX)
-    return out.broken(a.why or "a norm of a curved expression")
+    return curved(out, a, Curvature.CONVEX, a.curvature.is_affine, "a norm of a curved expression")
 
 
 def _given(what: str, known: Callable[..., Type]) -> Rule:

@@ -14,6 +14,7 @@ __all__ = [
     "Options",
     "Rule",
     "add",
+    "curved",
     "div",
     "elementwise",
     "matmul",
@@ -39,6 +40,13 @@ def _broadcast(a: Type, b: Type, sign: int) -> Type:
     wide = b if a.is_scalar else a
     symmetric = all(t.symmetric or t.is_scalar for t in (a, b)) and wide.is_matrix
     return Type(wide.dims, wide.is_row, sign, symmetric=symmetric)
+
+
+def curved(out: Type, a: Type, bent: Curvature, holds: bool, why: str, loewner: bool = False) -> Type:
+    """A value of the curvature that it has of what is chosen, where that holds; else why it is lost."""
+    if a.is_constant:
+        return out
+    return replace(out, curvature=bent, loewner=loewner) if holds else out.broken(a.why or why)
 
 
 def add(args: Sequence[Type], options: Options) -> Type:
@@ -154,20 +162,15 @@ def power(args: Sequence[Type], options: Options) -> Type:
         raise RuleError(f"the power {exponent:g} of a matrix", hint)
     sign = 1 if exponent % 2 == 0 or a.sign > 0 else 0
     out = Type(a.dims, a.is_row, sign, symmetric=a.symmetric)
-    if a.is_constant:
-        return out
-    if exponent == 1:
+    if exponent == 1 and not a.is_constant:
         return a
-    if a.curvature.is_affine and (exponent % 2 == 0 and exponent > 0):
-        return replace(out, curvature=Curvature.CONVEX)
-    if a.sign > 0 and not a.loewner:
-        if exponent > 1 and a.curvature.is_convex:
-            return replace(out, curvature=Curvature.CONVEX)
-        if 0 < exponent < 1 and a.curvature.is_concave:
-            return replace(out, curvature=Curvature.CONCAVE)
-        if exponent < 0 and a.curvature.is_concave:
-            return replace(out, curvature=Curvature.CONVEX)
-    return out.broken(a.why or f"the power {exponent:g} of an expression of this sign and curvature")
+    is_positive = a.sign > 0 and not a.loewner
+    convex = a.curvature.is_affine and (exponent % 2 == 0 and exponent > 0)
+    convex |= is_positive and exponent > 1 and a.curvature.is_convex
+    convex |= is_positive and exponent < 0 and a.curvature.is_concave
+    concave = is_positive and 0 < exponent < 1 and a.curvature.is_concave
+    why = f"the power {exponent:g} of an expression of this sign and curvature"
+    return curved(out, a, Curvature.CONCAVE if concave else Curvature.CONVEX, convex or concave, why)
 
 
 def elementwise(bent: Curvature, *, increasing: bool | None, sign: int = 0, even: bool = False) -> Rule:
@@ -180,13 +183,9 @@ def elementwise(bent: Curvature, *, increasing: bool | None, sign: int = 0, even
     def rule(args: Sequence[Type], options: Options) -> Type:
         (a,) = args
         out = Type(a.dims, a.is_row, sign, symmetric=a.symmetric)
-        if a.is_constant:
-            return out
         rises = increasing if increasing is not None else (True if even and a.sign > 0 else None)
         keeps = a.curvature.is_affine or (not a.loewner and rises is True and a.curvature is bent)
-        if keeps:
-            return replace(out, curvature=bent)
-        return out.broken(a.why or "a function of an expression whose curvature it does not keep")
+        return curved(out, a, bent, keeps, "a function of an expression whose curvature it does not keep")
 
     return rule
 
@@ -201,19 +200,13 @@ def reduction(bent: Curvature | None) -> Rule:
             if not a.is_matrix:
                 raise RuleError(f"axis is for a matrix, this is {a.shape}")
             out = column(a.dims[1 - int(options["axis"])], sign=a.sign)
-        if a.is_constant:
-            return out
-        if bent is None and a.curvature.is_affine:
-            return replace(out, curvature=a.curvature)
         if a.loewner or a.curvature is Curvature.UNKNOWN:
             return out.broken(
                 a.why or "a sum or an extreme of the entries of a matrix that is curved as a whole"
             )
-        if bent is None:
-            return replace(out, curvature=a.curvature)
-        if a.curvature.is_affine or a.curvature is bent:
-            return replace(out, curvature=bent)
-        return out.broken("a largest (smallest) entry of something concave (convex)")
+        keeps = a.curvature.is_affine or bent in (None, a.curvature)
+        why = "a largest (smallest) entry of something concave (convex)"
+        return curved(out, a, bent or a.curvature, keeps, why)
 
     return rule
 
