@@ -79,11 +79,6 @@ def svd(matrix: Array, full: bool = False) -> tuple[Array, Array]:
     return values, rows
 
 
-def _is_upper(matrix: Array) -> bool:
-    """Whether nothing stands below the diagonal."""
-    return int(scipy.linalg.bandwidth(matrix)[0]) == 0
-
-
 def largest_singular_value(matrix: Array) -> float:
     """‖A‖₂ to a few per cent, from below, by a power iteration from the sum of the rows' magnitudes."""
     if min(matrix.shape) <= 1 or not matrix.any():
@@ -99,8 +94,8 @@ def qr(matrix: Array, overwrite: bool = False) -> Array:
 
     With ``overwrite`` a matrix in order of columns is not copied. TimeLimitError as ``require_time``.
     """
-    if matrix.shape[0] == matrix.shape[1] and _is_upper(matrix):
-        return matrix
+    if matrix.shape[0] == matrix.shape[1] and not scipy.linalg.bandwidth(matrix)[0]:
+        return matrix  # nothing stands below the diagonal
     most = min(matrix.shape)
     if not most:
         return np.zeros((most, matrix.shape[1]))

@@ -125,15 +125,12 @@ def _turned(
     inverse: _Inverse, turned: Ball, right: Ball, y: Array, missing: Ball, products: Residual = residual
 ) -> tuple[Array, Ball]:
     """Y and the residual of the left side, transposed; the known ones where it is the right side."""
-    if inverse.lower is not None and _same(turned, right):
+    is_same = np.array_equal(turned.mid, right.mid) and np.array_equal(turned.rad, right.rad)
+    if inverse.lower is not None and is_same:
         return y, missing
     flipped = inverse.transposed
     z = flipped.solve(turned.mid)
     return z, flipped.missing(turned, z, products)
-
-
-def _same(a: Ball, b: Ball) -> bool:
-    return np.array_equal(a.mid, b.mid) and np.array_equal(a.rad, b.rad)
 
 
 def _lengths(a: Ball) -> Array:

@@ -15,7 +15,7 @@ from mmopt.language.syntax.tree import Apply, Block, Expr, Index, Name, chain, m
 __all__ = ["ENTRYWISE", "shared", "two_by_two", "vectorised"]
 
 # Entry by entry: the result lies as its arguments do.
-ENTRYWISE = frozenset(name for name, atom in ATOMS.items() if atom.is_entrywise)
+ENTRYWISE = frozenset(name for name, atom in ATOMS.items() if atom.equivariance in ("linear", "entrywise"))
 
 
 def _slice(expr: Expr, index: str) -> tuple[Expr, str] | None:

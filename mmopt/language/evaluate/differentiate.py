@@ -29,13 +29,6 @@ Forward = Callable[[Sequence[Any], float], Any]
 Backward = Callable[[Sequence[Any], Any, Any, float], Sequence[Any]]
 
 
-@dataclass(frozen=True)
-class _Node:
-    arguments: tuple[int, ...]
-    forward: Forward
-    backward: Backward
-
-
 @dataclass
 class Tape:
     """An expression recorded at a point, to be run at others of the same shapes.
@@ -47,7 +40,7 @@ class Tape:
     expr: Expr
     env: Env
     wrt: Sequence[str]
-    nodes: dict[int, _Node] = field(default_factory=dict)
+    nodes: dict[int, tuple[Sequence[int], Forward, Backward]] = field(default_factory=dict)
     leaves: dict[str, int] = field(default_factory=dict)
     sample: list[Any] = field(default_factory=list)  # the values at the point of recording
     known: dict[Expr, int] = field(default_factory=dict)
@@ -66,8 +59,8 @@ class Tape:
         for name, place in self.leaves.items():
             at[place] = np.asarray(values[name], dtype=float)
         with np.errstate(all="ignore"):
-            for place, node in self.nodes.items():
-                at[place] = node.forward([at[i] for i in node.arguments], rounding)
+            for place, (arguments, forward, _) in self.nodes.items():
+                at[place] = forward([at[i] for i in arguments], rounding)
 
         def pull(bar: Any) -> dict[str, Array]:
             bars: dict[int, Any] = {self.last: bar}
@@ -75,10 +68,9 @@ class Tape:
                 for place in reversed(self.nodes):
                     if place not in bars:
                         continue
-                    node = self.nodes[place]
-                    arguments = [at[i] for i in node.arguments]
-                    parts = node.backward(arguments, at[place], bars.pop(place), rounding)
-                    for i, part in zip(node.arguments, parts, strict=True):
+                    arguments, _, backward = self.nodes[place]
+                    parts = backward([at[i] for i in arguments], at[place], bars.pop(place), rounding)
+                    for i, part in zip(arguments, parts, strict=True):
                         if i in self.nodes or i in self.leaves.values():
                             bars[i] = bars[i] + part if i in bars else part
             return {
@@ -123,7 +115,7 @@ class Tape:
 
     def add(self, arguments: Sequence[int], forward: Forward, backward: Backward) -> int:
         at = self.place(forward([self.sample[i] for i in arguments], 0.0))
-        self.nodes[at] = _Node(tuple(arguments), forward, backward)
+        self.nodes[at] = arguments, forward, backward
         return at
 
     def atom(self, name: str, arguments: Sequence[int], options: Mapping[str, int]) -> int:
