@@ -10,8 +10,7 @@ from mmopt.language.atoms.dims import Dim
 from mmopt.language.atoms.types import SCALAR, Curvature, Type, matrix
 from mmopt.language.check.names import Names, declared_type
 from mmopt.language.check.sources import AXES
-from mmopt.language.syntax.library import program_names
-from mmopt.language.syntax.program import Program
+from mmopt.language.syntax.program import Program, program_names
 from mmopt.language.syntax.tree import Declaration, Expr, Name, Repeat, Step, SubProgram
 
 __all__ = ["START", "alternates", "cells", "check_steps", "solved_programs"]

@@ -11,7 +11,6 @@ from mmopt.errors import ProgramError, suggest
 from mmopt.language.atoms.dims import Dim
 from mmopt.language.atoms.types import Curvature, Type
 from mmopt.language.check.after_solving import check_closing
-from mmopt.language.check.classes import check_sections
 from mmopt.language.check.expand import expand, split_lets
 from mmopt.language.check.infer import Scope, dimension
 from mmopt.language.check.names import Names, declared_type
@@ -56,7 +55,6 @@ def check(program: Program, faults: dict[str, ProgramError] | None = None) -> Ch
     the check goes on; names and shapes have to fit all the same.
     """
     names = Names(program.source)
-    check_sections(program)
     _givens(program, names)
     for parameter in program.parameters:
         _parameter(parameter, names)
