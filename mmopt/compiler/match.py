@@ -18,7 +18,7 @@ from typing import Any
 
 from mmopt.language import Checked, Program, program_names, shipped
 from mmopt.language.atoms.dims import Dim
-from mmopt.language.syntax.normal import normal
+from mmopt.language.check.infer import normal
 from mmopt.language.syntax.tree import Apply, Block, Constraint, Expr, Index, Multiplier, Name, Number
 
 __all__ = ["Renaming", "is_shipped", "match"]

@@ -7,8 +7,14 @@ from dataclasses import dataclass, replace
 
 from mmopt.language.check.infer import Scope
 from mmopt.language.check.program import Checked, check
-from mmopt.language.print.letters import latex_name, latex_text, plain_name
-from mmopt.language.print.typeset import Style, print_expr, print_relation
+from mmopt.language.print.typeset import (
+    Style,
+    latex_name,
+    latex_text,
+    plain_name,
+    print_expr,
+    print_relation,
+)
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.tree import (
     Assignment,

@@ -68,16 +68,18 @@ class _Reader:
             row = min(max(1, error.lineno or 1), len(self.encoded))
             at = self.starts[row - 1] + max(1, error.offset or 1) - 1
             at = min(max(self.text.start, at), self.text.start + len(self.text.text) - 1)
-            message = f"this expression cannot be read at '{self.text.whole[at]}'"
-            self.text.source.fail(self.text.span(at, at + 1), message, HINT)
+            self.text.source.fail(
+                self.text.span(at, at + 1), f"this expression cannot be read at '{self.text.whole[at]}'", HINT
+            )
         except (MemoryError, RecursionError, ValueError):
             self.too_deep()
         self.limit(tree)
         return tree
 
     def too_deep(self) -> NoReturn:
-        message = f"more than {MAX_NESTING} operations inside each other"
-        self.text.fail_at(None, message, "split it with 'let'")
+        self.text.fail_at(
+            None, f"more than {MAX_NESTING} operations inside each other", "split it with 'let'"
+        )
 
     def limit(self, tree: ast.expr) -> None:
         """Refuse a tree that is too deep, without recursion."""
@@ -164,8 +166,11 @@ class _Reader:
             case _:
                 self.fail(node.func, "only an atom can be called", "a product is written with * or @")
         if name not in self.atoms:
-            hint = f"write {SYNONYMS[name]}" if name in SYNONYMS else suggest(name, self.atoms)
-            self.fail(node.func, f"there is no atom '{name}'", hint)
+            self.fail(
+                node.func,
+                f"there is no atom '{name}'",
+                (f"write {SYNONYMS[name]}" if name in SYNONYMS else suggest(name, self.atoms)),
+            )
         options = []
         for keyword in node.keywords:
             axis = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
@@ -196,8 +201,9 @@ def parse_relation(text: Text, atoms: Collection[str]) -> Relation:
         text.fail("a constraint is a relation", "write <=, >= or == between numbers, >> 0 for psd")
     op = found[0]
     if len(found) > 1:
-        message = f"a second relation '{found[1].text}' in one constraint"
-        text.fail_at(found[1], message, "write two constraints")
+        text.fail_at(
+            found[1], f"a second relation '{found[1].text}' in one constraint", "write two constraints"
+        )
     if op.text in ("<", ">"):
         text.fail_at(op, f"'{op.text}' describes a set that is not closed", f"write {op.text}=")
     if op.text in ("=", "!="):

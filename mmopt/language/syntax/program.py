@@ -242,11 +242,17 @@ def _says(sections: dict[str, Section], name: str, words: str) -> bool:
 
 def _adoption(section: Section) -> Adoption:
     if not section.statements or not is_declaration(section.statements[0]):
-        hint = "write: from strategy A: matrix[p, n]"
-        section.source.fail(section.span, "'from strategy' begins with the strategy's name", hint)
+        section.source.fail(
+            section.span,
+            "'from strategy' begins with the strategy's name",
+            "write: from strategy A: matrix[p, n]",
+        )
     if len(section.statements) == 1:
-        hint = "for example X = A.T @ A, below it"
-        section.source.fail(section.span, "'from strategy' says what the chosen variables are", hint)
+        section.source.fail(
+            section.span,
+            "'from strategy' says what the chosen variables are",
+            "for example X = A.T @ A, below it",
+        )
     first, *rest = section.statements
     return Adoption(declaration(first), tuple(assignment(text) for text in rest))
 

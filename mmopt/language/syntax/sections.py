@@ -138,8 +138,11 @@ def _section_name(source: Source, number: int, line: str) -> str:
     if match := _NAME.match(line):
         return match.group()
     if line[0].isspace():
-        message = f"this line begins with the character U+{ord(line[0]):04X}"
-        source.fail(Span(number, 1), message, "indent with plain spaces")
+        source.fail(
+            Span(number, 1),
+            f"this line begins with the character U+{ord(line[0]):04X}",
+            "indent with plain spaces",
+        )
     word = line.split()[0].rstrip(":")
     hint = suggest(" ".join(line.split()[:2]).rstrip(":"), SECTIONS)
     if "did you mean" not in hint:
@@ -163,8 +166,11 @@ def check_sections(source: Source, klass: str, sections: Mapping[str, Section]) 
             fail(section, f"section '{section}' has no place in a program of class '{klass}'", hint)
     chooses = klass not in ("closed form", "procedure")
     if chooses and lacks("minimize") and lacks("maximize"):
-        message = f"a {klass} program needs 'minimize'" + " or 'maximize'" * (klass != "smooth")
-        fail("program", message, "for example: minimize alpha")
+        fail(
+            "program",
+            f"a {klass} program needs 'minimize'" + " or 'maximize'" * (klass != "smooth"),
+            "for example: minimize alpha",
+        )
     if chooses and lacks("choose"):
         fail("program", f"a {klass} program needs 'choose'", "for example: choose X: psd[n, n]")
     if klass == "procedure" and lacks("steps"):
@@ -172,11 +178,17 @@ def check_sections(source: Source, klass: str, sections: Mapping[str, Section]) 
     if not chooses and lacks("minimize"):
         fail("program", f"a {klass} needs 'minimize'", "the error that its result is judged by")
     if "maximize" in sections and "bound" in sections:
-        message = "section 'bound' states a lower bound, and this program maximizes"
-        fail("bound", message, "minimize the negative, or state an upper bound with 'certificate'")
+        fail(
+            "bound",
+            "section 'bound' states a lower bound, and this program maximizes",
+            "minimize the negative, or state an upper bound with 'certificate'",
+        )
     if lacks("strategy") and lacks("covariance"):
-        hint = "write 'strategy' (factor(X) norm 2) or 'covariance' (Sigma on B)"
-        fail("program", "a program says what its solution means", hint)
+        fail(
+            "program",
+            "a program says what its solution means",
+            "write 'strategy' (factor(X) norm 2) or 'covariance' (Sigma on B)",
+        )
 
 
 def statements(text: Text) -> tuple[Text, ...]:

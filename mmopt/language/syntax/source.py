@@ -193,8 +193,11 @@ class Text:
     def limit(self) -> None:
         """Refuse a statement that is too long."""
         if len(self.text) > MAX_LENGTH:
-            hint = "split it with 'let'; data are given with --given NAME=FILE"
-            self.fail_at(None, f"a statement of more than {MAX_LENGTH} characters", hint)
+            self.fail_at(
+                None,
+                f"a statement of more than {MAX_LENGTH} characters",
+                "split it with 'let'; data are given with --given NAME=FILE",
+            )
 
 
 def _tokens(text: Text) -> Iterator[Token]:
@@ -212,8 +215,11 @@ def _tokens(text: Text) -> Iterator[Token]:
                 text.fail_at(token, f"this '{token.text}' closes nothing", "no bracket is open here")
             last = opened.pop()
             if PAIRS[last.text] != token.text:
-                hint = f"'{PAIRS[last.text]}' closes it"
-                text.fail_at(token, f"this '{token.text}' meets an open '{last.text}'", hint)
+                text.fail_at(
+                    token,
+                    f"this '{token.text}' meets an open '{last.text}'",
+                    f"'{PAIRS[last.text]}' closes it",
+                )
             token = token._replace(depth=len(opened))
         yield token
         if token.text in PAIRS:
@@ -251,8 +257,11 @@ def check_expression(text: Text) -> None:
         _check_token(text, token)
         is_outer = token.depth == text.depth
         if token.text in RELATIONS and (token.text != "=" or is_outer):
-            hint = "write ==" if token.text == "=" else "relations stand under 'subject to' and 'require'"
-            text.fail_at(token, f"'{token.text}' stands here where an expression is expected", hint)
+            text.fail_at(
+                token,
+                f"'{token.text}' stands here where an expression is expected",
+                ("write ==" if token.text == "=" else "relations stand under 'subject to' and 'require'"),
+            )
         is_binary = token.text in OPERATORS and token.text not in SIGNS
         if previous is None or previous.text in ("(", "[", ",", ":", "="):
             if is_binary:

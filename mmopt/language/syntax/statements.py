@@ -93,8 +93,9 @@ def name_of(text: Text) -> str:
     """The one name of a text; words of the language and of Python are refused."""
     word = text.text
     if keyword.iskeyword(word):
-        hint = WORDS[word][1] if word == "lambda" else ""
-        text.fail(f"'{word}' is a word of Python and cannot be a name", hint)
+        text.fail(
+            f"'{word}' is a word of Python and cannot be a name", (WORDS[word][1] if word == "lambda" else "")
+        )
     if not word.isidentifier():
         shown = f"'{word}' is not a name" if word else "a name is missing here"
         text.fail(shown, "letters, digits and _, not beginning with a digit")
@@ -178,8 +179,7 @@ def declaration(text: Text) -> Declaration:
     dims, spans = tuple(map(_dim, parts)), tuple(part.place for part in parts)
     if len(dims) != KINDS[kind]:
         plural = f"{KINDS[kind] or 'no'} dimension{'s' * (KINDS[kind] != 1)}"
-        message = f"'{kind}' takes {plural}, not {len(dims)}"
-        rest.fail_at(tokens[0], message, f"for example {EXAMPLES[kind]}")
+        rest.fail_at(tokens[0], f"'{kind}' takes {plural}, not {len(dims)}", f"for example {EXAMPLES[kind]}")
     sign = source = doc = ""
     source_span: Span | None = None
     while at < len(tokens):
@@ -198,8 +198,11 @@ def declaration(text: Text) -> Declaration:
         elif token.kind == "string" and not doc:
             doc = _unquote(rest, token)
         else:
-            hint = 'write: name: kind[dimensions] >= 0 = source "what it is"'
-            rest.fail_at(token, f"'{token.text}' cannot stand here in a declaration", hint)
+            rest.fail_at(
+                token,
+                f"'{token.text}' cannot stand here in a declaration",
+                'write: name: kind[dimensions] >= 0 = source "what it is"',
+            )
     return Declaration(name, kind, dims, head.place, sign, source, doc, spans, source_span)
 
 
@@ -255,14 +258,17 @@ def _loop(text: Text) -> Repeat:
     word = text.tokens[0]
     colon = next((t for t in text.outer if t.text == ":"), None)
     if colon is None:
-        hint = f"write: {word.text} 10: and steps below"
-        text.fail_at(word, f"a ':' is missing after '{word.text} …'", hint)
+        text.fail_at(
+            word, f"a ':' is missing after '{word.text} …'", f"write: {word.text} 10: and steps below"
+        )
     times, until = split_at(text.cut(word.end, colon.start), "until")
     if not times.text:
         text.fail_at(word, f"'{word.text}' says how often at most", f"write: {word.text} 10:")
     if until is not None and word.text == "alternate":
-        message = "'alternate' ends by itself, when the objective of its last step falls no more"
-        until.fail(message, "write 'repeat' for another end")
+        until.fail(
+            "'alternate' ends by itself, when the objective of its last step falls no more",
+            "write 'repeat' for another end",
+        )
     below = statements(replace(text, start=colon.end, read=text.tokens))
     if not below:
         text.fail_at(word, f"'{word.text}' has no steps", "indent them deeper, below it")
