@@ -60,7 +60,7 @@ def match(known: Checked, asked: Checked) -> Renaming | None:
     a, b = known.program, asked.program
     if a.klass != b.klass or a.sense != b.sense or len(a.choose) != len(b.choose):
         return None
-    if len(a.constraints) != len(b.constraints) or a.objective is None or b.objective is None:
+    if len(a.constraints) != len(b.constraints):
         return None
     start = Renaming()
     if not _same(_plain(known, a.objective), _plain(asked, b.objective), start):

@@ -29,7 +29,7 @@ def check_closing(program: Program, names: Names, derived: frozenset[str] = froz
     before = set(names.types)
     check_steps(program, names)
     derived |= set(names.types) - before  # what steps bring is no more given than what is chosen
-    if program.klass in ("procedure", "closed form") and program.objective is not None:
+    if program.klass in ("procedure", "closed form"):
         _number(program.objective, "an objective is a number", names)
     _starts(program, names)
     for a in program.repair:
@@ -132,7 +132,6 @@ def _adoption(program: Program, names: Names) -> None:
 
 def _meaning(program: Program, names: Names) -> None:
     m = program.meaning
-    assert m is not None  # the check of the sections has seen to it
     known = names.infer(m.expr)
     if not known.is_matrix:
         program.source.fail(m.expr.span, f"a {m.kind} is a matrix, this is {known.shape}")

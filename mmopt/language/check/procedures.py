@@ -165,8 +165,7 @@ class _Steps:
             dims = tuple(_translate(dim, sizes, f"?{name}.") for dim in d.dims)
             return declared_type(replace(d, dims=dims), Curvature.CONSTANT)
 
-        multipliers = solved.certificate.multipliers if solved.certificate else ()
-        found = {f"{name}.{m.key}": here(m.declaration) for m in multipliers}
+        found = {f"{name}.{m.key}": here(m.declaration) for m in solved.multipliers}
         found |= {f"{name}.{d.name}": here(d) for d in solved.choose}
         # Its strategy has as many rows as the program needs, and a column per cell.
         columns = cells(self.program) or Dim.of("?cells")

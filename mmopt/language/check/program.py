@@ -189,7 +189,7 @@ def _noted(faults: dict[str, ProgramError] | None, line: str) -> Iterator[None]:
 
 
 def _objective(program: Program, names: Names, faults: dict[str, ProgramError] | None) -> Type | None:
-    if program.objective is None or program.klass == "procedure":
+    if program.klass == "procedure":
         return None  # a procedure's is known after its steps
     known = names.infer(program.objective)
     if not known.is_scalar:
@@ -253,11 +253,11 @@ def expand(program: Program) -> Program:
     return replace(
         program,
         lets=given,
-        objective=None if program.objective is None else put(program.objective),
+        objective=put(program.objective),
         constraints=tuple(map(line, program.constraints)),
         repair=tuple(map(value, program.repair)),
         value=None if program.value is None else put(program.value),
-        meaning=None if meaning is None else replace(meaning, expr=put(meaning.expr)),
+        meaning=replace(meaning, expr=put(meaning.expr)),
         adoption=None if adoption is None else replace(adoption, values=tuple(map(value, adoption.values))),
         certificate=None if certificate is None else _starts(certificate, meant),
     )

@@ -95,7 +95,7 @@ def survey(program: Program) -> Survey:
     program = checked.program
     lines = []
     # The objective of a procedure is evaluated after its steps, not optimised.
-    if program.objective is not None and checked.objective is not None:
+    if checked.objective is not None:
         wanted = "convex" if program.sense == "minimize" else "concave"
         lines.append(_line(None, (describe(checked, program.objective),), (wanted,), faults.get("")))
     for c in program.constraints:

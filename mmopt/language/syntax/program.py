@@ -58,8 +58,8 @@ class Program:
 
     name: str
     source: Source = field(compare=False, repr=False)
-    objective: Expr | None = None
-    meaning: Meaning | None = None
+    objective: Expr
+    meaning: Meaning
     title: str = ""
     cite: str = ""
     klass: str = "convex"
@@ -81,6 +81,11 @@ class Program:
     certificate: Certificate | None = None
     bound: str = ""
     spans: tuple[tuple[str, Span], ...] = field(default=(), compare=False, repr=False)
+
+    @property
+    def multipliers(self) -> tuple[Multiplier, ...]:
+        """Those of its certificate."""
+        return self.certificate.multipliers if self.certificate else ()
 
     @property
     def text(self) -> str:
