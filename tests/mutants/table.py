@@ -291,7 +291,7 @@ MUTANTS = (
         (
             "root",
             "root-balls",
-            "ball=ball_spectra.root,",
+            "ball=ball_functions.root,",
             "ball=lambda a: balls.exact(numpy_forms.root(a.mid)),",
         ),
     ),

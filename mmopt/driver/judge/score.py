@@ -128,7 +128,7 @@ def _repaired(instance: Instance, variables: Mapping[str, Any], before: float, m
 
 def _limits(program: Program) -> set[str]:
     """Variables of the objective whose repair says what they limit from above."""
-    if program.objective is None or program.sense == "maximize":
+    if program.sense == "maximize":
         return set()
     repaired = {a.name for a in program.repair if a.name not in names_in(a.expr)}
     return repaired & names_in(program.objective)
@@ -231,10 +231,9 @@ def upper_value(expr: Expr, env: Mapping[str, Any]) -> tuple[float, bool]:
 
 def starts_from(instance: Instance, env: Mapping[str, Any]) -> dict[str, Array]:
     """Multipliers that the certificate starts from the point itself, by their names."""
-    certificate = instance.program.certificate
     found: dict[str, Array] = {}
     with np.errstate(all="ignore"):
-        for m in certificate.multipliers if certificate else ():
+        for m in instance.program.multipliers:
             if m.start is not None:
                 found[m.key] = as_value(evaluate(m.start, env))
     return found
@@ -254,7 +253,7 @@ def bound_of(instance: Instance, multipliers: Mapping[str, Any], polar: Any = No
     objective = instance.checked.objective
     nothing = 0.0 if minimized and objective is not None and objective.sign > 0 else None
     named = named_multipliers(instance, multipliers)
-    if len(named) < len(program.certificate.multipliers):
+    if len(named) < len(program.multipliers):
         return nothing
     env = {**instance.env, **named}
     if polar is not None:
@@ -270,10 +269,9 @@ def bound_of(instance: Instance, multipliers: Mapping[str, Any], polar: Any = No
 
 def named_multipliers(instance: Instance, multipliers: Mapping[str, Any]) -> dict[str, Any]:
     """The multipliers by the certificate's names, as declared; without what is missing or not finite."""
-    certificate = instance.program.certificate
     sizes = instance.sizes()
     named: dict[str, Any] = {}
-    for m in certificate.multipliers if certificate else ():
+    for m in instance.program.multipliers:
         if m.key not in multipliers:
             continue
         shape = tuple(dim.value(sizes) for dim in m.declaration.dims)

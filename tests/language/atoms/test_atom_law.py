@@ -442,9 +442,15 @@ LAWS = {
 }
 
 
-LONGER = ("lowering", "scaling", "equivariance", "add-curvature", "sub-curvature", "matmul-curvature")
+LONGER = {"sub", "stack", "add-curvature", "matmul-curvature", "add-value", "mul-value", "matmul-value"}
+
+
+def is_quick(name: str, law: str) -> bool:
+    return law in ("value", "curvature", "balls", "gradients") and not {name, f"{name}-{law}"} & LONGER
+
+
 CASES = [
-    pytest.param(name, law, marks=() if f"{name}-{law}".endswith(LONGER) else pytest.mark.quick)
+    pytest.param(name, law, marks=pytest.mark.quick if is_quick(name, law) else ())
     for law in LAWS
     for name in ATOMS
 ]

@@ -22,7 +22,8 @@ pytestmark = pytest.mark.quick
 def constraint(text: str) -> Constraint:
     names = ("W: matrix[m, n]", "u: vector[m]", "v: vector[n]", "X: symmetric[n, n]", "c: scalar")
     givens = "".join(f"    {name}\n" for name in names)
-    return Program.parse(f"program p\ngiven\n{givens}require\n    {text}").requires[0]
+    rest = "class closed form\nminimize\n    c\nstrategy\n    W norm 2\n"
+    return Program.parse(f"program p\n{rest}given\n{givens}require\n    {text}").requires[0]
 
 
 @pytest.mark.parametrize(
