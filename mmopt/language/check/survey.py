@@ -15,6 +15,7 @@ from mmopt.language.atoms.table import ATOMS
 from mmopt.language.atoms.types import Curvature, RuleError, Type
 from mmopt.language.check.infer import Scope, infer
 from mmopt.language.check.program import Checked, check
+from mmopt.language.check.relations import SIDES
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.to_text import number_text, to_source
 from mmopt.language.syntax.tree import (
@@ -72,16 +73,6 @@ class Survey:
 
     checked: Checked
     lines: tuple[LineSurvey, ...]
-
-
-# Which curvature the left and the right side of a relation need.
-SIDES = {
-    "<=": ("convex", "concave"),
-    "<<": ("convex", "concave"),
-    ">=": ("concave", "convex"),
-    ">>": ("concave", "convex"),
-    "==": ("affine", "affine"),
-}
 
 
 def survey(program: Program) -> Survey:
