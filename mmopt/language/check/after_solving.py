@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from mmopt.errors import suggest
 from mmopt.language.atoms.dims import Dim
-from mmopt.language.atoms.types import SCALAR, Curvature, Type
+from mmopt.language.atoms.types import SCALAR, Curvature
 from mmopt.language.check.infer import Scope, infer
 from mmopt.language.check.names import Names, declared_type
 from mmopt.language.check.procedures import cells, check_steps, solved_programs
 from mmopt.language.syntax.program import Program
-from mmopt.language.syntax.tree import Assignment, Block, Constraint, Expr, Multiplier, Name, names_in
+from mmopt.language.syntax.tree import Assignment, Block, Constraint, Multiplier, Name, names_in
 
 __all__ = ["check_closing"]
 
@@ -30,14 +30,14 @@ def check_closing(program: Program, names: Names, derived: frozenset[str] = froz
     check_steps(program, names)
     derived |= set(names.types) - before  # what steps bring is no more given than what is chosen
     if program.klass in ("procedure", "closed form"):
-        _number(program.objective, "an objective is a number", names)
+        names.number(program.objective, "an objective is a number")
     _starts(program, names)
     for a in program.repair:
         _set(program, a, names, "repair")
     _adoption(program, names)
     all_types = {**names.types, "objective": SCALAR}
     if program.value is not None:
-        _number(program.value, "the value of a program is a number", names, objective=SCALAR)
+        names.number(program.value, "the value of a program is a number", objective=SCALAR)
     _certificate(program, names, derived)
     # A dual program has its strategy in the multipliers.
     names.types |= all_types
@@ -51,12 +51,6 @@ def check_closing(program: Program, names: Names, derived: frozenset[str] = froz
             suggest(program.bound, (*BOUNDS, *solved)),
         )
     return names.scope()
-
-
-def _number(expr: Expr, what: str, names: Names, **more: Type) -> None:
-    known = infer(expr, names.scope().with_types(**more))
-    if not known.is_scalar:
-        names.source.fail(expr.span, f"{what}, this is {known.shape}")
 
 
 def _set(program: Program, a: Assignment, names: Names, section: str) -> None:
@@ -200,7 +194,7 @@ def _certificate(program: Program, names: Names, derived: frozenset[str]) -> Non
     names.hints = dict.fromkeys(
         chosen | derived, "a bound holds whatever is chosen, so it uses what is given"
     )
-    _number(program.certificate.expr, "a bound is a number", names)
+    names.number(program.certificate.expr, "a bound is a number")
     names.hints = {}
 
 

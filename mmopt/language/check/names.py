@@ -79,6 +79,13 @@ class Names:
     def infer(self, expr: Expr) -> Type:
         return infer(expr, self.scope())
 
+    def number(self, expr: Expr, what: str, hint: str = "", **more: Type) -> Type:
+        """The type of what has to be a number; ``more`` are names that are known here only."""
+        known = infer(expr, self.scope().with_types(**more))
+        if not known.is_scalar:
+            self.source.fail(expr.span, f"{what}, this is {known.shape}", hint)
+        return known
+
     def new(self, name: str, span: Span) -> None:
         """Refuse a name that has a meaning already."""
         if name in self.dims:

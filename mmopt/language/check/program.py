@@ -202,13 +202,7 @@ def _noted(faults: dict[str, ProgramError] | None, line: str) -> Iterator[None]:
 def _objective(program: Program, names: Names, faults: dict[str, ProgramError] | None) -> Type | None:
     if program.klass == "procedure":
         return None  # a procedure's is known after its steps
-    known = names.infer(program.objective)
-    if not known.is_scalar:
-        program.source.fail(
-            program.objective.span,
-            f"an objective is a number, this is {known.shape}",
-            "take a sum, trace or max",
-        )
+    known = names.number(program.objective, "an objective is a number", "take a sum, trace or max")
     if program.klass == "smooth":
         check_smooth(program.objective, names.scope())
         return known
