@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from mmopt.errors import Location, OptionError, ProgramError, suggest
 from mmopt.language.atoms.table import FUNCTIONS
 from mmopt.language.syntax.expression import parse_expr
-from mmopt.language.syntax.sections import CLASSES, Section, check_sections, split_sections
+from mmopt.language.syntax.sections import CLASSES, Klass, Section, check_sections, split_sections
 from mmopt.language.syntax.source import MAX_BYTES, Source, Text
 from mmopt.language.syntax.statements import (
     assignment,
@@ -63,7 +63,7 @@ class Program:
     meaning: Meaning
     title: str = ""
     cite: str = ""
-    klass: str = "convex"
+    klass: Klass = "convex"
     formulation_of: str = ""
     about: str = field(default="", compare=False)
     proof: str = field(default="", compare=False)
@@ -72,7 +72,7 @@ class Program:
     lets: tuple[Assignment, ...] = ()
     requires: tuple[Constraint, ...] = ()
     choose: tuple[Declaration, ...] = ()
-    sense: str = "minimize"
+    sense: Literal["minimize", "maximize"] = "minimize"
     constraints: tuple[Constraint, ...] = ()
     steps: tuple[Step, ...] = ()
     starts: tuple[Start, ...] = ()

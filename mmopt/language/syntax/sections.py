@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Literal, get_args
 
 from mmopt.errors import suggest
 from mmopt.language.syntax.source import CLOSING, PAIRS, Source, Text
 from mmopt.language.syntax.tree import Span
 
-__all__ = ["CLASSES", "SECTIONS", "Section", "check_sections", "split_sections", "statements"]
+__all__ = ["CLASSES", "SECTIONS", "Klass", "Section", "check_sections", "split_sections", "statements"]
 
 # In the order in which a program is best read; a section may stand only once.
 SECTIONS = (
@@ -67,7 +68,8 @@ FOREIGN: Mapping[str, Mapping[str, str]] = {
         "maximize": "a procedure reports its error under 'minimize'",
     },
 }
-CLASSES = ("convex", "rank", "smooth", "closed form", "procedure")
+Klass = Literal["convex", "rank", "smooth", "closed form", "procedure"]
+CLASSES: tuple[Klass, ...] = get_args(Klass)
 LONGER = "a longer statement goes on in open brackets, or in lines indented deeper"
 PROSE = ("about", "proof")
 
