@@ -19,16 +19,15 @@ from mmopt.driver.judge.rounded_root import charged_for_the_queries, for_the_que
 from mmopt.driver.judge.values import as_value, is_finite, plain, total
 from mmopt.driver.judge.violations import violations
 from mmopt.language import evaluate, evaluate_ball
-from mmopt.language.evaluate.by_component import floored
+from mmopt.language.evaluate.evaluator import Memo
 from mmopt.language.evaluate.feasibility import excess, excess_with_errors
-from mmopt.language.evaluate.memo import Memo
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.tree import Apply, Declaration, Expr, names_in
+from mmopt.numerics.ball_functions import is_semidefinite
 from mmopt.numerics.ball_nuclear import GUESS
-from mmopt.numerics.ball_spectra import is_semidefinite
 from mmopt.numerics.balls import GROW, Ball, exact
-from mmopt.numerics.components import Level, Split
-from mmopt.numerics.numpy_forms import FLOOR, psd_floor
+from mmopt.numerics.components import Level, Split, floored
+from mmopt.numerics.numpy_forms import FLOOR
 
 __all__ = [
     "FEASIBLE",
@@ -85,7 +84,7 @@ def _declared(d: Declaration, value: Any) -> Any:
     if isinstance(value, Level):
         return Level(value.space, _declared(d, value.values))
     if d.kind == "psd":
-        return floored(value) if isinstance(value, Split) else psd_floor(value)
+        return floored(value)
     if isinstance(value, Split):
         return value
     if d.kind == "symmetric":

@@ -10,8 +10,8 @@ import pytest
 
 from mmopt.language import violation, worst
 from mmopt.language.evaluate import feasibility
+from mmopt.language.evaluate.evaluator import Memo
 from mmopt.language.evaluate.feasibility import excess, excess_with_errors
-from mmopt.language.evaluate.memo import Memo
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.tree import Constraint
 from mmopt.numerics import numpy_forms
