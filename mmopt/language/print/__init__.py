@@ -1,1 +1,1 @@
-"""A program and its expressions in print, as LaTeX and plain text; the language itself is written in syntax."""
+"""A program and its expressions in print: LaTeX and plain text. The language itself is written in syntax."""
