@@ -13,7 +13,7 @@ from mmopt.language.atoms.types import Curvature, Type
 from mmopt.language.check.after_solving import check_closing
 from mmopt.language.check.infer import Scope, dimension
 from mmopt.language.check.names import AXES, PSD, SOURCES, Names, declared_type
-from mmopt.language.check.rank import check_rank, is_rank
+from mmopt.language.check.rank import check_rank
 from mmopt.language.check.relations import (
     check_relation,
     check_shapes,
@@ -33,6 +33,7 @@ from mmopt.language.syntax.tree import (
     Name,
     Span,
     children,
+    is_rank,
     names_in,
     rewrite,
 )
