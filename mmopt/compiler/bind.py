@@ -16,9 +16,8 @@ from mmopt.errors import OptionError, ProgramError, TooLargeError, placed, sugge
 from mmopt.language import Checked, check, evaluate, evaluate_ball, violation
 from mmopt.language.atoms.dims import LARGEST
 from mmopt.language.check.infer import dimension
-from mmopt.language.check.rank import is_rank
 from mmopt.language.syntax.program import Program
-from mmopt.language.syntax.tree import Assignment, Constraint, Declaration, names_in
+from mmopt.language.syntax.tree import Assignment, Constraint, Declaration, is_rank, names_in
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import owned
 from mmopt.numerics.balls import BOUNDS, unknown

@@ -14,7 +14,6 @@ from mmopt.language import Checked
 from mmopt.language.atoms.types import SCALAR, Type
 from mmopt.language.check.families import two_by_two, vectorised
 from mmopt.language.check.infer import Scope, infer
-from mmopt.language.check.rank import is_rank
 from mmopt.language.syntax.tree import (
     Apply,
     Block,
@@ -24,6 +23,7 @@ from mmopt.language.syntax.tree import (
     Number,
     Relation,
     chain,
+    is_rank,
     walk,
 )
 

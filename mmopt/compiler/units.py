@@ -15,9 +15,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mmopt.language import ATOMS
-from mmopt.language.check.rank import is_rank
 from mmopt.language.syntax.program import Program
-from mmopt.language.syntax.tree import Apply, Block, Expr, Index, Name, Number, constant, rewrite
+from mmopt.language.syntax.tree import Apply, Block, Expr, Index, Name, Number, constant, is_rank, rewrite
 
 __all__ = ["SOURCE_UNITS", "Units", "first_disagreement", "infer_units"]
 
