@@ -22,17 +22,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from mmopt.compiler.bind import Instance
-from mmopt.compiler.invariance.actions import (
-    CHANGE_BASIS,
-    DROP_CELLS,
-    PERMUTE_CELLS,
-    REPEAT_CELLS,
-    ROTATE_ROOT,
-    Axis,
-)
-from mmopt.compiler.reductions.plan import MOST_ENTRIES, Plan, Solved, Traits, along, counted
+from mmopt.compiler.invariance.actions import DROP_CELLS
+from mmopt.compiler.reductions.step import MOST_ENTRIES, Solved, Step, Traits, counted, expanded, smaller
 from mmopt.numerics.arrays import Ints
-from mmopt.numerics.numpy_forms import Array
 from mmopt.strategies import Strategy
 from mmopt.workloads import Attribute, Domain, Product, Workload
 from mmopt.workloads.blocks import factor as factors
@@ -43,35 +35,21 @@ from mmopt.workloads.classes import refine
 __all__ = ["MergeCells", "applies"]
 
 
-@dataclass(frozen=True)
-class MergeCells(Plan):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MergeCells(Step):
     """``classes`` (n,) says to which merged cell a cell belongs; -1: to none."""
 
     classes: Ints
-    axes: dict[str, tuple[Axis, ...]]
 
     def lift(self, parts: Sequence[Solved]) -> Solved:
         """Columns repeated, multipliers split evenly within a class."""
         (part,) = parts
-        strategy = Strategy(_expanded(part.strategy.matrix, 1, self.classes), part.strategy.norm)
-        sizes = np.bincount(self.classes[self.classes >= 0])
-        found: dict[str, Array] = {}
-        for name, (array, axes) in along(
-            part.multipliers, self.axes, frozenset({"cells", "queries", ""})
-        ).items():
-            for place, axis in enumerate(axes):
-                if axis.group == "cells":
-                    shape = [1] * array.ndim
-                    shape[place] = len(sizes)
-                    array = _expanded(array * (sizes**-axis.degree).reshape(shape), place, self.classes)
-            found[name] = array
-        return Solved(strategy, found, part.bound)
+        strategy = Strategy(expanded(part.strategy.matrix, 1, self.classes), part.strategy.norm)
+        return Solved(strategy, self.spread(part, "cells", self.classes), part.bound)
 
 
 def applies(instance: Instance, traits: Traits) -> MergeCells | None:
     """Merge attribute by attribute where that is possible, so that products stay products; else cells."""
-    if not traits.acts.allows(PERMUTE_CELLS, REPEAT_CELLS, ROTATE_ROOT, CHANGE_BASIS):
-        return None
     workload = instance.workload
     classes = workload.cell_classes
     untouched = int((classes < 0).sum())
@@ -88,14 +66,8 @@ def applies(instance: Instance, traits: Traits) -> MergeCells | None:
     text = f"merge cells: {workload.n:,} -> {counted(merged.n, 'cell')}"
     if left := int((classes < 0).sum()):
         text += f" ({left:,} that no query touches left out)"
-    return MergeCells(text, (merged,), (), False, classes, dict(traits.acts.multipliers))
-
-
-def _expanded(array: Array, place: int, classes: Ints) -> Array:
-    """The array with each class's entry along one axis at all its cells, zero elsewhere."""
-    pad = [(0, 0)] * array.ndim
-    pad[place] = (0, 1)
-    return np.take(np.pad(array, pad), classes, axis=place)  # class -1 takes the last
+    parts = smaller(instance, merged)
+    return MergeCells(text=text, parts=parts, axes=traits.acts.multipliers, classes=classes)
 
 
 def _first(classes: Ints) -> Ints:
