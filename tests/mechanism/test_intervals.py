@@ -15,7 +15,7 @@ import scipy.sparse
 from privacy.rounding.test_product import DATA as TABLE, columns_normalised, strategy_of, workload
 
 from mmopt.errors import OptionError
-from mmopt.mechanism import accuracy, measure, measure as releasing, plan
+from mmopt.mechanism import accuracy, measure, measurement, plan
 from mmopt.mechanism.accuracy import _half_width, _laplace_width
 from mmopt.mechanism.folder import _answers_text
 from mmopt.privacy import Privacy
@@ -203,7 +203,7 @@ def test_queries_that_are_not_whole_are_held_as_printed(size, confidence, privac
     for count in (3, 20, 6_000_002):
         held = 0.0
         for z in drawn:
-            monkeypatch.setattr(releasing, "simulate", lambda exact, *_, z=z: exact + z)
+            monkeypatch.setattr(measurement, "simulate", lambda exact, *_, z=z: exact + z)
             answers = measure(found, np.array([count]), simulate_seed=0, confidence=confidence)
             (row,) = csv.DictReader(io.StringIO(_answers_text(answers)))
             if Fraction(row["low"]) <= Fraction(size) * count <= Fraction(row["high"]):
@@ -223,9 +223,9 @@ def test_whole_numbers_are_of_queries_of_whole_numbers():
     matrix = np.array([[1.0, -2.0, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 2.0]])
     sparse = scipy.sparse.csr_array(matrix)
     for given in (matrix, sparse):
-        assert releasing._are_whole(Workload.from_matrix(given).blocks[0]).tolist() == [True, False, True]
+        assert measurement._are_whole(Workload.from_matrix(given).blocks[0]).tolist() == [True, False, True]
     for factor, whole in ((predicates(matrix), False), (predicates(matrix[::2]), True), (prefix(3), True)):
-        assert releasing._are_whole(Product((factor, total(2)))).tolist() == [whole] * factor.rows
+        assert measurement._are_whole(Product((factor, total(2)))).tolist() == [whole] * factor.rows
 
 
 @pytest.mark.parametrize("scale", [251.0, 400.0, 1000.0, 3e4])

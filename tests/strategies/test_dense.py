@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from random_workloads import random_workload
 
 from mmopt.errors import OptionError
 from mmopt.numerics.arrays import frozen, pseudo_factors
@@ -20,7 +21,7 @@ def strategy_for(w: Workload, rng: np.random.Generator, norm: int = 2) -> Strate
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("norm", [1, 2])
-def test_error_agrees_with_the_definition(random_workload, seed, norm):
+def test_error_agrees_with_the_definition(seed, norm):
     w = random_workload(seed)
     s = strategy_for(w, np.random.default_rng(seed), norm)
     A, W = s.matrix, w.matrix
@@ -40,7 +41,7 @@ def test_error_agrees_with_the_definition(random_workload, seed, norm):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_error_does_not_depend_on_scale_rotation_or_zero_rows(random_workload, seed):
+def test_error_does_not_depend_on_scale_rotation_or_zero_rows(seed):
     w = random_workload(seed)
     rng = np.random.default_rng(seed)
     s = strategy_for(w, rng)
@@ -66,7 +67,7 @@ def test_normalise(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_from_covariance_gives_that_covariance(random_workload, seed):
+def test_from_covariance_gives_that_covariance(seed):
     w = random_workload(seed)
     rng = np.random.default_rng(seed)
     root = rng.normal(size=(w.rank, w.rank + 1))
@@ -223,7 +224,7 @@ def test_both_factorisations_give_the_pseudo_inverse(rows, cells, rank, conditio
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_mean_variance_and_condition(random_workload, seed):
+def test_mean_variance_and_condition(seed):
     w = random_workload(seed)
     s = strategy_for(w, np.random.default_rng(seed))
     np.testing.assert_allclose(s.mean_variance(w), s.variances(w).mean(), rtol=1e-9)

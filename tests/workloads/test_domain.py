@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from random_workloads import domain_of
 
 from mmopt.errors import WorkloadError
 from mmopt.workloads import Attribute, Bins, Categories, Domain, Values
@@ -21,7 +22,7 @@ def test_cells_are_row_major():
 
 
 @pytest.mark.parametrize("shape", [(1,), (5,), (2, 3), (4, 1, 3), (2, 3, 4, 5)])
-def test_order_agrees_with_numpy_and_strides(domain_of, shape):
+def test_order_agrees_with_numpy_and_strides(shape):
     domain = domain_of(*shape)
     cells = np.arange(domain.size)
     codes = np.unravel_index(cells, shape)

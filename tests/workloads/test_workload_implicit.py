@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse
 import scipy.sparse.linalg
 from implicit_twins import check_twin, random_block
+from random_workloads import domain_of, random_workload
 
 from mmopt import limits
 from mmopt.errors import TooLargeError
@@ -15,7 +16,7 @@ from mmopt.workloads.blocks import factor as f
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_products(random_workload, seed):
+def test_products(seed):
     w = random_workload(seed)
     rng = np.random.default_rng(seed)
     check_twin(w.implicit(), np.array(w.matrix), rng)
@@ -34,7 +35,7 @@ def test_matrices(form, weights):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_answers_are_products(domain_of, seed):
+def test_answers_are_products(seed):
     """Of one data vector (n,) and of several, as columns (n, c)."""
     rng = np.random.default_rng(seed)
     sizes = [int(size) for size in rng.integers(1, 6, size=3)]
@@ -47,14 +48,14 @@ def test_answers_are_products(domain_of, seed):
     assert w.answers(x[:, :0]).shape == (w.m, 0)
 
 
-def test_answers_do_not_share_memory_with_the_data(domain_of):
+def test_answers_do_not_share_memory_with_the_data():
     w = Workload.from_products(domain_of(3), [Product((f.identity(3),))])
     x = np.arange(3.0)
     w.answers(x)[0] = 7.0
     assert x[0] == 0.0
 
 
-def test_a_large_workload_is_solved_by_least_squares(domain_of):
+def test_a_large_workload_is_solved_by_least_squares():
     """LSMR on 160,000 cells finds data with the same answers, without the matrix of 21 GiB."""
     sizes = (20, 20, 400)
     products = [
@@ -72,7 +73,7 @@ def test_a_large_workload_is_solved_by_least_squares(domain_of):
     np.testing.assert_allclose(w.implicit().apply(found), right, rtol=1e-6, atol=1e-6 * np.abs(right).max())
 
 
-def test_answers_beyond_the_limit_are_refused(domain_of, monkeypatch):
+def test_answers_beyond_the_limit_are_refused(monkeypatch):
     w = Workload.from_products(domain_of(5, 5), [Product((f.all_range(5), f.all_range(5)))])
     monkeypatch.setattr(limits, "MEMORY_LIMIT", 8 * 200)
     with pytest.raises(TooLargeError) as caught:

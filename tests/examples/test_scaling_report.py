@@ -8,14 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from scripts import scripts
 
 from mmopt import ResultError
 from mmopt.cli.output import show
-from mmopt.testing.bench import Row, exponents, write
-from mmopt.testing.bench.files import NAMES, check_folder
-from mmopt.testing.bench.plot import draw
-from mmopt.testing.bench.table import bench_report
 
+Row = scripts("scaling").measure.Row
+report = scripts("scaling").report
 MakeRow = Callable[..., Row]
 
 
@@ -32,7 +31,7 @@ def some(row: MakeRow) -> list[Row]:
 
 def test_the_table(row: MakeRow, capsys: pytest.CaptureFixture[str]) -> None:
     rows = some(row)
-    show(bench_report(rows, exponents(rows), "scs"))
+    show(*report.tables(rows, report.exponents(rows), "scs"))
     lines = capsys.readouterr().out.splitlines()
     assert lines == [
         "l2_strategy on prefix",
@@ -62,7 +61,7 @@ def test_the_table(row: MakeRow, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_chart(row: MakeRow) -> None:
     rows = [*some(row), row("scs", 16, 3.0, problem="blocks")]
-    figure = draw(rows, exponents(rows))
+    figure = report.draw(rows, report.exponents(rows))
     first, second = figure.axes
     assert [axes.get_title(loc="left") for axes in figure.axes] == [
         "l2_strategy on prefix",
@@ -80,10 +79,10 @@ def test_the_chart(row: MakeRow) -> None:
 
 def test_files(row: MakeRow, tmp_path: Path) -> None:
     rows = [*some(row), row("scs", 64, 3.0, gap=float("inf"), memory=None)]
-    found = exponents(rows)
-    paths = write(rows, found, {"threads": 1}, tmp_path / "new" / "folder")
-    assert [path.name for path in paths] == list(NAMES)
-    assert sorted(path.name for path in paths[0].parent.iterdir()) == sorted(NAMES)
+    found = report.exponents(rows)
+    paths = report.write(rows, found, {"threads": 1}, tmp_path / "new" / "folder")
+    assert [path.name for path in paths] == list(report.NAMES)
+    assert sorted(path.name for path in paths[0].parent.iterdir()) == sorted(report.NAMES)
     with paths[0].open(encoding="utf-8", newline="") as file:
         table = list(csv.DictReader(file))
     assert [(r["solver"], r["n"], r["squares"]) for r in table[:2]] == [
@@ -97,17 +96,17 @@ def test_files(row: MakeRow, tmp_path: Path) -> None:
     assert saved["exponents"][0]["cpu"] == found[0].cpu
     assert paths[2].read_text(encoding="utf-8").startswith("<?xml")
     before = [path.read_bytes() for path in paths]
-    write(rows, found, {"threads": 1}, tmp_path / "new" / "folder")
+    report.write(rows, found, {"threads": 1}, tmp_path / "new" / "folder")
     assert [path.read_bytes() for path in paths] == before
 
 
 def test_nothing_measured_can_be_written(tmp_path: Path) -> None:
-    paths = write([], [], {}, tmp_path)
+    paths = report.write([], [], {}, tmp_path)
     assert paths[0].read_bytes() == b"" and json.loads(paths[1].read_text())["rows"] == []
 
 
 def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(ResultError) as error:
-        check_folder(tmp_path / "file")
+        report.check_folder(tmp_path / "file")
     assert str(error.value) == f"the folder '{tmp_path / 'file'}' cannot be created: File exists"

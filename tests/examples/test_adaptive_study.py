@@ -4,29 +4,19 @@ from __future__ import annotations
 
 import math
 import re
-import sys
 
 import numpy as np
 import pytest
+from scripts import scripts, status
 from tolerances import GAP_INTERIOR, ROUNDING
 
 from mmopt import OptionError, Strategy, Workload, solve
 from mmopt.strategies.baselines import baseline
-from mmopt.testing.studies import adaptive_tables as tables, adaptive_workloads as own
-from mmopt.testing.studies.__main__ import main
-from mmopt.testing.studies.adaptive import (
-    DESIGNS,
-    SCALE,
-    Draw,
-    Line,
-    designs,
-    draw,
-    lines,
-    margins_of,
-    rival_rmse,
-)
-from mmopt.testing.studies.adaptive_cases import ALWAYS, RIVALS, Case, cases
-from mmopt.testing.studies.adaptive_command import printed_table
+
+study, tables, own = (vars(scripts("adaptive"))[name] for name in ("study", "printed", "workloads"))
+ALWAYS, RIVALS, Case, cases = own.ALWAYS, own.RIVALS, own.Case, own.cases
+Draw, Line, SCALE, lines = study.Draw, study.Line, study.SCALE, study.lines
+draw, designs, margins_of, rival_rmse = study.draw, study.designs, study.margins_of, study.rival_rmse
 
 
 def case(kind: str, cells: int) -> Case:
@@ -168,7 +158,7 @@ def test_eigen_strategies_of_marginals_reach_the_bound() -> None:
 def test_other_design_queries() -> None:
     found = {(kind, state): ratios for kind, state, ratios in designs(32)}
     assert set(found) == set(tables.FIGURE_5)
-    assert all(set(ratios) == set(DESIGNS) for ratios in found.values())
+    assert all(set(ratios) == set(study.DESIGNS) for ratios in found.values())
     assert [*found["marginals", "as is"].values()] == pytest.approx([1.0] * 3, abs=GAP_INTERIOR)
     ranges, permuted = found["ranges", "as is"], found["ranges", "permuted"]
     assert 1 < ranges["Fourier"] < ranges["wavelet"] < 1.2 and ranges["real Fourier"] < 1
@@ -191,19 +181,15 @@ def test_a_figure_outside_the_draws_is_marked_at_the_paper_s_size() -> None:
     line = Line(
         case("predicates", 2048), (Draw(70.0, rivals, 1.0, 0.999, 1e-7), Draw(71.0, other, 1.0, 0.998, 2e-7))
     )
-    assert line.agrees("Four.", 1.42) and not line.agrees("Wav.", 1.39)
-    cells = [list(column.cells) for column in printed_table([line], 2048).columns]
+    cells = [list(column.cells) for column in study.printed_table([line], 2048).columns]
     assert cells[1] == ["here", "print", "ratio"]
     assert cells[3] == ["1.95", "1.39", "1.403*"] and cells[4] == ["1.39", "1.94", "0.716*"]
     assert cells[5] == ["-", "", ""] and cells[9] == ["0.998", "1.00", "0.998"]
-    assert printed_table([line], 64).row_count == 2
+    assert study.printed_table([line], 64).row_count == 2
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int | str | None:
-    monkeypatch.setattr(sys, "argv", ["studies", "adaptive", *arguments])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    return ended.value.code
+    return status(monkeypatch, "adaptive/study.py", *arguments)
 
 
 def test_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

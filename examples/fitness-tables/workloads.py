@@ -7,17 +7,15 @@ kind. Where text and tables differ (Tables 6 to 8, see programs/ERRATA.md) they 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 
 import numpy as np
+from numpy.typing import NDArray
 
-from mmopt.numerics.components import Array
-from mmopt.testing.matrices import ONE_AND_TWO_WAY, marginals, random_ranges
-from mmopt.workloads import Attribute, Domain, Product, Workload
-from mmopt.workloads.blocks.factor import identity, total
+from mmopt import Workload
+from mmopt.testing import census
+from mmopt.testing.matrices import marginals, random_ranges
 
-__all__ = ["RANDOM", "age_pyramids", "coins", "cubes", "draw", "pl94", "related", "workload"]
-
+Array = NDArray[np.float64]
 Random = np.random.Generator
 
 PL94 = ((1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 1))
@@ -37,9 +35,7 @@ def age_pyramids(ages: int = 116, adult: int = 18) -> Workload:
 
 def cubes(t: int) -> Workload:
     """All one- and two-way marginals over t x t x t cells."""
-    domain = Domain(tuple(Attribute(name, tuple(map(str, range(t)))) for name in "abc"))
-    factors = [[identity(t) if kept else total(t) for kept in kind] for kind in ONE_AND_TWO_WAY]
-    return Workload.from_products(domain, [Product(tuple(own), target=1.0) for own in factors])
+    return census.marginals((t, t, t), (1, 2), target=1.0)
 
 
 def ranges(rng: Random, d: int) -> Array:
@@ -68,15 +64,13 @@ def _integers(rng: Random, m: int) -> Array:
 
 Drawn = Callable[[Random, int], Array]
 
-RANDOM: Mapping[int, tuple[Drawn, Drawn]] = MappingProxyType(
-    {
-        5: (ranges, _equal),
-        6: (ranges, _integers),
-        7: (coins, _equal),
-        8: (coins, _integers),
-        11: (related, _equal),
-    }
-)
+RANDOM: Mapping[int, tuple[Drawn, Drawn]] = {
+    5: (ranges, _equal),
+    6: (ranges, _integers),
+    7: (coins, _equal),
+    8: (coins, _integers),
+    11: (related, _equal),
+}
 """How the queries and the targets of a table are drawn."""
 
 
@@ -89,7 +83,7 @@ def draw(table: int, d: int, seed: int) -> Workload:
 
 
 def workload(table: int, size: int, seed: int = 0) -> Workload:
-    """The workload of a line of a table; ``size`` as in ``fitness_tables.PRINTED``."""
+    """The workload of a line of a table; ``size`` as in ``printed.PRINTED``."""
     if table in RANDOM:
         return draw(table, size, seed)
     return cubes(size) if table == 10 else pl94() if table == 4 else age_pyramids()

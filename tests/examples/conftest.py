@@ -1,21 +1,22 @@
-"""One tiny measurement, and rows without one."""
+"""For examples/scaling: one tiny measurement, and rows without one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import pytest
+from scripts import scripts
 
-from mmopt.testing.bench import Row, cases, measure
-
+measure = scripts("scaling").measure
+Row = measure.Row
 MakeRow = Callable[..., Row]
 
 
 @pytest.fixture(scope="session")
 def measured() -> list[Row]:
     """Two sizes, two solvers and the baseline, two solves each."""
-    chosen = cases(["l2_strategy"], ["prefix"], [6, 4], ["clarabel", "qoco"], "scs")
-    return list(measure(chosen, baseline="scs", repeat=2))
+    chosen = measure.cases(["l2_strategy"], ["prefix"], [6, 4], ["clarabel", "qoco"], "scs")
+    return list(measure.measure(chosen, baseline="scs", repeat=2))
 
 
 @pytest.fixture

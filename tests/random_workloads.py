@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
-import pytest
 from implicit_twins import random_block
 
 from mmopt.workloads import Attribute, Domain, Factor, Product, Workload
@@ -38,18 +35,3 @@ def random_workload(seed: int) -> Workload:
         for _ in range(int(rng.integers(1, 4)))
     ]
     return Workload.from_products(domain_of(*sizes), products)
-
-
-@pytest.fixture(name="domain_of")
-def _domain_of() -> Callable[..., Domain]:
-    return domain_of
-
-
-@pytest.fixture(name="random_factor")
-def _random_factor() -> Callable[..., Factor]:
-    return random_factor
-
-
-@pytest.fixture(name="random_workload")
-def _random_workload() -> Callable[[int], Workload]:
-    return random_workload

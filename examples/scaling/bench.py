@@ -1,18 +1,25 @@
-"""``python -m mmopt.testing.bench``."""
+"""What solving costs: problems of growing size, each solve in a fresh process, beside a baseline.
+
+python examples/scaling/bench.py                      a few minutes; the table alone
+python examples/scaling/bench.py --problems list      what else can be measured
+python examples/scaling/bench.py --out FOLDER         the table, rows and settings, and the chart as files
+"""
 
 from __future__ import annotations
 
+import os
+import platform
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from measure import cases, measure
+from report import check_folder, exponents, tables, write
 
-from mmopt.cli.guard import run_alone
-from mmopt.cli.options import names_in
-from mmopt.cli.output import note, show
-from mmopt.errors import OptionError
-
-__all__ = ["bench", "main"]
+from mmopt import __version__
+from mmopt.testing import PROBLEMS
+from mmopt.testing.scripts import integers_in, names_in, note, run_alone, show
 
 
 def bench(
@@ -45,13 +52,6 @@ def bench(
 
     Every solve has a process of its own. What cannot be solved in the time is listed with the reason.
     """
-    from mmopt.testing.bench.cases import cases
-    from mmopt.testing.bench.files import check_folder, write
-    from mmopt.testing.bench.fit import exponents
-    from mmopt.testing.bench.measure import measure
-    from mmopt.testing.bench.table import bench_report
-    from mmopt.testing.problems import PROBLEMS
-
     if problems == "list":
         show("\n".join(f"{p.name}: {p.about} ({', '.join(sorted(p.tags))})" for p in PROBLEMS))
         return
@@ -60,7 +60,7 @@ def bench(
     chosen = cases(
         names_in(programs, "--programs"),
         names_in(problems, "--problems"),
-        [_size(text) for text in names_in(sizes, "--sizes")],
+        integers_in(sizes, "--sizes"),
         names_in(solvers, "--solvers"),
         baseline,
     )
@@ -77,28 +77,15 @@ def bench(
         note(f"interrupted: {len(chosen) - len(rows)} of {len(chosen)} are left out")
     if not rows:
         raise KeyboardInterrupt
-    found = exponents(rows)
-    show(bench_report(rows, found, baseline))
+    fits = exponents(rows)
+    show(*tables(rows, fits, baseline))
     if out is not None:
-        for path in write(rows, found, {**how, **_machine()}, out):
+        for path in write(rows, fits, {**how, **_machine()}, out):
             note(f"written: {path}")
-
-
-def _size(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise OptionError(f"--sizes has '{text}', expected whole numbers separated by commas") from None
 
 
 def _machine() -> dict[str, Any]:
     """What the figures depend on besides the settings."""
-    import os
-    import platform
-    from importlib.metadata import version
-
-    from mmopt import __version__
-
     return {
         "machine": platform.machine(),
         "cores": os.cpu_count(),
@@ -108,10 +95,5 @@ def _machine() -> dict[str, Any]:
     }
 
 
-def main() -> None:
-    """Run it on ``sys.argv``."""
-    run_alone(bench, "python -m mmopt.testing.bench")
-
-
 if __name__ == "__main__":
-    main()
+    run_alone(bench, "python examples/scaling/bench.py")

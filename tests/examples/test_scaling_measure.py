@@ -7,12 +7,14 @@ import sys
 from dataclasses import replace
 
 import pytest
+from scripts import scripts
 
 from mmopt import OptionError, Program
 from mmopt.comparison import Outcome
 from mmopt.testing import problem
-from mmopt.testing.bench import Case, Row, cases, measure
-from mmopt.testing.bench.measure import row_of
+
+module = scripts("scaling").measure
+Row, Case, cases, measure, row_of = module.Row, module.Case, module.cases, module.measure, module.row_of
 
 
 def test_cases_are_in_order_with_the_baseline_first() -> None:
@@ -25,7 +27,7 @@ def test_cases_are_in_order_with_the_baseline_first() -> None:
         for solver in ("scs", "clarabel", "automatic")
     ]
     assert [c.solver for c in found[:3]] == ["scs", "clarabel", None]
-    assert [c.label for c in cases(solvers=["clarabel"])[:1]] == ["clarabel"]
+    assert [c.label for c in cases(["l2_strategy"], ["prefix"], [4], ["clarabel"])] == ["clarabel"]
 
 
 def test_a_measurement(measured: list[Row]) -> None:
@@ -85,8 +87,8 @@ def test_a_time_limit_ends_the_growth() -> None:
 @pytest.mark.parametrize("name", ["repeat", "threads"])
 def test_what_is_refused(name: str) -> None:
     with pytest.raises(OptionError) as error:
-        next(measure(cases(), **{name: 0}))  # type: ignore[arg-type]
+        next(measure(cases(["l2_strategy"], ["prefix"], [4], ["scs"]), **{name: 0}))
     assert str(error.value) == f"'{name}' is at least 1, not 0"
     with pytest.raises(OptionError) as error:
-        cases(sizes=[1])
+        cases(["l2_strategy"], ["prefix"], [1], ["scs"])
     assert str(error.value) == "a size is at least 2 cells, not 1"

@@ -1,25 +1,37 @@
-"""Solve each case a few times, every time in a fresh process, and keep the medians."""
+"""What is measured, and how: each case solved a few times, every time in a fresh process; the medians."""
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
-from mmopt.comparison import Outcome
-from mmopt.comparison.isolate import Isolated
-from mmopt.comparison.messages import Task
-from mmopt.errors import OptionError
-from mmopt.testing.bench.cases import Case
+from mmopt import OptionError, Program, Workload
+from mmopt.comparison import Combination, Isolated, Outcome, outcomes
+from mmopt.testing import Problem, problem
 from mmopt.testing.solvable import check_solver
-from mmopt.workloads import Workload
 
-__all__ = ["DOUBLE", "Row", "measure", "row_of"]
-
+AUTOMATIC = "automatic"  # the solver that solve would choose
 DOUBLE = 8  # bytes
 SHORT = ("time limit", "iteration limit", "gap not reached", "interrupted")
 FINAL = ("time limit", "memory limit", "too large", "does not apply")  # a larger size would end so too
+
+
+@dataclass(frozen=True)
+class Case:
+    """One solve, to be repeated. n : cells asked for. label : the solver's name, or ``AUTOMATIC``."""
+
+    program: Program
+    problem: Problem
+    n: int
+    label: str
+
+    @property
+    def solver(self) -> str | None:
+        """As ``mmopt.solve`` takes it."""
+        return None if self.label == AUTOMATIC else self.label
 
 
 @dataclass(frozen=True)
@@ -56,6 +68,11 @@ class Row:
     ratio: float | None = None
 
     @property
+    def curve(self) -> tuple[str, str, str]:
+        """Program, problem and solver: all sizes of these are one line of the chart."""
+        return self.program, self.problem, self.solver
+
+    @property
     def squares(self) -> float | None:
         """Memory in units of n² doubles."""
         return None if self.memory is None else self.memory / (DOUBLE * self.n**2)
@@ -66,8 +83,41 @@ class Row:
         return self.objective is not None and self.stop not in SHORT
 
     def summary(self) -> dict[str, Any]:
-        """One JSON object."""
-        return {**asdict(self), "squares": self.squares}
+        """One JSON object; JSON has no infinity."""
+        values = {**asdict(self), "squares": self.squares}
+        infinite = (float("inf"), float("-inf"))
+        return {name: None if value in infinite else value for name, value in values.items()}
+
+
+def cases(
+    programs: Sequence[str | Path],
+    problems: Sequence[str],
+    sizes: Sequence[int],
+    solvers: Sequence[str],
+    baseline: str | None = None,
+) -> list[Case]:
+    """All combinations, by program, problem, size, the baseline first among the solvers (none twice).
+
+    A problem of a fixed size is measured at that one.
+
+    Parameters
+    ----------
+    solvers : names as ``mmopt.solve`` takes them, or "automatic". baseline : one more.
+
+    Raises
+    ------
+    OptionError : an unknown program or problem, a size below 2.
+    """
+    for n in sizes:
+        if n < 2:
+            raise OptionError(f"a size is at least 2 cells, not {n}")
+    return [
+        Case(program, each, n, label)
+        for program in map(Program.load, programs)
+        for each in map(problem, problems)
+        for n in ([each.size] if each.fixed else sorted(set(sizes)))
+        for label in dict.fromkeys([*([baseline] if baseline else []), *solvers])
+    ]
 
 
 def measure(
@@ -106,42 +156,42 @@ def measure(
     for solver in dict.fromkeys(case.solver for case in chosen):
         check_solver(solver, threads=threads, time_limit=time_limit, tolerance=tolerance)
     stopped: dict[tuple[str, ...], Row] = {}
-    compared: dict[tuple[object, ...], float] = {}
+    compared: dict[tuple[str, str, int], float] = {}
     with Isolated(forks=False, threads=threads) as isolated:
         for case in chosen:
-            key = (*case.group, case.label)
+            curve = (case.program.name, case.problem.name, case.label)
             workload = case.problem.workload(case.n, seed)
-            if key in stopped:
-                yield _not_tried(case, workload, stopped[key])
+            if curve in stopped:
+                yield _not_tried(case, workload, stopped[curve])
                 continue
             if begin is not None:
                 begin(f"{case.program.name} on {case.problem.name}, {workload.n} cells, {case.label}")
-            task = Task(
-                workload, case.program, case.solver, tolerance, time_limit, options={"threads": threads}
-            )
-            found: list[Outcome] = []
+            task = [Combination(case.program, case.solver, tolerance)]
+            solves: list[Outcome] = []
             # What was ended, or refused, would be so again.
-            while len(found) < repeat and all(o.solution is not None and o.stop not in FINAL for o in found):
-                found.append(isolated.run(task))
+            while len(solves) < repeat and all(
+                o.solution is not None and o.stop not in FINAL for o in solves
+            ):
+                solves += outcomes(workload, task, time_limit=time_limit, isolated=isolated, threads=threads)
                 if isolated.interrupted:
                     return
-            row = row_of(case, workload, found)
+            row = row_of(case, workload, solves)
             if row.stop in FINAL:
-                stopped[key] = row
+                stopped[curve] = row
             if row.cpu is not None and row.has_reached:
-                at = (*case.group, workload.n)
-                if case.label == baseline:
+                at = (row.program, row.problem, row.n)
+                if row.solver == baseline:
                     compared[at] = row.cpu
                 row = replace(row, ratio=compared[at] / row.cpu if at in compared else None)
             yield row
 
 
-def row_of(case: Case, workload: Workload, found: Sequence[Outcome]) -> Row:
+def row_of(case: Case, workload: Workload, solves: Sequence[Outcome]) -> Row:
     """The medians of the outcomes of one case."""
-    last = found[-1]
+    last = solves[-1]
     solution = last.solution
-    cpu = [o.cpu for o in found if o.cpu is not None]
-    memory = [o.memory for o in found if o.memory is not None]
+    cpu = [o.cpu for o in solves if o.cpu is not None]
+    memory = [o.memory for o in solves if o.memory is not None]
     return Row(
         program=case.program.name,
         problem=case.problem.name,
@@ -150,7 +200,7 @@ def row_of(case: Case, workload: Workload, found: Sequence[Outcome]) -> Row:
         n=workload.n,
         m=workload.m,
         cpu=statistics.median(cpu) if cpu and solution is not None else None,
-        wall=statistics.median(o.seconds for o in found),
+        wall=statistics.median(o.seconds for o in solves),
         iterations=None if solution is None else solution.iterations,
         memory=round(statistics.median(memory)) if memory else None,
         gap=None if solution is None else solution.gap,
@@ -158,7 +208,7 @@ def row_of(case: Case, workload: Workload, found: Sequence[Outcome]) -> Row:
         bound=None if solution is None else solution.bound,
         stop=last.stop,
         reason=last.reason,
-        repeats=len(found),
+        repeats=len(solves),
     )
 
 

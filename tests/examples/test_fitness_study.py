@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pytest
+from scripts import scripts, status
 from tolerances import GAP_INTERIOR, ROUNDING
 
 from mmopt import OptionError, Strategy, Workload, solve
-from mmopt.testing.studies import fitness_tables as tables
-from mmopt.testing.studies.__main__ import STUDIES, main
-from mmopt.testing.studies.fitness import Line, lines, sizes_of
-from mmopt.testing.studies.fitness_command import table_of
-from mmopt.testing.studies.fitness_costs import branching, cost, costs, hierarchical, input_perturbation
-from mmopt.testing.studies.fitness_workloads import RANDOM, age_pyramids, cubes, draw, pl94, workload
 from mmopt.workloads.blocks.factor import prefix
+
+study, tables, own = (vars(scripts("fitness-tables"))[name] for name in ("study", "printed", "workloads"))
+Line, lines, sizes_of = study.Line, study.lines, study.sizes_of
+branching, cost, costs, hierarchical = study.branching, study.cost, study.costs, study.hierarchical
+RANDOM, cubes, draw, workload = own.RANDOM, own.cubes, own.draw, own.workload
 
 
 def test_every_table_has_a_title_and_its_columns() -> None:
@@ -34,7 +32,7 @@ def test_weighted_forms_are_printed_alike_where_targets_are_equal() -> None:
 
 
 def test_workloads() -> None:
-    assert pl94().shape == (319, 252) and age_pyramids().shape == (351, 232)
+    assert own.pl94().shape == (319, 252) and own.age_pyramids().shape == (351, 232)
     assert cubes(3).shape == (36, 27)
     for table in RANDOM:
         w = draw(table, 8, 1)
@@ -48,7 +46,7 @@ def test_workloads() -> None:
 def test_closed_forms_of_ip_and_of_hm() -> None:
     """Prefix sums: IP is n; a tree of three levels answers the cells with variance below 1, times 3."""
     w = Workload.from_matrix(np.tri(16), targets=2.0)
-    assert input_perturbation(w) == 8.0
+    assert study.input_perturbation(w) == 8.0
     assert costs(w, ("IP",))["IP"] == cost(Strategy(np.eye(16)), w) == 8.0
     total_and_cells = np.vstack([np.ones(3), np.eye(3)])
     # (I + 11ᵀ)⁻¹ = I - 11ᵀ/4: a cell has 3/4, two cells 1, all three 3/4.
@@ -73,7 +71,7 @@ def test_table_10_fits_the_trees_to_three_digits() -> None:
     for t in (4, 6):
         w = cubes(t)
         known = tables.printed(10, t)
-        ours = hierarchical(w) / input_perturbation(w)
+        ours = hierarchical(w) / study.input_perturbation(w)
         assert ours == pytest.approx(known["HM"] / known["IP"], rel=2e-3)
 
 
@@ -86,12 +84,12 @@ def test_equal_targets_make_the_weighted_forms_alike() -> None:
 
 def test_lines_are_above_the_optimum() -> None:
     (line,) = lines([10], 8, 3)
-    assert (line.table, line.size, line.label) == (10, 2, "t = 2")
+    assert (line.table, study.label_of(line.table, line.size)) == (10, "t = 2")
     assert line.gap <= GAP_INTERIOR
     assert all(len(own) == 1 and own[0] >= 1 - GAP_INTERIOR for own in line.ratios.values())
     best = solve(cubes(2), "fitness_for_use")
-    assert line.ours("IP") == 4 / best.objective
-    assert line.paper("IP") == 1.82 and line.agrees("IP") and not line.agrees("HM")
+    assert line.ratios["IP"] == (4 / best.objective,)
+    assert tables.printed(10, 2)["IP"] == 1.82
 
 
 def test_sizes() -> None:
@@ -108,8 +106,7 @@ def test_sizes() -> None:
 def test_a_figure_outside_the_draws_is_marked() -> None:
     ratios = dict.fromkeys(tables.MECHANISMS, (1.0, 1.2, 1.1)) | {"IP": (10.0, 10.9, 10.5)}
     line = Line(5, 64, ratios, 1e-7)
-    assert line.ours("IP") == 10.5 and line.agrees("IP") and not line.agrees("HM")
-    table = table_of(5, [line])
+    table = study.table_of(5, [line])
     cells = [list(column.cells) for column in table.columns]
     assert cells[1] == ["here", "draws", "print", "ratio"]
     assert cells[2] == ["10.50", "10-10.9", "10.63", "0.988 "]
@@ -117,14 +114,10 @@ def test_a_figure_outside_the_draws_is_marked() -> None:
 
 
 def test_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def status(*arguments: str) -> int | str | None:
-        monkeypatch.setattr(sys, "argv", ["studies", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        return ended.value.code
+    def run(*arguments: str) -> int | str | None:
+        return status(monkeypatch, "fitness-tables/study.py", *arguments)
 
-    assert list(STUDIES) == ["adaptive", "fitness"]
-    assert status("fitness", "--tables", "10", "--largest", "64") == 0
+    assert run("--tables", "10", "--largest", "64") == 0
     said = capsys.readouterr()
     assert said.err == "Table 10: t = 2\nTable 10: t = 4\n"
     assert max(map(len, said.out.splitlines())) <= 88
@@ -132,9 +125,9 @@ def test_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
     assert "t = 2 here 1.83 2.81 1.15 1.15 1.15 print 1.82 3.02 1.14 1.14 1.14 ratio 1.007 0.931*" in shown
     assert "t = 4 here 4.61 10.42 1.41" in shown and "draws 1" not in shown
     assert "SM-II ended 0.7 to 1.6 % above the optimum" in shown
-    assert status("fitness", "--tables", "5,x") == 2
-    assert capsys.readouterr().err == ("error: --tables has 'x', expected numbers of tables, such as 4,5\n")
-    assert status("--help") == 0
+    assert run("--tables", "5,x") == 2
+    assert capsys.readouterr().err == "error: --tables has 'x', expected whole numbers separated by commas\n"
+    assert run("--help") == 0
     assert "fitness" in capsys.readouterr().out
 
 

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
+from scripts import scripts, status
 
 from mmopt.testing import PROBLEMS
-from mmopt.testing.bench.__main__ import main
-from mmopt.testing.bench.files import NAMES
 
-
-def status(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int | str | None:
-    monkeypatch.setattr(sys, "argv", ["bench", *arguments])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    return ended.value.code
+BENCH = "scaling/bench.py"
 
 
 @pytest.mark.slow
@@ -34,14 +27,14 @@ def test_a_tiny_run(
         "--solvers",
         "automatic",
     )
-    assert status(monkeypatch, *chosen, "--repeat", "1", "--out", str(tmp_path)) == 0
+    assert status(monkeypatch, BENCH, *chosen, "--repeat", "1", "--out", str(tmp_path)) == 0
     said = capsys.readouterr()
     assert said.out.startswith("query_weighting on prefix\nn  solver ")
     assert "  query_weighting on prefix, automatic: CPU ~ n^" in said.out
     assert "ratio: CPU seconds of scs over these" in said.out
     assert said.err.splitlines() == [
         *(f"query_weighting on prefix, {n} cells, {s}" for n in (4, 6) for s in ("scs", "automatic")),
-        *(f"written: {tmp_path / name}" for name in NAMES),
+        *(f"written: {tmp_path / name}" for name in scripts("scaling").report.NAMES),
     ]
     saved = json.loads((tmp_path / "bench.json").read_text(encoding="utf-8"))
     assert [(r["solver"], r["n"], r["stop"]) for r in saved["rows"]] == [
@@ -51,7 +44,7 @@ def test_a_tiny_run(
 
 
 def test_the_list_of_problems(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    assert status(monkeypatch, "--problems", "list") == 0
+    assert status(monkeypatch, BENCH, "--problems", "list") == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(":")[0] for line in lines] == [p.name for p in PROBLEMS]
 
@@ -77,6 +70,6 @@ def test_mistakes(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert status(monkeypatch, *arguments) == 2
+    assert status(monkeypatch, BENCH, *arguments) == 2
     said = capsys.readouterr()
     assert (said.out, said.err) == ("", message)

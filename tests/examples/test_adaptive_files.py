@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scripts import scripts
 from typer.testing import CliRunner
 
 from mmopt import Workload
 from mmopt.cli.app import build
-from mmopt.testing.studies import adaptive_workloads as own
-from mmopt.testing.studies.adaptive_cases import cases
 from mmopt.workloads.subworkloads import only
 
+own = scripts("adaptive").workloads
 FOLDER = Path(__file__).parents[2] / "examples" / "adaptive"
 FOUR = (4, 4, 4, 4)
 
@@ -51,7 +51,7 @@ def test_every_file_is_known() -> None:
     assert {file.name for file in FOLDER.glob("*.yaml")} == {*FILES, "range-marginals.yaml"}
     text = (FOLDER / "README.md").read_text(encoding="utf-8")
     assert all(file in text for file in (*FILES, "range-marginals.yaml"))
-    assert all(one.label in text for one in cases(2048) if one.part == "3")
+    assert all(one.label in text for one in own.cases(2048) if one.part == "3")
 
 
 @pytest.mark.parametrize("file", ["permuted-ranges.yaml", "random-ranges.yaml", "random-marginals.yaml"])
