@@ -172,6 +172,11 @@ class Attribute:
         tiny = 8 * rows.shape[1] * EPS * np.linalg.norm(rows, axis=1)[:, None] * scale
         return np.where(np.abs(found) > tiny, found, 0.0)
 
+    def coordinates(self, rows: Array, counts: Ints | None = None) -> list[Array]:
+        """``of_query`` on every part; each query by itself unless ``counts`` are given."""
+        sums, own = self.sums(rows), np.ones(len(rows), dtype=np.int64) if counts is None else counts
+        return [self.of_query(part, rows, sums, own) for part in self.parts]
+
     def basis(self, part: Part) -> scipy.sparse.csr_array:
         """(size, dim multiplicity) orthonormal columns, those of a basis vector side by side."""
         n = len(self.classes)

@@ -13,14 +13,12 @@ from scipy.linalg import polar
 from mmopt.errors import TooLargeError, WorkloadError
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.components import Level, Space, Split
-from mmopt.symmetry.asked_rows import asked_rows
 from mmopt.symmetry.attribute import Attribute
-from mmopt.symmetry.blocks import independent_columns
-from mmopt.symmetry.cells import blocks_of, component_roots, root_of
 from mmopt.symmetry.joint import Chosen, Joint
 from mmopt.symmetry.pieces import Piece, Term, terms_of
 from mmopt.symmetry.swaps import interchangeable, reverses
-from mmopt.symmetry.targets import asked_of
+from mmopt.symmetry.targets import asked_of, asked_rows
+from mmopt.symmetry.totals import blocks_of, component_roots, independent_columns, root_of
 from mmopt.workloads.check import no_targets, undetermined
 from mmopt.workloads.classes import refine
 from mmopt.workloads.workload import Workload

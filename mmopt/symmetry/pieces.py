@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,7 @@ from mmopt.workloads.blocks.row_weights import ScaledRows
 from mmopt.workloads.explicit import Explicit
 from mmopt.workloads.workload import Workload
 
-__all__ = ["UNKNOWN", "Piece", "Rows", "Term", "is_rigid", "pieces_at", "terms_of"]
+__all__ = ["UNKNOWN", "Piece", "Rows", "Term", "is_rigid", "terms_of"]
 
 # Kinds whose symmetry is known without looking at numbers.
 SYMMETRIC = ("identity", "total")
@@ -92,11 +92,6 @@ def terms_of(workload: Workload, with_targets: bool) -> tuple[tuple[int, ...], t
     pieces = {number: equal[f] for number, f in factors.items()}
     terms = tuple(Term(tuple([pieces[id(f)] for f in p.factors]), p.weight, p.target) for p in products)
     return sizes, terms
-
-
-def pieces_at(terms: Sequence[Term], at: int) -> tuple[Piece, ...]:
-    """The pieces on an attribute, in the order of the terms, those of several terms once."""
-    return tuple(dict.fromkeys([term.pieces[at] for term in terms]))
 
 
 def _whole(workload: Workload) -> Term:

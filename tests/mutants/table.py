@@ -639,13 +639,13 @@ MUTANTS = (
         ("_gram", "0.0 if piece.is_whole and scale < EXACT", "0.0 if piece.is_whole"),
         ("reverses", "if not (is_near and close):", "if True:"),
         (
-            "_rows_swap",
-            "rows.matrix[:, v] != rows.matrix[:, w]",
-            "rows.matrix[:, v] > rows.matrix[:, w] + 1e-9",
+            "swapped",
+            "matrix[:, v] != matrix[:, w]",
+            "matrix[:, v] > matrix[:, w] + 1e-9",
         ),
     ),
     *_rows(
-        "mmopt/symmetry/cells.py",
+        "mmopt/symmetry/totals.py",
         "symmetry/test_find.py",
         ("blocks_of", "if len(blocks) > 1:", "if False:"),
     ),
