@@ -1,4 +1,4 @@
-"""Random domains and workloads, each from a numpy generator whose seed the test's name shows."""
+"""Random domains and workloads, each from a generator of numpy."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ def random_factor(rng: np.random.Generator, size: int, depth: int = 1) -> Factor
     return block if block.size == size else f.hierarchy(size)
 
 
-def random_workload(seed: int) -> Workload:
-    rng = np.random.default_rng(seed)
+def random_workload(rng: np.random.Generator) -> Workload:
     sizes = [int(size) for size in rng.integers(1, 5, size=int(rng.integers(1, 4)))]
     products = [
         Product(

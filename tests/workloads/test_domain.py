@@ -9,6 +9,8 @@ from random_workloads import domain_of
 from mmopt.errors import WorkloadError
 from mmopt.workloads import Attribute, Bins, Categories, Domain, Values
 
+pytestmark = pytest.mark.quick
+
 SEX = Attribute("sex", ("Female", "Male"))
 AGE = Attribute("age", ("[0, 18)", "[18, 25)", "[25, 115)"), encoding=Bins((0, 18, 25, 115)))
 

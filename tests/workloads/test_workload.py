@@ -11,8 +11,6 @@ from mmopt.errors import TooLargeError
 from mmopt.workloads import Attribute, Domain, Product, Workload
 from mmopt.workloads.blocks import factor as f
 
-SEEDS = range(30)
-
 
 def check_derived(w: Workload) -> None:
     """Everything that follows from the dense, weighted matrix."""
@@ -63,9 +61,9 @@ def check_integer_basis(w: Workload) -> None:
     assert np.linalg.matrix_rank(both) == w.rank
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_products_agree_with_their_dense_matrix(seed):
-    w = random_workload(seed)
+@pytest.mark.draws(6)
+def test_products_agree_with_their_dense_matrix(rng):
+    w = random_workload(rng)
     check_derived(w)
     if (w.queries == np.rint(w.queries)).all():
         check_integer_basis(w)
@@ -73,9 +71,8 @@ def test_products_agree_with_their_dense_matrix(seed):
     assert w.groups()[-1][1].stop == w.m
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_matrices_of_low_rank_with_repeated_and_zero_columns(seed):
-    rng = np.random.default_rng(seed)
+@pytest.mark.draws(8)
+def test_matrices_of_low_rank_with_repeated_and_zero_columns(rng):
     m, n, k = (int(i) for i in rng.integers(1, 9, size=3))
     queries = rng.integers(-2, 3, size=(m, k)) @ rng.integers(-2, 3, size=(k, n))
     queries = np.hstack([queries, queries[:, :2], np.zeros((m, 1), dtype=int)])
@@ -86,9 +83,9 @@ def test_matrices_of_low_rank_with_repeated_and_zero_columns(seed):
     assert w.cell_classes[-1] == -1
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_implicit_and_explicit_workloads_agree(seed):
-    implicit = random_workload(seed)
+@pytest.mark.draws(6)
+def test_implicit_and_explicit_workloads_agree(rng):
+    implicit = random_workload(rng)
     explicit = Workload.from_matrix(implicit.queries, implicit.targets, implicit.weights)
     np.testing.assert_array_equal(implicit.matrix, explicit.matrix)
     np.testing.assert_allclose(implicit.gram, explicit.gram, atol=1e-11)
@@ -130,10 +127,9 @@ def test_the_matrix_is_copied():
 # -- how a workload's numbers change with it -------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_scaled_weighted_duplicated_permuted(seed):
-    w = random_workload(seed)
-    rng = np.random.default_rng(seed)
+@pytest.mark.draws(4)
+def test_scaled_weighted_duplicated_permuted(rng):
+    w = random_workload(rng)
     Q, weights = w.queries, w.weights
     rows, cells = rng.permutation(w.m), rng.permutation(w.n)
 

@@ -15,10 +15,9 @@ from mmopt.workloads import Product, Workload
 from mmopt.workloads.blocks import factor as f
 
 
-@pytest.mark.parametrize("seed", range(30))
-def test_products(seed):
-    w = random_workload(seed)
-    rng = np.random.default_rng(seed)
+@pytest.mark.draws(6)
+def test_products(rng):
+    w = random_workload(rng)
     check_twin(w.implicit(), np.array(w.matrix), rng)
     check_twin(w.implicit(weighted=False), np.array(w.queries), rng)
     np.testing.assert_array_equal(w.implicit(weighted=False).matrix(), w.queries)
@@ -34,10 +33,9 @@ def test_matrices(form, weights):
     check_twin(w.implicit(weighted=False), rows, rng)
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_answers_are_products(seed):
+@pytest.mark.draws(6)
+def test_answers_are_products(rng):
     """Of one data vector (n,) and of several, as columns (n, c)."""
-    rng = np.random.default_rng(seed)
     sizes = [int(size) for size in rng.integers(1, 6, size=3)]
     blocks = [random_block(rng, size) for size in sizes]
     blocks = [b if b.size == size else f.hierarchy(size) for b, size in zip(blocks, sizes, strict=True)]
