@@ -14,7 +14,7 @@ import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from mmopt.compiler.invariance.acting import Acting
+from mmopt.compiler.invariance.acting import Acting, is_zero
 from mmopt.compiler.invariance.actions import (
     CHANGE_BASIS,
     DROP_CELLS,
@@ -29,7 +29,7 @@ from mmopt.compiler.invariance.actions import (
 )
 from mmopt.language import Checked
 from mmopt.language.check.infer import Scope, infer
-from mmopt.language.syntax.tree import Block, Constraint, Declaration, Expr, Number
+from mmopt.language.syntax.tree import Block, Constraint, Declaration
 
 __all__ = ["Equivariance", "equivariance"]
 
@@ -174,7 +174,7 @@ def _constraint(visitor: Acting, c: Constraint, whole: Scope) -> dict[str, tuple
             if axis.is_rotated:
                 visitor.lose(WEAK, {axis.group}, "a line for each entry along a rotated axis")
         left, right = c.relation.left, c.relation.right
-        if c.relation.op in (">>", "<<") and isinstance(left, Block) and _is_zero(right):
+        if c.relation.op in (">>", "<<") and isinstance(left, Block) and is_zero(right):
             return _blocks(visitor, c.name, left, family, c.family.index if c.family else "")
         sides = [visitor.visit(left), visitor.visit(right)]
         both = visitor.alike(sides, (left, right))
@@ -191,10 +191,6 @@ def _constraint(visitor: Acting, c: Constraint, whole: Scope) -> dict[str, tuple
 
 def _dual(axis: Axis) -> Axis:
     return Axis(axis.group, 1.0 - axis.degree, axis.odd)
-
-
-def _is_zero(expr: Expr) -> bool:
-    return isinstance(expr, Number) and expr.value == 0
 
 
 def _untouched(visitor: Acting, c: Constraint, sides: list[Acted]) -> None:
@@ -222,7 +218,7 @@ def _blocks(
     half = [{n: replace(a, degree=a.degree / 2) for n, a in d.index.items()} for d in diagonal]
     for i, row in enumerate(entries):
         for j, entry in enumerate(row):
-            if _is_zero(block.rows[i][j]):
+            if is_zero(block.rows[i][j]):
                 continue
             for n in known:
                 group = next((a.group for e in (*row, *diagonal) if (a := e.index.get(n))), "")
