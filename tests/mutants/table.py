@@ -696,8 +696,8 @@ MUTANTS = (
     *_rows(
         "mmopt/compiler/match.py",
         "compiler/test_match.py",
-        ("_same", "a.options == b.options", "True"),
-        ("_same", "return x == y", "return True"),
+        ("_same", "len(a) == len(b) and all(", "all("),
+        ("_same", "return bool(a == b)", "return True"),
         ("_same_line", "if op != other or not (", "if not ("),
         ("_same_kinds", "if chosen.get(x) != others.get(y):", "if False:"),
     ),
