@@ -64,10 +64,12 @@ def units_of(instance: Instance) -> Units | None:
     What has no source is a number as it is, or else (limits of a cost, say) has units of its own.
     """
     own, numbers = _open(instance)
-    found = infer_units(instance.program, {name: {} for name in own}, numbers)
-    if found is None:
-        found = infer_units(instance.program, {name: {f"@{name}": 1.0} for name in own}, numbers)
-    return found
+    free = infer_units(instance.program, {name: {} for name in own}, numbers)
+    return free or infer_units(instance.program, _of_their_own(own), numbers)
+
+
+def _of_their_own(names: frozenset[str]) -> dict[str, dict[str, float]]:
+    return {name: {f"@{name}": 1.0} for name in names}
 
 
 def disagreement(instance: Instance) -> str:
@@ -75,7 +77,7 @@ def disagreement(instance: Instance) -> str:
     if units_of(instance) is not None:
         return ""
     own, numbers = _open(instance)
-    return first_disagreement(instance.program, {name: {f"@{name}": 1.0} for name in own}, numbers)
+    return first_disagreement(instance.program, _of_their_own(own), numbers)
 
 
 def scale(instance: Instance) -> tuple[Instance, Scaling]:

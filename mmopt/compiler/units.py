@@ -56,8 +56,8 @@ class Units:
 
 @dataclass
 class _Equations:
-    names: dict[str, Degree]
-    values: Mapping[str, float] = field(default_factory=dict)  # of parameters, for exponents
+    values: Mapping[str, float]  # of parameters, for exponents
+    names: dict[str, Degree] = field(default_factory=dict)
     rows: list[Degree] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
     line: str = ""
@@ -73,14 +73,16 @@ class _Equations:
         return {f"?{self.fresh}": 1.0}
 
     def equal(self, a: Degree, b: Degree) -> None:
-        self.rows.append(_plus(a, b, -1.0))
+        self.rows.append(_plus(a, (b, -1.0)))
         self.lines.append(self.line)
 
 
-def _plus(a: Degree, b: Degree, factor: float = 1.0) -> Degree:
-    out = dict(a)
-    for key, power in b.items():
-        out[key] = out.get(key, 0.0) + factor * power
+def _plus(first: Degree, *others: tuple[Degree, float]) -> Degree:
+    """The first, and multiples of others."""
+    out = dict(first)
+    for other, factor in others:
+        for key, power in other.items():
+            out[key] = out.get(key, 0.0) + factor * power
     return {k: p for k, p in out.items() if p}
 
 
@@ -97,10 +99,9 @@ def _degree(expr: Expr, eq: _Equations) -> Degree:
         case Index(base=base):
             return _degree(base, eq)
         case Block(rows=rows):
-            entries = [_degree(entry, eq) for line in rows for entry in line]
             whole = eq.unknown()
-            for entry in entries:
-                eq.equal(entry, whole)
+            for entry in [entry for line in rows for entry in line]:
+                eq.equal(_degree(entry, eq), whole)
             return whole
         case Apply(atom="pow", args=(a, exponent)):
             power = constant(rewrite(exponent, eq.number))
@@ -119,11 +120,10 @@ def _degree(expr: Expr, eq: _Equations) -> Degree:
         case Apply(atom=atom, args=args):
             powers = ATOMS[atom].degrees
             if powers is not None:
-                out: Degree = {}
-                for a, power in zip(args, powers, strict=True):
-                    # A degree of 0 is not looked at: a dimension, or what only picks rows.
-                    out = _plus(out, _degree(a, eq), power) if power else out
-                return out
+                # A degree of 0 is not looked at: a dimension, or what only picks rows.
+                return _plus(
+                    {}, *((_degree(a, eq), power) for a, power in zip(args, powers, strict=True) if power)
+                )
     raise LookupError(expr)
 
 
@@ -132,7 +132,7 @@ def _psd_block(block: Block, eq: _Equations) -> list[Degree]:
     ends = [eq.unknown() for _ in block.rows]
     for i, line in enumerate(block.rows):
         for j, entry in enumerate(line):
-            eq.equal(_degree(entry, eq), _plus(ends[i], ends[j]))
+            eq.equal(_degree(entry, eq), _plus(ends[i], (ends[j], 1.0)))
     return ends
 
 
@@ -146,9 +146,9 @@ def infer_units(
     ``sources`` gives the degree of givens by name where the caller passed them, ``parameters`` their
     values, which may stand as exponents.
     """
-    eq = _Equations({}, dict(parameters or {}))
+    eq = _Equations(dict(parameters or {}))
     try:
-        given, own, objective, constraints = _read(program, sources or {}, eq)
+        read = _read(program, sources or {}, eq)
     except LookupError:
         return None
     solved = _solve(eq.rows)
@@ -156,17 +156,10 @@ def infer_units(
         return None
 
     def filled(degree: Degree) -> Degree:
-        out: Degree = {}
-        for key, power in degree.items():
-            out = _plus(out, solved(key), power)
-        return out
+        return _plus({}, *((solved(key), power) for key, power in degree.items()))
 
-    return Units(
-        {name: filled(degree) for name, degree in given.items()},
-        {name: filled(degree) for name, degree in own.items()},
-        {name: filled(degree) for name, degree in constraints.items()},
-        filled(objective),
-    )
+    givens, chosen, lines = ({name: filled(degree) for name, degree in own.items()} for own in read[:3])
+    return Units(givens, chosen, lines, filled(read[3]))
 
 
 def first_disagreement(
@@ -178,7 +171,7 @@ def first_disagreement(
 
     An atom whose scale is not known counts as a contradiction. The arguments are those of ``infer_units``.
     """
-    eq = _Equations({}, dict(parameters or {}))
+    eq = _Equations(dict(parameters or {}))
     try:
         _read(program, sources or {}, eq)
     except LookupError:
@@ -189,8 +182,8 @@ def first_disagreement(
 
 def _read(
     program: Program, sources: Mapping[str, Degree], eq: _Equations
-) -> tuple[dict[str, Degree], dict[str, Degree], Degree, dict[str, Degree]]:
-    """Degrees of givens, variables, objective and constraints, with their equations in ``eq``."""
+) -> tuple[dict[str, Degree], dict[str, Degree], dict[str, Degree], Degree]:
+    """Degrees of givens, variables, constraints and the objective, with their equations in ``eq``."""
     eq.names.update({d.name: dict(SOURCE_UNITS.get(d.source, {})) for d in program.givens})
     eq.names.update(sources)
     given = dict(eq.names)
@@ -214,7 +207,7 @@ def _read(
             continue
         constraints[c.name] = _degree(left, eq)
         eq.equal(constraints[c.name], _degree(right, eq))
-    return given, own, objective, constraints
+    return given, own, constraints, objective
 
 
 def _solve(rows: list[Degree]) -> Callable[[str], Degree] | None:
@@ -222,14 +215,10 @@ def _solve(rows: list[Degree]) -> Callable[[str], Degree] | None:
     keys = sorted({k for row in rows for k in row})
     unknown = [k for k in keys if k[0] in "?@"]
     units = [k for k in keys if k[0] not in "?@"]
-    if rows:
-        a = np.array([[row.get(k, 0.0) for k in unknown] for row in rows]).reshape(len(rows), len(unknown))
-        b = -np.array([[row.get(k, 0.0) for k in units] for row in rows]).reshape(len(rows), len(units))
-        z = np.linalg.lstsq(a, b, rcond=None)[0] if unknown else np.zeros((0, len(units)))
-        if np.abs(a @ z - b).max(initial=0.0) > 1e-9:
-            return None
-    else:
-        z = np.zeros((0, 0))
+    a, b = (np.array([[row.get(k, 0.0) for k in own] for row in rows]) for own in (unknown, units))
+    z = np.linalg.lstsq(a, -b, rcond=None)[0] if rows and unknown else np.zeros((len(unknown), len(units)))
+    if rows and np.abs(a @ z + b).max(initial=0.0) > 1e-9:
+        return None
     table = {
         k: {u: float(np.round(p, 9)) for u, p in zip(units, line, strict=True) if abs(p) > 1e-9}
         for k, line in zip(unknown, z, strict=True)

@@ -684,7 +684,7 @@ MUTANTS = (
         "mmopt/compiler/units.py",
         "compiler/test_scale.py",
         ("_degree", "return _times(_degree(a, eq), power)", "return _degree(a, eq)"),
-        ("_psd_block", "_plus(ends[i], ends[j])", "ends[i]"),
+        ("_psd_block", "_plus(ends[i], (ends[j], 1.0))", "ends[i]"),
     ),
     *_rows(
         "mmopt/compiler/invariance/acting.py",
