@@ -79,24 +79,21 @@ def placed_multipliers(instance: Instance, values: Mapping[str, Any]) -> dict[st
 def _placed(
     instance: Instance, values: Mapping[str, Any], dims: Mapping[str, Sequence[Dim]]
 ) -> dict[str, Any] | None:
-    spaces, found = _spaces(instance), dict[str, Any]()
-    for name, value in values.items():
-        own = [spaces.get(str(dim)) for dim in dims[name]]
-        if isinstance(value, Split) and len(own) == 2:
-            rows, columns = own
-            if rows is None or columns is None or not _fits(value, rows, columns):
-                return None
-            found[name] = Split(rows, columns, value.parts)
-        elif isinstance(value, Level) and len(own) == 1:
-            (space,) = own
-            if space is None or space.sizes is None or np.shape(value.values) != space.sizes.shape:
-                return None
-            found[name] = Level(space, value.values)
-        elif not own and np.shape(value) == ():
-            found[name] = value
-        else:
-            return None
-    return found
+    spaces = _spaces(instance)
+    found = {name: _on(value, [spaces.get(str(dim)) for dim in dims[name]]) for name, value in values.items()}
+    return None if any(value is None for value in found.values()) else found
+
+
+def _on(value: Any, spaces: list[Space | None]) -> Any:
+    """The value on these spaces; None where it does not fit."""
+    match value, spaces:
+        case Split(), [Space() as rows, Space() as columns] if _fits(value, rows, columns):
+            return Split(rows, columns, value.parts)
+        case Level(), [Space() as space] if space.sizes is not None:
+            return Level(space, value.values) if np.shape(value.values) == space.sizes.shape else None
+        case _, [] if np.shape(value) == ():
+            return value
+    return None
 
 
 def _fits(value: Split, rows: Space, columns: Space) -> bool:
