@@ -11,7 +11,6 @@ import numpy as np
 from scipy.linalg import polar
 
 from mmopt.errors import TooLargeError, WorkloadError
-from mmopt.numerics.arrays import Array
 from mmopt.numerics.components import Level, Space, Split
 from mmopt.symmetry.attribute import Attribute
 from mmopt.symmetry.joint import Chosen, Joint
@@ -148,7 +147,7 @@ def _with_targets(workload: Workload, joint: Joint, terms: Sequence[Term]) -> Fo
     if not kinds:
         return None
     others = component_roots(joint, [term for term in terms if not term.has_target])
-    found = asked_of(joint, products, blocks, others, lambda: _asked(workload))
+    found = asked_of(joint, products, blocks, others, lambda: workload.queries[np.isfinite(workload.targets)])
     if found is None:
         raise undetermined(workload.m - sum(p.queries for p in products), workload.m)
     sources: dict[str, Split | Level] = {
@@ -166,10 +165,6 @@ def _is_connected(term: Term) -> bool:
     (piece,) = term.pieces
     found = (independent_columns(rows.matrix) for rows in piece.rows())
     return any(len(blocks) == 1 and len(blocks[0]) == piece.size for blocks in found)
-
-
-def _asked(workload: Workload) -> Array:
-    return np.asarray(workload.queries[np.isfinite(workload.targets)])
 
 
 def _attribute(size: int, pieces: Collection[tuple[Piece, bool]]) -> Attribute:

@@ -17,7 +17,7 @@ from mmopt.numerics.arrays import Array, Ints, require_memory
 from mmopt.numerics.components import Space
 from mmopt.symmetry.attribute import Attribute
 
-__all__ = ["Cells", "Chosen", "Joint", "Key", "Local", "choices", "combined", "made_of", "mixed"]
+__all__ = ["Cells", "Chosen", "Joint", "Key", "Local", "combined", "made_of", "mixed"]
 
 MOST = 200_000
 """Components that are held, at most."""
@@ -142,17 +142,6 @@ def mixed(numbers: Iterable[tuple[Ints, int]]) -> Ints:
     return out
 
 
-def choices(options: Sequence[Sequence[int]]) -> Iterator[Key]:
-    """One part per attribute in every way; TooLargeError for more than ``MOST``."""
-    count = math.prod(len(own) for own in options)
-    if count > MOST:
-        raise TooLargeError(
-            f"a product of the workload splits into {count:,} components; the limit is {MOST:,}",
-            hint="group values of the attributes",
-        )
-    return itertools.product(*options)
-
-
 @dataclass(frozen=True, eq=False)
 class Local:
     """What a piece has on the parts of its attribute: ``rows[k]`` (·, dim), parts of zeros left out."""
@@ -194,7 +183,14 @@ def combined(pieces: Sequence[Local]) -> Iterator[tuple[Key, Array]]:
     key = [0 if own is None else own[0] for own in known]
     scale = math.prod([own[1] for own in known if own is not None])
     numbers = [pieces[i].numbers for i in free]
-    for picked in choices([pieces[i].keys for i in free]):
+    options = [pieces[i].keys for i in free]
+    count = math.prod(map(len, options))
+    if count > MOST:
+        raise TooLargeError(
+            f"a product of the workload splits into {count:,} components; the limit is {MOST:,}",
+            hint="group values of the attributes",
+        )
+    for picked in itertools.product(*options):
         for i, k in zip(free, picked, strict=True):
             key[i] = k
         if None in numbers:

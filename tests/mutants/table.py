@@ -392,7 +392,7 @@ MUTANTS = (
     *_rows(
         "mmopt/compiler/reductions/merge_cells.py",
         "compiler/reductions/test_two_ways.py driver/test_reduced.py",
-        ("_by_attribute", "touched &= own >= 0", "touched |= own >= 0"),
+        ("_by_attribute", "np.logical_and.outer", "np.logical_or.outer"),
     ),
     *_rows(
         "mmopt/compiler/reductions/parallel_queries.py",

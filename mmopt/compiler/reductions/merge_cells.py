@@ -15,6 +15,7 @@ sums over 4 cells with multiplicities 1, 5, 1, 2 cost 10 by the identity on merg
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from mmopt.compiler.invariance.actions import DROP_CELLS
 from mmopt.compiler.reductions.step import MOST_ENTRIES, Solved, Step, Traits, counted, expanded, smaller
 from mmopt.numerics.arrays import Ints
 from mmopt.strategies import Strategy
+from mmopt.symmetry.joint import mixed
 from mmopt.workloads import Attribute, Domain, Product, Workload
 from mmopt.workloads.blocks import factor as factors
 from mmopt.workloads.blocks.factor_base import Factor
@@ -87,8 +89,8 @@ def _by_attribute(workload: Workload) -> tuple[Workload, Ints] | None:
     products = workload.products
     if products is None:
         return None
-    shape = workload.domain.shape
-    classes = [refine([p.factors[i].classes() for p in products]) for i in range(len(shape))]
+    columns = zip(*(p.factors for p in products), strict=True)
+    classes = [refine([factor.classes() for factor in own]) for own in columns]
     first = [_first(c) for c in classes]
     if math.prod(map(len, first)) == workload.n:
         return None
@@ -105,14 +107,9 @@ def _by_attribute(workload: Workload) -> tuple[Workload, Ints] | None:
         )
         for p in products
     )
-    codes = np.unravel_index(np.arange(workload.n), shape)
-    cells = np.zeros(workload.n, dtype=np.int64)
-    touched = np.ones(workload.n, dtype=bool)
-    for of, code, chosen in zip(classes, codes, first, strict=True):
-        own = of[code]
-        touched &= own >= 0
-        cells = cells * len(chosen) + own
-    return Workload(Domain(attributes), merged), np.where(touched, cells, -1)
+    cells = mixed([(own, len(chosen)) for own, chosen in zip(classes, first, strict=True)])
+    touched = functools.reduce(np.logical_and.outer, [own >= 0 for own in classes])
+    return Workload(Domain(attributes), merged), np.where(touched.ravel(), cells, -1)
 
 
 def _restricted(factor: Factor, chosen: Ints) -> Factor:
