@@ -147,15 +147,13 @@ def _with_targets(workload: Workload, joint: Joint, terms: Sequence[Term]) -> Fo
     if not kinds:
         return None
     others = component_roots(joint, [term for term in terms if not term.has_target])
-    found = asked_of(joint, products, blocks, others, lambda: workload.queries[np.isfinite(workload.targets)])
-    if found is None:
+    asked = np.isfinite(workload.targets)
+    sources = asked_of(joint, products, blocks, others, lambda: workload.queries[asked])
+    if sources is None:
         raise undetermined(workload.m - sum(p.queries for p in products), workload.m)
-    sources: dict[str, Split | Level] = {
-        "workload.representation": found.representation,
-        "workload.basis": found.basis,
-        "workload.targets": found.targets,
-    }
-    return Found(kinds, found.basis.columns, MappingProxyType(sources))
+    basis = sources["workload.basis"]
+    assert isinstance(basis, Split)
+    return Found(kinds, basis.columns, MappingProxyType(sources))
 
 
 def _is_connected(term: Term) -> bool:

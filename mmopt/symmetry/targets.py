@@ -29,19 +29,10 @@ from mmopt.symmetry.swaps import keys, swapped
 from mmopt.symmetry.totals import independent_columns
 from mmopt.workloads.blocks.closed_forms import AllRange
 
-__all__ = ["Asked", "AskedProduct", "AskedRows", "RowOrbits", "asked_of", "asked_rows", "row_orbits"]
+__all__ = ["AskedProduct", "AskedRows", "RowOrbits", "asked_of", "asked_rows", "row_orbits"]
 
 # Relative: what a query without a target may lie outside the span of those with one, by rounding.
 CLOSE = 1e-10
-
-
-@dataclass(frozen=True, eq=False)
-class Asked:
-    """L (queries with a target × basis rows), B (basis rows × cells) with L B = the queries; the targets."""
-
-    representation: Split
-    basis: Split
-    targets: Level
 
 
 def asked_of(
@@ -50,9 +41,10 @@ def asked_of(
     blocks: Sequence[AskedRows],
     others: dict[Key, Array],
     dense: Callable[[], Array],
-) -> Asked | None:
-    """The queries with a target, from ``asked_rows``; None where they do not determine all others.
+) -> dict[str, Split | Level] | None:
+    """L (queries with a target × basis rows) and B (basis rows × cells) with L B = the queries; the targets.
 
+    As a program takes them of the workload, from ``asked_rows``; None where they do not determine all others.
     ``others`` are the roots of the queries without a target. ``dense`` gives those with one as a matrix, when
     a basis of the query space is asked for.
     """
@@ -77,7 +69,11 @@ def asked_of(
     queries = replace(queries, bases=lambda at: _basis(queries, cells, blocks[at].rows, at, dense()))
     inner = cells.abstract(tuple(len(own) for own in right))
     targets = Level(queries, np.concatenate([p.targets() for p in products]))
-    return Asked(Split(queries, inner, left), Split(inner, cells, right), targets)
+    return {
+        "workload.representation": Split(queries, inner, left),
+        "workload.basis": Split(inner, cells, right),
+        "workload.targets": targets,
+    }
 
 
 def _determined(others: dict[Key, Array], chosen: Sequence[Chosen], bases: Sequence[Array]) -> bool:

@@ -681,7 +681,7 @@ MUTANTS = (
         ("spread", 'numbers.call("mul", numbers.count(copies), entries)', "entries"),
     ),
     *_rows(
-        "mmopt/compiler/units.py",
+        "mmopt/compiler/scale.py",
         "compiler/test_scale.py",
         ("_degree", "return _times(_degree(a, eq), power)", "return _degree(a, eq)"),
         ("_psd_block", "_plus(ends[i], (ends[j], 1.0))", "ends[i]"),
