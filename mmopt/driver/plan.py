@@ -58,12 +58,6 @@ class Plan:
     parts: tuple[Plan, ...] = ()
     reduce: bool = True
 
-    def named(self, prefix: str = "") -> Iterator[tuple[str, Plan]]:
-        """The parts, each with the words that come before what is said of it."""
-        names = self.step.names if self.step is not None else ()
-        for place, part in enumerate(self.parts):
-            yield (f"{prefix}{names[place]}: " if names else prefix), part
-
     @property
     def lines(self) -> tuple[str, ...]:
         """What is reduced, a line each, equal parts once."""
@@ -74,9 +68,10 @@ class Plan:
             text = plan.split if plan.step is None else plan.step.text
             if text:
                 yield prefix + text
-            for words, part in plan.named(prefix):
+            names = plan.step.names if plan.step is not None else ()
+            for place, part in enumerate(plan.parts):
                 if part not in known:
-                    yield from said(part, words)
+                    yield from said(part, f"{prefix}{names[place]}: " if names else prefix)
 
         return tuple(said(self, ""))
 

@@ -169,19 +169,13 @@ def _groups(factor: Factor) -> tuple[Rows, ...]:
         weights, factor = factor.weights, factor.inner
     elif factor.kind in SYMMETRIC:
         return (_closed(factor, 0, weights),)
-    found: list[Rows] = []
-    loose: list[Array] = []
-    places: list[Ints] = []
-    for part, start in _flat(factor, 0):
-        if is_rigid(part.kind, part.size):
-            found.append(_closed(part, start, weights))
-        else:
-            loose.append(part.matrix())
-            places.append(start + np.arange(part.rows))
-    if loose:
-        matrix, place = np.vstack(loose), np.concatenate(places)
-        found.append(Rows(None, matrix, weights[place], place))
-    return tuple(found)
+    parts = list(_flat(factor, 0))
+    rigid = [_closed(part, start, weights) for part, start in parts if is_rigid(part.kind, part.size)]
+    loose = [(part, start) for part, start in parts if not is_rigid(part.kind, part.size)]
+    if not loose:
+        return tuple(rigid)
+    places = np.concatenate([start + np.arange(part.rows) for part, start in loose])
+    return (*rigid, Rows(None, np.vstack([part.matrix() for part, _ in loose]), weights[places], places))
 
 
 def is_rigid(kind: str, size: int) -> bool:

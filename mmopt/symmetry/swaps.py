@@ -59,17 +59,16 @@ def _gram_classes(gram: Array, close: float) -> Ints:
     probes = np.unique(np.linspace(0, n - 1, min(PROBES, n)).astype(np.int64))
     seen = np.rint(np.column_stack([np.diag(gram), gram[:, probes]]) / (1e-7 * scale)).astype(np.int64)
     buckets: dict[bytes, list[list[int]]] = {}
-    of_probes: list[list[int]] = []
     members: list[list[int]] = []
     for v in range(n):
-        bucket = of_probes if v in probes else buckets.setdefault(seen[v].tobytes(), [])
-        near = members if v in probes else [*bucket, *of_probes]
+        key = b"" if v in probes else seen[v].tobytes()
+        near = members if v in probes else [*buckets.get(key, []), *buckets.get(b"", [])]
         own = next((m for m in near if _swaps(gram, m[0], v, close)), None)
-        if own is not None:
-            own.append(v)
-        else:
-            members.append([v])
-            bucket.append(members[-1])
+        if own is None:
+            own = []
+            members.append(own)
+            buckets.setdefault(key, []).append(own)
+        own.append(v)
     return _labels(members, n)
 
 
@@ -98,9 +97,9 @@ def swappable_rows(rows: Rows, size: int, classes: Ints) -> Ints:
         for v in np.flatnonzero(classes == c).tolist():
             own = next((m for m in found if _rows_swap(rows, m[0], v)), None)
             if own is None:
-                found.append([v])
-            else:
-                own.append(v)
+                own = []
+                found.append(own)
+            own.append(v)
         members += found
     return _labels(sorted(members), size)
 

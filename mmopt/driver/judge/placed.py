@@ -71,8 +71,7 @@ def placed_multipliers(instance: Instance, values: Mapping[str, Any]) -> dict[st
     found: dict[str, Any] = {}
     for m in certificate.multipliers if certificate else ():
         if m.key in values:
-            own = _placed(instance, {m.key: values[m.key]}, {m.key: m.declaration.dims})
-            found |= own or {}
+            found |= _placed(instance, {m.key: values[m.key]}, {m.key: m.declaration.dims}) or {}
     return found
 
 
@@ -105,30 +104,24 @@ def _spaces(instance: Instance) -> dict[str, Space]:
     """The space of each dimension, by the givens that split."""
     found: dict[str, Space] = {}
     for d in instance.program.givens:
-        value = instance.env[d.name]
-        if isinstance(value, Split):
-            own: tuple[Space, ...] = (value.rows, value.columns)
-        elif isinstance(value, Level):
-            own = (value.space,)
-        else:
-            continue
-        for dim, space in zip(d.dims, own, strict=True):
-            found.setdefault(str(dim), space)
+        match instance.env[d.name]:
+            case Split(rows=rows, columns=columns):
+                found = {**dict(zip(map(str, d.dims), (rows, columns), strict=True)), **found}
+            case Level(space=space):
+                found.setdefault(str(d.dims[0]), space)
     return found
 
 
 def _same_cells(one: Cells, two: Cells) -> bool:
     """Whether two spaces come from the same symmetries and keep the same components."""
-    pairs = list(zip(one.joint.attributes, two.joint.attributes, strict=False))
-    if len(one.joint.attributes) != len(two.joint.attributes) or len(one.chosen) != len(two.chosen):
-        return False
-    alike = all(_equal(a.classes, b.classes) and _equal(a.mirror, b.mirror) for a, b in pairs)
-    kept = zip(one.chosen, two.chosen, strict=True)
-    return alike and all(a.key == b.key and _equal(a.kept, b.kept) for a, b in kept)
-
-
-def _equal(one: Any, two: Any) -> bool:
-    return bool(np.array_equal(one, two))
+    told = [
+        (
+            [(a.classes.tolist(), a.mirror.tolist()) for a in cells.joint.attributes],
+            [(c.key, c.kept.tolist()) for c in cells.chosen],
+        )
+        for cells in (one, two)
+    ]
+    return told[0] == told[1]
 
 
 def same_parts(one: Any, two: Any, close: float) -> bool:
