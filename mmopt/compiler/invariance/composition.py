@@ -118,26 +118,21 @@ class _Blocks:
             return "each"
         known = infer(expr, self.scope)
         kinds = [self.visit(a) for a in expr.args]
-        if word in ("sum", "trace", "norm") or (word == "product" and known.is_scalar):
-            return self._number(expr, kinds, "each" if over is not None or self._one_entry(expr) else SUM)
+        if word in _KEPT - {"product"} or word == "entrywise" or (word == "product" and not known.is_scalar):
+            return self._kept(expr, kinds)
         if word == "extreme":
-            argument = infer(expr.args[0], self.scope)
+            argument, made = infer(expr.args[0], self.scope), LARGEST
             if expr.atom == "min" or ((over is not None or argument.is_matrix) and argument.sign <= 0):
                 raise _NotSo(f"'{expr.atom}' of what is zero between the blocks")
-            return self._number(expr, kinds, "each" if over is not None else LARGEST)
-        if word in _KEPT or word == "entrywise":
-            return self._kept(expr, kinds)
-        raise _NotSo(f"'{expr.atom}'")
-
-    def _one_entry(self, expr: Apply) -> bool:
-        """Whether a product is about one query or cell of a family, so that it lies within one part."""
-        indices = self.scope.indices or {}
-        return any(isinstance(e, Name) and e.id in indices for e in walk(expr))
-
-    def _number(self, expr: Apply, kinds: list[str], made: str) -> str:
+        elif word in ("sum", "trace", "norm", "product"):
+            # A product about one query or cell of a family lies within one part.
+            indices = self.scope.indices or {}
+            made = "each" if any(isinstance(e, Name) and e.id in indices for e in walk(expr)) else SUM
+        else:
+            raise _NotSo(f"'{expr.atom}'")
         if set(kinds) - {"each"}:
             raise _NotSo(f"'{expr.atom}' of an array made of all parts")
-        return made
+        return made if over is None else "each"
 
     def _kept(self, expr: Apply, kinds: list[str]) -> str:
         args = [infer(a, self.scope) for a in expr.args]
