@@ -111,17 +111,10 @@ def scale(instance: Instance) -> tuple[Instance, Scaling]:
     scaled = Instance(
         instance.checked, instance.workload, MappingProxyType(with_lets(instance.checked, kept)), instance.own
     )
-    return scaled, _scaling(units, scales)
-
-
-def _scaling(units: Units, scales: Mapping[str, float]) -> Scaling:
     objective = units.factor(units.objective, scales)
-    return Scaling(
-        {name: units.factor(degree, scales) for name, degree in units.variables.items()},
-        {name: objective / units.factor(degree, scales) for name, degree in units.constraints.items()},
-        objective,
-        dict(scales),
-    )
+    variables = {name: units.factor(degree, scales) for name, degree in units.variables.items()}
+    lines = {name: objective / units.factor(degree, scales) for name, degree in units.constraints.items()}
+    return scaled, Scaling(variables, lines, objective, dict(scales))
 
 
 Degree = dict[str, float]

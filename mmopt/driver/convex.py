@@ -19,7 +19,7 @@ from mmopt.driver.best import Best
 from mmopt.driver.choice import choose_solver
 from mmopt.driver.judge.adopt import adopt
 from mmopt.driver.judge.assemble import assemble, meaning
-from mmopt.driver.plan import Plan
+from mmopt.driver.plan import FEW_CELLS, Plan
 from mmopt.driver.running import Progress, Report, Run, options_of, run_solver, with_total
 from mmopt.errors import SolverError, TooLargeError, UnsuitableError
 from mmopt.numerics.outward import rounded
@@ -35,7 +35,6 @@ LIFTED = "gap not reached by the lifted point"
 MARGIN = 0.9
 # Seconds for a part when the time is over: without a point for every part there is none for the whole.
 LEAST = 1e-3
-FEW = 512  # cells up to which a problem is solved as it is, where the lifted point is not feasible
 UNREDUCED = "solve it as it is with reduce=False (--no-reduce)"
 
 
@@ -143,7 +142,7 @@ def _solve_parts(
     point = best.point
     if point is None or not point.is_feasible:
         lines = "; ".join(plan.lines)
-        if instance.workload.n <= FEW:  # rounding, where queries are nearly dependent: solved as it is
+        if instance.workload.n <= FEW_CELLS:  # rounding, where queries are nearly dependent: solved as it is
             solution = solve_convex(Plan(instance), solver, overrides, report)
             said = f"solved as it is: the reduced problem gave no feasible point ({lines})"
             return replace(solution, warnings=(*solution.warnings, said))

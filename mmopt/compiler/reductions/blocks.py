@@ -26,11 +26,20 @@ import scipy.sparse.csgraph
 
 from mmopt.compiler.bind import Instance
 from mmopt.compiler.invariance.composition import SUM
-from mmopt.compiler.reductions.step import BOTH, MOST_ENTRIES, Solved, Step, Traits, counted, smaller
+from mmopt.compiler.reductions.step import (
+    BOTH,
+    MOST_ENTRIES,
+    SOURCES,
+    Solved,
+    Step,
+    Traits,
+    counted,
+    restricted,
+    smaller,
+)
 from mmopt.numerics.arrays import Ints
 from mmopt.numerics.numpy_forms import Array
 from mmopt.strategies import Strategy, as_dense, normalise
-from mmopt.workloads import Workload
 
 __all__ = ["IndependentBlocks", "applies"]
 
@@ -102,9 +111,9 @@ def applies(instance: Instance, traits: Traits) -> IndependentBlocks | None:
     found = [of_cells[i] for i in np.sort(np.unique(of_cells, return_index=True)[1])]
     cells = tuple(np.flatnonzero(of_cells == b) for b in found)
     rows = tuple(np.flatnonzero(of_rows == b) for b in found)
-    parts = smaller(instance, *(_part(workload, r, c) for r, c in zip(rows, cells, strict=True)))
+    parts = smaller(instance, *(restricted(workload, r, c) for r, c in zip(rows, cells, strict=True)))
     counts, kept = (workload.n, workload.m), rows
-    if _by_targets(instance):
+    if {d.source for d in instance.program.givens} & SOURCES:  # the queries are those that have a target
         finite = np.flatnonzero(np.isfinite(workload.targets))
         kept = tuple(np.flatnonzero(of_rows[finite] == b) for b in found)
         counts = (workload.n, len(finite))
@@ -130,17 +139,6 @@ def _together(strategies: Sequence[Strategy]) -> list[Strategy]:
     room = np.array([s.sensitivity for s in strategies])
     factors = np.clip(max(v[0] for v in found) / FARTHEST / weakest, 1.0, room.max() / room)
     return [Strategy(f * s.matrix, s.norm) for f, s in zip(factors, strategies, strict=True)]
-
-
-def _part(workload: Workload, rows: Ints, cells: Ints) -> Workload:
-    matrix = workload.queries[np.ix_(rows, cells)]
-    return Workload.from_matrix(matrix, workload.targets[rows], workload.weights[rows])
-
-
-def _by_targets(instance: Instance) -> bool:
-    """Whether the program's queries are those that have a target."""
-    sources = {d.source for d in instance.program.givens}
-    return bool(sources & {"workload.targets", "workload.representation"})
 
 
 def _sizes(sizes: list[int]) -> str:

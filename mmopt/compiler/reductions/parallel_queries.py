@@ -15,13 +15,22 @@ with the same c_j / t_j**2 are left out.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from mmopt.compiler.bind import Instance
-from mmopt.compiler.reductions.step import MOST_ENTRIES, Solved, Step, Traits, counted, smaller
+from mmopt.compiler.reductions.step import (
+    MOST_ENTRIES,
+    SOURCES,
+    Solved,
+    Step,
+    Traits,
+    counted,
+    restricted,
+    smaller,
+)
 from mmopt.language import Checked
 from mmopt.language.check.infer import infer
 from mmopt.language.syntax.tree import Apply, Constraint, Expr, Index, Name, mentions
@@ -36,7 +45,6 @@ TARGETS = "workload.targets"
 WORTH = 0.95
 HEIGHT = 256  # queries at a time
 CELLS = frozenset({"cells", ""})
-SOURCES = frozenset({TARGETS, "workload.representation"})
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -66,8 +74,11 @@ def applies(instance: Instance, traits: Traits) -> ParallelQueries | None:
     sources = {d.source for d in instance.program.givens}
     kept: Ints | None = None
     if sources & SOURCES:
-        kept = _left_out(instance) if traits.acts.per_query else None
-        fewer = None if kept is None else _without(workload, kept)
+        if not traits.acts.per_query or (kept := _left_out(instance)) is None:
+            return None
+        stays = np.isinf(workload.targets)  # those without a target too
+        stays[~stays] = kept >= 0
+        fewer: Workload | None = restricted(workload, np.flatnonzero(stays))
     elif "workload.matrix" not in sources and workload.products is not None:
         return None  # the root of a product comes from its factors and has no more rows for it
     else:
@@ -86,16 +97,13 @@ def _parallel(rows: Array) -> tuple[Ints, Array]:
     """Which rows are multiples of each other, to rounding, (m,), and the factors (m,) of their direction."""
     lead = rows[np.arange(len(rows)), np.argmax(rows != 0, axis=1)]
     known: dict[bytes, int] = {}
-    found = [known.setdefault(key, len(known)) for key in _digests(rows, lead)]
-    return np.array(found), lead
-
-
-def _digests(rows: Array, lead: Array) -> Iterator[bytes]:
-    """A digest of each row divided by its factor: of the rows themselves there may be gigabytes."""
+    same = []
     for start in range(0, len(rows), HEIGHT):
         own = slice(start, start + HEIGHT)
         for row in rows[own] / lead[own, None] + 0.0:  # minus zero equals zero
-            yield hashlib.sha256(row.tobytes()).digest()
+            # A digest: of the rows themselves there may be gigabytes.
+            same.append(known.setdefault(hashlib.sha256(row.tobytes()).digest(), len(known)))
+    return np.array(same), lead
 
 
 def _added_up(workload: Workload) -> Workload | None:
@@ -123,13 +131,6 @@ def _left_out(instance: Instance) -> Ints | None:
     kept[tight] = False
     kept[tight[np.unique(same[tight], return_index=True)[1]]] = True  # one of those that say the same
     return None if kept.sum() > WORTH * len(kept) else np.where(kept, np.cumsum(kept) - 1, -1)
-
-
-def _without(workload: Workload, kept: Ints) -> Workload:
-    """The workload without the queries that are left out; those without a target stay."""
-    stays = np.isinf(workload.targets)
-    stays[~stays] = kept >= 0
-    return Workload.from_matrix(workload.queries[stays], workload.targets[stays], workload.weights[stays])
 
 
 def _only_relax(checked: Checked) -> bool:

@@ -20,18 +20,22 @@ from mmopt.workloads import Workload
 __all__ = [
     "BOTH",
     "MOST_ENTRIES",
+    "SOURCES",
     "Solved",
     "Step",
     "Traits",
     "counted",
     "expanded",
     "reducible",
+    "restricted",
     "smaller",
     "traits_of",
 ]
 
 # What a multiplier of cells and queries is lifted along.
 BOTH = frozenset({"cells", "queries"})
+# Of a program whose queries are those that have a target.
+SOURCES = frozenset({"workload.targets", "workload.representation"})
 # Queries are looked at one by one only in matrices of at most so many entries (400 MB).
 MOST_ENTRIES = 50_000_000
 
@@ -136,6 +140,12 @@ def smaller(instance: Instance, *workloads: Workload) -> tuple[Instance, ...]:
     known = {w.hash: w for w in workloads}
     bound = {key: bind(instance.checked, w, givens) for key, w in known.items()}
     return tuple(bound[w.hash] for w in workloads)
+
+
+def restricted(workload: Workload, rows: Ints, cells: Ints | slice = slice(None)) -> Workload:
+    """Some of the queries, on some of the cells, as a matrix."""
+    matrix = workload.queries[rows][:, cells]
+    return Workload.from_matrix(matrix, workload.targets[rows], workload.weights[rows])
 
 
 def counted(size: int, one: str) -> str:
