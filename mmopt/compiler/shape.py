@@ -133,9 +133,7 @@ def curved_nodes(expr: Expr, scope: Scope) -> tuple[list[tuple[Expr, list[Expr],
 
 def _expressions(checked: Checked) -> list[tuple[Expr, str, str]]:
     program = checked.program
-    out: list[tuple[Expr, str, str]] = []
-    if program.objective is not None:
-        out.append((program.objective, "objective", ""))
+    out = [(program.objective, "objective", "")]
     for c in program.constraints:
         decided = line(checked, c)
         index = c.family.index if c.family and decided.loop else ""

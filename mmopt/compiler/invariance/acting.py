@@ -25,7 +25,7 @@ from mmopt.compiler.invariance.actions import DROP_CELLS, STRONG, WEAK, Acted, A
 from mmopt.language.atoms.dims import Dim
 from mmopt.language.atoms.table import ATOMS
 from mmopt.language.check.infer import Scope, infer
-from mmopt.language.evaluate.plain import evaluate
+from mmopt.language.evaluate.evaluator import evaluate
 from mmopt.language.syntax.tree import Apply, Block, Expr, Index, Name, Number, names_in
 
 __all__ = ["Acting", "is_zero"]

@@ -177,7 +177,6 @@ def _read_blocks(checked: Checked) -> Generator[str, None, str]:
         if visitor.visit(let.expr) != "each":
             raise _NotSo("a number made of all parts")
     yield "the objective"
-    assert program.objective is not None
     kind = visitor.visit(program.objective)
     if kind == "each":
         raise _NotSo("a number that is not made of the parts")
@@ -230,7 +229,6 @@ def _read_factors(checked: Checked) -> Generator[str, None, str]:
         yield let.name
         _factors(let.expr, checked.scope)
     yield "the objective"
-    assert program.objective is not None
     _factors(program.objective, checked.scope)
     for c in program.constraints:
         yield f"constraint '{c.name}'"

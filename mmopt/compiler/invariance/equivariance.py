@@ -116,9 +116,8 @@ def _typed(
         visitor.names[let.name] = visitor.visit(let.expr)
     for d in program.choose:
         visitor.names[d.name] = _declared(visitor, d, chosen[d.name])
-    if program.objective is not None:
-        visitor.line = "the objective"
-        visitor.visit(program.objective)
+    visitor.line = "the objective"
+    visitor.visit(program.objective)
     multipliers: dict[str, tuple[Axis, ...]] = {}
     for c in program.constraints:
         multipliers |= _constraint(visitor, c, checked.scope)

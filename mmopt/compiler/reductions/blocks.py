@@ -117,8 +117,6 @@ def applies(instance: Instance, traits: Traits) -> IndependentBlocks | None:
         finite = np.flatnonzero(np.isfinite(workload.targets))
         kept = tuple(np.flatnonzero(of_rows[finite] == b) for b in found)
         counts = (workload.n, len(finite))
-    certificate = instance.program.certificate
-    certified = frozenset(m.key for m in certificate.multipliers) if certificate else frozenset()
     return IndependentBlocks(
         text=f"independent blocks: {workload.n:,} cells -> {_sizes([len(c) for c in cells])}",
         parts=parts,
@@ -128,7 +126,7 @@ def applies(instance: Instance, traits: Traits) -> IndependentBlocks | None:
         rows=kept,
         counts=counts,
         kind=traits.blocks.kind,
-        certified=certified,
+        certified=frozenset(m.key for m in instance.program.multipliers),
     )
 
 
