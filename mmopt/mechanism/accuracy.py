@@ -18,11 +18,11 @@ from scipy.optimize import brentq
 from scipy.special import ndtr
 
 from mmopt.errors import OptionError
+from mmopt.numerics.arrays import Array
 from mmopt.privacy.calibration import distance, finer
 from mmopt.privacy.noise import gaussian_variance, laplace_variance, log_transform
-from mmopt.privacy.rounding.any_form import Measured
 from mmopt.privacy.rounding.lattice import common_step
-from mmopt.privacy.rounding.protocol import Floats
+from mmopt.privacy.rounding.protocol import Measured
 
 __all__ = [
     "NEARLY_NORMAL",
@@ -53,8 +53,8 @@ class Intervals:
     is a lower bound.
     """
 
-    widths: Floats
-    coverage: Floats
+    widths: Array
+    coverage: Array
     is_exact: bool
 
     def __post_init__(self) -> None:
@@ -62,14 +62,14 @@ class Intervals:
         self.widths.flags.writeable = self.coverage.flags.writeable = False
 
 
-def deviations(integer: Measured, scale: float, fineness: int = 0) -> Floats:
+def deviations(integer: Measured, scale: float, fineness: int = 0) -> Array:
     """Standard deviation of the noise of each part, (parts,), as drawn at noise of parameter `scale`."""
     variance = gaussian_variance if integer.norm == 2 else laplace_variance
     parts = finer(integer.parts, fineness)
     return np.ldexp(np.sqrt([variance(part.relative * scale) for part in parts]), -fineness)
 
 
-def standard_errors(integer: Measured, n: int, scale: float, fineness: int = 0) -> Floats:
+def standard_errors(integer: Measured, n: int, scale: float, fineness: int = 0) -> Array:
     """Standard errors (m,) over n cells at integer noise of parameter `scale`.
 
     Of several parts those of their least squares; upper bounds where there are too many coefficients.
@@ -142,7 +142,7 @@ def intervals(integer: Measured, n: int, scale: float, fineness: int, confidence
 
 
 @lru_cache(maxsize=4)
-def _coefficients(integer: Measured, scale: float, fineness: int) -> Floats:
+def _coefficients(integer: Measured, scale: float, fineness: int) -> Array:
     """a (m, rows) of the queries' errors: what is estimated from an answer of 1 to one measured row."""
     own, found = deviations(integer, scale, fineness), []
     for row in range(integer.rows):
@@ -152,7 +152,7 @@ def _coefficients(integer: Measured, scale: float, fineness: int) -> Floats:
     return np.column_stack(found)
 
 
-def _query(row: Floats, scales: Floats, norm: int, confidence: float) -> tuple[float, float, bool]:
+def _query(row: Array, scales: Array, norm: int, confidence: float) -> tuple[float, float, bool]:
     """Half width, coverage and whether that is exact for coefficients and scales (rows,)."""
     size = float(np.abs(row).max(initial=0.0))
     if size == 0.0:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.errors import PrivacyError, WorkloadError
-from mmopt.privacy.rounding.protocol import Floats, Integers
+from mmopt.numerics.arrays import Array, Ints
 
 __all__ = [
     "add_laplace_noise",
@@ -39,7 +39,7 @@ def check_scale(scale: float, largest_answer: int) -> None:
         )
 
 
-def add_noise(answers: Integers, scale: float, sensitivity: float, rho: float) -> Integers:
+def add_noise(answers: Ints, scale: float, sensitivity: float, rho: float) -> Ints:
     """`answers` (p,) plus independent discrete Gaussian noise of parameter `scale`, drawn by OpenDP.
 
     Before a draw, OpenDP's own accounting must confirm that the noise costs at most `rho` for answers
@@ -58,7 +58,7 @@ def add_noise(answers: Integers, scale: float, sensitivity: float, rho: float) -
     return _drawn(measurement, answers)
 
 
-def add_laplace_noise(answers: Integers, scale: float, sensitivity: int, epsilon: float) -> Integers:
+def add_laplace_noise(answers: Ints, scale: float, sensitivity: int, epsilon: float) -> Ints:
     """`answers` (p,) plus independent discrete Laplace noise, P(z) ~ exp(-|z| / scale), drawn by OpenDP.
 
     OpenDP must confirm that it costs at most `epsilon` for answers of L1 `sensitivity`; otherwise as
@@ -78,7 +78,7 @@ def add_laplace_noise(answers: Integers, scale: float, sensitivity: int, epsilon
     return _drawn(measurement, answers)
 
 
-def _drawn(measurement: Any, answers: Integers) -> Integers:
+def _drawn(measurement: Any, answers: Ints) -> Ints:
     drawn = np.asarray(measurement([int(v) for v in answers]), dtype=np.int64)
     if drawn.shape != answers.shape:
         raise PrivacyError(f"OpenDP returned {drawn.shape[0]} answers, expected {answers.shape[0]}")
@@ -105,13 +105,13 @@ def gaussian_variance(scale: float) -> float:
     return float(k**2 @ weights / weights.sum())
 
 
-def _weights(scale: float) -> tuple[Floats, Floats]:
+def _weights(scale: float) -> tuple[Array, Array]:
     """Integers and numbers in proportion to their probabilities under the discrete Gaussian."""
     k = np.arange(-math.ceil(16 * scale), math.ceil(16 * scale) + 1.0)
     return k, np.exp(-0.5 * np.square(k / scale))
 
 
-def log_transform(norm: int, x: Floats, scale: Floats) -> Floats:
+def log_transform(norm: int, x: Array, scale: Array) -> Array:
     """Logarithm of the characteristic function E cos(x z) of the drawn noise; it is positive.
 
     Laplace noise: 1 / (1 + sin²(x/2) / sinh²(1 / 2 scale)). Gaussian noise, by Poisson summation:
@@ -129,7 +129,7 @@ def log_transform(norm: int, x: Floats, scale: Floats) -> Floats:
     )
 
 
-def simulate(answers: Integers, scale: float | Floats, seed: int, norm: int = 2) -> Integers:
+def simulate(answers: Ints, scale: float | Array, seed: int, norm: int = 2) -> Ints:
     """`answers` plus noise of the drawn law, discrete Gaussian or (norm 1) Laplace, from numpy: NOT private.
 
     Gaussian noise of a scale above 32 is rounded normal noise. scale : of all, or of each answer (p,).
@@ -147,7 +147,7 @@ def simulate(answers: Integers, scale: float | Floats, seed: int, norm: int = 2)
     return np.asarray(answers + noise.astype(np.int64), dtype=np.int64)
 
 
-def _checked(answers: Integers) -> Integers:
+def _checked(answers: Ints) -> Ints:
     answers = np.asarray(answers)
     if answers.ndim != 1 or answers.dtype != np.int64:
         raise WorkloadError(

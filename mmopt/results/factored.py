@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from mmopt.errors import Error, ResultError
 from mmopt.numerics.outward import rounded
 from mmopt.results import store
@@ -18,10 +16,10 @@ from mmopt.results.solution import Solution
 from mmopt.results.status import Grade
 from mmopt.results.table import as_html, as_text
 from mmopt.results.verification import Check, Verification
-from mmopt.strategies.dense import Strategy
-from mmopt.strategies.factored import FactoredStrategy
+from mmopt.strategies import FORMS as STRATEGY_FORMS
 from mmopt.strategies.marginals import MarginalStrategy
 from mmopt.strategies.product import ProductStrategy
+from mmopt.strategies.protocol import StrategyForm
 from mmopt.strategies.union import UnionStrategy
 from mmopt.workloads.workload import Workload
 
@@ -48,7 +46,7 @@ class FactoredSolution:
     """
 
     template: str
-    strategy: FactoredStrategy
+    strategy: StrategyForm
     error: float
     rmse: float
     bound: float
@@ -132,7 +130,7 @@ class FactoredSolution:
 
     def fields(self) -> dict[str, Any]:
         """Every field as plain numbers, texts, arrays and mappings of those."""
-        return {"kind": KIND, **vars(self), "strategy": _plain(self.strategy)}
+        return {"kind": KIND, **vars(self), "strategy": self.strategy.fields()}
 
     @staticmethod
     def from_fields(fields: Mapping[str, Any]) -> FactoredSolution:
@@ -194,26 +192,8 @@ def load_saved(path: str | Path) -> Solution | FactoredSolution:
         raise ResultError(f"'{path}' is not a saved strategy: {error.message}", hint=_HINT) from None
 
 
-def _plain(strategy: FactoredStrategy) -> dict[str, Any]:
-    if isinstance(strategy, MarginalStrategy):
-        sizes = np.array(strategy.sizes, dtype=np.int64)
-        return {"form": "marginals", "norm": strategy.norm, "sizes": sizes, "weights": strategy.weights}
-    is_union = isinstance(strategy, UnionStrategy)
-    parts = strategy.parts if isinstance(strategy, UnionStrategy) else (strategy,)
-    factors = {str(g): {str(i): f.matrix for i, f in enumerate(p.factors)} for g, p in enumerate(parts)}
-    shares = np.array(strategy.shares if isinstance(strategy, UnionStrategy) else (1.0,))
-    form = "union" if is_union else "product"
-    return {"form": form, "norm": strategy.norm, "shares": shares, "factors": factors}
-
-
-def _restored(fields: Mapping[str, Any]) -> FactoredStrategy:
-    form, norm = fields["form"], fields["norm"]
-    if form == "marginals":
-        return MarginalStrategy(tuple(int(n) for n in fields["sizes"]), fields["weights"], norm)
-    if form not in ("product", "union"):
+def _restored(fields: Mapping[str, Any]) -> StrategyForm:
+    form = fields["form"]
+    if form not in ("product", "union", "marginals"):
         raise ResultError(f"its strategy has the form '{form}', expected product, union or marginals")
-    parts = tuple(
-        ProductStrategy(tuple(Strategy(own[str(i)], norm) for i in range(len(own))))
-        for own in (fields["factors"][str(g)] for g in range(len(fields["factors"])))
-    )
-    return UnionStrategy(parts, tuple(fields["shares"])) if form == "union" else parts[0]
+    return STRATEGY_FORMS[form].from_fields(fields)

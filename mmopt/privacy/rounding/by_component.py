@@ -1,8 +1,8 @@
 """A strategy by component rounded to integers; nothing of it is a matrix over the cells.
 
-On each component the workload has an integer basis B (``queries.symmetry.integer_rows``), and the strategy a
+On each component the workload has an integer basis B (``symmetry.integer_rows``), and the strategy a
 covariance Σ of the estimates of B x: rint(2^bits Σ^(-1/2)) B is measured there, as for a matrix
-(``rounding.py``), on every copy of the component (``kronecker.py``). All components get the same noise.
+(``dense.py``), on every copy of the component (``component.py``). All components get the same noise.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ from functools import cached_property
 import numpy as np
 
 from mmopt.errors import WorkloadError
-from mmopt.numerics.arrays import pseudo_factors, require_memory
+from mmopt.numerics.arrays import MOST_CELLS, Array, Ints, frozen, pseudo_factors, require_memory
 from mmopt.numerics.components import Split
-from mmopt.privacy.rounding.exact import integer_product, root_above
-from mmopt.privacy.rounding.kronecker import Component, rest_sizes
+from mmopt.privacy.parameters import Neighbours
+from mmopt.privacy.rounding.component import Component, rest_sizes
+from mmopt.privacy.rounding.dense import round_dense
+from mmopt.privacy.rounding.exact import integer_product, replaced
 from mmopt.privacy.rounding.lattice import (
     check_loss,
     check_rank,
@@ -28,43 +30,33 @@ from mmopt.privacy.rounding.lattice import (
     rint,
     unsupported,
 )
-from mmopt.privacy.rounding.protocol import MAX_ROWS, Floats, Integers, Neighbours, Part, replaced
+from mmopt.privacy.rounding.protocol import MAX_ROWS, Measured, OneNoise, Part
 from mmopt.strategies.by_component import ComponentStrategy
+from mmopt.strategies.dense import as_dense
 from mmopt.symmetry.integer_rows import spanning_rows
 from mmopt.workloads.workload import Workload
 
-__all__ = ["IntegerComponents", "round_components", "squared_norms"]
+__all__ = ["IntegerComponents", "round_by_component", "round_components"]
 
 HINT = "group values of the attributes, so that there are fewer cells"
 
 
-@dataclass(frozen=True, eq=False)
-class IntegerComponents:
-    """An integer strategy by component; the attributes are those of ``mechanism.rounding_any.Measured``."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class IntegerComponents(OneNoise):
+    """An integer strategy by component."""
 
-    workload: Workload
     components: tuple[Component, ...]
-    bits: int
-    squared_sensitivity: int
-    variances: Floats
-    bias: float
-    loss: float
-    neighbours: Neighbours
 
-    @property
-    def norm(self) -> int:
-        """2: solutions by component are of Gaussian noise."""
-        return 2
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """All rows: they get the same noise."""
+        rows = sum(component.rows for component in self.components)
+        answer = max(component.largest_entry for component in self.components) * MAX_ROWS
+        return (Part(rows, self.squared_sensitivity, answer),)
 
-    @property
-    def sensitivity(self) -> float:
-        """The root of ``squared_sensitivity``, rounded up."""
-        return root_above(self.squared_sensitivity)
-
-    @property
-    def rows(self) -> int:
-        """Number of measured queries."""
-        return sum(component.rows for component in self.components)
+    def squared_sensitivities(self) -> list[int]:
+        """The largest squared column norm; where rows are replaced a bound."""
+        return [_squared(self.components, self.neighbours)]
 
     @cached_property
     def hash(self) -> str:
@@ -80,25 +72,11 @@ class IntegerComponents:
                 digest.update(np.ascontiguousarray(array, dtype="<i8").tobytes())
         return digest.hexdigest()
 
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        """All rows: they get the same noise."""
-        return (Part(self.rows, self.squared_sensitivity, self.largest_answer),)
-
-    @property
-    def largest_answer(self) -> int:
-        """Bound on the absolute answers for a table of at most MAX_ROWS rows."""
-        return max(component.largest_entry for component in self.components) * MAX_ROWS
-
-    def standard_errors(self, deviations: Floats) -> Floats:
-        """Of the queries, (m,), at noise of this standard deviation, (1,)."""
-        return np.asarray(np.sqrt(self.variances) * np.ldexp(float(deviations[0]), -self.bits))
-
-    def answers(self, counts: Integers) -> Integers:
+    def answers(self, counts: Ints) -> Ints:
         """The exact answers (rows,) for a data vector (n,), component by component."""
         return np.concatenate([component.answers(counts) for component in self.components])
 
-    def estimate(self, noisy: Floats | Integers, deviations: Floats | None = None) -> Floats:
+    def estimate(self, noisy: Array | Ints, deviations: Array | None = None) -> Array:
         """Least-squares estimates (m,) of the unweighted queries from noisy answers (rows,).
 
         Raises
@@ -113,10 +91,26 @@ class IntegerComponents:
         return self.workload.answers(x)
 
 
+def round_by_component(strategy: ComponentStrategy, workload: Workload, neighbours: Neighbours) -> Measured:
+    """By component; up to ``MOST_CELLS`` cells as a matrix where that cannot be, or is cheaper.
+
+    By component what a replaced row changes is only bounded, and queries need small integers. Errors as
+    ``round_components`` and ``round_dense``.
+    """
+    few = strategy.n <= MOST_CELLS
+    if not (few and (neighbours != "add-remove" or strategy.is_better_dense)):
+        try:
+            return round_components(strategy, workload, neighbours)
+        except WorkloadError:
+            if not few:
+                raise
+    return round_dense(as_dense(strategy), workload, neighbours)
+
+
 def round_components(
     strategy: ComponentStrategy, workload: Workload, neighbours: Neighbours
 ) -> IntegerComponents:
-    """Round a strategy by component as the module says; errors as ``rounding.round_strategy``."""
+    """Round a strategy by component as the module says; errors as ``dense.round_strategy``."""
     if not strategy.supports(workload):
         raise unsupported()
     cells = strategy.cells
@@ -132,37 +126,44 @@ def round_components(
     cores = [rint(np.ldexp(real, bits)) for real in reals]
     for core in cores:
         check_rank(core, bits)
-    found = tuple(replace(s, matrix=integer_product(c, s.matrix)) for s, c in zip(shells, cores, strict=True))
-    rounded = _as_strategy(found, bits)
+    integers = tuple(
+        replace(s, matrix=integer_product(c, s.matrix)) for s, c in zip(shells, cores, strict=True)
+    )
+    rounded = _as_strategy(integers, bits)
     if not rounded.supports(workload):
         raise _no_integers()
     variances = rounded.variances(workload)
-    loss = check_loss(variances, strategy.variances(workload), bits)
-    variances.flags.writeable = False
-    squared = max(squared_norms(found).values())
-    if neighbours != "add-remove":
-        squared = replaced(squared, 2, is_nonnegative=False)
-    missed = rounded.missed(workload)
-    return IntegerComponents(workload, found, bits, squared, variances, missed, loss, neighbours)
+    return IntegerComponents(
+        workload=workload,
+        neighbours=neighbours,
+        norm=2,
+        variances=frozen(variances),
+        squared_sensitivity=_squared(integers, neighbours),
+        bits=bits,
+        bias=rounded.missed(workload),
+        loss=check_loss(variances, strategy.variances(workload), bits),
+        components=integers,
+    )
 
 
-def _real(shell: Component, part: Floats) -> Floats:
+def _real(shell: Component, part: Array) -> Array:
     """Σ^(-1/2) of the basis under the strategy's part, over the lengths of the rests' matrices."""
     inverse, _ = pseudo_factors(part)
     image = (shell.matrix * shell.norms) @ inverse
     return inverse_root(image @ image.T) / math.prod(rest_sizes(shell.joint, shell.chosen))
 
 
-def squared_norms(components: Sequence[Component]) -> dict[int, int]:
-    """By orbit of cells the exact squared norm of their columns."""
-    found: dict[int, int] = {}
+def _squared(components: Sequence[Component], neighbours: Neighbours) -> int:
+    """The exact largest squared norm of a column; where rows are replaced a bound."""
+    squares: dict[int, int] = {}  # by orbit of cells
     for component in components:
         for orbit, square in component.squared_norms():
-            found[orbit] = found.get(orbit, 0) + square
-    return found
+            squares[orbit] = squares.get(orbit, 0) + square
+    largest = max(squares.values())
+    return largest if neighbours == "add-remove" else replaced(largest, 2, is_nonnegative=False)
 
 
-def _largest_norm(shells: Sequence[Component], reals: Sequence[Floats]) -> float:
+def _largest_norm(shells: Sequence[Component], reals: Sequence[Array]) -> float:
     """The largest norm of a column before it is rounded."""
     found: dict[int, float] = {}
     for shell, real in zip(shells, reals, strict=True):

@@ -7,14 +7,17 @@ import math
 import numpy as np
 
 from mmopt.errors import WorkloadError
-from mmopt.privacy.rounding.protocol import Floats, Integers
+from mmopt.numerics.arrays import Array, Ints
 
 __all__ = [
+    "BIAS_LIMIT",
     "LOSS_LIMIT",
+    "check_bias",
     "check_loss",
     "check_rank",
     "choose_bits",
     "common_step",
+    "divide_by_gcd",
     "inverse_root",
     "is_one_count",
     "rint",
@@ -23,6 +26,9 @@ __all__ = [
 ]
 
 
+BIAS_LIMIT = 1e-6
+"""Largest accepted error of a rounded reconstruction, in units of the workload's largest entry."""
+
 LOSS_LIMIT = 1.01
 """Largest accepted factor by which rounding multiplies the variance of a query."""
 
@@ -30,7 +36,7 @@ _SOLVED = 1e-7  # of the largest entry, what a solver may leave of one that is m
 _COLUMN_BITS = 29  # column norms up to 2^29: squared differences stay below 2^62, answers below 2^60
 
 
-def inverse_root(covariance: Floats) -> Floats:
+def inverse_root(covariance: Array) -> Array:
     """The symmetric Sigma^(-1/2); WorkloadError when Sigma is singular to working accuracy."""
     values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
     if not (np.isfinite(values).all() and values[0] > values[-1] * len(values) * 2.0**-52):
@@ -48,7 +54,7 @@ def choose_bits(largest: float) -> int:
     return _COLUMN_BITS - math.ceil(math.log2(largest))
 
 
-def common_step(values: Floats, accuracy: float) -> float | None:
+def common_step(values: Array, accuracy: float) -> float | None:
     """The largest number that all values are multiples of, to `accuracy` times the largest value; or None.
 
     The least of the values in 1 to 64 parts is tried; the largest may be 2^20 of them.
@@ -64,7 +70,7 @@ def common_step(values: Floats, accuracy: float) -> float | None:
     return None
 
 
-def rounded_core(real: Floats, length: float) -> tuple[Integers, int, float]:
+def rounded_core(real: Array, length: float) -> tuple[Ints, int, float]:
     """What is measured for a real core, its bits, and the noise on it over 2^bits at unit noise on the real.
 
     A core that is integers times one number, as far as solvers are accurate, is measured as these integers:
@@ -79,19 +85,19 @@ def rounded_core(real: Floats, length: float) -> tuple[Integers, int, float]:
     return rint(np.ldexp(real, bits)), bits, 1.0
 
 
-def is_one_count(matrix: Integers) -> bool:
+def is_one_count(matrix: Ints) -> bool:
     """Whether no column has more than one entry that is not 0."""
     return bool(((matrix != 0).sum(axis=0) <= 1).all())
 
 
-def rint(real: Floats) -> Integers:
+def rint(real: Array) -> Ints:
     rounded = np.rint(real)
     if not np.abs(rounded).max() < 2.0**52:  # beyond, float64 holds no fractions and the cast may overflow
         raise WorkloadError(f"a rounded strategy entry is {np.abs(rounded).max():.3g}, the limit is 2^52")
     return rounded.astype(np.int64)
 
 
-def check_rank(core: Integers, bits: int) -> None:
+def check_rank(core: Ints, bits: int) -> None:
     """WorkloadError unless the core has full row rank with a margin far above float error."""
     values = np.linalg.svd(core.astype(float), compute_uv=False)
     if not values[-1] > values[0] * 1e-12:
@@ -106,7 +112,7 @@ _SIZES_DIFFER = "the queries differ too much in size for 64-bit integers; scale 
 
 
 def check_loss(
-    rounded: Floats, unrounded: Floats, bits: int, limit: float = LOSS_LIMIT, hint: str = _SIZES_DIFFER
+    rounded: Array, unrounded: Array, bits: int, limit: float = LOSS_LIMIT, hint: str = _SIZES_DIFFER
 ) -> float:
     """The largest factor by which a variance grew; WorkloadError above the limit."""
     loss = float(np.max(rounded / unrounded))
@@ -117,6 +123,24 @@ def check_loss(
             hint=hint,
         )
     return loss
+
+
+def divide_by_gcd(basis: Ints) -> Ints:
+    """Rows over their greatest common divisor: the same row space, more bits left for the core."""
+    divisors = np.gcd.reduce(basis, axis=1)
+    return np.asarray(basis // np.maximum(divisors, 1)[:, None], dtype=np.int64)
+
+
+def check_bias(wanted: Array, reached: Array) -> float:
+    """Largest difference over the largest wanted entry; WorkloadError above BIAS_LIMIT."""
+    bias = float(np.abs(wanted - reached).max() / np.abs(wanted).max())
+    if not bias <= BIAS_LIMIT:
+        raise WorkloadError(
+            f"rounding the strategy to integers biases a query by {bias:.3g} of its largest entry per row of "
+            f"data, the limit is {BIAS_LIMIT:g}",
+            hint="write the queries with integers (multiply them by a common denominator)",
+        )
+    return bias
 
 
 def unsupported() -> WorkloadError:

@@ -1,6 +1,6 @@
-"""A strategy rounded row by row, for Laplace noise: what bounds its L1 norm must stay as it is.
+"""The rows of a strategy over an integer basis, for Laplace noise: what bounds its L1 norm stays as it is.
 
-Where both noises are Gaussian a rotation of A is as good as A (``rounding.py``); an L1 norm knows no
+Where both noises are Gaussian a rotation of A is as good as A (``dense.py``); an L1 norm knows no
 rotations. With the cells merged that no query tells apart, A's mean over each class of cells is measured: an
 average of columns is never longer than the longest, and as estimates of the queries it is no worse, since
 (P AᵀA P)⁺ ⪯ P (AᵀA)⁺ P for the projection P on what is constant on the classes. Rows that this makes
@@ -15,16 +15,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mmopt.errors import PrivacyError, WorkloadError
-from mmopt.privacy.rounding.answering import dense
-from mmopt.privacy.rounding.dense import IntegerStrategy, check_bias, divide_by_gcd
-from mmopt.privacy.rounding.exact import integer_product, root_above, squared_sensitivity
-from mmopt.privacy.rounding.lattice import check_loss, check_rank, rounded_core, unsupported
-from mmopt.privacy.rounding.protocol import Floats, Integers, Neighbours
+from mmopt.errors import WorkloadError
+from mmopt.numerics.arrays import Array, Ints
+from mmopt.privacy.rounding.lattice import check_bias, divide_by_gcd, unsupported
 from mmopt.strategies.dense import Strategy
 from mmopt.workloads.workload import Workload
 
-__all__ = ["Rows", "kept_rows", "round_rows"]
+__all__ = ["Rows", "check_fit", "kept_rows"]
 
 
 _CLEAR = 1e-8  # singular values below this part of the largest are rounding errors of a dependency
@@ -38,10 +35,18 @@ class Rows:
     bias : largest error of that, in units of the largest entry.
     """
 
-    real: Floats
-    basis: Integers
-    change: Floats
+    real: Array
+    basis: Ints
+    change: Array
     bias: float
+
+
+def check_fit(strategy: Strategy, workload: Workload) -> None:
+    """WorkloadError for another number of cells, or a strategy that does not support the workload."""
+    if strategy.n != workload.n:
+        raise WorkloadError(f"the strategy has {strategy.n} cells, the workload {workload.n}")
+    if not strategy.supports(workload):
+        raise unsupported()
 
 
 def kept_rows(strategy: Strategy, workload: Workload) -> Rows:
@@ -52,10 +57,7 @@ def kept_rows(strategy: Strategy, workload: Workload) -> Rows:
     WorkloadError : another number of cells, a strategy that does not support the workload, or one of fewer
         dimensions than there are classes of cells, for queries that have no integer basis.
     """
-    if strategy.n != workload.n:
-        raise WorkloadError(f"the strategy has {strategy.n} cells, the workload {workload.n}")
-    if not strategy.supports(workload):
-        raise unsupported()
+    check_fit(strategy, workload)
     classes = workload.cell_classes
     means, first = _class_means(strategy.matrix, classes)
     means = _without_multiples(means, strategy.norm)
@@ -78,56 +80,7 @@ def kept_rows(strategy: Strategy, workload: Workload) -> Rows:
     return Rows(real, basis, workload.representation @ change, bias)
 
 
-def round_rows(
-    strategy: Strategy, workload: Workload, neighbours: Neighbours = "add-remove"
-) -> IntegerStrategy:
-    """Round a strategy of norm 1 for `workload` as the module says; its sensitivity is an exact integer.
-
-    Raises
-    ------
-    WorkloadError : as ``kept_rows``; or rounding loses rank, or more than LOSS_LIMIT of a variance at equal
-        privacy.
-    PrivacyError : `strategy` bounds the L2 norm, for Gaussian noise.
-    """
-    if strategy.norm != 1:
-        raise PrivacyError(
-            f"the strategy bounds the L{strategy.norm} norm of its columns (Gaussian noise), "
-            "expected L1 (Laplace)",
-            hint="solve a program with 'norm 1', such as p_identity",
-        )
-    rows = kept_rows(strategy, workload)
-    core, bits, relative = rounded_core(rows.real, float(np.abs(rows.real @ rows.basis).sum(axis=0).max()))
-    core = core[core.any(axis=1)]
-    check_rank(core, bits)
-    matrix = integer_product(core, rows.basis)
-    reconstruction = rows.change @ np.linalg.pinv(core.astype(np.float64))
-    variances = np.ldexp(np.einsum("ij,ij->i", reconstruction, reconstruction), 2 * bits) * relative**2
-    may_drop = workload.domain.may_drop
-    squared = squared_sensitivity(matrix, 1, neighbours, may_drop)
-    added = strategy.sensitivity
-    before = added if neighbours == "add-remove" else max(added * may_drop, strategy.sensitivity_replace_one)
-    growth = np.ldexp(root_above(squared) / relative, -bits) / before if squared and before > 0 else 1.0
-    loss = check_loss(variances * growth**2, strategy.variances(workload), bits)
-    for array in (core, rows.basis, matrix, variances):
-        array.flags.writeable = False
-    return IntegerStrategy(
-        core=core,
-        basis=rows.basis,
-        matrix=matrix,
-        bits=bits,
-        neighbours=neighbours,
-        squared_sensitivity=squared,
-        sensitivity=root_above(squared),
-        reconstruction=dense(reconstruction),
-        variances=variances,
-        bias=rows.bias,
-        loss=loss,
-        norm=1,
-        relative=relative,
-    )
-
-
-def _class_means(matrix: Floats, classes: Integers) -> tuple[Floats, Integers]:
+def _class_means(matrix: Array, classes: Ints) -> tuple[Array, Ints]:
     """Means of the columns of each class (p, c), and each class's first cell (c,); -1 is left out."""
     order = np.argsort(classes, kind="stable")
     order = order[classes[order] >= 0]
@@ -139,7 +92,7 @@ def _class_means(matrix: Floats, classes: Integers) -> tuple[Floats, Integers]:
     return np.where(same, alike, means), order[starts]
 
 
-def _without_multiples(rows: Floats, norm: int) -> Floats:
+def _without_multiples(rows: Array, norm: int) -> Array:
     """The rows, those that are positive multiples of another one added up, so that columns keep their norms.
 
     One row (a + b) r tells more of r than a r and b r, with noise of the same scale.
@@ -153,6 +106,6 @@ def _without_multiples(rows: Floats, norm: int) -> Floats:
     return rows if len(order) == len(kept) else directions[found[1][order]] * sizes[order, None]
 
 
-def _is_independent(matrix: Floats) -> bool:
+def _is_independent(matrix: Array) -> bool:
     values = np.linalg.svd(matrix, compute_uv=False)
     return bool(values[-1] > _CLEAR * values[0])

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from mmopt.errors import OptionError, TooLargeError
 from mmopt.numerics.arrays import Array
-from mmopt.strategies.baselines.design import Design
 from mmopt.strategies.baselines.names import Call, read
+from mmopt.strategies.baselines.row import Design
 from mmopt.strategies.dense import Strategy
-from mmopt.strategies.privacy_cost import largest_ratio
+from mmopt.strategies.protocol import largest_ratio
 from mmopt.workloads.workload import Workload
 
 __all__ = ["Cost", "Evaluated", "baseline", "design_rows", "evaluate"]
@@ -103,7 +103,7 @@ def evaluate(text: str, workload: Workload, norms: Sequence[int] = (1, 2)) -> Ev
 def _ratio(design: Design, workload: Workload) -> float | None:
     """The largest ratio of a variance to its target; None without targets, or for too many variances."""
     try:
-        return largest_ratio(design.variances(workload), workload) if workload.has_targets else None
+        return largest_ratio(design.errors.variances(workload), workload) if workload.has_targets else None
     except TooLargeError:
         return None
 
@@ -121,8 +121,8 @@ def _costs(call: Call, workload: Workload, norms: Sequence[int]) -> Iterator[tup
     for norm in norms:
         if design is None or call.baseline.depends_on_norm:
             design = _design(call, workload, norm)
-            squared = design.squared(workload)
-            mean = (squared if plain is workload else design.squared(plain)) / workload.m
+            squared = design.errors.squared_error(workload)
+            mean = (squared if plain is workload else design.errors.squared_error(plain)) / workload.m
             ratio = _ratio(design, workload)
         sensitivity = design.rows.largest_column_norm(norm).value
         rmse = sensitivity * math.sqrt(mean)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mmopt.numerics.arrays import Array, require_memory
-from mmopt.strategies.baselines.design import Design
+from mmopt.strategies.baselines.row import Design
 from mmopt.workloads.blocks.closed_forms import AllRange, Identity, Prefix, Total
 from mmopt.workloads.blocks.implicit import Dense
 from mmopt.workloads.blocks.trees import Hierarchy

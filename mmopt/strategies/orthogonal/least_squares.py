@@ -6,8 +6,9 @@ import numpy as np
 
 from mmopt.numerics.arrays import Array, frozen
 from mmopt.numerics.outward import column_norms
-from mmopt.strategies.dense import Strategy, normalise
+from mmopt.strategies.dense import Strategy
 from mmopt.strategies.orthogonal.mechanism import orthogonal
+from mmopt.strategies.protocol import normalise
 from mmopt.workloads.workload import Workload
 
 __all__ = ["orthogonal_least_squares"]

@@ -13,7 +13,7 @@ from mmopt.driver import solve
 from mmopt.errors import OptionError
 from mmopt.numerics.components import Array
 from mmopt.strategies.baselines import baseline, design_rows, evaluate
-from mmopt.strategies.baselines.fourier import real_fourier
+from mmopt.strategies.baselines.of_marginals import real_fourier
 from mmopt.testing.studies import adaptive_workloads as own
 from mmopt.testing.studies.adaptive_cases import ALWAYS, RIVALS, Case
 from mmopt.testing.studies.adaptive_tables import DELTA, EPSILON

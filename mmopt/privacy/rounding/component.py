@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from mmopt.numerics.arrays import Array, Ints
 from mmopt.privacy.rounding.exact import largest_entry
-from mmopt.privacy.rounding.protocol import Floats, Integers
 from mmopt.symmetry.attribute import Attribute, Part
 from mmopt.symmetry.joint import Chosen, Joint
 
@@ -48,7 +48,7 @@ class Component:
 
     joint: Joint
     chosen: Chosen
-    matrix: Integers
+    matrix: Ints
 
     @cached_property
     def _maps(self) -> tuple[scipy.sparse.csr_array, ...]:
@@ -71,12 +71,12 @@ class Component:
         return len(self.matrix) * self.rest_size
 
     @property
-    def orbits(self) -> Integers:
+    def orbits(self) -> Ints:
         """(kept,) the orbit of cells of each column of ``matrix``."""
         return self.joint.labels(self.chosen.key)[self.chosen.kept]
 
     @property
-    def norms(self) -> Floats:
+    def norms(self) -> Array:
         """(kept,) the L2 length of each vector that the columns of ``matrix`` stand for."""
         sizes = self.joint.sizes()[self.orbits]
         for a, k in zip(self.joint.attributes, self.chosen.key, strict=True):
@@ -95,7 +95,7 @@ class Component:
         squares = (self.matrix.astype(object) ** 2).sum(axis=0)
         return [(int(o), int(square) * factor) for o, square in zip(self.orbits, squares, strict=True)]
 
-    def answers(self, counts: Integers) -> Integers:
+    def answers(self, counts: Ints) -> Ints:
         """Exact answers for counts (n,); the caller has bounded them, and what is on the way, by 2^62."""
         tensor = counts.reshape([len(a.classes) for a in self.joint.attributes])
         for axis, one in enumerate(self._maps):
@@ -103,7 +103,7 @@ class Component:
         flat = self._split(tensor)[self.chosen.kept]
         return np.asarray((self.matrix @ flat).ravel(), dtype=np.int64)
 
-    def least_squares(self, noisy: Floats) -> Floats:
+    def least_squares(self, noisy: Array) -> Array:
         """The shortest x̂ (n,) that fits the answers best: the pseudo-inverse times them."""
         values = noisy.reshape(len(self.matrix), -1)
         scale = math.prod(float(s) ** 2 for s in rest_sizes(self.joint, self.chosen))
@@ -120,11 +120,11 @@ class Component:
         rest = self._is_rest
         return sorted(range(len(rest)), key=lambda axis: rest[axis])
 
-    def _split(self, tensor: Integers) -> Integers:
+    def _split(self, tensor: Ints) -> Ints:
         """Axes of sums first: (their product, that of the rests)."""
         return tensor.transpose(self._order()).reshape(self.joint.dim(self.chosen.key), -1)
 
-    def _joined(self, matrix: Floats) -> Floats:
+    def _joined(self, matrix: Array) -> Array:
         order = self._order()
         shape = [self._maps[axis].shape[0] for axis in order]
         return matrix.reshape(shape).transpose(np.argsort(order))
