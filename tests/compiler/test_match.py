@@ -9,6 +9,8 @@ import pytest
 from mmopt.compiler.match import is_shipped, match
 from mmopt.language import Checked, Program, check, program_names
 
+pytestmark = pytest.mark.quick
+
 SHIPPED = [name for name in program_names() if Program.load(name).klass == "convex"]
 
 

@@ -16,6 +16,8 @@ from mmopt.driver import Progress
 from mmopt.driver.reduced import LIFTED
 from mmopt.numerics.outward import rounded
 
+pytestmark = pytest.mark.quick
+
 MERGED = Workload.from_matrix(np.repeat(np.tri(4), [1, 5, 1, 2], axis=1))
 BLOCKS = Workload.from_matrix(np.kron(np.diag([1.0, 2.0]), np.tri(5)), targets=np.arange(1.0, 11.0))
 

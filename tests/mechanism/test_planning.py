@@ -14,6 +14,8 @@ from mmopt.privacy.noise import laplace_variance
 from mmopt.strategies import Strategy
 from mmopt.workloads import Workload
 
+pytestmark = pytest.mark.quick
+
 TRI = Workload.from_matrix(np.tri(8))
 TARGETS = Workload.from_matrix(np.tri(8), targets=np.arange(1, 9))  # met exactly by the identity
 IDENTITY = Strategy(np.eye(8))

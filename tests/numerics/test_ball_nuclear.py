@@ -12,7 +12,7 @@ from rational import assert_inside, fractions, orthogonal
 from mmopt.numerics.ball_nuclear import nuclear
 from mmopt.numerics.balls import Ball, exact
 
-SEEDS = range(25)
+pytestmark = pytest.mark.quick
 
 
 @pytest.mark.parametrize(("rows", "columns"), list(product((1, 2, 4, 16), repeat=2)))
@@ -30,9 +30,8 @@ def test_nuclear_norm(rows: int, columns: int, smallest: int) -> None:
     assert ball.rad <= 1e-12 * s.sum()
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_nuclear_norm_of_a_ball(seed: int) -> None:
-    rng = np.random.default_rng(seed)
+@pytest.mark.draws(6)
+def test_nuclear_norm_of_a_ball(rng: np.random.Generator) -> None:
     a, b = orthogonal(rng, 4), orthogonal(rng, 4)
     s = rng.integers(1, 100, size=4).astype(float)
     k = (a * s) @ b

@@ -18,6 +18,8 @@ from mmopt.compiler.invariance.actions import (
 from mmopt.compiler.invariance.equivariance import equivariance
 from mmopt.language import ATOMS, Program, check, program_names
 
+pytestmark = pytest.mark.quick
+
 ALL = {
     PERMUTE_CELLS,
     REPEAT_CELLS,

@@ -431,9 +431,16 @@ LAWS = {
 }
 
 
+LONGER = ("lowering", "scaling", "equivariance", "add-curvature", "sub-curvature", "matmul-curvature")
+CASES = [
+    pytest.param(name, law, marks=() if f"{name}-{law}".endswith(LONGER) else pytest.mark.quick)
+    for law in LAWS
+    for name in ATOMS
+]
+
+
 @pytest.mark.filterwarnings("ignore:Power atom with exponent:UserWarning")
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("name", ATOMS)
+@pytest.mark.parametrize(("name", "law"), CASES)
 def test_law(name: str, law: str, rng: Rng) -> None:
     LAWS[law](ATOMS[name], rng)
 
@@ -571,11 +578,19 @@ def _negated(known: Type) -> Type:
     return replace(known, curvature=-known.curvature)
 
 
+QUICK = ("value", "curvature", "balls", "gradients")
+
+
 @pytest.mark.filterwarnings("ignore:Power atom with exponent:UserWarning")
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize(
+    "law", [pytest.param(law, marks=pytest.mark.quick if law in QUICK else ()) for law in LAWS]
+)
 def test_a_right_new_row_holds(law: str, rng: Rng, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(MEANINGS, "logdet", LOG_DET_MEANS["logdet"])
     LAWS[law](LOG_DET, rng)
+
+
+QUICK = ("value", "curvature", "balls", "gradients")
 
 
 @pytest.mark.filterwarnings("ignore:Power atom with exponent:UserWarning")
