@@ -11,7 +11,7 @@ import scipy.linalg
 
 from mmopt.errors import OptionError
 from mmopt.numerics.arrays import Array, frozen, largest_singular_value, owned, pseudo_factors
-from mmopt.numerics.outward import column_norms
+from mmopt.numerics.outward import column_norms, rounded
 from mmopt.strategies.protocol import StrategyForm, check_norm
 from mmopt.workloads.blocks.implicit import Dense
 from mmopt.workloads.workload import Workload
@@ -205,7 +205,8 @@ class Strategy(StrategyForm):
             raise OptionError(f"the strategy has {self.n} cells, the queries have {n}")
 
     def __repr__(self) -> str:
-        return self._words(f"{self.p} × {self.n}")
+        sensitivity = rounded(self.sensitivity, 6, up=True)
+        return f"Strategy({self.p} × {self.n}, norm {self.norm}, sensitivity {sensitivity})"
 
 
 def _within(rows: Array, null: Array) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 from mmopt.errors import OptionError
 from mmopt.numerics.arrays import Array, pseudo_factors
 from mmopt.numerics.components import Level
-from mmopt.numerics.outward import largest_difference, rounded
+from mmopt.numerics.outward import largest_difference
 from mmopt.workloads.blocks.linear import Implicit
 from mmopt.workloads.workload import Workload
 
@@ -127,8 +127,7 @@ class StrategyForm(ABC):
 
     def _words(self, shape: str) -> str:
         """The form in a line."""
-        sensitivity = rounded(self.sensitivity, 6, up=True)
-        return f"{type(self).__name__}({shape}, norm {self.norm}, sensitivity {sensitivity})"
+        return f"{type(self).__name__}({shape}, norm {self.norm}, sensitivity {self.sensitivity:g})"
 
 
 def check_norm(norm: int) -> None:
