@@ -38,7 +38,7 @@ from mmopt.privacy.parameters import Neighbours, Privacy, privacy_warning
 from mmopt.privacy.rounding.forms import check_arguments, round_any
 from mmopt.privacy.rounding.protocol import MAX_ROWS, Measured, Part, check_type
 from mmopt.strategies import StrategyForm
-from mmopt.workloads.workload import Workload
+from mmopt.workloads import Workload
 
 __all__ = ["Plan", "claim", "plan"]
 

@@ -26,7 +26,7 @@ from mmopt.privacy.guarantee import allowed_epsilon, allowed_rho
 from mmopt.privacy.parameters import Privacy
 from mmopt.privacy.rounding.lattice import unsupported
 from mmopt.strategies import AnyStrategy
-from mmopt.workloads.workload import Workload
+from mmopt.workloads import Workload
 
 __all__ = ["SANITY", "GroupErrors", "Simulated", "noise_scale", "simulate_errors"]
 

@@ -15,11 +15,8 @@ from mmopt.results.saved import Saved, build
 from mmopt.results.solution import Solution
 from mmopt.results.status import Grade
 from mmopt.results.verification import Check, Verification
-from mmopt.strategies.marginals import MarginalStrategy
-from mmopt.strategies.product import ProductStrategy
-from mmopt.strategies.protocol import StrategyForm
-from mmopt.strategies.union import UnionStrategy
-from mmopt.workloads.workload import Workload
+from mmopt.strategies import MarginalStrategy, ProductStrategy, StrategyForm, UnionStrategy
+from mmopt.workloads import Workload
 
 __all__ = ["FactoredSolution", "load_saved"]
 

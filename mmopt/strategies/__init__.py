@@ -6,7 +6,7 @@ from types import MappingProxyType
 from mmopt.strategies.by_component import AnyStrategy, ComponentStrategy
 from mmopt.strategies.dense import Strategy, as_dense
 from mmopt.strategies.marginals import MarginalStrategy
-from mmopt.strategies.product import ProductStrategy
+from mmopt.strategies.product import ProductStrategy, one_attribute, products_of
 from mmopt.strategies.protocol import StrategyForm, largest_ratio, normalise, privacy_cost
 from mmopt.strategies.union import UnionStrategy
 
@@ -22,7 +22,9 @@ __all__ = [
     "as_dense",
     "largest_ratio",
     "normalise",
+    "one_attribute",
     "privacy_cost",
+    "products_of",
 ]
 
 FORMS: Mapping[str, type[StrategyForm]] = MappingProxyType(

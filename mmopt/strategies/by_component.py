@@ -25,8 +25,7 @@ from mmopt.strategies.dense import SUPPORT_TOLERANCE, Strategy, as_dense
 from mmopt.strategies.protocol import StrategyForm
 from mmopt.symmetry.joint import Cells, Key
 from mmopt.symmetry.projected import check_fit, mean_roots, query_rows
-from mmopt.workloads.blocks.implicit import Dense
-from mmopt.workloads.workload import Workload
+from mmopt.workloads import Dense, Workload
 
 __all__ = ["AnyStrategy", "ComponentStrategy"]
 

@@ -13,8 +13,7 @@ from mmopt.errors import OptionError
 from mmopt.numerics.arrays import Array, frozen, largest_singular_value, owned, pseudo_factors
 from mmopt.numerics.outward import column_norms, rounded
 from mmopt.strategies.protocol import StrategyForm, check_norm
-from mmopt.workloads.blocks.implicit import Dense
-from mmopt.workloads.workload import Workload
+from mmopt.workloads import Dense, Workload
 
 __all__ = ["SUPPORT_TOLERANCE", "Strategy", "as_dense"]
 

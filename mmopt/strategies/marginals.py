@@ -18,12 +18,9 @@ from mmopt.errors import OptionError
 from mmopt.numerics.arrays import Array, owned, require_memory
 from mmopt.strategies.product import products_of
 from mmopt.strategies.protocol import StrategyForm, check_norm
+from mmopt.workloads import Factor, Implicit, Kron, Scaled, Stack, Workload
 from mmopt.workloads.blocks.factor import identity, total
-from mmopt.workloads.blocks.factor_base import Factor
-from mmopt.workloads.blocks.implicit import Scaled
-from mmopt.workloads.blocks.kron import Kron, Stack, kron
-from mmopt.workloads.blocks.linear import Implicit
-from mmopt.workloads.workload import Workload
+from mmopt.workloads.blocks.kron import kron
 
 __all__ = ["MarginalStrategy", "energies", "subsets", "supersets", "volumes"]
 

@@ -14,12 +14,8 @@ from mmopt.errors import OptionError, UnsuitableError, WorkloadError
 from mmopt.numerics.arrays import Array, require_memory
 from mmopt.strategies.dense import Strategy
 from mmopt.strategies.protocol import StrategyForm
-from mmopt.workloads.blocks.factor_base import Factor
-from mmopt.workloads.blocks.implicit import Dense
-from mmopt.workloads.blocks.kron import Kron, kron
-from mmopt.workloads.domain import Attribute, Domain
-from mmopt.workloads.product import Product
-from mmopt.workloads.workload import Workload
+from mmopt.workloads import Attribute, Dense, Domain, Factor, Kron, Product, Workload
+from mmopt.workloads.blocks.kron import kron
 
 __all__ = ["ProductStrategy", "one_attribute", "products_of"]
 

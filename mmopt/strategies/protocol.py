@@ -15,8 +15,7 @@ from mmopt.errors import OptionError
 from mmopt.numerics.arrays import Array, pseudo_factors
 from mmopt.numerics.components import Level
 from mmopt.numerics.outward import largest_difference
-from mmopt.workloads.blocks.linear import Implicit
-from mmopt.workloads.workload import Workload
+from mmopt.workloads import Implicit, Workload
 
 __all__ = ["StrategyForm", "check_norm", "largest_ratio", "normalise", "privacy_cost"]
 

@@ -13,11 +13,8 @@ from mmopt.errors import OptionError
 from mmopt.numerics.arrays import Array, pseudo_factors
 from mmopt.strategies.product import ProductStrategy
 from mmopt.strategies.protocol import StrategyForm
-from mmopt.workloads.blocks.implicit import Dense, Scaled
-from mmopt.workloads.blocks.kron import Kron, Stack
+from mmopt.workloads import Dense, Implicit, Kron, Scaled, Stack, Workload
 from mmopt.workloads.blocks.least_squares import least_squares
-from mmopt.workloads.blocks.linear import Implicit
-from mmopt.workloads.workload import Workload
 
 TINY = float(np.finfo(float).tiny)
 

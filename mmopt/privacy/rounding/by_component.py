@@ -31,10 +31,9 @@ from mmopt.privacy.rounding.lattice import (
     unsupported,
 )
 from mmopt.privacy.rounding.protocol import MAX_ROWS, Measured, OneNoise, Part
-from mmopt.strategies.by_component import ComponentStrategy
-from mmopt.strategies.dense import as_dense
+from mmopt.strategies import ComponentStrategy, as_dense
 from mmopt.symmetry.integer_rows import spanning_rows
-from mmopt.workloads.workload import Workload
+from mmopt.workloads import Workload
 
 __all__ = ["IntegerComponents", "round_by_component", "round_components"]
 

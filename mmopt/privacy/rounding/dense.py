@@ -34,10 +34,8 @@ from mmopt.privacy.rounding.lattice import (
 )
 from mmopt.privacy.rounding.protocol import MAX_ROWS, OneNoise, Part
 from mmopt.privacy.rounding.rows import check_fit, kept_rows
-from mmopt.strategies.dense import Strategy
-from mmopt.workloads.blocks.implicit import Dense
-from mmopt.workloads.blocks.linear import Implicit
-from mmopt.workloads.workload import Workload
+from mmopt.strategies import Strategy
+from mmopt.workloads import Dense, Implicit, Workload
 
 __all__ = ["IntegerStrategy", "Reconstruction", "as_is", "round_dense", "round_rows", "round_strategy"]
 

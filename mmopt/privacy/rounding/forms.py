@@ -14,7 +14,7 @@ from mmopt.privacy.rounding.marginals import round_marginals
 from mmopt.privacy.rounding.protocol import Measured, check_type
 from mmopt.privacy.rounding.union import round_union
 from mmopt.strategies import FORMS, StrategyForm
-from mmopt.workloads.workload import Workload
+from mmopt.workloads import Workload
 
 __all__ = ["ROUNDED", "check_arguments", "round_any"]
 

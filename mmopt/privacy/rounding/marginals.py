@@ -15,8 +15,8 @@ from mmopt.privacy.parameters import Neighbours
 from mmopt.privacy.rounding.exact import replaced
 from mmopt.privacy.rounding.lattice import unsupported
 from mmopt.privacy.rounding.protocol import MAX_ROWS, InFactors, Part
-from mmopt.strategies.marginals import MarginalStrategy
-from mmopt.workloads.workload import Workload
+from mmopt.strategies import MarginalStrategy
+from mmopt.workloads import Workload
 
 __all__ = ["IntegerMarginals", "round_marginals"]
 

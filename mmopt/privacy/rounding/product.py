@@ -24,9 +24,8 @@ from mmopt.privacy.rounding.exact import (
 )
 from mmopt.privacy.rounding.lattice import rint
 from mmopt.privacy.rounding.rows import kept_rows
-from mmopt.strategies.dense import Strategy
-from mmopt.strategies.product import ProductStrategy, one_attribute, products_of
-from mmopt.workloads.workload import Workload
+from mmopt.strategies import ProductStrategy, Strategy, one_attribute, products_of
+from mmopt.workloads import Workload
 
 __all__ = ["BITS", "RoundedFactor", "best_choice", "round_product", "rounded_choices"]
 

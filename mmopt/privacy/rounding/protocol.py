@@ -14,8 +14,8 @@ from mmopt.errors import OptionError
 from mmopt.numerics.arrays import Array, Ints, require_memory
 from mmopt.privacy.parameters import Neighbours
 from mmopt.privacy.rounding.exact import root_above
-from mmopt.strategies.protocol import StrategyForm
-from mmopt.workloads.workload import Workload
+from mmopt.strategies import StrategyForm
+from mmopt.workloads import Workload
 
 __all__ = ["MAX_ROWS", "InFactors", "Measured", "OneNoise", "Part", "check_type", "sensitivity_of"]
 

@@ -18,8 +18,8 @@ import numpy as np
 from mmopt.errors import WorkloadError
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.privacy.rounding.lattice import check_bias, divide_by_gcd, unsupported
-from mmopt.strategies.dense import Strategy
-from mmopt.workloads.workload import Workload
+from mmopt.strategies import Strategy
+from mmopt.workloads import Workload
 
 __all__ = ["Rows", "check_fit", "kept_rows"]
 

@@ -22,10 +22,8 @@ from mmopt.privacy.rounding.exact import largest_entry, replaced, squared_sensit
 from mmopt.privacy.rounding.lattice import check_loss, is_one_count, unsupported
 from mmopt.privacy.rounding.product import BITS, round_product
 from mmopt.privacy.rounding.protocol import MAX_ROWS, InFactors, Part
-from mmopt.strategies.dense import Strategy
-from mmopt.strategies.product import ProductStrategy, products_of
-from mmopt.strategies.union import UnionStrategy
-from mmopt.workloads.workload import Workload
+from mmopt.strategies import ProductStrategy, Strategy, UnionStrategy, products_of
+from mmopt.workloads import Workload
 
 __all__ = ["FACTORED_LOSS_LIMIT", "IntegerFactors", "round_union"]
 

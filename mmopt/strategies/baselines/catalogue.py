@@ -15,7 +15,7 @@ from mmopt.strategies.baselines.of_marginals import datacube, fourier, many_unio
 from mmopt.strategies.baselines.plain import answers, cells
 from mmopt.strategies.baselines.row import Baseline, Parameter
 from mmopt.strategies.baselines.trees import hierarchical, quadtree, wavelet
-from mmopt.workloads.workload import Workload
+from mmopt.workloads import Workload
 
 __all__ = ["ALIASES", "CATALOGUE"]
 

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 
 from mmopt.errors import OptionError, TooLargeError
 from mmopt.numerics.arrays import Array
+from mmopt.strategies import Strategy, largest_ratio
 from mmopt.strategies.baselines.names import Call, read
 from mmopt.strategies.baselines.row import Design
-from mmopt.strategies.dense import Strategy
-from mmopt.strategies.protocol import largest_ratio
-from mmopt.workloads.workload import Workload
+from mmopt.workloads import Workload
 
 __all__ = ["Cost", "Evaluated", "baseline", "design_rows", "evaluate"]
 

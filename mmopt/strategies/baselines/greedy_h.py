@@ -11,12 +11,10 @@ import numpy as np
 
 from mmopt.numerics.arrays import Array, require_memory
 from mmopt.strategies.baselines.row import Design
+from mmopt.workloads import Dense, Product, Workload
 from mmopt.workloads.blocks.closed_forms import AllRange, Identity, Prefix, Total
-from mmopt.workloads.blocks.implicit import Dense
 from mmopt.workloads.blocks.trees import Hierarchy
 from mmopt.workloads.blocks.windows import WidthRange
-from mmopt.workloads.product import Product
-from mmopt.workloads.workload import Workload
 
 __all__ = ["best_share", "greedy_h", "same_throughout"]
 

@@ -11,11 +11,10 @@ import numpy.typing as npt
 import scipy.optimize
 
 from mmopt.numerics.arrays import Array, require_memory
+from mmopt.strategies import MarginalStrategy
 from mmopt.strategies.baselines.row import Design
-from mmopt.strategies.marginals import MarginalStrategy, energies, volumes
-from mmopt.workloads.blocks.implicit import Dense
-from mmopt.workloads.blocks.kron import Kron, Stack
-from mmopt.workloads.workload import Workload
+from mmopt.strategies.marginals import energies, volumes
+from mmopt.workloads import Dense, Kron, Stack, Workload
 
 Truths = npt.NDArray[np.bool_]
 

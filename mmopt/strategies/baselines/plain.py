@@ -8,10 +8,8 @@ import numpy as np
 
 from mmopt.numerics.arrays import Array, require_memory
 from mmopt.strategies.baselines.row import Design
+from mmopt.workloads import Factor, Kron, Workload
 from mmopt.workloads.blocks.closed_forms import Identity
-from mmopt.workloads.blocks.factor_base import Factor
-from mmopt.workloads.blocks.kron import Kron
-from mmopt.workloads.workload import Workload
 
 __all__ = ["answers", "cells"]
 

@@ -8,11 +8,8 @@ from functools import cached_property
 from typing import Protocol
 
 from mmopt.numerics.arrays import Array
-from mmopt.strategies.dense import Strategy
-from mmopt.strategies.product import ProductStrategy
-from mmopt.workloads.blocks.kron import Kron
-from mmopt.workloads.blocks.linear import Implicit
-from mmopt.workloads.workload import Workload
+from mmopt.strategies import ProductStrategy, Strategy
+from mmopt.workloads import Implicit, Kron, Workload
 
 __all__ = ["Baseline", "Design", "Errors", "Parameter", "by_attribute"]
 

@@ -10,10 +10,8 @@ import scipy.sparse
 
 from mmopt.numerics.arrays import Ints, require_memory
 from mmopt.strategies.baselines.row import Design, by_attribute
-from mmopt.workloads.blocks.implicit import Dense, Sparse
-from mmopt.workloads.blocks.linear import Implicit
+from mmopt.workloads import Dense, Implicit, Sparse, Workload
 from mmopt.workloads.blocks.trees import Haar, Hierarchy, levels, runs
-from mmopt.workloads.workload import Workload
 
 __all__ = ["best_branching", "hierarchical", "quadtree", "wavelet"]
 
