@@ -14,7 +14,7 @@ from mmopt.mechanism.accuracy import deviations
 from mmopt.mechanism.planning import Plan, claim
 from mmopt.numerics.arrays import Array
 from mmopt.privacy.calibration import check_scales, cost_of_part
-from mmopt.privacy.noise import add_laplace_noise, add_noise, simulate
+from mmopt.privacy.noise import add_noise, simulate
 from mmopt.privacy.rounding.exact import root_above
 from mmopt.privacy.rounding.protocol import MAX_ROWS, check_type
 from mmopt.workloads.blocks.factor_base import Counting
@@ -109,10 +109,8 @@ def _with_noise(plan: Plan, exact: npt.NDArray[np.int64]) -> npt.NDArray[np.int6
     found = []
     for part, own in zip(parts, np.split(exact, np.cumsum([p.rows for p in parts])[:-1]), strict=True):
         scale, claimed = part.relative * plan.scale, cost_of_part(norm, part, plan.scale)
-        if norm == 1:
-            found.append(add_laplace_noise(own, scale, math.isqrt(part.squared_sensitivity), claimed))
-        else:
-            found.append(add_noise(own, scale, root_above(part.squared_sensitivity), claimed))
+        root = math.isqrt if norm == 1 else root_above
+        found.append(add_noise(own, scale, root(part.squared_sensitivity), claimed, norm))
     return np.concatenate(found)
 
 

@@ -15,7 +15,7 @@ from mmopt.numerics.components import Array, Level, Split
 from mmopt.results import store
 from mmopt.results.by_component import READERS, plain_level, plain_split
 from mmopt.results.status import GRADES, Status
-from mmopt.results.table import as_html, as_text
+from mmopt.results.verification import as_html, as_text
 from mmopt.strategies import FORMS, StrategyForm
 
 __all__ = ["Saved", "build", "check_kinds", "pack", "plain", "restored", "unpack"]

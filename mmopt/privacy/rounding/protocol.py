@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +16,7 @@ from mmopt.privacy.rounding.exact import root_above
 from mmopt.strategies import StrategyForm
 from mmopt.workloads import Workload
 
-__all__ = ["MAX_ROWS", "InFactors", "Measured", "OneNoise", "Part", "check_type", "sensitivity_of"]
+__all__ = ["MAX_ROWS", "InFactors", "Measured", "OneNoise", "Part", "check_type"]
 
 MAX_ROWS = 2**31
 """Rows that the integers have room for. A public constant: it must not depend on the data."""
@@ -150,8 +149,10 @@ class InFactors(Measured):
 
     @property
     def sensitivity(self) -> float:
-        """Of all parts, each over its relative noise."""
-        return sensitivity_of(self.parts, self.norm)
+        """Σ or √Σ² of the parts' sensitivities over their relative noise."""
+        own = [root_above(part.squared_sensitivity) / part.relative for part in self.parts]
+        total = math.fsum(own) if self.norm == 1 else math.hypot(*own)
+        return math.nextafter(total, math.inf) * (1 + 2.0**-50)
 
     @property
     def _relatives(self) -> Array:
@@ -167,12 +168,6 @@ class InFactors(Measured):
         scales = self._relatives if deviations is None else deviations
         scaled = noisy / np.repeat(scales, [part.rows for part in self.parts])
         return self.workload.answers(self.strategy(scales).estimate(scaled))
-
-
-def sensitivity_of(parts: Sequence[Part], norm: int) -> float:
-    """Σ or √Σ² of the parts' sensitivities over their relative noise, rounded upwards."""
-    own = [root_above(part.squared_sensitivity) / part.relative for part in parts]
-    return math.nextafter(math.fsum(own) if norm == 1 else math.hypot(*own), math.inf) * (1 + 2.0**-50)
 
 
 def check_type(name: str, value: object, kind: Any, expected: str) -> None:

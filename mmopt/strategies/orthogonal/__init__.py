@@ -1,9 +1,8 @@
 """The orthogonal mechanism: new queries over disjoint sets of cells, and those asked put together from them.
 
 Huang, Han, Li, Yu: Orthogonal mechanism for answering batch queries with differential privacy, CIKM 2013,
-Algorithms 1-3. Nothing is optimised. ``blocks`` has the algorithms, ``mechanism`` the result, its error and an
-improvement of ours. How the paper is read where it leaves room stands in
-``programs/ERRATA.md``.
+Algorithms 1-3. Nothing is optimised. ``blocks`` has the algorithms, ``mechanism`` the result, its error and
+an improvement of ours. How the paper is read where it leaves room stands in ``programs/ERRATA.md``.
 """
 
 from mmopt.strategies.orthogonal.blocks import (

@@ -1,4 +1,4 @@
-"""Algorithms 1 to 3: independent queries, disjoint sets of cells, and every query in the new ones of a set."""
+"""Algorithms 1-3: independent queries, disjoint sets of cells, and every query in the new ones of a set."""
 
 from __future__ import annotations
 
