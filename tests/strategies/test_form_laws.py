@@ -192,11 +192,9 @@ def test_saved_and_back(case: tuple[str, StrategyForm], tmp_path) -> None:
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
 def test_integers_are_the_strategy_and_their_sensitivity_is_exact(
-    case: tuple[str, StrategyForm], neighbours: str, monkeypatch: pytest.MonkeyPatch
+    case: tuple[str, StrategyForm], neighbours: str
 ) -> None:
     name, strategy = case
-    if neighbours == "add-remove":  # one that looks at all pairs of columns has to have a matrix
-        monkeypatch.setattr("mmopt.privacy.rounding.by_component.MOST_CELLS", 1)
     w = workload()
     integer = round_any(strategy, w, neighbours)
     k = np.column_stack([integer.answers(unit) for unit in np.eye(N, dtype=np.int64)])

@@ -82,7 +82,7 @@ class Component:
     def rows(self) -> int:
         """Number of measured queries."""
         rests = zip(self._maps, self._is_rest, strict=True)
-        return len(self.matrix) * math.prod(m.shape[0] for m, is_rest in rests if is_rest)
+        return len(self.matrix) * math.prod(int(m.shape[0]) for m, is_rest in rests if is_rest)
 
     @property
     def orbits(self) -> Ints:
