@@ -97,16 +97,16 @@ class UnionStrategy(StrategyForm):
         ------
         SolverError : it does not settle.
         """
-        largest, roots = max(self.shares), []
         if len(self.parts) == 1:
-            return self.parts[0].estimate(noisy / largest)
-        # Shares of about one: LSMR squares numbers, and the larger the noise the smaller are the shares.
-        equal = self.divided(largest)
+            return self.parts[0].estimate(noisy / self.shares[0])
+        sizes = [share * part.sensitivity for share, part in zip(self.shares, self.parts, strict=True)]
+        # Rows of lengths of about one: LSMR squares numbers, and the larger the noise the smaller they are.
+        equal, roots = self.divided(max(sizes)), []
         for own in zip(*(part.factors for part in self.parts), strict=True):
-            scaled = [s * f.matrix / max(f.sensitivity, TINY) for s, f in zip(equal.shares, own, strict=True)]
-            inverse, _ = pseudo_factors(np.vstack(scaled))
+            scaled = [s * f.matrix / max(f.sensitivity, TINY) for s, f in zip(sizes, own, strict=True)]
+            inverse, _ = pseudo_factors(np.vstack(scaled) / max(sizes))
             roots.append(Dense(inverse))
-        return least_squares(equal.implicit(), noisy / largest, Kron(roots))
+        return least_squares(equal.implicit(), noisy / max(sizes), Kron(roots))
 
     def fields(self) -> dict[str, Any]:
         factors = {str(g): part.matrices() for g, part in enumerate(self.parts)}

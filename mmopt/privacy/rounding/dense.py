@@ -35,41 +35,36 @@ from mmopt.privacy.rounding.lattice import (
 from mmopt.privacy.rounding.protocol import MAX_ROWS, OneNoise, Part
 from mmopt.privacy.rounding.rows import check_fit, kept_rows
 from mmopt.strategies import Strategy
-from mmopt.workloads import Dense, Implicit, Workload
+from mmopt.workloads import Implicit, Workload
+from mmopt.workloads.blocks.closed_forms import Identity
 
 __all__ = ["IntegerStrategy", "Reconstruction", "as_is", "round_dense", "round_rows", "round_strategy"]
 
 
 @dataclass(frozen=True, eq=False)
 class Reconstruction:
-    """R (m, k) with queries = R @ measured: ``left @ right``, of which the left factor may be implicit.
-
-    ``right`` (r, k); None for the identity.
-    """
+    """R (m, k) with queries = R @ measured: ``left @ right``, of which the left factor may be implicit."""
 
     left: Implicit
-    right: Array | None
+    right: Array
 
     @property
     def matrix(self) -> Array:
         """R itself."""
-        return self.left.matrix() if self.right is None else self.left.apply(self.right.T).T
+        return self.left.apply(self.right.T).T
 
     def apply(self, answers: Array) -> Array:
         """R x (m,) for answers x (k,)."""
-        return np.array(self.left.apply(answers if self.right is None else self.right @ answers))
+        return np.array(self.left.apply(self.right @ answers))
 
     def squared_lengths(self) -> Array:
         """Squared length of each row, (m,)."""
-        if self.right is not None:
-            return self.left.squared_lengths(self.right)
-        rows = self.left.matrix()
-        return np.asarray(np.einsum("ij,ij->i", rows, rows))
+        return self.left.squared_lengths(self.right)
 
 
 def as_is(matrix: Array) -> Reconstruction:
-    """R as it is."""
-    return Reconstruction(Dense(frozen(matrix)), None)
+    """R as it is: the identity is on its left."""
+    return Reconstruction(Identity(len(matrix)), frozen(matrix))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

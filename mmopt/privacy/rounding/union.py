@@ -84,18 +84,13 @@ class IntegerFactors(InFactors):
         return np.concatenate([_product(own, counts) for own in self.factors])
 
     def strategy(self, deviations: Array) -> UnionStrategy:
-        """Of the factors at sensitivity 1."""
-        lengths = [math.prod(f.sensitivity for f in own) for own in self._real]
-        return UnionStrategy(self._products, tuple(np.array(lengths) / deviations))
-
-    @cached_property
-    def _real(self) -> tuple[tuple[Strategy, ...], ...]:
-        return tuple(tuple(Strategy(k.astype(np.float64), self.norm) for k in own) for own in self.factors)
+        """Of the integers, each part over its deviation."""
+        return UnionStrategy(self._products, tuple(1.0 / deviations))
 
     @cached_property
     def _products(self) -> tuple[ProductStrategy, ...]:
-        """The factors at sensitivity 1."""
-        return tuple(ProductStrategy(tuple(f.divided(f.sensitivity) for f in own)) for own in self._real)
+        real = ([Strategy(k.astype(np.float64), self.norm) for k in own] for own in self.factors)
+        return tuple(ProductStrategy(tuple(own)) for own in real)
 
 
 def _product(factors: Sequence[Ints], counts: Ints) -> Ints:

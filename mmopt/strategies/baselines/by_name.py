@@ -229,11 +229,8 @@ def _design(call: Call, workload: Workload, norm: int) -> Design:
 
 def _costs(call: Call, workload: Workload, norms: Sequence[int]) -> Iterator[tuple[Cost, str]]:
     plain = workload.unweighted
-    design: Design | None = None
-    squared = mean = math.inf
-    ratio: float | None = None
     for norm in norms:
-        if design is None or call.baseline.depends_on_norm:
+        if norm == norms[0] or call.baseline.depends_on_norm:
             design = _design(call, workload, norm)
             squared = design.errors.squared_error(workload)
             mean = (squared if plain is workload else design.errors.squared_error(plain)) / workload.m
