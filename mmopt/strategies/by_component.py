@@ -16,11 +16,11 @@ from mmopt.numerics.arrays import (
     columns_of,
     frozen,
     largest_singular_value,
-    pseudo_factors,
     require_memory,
 )
 from mmopt.numerics.components import Level, Split, lift
 from mmopt.numerics.outward import rounded
+from mmopt.numerics.pseudoinverse import pseudo_factors
 from mmopt.strategies.dense import SUPPORT_TOLERANCE, Strategy, as_dense
 from mmopt.strategies.protocol import StrategyForm
 from mmopt.symmetry.joint import Cells, Key

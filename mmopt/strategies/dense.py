@@ -10,8 +10,9 @@ import numpy.typing as npt
 import scipy.linalg
 
 from mmopt.errors import OptionError
-from mmopt.numerics.arrays import Array, frozen, largest_singular_value, owned, pseudo_factors
+from mmopt.numerics.arrays import Array, frozen, largest_singular_value, owned
 from mmopt.numerics.outward import column_norms, rounded
+from mmopt.numerics.pseudoinverse import pseudo_factors
 from mmopt.strategies.protocol import StrategyForm, check_norm
 from mmopt.workloads import Dense, Workload
 

@@ -12,9 +12,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from mmopt.errors import OptionError
-from mmopt.numerics.arrays import Array, pseudo_factors
+from mmopt.numerics.arrays import Array
 from mmopt.numerics.components import Level
 from mmopt.numerics.outward import largest_difference
+from mmopt.numerics.pseudoinverse import pseudo_factors
 from mmopt.workloads import Implicit, Workload
 
 __all__ = ["StrategyForm", "check_norm", "largest_ratio", "normalise", "privacy_cost"]

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from mmopt.errors import OptionError
-from mmopt.numerics.arrays import Array, pseudo_factors
+from mmopt.numerics.arrays import Array
+from mmopt.numerics.pseudoinverse import pseudo_factors
 from mmopt.strategies.product import ProductStrategy
 from mmopt.strategies.protocol import StrategyForm
 from mmopt.workloads import Dense, Implicit, Kron, Scaled, Stack, Workload

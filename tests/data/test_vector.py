@@ -161,7 +161,6 @@ def test_nan_falls_into_no_bin(tmp_path: Path) -> None:
         assert counts(file, values("a", 1, missing="drop")) == [1]
 
 
-@pytest.mark.quick
 @pytest.mark.parametrize(
     ("cells", "fields", "expected"),
     [

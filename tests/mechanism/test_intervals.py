@@ -57,7 +57,6 @@ def added(laws: list[np.ndarray]) -> np.ndarray:
     return reduce(lambda a, b: np.convolve(a, b, "same"), laws)
 
 
-@pytest.mark.quick
 @pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
 @pytest.mark.parametrize("norm", [1, 2])
 @pytest.mark.parametrize("scale", [0.2, 0.5, 1.0, 3.0])
@@ -282,7 +281,6 @@ def test_intervals_are_read_only_and_a_confidence_is_one_that_is_computed():
         found.intervals(1 - 1e-12)
 
 
-@pytest.mark.quick
 @pytest.mark.parametrize("sizes", [(0.001, 1.0), (0.618, 1.0), (0.3, 1.0)])
 @pytest.mark.parametrize("norm", [1, 2])
 @pytest.mark.parametrize("scales", [(33.0, 623.0), (300.0, 500.0)])

@@ -27,7 +27,6 @@ def read_cases() -> dict[str, tuple[str, str]]:
 CASES = read_cases()
 
 
-@pytest.mark.quick
 @pytest.mark.parametrize("name", CASES)
 def test_full_text(name: str) -> None:
     text, expected = CASES[name]

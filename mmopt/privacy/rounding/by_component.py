@@ -23,8 +23,9 @@ import numpy as np
 import scipy.sparse
 
 from mmopt.errors import WorkloadError
-from mmopt.numerics.arrays import MOST_CELLS, Array, Ints, frozen, pseudo_factors, require_memory
+from mmopt.numerics.arrays import MOST_CELLS, Array, Ints, frozen, require_memory
 from mmopt.numerics.components import Split
+from mmopt.numerics.pseudoinverse import pseudo_factors
 from mmopt.privacy.parameters import Neighbours
 from mmopt.privacy.rounding.dense import round_dense
 from mmopt.privacy.rounding.exact import integer_product, largest_entry, replaced

@@ -180,7 +180,6 @@ def test_a_tied_variable_does_not_hide_a_false_bound() -> None:
         solve(PREFIX, program, solver="scs")
 
 
-@pytest.mark.quick
 def test_points_near_the_repaired_one_test_nothing() -> None:
     program = with_repair(("diag(X) <= 1", "diag(X) == 1"), repair="    X = 0 * X + eye(n)")
     s = solve(PREFIX, program, solver="scs")

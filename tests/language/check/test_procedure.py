@@ -8,8 +8,6 @@ import pytest
 
 from mmopt.language import Program, check
 
-pytestmark = pytest.mark.quick
-
 TEXT = """program two_steps
 class procedure
 given

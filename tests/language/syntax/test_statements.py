@@ -6,8 +6,6 @@ from collections.abc import Callable
 
 import pytest
 
-pytestmark = pytest.mark.quick
-
 # Marked declaration, message, hint.
 CHOICES = [
     ("X: psd«[»n, n", "this '[' is not closed", "its partner ']' is missing"),

@@ -115,7 +115,6 @@ def test_without_noise_the_answers_are_exact(form, norm):
     np.testing.assert_allclose(integer.estimate(integer.answers(DATA)), w.answers(DATA), atol=1e-7)
 
 
-@pytest.mark.quick
 @pytest.mark.parametrize("norm", [1, 2])
 @pytest.mark.parametrize("form", FORMS)
 def test_the_cost_of_all_parts_is_what_is_allowed(form, norm):
