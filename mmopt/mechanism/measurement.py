@@ -35,7 +35,7 @@ class Answers:
 
     ``groups`` and ``labels`` name each query; ``low`` and ``high`` are the ends of intervals of at least the
     given ``confidence``, each query taken alone, and ``coverage`` the probability with which they hold the
-    truth, under the law of the noise (``reconstruct.intervals``). ``private`` is False for simulated noise:
+    truth, under the law of the noise (``accuracy.intervals``). ``private`` is False for simulated noise:
     such answers must not be published.
     """
 

@@ -140,7 +140,7 @@ class Plan:
         return finer(self.integer.parts, self.fineness)
 
     def intervals(self, confidence: float) -> Intervals:
-        """The queries' intervals, as ``reconstruct.intervals``.
+        """The queries' intervals, as ``accuracy.intervals``.
 
         Where queries have no integer basis they are wider by what rounding these biases MAX_ROWS rows.
         """

@@ -1,4 +1,7 @@
-"""What is measured: strategies of every form, their sensitivity and error. Never scales of noise."""
+"""What is measured: strategies of every form, their sensitivity and error. Never scales of noise.
+
+``protocol`` says what a form gives, and derives the rest; each form is a row of ``FORMS`` and a file.
+"""
 
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -41,7 +41,7 @@ class ComponentStrategy(StrategyForm):
 
     Parameters
     ----------
-    split : A by component, on the cells of ``queries.symmetry``; numpy parts.
+    split : A by component, on the cells of ``symmetry``; numpy parts.
     norm : 2; the L1 norms of columns are not known by component.
 
     Raises
