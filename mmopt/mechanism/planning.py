@@ -144,7 +144,7 @@ class Plan:
 
         Where queries have no integer basis they are wider by what rounding these biases MAX_ROWS rows.
         """
-        found = intervals(self.integer, self.workload.n, self.scale, self.fineness, confidence)
+        found = intervals(self.integer, self.scale, self.fineness, confidence)
         if not self.integer.is_biased:
             return found
         bias = self.integer.bias * float(np.abs(self.workload.queries).max()) * MAX_ROWS
@@ -214,7 +214,7 @@ def plan(
 
     def planned(fineness: int) -> Plan:
         scale = target or _least(integer, fineness, privacy, allowed)
-        errors = standard_errors(integer, workload.n, scale, fineness)
+        errors = standard_errors(integer, scale, fineness)
         errors.flags.writeable = False
         rho, own_delta, epsilon, theorem = claim(integer, fineness, scale, delta, allowed or math.inf)
         return Plan(
@@ -237,7 +237,7 @@ def plan(
     most = finest(integer.parts, found.scale)
     # Beside many queries' errors only the normal law is known.
     is_far = norm == 2 and distance(integer.parts, found.scale) > NEARLY_NORMAL
-    is_many = is_far and not has_coefficients(integer, workload.n)
+    is_many = is_far and not has_coefficients(integer)
     if most and (is_many or (delta is not None and found.theorem != THEOREM_EXACT)):
         fine = planned(most)
         saved = (fine.epsilon or 1.0) / (found.epsilon or 1.0) if absolute else (fine.rmse / found.rmse) ** 2
