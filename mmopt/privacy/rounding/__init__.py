@@ -2,6 +2,5 @@
 
 ``forms`` is the table: a form of ``mmopt.strategies`` has the file of the same name here, one product that of
 unions too. ``protocol`` says what an integer strategy gives and what follows from it; ``exact`` is integer
-arithmetic without overflow, ``lattice`` how real cores become integers and what must not be lost by it,
-``rows`` what is kept of a strategy for Laplace noise.
+arithmetic without overflow, ``lattice`` how real rows become integers and what must not be lost by it.
 """

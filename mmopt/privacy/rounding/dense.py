@@ -5,7 +5,7 @@ Rounding A itself would move its row space when it is rank deficient. Instead, w
 rint(2^bits Sigma^(-1/2)) B is measured, or c Sigma^(-1/2) B where that is integer for some c. It is integer,
 its row space is the workload's whenever its k x k core has full rank, and before rounding it costs no more
 than A: Bᵀ Sigma⁻¹ B ⪯ AᵀA, because a least-squares estimate of B x uses no more than what A measured. That is
-for Gaussian noise; for Laplace noise the rows are kept (``rows.py``).
+for Gaussian noise; for Laplace noise the rows are kept (``lattice.py``).
 """
 
 from __future__ import annotations
@@ -23,17 +23,18 @@ from mmopt.privacy.parameters import Neighbours
 from mmopt.privacy.rounding.exact import integer_product, largest_entry, root_above, squared_sensitivity
 from mmopt.privacy.rounding.lattice import (
     check_bias,
+    check_fit,
     check_loss,
     check_rank,
     choose_bits,
     divide_by_gcd,
     inverse_root,
     is_one_count,
+    kept_rows,
     rint,
     rounded_core,
 )
 from mmopt.privacy.rounding.protocol import MAX_ROWS, OneNoise, Part
-from mmopt.privacy.rounding.rows import check_fit, kept_rows
 from mmopt.strategies import Strategy
 from mmopt.workloads import Implicit, Workload
 from mmopt.workloads.blocks.closed_forms import Identity

@@ -22,8 +22,7 @@ from mmopt.privacy.rounding.exact import (
     largest_entry,
     largest_squared_norm,
 )
-from mmopt.privacy.rounding.lattice import rint
-from mmopt.privacy.rounding.rows import kept_rows
+from mmopt.privacy.rounding.lattice import kept_rows, rint
 from mmopt.strategies import ProductStrategy, Strategy, one_attribute, products_of
 from mmopt.workloads import Workload
 

@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from mmopt.strategies.baselines.greedy_h import greedy_h
 from mmopt.strategies.baselines.of_marginals import datacube, fourier, many_unions, not_marginals
 from mmopt.strategies.baselines.plain import answers, cells
 from mmopt.strategies.baselines.row import Baseline, Parameter
-from mmopt.strategies.baselines.trees import hierarchical, quadtree, wavelet
+from mmopt.strategies.baselines.trees import greedy_h, hierarchical, quadtree, wavelet
 from mmopt.workloads import Workload
 
 __all__ = ["ALIASES", "CATALOGUE"]
