@@ -655,8 +655,7 @@ MUTANTS = (
         "mmopt/strategies/dense.py",
         "strategies/test_dense.py",
         ("sensitivity", "matrix, self.norm).max()", "matrix, self.norm).min()"),
-        ("total_error", "self.sensitivity**2 *", "self.sensitivity *"),
-        ("total_error", "if not self.supports(workload):", "if False:"),
+        ("squared_error", "if self.supports(workload) else", "if True else"),
     ),
     *_rows(
         "mmopt/results/solution.py",

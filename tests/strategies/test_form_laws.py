@@ -33,8 +33,6 @@ from mmopt.testing.census import domain_of
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.blocks.factor import identity, total
 
-pytestmark = pytest.mark.quick
-
 SIZES = (2, 4)
 N = 8
 
@@ -93,6 +91,7 @@ def case(request: pytest.FixtureRequest, rng: np.random.Generator) -> tuple[str,
     return name, MADE[name](rng, norm)
 
 
+@pytest.mark.quick
 def test_the_tables_have_the_same_forms() -> None:
     assert set(MADE) == set(FORMS) and set(ROUNDED) == set(FORMS.values())
     assert all(type(MADE[name](np.random.default_rng(1), 2)) is form for name, form in FORMS.items())
@@ -116,6 +115,7 @@ def differences(matrix: np.ndarray) -> np.ndarray:
     return (matrix[:, :, None] - matrix[:, None, :]).reshape(len(matrix), -1)
 
 
+@pytest.mark.quick
 def test_figures_are_those_of_the_matrix(case: tuple[str, StrategyForm]) -> None:
     name, strategy = case
     w, a = workload(), strategy.implicit().matrix()
