@@ -27,7 +27,7 @@ from mmopt.driver.judge.assemble import charged_error, rmse
 from mmopt.driver.plan import MOST_CELLS, plan_solve
 from mmopt.language import evaluate
 from mmopt.numerics.components import Level, Split, lift
-from mmopt.strategies import ComponentStrategy
+from mmopt.strategies import ComponentStrategy, as_dense
 from mmopt.symmetry import symmetry
 from mmopt.testing.census import census, domain_of, marginals
 from mmopt.workloads import Product
@@ -137,7 +137,7 @@ def test_weights_without_the_symmetry_of_the_targets() -> None:
     workload = Workload.from_matrix(rows, targets=1.0, weights=np.arange(1.0, 13.0))
     solution = solve(workload, "fitness_for_use")
     strategy = by_component(solution)
-    assert solution.error == pytest.approx(charged_error(strategy.dense(), workload), rel=1e-9)
+    assert solution.error == pytest.approx(charged_error(as_dense(strategy), workload), rel=1e-9)
     singular = np.linalg.svd(workload.root, compute_uv=False)
     assert solution.error_bound == pytest.approx(singular.sum() ** 2 / 6, rel=tolerances.RECOMPUTED)
     assert verify(solution, workload).holds

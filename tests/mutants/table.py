@@ -138,11 +138,15 @@ MUTANTS = (
     *_rows(
         "mmopt/privacy/rounding/dense.py",
         "privacy/rounding/test_dense.py",
-        ("round_strategy", "squared_sensitivity(matrix, 2,", "squared_sensitivity(core, 2,"),
-        ("round_strategy", "squared_lengths(), 2 * bits", "squared_lengths(), bits"),
+        (
+            "_measured",
+            "squared_sensitivity(matrix, strategy.norm,",
+            "squared_sensitivity(core, strategy.norm,",
+        ),
+        ("_measured", "squared_lengths(), 2 * bits", "squared_lengths(), bits"),
     ),
     *_rows(
-        "mmopt/privacy/rounding/dense.py",
+        "mmopt/privacy/rounding/protocol.py",
         "mechanism/test_planning.py",
         ("standard_errors", "self.relative, -self.bits)", "self.relative, -self.bits - 1)"),
     ),
@@ -163,7 +167,7 @@ MUTANTS = (
         ("parts", "or self.workload.domain.may_drop)", ")"),
     ),
     *_rows(
-        "mmopt/privacy/rounding/factors.py",
+        "mmopt/privacy/rounding/union.py",
         "privacy/test_calibration.py",
         ("parts", 'is_one_count=self.neighbours == "add-remove" and all(', "is_one_count=all("),
         ("parts", "all(map(is_one_count, own))", "any(map(is_one_count, own))"),
@@ -187,7 +191,7 @@ MUTANTS = (
         ("squared_sensitivity", 'if neighbours == "add-remove":', "if True:"),
     ),
     *_rows(
-        "mmopt/privacy/rounding/protocol.py",
+        "mmopt/privacy/rounding/exact.py",
         "privacy/rounding/test_exact.py",
         ("replaced", "2 if norm == 2 and is_nonnegative else 4", "2 if is_nonnegative else 4"),
         ("replaced", "2 if norm == 2 and is_nonnegative else 4", "2 if norm == 2 else 4"),
@@ -207,6 +211,47 @@ MUTANTS = (
         "mmopt/privacy/rounding/lattice.py",
         "privacy/rounding/test_dense.py",
         ("check_loss", "np.max(rounded / unrounded)", "np.min(rounded / unrounded)"),
+    ),
+    # -- forms of strategies
+    *_rows(
+        "mmopt/strategies/protocol.py",
+        "strategies/test_form_laws.py",
+        ("mean_variance", "self.squared_error(workload.unweighted)", "self.squared_error(workload)"),
+        ("total_error", "return self.sensitivity**2 * squared", "return self.sensitivity * squared"),
+        ("estimate", "noisy @ matrix @ inverse @ inverse.T", "noisy @ matrix @ inverse.T @ inverse"),
+    ),
+    *_rows(
+        "mmopt/strategies/union.py",
+        "strategies/test_form_laws.py",
+        ("variances", "share**2 / part", "share / part"),
+        ("divided", "share / by", "share * by"),
+    ),
+    *_rows(
+        "mmopt/strategies/marginals.py",
+        "strategies/test_form_laws.py",
+        ("sensitivity", "if self.norm == 1 else", "if self.norm == 2 else"),
+        ("squared_error", "energy[asked] / self.eigenvalues[asked]", "energy[asked] / self.eigenvalues[0]"),
+    ),
+    *_rows(
+        "mmopt/strategies/product.py",
+        "strategies/test_form_laws.py",
+        (
+            "squared_error",
+            "products_of(workload.weighed, self.sizes)",
+            "products_of(workload, self.sizes[::-1])",
+        ),
+        ("_told", "self.factors[i].variances", "self.factors[0].variances"),
+    ),
+    *_rows(
+        "mmopt/strategies/by_component.py",
+        "strategies/test_form_laws.py",
+        ("_of_rows", "return often * told, often * missed", "return told, often * missed"),
+    ),
+    *_rows(
+        "mmopt/privacy/rounding/union.py",
+        "strategies/test_form_laws.py",
+        ("round_union", "for own in rounded) / share)", "for own in rounded) * share)"),
+        ("_squared", "return [replaced(square, norm, sign)", "return [square"),
     ),
     # -- error bounds
     *_rows(
@@ -624,8 +669,7 @@ MUTANTS = (
         "mmopt/strategies/dense.py",
         "strategies/test_dense.py",
         ("sensitivity", "matrix, self.norm).max()", "matrix, self.norm).min()"),
-        ("total_error", "self.sensitivity**2 *", "self.sensitivity *"),
-        ("total_error", "if not self.supports(workload):", "if False:"),
+        ("squared_error", "if self.supports(workload) else", "if True else"),
     ),
     *_rows(
         "mmopt/results/solution.py",

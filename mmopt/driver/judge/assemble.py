@@ -60,8 +60,7 @@ def meaning(
     strategy, covariance, basis = _meant(instance, {**env, **named_multipliers(instance, multipliers or {})})
     if m.kind == "covariance":
         return strategy, covariance, basis
-    is_split = isinstance(strategy, ComponentStrategy)
-    return strategy.normalised() if is_split else normalise(strategy), None, None
+    return normalise(strategy), None, None
 
 
 def _meant(instance: Instance, env: Mapping[str, Any]) -> tuple[Any, Value | None, Value | None]:

@@ -14,8 +14,9 @@ from privacy.rounding.test_product import columns_normalised
 from mmopt import solve
 from mmopt.data import data_vector
 from mmopt.errors import WorkloadError
-from mmopt.privacy.rounding.any_form import Measured, round_any
 from mmopt.privacy.rounding.by_component import round_components
+from mmopt.privacy.rounding.forms import round_any
+from mmopt.privacy.rounding.protocol import Measured
 from mmopt.strategies import ComponentStrategy, Strategy
 from mmopt.strategies.marginals import MarginalStrategy
 from mmopt.strategies.product import ProductStrategy
