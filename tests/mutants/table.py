@@ -257,7 +257,7 @@ MUTANTS = (
     *_rows(
         "mmopt/numerics/balls.py",
         "numerics/test_balls.py language/atoms/test_atom_law.py::test_law[add-balls]",
-        ("", "U = float(np.finfo(float).eps) / 2", "U = float(np.finfo(float).eps) / 64"),
+        ("", "U = EPS / 2", "U = EPS / 64"),
         ("gamma", "return k * U / (1.0 - k * U)", "return 0.0"),
         ("rounded", "out *= U", "out *= 0.0"),
         ("_mul", "a.rad * (np.abs(b.mid) + b.rad)", "a.rad * np.abs(b.mid)"),
@@ -754,9 +754,9 @@ MUTANTS = (
     *_rows(
         "mmopt/compiler/invariance/composition.py",
         "compiler/invariance/test_composition.py",
-        ("of_factors", "not infer(small, scope).sign > 0", "False"),
+        ("_read_factors", "not infer(small, scope).sign > 0", "False"),
         ("_factors", "not infer(expr.args[0], scope).sign > 0", "False"),
-        ("of_blocks", "if SUM in sides:", "if False:"),
+        ("_read_blocks", "if SUM in sides:", "if False:"),
     ),
     # -- rows of the solvers
     *_rows(
