@@ -365,7 +365,7 @@ MUTANTS = (
     ),
     *_rows(
         "mmopt/language/atoms/powers.py",
-        "compiler/test_atom_cones.py",
+        "compiler/test_cones_of_atoms.py",
         ("cones", "means * outputs, means *", "outputs,"),
     ),
     *_rows(
