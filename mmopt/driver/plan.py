@@ -162,12 +162,11 @@ def _refuse_dense(program: Program, workload: Workload, why: str) -> None:
 def _able() -> list[str]:
     """The shipped programs that are solved by component."""
     known = [shipped(name) for kernel in KERNELS for name in kernel.programs]
-    able = [
-        c
-        for c in map(shipped, program_names())
-        if not obstacle(c, {}) and any(match(k, c) is not None for k in known)
+    return [
+        checked.program.name
+        for checked in map(shipped, program_names())
+        if not obstacle(checked, {}) and any(match(k, checked) is not None for k in known)
     ]
-    return [c.program.name for c in able]
 
 
 def _gigabytes(size: float) -> str:

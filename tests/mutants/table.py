@@ -415,7 +415,7 @@ MUTANTS = (
     ),
     *_rows(
         "mmopt/language/atoms/powers.py",
-        "compiler/test_atom_cones.py",
+        "compiler/test_cones_of_atoms.py",
         ("cones", "means * outputs, means *", "outputs,"),
     ),
     *_rows(
@@ -741,7 +741,7 @@ MUTANTS = (
     *_rows(
         "mmopt/compiler/match.py",
         "compiler/test_match.py",
-        ("_same", "len(a) == len(b) and all(", "all("),
+        ("_same", "fields(a) if f.compare]", "fields(a) if f.compare and f.name != 'options']"),
         ("_same", "return bool(a == b)", "return True"),
         ("_same_line", "if op != other or not (", "if not ("),
         ("_same_kinds", "if chosen.get(x) != others.get(y):", "if False:"),
