@@ -27,13 +27,14 @@ def changed(old: str, new: str, text: str = L2) -> Program:
     return Program.parse(text.replace(old, new))
 
 
+@pytest.mark.some(18)
 @pytest.mark.parametrize("name", OWN)
 def test_shipped_certificates_hold(name: str, rng: np.random.Generator) -> None:
-    report = check_program(name, seed_of(rng), instances=8)
+    report = check_program(name, seed_of(rng), instances=3)
     assert report.holds and report.has_certificate and report.notes == (), str(report)
     # A procedure has one result, not points to compare with.
     klass = Program.load(name).klass
-    assert report.instances == 8 and report.pairs > (100 if klass == "procedure" else 1000)
+    assert report.instances == 3 and report.pairs > (35 if klass == "procedure" else 350)
     # The solver's multipliers meet the solver's point: there is nothing between the two.
     assert report.smallest_slack >= -1e-9
     assert report.smallest_slack <= 1e-5 or klass in ("closed form", "rank", "smooth")
@@ -116,9 +117,9 @@ def test_a_finding_can_be_recomputed(rng: np.random.Generator) -> None:
 
 def test_the_seed_repeats_a_report(rng: np.random.Generator) -> None:
     seed = seed_of(rng)
-    one, other = (check_program("query_weighting", seed, instances=2) for _ in range(2))
+    one, other = (check_program("query_weighting", seed, instances=1) for _ in range(2))
     assert one == other
-    assert check_program("query_weighting", instances=1).seed != check_program("query_weighting").seed
+    assert check_program("eigen_design").seed != check_program("eigen_design").seed
 
 
 @pytest.mark.parametrize(
