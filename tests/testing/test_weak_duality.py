@@ -27,14 +27,14 @@ def changed(old: str, new: str, text: str = L2) -> Program:
     return Program.parse(text.replace(old, new))
 
 
-@pytest.mark.some(18)
+@pytest.mark.some(16)
 @pytest.mark.parametrize("name", OWN)
 def test_shipped_certificates_hold(name: str, rng: np.random.Generator) -> None:
-    report = check_program(name, seed_of(rng), instances=3)
+    report = check_program(name, seed_of(rng), instances=4)
     assert report.holds and report.has_certificate and report.notes == (), str(report)
     # A procedure has one result, not points to compare with.
     klass = Program.load(name).klass
-    assert report.instances == 3 and report.pairs > (35 if klass == "procedure" else 350)
+    assert report.instances == 4 and report.pairs > (50 if klass == "procedure" else 500)
     # The solver's multipliers meet the solver's point: there is nothing between the two.
     assert report.smallest_slack >= -1e-9
     assert report.smallest_slack <= 1e-5 or klass in ("closed form", "rank", "smooth")
@@ -82,7 +82,8 @@ def test_wrong_certificates_are_found(wrong: str, rng: np.random.Generator) -> N
 def test_wrong_for_points_that_the_repair_hides_or_for_many_cells(
     name: str, old: str, new: str, rng: np.random.Generator
 ) -> None:
-    report = check_program(changed(old, new, Program.load(name).text), seed_of(rng))
+    program = changed(old, new, Program.load(name).text)
+    report = check_program(program, seed_of(rng), instances=2 if name == "fitness_hybrid" else 5)
     assert not report.holds, str(report)
 
 

@@ -111,6 +111,7 @@ def test_a_memory_limit(run: Any, files: Path) -> None:
     options = ("--programs", "l2_strategy", "--solvers", "cvxopt,scs", "--memory-limit", "0.05")
     done = run("compare", "long.yaml", *options, "--no-baselines")
     assert done.status == 0
+    assert "aselines" not in done.out and "Strategies" in done.out
     assert "memory limit (1)" in done.out
     assert "(1) l2_strategy with cvxopt: needed more than 0.05 GiB" in done.out
 
@@ -152,12 +153,6 @@ def test_baselines_by_name_as_json(run: Any, files: Path) -> None:
     # (1 + 3) · 8 and (1 + 3)² · 8, as tests/cli/commands/test_baselines.py has them
     assert [row["error"] for row in rows[2:4]] == pytest.approx([32.0, 128.0])
     assert rows[-1]["reason"] == "it splits one attribute, the workload has 2"
-
-
-def test_without_baselines(run: Any, files: Path) -> None:
-    done = run("compare", "total.yaml", "--programs", "l2_strategy", "--no-baselines")
-    assert done.status == 0 and "aselines" not in done.out
-    assert "Strategies" in done.out
 
 
 @pytest.mark.some(1)
