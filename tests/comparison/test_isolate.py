@@ -70,6 +70,7 @@ def test_one_that_takes_too_much_memory(marked: Marked) -> None:
     assert small.memory is not None and small.memory < 0.1 * 2**30
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("number", "reason"),
     [

@@ -140,7 +140,7 @@ def test_targets_that_differ() -> None:
     assert (found <= loose.targets * (1.0 + tolerances.RECOMPUTED)).all()
 
 
-@pytest.mark.parametrize("program", ["l2_strategy", "fitness_for_use"])
+@pytest.mark.parametrize("program", [pytest.param("l2_strategy", marks=pytest.mark.slow), "fitness_for_use"])
 def test_a_solution_over_10_to_the_20_cells(program: str, tmp_path: Path) -> None:
     """1,350 marginals and the total: every query's variance, kept, loaded and verified."""
     workload = marginals((10,) * 20, UP_TO_3, target=1.0)

@@ -39,6 +39,7 @@ def is_above(one: np.ndarray, other: np.ndarray, tolerance: float) -> bool:
     return bool(len(clearly)) and not np.any(other[: clearly[0]] > one[: clearly[0]] + FINE * one.max())
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("name", NAMED)
 def test_no_solution_has_a_lower_profile(name: str) -> None:
     w = named(name)
@@ -92,6 +93,7 @@ def test_scales_of_queries_and_targets(factor: float, rng: np.random.Generator) 
     assert close(refined(w) / factor, refined(targets))
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("solver", ["scs", "cvxopt"])
 def test_other_solvers_find_the_same(solver: str) -> None:
     for name in ("prefix", "marginals", "rank deficient", "identity and total"):

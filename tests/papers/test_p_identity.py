@@ -21,7 +21,7 @@ slow = pytest.mark.slow
 THEIRS = [
     ("prefix", 64, 3.7641),
     ("prefix", 128, 4.4524),
-    ("prefix", 256, 5.2245),
+    pytest.param("prefix", 256, 5.2245, marks=slow),
     pytest.param("prefix", 512, 5.9835, marks=slow),
     pytest.param("prefix", 1024, 6.7888, marks=slow),
     ("all-ranges", 64, 3.9278),

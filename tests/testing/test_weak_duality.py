@@ -27,7 +27,7 @@ def changed(old: str, new: str, text: str = L2) -> Program:
     return Program.parse(text.replace(old, new))
 
 
-@pytest.mark.some(16)
+@pytest.mark.some(11)
 @pytest.mark.parametrize("name", OWN)
 def test_shipped_certificates_hold(name: str, rng: np.random.Generator) -> None:
     report = check_program(name, seed_of(rng), instances=4)
@@ -141,8 +141,8 @@ def test_multipliers_that_start_from_no_dual(rng: np.random.Generator) -> None:
     free = "certificate d: vector[n] >= 0\n"
     text = L2.replace("certificate d: vector[n] >= 0 from dual(sensitivity)\n", free)
     assert free in text
-    assert check_program(Program.parse(text), seed_of(rng)).holds
-    assert not check_program(changed(RIGHT, f"100 * {RIGHT}", text), seed_of(rng)).holds
+    assert check_program(Program.parse(text), seed_of(rng), instances=2).holds
+    assert not check_program(changed(RIGHT, f"100 * {RIGHT}", text), seed_of(rng), instances=2).holds
 
 
 def test_givens_without_a_source_are_drawn(rng: np.random.Generator) -> None:
