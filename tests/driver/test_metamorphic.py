@@ -68,7 +68,7 @@ def test_queries_in_another_order(program: str, rng: np.random.Generator) -> Non
     consistent(solve(w, program), solve(other, program), 1.0)
 
 
-@pytest.mark.some(30)
+@pytest.mark.some(15)
 @pytest.mark.parametrize("factor", [1e-4, 0.3, 7.0, 1e5])
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_queries_times_a_number(program: str, factor: float, rng: np.random.Generator) -> None:

@@ -133,6 +133,7 @@ def test_a_level_with_nothing_held_is_fitness_for_use(rng: np.random.Generator) 
     assert level.bound <= whole.objective and whole.bound <= level.objective
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", ["prefix", "marginals", "identity and total", "duplicated columns"])
 def test_the_bound_of_a_level_holds_at_any_multipliers(name: str, rng: np.random.Generator) -> None:
     w = named(name)

@@ -142,6 +142,7 @@ INFEASIBLE: dict[str, tuple[str, str, str, list[tuple[str, str]]]] = {
 }
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("solver", ["clarabel", "scs"])
 @pytest.mark.parametrize("case", INFEASIBLE)
 def test_the_lines_that_cannot_hold_together(case: str, solver: str) -> None:
