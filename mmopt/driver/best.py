@@ -11,7 +11,7 @@ import numpy as np
 from mmopt.compiler import Instance
 from mmopt.compiler.match import is_shipped
 from mmopt.driver.judge.score import Array, Candidate, bound_of, candidate, charged, starts_from
-from mmopt.language.evaluate.memo import Memo
+from mmopt.language.evaluate.evaluator import Memo
 from mmopt.results import gap_between
 
 __all__ = ["Best"]

@@ -29,7 +29,6 @@ def solve_closed(instance: Instance, solver: str | None) -> Solution:
     if solver is not None:
         message = f"'{program.name}' is a closed form; nothing is left to {solver}"
         raise OptionError(message, hint="leave out the solver")
-    assert program.objective is not None  # the check of the sections has seen to it
     objective, proved = upper_value(program.objective, instance.env)
     objective, proved = charged_for_the_queries(instance, instance.env, objective, proved)
     bound = bound_of(instance, {})

@@ -154,7 +154,6 @@ def solve_procedure(
     run.each(program.steps)
     if not run.everything:
         raise SolverError(f"'{program.name}' solved nothing in its steps")
-    assert program.objective is not None  # the check of the sections has seen to it
     objective, proved = upper_value(program.objective, run.env)
     objective, proved = charged_for_the_queries(instance, run.env, objective, proved)
     bases = [s.expr for s in program.steps if isinstance(s, Assignment) and _is_basis(s.expr)]

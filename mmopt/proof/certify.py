@@ -134,7 +134,6 @@ def certify(
         program = program_for(workload, norm)[0]
     parsed = program if isinstance(program, Program) else Program.load(program)
     check_adopts(parsed, norm)
-    assert parsed.meaning is not None
     came = incoming(workload, given, covariance, basis, parsed.meaning.norm)
     named = named_givens(givens, parsed, workload)
     instance = bind(parsed, workload, {**row_parameter(parsed, came), **named})

@@ -92,8 +92,7 @@ class Prover:
             yield own, "the point, as the certificate says"
         if passed:
             yield {**own, **_named(judge, passed)}, "the caller"
-        assert judge.program.certificate is not None
-        wanted = judge.program.certificate.multipliers
+        wanted = judge.program.multipliers
         shapes = [_shape(judge, position) for position in range(len(wanted))]
         if shapes == [(judge.workload.n,)]:
             _, improved = error_bound(judge.workload, self.strategy)
@@ -113,18 +112,14 @@ class Prover:
 
 
 def _shape(judge: Instance, position: int) -> tuple[int, ...]:
-    certificate = judge.program.certificate
-    assert certificate is not None
-    dims = certificate.multipliers[position].declaration.dims
+    dims = judge.program.multipliers[position].declaration.dims
     return tuple(dim.value(judge.sizes()) for dim in dims)
 
 
 def _named(judge: Instance, passed: Mapping[str, Any]) -> dict[str, Array]:
     """The caller's multipliers by the names that a solution keeps them under."""
-    certificate = judge.program.certificate
-    assert certificate is not None
-    places = {m.key: i for i, m in enumerate(certificate.multipliers)}
-    places |= {m.declaration.name: i for i, m in enumerate(certificate.multipliers)}
+    places = {m.key: i for i, m in enumerate(judge.program.multipliers)}
+    places |= {m.declaration.name: i for i, m in enumerate(judge.program.multipliers)}
     found: dict[str, Array] = {}
     for name, value in passed.items():
         if name not in places:
@@ -137,5 +132,5 @@ def _named(judge: Instance, passed: Mapping[str, Any]) -> dict[str, Array]:
             raise OptionError(
                 f"the multiplier '{name}' has shape {array.shape}, expected finite numbers of shape {shape}"
             )
-        found[certificate.multipliers[places[name]].key] = array.astype(np.float64).reshape(shape)
+        found[judge.program.multipliers[places[name]].key] = array.astype(np.float64).reshape(shape)
     return found

@@ -8,7 +8,7 @@ import numpy as np
 
 from mmopt.compiler import Instance
 from mmopt.language.atoms.dims import Dim
-from mmopt.language.check.sources import AXES
+from mmopt.language.check.names import AXES
 from mmopt.language.evaluate.by_component import splits
 from mmopt.language.syntax.tree import Constraint
 from mmopt.workloads.labels import cell_label, join

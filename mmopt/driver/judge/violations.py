@@ -12,11 +12,10 @@ from mmopt.compiler import Instance
 from mmopt.driver.judge.places import place
 from mmopt.driver.judge.values import as_value, is_finite
 from mmopt.language import worst
-from mmopt.language.evaluate.by_component import lowest_eigenvalue
-from mmopt.language.evaluate.memo import Memo
+from mmopt.language.evaluate.evaluator import Memo
 from mmopt.language.syntax.tree import Declaration
 from mmopt.numerics.components import Level, Split
-from mmopt.numerics.numpy_forms import is_definite, symmetric_part
+from mmopt.numerics.numpy_forms import is_definite, lowest_eigenvalue, symmetric_part
 
 __all__ = ["Violation", "violations", "worst_line"]
 
@@ -95,7 +94,7 @@ def _negative_eigenvalue(value: np.ndarray[Any, Any]) -> float:
 
 def _negative_part(value: Split) -> float:
     size = max(float(np.abs(part).max(initial=0.0)) for part in value.parts)
-    return -lowest_eigenvalue(value) / max(size, 1e-300)
+    return -lowest_eigenvalue(value.parts) / max(size, 1e-300)
 
 
 def _negative_entry(d: Declaration, value: np.ndarray[Any, Any]) -> Violation:

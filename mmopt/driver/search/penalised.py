@@ -83,7 +83,6 @@ def penalised(instance: Instance) -> Penalised:
     scaled, scaling = scale(instance)
     direction = cvxpy.Parameter((size, size), symmetric=True)
     penalty = Apply("sum", (Apply("mul", (z, Name(DIRECTION, z.span)), z.span),), z.span)
-    assert program.objective is not None
     sign = "add" if program.sense == "minimize" else "sub"
     changed = replace(program, objective=Apply(sign, (program.objective, penalty), z.span))
     known = matrix(side, side, symmetric=True, curvature=Curvature.CONSTANT)

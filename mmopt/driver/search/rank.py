@@ -197,7 +197,7 @@ def solve_rank(
         search = _Search(problem, row, chosen, clock, report, Best(instance))
         if start is not None:
             search.best.offer(start, {})
-        if program.certificate is not None and program.certificate.multipliers:
+        if program.multipliers:
             # The relaxation without the rank: the best multipliers for the bound.
             search.solve(np.zeros((problem.side, problem.side)), {"start": 0, "round": 1, "penalty": 0.0})
         for number in range(chosen.starts):

@@ -38,7 +38,6 @@ def starting(
         )
     if "starts" in overrides:
         raise OptionError("'starts' has no effect with 'start': the search starts from there alone")
-    assert program.meaning is not None  # every program that checks has one
     norm = program.meaning.norm
     given = opened(start, workload, norm)
     check_adopts(program, norm_of(given))
