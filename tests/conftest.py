@@ -31,9 +31,26 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("draw", range(*mark.args))
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", "some(n): n of its cases are taken, others in each run; the rest are slow tests"
+    )
     # In the environment, so that the workers of pytest-xdist share it.
     os.environ.setdefault(SEED, str(np.random.SeedSequence().generate_state(1)[0]))
+
+
+@pytest.hookimpl(tryfirst=True)  # before tests are left out for being slow
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """``@pytest.mark.some(9)``: nine of the cases are drawn, the others are marked slow."""
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("some") and not item.get_closest_marker("slow"):
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for name, found in cases.items():
+        (mark,) = found[0].iter_markers("some")
+        drawn = np.random.default_rng([int(os.environ[SEED]), zlib.crc32(name.encode())])
+        for i in drawn.permutation(len(found))[mark.args[0] :]:
+            found[i].add_marker(pytest.mark.slow)
 
 
 def pytest_report_header() -> str:

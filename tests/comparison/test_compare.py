@@ -96,14 +96,15 @@ def test_what_a_workload_or_a_caller_lacks() -> None:
     assert targets.reason == targets.problem.replace("\n  ", "; ")
     assert missing.stop == "refused" and not missing.was_tried
     assert missing.reason.startswith("'l2_strategy' needs the given 'W' (")
-    (passed,) = compare(Workload.from_matrix(np.tri(4)), [own], givens={"W": np.tri(4)})
-    assert passed.solution is not None and passed.solution.givens["W"].tolist() == np.tri(4).tolist()
 
 
 def test_givens_go_to_the_programs_that_declare_them() -> None:
-    programs = ["query_weighting", "l2_strategy"]
-    outcomes = compare(W, programs, givens={"Q": np.eye(4)})
-    assert [o.solution is not None and list(o.solution.givens) for o in outcomes] == [["Q"], []]
+    own = Program.parse(TEXT.replace(" = workload.root", ""))
+    givens = {"Q": np.eye(4), "W": np.tri(4)}
+    outcomes = compare(W, [own, "query_weighting"], givens=givens)
+    assert [o.solution is not None and list(o.solution.givens) for o in outcomes] == [["W"], ["Q", "W"]]
+    passed = outcomes[0].solution
+    assert passed is not None and passed.givens["W"].tolist() == np.tri(4).tolist()
 
 
 def test_formulations_of_a_program_and_of_its_base() -> None:

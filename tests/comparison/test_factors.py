@@ -226,6 +226,7 @@ def pretended(workload: Workload) -> list[Outcome]:
     return [replace(outcome, solution=replace(outcome.solution, workload_hash=workload.hash))]
 
 
+@pytest.mark.slow
 def test_without_fork(processes: Isolated) -> None:
     outcomes, names = solved(W, "l2_strategy"), ["wavelet", "quadtree"]
     with Isolated(forks=False) as isolated:

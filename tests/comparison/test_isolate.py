@@ -52,7 +52,7 @@ def test_one_that_cannot_be_stopped_is_killed(marked: Marked) -> None:
 
 
 def test_one_that_can_be_stopped_gives_what_it_has(marked: Marked) -> None:
-    (outcome,) = compare(LARGE, [LONG], ["scs"], ENDLESS, time_limit=1.0)
+    (outcome,) = compare(LARGE, [LONG], ["scs"], ENDLESS, time_limit=0.3)
     assert outcome.solution is not None
     assert outcome.stop == outcome.solution.status.stop == "time limit"
 
@@ -70,6 +70,7 @@ def test_one_that_takes_too_much_memory(marked: Marked) -> None:
     assert small.memory is not None and small.memory < 0.1 * 2**30
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("number", "reason"),
     [

@@ -27,6 +27,7 @@ def asked(found: Solution) -> float:
     return next(kernel.tolerance for kernel in KERNELS if kernel.name == found.solver)
 
 
+@pytest.mark.some(9)
 @pytest.mark.parametrize("name", CLAIMED)
 def test_a_kernel_takes_what_it_names(name: str) -> None:
     found = solve(PREFIX, name)
@@ -34,6 +35,7 @@ def test_a_kernel_takes_what_it_names(name: str) -> None:
     assert found.gap is not None and found.gap <= asked(found) and found.status.stop == "gap reached"
 
 
+@pytest.mark.some(24)
 @pytest.mark.parametrize("name", CLAIMED)
 @pytest.mark.parametrize("case", ["all ranges", "rank deficient", "zero columns", "duplicated columns"])
 def test_it_agrees_with_a_conic_solver(name: str, case: str) -> None:

@@ -56,6 +56,7 @@ def test_formulations_are_of_programs() -> None:
         assert not Program.load(Program.load(name).formulation_of).formulation_of, name
 
 
+@pytest.mark.some(36)
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("name", FORMULATIONS)
 def test_formulations_agree(name: str, case: str) -> None:
@@ -63,13 +64,15 @@ def test_formulations_agree(name: str, case: str) -> None:
     agree(base(Program.load(name).formulation_of, case), solve(w, name), w)
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("name", FORMULATIONS)
 def test_formulations_agree_on_random_workloads(name: str, rng: np.random.Generator) -> None:
-    for _ in range(3):
+    for _ in range(2):
         w = random_workload(rng)
         agree(solve(w, Program.load(name).formulation_of), solve(w, name), w)
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("name", FORMULATIONS)
 def test_a_strategy_is_as_good_as_its_formulation_says(name: str, rng: np.random.Generator) -> None:
     """The error (or the privacy cost) of what each returns is the same, recomputed from the matrix alone."""

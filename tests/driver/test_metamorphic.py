@@ -50,6 +50,7 @@ def simple_spectrum(rng: np.random.Generator) -> Workload:
             return Workload.from_matrix(rows, targets=rng.uniform(0.5, 5.0, size=8))
 
 
+@pytest.mark.some(8)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_cells_in_another_order(program: str, rng: np.random.Generator) -> None:
     w = simple_spectrum(rng)
@@ -58,6 +59,7 @@ def test_cells_in_another_order(program: str, rng: np.random.Generator) -> None:
     consistent(solve(w, program), solve(other, program), 1.0)
 
 
+@pytest.mark.some(8)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_queries_in_another_order(program: str, rng: np.random.Generator) -> None:
     w = simple_spectrum(rng)
@@ -66,6 +68,7 @@ def test_queries_in_another_order(program: str, rng: np.random.Generator) -> Non
     consistent(solve(w, program), solve(other, program), 1.0)
 
 
+@pytest.mark.some(15)
 @pytest.mark.parametrize("factor", [1e-4, 0.3, 7.0, 1e5])
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_queries_times_a_number(program: str, factor: float, rng: np.random.Generator) -> None:
@@ -108,6 +111,7 @@ def test_every_query_twice_asks_no_other_fitness(rng: np.random.Generator) -> No
     consistent(solve(w, "fitness_for_use"), solve(twice, "fitness_for_use"), 1.0)
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("program", TOTAL_ERROR)
 def test_a_query_twice_is_a_query_of_weight_two(program: str, rng: np.random.Generator) -> None:
     w = simple_spectrum(rng)

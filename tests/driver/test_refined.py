@@ -39,6 +39,7 @@ def is_above(one: np.ndarray, other: np.ndarray, tolerance: float) -> bool:
     return bool(len(clearly)) and not np.any(other[: clearly[0]] > one[: clearly[0]] + FINE * one.max())
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("name", NAMED)
 def test_no_solution_has_a_lower_profile(name: str) -> None:
     w = named(name)
@@ -92,6 +93,7 @@ def test_scales_of_queries_and_targets(factor: float, rng: np.random.Generator) 
     assert close(refined(w) / factor, refined(targets))
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("solver", ["scs", "cvxopt"])
 def test_other_solvers_find_the_same(solver: str) -> None:
     for name in ("prefix", "marginals", "rank deficient", "identity and total"):
@@ -131,6 +133,7 @@ def test_a_level_with_nothing_held_is_fitness_for_use(rng: np.random.Generator) 
     assert level.bound <= whole.objective and whole.bound <= level.objective
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", ["prefix", "marginals", "identity and total", "duplicated columns"])
 def test_the_bound_of_a_level_holds_at_any_multipliers(name: str, rng: np.random.Generator) -> None:
     w = named(name)

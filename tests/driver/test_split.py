@@ -62,6 +62,7 @@ def by_component(solution: Solution) -> ComponentStrategy:
     return solution.strategy
 
 
+@pytest.mark.some(5)
 @pytest.mark.usefixtures("all_large")
 @pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize("kind", range(3))

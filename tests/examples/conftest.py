@@ -7,6 +7,8 @@ from collections.abc import Callable
 import pytest
 from scripts import scripts
 
+from mmopt.comparison import Isolated
+
 measure = scripts("scaling").measure
 Row = measure.Row
 MakeRow = Callable[..., Row]
@@ -14,9 +16,11 @@ MakeRow = Callable[..., Row]
 
 @pytest.fixture(scope="session")
 def measured() -> list[Row]:
-    """Two sizes, two solvers and the baseline, two solves each."""
+    """Two sizes, two solvers and the baseline, two solves each, which on Linux are forks of one process."""
     chosen = measure.cases(["l2_strategy"], ["prefix"], [6, 4], ["clarabel", "qoco"], "scs")
-    return list(measure.measure(chosen, baseline="scs", repeat=2))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(measure, "Isolated", lambda forks, threads: Isolated(threads=threads))
+        return list(measure.measure(chosen, baseline="scs", repeat=2))
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -33,9 +34,15 @@ def workload() -> Workload:
 
 
 @pytest.fixture(scope="module")
-def saved(workload: Workload, tmp_path_factory: pytest.TempPathFactory) -> tuple[Solution, Path]:
-    solution = solve(workload)
-    return solution, solution.save(tmp_path_factory.mktemp("sf1") / "sf1.npz")
+def solved(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path]:
+    """What ``mmopt solve`` prints, and the file that it writes."""
+    path = tmp_path_factory.mktemp("sf1") / "sf1.npz"
+    return json.loads(run("solve", FILE, "--json", "--out", path)), path
+
+
+@pytest.fixture(scope="module")
+def saved(solved: tuple[dict[str, Any], Path]) -> tuple[Solution, Path]:
+    return Solution.load(solved[1]), solved[1]
 
 
 def run(*arguments: object) -> str:
@@ -108,12 +115,10 @@ def test_the_singular_value_bound_and_the_identity(workload: Workload) -> None:
     assert identity.mean_variance(workload) == pytest.approx(67.6525**2, rel=tolerances.PRINTED)
 
 
-def test_it_is_kept_and_verified(workload: Workload, saved: tuple[Solution, Path]) -> None:
+def test_it_is_kept_and_verified(saved: tuple[Solution, Path], tmp_path: Path) -> None:
     solution, path = saved
     assert path.stat().st_size < 10_000_000
-    loaded = Solution.load(path)
-    assert loaded == solution
-    assert [str(row) for row in verify(loaded, workload).failures] == []
+    assert Solution.load(solution.save(tmp_path / "again.npz")) == solution
     assert "all 16 checks hold" in run("verify", path, FILE)
 
 
@@ -169,12 +174,13 @@ def test_explain(saved: tuple[Solution, Path]) -> None:
     assert "any relationship" in line["largest"][0][0]
 
 
-def test_solve_prints_and_saves(tmp_path: Path) -> None:
-    record = json.loads(run("solve", FILE, "--json", "--tolerance", "1e-3", "--out", tmp_path / "sf1.npz"))
+def test_solve_prints_and_saves(solved: tuple[dict[str, Any], Path], saved: tuple[Solution, Path]) -> None:
+    record, _ = solved
     assert record["components"] == {"orbits": 400, "components": 96, "largest": 400}
-    assert Solution.load(tmp_path / "sf1.npz").objective == record["objective"]
+    assert saved[0].objective == record["objective"]
 
 
+@pytest.mark.slow
 def test_a_release(workload: Workload, saved: tuple[Solution, Path], tmp_path: Path) -> None:
     """On a generated population: every answer beside the truth, in units of its own error."""
     people = tmp_path / "people.csv"

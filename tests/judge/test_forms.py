@@ -20,6 +20,7 @@ from mmopt.workloads import Product
 from mmopt.workloads.blocks import factor as words
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("case", PRODUCTS)
 @pytest.mark.parametrize("program", ["l2_strategy", "weighted_l2", "fitness_for_use", "fitness_penalty"])
 def test_by_component(case: str, program: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,8 +33,15 @@ def test_by_component(case: str, program: str, monkeypatch: pytest.MonkeyPatch) 
     assert refuted(judge(found, asked.workload)) == []
 
 
-@pytest.mark.parametrize("norm", [1, 2])
-@pytest.mark.parametrize("case", PRODUCTS)
+@pytest.mark.parametrize(
+    ("case", "norm"),
+    [
+        pytest.param("prefix and cells", 1, marks=pytest.mark.slow),
+        ("prefix and cells", 2),
+        ("ranges and cells", 1),
+        ("ranges and cells", 2),
+    ],
+)
 def test_templates(case: str, norm: int) -> None:
     """Strategies in factors, each template's; and their bound against a rival among all strategies."""
     asked = PRODUCTS[case]()

@@ -65,6 +65,7 @@ def test_every_shipped_program_has_its_formulas_here() -> None:
     assert set(RULES) == set(RIVALS) == set(program_names())
 
 
+@pytest.mark.some(50)
 @pytest.mark.parametrize(("case", "program"), pairs(quick=True))
 def test_no_figure_is_refuted(case: str, program: str) -> None:
     held(case, program)
@@ -84,6 +85,7 @@ def attacked(case: str, program: str) -> None:
         assert above < NEAR
 
 
+@pytest.mark.some(20)
 @pytest.mark.parametrize(
     ("case", "program"), [(c, p) for c in ATTACKED[:2] for p in sorted(RULES) if p not in DEAR]
 )
@@ -100,6 +102,7 @@ def test_nor_elsewhere(case: str, program: str) -> None:
     attacked(case, program)
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize("case", ["prefix", "fractions", "repeated columns", "weighted"])
 @pytest.mark.parametrize("name", ["identity", "workload", "hierarchical", "wavelet"])
 def test_baselines_that_are_certified(case: str, name: str) -> None:

@@ -154,6 +154,7 @@ def test_costs_are_shown_rounded_up():
     assert "epsilon = 0.750001 at delta = 1.23456749e-06" in dict(privacy_rows(found))["privacy cost"]
 
 
+@pytest.mark.some(10)
 @pytest.mark.parametrize("form", ["cells", "dense", "marginals", "product"])
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("privacy", [Privacy(rho=0.5), Privacy(1.0, 1e-6), Privacy(epsilon=1.0)], ids=str)

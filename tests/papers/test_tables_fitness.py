@@ -145,18 +145,23 @@ TABLES: list[tuple[int, int, dict[str, float]]] = [
     (7, 64, {"IP": 0.01, "CA": 0.05}),
     (8, 64, {"IP": 0.2, "CA": 0.15, "wCA-I": 0.05, "wCA-II": 0.15}),
     (11, 64, {"IP": 0.5, "CA": 0.2}),
+    (11, 256, {"IP": 0.15, "CA": 0.15}),
+]
+# Over 256 cells these take seconds.
+LONG: list[tuple[int, int, dict[str, float]]] = [
     (5, 256, {"IP": 0.05, "CA": 0.06}),
     (6, 256, {"IP": 0.2, "CA": 0.13, "wCA-I": 0.09, "wCA-II": 0.08}),
     (7, 256, {"IP": 0.01, "CA": 0.02}),
     (8, 256, {"IP": 0.07, "CA": 0.05, "wCA-I": 0.02, "wCA-II": 0.03}),
-    (11, 256, {"IP": 0.15, "CA": 0.15}),
 ]
 
 
+def cases(tables: list[tuple[int, int, dict[str, float]]], *marks: pytest.MarkDecorator) -> list[object]:
+    return [pytest.param(*row, id=f"Table {row[0]}, d = {row[1]}", marks=marks) for row in tables]
+
+
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
-@pytest.mark.parametrize(
-    ("table", "d", "spreads"), [pytest.param(*row, id=f"Table {row[0]}, d = {row[1]}") for row in TABLES]
-)
+@pytest.mark.parametrize(("table", "d", "spreads"), [*cases(TABLES), *cases(LONG, pytest.mark.slow)])
 def test_tables_of_random_queries(table: int, d: int, spreads: dict[str, float], seed: int) -> None:
     w = draw(table, d, seed)
     s = solve(w, "fitness_for_use")

@@ -95,9 +95,10 @@ CASES = (
         "census",
         "solve",
         ("check examples/sf1-like/workload.yaml", "solve examples/sf1-like/workload.yaml --json"),
+        slow=True,
     ),
     # many attributes
-    Case("templates-gaussian", "local", ("templates examples/marginals/workload.yaml --json",)),
+    Case("templates-gaussian", "local", ("templates examples/marginals/workload.yaml --json",), slow=True),
     Case(
         "templates-laplace",
         "local",
@@ -159,6 +160,7 @@ CASES = (
         "secondary",
         (f"compare {TINY} --programs l2_strategy,fitness_for_use --formulations --baseline wavelet",),
         also=WORK,
+        slow=True,
     ),
     Case("tune", "solve", ("tune parts.yaml ages --json", "tune parts.yaml sexes --factors 1,2")),
     Case("tune-laplace", "local", ("tune parts.yaml ages --noise laplace --factors 1,4 --json",)),

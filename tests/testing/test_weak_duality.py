@@ -27,13 +27,14 @@ def changed(old: str, new: str, text: str = L2) -> Program:
     return Program.parse(text.replace(old, new))
 
 
+@pytest.mark.some(11)
 @pytest.mark.parametrize("name", OWN)
 def test_shipped_certificates_hold(name: str, rng: np.random.Generator) -> None:
-    report = check_program(name, seed_of(rng), instances=8)
+    report = check_program(name, seed_of(rng), instances=4)
     assert report.holds and report.has_certificate and report.notes == (), str(report)
     # A procedure has one result, not points to compare with.
     klass = Program.load(name).klass
-    assert report.instances == 8 and report.pairs > (100 if klass == "procedure" else 1000)
+    assert report.instances == 4 and report.pairs > (50 if klass == "procedure" else 500)
     # The solver's multipliers meet the solver's point: there is nothing between the two.
     assert report.smallest_slack >= -1e-9
     assert report.smallest_slack <= 1e-5 or klass in ("closed form", "rank", "smooth")
@@ -81,7 +82,8 @@ def test_wrong_certificates_are_found(wrong: str, rng: np.random.Generator) -> N
 def test_wrong_for_points_that_the_repair_hides_or_for_many_cells(
     name: str, old: str, new: str, rng: np.random.Generator
 ) -> None:
-    report = check_program(changed(old, new, Program.load(name).text), seed_of(rng))
+    program = changed(old, new, Program.load(name).text)
+    report = check_program(program, seed_of(rng), instances=2 if name == "fitness_hybrid" else 5)
     assert not report.holds, str(report)
 
 
@@ -116,9 +118,9 @@ def test_a_finding_can_be_recomputed(rng: np.random.Generator) -> None:
 
 def test_the_seed_repeats_a_report(rng: np.random.Generator) -> None:
     seed = seed_of(rng)
-    one, other = (check_program("query_weighting", seed, instances=2) for _ in range(2))
+    one, other = (check_program("query_weighting", seed, instances=1) for _ in range(2))
     assert one == other
-    assert check_program("query_weighting", instances=1).seed != check_program("query_weighting").seed
+    assert check_program("eigen_design").seed != check_program("eigen_design").seed
 
 
 @pytest.mark.parametrize(
@@ -139,8 +141,8 @@ def test_multipliers_that_start_from_no_dual(rng: np.random.Generator) -> None:
     free = "certificate d: vector[n] >= 0\n"
     text = L2.replace("certificate d: vector[n] >= 0 from dual(sensitivity)\n", free)
     assert free in text
-    assert check_program(Program.parse(text), seed_of(rng)).holds
-    assert not check_program(changed(RIGHT, f"100 * {RIGHT}", text), seed_of(rng)).holds
+    assert check_program(Program.parse(text), seed_of(rng), instances=2).holds
+    assert not check_program(changed(RIGHT, f"100 * {RIGHT}", text), seed_of(rng), instances=2).holds
 
 
 def test_givens_without_a_source_are_drawn(rng: np.random.Generator) -> None:

@@ -13,6 +13,7 @@ import pytest
 from mmopt.language import Program, program_names
 
 
+@pytest.mark.some(12)
 @pytest.mark.parametrize("name", program_names())
 def test_a_program_alone(run: Any, name: str) -> None:
     done = run("explain", name)

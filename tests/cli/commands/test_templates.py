@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
 def test_table_and_json(run: Any, files: Path, noise: str) -> None:
     done = run("templates", "total.yaml", "--noise", noise)
@@ -21,6 +22,7 @@ def test_table_and_json(run: Any, files: Path, noise: str) -> None:
     assert errors == sorted(errors) and errors[0] >= found["bound"] > 0
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
 @pytest.mark.parametrize("name", ["product", "union", "marginals"])
 def test_saved_verified_and_released(run: Any, files: Path, noise: str, name: str) -> None:

@@ -142,6 +142,7 @@ INFEASIBLE: dict[str, tuple[str, str, str, list[tuple[str, str]]]] = {
 }
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("solver", ["clarabel", "scs"])
 @pytest.mark.parametrize("case", INFEASIBLE)
 def test_the_lines_that_cannot_hold_together(case: str, solver: str) -> None:
@@ -171,6 +172,7 @@ def has_a_point(text: str) -> bool:
     return max(v.amount for v in violations(instance, values)) <= FEASIBLE
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("case", INFEASIBLE)
 def test_what_is_stated_suffices_and_less_does_not(case: str) -> None:
     text, _, ways, changes = INFEASIBLE[case]

@@ -171,6 +171,7 @@ def test_a_start_does_not_depend_on_the_others() -> None:
     assert list(few_starts.history) == [row for row in more.history if row["start"] == 1]
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(("program", "power"), [("min_error", 2), ("min_sensitivity", 1)])
 def test_queries_times_a_number(program: str, power: int) -> None:
     times = Workload.from_matrix(100.0 * PREFIX.queries)
@@ -181,6 +182,7 @@ def test_queries_times_a_number(program: str, power: int) -> None:
     )
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("solver", [row.name for row in SOLVERS])
 def test_every_solver_with_a_psd_cone(solver: str) -> None:
     from mmopt.compiler import bind, cones

@@ -62,6 +62,7 @@ def smooth(name: str, *dropped: str) -> Program:
 # ---------------------------------------------------------------- convex programs in disguise
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("dropped", [(), ("repair",)])
 @pytest.mark.parametrize("name", ["l2_strategy", "fitness_for_use"])
 def test_agrees_with_the_conic_answer(name: str, dropped: tuple[str, ...]) -> None:

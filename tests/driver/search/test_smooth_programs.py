@@ -17,6 +17,7 @@ def prefix(n: int) -> Workload:
     return Workload.from_matrix(np.tri(n), targets=np.ones(n))
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(("strategy", "best"), [(Y4, 2.0), (H4, 2.577935)], ids=["Y4", "H4"])
 @pytest.mark.parametrize("parametrised", ["polar", "Cayley"])
 def test_rotations_lower_the_sensitivity(strategy: np.ndarray, best: float, parametrised: str) -> None:

@@ -50,6 +50,7 @@ def test_marginals_of_too_many_attributes_have_a_reason() -> None:
     assert last.strategy is None and last.error == np.inf and "17 attributes" in last.reason
 
 
+@pytest.mark.slow
 def test_the_census_workload() -> None:
     """HDMM's product has 2.3214."""
     found = templates(census(), 2, ["product"])

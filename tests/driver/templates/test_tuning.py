@@ -18,6 +18,7 @@ from mmopt.workloads.blocks import factor as f
 FILE = Path(__file__).parents[2] / "examples" / "sf1-like" / "workload.yaml"
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("norm", [1, 2])
 def test_more_weight_is_less_error(norm: int) -> None:
     workload = Workload.from_products(

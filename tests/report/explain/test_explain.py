@@ -115,6 +115,7 @@ def read_latex(text: str) -> None:
         assert len(re.findall(r"(?<!\\)\$", line)) % 2 == 0, line
 
 
+@pytest.mark.some(18)
 @pytest.mark.parametrize("with_numbers", [False, True], ids=["alone", "with a workload"])
 @pytest.mark.parametrize("name", program_names())
 def test_every_program_in_every_format(name: str, with_numbers: bool, workload: Workload) -> None:
@@ -159,6 +160,7 @@ def walk(node: NodeFacts) -> Iterator[NodeFacts]:
         yield from walk(part)
 
 
+@pytest.mark.some(8)
 @pytest.mark.parametrize("name", CONVEX)
 def test_lines_are_those_of_the_program(name: str) -> None:
     program = Program.load(name)
@@ -210,6 +212,7 @@ def test_names_and_shapes_are_refused() -> None:
 # -- what is said of the compiled problem ------------------------------------------------------------
 
 
+@pytest.mark.some(8)
 @pytest.mark.parametrize("name", CONVEX)
 def test_sizes_are_those_of_the_compiler(name: str, workload: Workload) -> None:
     c = compiled(explain(name, workload))

@@ -44,6 +44,7 @@ def test_it_agrees_with_the_conic_route(program: str, rng: np.random.Generator) 
         assert best.point.objective == pytest.approx(conic.objective, rel=2 * GAP_INTERIOR)
 
 
+@pytest.mark.some(35)
 @pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize("name", NAMED)
 def test_the_first_point_is_enough_and_fine_gaps_are_reached(name: str, program: str) -> None:

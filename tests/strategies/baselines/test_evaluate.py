@@ -39,6 +39,7 @@ def exact_power(matrix: np.ndarray, norm: int) -> Fraction:
     return max(sum(column, Fraction(0)) for column in columns)
 
 
+@pytest.mark.some(24)
 @pytest.mark.parametrize("norm", [1, 2])
 @pytest.mark.parametrize("is_normalised", [False, True], ids=["as asked", "normalised"])
 @pytest.mark.parametrize("time", TIMES)
