@@ -1,23 +1,44 @@
-"""The chart of a comparison: certified gap against seconds."""
+"""Charts: colours, dashes and marks that differ without colour too, saving, and that of a comparison."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import importlib.util
+import io
+import os
+import textwrap
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from mmopt.comparison import Outcome
+from mmopt.errors import OptionError, ResultError
 from mmopt.report.comparison import in_groups
-from mmopt.report.drawing import COLOURS, MARKERS, mark, save, stroke
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-__all__ = ["Curve", "curves", "draw", "write_chart"]
+__all__ = [
+    "COLOURS",
+    "DASHES",
+    "MARKERS",
+    "Curve",
+    "check_chart",
+    "curves",
+    "draw",
+    "plainly",
+    "save",
+    "write_chart",
+    "write_whole",
+]
 
+FORMATS = (".svg", ".png")
+# Okabe & Ito, which readers without red or green tell apart; their yellow is too pale for lines.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+DASHES = ("-", "--", ":", "-.")  # one for each time that the colours are used up
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 ASKED: Mapping[str, Any] = MappingProxyType({"color": "0.4", "linewidth": 1.0, "linestyle": (0, (1, 2))})
 PALE = COLOURS[3:6]  # black digits are read on these, white ones on the others
 CEILING = 1e3  # a gap above this says nothing, and would press the others together
@@ -26,12 +47,80 @@ FLOOR = 1e-16  # a gap of zero has no logarithm
 Curve = list[tuple[float, float]]
 
 
+def check_chart(path: Path) -> None:
+    """OptionError unless the file ends in .svg or .png and matplotlib is installed."""
+    if path.suffix.lower() not in FORMATS:
+        raise OptionError(f"a chart is written to an .svg or .png file, not to '{path}'")
+    if importlib.util.find_spec("matplotlib") is None:
+        raise OptionError("a chart needs matplotlib, which is not installed", hint="pip install mmopt[chart]")
+
+
+def save(path: Path, draw: Callable[[], Figure]) -> None:
+    """Draw, and write the figure whole or not at all; the same picture is the same file.
+
+    Raises
+    ------
+    OptionError : as ``check_chart``.
+    ResultError : the file cannot be written.
+    """
+    check_chart(path)
+    import matplotlib
+
+    kind = path.suffix.lower().removeprefix(".")
+    picture = io.BytesIO()
+    with matplotlib.rc_context({"font.size": 9, "svg.fonttype": "path", "svg.hashsalt": "mmopt"}):
+        metadata = {"Date": None} if kind == "svg" else None
+        draw().savefig(picture, format=kind, dpi=150, metadata=metadata)
+    write_whole(path, picture.getvalue())
+
+
+def stroke(number: int) -> dict[str, Any]:
+    """The line of the curve of this number: a colour, and another dash each time that these are used up."""
+    dashes = DASHES[number // len(COLOURS) % len(DASHES)]
+    return {"color": COLOURS[number % len(COLOURS)], "linestyle": dashes, "linewidth": 1.4}
+
+
+def mark(marker: str, label: str, face: str) -> Line2D:
+    """An entry of a legend: a marker alone."""
+    from matplotlib.lines import Line2D
+
+    style: dict[str, Any] = {
+        "linestyle": "none",
+        "markersize": 7,
+        "markeredgecolor": "0.3",
+        "markeredgewidth": 1.4,
+    }
+    return Line2D([], [], marker=marker, label=label, markerfacecolor=face, **style)
+
+
+def plainly(axes: Axes, title: str) -> None:
+    """A title on the left, a pale grid below everything, no frame above and on the right."""
+    axes.set_title(title, loc="left", fontsize=10)
+    axes.grid(which="major", color="0.92", linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write the bytes, in place of what the file had; ResultError when that is not possible."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        part.write_bytes(data)
+        os.replace(part, path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise ResultError(f"'{path}' cannot be written: {error.strerror}") from None
+
+
+# -- the chart of a comparison: certified gap against seconds
+
+
 def write_chart(outcomes: Sequence[Outcome], path: Path, title: str = "") -> None:
     """Draw into a file, whole or not at all.
 
     Raises
     ------
-    OptionError, ResultError : as ``drawing.save``.
+    OptionError, ResultError : as ``save``.
     """
     save(path, lambda: draw(outcomes, title))
 
@@ -134,17 +223,11 @@ def _dress(axes: Axes, title: str) -> None:
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_xlabel("seconds since the start, compiling included")
     axes.set_ylabel("gap (objective / bound − 1)")
-    axes.set_title(title, loc="left", fontsize=10)
-    axes.grid(which="major", color="0.92", linewidth=0.8)
-    axes.set_axisbelow(True)
     axes.margins(0.06)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
+    plainly(axes, title)
 
 
 def _note_missing(figure: Figure, missing: Sequence[str]) -> None:
-    import textwrap
-
     text = textwrap.fill(f"Without a certified gap below {CEILING:g}: {', '.join(missing)}", 110)
     figure.supxlabel(text, x=0.01, ha="left", fontsize=8, color="0.35")
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rich.console import Group
 from rich.table import Table
-from rich.text import Text
 
 from mmopt.comparison import Factors, Outcome, standards
-from mmopt.report.factors import factors_left_out, factors_legend, factors_tables
-from mmopt.report.style import cell, figure, gap, memory, new_table
+from mmopt.report.baselines import factors_left_out, factors_legend, factors_tables
+from mmopt.report.style import by_reason, cell, figure, gap, memory, rows_table
 from mmopt.results import Solution
 
 __all__ = ["comparison_report", "in_groups"]
@@ -56,8 +55,7 @@ def in_groups(outcomes: Sequence[Outcome]) -> list[Outcome]:
 def _certificates(
     tried: Sequence[Outcome], outcomes: Sequence[Outcome], notes: dict[str, list[str]]
 ) -> Table:
-    numbers = ("objective", "bound", "gap")
-    table = _new("Certificates", numbers, outcomes, "status")
+    rows = []
     for head, outcome in _heads(tried, outcomes):
         solution = outcome.solution
         said = outcome.reason if solution is None else "; ".join([*_weaker(solution), *solution.warnings])
@@ -65,13 +63,14 @@ def _certificates(
         if said:
             notes.setdefault(said, []).append(_name(outcome, outcomes))
             status.append(f" ({list(notes).index(said) + 1})")
-        if solution is None:
-            table.add_row(*head, "-", "-", "-", status)
-            continue
-        up = solution.sense == "minimize"
-        bound = "no bound" if solution.bound is None else figure(solution.bound, up=not up)
-        table.add_row(*head, figure(solution.objective, up=up), bound, gap(solution.gap), status)
-    return table
+        rows.append((*head, *(("-", "-", "-") if solution is None else _certificate(solution)), status))
+    return _table("Certificates", ("objective", "bound", "gap"), rows, "status")
+
+
+def _certificate(solution: Solution) -> tuple[str, str, str]:
+    up = solution.sense == "minimize"
+    bound = "no bound" if solution.bound is None else figure(solution.bound, up=not up)
+    return figure(solution.objective, up=up), bound, gap(solution.gap)
 
 
 def _weaker(solution: Solution) -> list[str]:
@@ -82,45 +81,42 @@ def _weaker(solution: Solution) -> list[str]:
 
 def _strategies(tried: Sequence[Outcome], outcomes: Sequence[Outcome]) -> Table:
     scaled = _is_scaled(tried)
-    table = _new("Strategies", (*["value"] * scaled, "total error", "rmse"), outcomes)
+    rows = []
     for head, outcome in _heads([o for o in tried if o.solution], outcomes):
         solution = outcome.solution
         assert solution is not None
         value = [figure(solution.value)] * scaled
-        table.add_row(*head, *value, figure(solution.error, up=True), figure(solution.rmse, 4, up=True))
-    return table
+        rows.append((*head, *value, figure(solution.error, up=True), figure(solution.rmse, 4, up=True)))
+    return _table("Strategies", (*["value"] * scaled, "total error", "rmse"), rows)
 
 
 def _work(tried: Sequence[Outcome], outcomes: Sequence[Outcome]) -> Table:
-    table = _new("Work", ("off by", "compile", "solve", "iter.", "memory"), outcomes)
+    rows = []
     for head, outcome in _heads(tried, outcomes):
         solution = outcome.solution
-        size = "-" if outcome.memory is None else memory(outcome.memory)
-        if solution is None:
-            table.add_row(*head, "-", "-", "-", "-", size)
-            continue
-        seconds = [_seconds(solution.seconds[name]) for name in ("compile", "solve")]
-        table.add_row(*head, gap(solution.status.violation), *seconds, str(solution.iterations), size)
-    return table
+        figures = ["-", "-", "-", "-"]
+        if solution is not None:
+            seconds = [_seconds(solution.seconds[name]) for name in ("compile", "solve")]
+            figures = [gap(solution.status.violation), *seconds, str(solution.iterations)]
+        rows.append((*head, *figures, "-" if outcome.memory is None else memory(outcome.memory)))
+    return _table("Work", ("off by", "compile", "solve", "iter.", "memory"), rows)
 
 
-def _new(title: str, numbers: Sequence[str], outcomes: Sequence[Outcome], *words: str) -> Table:
-    table = new_table("program", "solver", *numbers, *words, right=numbers, title=title)
+def _table(title: str, numbers: Sequence[str], rows: Iterable[Sequence[object]], *words: str) -> Table:
+    table = rows_table(("program", "solver", *numbers, *words), rows, numbers, title)
     table.columns[0].no_wrap = True  # nor is a name
     return table
 
 
-def _heads(shown: Sequence[Outcome], outcomes: Sequence[Outcome]) -> list[tuple[list[Text], Outcome]]:
+def _heads(shown: Sequence[Outcome], outcomes: Sequence[Outcome]) -> Iterator[tuple[list[str], Outcome]]:
     """The first two cells of each row: a program is named once, and stands below the one it restates."""
     present = {o.program for o in shown}
-    rows: list[tuple[list[Text], Outcome]] = []
     before = ""
     for outcome in shown:
         indent = "  " if outcome.formulation_of in present else ""
         name = "" if outcome.program == before else f"{indent}{outcome.program}"
-        rows.append(([cell(name), cell(_solver(outcome, outcomes))], outcome))
+        yield [name, _solver(outcome, outcomes)], outcome
         before = outcome.program
-    return rows
 
 
 def _solver(outcome: Outcome, outcomes: Sequence[Outcome]) -> str:
@@ -154,12 +150,9 @@ def _numbered(notes: Mapping[str, Sequence[str]]) -> list[str]:
 
 def _left_out(ordered: Sequence[Outcome]) -> list[str]:
     """A line for each reason, with the programs that have it."""
-    reasons: dict[str, dict[str, None]] = {}
-    for outcome in ordered:
-        if not outcome.was_tried:
-            reasons.setdefault(outcome.reason, {})[outcome.program] = None
-    lines = [f"{', '.join(names)}: {reason}" for reason, names in reasons.items()]
-    return [*(["Left out:"] if lines else []), *(f"  {line}" for line in lines)]
+    reasons = by_reason((o.reason, o.program) for o in ordered if not o.was_tried)
+    lines = [f"  {', '.join(names)}: {reason}" for reason, names in reasons]
+    return [*(["Left out:"] if lines else []), *lines]
 
 
 def _legend(tried: Sequence[Outcome]) -> list[str]:

@@ -12,7 +12,10 @@ from rich.text import Text
 from mmopt.numerics.outward import rounded
 
 __all__ = [
+    "bold",
+    "by_reason",
     "cell",
+    "clipped",
     "counted",
     "duration",
     "figure",
@@ -21,6 +24,7 @@ __all__ = [
     "new_table",
     "pairs_table",
     "paragraphs",
+    "rows_table",
     "shortened",
     "storage",
 ]
@@ -29,6 +33,11 @@ __all__ = [
 def cell(value: object, style: str = "") -> Text:
     """A table cell that is taken literally: no markup in names and file texts."""
     return Text(str(value), style=style, overflow="fold")
+
+
+def bold(value: object) -> Text:
+    """A cell that names its row."""
+    return cell(value, "bold")
 
 
 def new_table(*columns: str, right: Iterable[str] = (), title: str = "") -> Table:
@@ -51,13 +60,24 @@ def new_table(*columns: str, right: Iterable[str] = (), title: str = "") -> Tabl
     return table
 
 
-def pairs_table(rows: Sequence[tuple[str, str]]) -> Table:
+def rows_table(
+    columns: Sequence[str], rows: Iterable[Sequence[object]], right: Iterable[str] = (), title: str = ""
+) -> Table:
+    """A table with these rows; strings are taken literally."""
+    return _filled(new_table(*columns, right=right, title=title), rows)
+
+
+def pairs_table(rows: Iterable[tuple[str, str]]) -> Table:
     """Names and texts in two columns, without a header."""
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    for name, text in rows:
-        table.add_row(cell(name, "bold"), cell(text))
+    return _filled(table, ((bold(name), text) for name, text in rows))
+
+
+def _filled(table: Table, rows: Iterable[Sequence[object]]) -> Table:
+    for row in rows:
+        table.add_row(*(entry if isinstance(entry, Text) else cell(entry) for entry in row))
     return table
 
 
@@ -126,6 +146,19 @@ def counted(number: int, noun: str) -> str:
         return f"1 {noun}"
     plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
     return f"{number:,} {plural}"
+
+
+def clipped(text: str, longest: int = 200) -> str:
+    """A text of at most so many characters; dots when it had more."""
+    return text if len(text) <= longest else f"{text[: longest - 2]} …"
+
+
+def by_reason(named: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
+    """Reasons in their order, each with the names that have it, once."""
+    reasons: dict[str, dict[str, None]] = {}
+    for reason, name in named:
+        reasons.setdefault(reason, {})[name] = None
+    return [(reason, list(names)) for reason, names in reasons.items()]
 
 
 def shortened(labels: Sequence[str], first: int = 3) -> str:

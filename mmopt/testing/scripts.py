@@ -6,9 +6,8 @@ from mmopt.cli.guard import REFUTED, run_alone
 from mmopt.cli.options import TimeLimit, Tolerance, names_in
 from mmopt.cli.output import note, show
 from mmopt.errors import OptionError
-from mmopt.report.drawing import COLOURS, DASHES, MARKERS, check_chart, save
+from mmopt.report.chart import COLOURS, DASHES, MARKERS, check_chart, save, write_whole
 from mmopt.report.style import cell, duration, figure, gap, new_table, paragraphs
-from mmopt.report.whole import write_whole
 
 __all__ = [
     "COLOURS",

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from mmopt.report import pairs_table, paragraphs
-from mmopt.report.answers import _places
+from mmopt.report.releases import decimals
 from mmopt.report.style import (
     cell,
     counted,
@@ -90,8 +90,8 @@ def test_numbers_that_are_not_there() -> None:
 @pytest.mark.parametrize(
     ("error", "places"), [(9.99999, 1), (14.1, 1), (123.0, 0), (0.05, 4), (0.0, 0), (1e-9, 6)]
 )
-def test_places(error: float, places: int) -> None:
-    assert _places(error) == places
+def testdecimals(error: float, places: int) -> None:
+    assert decimals(error) == places
 
 
 def test_names_are_not_read_as_markup() -> None:

@@ -72,7 +72,7 @@ def simulate(
     """
     from mmopt.data import data_vector
     from mmopt.mechanism.simulation import simulate_errors
-    from mmopt.report.simulations import NOT_PRIVATE, simulated_table
+    from mmopt.report import NOT_PRIVATE, simulated_table
     from mmopt.request import load_request
 
     request = load_request(workload)

@@ -18,7 +18,7 @@ from mmopt.language.syntax.tree import Constraint
 from mmopt.numerics.components import Level, Space, Split
 from mmopt.numerics.numpy_forms import Array
 from mmopt.report.explain.facts import Solved, SolvedLine
-from mmopt.report.orbits import orbit_label
+from mmopt.report.solutions import orbit_label
 from mmopt.results import Solution
 from mmopt.results.shown import levels
 from mmopt.symmetry.joint import Cells

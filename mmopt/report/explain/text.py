@@ -20,7 +20,7 @@ from mmopt.report.explain.document import (
     arranged,
 )
 from mmopt.report.explain.facts import Facts, NodeFacts, Sentence
-from mmopt.report.formulas import program_listing, wrapped
+from mmopt.report.programs import program_listing, wrapped
 from mmopt.report.style import cell, new_table, pairs_table, paragraphs
 
 __all__ = ["as_text", "renderables"]
