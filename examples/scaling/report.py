@@ -20,11 +20,13 @@ from mmopt.testing.scripts import (
     COLOURS,
     DASHES,
     MARKERS,
+    by_reason,
     cell,
     check_chart,
     figure,
     gap,
-    new_table,
+    plainly,
+    rows_table,
     save,
     write_whole,
 )
@@ -105,8 +107,7 @@ def tables(rows: Sequence[Row], fits: Sequence[Exponent], baseline: str) -> list
 
 
 def _table(group: Sequence[str], rows: Sequence[Row]) -> Table:
-    table = new_table("n", "solver", *NUMBERS, right=("n", *NUMBERS), title=" on ".join(group))
-    table.columns[1].no_wrap = True
+    lines = []
     last = None
     for row in sorted(rows, key=lambda row: row.n):
         size = "" if row.n == last else f"{row.n:,}"
@@ -121,8 +122,8 @@ def _table(group: Sequence[str], rows: Sequence[Row]) -> Table:
             gap(row.gap),
             "-" if row.ratio is None else f"{row.ratio:.3g}",
         )
-        table.add_row(size, cell(name), *(["-"] * len(NUMBERS) if row.objective is None else numbers))
-    return table
+        lines.append((size, name, *(["-"] * len(NUMBERS) if row.objective is None else numbers)))
+    return rows_table(("n", "solver", *NUMBERS), lines, ("n", *NUMBERS), " on ".join(group), ("solver",))
 
 
 def _law(e: Exponent) -> str:
@@ -133,13 +134,12 @@ def _law(e: Exponent) -> str:
 
 def _left_out(rows: Sequence[Row]) -> list[str]:
     """A line for each reason, with the sizes that have it."""
-    sizes: dict[str, list[str]] = {}
+    reasons = []
     for row in rows:
         if not row.has_reached:
             reason = row.reason if row.gap is None else f"{row.stop}, at gap {gap(row.gap)}"
-            line = f"{row.program} on {row.problem}, {row.solver}: {reason}"
-            sizes.setdefault(line, []).append(f"{row.n:,}")
-    return [f"{line} (n = {', '.join(all_n)})" for line, all_n in sizes.items()]
+            reasons.append((f"{row.program} on {row.problem}, {row.solver}: {reason}", f"{row.n:,}"))
+    return [f"{line} (n = {', '.join(sizes)})" for line, sizes in by_reason(reasons)]
 
 
 # -- the chart
@@ -193,10 +193,7 @@ def _dress(axes: Axes, title: str, sizes: Sequence[int]) -> None:
     axes.set_xscale("log", base=2)
     axes.set_xticks(sizes, [f"{n:,}" for n in sizes])
     axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.set_title(title, loc="left", fontsize=10)
-    axes.grid(which="major", color="0.92", linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
+    plainly(axes, title)
     if axes.lines:
         axes.legend(frameon=False, fontsize=8)
 

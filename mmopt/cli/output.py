@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -15,7 +16,7 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["console", "json_text", "note", "say", "show", "show_json", "stdout_to_stderr"]
+__all__ = ["answer", "console", "finite", "json_text", "note", "say", "show", "stdout_to_stderr"]
 
 # What a terminal might obey, or show in another order; line ends and tabs apart.
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
@@ -66,9 +67,17 @@ def json_text(value: Any) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def show_json(value: Any) -> None:
-    """Print one JSON value on stdout."""
-    say(json_text(value))
+def finite(value: float | None) -> float | None:
+    """JSON has no infinity."""
+    return value if value is not None and math.isfinite(value) else None
+
+
+def answer(as_json: bool, value: Any, parts: Iterable[object]) -> None:
+    """Print the result on stdout: as one JSON value, or as tables and texts, which may cost time to make."""
+    if as_json:
+        say(json_text(value))
+    else:
+        show(*parts)
 
 
 def note(message: str) -> None:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from mmopt.cli.output import note
-from mmopt.numerics.outward import rounded
-from mmopt.report.style import duration
+from mmopt.cli.output import console, note, stdout_to_stderr
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from mmopt.driver import Progress
+    from mmopt.language import Program
+    from mmopt.results import Solution
+    from mmopt.workloads import Workload
 
-__all__ = ["Display"]
+__all__ = ["Display", "live", "run_solve"]
 
 DELAY = 1.0  # seconds before it appears
 AWAITED = ", no certified point yet"
@@ -50,6 +53,8 @@ class Display:
         if progress.predicted is None:
             self._last = progress
             return
+        from mmopt.report.style import duration
+
         long = f"about {duration(progress.predicted)}"
         self._awaited = f" of {long}{AWAITED}"
         if self._thread is None:
@@ -70,6 +75,8 @@ class Display:
 
     def line(self) -> str:
         """What is shown now."""
+        from mmopt.numerics.outward import rounded
+
         seconds = time.monotonic() - self._started
         p = self._last
         if p is None:
@@ -91,3 +98,24 @@ class Display:
                 live.update(Text(self.line(), no_wrap=True, overflow="ellipsis"), refresh=True)
                 if self._stop.wait(EVERY):
                     return
+
+
+@contextmanager
+def live(program: str = "", verbose: bool = False) -> Iterator[Display]:
+    """A display on stderr; with ``verbose`` what solvers print is there instead."""
+    with stdout_to_stderr(verbose), Display(program, console(stderr=True), not verbose) as display:
+        yield display
+
+
+def run_solve(
+    workload: Workload,
+    program: Program,
+    solver: str | None,
+    givens: Mapping[str, Any] | None,
+    options: Mapping[str, Any],
+) -> Solution:
+    """Solve with a live display; what the solver prints goes to stderr."""
+    from mmopt.driver import solve
+
+    with live(program.name, bool(options.get("verbose"))) as display:
+        return solve(workload, program, solver=solver, givens=givens, progress=display, **options)

@@ -14,7 +14,7 @@ from mmopt.report.programs import (
     takers_table,
 )
 from mmopt.report.releases import NOT_PRIVATE, answers_table, predicted_table, privacy_rows, simulated_table
-from mmopt.report.sizes import Sizes, SolverSize, cones_table, sizes_of, solvers_table
+from mmopt.report.sizes import Sizes, SolverSize, cones_table, sizes_of, sizes_tables, solvers_table
 from mmopt.report.solutions import (
     history_table,
     slack_table,
@@ -54,6 +54,7 @@ __all__ = [
     "queries_table",
     "simulated_table",
     "sizes_of",
+    "sizes_tables",
     "slack_table",
     "solution_table",
     "solvers_table",

@@ -103,9 +103,7 @@ def _work(tried: Sequence[Outcome], outcomes: Sequence[Outcome]) -> Table:
 
 
 def _table(title: str, numbers: Sequence[str], rows: Iterable[Sequence[object]], *words: str) -> Table:
-    table = rows_table(("program", "solver", *numbers, *words), rows, numbers, title)
-    table.columns[0].no_wrap = True  # nor is a name
-    return table
+    return rows_table(("program", "solver", *numbers, *words), rows, numbers, title, whole=("program",))
 
 
 def _heads(shown: Sequence[Outcome], outcomes: Sequence[Outcome]) -> Iterator[tuple[list[str], Outcome]]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rich.table import Table
 from rich.text import Text
@@ -191,6 +192,10 @@ class Takers:
         """The cones that a solver lacks, sorted; None when none are needed at all."""
         return None if self.cones is None else sorted(self.cones - row.cones)
 
+    def summary(self) -> dict[str, Any]:
+        """One JSON object."""
+        return {"kernels": list(self.kernels), "lacking": {row.name: self.lacking(row) for row in SOLVERS}}
+
 
 def takers(checked: Checked) -> Takers:
     """Who takes a program; of a procedure, who takes every program that it solves."""
@@ -215,14 +220,12 @@ def _cones(checked: Checked) -> frozenset[str] | None:
     return frozenset(cone.kind for cone in cones(instance.checked, instance.sizes()))
 
 
-def takers_table(programs: Sequence[Checked]) -> Table:
+def takers_table(programs: Mapping[str, Takers]) -> Table:
     """A row for each program: the kernel, and the conic solvers with the cones that some lack."""
     rows = []
-    for checked in programs:
-        who = takers(checked)
+    for name, who in programs.items():
         lacks = {row.name: who.lacking(row) for row in SOLVERS}
-        unable = [f"{name} ({', '.join(kinds)})" for name, kinds in lacks.items() if kinds]
+        unable = [f"{solver} ({', '.join(kinds)})" for solver, kinds in lacks.items() if kinds]
         conic = f"all but {', '.join(unable)}" if unable else "all"
-        words = "none needed" if who.cones is None else conic
-        rows.append((bold(checked.program.name), ", ".join(who.kernels), words))
+        rows.append((bold(name), ", ".join(who.kernels), "none needed" if who.cones is None else conic))
     return rows_table(("program", "kernel", "conic solvers"), rows)

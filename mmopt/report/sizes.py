@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,7 +16,7 @@ from mmopt.driver.search.coordinates import Coordinates
 from mmopt.errors import Error
 from mmopt.language import Program, evaluate
 from mmopt.language.syntax.tree import SubProgram, names_in
-from mmopt.report.style import duration, memory, rows_table
+from mmopt.report.style import duration, memory, pairs_table, rows_table
 from mmopt.solvers import LBFGS, SOLVERS, claims, forecast, memory_limit, missing_cones
 from mmopt.workloads import Workload
 
@@ -29,6 +29,7 @@ __all__ = [
     "cones_table",
     "sizes_at",
     "sizes_of",
+    "sizes_tables",
     "solver_rows",
     "solvers_table",
 ]
@@ -206,3 +207,21 @@ def cones_table(sizes: Sizes) -> Table:
 def solvers_table(sizes: Sizes) -> Table:
     """``solver_rows`` as a table."""
     return rows_table(SOLVER_COLUMNS, solver_rows(sizes), SOLVER_COLUMNS[1:3])
+
+
+def sizes_tables(sizes: Sequence[Sizes]) -> Iterator[object]:
+    """Dimensions, cones and solvers of each problem, an empty line before each table."""
+    for problem in sizes:
+        name = f"{problem.program} (step '{problem.step}')" if problem.step else problem.program
+        rows = [
+            ("problem", name),
+            ("dimensions", ", ".join(f"{dim} = {size:,}" for dim, size in problem.dims.items())),
+            ("unknowns", f"{problem.variables:,}"),
+            *((("components", problem.components),) if problem.components else ()),
+            ("solver", problem.chosen or "none can take it"),
+        ]
+        yield from ("", pairs_table(rows))
+        if problem.cones:
+            yield from ("", cones_table(problem))
+        if problem.solvers:
+            yield from ("", solvers_table(problem))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from rich import box
+from rich.console import JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
@@ -21,7 +22,6 @@ __all__ = [
     "figure",
     "gap",
     "memory",
-    "new_table",
     "pairs_table",
     "paragraphs",
     "rows_table",
@@ -40,31 +40,30 @@ def bold(value: object) -> Text:
     return cell(value, "bold")
 
 
-def new_table(*columns: str, right: Iterable[str] = (), title: str = "") -> Table:
-    """An empty table with a ruled header; the columns of ``right`` hold numbers."""
+def rows_table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    right: Collection[str] = (),
+    title: str = "",
+    whole: Collection[str] = (),
+) -> Table:
+    """A table with a ruled header; texts are taken literally.
+
+    right : columns of numbers. whole : columns of names. Neither is ever cut or split: what gives way is the
+        text beside them.
+    """
     table = Table(
         box=box.SIMPLE_HEAD,
         show_edge=False,
         pad_edge=False,
         collapse_padding=True,
-        title=cell(title, "bold") if title else None,
+        title=bold(title) if title else None,
         title_justify="left",
     )
-    numbers = set(right)
-    for column in columns:
-        is_number = column in numbers
-        # A number is never cut or split: what gives way is the text beside it.
-        table.add_column(
-            cell(column), justify="right" if is_number else "left", no_wrap=is_number, overflow="fold"
-        )
-    return table
-
-
-def rows_table(
-    columns: Sequence[str], rows: Iterable[Sequence[object]], right: Iterable[str] = (), title: str = ""
-) -> Table:
-    """A table with these rows; strings are taken literally."""
-    return _filled(new_table(*columns, right=right, title=title), rows)
+    for name in columns:
+        side: JustifyMethod = "right" if name in right else "left"
+        table.add_column(cell(name), justify=side, no_wrap=name in right or name in whole, overflow="fold")
+    return _filled(table, rows)
 
 
 def pairs_table(rows: Iterable[tuple[str, str]]) -> Table:

@@ -6,8 +6,8 @@ from mmopt.cli.guard import REFUTED, run_alone
 from mmopt.cli.options import TimeLimit, Tolerance, names_in
 from mmopt.cli.output import note, show
 from mmopt.errors import OptionError
-from mmopt.report.chart import COLOURS, DASHES, MARKERS, check_chart, save, write_whole
-from mmopt.report.style import cell, duration, figure, gap, new_table, paragraphs
+from mmopt.report.chart import COLOURS, DASHES, MARKERS, check_chart, plainly, save, write_whole
+from mmopt.report.style import bold, by_reason, cell, duration, figure, gap, paragraphs, rows_table
 
 __all__ = [
     "COLOURS",
@@ -16,6 +16,8 @@ __all__ = [
     "REFUTED",
     "TimeLimit",
     "Tolerance",
+    "bold",
+    "by_reason",
     "cell",
     "check_chart",
     "duration",
@@ -23,9 +25,10 @@ __all__ = [
     "gap",
     "integers_in",
     "names_in",
-    "new_table",
     "note",
     "paragraphs",
+    "plainly",
+    "rows_table",
     "run_alone",
     "save",
     "show",

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mmopt.cli.inputs import note_request, read_request
 from mmopt.cli.options import Json
-from mmopt.cli.output import note, show, show_json
+from mmopt.cli.output import answer, finite, note
 
 if TYPE_CHECKING:
-    from mmopt.strategies.baselines import Cost, Evaluated
+    from mmopt.strategies.baselines import Evaluated
 
 __all__ = ["baselines"]
 
@@ -44,24 +44,16 @@ def baselines(
     calls = [str(read(text)) for text in chosen]
     if workload is None:
         rows = [row for row in CATALOGUE if not names or row in {read(text).baseline for text in names}]
-        if as_json:
-            show_json([_listed(row) for row in rows])
-        else:
-            show(baselines_table(rows), "", "'mmopt baselines WORKLOAD' tells what each costs.")
+        words = "'mmopt baselines WORKLOAD' tells what each costs."
+        answer(as_json, [_listed(row) for row in rows], [baselines_table(rows), "", words])
         return
-    from mmopt.cli.inputs import note_request
-    from mmopt.request import load_request
-
-    request = load_request(workload)
-    found: list[Evaluated] = []
+    request = read_request(workload)
+    evaluated: list[Evaluated] = []
     for call in calls:
         note(f"baseline: {call}")
-        found.append(evaluate(call, request.workload))
+        evaluated.append(evaluate(call, request.workload))
     note_request(request)
-    if as_json:
-        show_json([_evaluated(one) for one in found])
-    else:
-        show(*baseline_costs(found))
+    answer(as_json, [_evaluated(one) for one in evaluated], baseline_costs(evaluated))
 
 
 def _listed(row: Any) -> dict[str, Any]:
@@ -83,16 +75,15 @@ def _evaluated(one: Evaluated) -> dict[str, Any]:
         "title": one.title,
         "detail": one.detail,
         "reason": one.reason,
-        "costs": [_cost(cost) for cost in one.costs],
-    }
-
-
-def _cost(cost: Cost) -> dict[str, Any]:
-    return {
-        "norm": cost.norm,
-        "rows": cost.rows,
-        "sensitivity": cost.sensitivity,
-        "error": cost.error if isfinite(cost.error) else None,
-        "rmse": cost.rmse if isfinite(cost.rmse) else None,
-        "privacy_cost": cost.privacy_cost if cost.privacy_cost and isfinite(cost.privacy_cost) else None,
+        "costs": [
+            {
+                "norm": cost.norm,
+                "rows": cost.rows,
+                "sensitivity": cost.sensitivity,
+                "error": finite(cost.error),
+                "rmse": finite(cost.rmse),
+                "privacy_cost": finite(cost.privacy_cost or None),
+            }
+            for cost in one.costs
+        ],
     }

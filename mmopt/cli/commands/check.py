@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mmopt.cli.inputs import read_givens, read_request
 from mmopt.cli.options import Given
 from mmopt.cli.output import say, show
 from mmopt.errors import ContradictionError, OptionError, ProgramError, suggest
@@ -14,7 +15,7 @@ from mmopt.errors import ContradictionError, OptionError, ProgramError, suggest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mmopt.workloads import Domain, Workload
+    from mmopt.workloads import Domain
 
 __all__ = ["check"]
 
@@ -54,11 +55,10 @@ def check(
 def _check_workload(path: str, cells: bool) -> None:
     from mmopt.driver import default_program
     from mmopt.privacy.parameters import privacy_warning
-    from mmopt.report import domain_table, pairs_table, queries_table
+    from mmopt.report import NORMALISED, domain_table, pairs_table, queries_table
     from mmopt.report.style import counted, storage
-    from mmopt.request import load_request
 
-    request = load_request(path)
+    request = read_request(path)
     workload, domain = request.workload, request.workload.domain
     if cells:
         for line in _cell_lines(domain):
@@ -91,18 +91,12 @@ def _check_workload(path: str, cells: bool) -> None:
                 ("privacy", str(request.privacy) if request.privacy is not None else "not given"),
                 *([("warning", warning)] if warning else []),
                 ("neighbours", request.neighbours),
-                *_normalised(workload),
+                *([("normalised", NORMALISED)] if workload.is_normalised else []),
                 ("default program", f"{name}: {why}"),
                 ("hash", f"{workload.hash[:16]}…"),
             ]
         ),
     )
-
-
-def _normalised(workload: Workload) -> list[tuple[str, str]]:
-    from mmopt.report.workloads import NORMALISED
-
-    return [("normalised", NORMALISED)] if workload.is_normalised else []
 
 
 def _order(domain: Domain) -> str:
@@ -121,7 +115,6 @@ def _cell_lines(domain: Domain) -> Iterator[str]:
 
 
 def _check_program(name: str, seed: int | None, instances: int, given: list[str] | None) -> None:
-    from mmopt.cli.inputs import read_givens
     from mmopt.language import Program, check as check_types
     from mmopt.report import givens_table, lines_table, pairs_table, paragraphs
     from mmopt.strategies.baselines import is_baseline

@@ -9,6 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mmopt.cli.guard import INTERRUPTED
+from mmopt.cli.inputs import (
+    check_folder,
+    check_privacy,
+    check_table,
+    note_request,
+    read_givens,
+    read_program,
+    read_request,
+    refuse_with_strategy,
+)
 from mmopt.cli.options import (
     Given,
     Iterations,
@@ -22,8 +32,8 @@ from mmopt.cli.options import (
     WorkloadFile,
     options_for,
 )
-from mmopt.cli.output import note, show, show_json
-from mmopt.cli.refusals import check_folder, check_privacy, check_table, refuse_with_strategy
+from mmopt.cli.output import answer, note, show
+from mmopt.cli.progress import run_solve
 from mmopt.errors import PrivacyError, ResultError, TooLargeError
 
 if TYPE_CHECKING:
@@ -76,12 +86,10 @@ def release(
 
     Everything that can be refused is refused before the rows of the table are read.
     """
-    from mmopt.cli.inputs import note_request
     from mmopt.mechanism import plan
     from mmopt.mechanism.accuracy import check_confidence
     from mmopt.proof.verify import checked_summary
     from mmopt.report import pairs_table, predicted_table, privacy_rows
-    from mmopt.request import load_request
 
     given_options = {
         "--program": program,
@@ -92,10 +100,16 @@ def release(
         "--max-iterations": max_iterations,
         "--threads": threads,
     }
-    options = options_for(tolerance, time_limit, max_iterations, threads, verbose)
+    options = options_for(
+        tolerance=tolerance,
+        time_limit=time_limit,
+        max_iterations=max_iterations,
+        threads=threads,
+        verbose=verbose,
+    )
     check_folder(out)
     check_confidence(confidence)
-    request = load_request(workload)
+    request = read_request(workload)
     if strategy is not None:
         refuse_with_strategy(given_options)
         solution: Solution | FactoredSolution = _saved(strategy, request)
@@ -114,12 +128,12 @@ def release(
     )
     if not as_json:
         certificate = [row for row in solution.rows() if row[0] in CERTIFICATE]
-        show(
-            pairs_table(certificate), "", pairs_table(privacy_rows(planned)), "", predicted_table(planned), ""
-        )
+        tables = pairs_table(certificate), pairs_table(privacy_rows(planned)), predicted_table(planned)
+        show(*(part for table in tables for part in (table, "")))
     # Of a file only what was recomputed is published.
     about = solution.summary() if strategy is None else checked_summary(solution.summary())
-    _measure_and_write(request, data, solution, about, planned, out, simulate, confidence, as_json)
+    origin = _origin(request, solution, about)
+    _measure_and_write(request, data, origin, planned, out, simulate, confidence, as_json)
 
 
 def _solved(
@@ -131,9 +145,6 @@ def _solved(
     options: dict[str, Any],
 ) -> Solution:
     """Solve, after refusing what can be refused without it."""
-    from mmopt.cli.commands.solve import run_solve
-    from mmopt.cli.inputs import read_givens, read_program
-
     program = read_program(name, request)
     meaning = program.meaning
     by_targets = meaning is not None and meaning.kind == "covariance"
@@ -235,8 +246,7 @@ def _by_targets(solution: Solution | FactoredSolution) -> bool:
 def _measure_and_write(
     request: Request,
     data: Path,
-    solution: Solution | FactoredSolution,
-    about: dict[str, Any],
+    origin: dict[str, Any],
     planned: Plan,
     out: Path,
     simulate: int | None,
@@ -248,7 +258,9 @@ def _measure_and_write(
 
     vector = data_vector(data, request.workload.domain)
     answers = measure(planned, vector.counts, simulate, confidence)
-    manifest = build_manifest(planned, answers, **_extra(request, solution, about, simulate))
+    if simulate is not None:
+        origin = {**origin, "simulation_seed": simulate}
+    manifest = build_manifest(planned, answers, **origin)
     folder = write_release(answers, manifest, out)
     try:
         dropped = ", ".join(f"{count:,} by '{name}'" for name, count in vector.dropped.items() if count)
@@ -267,40 +279,34 @@ def _report(answers: Answers, manifest: dict[str, Any], planned: Plan, folder: P
     from mmopt.report import answers_table
 
     warning = "SIMULATED NOISE: these answers are not private and must not be published"
-    if as_json:
-        if not answers.private:
-            note(warning)
-        files = {"answers": str(folder / ANSWERS_FILE), "manifest": str(folder / MANIFEST_FILE)}
-        show_json({"out": str(folder), "files": files, **manifest})
-        return
-    show(answers_table(answers, planned.workload.groups()), "")
-    if not answers.private:
-        show(warning)
-    show(
-        f"{len(answers.estimates):,} answers: {folder / ANSWERS_FILE}",
-        f"what was done:  {folder / MANIFEST_FILE}",
-    )
+    if as_json and not answers.private:
+        note(warning)
+    files = {"answers": str(folder / ANSWERS_FILE), "manifest": str(folder / MANIFEST_FILE)}
+    parts = [
+        answers_table(answers, planned.workload.groups()),
+        "",
+        *([] if answers.private else [warning]),
+        f"{len(answers.estimates):,} answers: {files['answers']}",
+        f"what was done:  {files['manifest']}",
+    ]
+    answer(as_json, {"out": str(folder), "files": files, **manifest}, parts)
 
 
-def _extra(
-    request: Request, solution: Solution | FactoredSolution, about: dict[str, Any], simulate: int | None
-) -> dict[str, Any]:
+def _origin(request: Request, solution: Solution | FactoredSolution, about: dict[str, Any]) -> dict[str, Any]:
     """Where the strategy comes from; nothing of it depends on the data."""
     import hashlib
 
     from mmopt.results import Solution
 
-    extra: dict[str, Any] = {
+    origin: dict[str, Any] = {
         "workload_file": {"name": Path(request.path).name, "sha256": request.text_hash},
         "solution": about,
     }
     if isinstance(solution, Solution):
-        extra["program"] = {
+        origin["program"] = {
             "name": solution.program,
             "title": solution.title,
             "source": solution.cite,
             "sha256": hashlib.sha256(solution.program_text.encode()).hexdigest(),
         }
-    if simulate is not None:
-        extra["simulation_seed"] = simulate
-    return extra
+    return origin

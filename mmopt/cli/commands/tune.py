@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mmopt.cli.inputs import read_request
 from mmopt.cli.options import (
     Json,
     SolverName,
@@ -17,7 +18,8 @@ from mmopt.cli.options import (
     numbers_in,
     options_for,
 )
-from mmopt.cli.output import console, show, show_json, stdout_to_stderr
+from mmopt.cli.output import answer
+from mmopt.cli.progress import Display, live
 
 if TYPE_CHECKING:
     from mmopt.driver import Tuned
@@ -57,16 +59,14 @@ def tune(
 
     Errors are root mean squares per query, for unit noise per unit of sensitivity.
     """
-    from mmopt.cli.progress import Display
     from mmopt.driver import tune as tune_subworkload
     from mmopt.driver.templates import tune_templates
     from mmopt.report import tuning_table
-    from mmopt.request import load_request
 
-    options = options_for(tolerance, time_limit, None, None, verbose)
-    asked = load_request(workload).workload
+    options = options_for(tolerance=tolerance, time_limit=time_limit, verbose=verbose)
+    asked = read_request(workload).workload
     found: list[Tuned] = []
-    with stdout_to_stderr(verbose), Display("", console(stderr=True), not verbose) as display:
+    with live(verbose=verbose) as display:
 
         def begin(words: str) -> Display:
             display.begin(words)
@@ -78,7 +78,4 @@ def tune(
         else:
             ways: dict[str, Any] = {"progress": begin, "solver": solver, **options}
             found.extend(tune_subworkload(asked, subworkload, given, program, **ways))
-    if as_json:
-        show_json([row.summary() for row in found])
-    else:
-        show(tuning_table(found))
+    answer(as_json, [row.summary() for row in found], [tuning_table(found)])

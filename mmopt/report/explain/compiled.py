@@ -15,8 +15,8 @@ from mmopt.language.evaluate.by_component import splits
 from mmopt.numerics.components import Level, Split
 from mmopt.numerics.numpy_forms import Array
 from mmopt.report.explain.facts import Compiled, Formula, GivenFacts, Handed, MatrixFacts, Scale
-from mmopt.report.explain.formulas import name_of
 from mmopt.report.explain.handed import handed_over
+from mmopt.report.explain.reading import name_of
 from mmopt.report.sizes import Sizes, sizes_at
 from mmopt.report.style import counted, duration, figure
 from mmopt.solvers.forecast import PATIENCE

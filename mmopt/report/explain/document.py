@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from mmopt.report.explain.facts import (
@@ -15,8 +15,8 @@ from mmopt.report.explain.facts import (
     Solved,
     Statement,
 )
-from mmopt.report.sizes import Sizes, SolverSize
-from mmopt.report.style import counted, duration, figure, memory
+from mmopt.report.sizes import CONE_COLUMNS, SOLVER_COLUMNS, Sizes, cone_rows, solver_rows
+from mmopt.report.style import counted, figure
 
 __all__ = [
     "WHOLE",
@@ -82,11 +82,11 @@ Block = Paragraph | Prose | Excerpt | Listing | Table | Tree
 
 @dataclass(frozen=True)
 class Section:
-    """``level`` 1 for a part of the whole, more for what is inside."""
+    """``level`` 1 for the whole, 2 for a part of it, more for what is inside."""
 
     title: str
     blocks: tuple[Block, ...]
-    level: int = 1
+    level: int
 
 
 # Columns of names and sizes: never broken, what is long gives way.
@@ -101,9 +101,9 @@ LEGEND = (
 def arranged(e: Facts) -> Iterator[Section]:
     """The sections of an explanation, in the order in which one reads them."""
     rows = [("program", e.name), ("source", e.cite), ("class", e.klass), ("formulation of", e.formulation_of)]
-    facts = Table(("", ""), tuple(((name,), (text,)) for name, text in rows if text))
-    yield Section(e.title or e.name, (facts, *((Prose(e.about),) if e.about else ())))
-    yield from _body(e, 1)
+    facts = Table(("", ""), _texts(row for row in rows if row[1]))
+    yield Section(e.title or e.name, (facts, *((Prose(e.about),) if e.about else ())), 1)
+    yield from _body(e, 2)
 
 
 def _body(e: Facts, level: int) -> Iterator[Section]:
@@ -222,8 +222,7 @@ def _units(c: Compiled) -> Iterator[Block]:
 
 
 def _cones(c: Compiled, sizes: Sizes) -> Iterator[Block]:
-    rows = tuple(((k.kind,), (f"{k.size:,}",), (f"{k.count:,}",), (k.origin,)) for k in sizes.cones)
-    yield Table(("cone", "size", "count", "from"), rows, frozenset({1, 2}))
+    yield Table(CONE_COLUMNS, _texts(cone_rows(sizes)), frozenset({1, 2}))
     words = f"{counted(sizes.variables, 'unknown')}, those that the blocks add included."
     if c.matrix is not None:
         m = c.matrix
@@ -237,22 +236,17 @@ def _cones(c: Compiled, sizes: Sizes) -> Iterator[Block]:
 
 
 def _solvers(c: Compiled, sizes: Sizes) -> Iterator[Block]:
-    rows = tuple(_solver(s, sizes) for s in sizes.solvers)
-    yield Table(("solver", "memory", "time", "remark"), rows, frozenset({1, 2}))
+    yield Table(SOLVER_COLUMNS, _texts(solver_rows(sizes)), frozenset({1, 2}))
     yield Paragraph((f"{c.choice}.",), "loud" if sizes.refusal is not None else "")
 
 
-def _solver(s: SolverSize, sizes: Sizes) -> tuple[Sentence, ...]:
-    if s.missing:
-        return (s.name,), ("-",), ("-",), (f"lacks the {' and the '.join(s.missing)} cone",)
-    remarks = ["chosen"] * (s.name == sizes.chosen) + ["not installed"] * (not s.installed)
-    if s.memory > sizes.memory_limit:
-        remarks.append(f"over the limit of {memory(sizes.memory_limit)}")
-    return (s.name,), (memory(s.memory),), (f"≈ {duration(s.seconds)}",), (", ".join(remarks),)
+def _texts(rows: Iterable[Sequence[str]]) -> tuple[tuple[Sentence, ...], ...]:
+    """Rows of plain words."""
+    return tuple(tuple((text,) for text in row) for row in rows)
 
 
 def _solved(solved: Solved) -> Iterator[Block]:
-    yield Table(("", ""), tuple(((name,), (text,)) for name, text in solved.rows))
+    yield Table(("", ""), _texts(solved.rows))
     if not solved.lines:
         return
     rows = []
@@ -262,9 +256,9 @@ def _solved(solved: Solved) -> Iterator[Block]:
         largest = "; ".join(f"{label}: {figure(value, 4)}" for label, value in line.largest)
         words = "; ".join(filter(None, [largest, line.words]))
         total = figure(line.total, 5) if line.multipliers else "-"
-        rows.append(((line.name,), (tight,), (total,), (slack,), (words,)))
+        rows.append((line.name, tight, total, slack, words))
     yield Table(
-        ("constraint", "tight", "sum", "zero", "largest multipliers"), tuple(rows), frozenset({1, 2, 3})
+        ("constraint", "tight", "sum", "zero", "largest multipliers"), _texts(rows), frozenset({1, 2, 3})
     )
     yield Paragraph(
         (

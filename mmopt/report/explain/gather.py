@@ -88,9 +88,7 @@ def explain(
         _belongs(solution, parsed, workload)
         givens = {**solution.givens, **(givens or {})}
     instance, line = (None, "") if workload is None else _bound(surveyed, workload, givens, solution)
-    if line:
-        return _explained(surveyed, instance, solution, (line,))
-    return _explained(surveyed, instance, solution)
+    return _explained(surveyed, instance, solution, line)
 
 
 def _bound(
@@ -131,16 +129,13 @@ def _planned(instance: Instance) -> tuple[str, ...]:
 
 
 def _explained(
-    surveyed: Survey,
-    instance: Instance | None,
-    solution: Solution | None,
-    reductions: tuple[str, ...] | None = None,
+    surveyed: Survey, instance: Instance | None, solution: Solution | None, line: str = ""
 ) -> Explanation:
+    """``line``: how the instance splits, if it does."""
     program = surveyed.checked.program
     compiled = None
     if instance is not None:
-        if reductions is None:
-            reductions = solution.reductions if solution else _planned(instance)
+        reductions = (line,) if line else solution.reductions if solution else _planned(instance)
         compiled = compiled_facts(surveyed, instance, reductions)
     return Explanation(
         program.name,

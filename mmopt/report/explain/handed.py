@@ -9,7 +9,7 @@ from mmopt.language import Checked
 from mmopt.language.check.infer import Scope, infer
 from mmopt.language.syntax.tree import Apply, Constraint, Expr, walk
 from mmopt.report.explain.facts import Formula, Handed, Sentence
-from mmopt.report.explain.formulas import formula_of, name_of, relation_of
+from mmopt.report.explain.reading import formula_of, name_of, relation_of
 from mmopt.report.style import counted
 
 __all__ = ["handed_over"]

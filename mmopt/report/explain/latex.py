@@ -68,9 +68,8 @@ COLOURS = {"constant": "gray", "affine": "blue", "convex": "green!50!black", "co
 def as_latex(e: Facts) -> str:
     """The whole document."""
     parts = [HEAD]
-    for position, section in enumerate(arranged(e)):
-        level = 1 if not position else section.level + 1
-        parts += [rf"\{TITLES[min(level, 3)]}{{{text(section.title)}}}", *map(_block, section.blocks)]
+    for section in arranged(e):
+        parts += [rf"\{TITLES[min(section.level, 3)]}{{{text(section.title)}}}", *map(_block, section.blocks)]
     parts.append(TAIL)
     return "\n".join(parts)
 

@@ -52,12 +52,10 @@ class _Reader:
     at: int = 0
 
     def peek(self) -> str:
-        self.skip()
-        return self.tokens[self.at] if self.at < len(self.tokens) else ""
-
-    def skip(self) -> None:
+        """The next token that is no space, "" at the end."""
         while self.at < len(self.tokens) and self.tokens[self.at].isspace():
             self.at += 1
+        return self.tokens[self.at] if self.at < len(self.tokens) else ""
 
     def take(self) -> str:
         token = self.peek()

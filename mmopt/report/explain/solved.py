@@ -14,7 +14,7 @@ from mmopt.language.atoms.dims import Dim
 from mmopt.language.check.families import vectorised
 from mmopt.language.check.sources import AXES
 from mmopt.language.evaluate.by_component import splits
-from mmopt.language.syntax.tree import Constraint
+from mmopt.language.syntax.tree import Constraint, Expr
 from mmopt.numerics.components import Level, Space, Split
 from mmopt.numerics.numpy_forms import Array
 from mmopt.report.explain.facts import Solved, SolvedLine
@@ -64,42 +64,45 @@ def _slack(c: Constraint, solution: Solution, instance: Instance) -> tuple[int |
     """Rows, tight rows, and words on what is not counted by rows."""
     env: dict[str, Any] = {**instance.env, **plain(solution.variables)}
     if splits(env):
-        return _slack_by_orbit(c, env)
-    each: Sequence[Mapping[str, Any]] = [env]
-    if c.family:
-        each = [{**env, c.family.index: i} for i in range(c.family.dim.value(instance.sizes()))]
-    sides = [(_value(c.relation.left, e), _value(c.relation.right, e)) for e in each]
-    if c.relation.op in (">>", "<<"):
-        ranks = [_rank(left - right if c.relation.op == ">>" else right - left) for left, right in sides]
-        singular = sum(rank < size for rank, size in ranks)
-        spread = sorted({f"{rank} of {size}" for rank, size in ranks})
-        between = spread[0] if len(spread) == 1 else f"{spread[0]} to {spread[-1]}"
-        return len(ranks), singular, f"tight means singular: rank {between}"
+        sides = [_by_component(c, env)]
+        if any(isinstance(value, Split) for value in sides[0]) or len(sides[0]) < 2:
+            return None, None, "a matrix by component, not counted by rows"
+    else:
+        each: list[dict[str, Any]] = [env]
+        if c.family:
+            each = [{**env, c.family.index: i} for i in range(c.family.dim.value(instance.sizes()))]
+        sides = [_values((c.relation.left, c.relation.right), e) for e in each]
+        if c.relation.op in (">>", "<<"):
+            sign = 1.0 if c.relation.op == ">>" else -1.0
+            return _singular([sign * (left - right) for left, right in sides])
     count = tight = 0
-    for left, right in sides:
-        left, right = np.broadcast_arrays(left, right)
+    for pair in sides:
+        sizes = next((levels(v)[1] for v in pair if isinstance(v, Level)), np.ones(()))
+        left, right, often = np.broadcast_arrays(*(levels(v)[0] for v in pair), sizes)
         limit = TIGHT * np.maximum(np.maximum(np.abs(left), np.abs(right)), 1e-300)
-        count += left.size
-        tight += int((np.abs(left - right) <= limit).sum())
+        count += int(often.sum())
+        tight += int(often[np.abs(left - right) <= limit].sum())
     return count, tight, ""
 
 
-def _slack_by_orbit(c: Constraint, env: Mapping[str, Any]) -> tuple[int | None, int | None, str]:
-    """The same of a line by component, which is a number or one vector inequality."""
-    sides = [c.relation.left, c.relation.right]
-    if c.family is not None:
-        sides = [e for e in (vectorised(side, c.family.index) for side in sides) if e is not None]
-    found = [evaluate(side, env) for side in sides]
-    if any(isinstance(value, Split) for value in found) or len(found) < 2:
-        return None, None, "a matrix by component, not counted by rows"
-    sizes = next((levels(v)[1] for v in found if isinstance(v, Level)), np.ones(()))
-    left, right = np.broadcast_arrays(*(levels(v)[0] for v in found))
-    limit = TIGHT * np.maximum(np.maximum(np.abs(left), np.abs(right)), 1e-300)
-    return int(sizes.sum()), int(sizes[np.abs(left - right) <= limit].sum()), ""
+def _values(sides: Sequence[Expr], env: Mapping[str, Any]) -> list[Any]:
+    return [evaluate(side, env) for side in sides]
 
 
-def _value(expr: Any, env: Mapping[str, Any]) -> Array:
-    return np.asarray(evaluate(expr, env), dtype=float)
+def _by_component(c: Constraint, env: Mapping[str, Any]) -> list[Any]:
+    """The sides of a line by component, which is a number or one vector inequality; fewer where it is not."""
+    sides = (c.relation.left, c.relation.right)
+    if c.family is None:
+        return _values(sides, env)
+    return _values([e for e in (vectorised(side, c.family.index) for side in sides) if e is not None], env)
+
+
+def _singular(matrices: Sequence[Array]) -> tuple[int, int, str]:
+    """A matrix inequality is tight where the difference of its sides is singular."""
+    ranks = [_rank(np.asarray(matrix)) for matrix in matrices]
+    spread = sorted({f"{rank} of {size}" for rank, size in ranks})
+    between = spread[0] if len(spread) == 1 else f"{spread[0]} to {spread[-1]}"
+    return len(ranks), sum(rank < size for rank, size in ranks), f"tight means singular: rank {between}"
 
 
 def _rank(matrix: Array) -> tuple[int, int]:
