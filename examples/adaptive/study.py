@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-import numpy as np
 import typer
 from printed import (
     DELTA,
@@ -42,10 +41,10 @@ from workloads import (
 from mmopt import OptionError, Workload, baseline, solve
 from mmopt.strategies.baselines import design_rows, evaluate
 from mmopt.strategies.baselines.fourier import real_fourier
-from mmopt.testing.figures import starred
+from mmopt.testing.census import products_on
+from mmopt.testing.known import singular_value_bound, starred
 from mmopt.testing.scripts import bold, gap, note, paragraphs, rows_table, run_alone, show
-from mmopt.workloads import Dense, Kron, Product
-from mmopt.workloads.blocks.factor import identity, total
+from mmopt.workloads import Dense, Kron
 
 SCALE = math.sqrt(2 * math.log(2 / DELTA)) / EPSILON
 """Noise per unit of sensitivity, Proposition 2."""
@@ -131,7 +130,7 @@ def draw(w: Workload, names: Sequence[str]) -> Draw:
         eigen=SCALE * rmse,
         rivals={name: rival_rmse(name, w) / rmse for name in names},
         best=math.sqrt(best.error / eigen.error),
-        bound=float(np.sqrt(w.eigenvalues).sum()) / math.sqrt(w.n * eigen.error),
+        bound=math.sqrt(singular_value_bound(w) / eigen.error),
         gap=best.error_gap,
     )
 
@@ -154,14 +153,12 @@ def rival_rmse(name: str, w: Workload) -> float:
 
 def margins_of(w: Workload) -> Workload:
     """The marginals on which the queries of a workload are; all cells where it has no products."""
-    sizes = w.domain.shape
-    whole = (True,) * len(sizes)
-    kinds = [tuple(factor.kind != "total" for factor in product.factors) for product in w.products or ()]
-    products = [
-        Product(tuple(identity(n) if is_kept else total(n) for n, is_kept in zip(sizes, kind, strict=True)))
-        for kind in dict.fromkeys(kinds or [whole])  # each once
+    kinds = [
+        tuple(i for i, factor in enumerate(product.factors) if factor.kind != "total")
+        for product in w.products or ()
     ]
-    return Workload.from_products(w.domain, products)
+    every = tuple(range(len(w.domain.shape)))
+    return products_on(w.domain.shape, dict.fromkeys(kinds or [every]))  # each once
 
 
 def designs(cells: int, seed: int = 0) -> Iterator[tuple[str, str, dict[str, float]]]:

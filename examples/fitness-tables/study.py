@@ -22,7 +22,7 @@ from workloads import RANDOM, workload
 
 from mmopt import OptionError, Solution, Strategy, Workload, solve
 from mmopt.strategies import AnyStrategy, largest_ratio
-from mmopt.testing.figures import starred
+from mmopt.testing.known import starred
 from mmopt.testing.scripts import (
     bold,
     figure,

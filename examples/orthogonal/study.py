@@ -20,6 +20,7 @@ import numpy as np
 
 from mmopt import Strategy, Workload, solve
 from mmopt.strategies.orthogonal import orthogonal
+from mmopt.testing.known import singular_value_bound
 
 DENSITIES = (0.2, 0.4, 0.8)
 EPSILON = 1.0
@@ -42,11 +43,6 @@ def draw(m: int, n: int, density: float, rng: np.random.Generator) -> Workload:
 def laplace(w: Workload) -> float:
     """Laplace noise on each query: m S(W)²."""
     return w.m * Strategy(w.matrix, norm=1).sensitivity ** 2
-
-
-def bound(w: Workload) -> float:
-    """No strategy is below it: the square of the sum of the singular values, over n."""
-    return float(np.sqrt(w.eigenvalues).sum() ** 2 / w.n)
 
 
 def spectral(w: Workload) -> float:
@@ -73,7 +69,7 @@ CLOSED: tuple[Column, ...] = (
     ("orthogonal", lambda w: orthogonal(w).total_error),
     ("Laplace", laplace),
     ("spectral", spectral),
-    ("bound", bound),
+    ("bound", singular_value_bound),
 )
 SEARCHED: tuple[Column, ...] = (
     ("weighted eigen", searched("laplace_weighting")),

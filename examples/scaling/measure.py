@@ -11,7 +11,7 @@ from typing import Any
 from mmopt import OptionError, Program, Workload
 from mmopt.comparison import Combination, Isolated, Outcome, outcomes
 from mmopt.testing import Problem, problem
-from mmopt.testing.solvable import check_solver
+from mmopt.testing.conformance import check_solver
 
 AUTOMATIC = "automatic"  # the solver that solve would choose
 DOUBLE = 8  # bytes

@@ -9,6 +9,7 @@ import numpy as np
 from mmopt.language import Program
 from mmopt.language.syntax.tree import Declaration, Number
 from mmopt.numerics.components import Array
+from mmopt.testing.matrices import random_ranges
 from mmopt.workloads import Workload
 
 __all__ = ["draw_givens", "draw_multiplier", "draw_value", "draw_workload", "needs_targets"]
@@ -27,9 +28,7 @@ def draw_workload(rng: np.random.Generator, with_targets: bool, size: int | None
     n, m = int(rng.integers(4, 7)) if size is None else size, int(rng.integers(2, 8))
     kind = rng.integers(4)
     if kind == 0:
-        low, high = np.sort(rng.integers(0, n, size=(m, 2)), axis=1).T
-        cells = np.arange(n)
-        rows = ((low[:, None] <= cells) & (cells <= high[:, None])).astype(float)
+        rows = random_ranges(n, m, rng)
     elif kind == 1:
         rows = rng.integers(-1, 2, size=(m, n)).astype(float)
     elif kind == 2:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
 from mmopt.cli.guard import REFUTED, run_alone
 from mmopt.cli.options import TimeLimit, Tolerance, names_in
 from mmopt.cli.output import note, show
@@ -32,6 +36,7 @@ __all__ = [
     "run_alone",
     "save",
     "show",
+    "write_columns",
     "write_whole",
 ]
 
@@ -43,3 +48,15 @@ def integers_in(text: str | None, option: str) -> list[int]:
         if not name.isdecimal():
             raise OptionError(f"{option} has '{name}', expected whole numbers separated by commas")
     return [int(name) for name in names]
+
+
+def write_columns(columns: Callable[[int], Mapping[str, Any]], rows: int, path: str) -> None:
+    """Write made-up columns of so many rows to a CSV file; the command line may name others: ROWS FILE."""
+    asked = sys.argv[1:]
+    count = int(asked[0]) if asked else rows
+    name = asked[1] if len(asked) > 1 else path
+    table = columns(count)
+    with open(name, "w", encoding="utf-8") as file:
+        file.write(",".join(table) + "\n")
+        file.writelines(",".join(map(str, row)) + "\n" for row in zip(*table.values(), strict=True))
+    show(f"{count:,} rows: {name}")
