@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from mmopt.language.check.procedures import alternates, solved_programs
 from mmopt.results import Solution
 from mmopt.testing.conformance.checks import Asked, Wrong, closeness, of_bound, of_file, of_gap, of_known
 from mmopt.testing.conformance.duals import Duals, check_dual, kernel_duals
-from mmopt.testing.conformance.report import Failure, Record, Report, Skip
+from mmopt.testing.conformance.report import Failure, Report, Skip
 from mmopt.testing.conformance.twists import TWISTS, rule_of, why_not
 from mmopt.testing.known import known_figures
 from mmopt.testing.problems import Problem, problems_named
@@ -27,6 +28,8 @@ from mmopt.workloads import Workload
 __all__ = ["CHECKS", "check_solver", "conform"]
 
 Solver = Callable[..., Solution]
+# What is wrong; a text says why it was not checked.
+Verdict = Iterator[Wrong | str]
 
 OF_SOLUTION = {"file": of_file, "bound": of_bound, "gap": of_gap}
 CHECKS = (*OF_SOLUTION, "known", "conic route", "metamorphic", "derivatives")
@@ -94,13 +97,13 @@ def conform(
     for each in chosen:
         program = each if isinstance(each, Program) else Program.load(each)
         if reason := _has_no_one_result(program):
-            work.record.skips.append(Skip(program.name, "", "solved", reason))
+            work.skips.append(Skip(program.name, "", "solved", reason))
             continue
         for problem in tried:
             if progress is not None:
                 progress(f"{program.name} on {problem.name}")
             work.problem(program, problem, n)
-    return work.record.closed(work.subject, seed)
+    return work.report()
 
 
 def _has_no_one_result(program: Program) -> str:
@@ -131,7 +134,7 @@ def check_solver(solver: str | None, **options: Any) -> None:
 
 @dataclass
 class Work:
-    """The state of one conformance check; the fields are the arguments of ``conform``."""
+    """One conformance check: the arguments of ``conform``, solutions by the conic route, what came out."""
 
     solver: str | Solver | None
     seed: int
@@ -140,18 +143,21 @@ class Work:
     duals: Duals | None
     options: dict[str, Any]
     reference: dict[str, Any]
-    record: Record = field(default_factory=Record)
-    references: dict[tuple[str, str, int], Solution | Error] = field(
-        default_factory=dict
-    )  # by the conic route
+    references: dict[tuple[str, str, int], Solution | Error] = field(default_factory=dict)
     turn: int = 0  # of the metamorphic cases
+    solves: int = 0
+    passed: Counter[str] = field(default_factory=Counter)
+    failures: list[Failure] = field(default_factory=list)
+    skips: list[Skip] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
-    @property
-    def subject(self) -> str:
-        """What is checked, in a word."""
-        if self.solver is None or isinstance(self.solver, str):
-            return self.solver or "automatic"
-        return getattr(self.solver, "__name__", type(self.solver).__name__)
+    def report(self) -> Report:
+        """What came out."""
+        subject = self.solver or "automatic"
+        if not isinstance(subject, str):
+            subject = getattr(subject, "__name__", type(subject).__name__)
+        lists = tuple(self.failures), tuple(self.skips), tuple(self.notes)
+        return Report(subject, self.seed, self.solves, dict(self.passed), *lists)
 
     def problem(self, program: Program, problem: Problem, n: int | None) -> None:
         """All checks of one program on one problem."""
@@ -160,27 +166,23 @@ class Work:
         try:
             bind(program, workload)
         except Error as error:
-            self.skip(asked, "solved", f"does not apply: {error.message}")
+            self.judge(asked, "solved", [f"does not apply: {error.message}"])
             return
         if "derivatives" in self.checks:
-            self.derivatives(asked)
+            self.judge(asked, "derivatives", self.derivatives(asked))
         solution = self.solved(asked)
         if solution is None:
             return
-        for name, check in OF_SOLUTION.items():
+        of_others = {"known": self.known_figures, "conic route": self.conic_route}
+        for name, check in (OF_SOLUTION | of_others).items():
             if name in self.checks:
                 self.judge(asked, name, check(asked, solution))
-        for name, method in (
-            ("known", self.known_figures),
-            ("conic route", self.conic_route),
-            ("metamorphic", self.metamorphic),
-        ):
-            if name in self.checks:
-                method(asked, solution)
+        if "metamorphic" in self.checks:
+            self.metamorphic(asked, solution)
 
     def solved(self, asked: Asked) -> Solution | None:
         """The solution of what is checked; None when that is a skip or a failure, which is noted."""
-        self.record.solves += 1
+        self.solves += 1
         found: Solution | None = None
         skipped = words = ""
         try:
@@ -196,55 +198,50 @@ class Work:
             words = error.message
         except Exception as error:  # noqa: BLE001 - what is checked may be broken in any way
             words = f"{type(error).__name__}: {error}"
-        if found is None and skipped:
-            self.skip(asked, "solved", skipped)
-        elif found is None:
-            self.judge(asked, "solved", [("solve", "a solution", words)])
+        if found is None:
+            self.judge(asked, "solved", [skipped or ("solve", "a solution", words)])
         if found is None or found.steps or found.gap is None:
             return found
         tolerance = found.options.get("tolerance")
         if isinstance(tolerance, float) and found.gap > tolerance:
-            self.record.notes.append(
+            self.notes.append(
                 f"{asked.program.name} on {asked.place}: gap {found.gap:.1e}, '{found.status.stop}'"
             )
         return found
 
-    def known_figures(self, asked: Asked, solution: Solution) -> None:
+    def known_figures(self, asked: Asked, solution: Solution) -> Verdict:
         """Against published numbers and closed forms."""
         figures = known_figures(asked.program, asked.problem, asked.workload)
-        if figures:
-            self.judge(asked, "known", of_known(asked.interval(solution), figures))
-        else:
-            self.skip(asked, "known", "nothing is known of the optimum")
+        if not figures:
+            yield "nothing is known of the optimum"
+        yield from of_known(asked.interval(solution), figures)
 
-    def conic_route(self, asked: Asked, solution: Solution) -> None:
+    def conic_route(self, asked: Asked, solution: Solution) -> Verdict:
         """Against the program itself (not its formulation), solved by a conic solver."""
         base = Program.load(asked.program.formulation_of) if asked.program.formulation_of else asked.program
         able = [name for name, cells in CONIC if asked.workload.n <= cells and name != self.solver]
         if not able:
-            self.skip(asked, "conic route", f"more than {CONIC[-1][1]} cells")
+            yield f"more than {CONIC[-1][1]} cells"
             return
-        name = able[0]
         key = (base.text, asked.problem, asked.workload.n)
         if key not in self.references:
             try:
-                self.references[key] = solve(asked.workload, base, **{"solver": name, **self.reference})
+                self.references[key] = solve(asked.workload, base, **{"solver": able[0], **self.reference})
             except Error as error:
                 self.references[key] = error
         reference = self.references[key]
         if isinstance(reference, Error):
-            self.skip(asked, "conic route", f"{name}: {reference.message}")
+            yield f"{able[0]}: {reference.message}"
             return
         expected = Asked(base, asked.workload, asked.problem).interval(reference)
-        found = asked.interval(solution)
-        self.judge(asked, "conic route", closeness(asked.program, expected, found))
+        yield from closeness(asked.program, expected, asked.interval(solution))
 
     def metamorphic(self, asked: Asked, solution: Solution) -> None:
         """The next few cases that say something, and all reasons of those that do not."""
         rule = rule_of(asked.program)
         reasons = {twist: why_not(twist, asked.program, asked.workload) for twist in TWISTS}
         for reason in dict.fromkeys(filter(None, reasons.values())):
-            self.skip(asked, "metamorphic", reason)
+            self.judge(asked, "metamorphic", [reason])
         able = [twist for twist, reason in reasons.items() if not reason]
         count = len(able) if self.twists is None else min(self.twists, len(able))
         for _ in range(count):
@@ -257,23 +254,20 @@ class Work:
                 expected = asked.interval(solution).times(twist.factor(rule))
                 self.judge(turned, "metamorphic", closeness(asked.program, expected, turned.interval(found)))
 
-    def derivatives(self, asked: Asked) -> None:
+    def derivatives(self, asked: Asked) -> Verdict:
         """The dual function's, where there is one to be had."""
         dual = None if self.duals is None else self.duals(asked.workload, asked.program)
         if dual is None:
-            self.skip(asked, "derivatives", "no dual function was passed for it")
+            yield "no dual function was passed for it"
             return
-        found = check_dual(dual, np.random.default_rng(self.seed))
-        wrong = [(what, f"{expected:.10g}", f"{got:.10g}") for what, expected, got in found]
-        self.judge(asked, "derivatives", wrong)
+        for what, expected, found in check_dual(dual, np.random.default_rng(self.seed)):
+            yield what, f"{expected:.10g}", f"{found:.10g}"
 
-    def judge(self, asked: Asked, check: str, wrong: Iterable[Wrong]) -> None:
-        """Count a check that holds, or note what is wrong."""
-        failures = [Failure(asked.program.name, asked.place, check, *each) for each in wrong]
-        self.record.failures += failures
-        if not failures:
-            self.record.passed[check] += 1
-
-    def skip(self, asked: Asked, check: str, reason: str) -> None:
-        """Note what was not checked."""
-        self.record.skips.append(Skip(asked.program.name, asked.place, check, reason))
+    def judge(self, asked: Asked, check: str, verdict: Iterable[Wrong | str]) -> None:
+        """Count a check that holds; or note what is wrong, or why it was not made."""
+        place = asked.program.name, asked.place, check
+        found = list(verdict)
+        self.failures += [Failure(*place, *wrong) for wrong in found if not isinstance(wrong, str)]
+        self.skips += [Skip(*place, reason) for reason in found if isinstance(reason, str)]
+        if not found:
+            self.passed[check] += 1
