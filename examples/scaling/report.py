@@ -176,14 +176,10 @@ def _draw_line(axes: Axes, rows: Sequence[Row], place: int, label: str) -> None:
         "marker": MARKERS[place % len(MARKERS)],
         "markersize": 6,
     }
-    dash = DASHES[place % len(DASHES)]
-    short = [row for row in rows if not row.has_reached]
-    axes.plot(*_points(rows), linestyle=dash, linewidth=1.4, label=label, **style)
-    axes.plot(*_points(short), linestyle="none", markerfacecolor="white", **style)
-
-
-def _points(rows: Sequence[Row]) -> tuple[list[int], list[float]]:
-    return [row.n for row in rows], [row.cpu or 0.0 for row in rows]
+    solid = {"linestyle": DASHES[place % len(DASHES)], "linewidth": 1.4, "label": label}
+    hollow = {"linestyle": "none", "markerfacecolor": "white"}
+    for shown, look in ((rows, solid), ([row for row in rows if not row.has_reached], hollow)):
+        axes.plot([row.n for row in shown], [row.cpu or 0.0 for row in shown], **style, **look)
 
 
 def _dress(axes: Axes, title: str, sizes: Sequence[int]) -> None:

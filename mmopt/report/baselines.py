@@ -8,10 +8,10 @@ from math import inf, isfinite
 from rich.table import Table
 
 from mmopt.comparison import Factors
-from mmopt.report.style import bold, by_reason, clipped, figure, gap, pairs_table, rows_table
+from mmopt.report.style import bold, clipped, figure, gap, pairs_table, rows_table
 from mmopt.strategies.baselines import Baseline, Cost, Evaluated
 
-__all__ = ["baseline_costs", "baselines_table", "factors_left_out", "factors_legend", "factors_tables"]
+__all__ = ["baseline_costs", "baselines_table", "factors_legend", "factors_tables"]
 
 NOISES = {1: "Laplace noise", 2: "Gaussian noise"}
 COUNTED = 10**9  # rows up to which all digits are shown
@@ -68,13 +68,6 @@ def factors_tables(factors: Sequence[Factors], programs: Mapping[int, str]) -> l
         beside = [(one.cost, one) for one in factors if one.cost is not None and one.cost.norm == norm]
         tables += [_table(beside, norm, name), _privacy_table([one for _, one in beside], norm)]
     return [table for table in tables if table is not None]
-
-
-def factors_left_out(factors: Sequence[Factors]) -> list[str]:
-    """A line for each reason, with the baselines that have it."""
-    reasons = by_reason((clipped(one.reason), one.name) for one in factors if one.reason)
-    lines = [f"  {', '.join(names)}: {reason}" for reason, names in reasons]
-    return [*(["Baselines left out:"] if lines else []), *lines]
 
 
 def factors_legend(factors: Sequence[Factors]) -> list[str]:

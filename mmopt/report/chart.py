@@ -80,17 +80,17 @@ def stroke(number: int) -> dict[str, Any]:
     return {"color": COLOURS[number % len(COLOURS)], "linestyle": dashes, "linewidth": 1.4}
 
 
-def mark(marker: str, label: str, face: str) -> Line2D:
-    """An entry of a legend: a marker alone."""
+def entry(label: str, **style: Any) -> Line2D:
+    """An entry of a legend: a line in a style, or with ``linestyle="none"`` words alone."""
     from matplotlib.lines import Line2D
 
-    style: dict[str, Any] = {
-        "linestyle": "none",
-        "markersize": 7,
-        "markeredgecolor": "0.3",
-        "markeredgewidth": 1.4,
-    }
-    return Line2D([], [], marker=marker, label=label, markerfacecolor=face, **style)
+    return Line2D([], [], label=label, **style)
+
+
+def mark(marker: str, label: str, face: str) -> Line2D:
+    """An entry of a legend: a marker alone."""
+    edge = {"markeredgecolor": "0.3", "markeredgewidth": 1.4}
+    return entry(label, linestyle="none", marker=marker, markersize=7, markerfacecolor=face, **edge)
 
 
 def plainly(axes: Axes, title: str) -> None:
@@ -149,7 +149,6 @@ def draw(outcomes: Sequence[Outcome], title: str = "") -> Figure:
     programs than colours, the markers are numbered as in the legend.
     """
     from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
 
     ordered = in_groups(outcomes)
     drawn = [(outcome, curve) for outcome in ordered if (curve := curves(outcome))]
@@ -167,29 +166,31 @@ def draw(outcomes: Sequence[Outcome], title: str = "") -> Figure:
     asked = sorted({_tolerance(outcome) for outcome, _ in drawn} - {0.0})
     for tolerance in asked:
         axes.axhline(tolerance, zorder=1, **ASKED)
-    handles: list[Line2D] = [Line2D([], [], linestyle="none", label="program")]
     claimed = {o.program for o, _ in drawn if o.solution and o.solution.bound_grade == "claimed"}
-    for name, number in programs.items():
-        label = name if len(programs) <= len(COLOURS) else f"{number + 1}  {name}"
-        label += " (bound claimed)" * (name in claimed)
-        handles.append(Line2D([], [], label=label, **stroke(number)))
-    handles += [Line2D([], [], linestyle="none", label=" "), Line2D([], [], linestyle="none", label="solver")]
-    handles += [mark(MARKERS[number % len(MARKERS)], name, "0.3") for name, number in solvers.items()]
+    numbered = len(programs) > len(COLOURS)
+    labels = {name: f"{n + 1}  {name}" if numbered else name for name, n in programs.items()}
+    handles = [
+        entry("program", linestyle="none"),
+        *(entry(labels[p] + " (bound claimed)" * (p in claimed), **stroke(n)) for p, n in programs.items()),
+        entry(" ", linestyle="none"),
+        entry("solver", linestyle="none"),
+        *(mark(MARKERS[number % len(MARKERS)], name, "0.3") for name, number in solvers.items()),
+    ]
     if not all(_has_reached(outcome, curve) for outcome, curve in drawn):
         handles.append(mark("o", "open: gap not reached", "white"))
     if asked:
-        handles.append(Line2D([], [], label="gap asked for", **ASKED))
+        handles.append(entry("gap asked for", **ASKED))
     figure.legend(handles=handles, loc="outside right upper", frameon=False, fontsize=8)
-    missing = list(dict.fromkeys(o.program for o in ordered if o.program not in programs))
+    missing = dict.fromkeys(o.program for o in ordered if o.program not in programs)
     if missing:
-        _note_missing(figure, missing)
+        text = textwrap.fill(f"Without a certified gap below {CEILING:g}: {', '.join(missing)}", 110)
+        figure.supxlabel(text, x=0.01, ha="left", fontsize=8, color="0.35")
     return figure
 
 
 def _draw_run(axes: Axes, outcome: Outcome, curve: Curve, program: int, solver: int) -> None:
     seconds, gaps = zip(*curve, strict=True)
     line = stroke(program)
-    marker = MARKERS[solver % len(MARKERS)]
     colour = line["color"]
     axes.plot(seconds, gaps, drawstyle="steps-post", alpha=0.75, **line)
     axes.plot(seconds[:-1], gaps[:-1], linestyle="none", marker=".", markersize=4, color=colour)
@@ -197,7 +198,7 @@ def _draw_run(axes: Axes, outcome: Outcome, curve: Curve, program: int, solver: 
         seconds[-1:],
         gaps[-1:],
         linestyle="none",
-        marker=marker,
+        marker=MARKERS[solver % len(MARKERS)],
         markersize=9,
         markeredgecolor=colour,
         markeredgewidth=1.4,
@@ -216,20 +217,13 @@ def _write_number(axes: Axes, outcome: Outcome, curve: Curve, program: int) -> N
 def _dress(axes: Axes, title: str) -> None:
     from matplotlib.ticker import LogLocator, NullFormatter
 
-    axes.set_xscale("log")
-    axes.set_yscale("log")
+    axes.set(xscale="log", yscale="log", xlabel="seconds since the start, compiling included")
+    axes.set_ylabel("gap (objective / bound − 1)")
     axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axes.xaxis.set_major_formatter("{x:g}")
     axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.set_xlabel("seconds since the start, compiling included")
-    axes.set_ylabel("gap (objective / bound − 1)")
     axes.margins(0.06)
     plainly(axes, title)
-
-
-def _note_missing(figure: Figure, missing: Sequence[str]) -> None:
-    text = textwrap.fill(f"Without a certified gap below {CEILING:g}: {', '.join(missing)}", 110)
-    figure.supxlabel(text, x=0.01, ha="left", fontsize=8, color="0.35")
 
 
 def _tolerance(outcome: Outcome) -> float:

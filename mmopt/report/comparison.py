@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Group
 from rich.table import Table
 
 from mmopt.comparison import Factors, Outcome, standards
-from mmopt.report.baselines import factors_left_out, factors_legend, factors_tables
-from mmopt.report.style import by_reason, cell, figure, gap, memory, rows_table
+from mmopt.report.baselines import factors_legend, factors_tables
+from mmopt.report.style import cell, clipped, figure, gap, left_out, memory, rows_table
 from mmopt.results import Solution
 
 __all__ = ["comparison_report", "in_groups"]
@@ -33,7 +33,10 @@ def comparison_report(outcomes: Sequence[Outcome], factors: Sequence[Factors] = 
         names = {norm: _only_name(best, outcomes) for norm, best in standards(outcomes).items()}
         baselines = [part for table in factors_tables(factors, names) for part in ("", table)]
         parts[1:1] = ["", _strategies(tried, outcomes), *baselines]
-    reasons = [*_numbered(notes), *_left_out(ordered), *factors_left_out(factors)]
+    remarks = (f"({i}) {', '.join(names)}: {said}" for i, (said, names) in enumerate(notes.items(), 1))
+    programs = left_out("Left out:", ((o.reason, o.program) for o in ordered if not o.was_tried))
+    beside = ((clipped(one.reason), one.name) for one in factors if one.reason)
+    reasons = [*remarks, *programs, *left_out("Baselines left out:", beside)]
     sections = [reasons, [*_legend(tried), *factors_legend(factors)]]
     lines = [line for section in sections if section for line in ("", *section)]
     if not tried:
@@ -96,7 +99,8 @@ def _work(tried: Sequence[Outcome], outcomes: Sequence[Outcome]) -> Table:
         solution = outcome.solution
         figures = ["-", "-", "-", "-"]
         if solution is not None:
-            seconds = [_seconds(solution.seconds[name]) for name in ("compile", "solve")]
+            took = (solution.seconds[name] for name in ("compile", "solve"))
+            seconds = (f"{t:.2f} s" if t < 100 else f"{t:.0f} s" for t in took)
             figures = [gap(solution.status.violation), *seconds, str(solution.iterations)]
         rows.append((*head, *figures, "-" if outcome.memory is None else memory(outcome.memory)))
     return _table("Work", ("off by", "compile", "solve", "iter.", "memory"), rows)
@@ -119,15 +123,12 @@ def _heads(shown: Sequence[Outcome], outcomes: Sequence[Outcome]) -> Iterator[tu
 
 def _solver(outcome: Outcome, outcomes: Sequence[Outcome]) -> str:
     """The solver, and the tolerance where several were asked for."""
-    several = len({o.tolerance for o in outcomes}) > 1
-    tolerance = "" if not several or outcome.tolerance is None else f" {_short(outcome.tolerance)}"
+    tolerance = ""
+    if outcome.tolerance is not None and len({o.tolerance for o in outcomes}) > 1:
+        short = f"{outcome.tolerance:.0e}"
+        tolerance = f" {short}" if float(short) == outcome.tolerance else f" {outcome.tolerance:g}"
     # Where nothing is solved (a closed form), the solver's place says what the status says.
     return "-" if outcome.solver in ("", outcome.stop) else outcome.solver + tolerance
-
-
-def _short(tolerance: float) -> str:
-    text = f"{tolerance:.0e}"
-    return text if float(text) == tolerance else f"{tolerance:g}"
 
 
 def _name(outcome: Outcome, outcomes: Sequence[Outcome]) -> str:
@@ -139,18 +140,6 @@ def _only_name(outcome: Outcome, outcomes: Sequence[Outcome]) -> str:
     """The program alone, where one outcome only has it."""
     several = sum(o.program == outcome.program for o in outcomes) > 1
     return _name(outcome, outcomes) if several else outcome.program
-
-
-def _numbered(notes: Mapping[str, Sequence[str]]) -> list[str]:
-    """A line for each remark, with those that it is about."""
-    return [f"({i}) {', '.join(names)}: {said}" for i, (said, names) in enumerate(notes.items(), 1)]
-
-
-def _left_out(ordered: Sequence[Outcome]) -> list[str]:
-    """A line for each reason, with the programs that have it."""
-    reasons = by_reason((o.reason, o.program) for o in ordered if not o.was_tried)
-    lines = [f"  {', '.join(names)}: {reason}" for reason, names in reasons]
-    return [*(["Left out:"] if lines else []), *lines]
 
 
 def _legend(tried: Sequence[Outcome]) -> list[str]:
@@ -178,7 +167,3 @@ def _legend(tried: Sequence[Outcome]) -> list[str]:
 
 def _is_scaled(tried: Sequence[Outcome]) -> bool:
     return any(o.solution is not None and o.solution.value != o.solution.objective for o in tried)
-
-
-def _seconds(seconds: float) -> str:
-    return f"{seconds:.2f} s" if seconds < 100 else f"{seconds:.0f} s"

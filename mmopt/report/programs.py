@@ -17,7 +17,7 @@ from mmopt.language import SOURCES, Checked, Program, shipped
 from mmopt.language.atoms.types import Type
 from mmopt.language.check.procedures import solved_programs
 from mmopt.report.style import bold, cell, rows_table
-from mmopt.solvers import KERNELS, SOLVERS, Kernel, SolverRow
+from mmopt.solvers import KERNELS, SOLVERS, SolverRow
 from mmopt.workloads import Workload
 
 __all__ = [
@@ -63,15 +63,11 @@ def programs_table(programs: Sequence[Program]) -> Table:
 
 
 def _words(program: Program) -> Text:
+    found = _VENUE.findall(program.cite)  # ``PODS 2010, Program 5.2`` of a whole reference, where it has such
+    place = "; ".join(text.strip() for text in found) if found else program.cite
     bound = f"bound of {program.bound}" if program.bound else "no bound"
     about = f"{program.klass}, {'its own bound' if program.certificate else bound}"
-    return cell(program.title).append(f"\n{_place(program.cite)} ({about})", style="dim")
-
-
-def _place(cite: str) -> str:
-    """``PODS 2010, Program 5.2`` of a whole reference; all of one that is written otherwise."""
-    found = _VENUE.findall(cite)
-    return "; ".join(text.strip() for text in found) if found else cite
+    return cell(program.title).append(f"\n{place} ({about})", style="dim")
 
 
 def highlighted(program: Program) -> Text:
@@ -200,16 +196,13 @@ class Takers:
 def takers(checked: Checked) -> Takers:
     """Who takes a program; of a procedure, who takes every program that it solves."""
     if checked.program.klass != "procedure":
-        return Takers(tuple(k.name for k in KERNELS if _claims(k, checked)), _cones(checked))
+        known = KERNELS if checked.program.klass in ("convex", "smooth") else ()
+        kernels = [k.name for k in known if any(match(shipped(name), checked) for name in k.programs)]
+        return Takers(tuple(kernels), _cones(checked))
     steps = [takers(shipped(name)) for name in solved_programs(checked.program.steps)]
-    kernels = (k.name for k in KERNELS if steps and all(k.name in step.kernels for step in steps))
+    kernels = [k.name for k in KERNELS if steps and all(k.name in step.kernels for step in steps)]
     conic = [step.cones for step in steps if step.cones is not None]
     return Takers(tuple(kernels), frozenset().union(*conic) if conic else None)
-
-
-def _claims(kernel: Kernel, checked: Checked) -> bool:
-    known = kernel.programs if checked.program.klass in ("convex", "smooth") else ()
-    return any(match(shipped(name), checked) for name in known)
 
 
 def _cones(checked: Checked) -> frozenset[str] | None:

@@ -21,6 +21,7 @@ __all__ = [
     "duration",
     "figure",
     "gap",
+    "left_out",
     "memory",
     "pairs_table",
     "paragraphs",
@@ -158,6 +159,12 @@ def by_reason(named: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
     for reason, name in named:
         reasons.setdefault(reason, {})[name] = None
     return [(reason, list(names)) for reason, names in reasons.items()]
+
+
+def left_out(title: str, named: Iterable[tuple[str, str]]) -> list[str]:
+    """A line for each reason, with the names that have it, below a title; nothing without a reason."""
+    lines = [f"  {', '.join(names)}: {reason}" for reason, names in by_reason(named)]
+    return [title, *lines] if lines else []
 
 
 def shortened(labels: Sequence[str], first: int = 3) -> str:

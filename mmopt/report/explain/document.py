@@ -103,28 +103,24 @@ def arranged(e: Facts) -> Iterator[Section]:
     rows = [("program", e.name), ("source", e.cite), ("class", e.klass), ("formulation of", e.formulation_of)]
     facts = Table(("", ""), _texts(row for row in rows if row[1]))
     yield Section(e.title or e.name, (facts, *((Prose(e.about),) if e.about else ())), 1)
-    yield from _body(e, 2)
-
-
-def _body(e: Facts, level: int) -> Iterator[Section]:
-    yield Section("The program", (Listing(e.statements),), level)
+    yield Section("The program", (Listing(e.statements),), 2)
     if e.lines:
-        yield Section(_curvature_title(e.lines), tuple(_curvature(e.lines)), level)
+        fit = all(_fits(n, w) for line in e.lines for n, w in zip(line.sides, line.wanted, strict=True))
+        title = "Why it is convex" if fit and not any(line.blamed for line in e.lines) else "Curvature"
+        yield Section(title, tuple(_curvature(e.lines)), 2)
     if e.repair:
-        yield Section("The repair", tuple(Paragraph(words) for words in e.repair), level)
-    bound: list[Paragraph | Prose] = []
-    if e.bound.formula is not None:
-        bound.append(Paragraph((e.bound.formula,)))
+        yield Section("The repair", tuple(Paragraph(words) for words in e.repair), 2)
+    bound: list[Paragraph | Prose] = [Paragraph((e.bound.formula,))] if e.bound.formula else []
     bound += [Paragraph(words) for words in e.bound.sentences]
     if e.bound.proof:
         bound += [Paragraph(("Proof",), "strong"), Prose(e.bound.proof)]
-    yield Section("What its author claims" if e.bound.is_claim else "What is proved", tuple(bound), level)
-    yield from _numbers(e, level)
+    yield Section("What its author claims" if e.bound.is_claim else "What is proved", tuple(bound), 2)
+    yield from _numbers(e, 2)
     for step in e.steps:
         inner = step.explanation
-        yield Section(f"Step '{step.name}': {inner.name}", (Paragraph((inner.title,)),), level)
-        yield Section("Its program", (Listing(inner.statements),), level + 1)
-        yield from _numbers(inner, level + 1)
+        yield Section(f"Step '{step.name}': {inner.name}", (Paragraph((inner.title,)),), 2)
+        yield Section("Its program", (Listing(inner.statements),), 3)
+        yield from _numbers(inner, 3)
 
 
 def _numbers(e: Facts, level: int) -> Iterator[Section]:
@@ -132,11 +128,6 @@ def _numbers(e: Facts, level: int) -> Iterator[Section]:
         yield from _compiled(e.compiled, level)
     if e.solved is not None:
         yield Section("At the solution", tuple(_solved(e.solved)), level)
-
-
-def _curvature_title(lines: tuple[LineFacts, ...]) -> str:
-    fit = all(_fits(n, w) for line in lines for n, w in zip(line.sides, line.wanted, strict=True))
-    return "Why it is convex" if fit and not any(line.blamed for line in lines) else "Curvature"
 
 
 def _curvature(lines: tuple[LineFacts, ...]) -> Iterator[Block]:
@@ -194,7 +185,9 @@ def _compiled(c: Compiled, level: int) -> Iterator[Section]:
         tuple(((h.name,), (h.formula,), _joined(h.how)) for h in c.handed),
     )
     yield Section("What is handed over", (handed, *_cones(c, c.sizes)), level)
-    yield Section("Who can solve it", tuple(_solvers(c, c.sizes)), level)
+    solvers = Table(SOLVER_COLUMNS, _texts(solver_rows(c.sizes)), frozenset({1, 2}))
+    choice = Paragraph((f"{c.choice}.",), "loud" if c.sizes.refusal is not None else "")
+    yield Section("Who can solve it", (solvers, choice), level)
 
 
 def _joined(sentences: tuple[Sentence, ...]) -> Sentence:
@@ -205,20 +198,18 @@ def _joined(sentences: tuple[Sentence, ...]) -> Sentence:
 
 
 def _units(c: Compiled) -> Iterator[Block]:
-    if c.scaled is None:
-        yield Paragraph(("The lines of the program agree on no units, so it is solved as given, unscaled.",))
-        return
-    if not c.scaled:
-        yield Paragraph(("A kernel takes the program by component as it is, unscaled.",))
-        return
-    yield Paragraph(
-        (
-            "When all queries are multiplied by s and all targets by t, the optimum is multiplied as below. "
-            "The compiler uses this to hand over numbers near one, and multiplies back by the factor.",
-        )
+    words = (
+        "When all queries are multiplied by s and all targets by t, the optimum is multiplied as below. "
+        "The compiler uses this to hand over numbers near one, and multiplies back by the factor."
     )
-    rows = tuple(((s.name,), (s.power,), (figure(s.factor, 4),)) for s in c.scaled)
-    yield Table(("quantity", "multiplied by", "factor here"), rows, frozenset({2}))
+    if c.scaled is None:
+        words = "The lines of the program agree on no units, so it is solved as given, unscaled."
+    elif not c.scaled:
+        words = "A kernel takes the program by component as it is, unscaled."
+    yield Paragraph((words,))
+    if c.scaled:
+        rows = tuple(((s.name,), (s.power,), (figure(s.factor, 4),)) for s in c.scaled)
+        yield Table(("quantity", "multiplied by", "factor here"), rows, frozenset({2}))
 
 
 def _cones(c: Compiled, sizes: Sizes) -> Iterator[Block]:
@@ -233,11 +224,6 @@ def _cones(c: Compiled, sizes: Sizes) -> Iterator[Block]:
     elif c.matrix_words:
         words += f" Constraint matrix: {c.matrix_words}."
     yield Paragraph((words,))
-
-
-def _solvers(c: Compiled, sizes: Sizes) -> Iterator[Block]:
-    yield Table(SOLVER_COLUMNS, _texts(solver_rows(sizes)), frozenset({1, 2}))
-    yield Paragraph((f"{c.choice}.",), "loud" if sizes.refusal is not None else "")
 
 
 def _texts(rows: Iterable[Sequence[str]]) -> tuple[tuple[Sentence, ...], ...]:

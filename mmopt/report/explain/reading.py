@@ -91,13 +91,6 @@ def _shape(known: Type) -> str:
     return f"{_dim(known.dims[0])} × {_dim(known.dims[1])}"
 
 
-def _sign(known: Type) -> str:
-    """``⪰ 0`` for what is known to be psd, else the sign of all entries, if it is known."""
-    if known.psd:
-        return "⪰ 0"
-    return {1: "≥ 0", -1: "≤ 0"}.get(known.sign, "")
-
-
 # -- lines, repair and bound
 
 
@@ -146,7 +139,7 @@ def _node(node: Node, scope: Scope, blamed: Node | None) -> NodeFacts:
         formula_of(node.expr, scope),
         _short(node.expr, scope),
         _shape(known),
-        _sign(known),
+        "⪰ 0" if known.psd else {1: "≥ 0", -1: "≤ 0"}.get(known.sign, ""),
         known.curvature.value,
         "psd" if known.loewner else "",
         node.rule,

@@ -15,7 +15,7 @@ from mmopt.language.check.families import vectorised
 from mmopt.language.check.sources import AXES
 from mmopt.language.evaluate.by_component import splits
 from mmopt.language.syntax.tree import Constraint, Expr
-from mmopt.numerics.components import Level, Space, Split
+from mmopt.numerics.components import Level, Split
 from mmopt.numerics.numpy_forms import Array
 from mmopt.report.explain.facts import Solved, SolvedLine
 from mmopt.report.solutions import orbit_label
@@ -43,16 +43,13 @@ def _line(checked: Checked, c: Constraint, solution: Solution, instance: Instanc
     kept = solution.multipliers.get(c.name)
     if kept is None:
         of = "of a matrix inequality" if c.relation.op in (">>", "<<") else "kept"
-        return SolvedLine(
-            c.name, count, tight, 0, 0, 0.0, (), "; ".join(filter(None, [words, f"no multiplier {of}"]))
-        )
+        words = "; ".join(filter(None, [words, f"no multiplier {of}"]))
+        return SolvedLine(c.name, count, tight, 0, 0, 0.0, (), words)
     values, sizes = levels(kept)
     flat, often = np.abs(values.ravel()), sizes.ravel()
     is_zero = flat <= ZERO * flat.max(initial=0.0)
     order = np.argsort(-flat, kind="stable")[: min(LARGEST, flat.size - int(is_zero.sum()))]
-    names = _labels(checked, c, values.shape, instance)
-    if isinstance(kept, Level):
-        names = _orbits(kept.space, instance)
+    names = _labels(checked, c, kept, instance)
     largest = tuple((names(int(i)), float(values.ravel()[i])) for i in order)
     total = float((values.ravel() * often).sum())
     return SolvedLine(
@@ -110,33 +107,23 @@ def _rank(matrix: Array) -> tuple[int, int]:
     return int((values > TIGHT * max(float(values[-1]), 1e-300)).sum()), len(values)
 
 
-def _labels(checked: Checked, c: Constraint, shape: tuple[int, ...], instance: Instance | None) -> Any:
-    """A function from a position in the multiplier to its label."""
-    dims = ((c.family.dim,) if c.family else ()) + _dims(checked, c)
-    names = [_axis(dim, checked, instance) for dim in dims]
+def _labels(checked: Checked, c: Constraint, kept: Any, instance: Instance | None) -> Callable[[int], str]:
+    """A function from a position in the multiplier, or the number of an orbit, to its label."""
+    if isinstance(kept, Level):
+        if isinstance(kept.space, Cells) and instance is not None:
+            cells, domain = kept.space, instance.workload.domain
+            return lambda orbit: f"orbit {orbit} ({orbit_label(cells, domain, orbit)})"
+        return lambda orbit: f"orbit {orbit}"
+    left, right = checked.constraints[c.name]
+    dims = ((c.family.dim,) if c.family else ()) + (left.dims or right.dims)
+    names = [*(_axis(dim, checked, instance) for dim in dims), *[()] * np.ndim(kept)]
 
     def label(position: int) -> str:
-        at = [int(i) for i in np.unravel_index(position, shape)]
-        parts = [
-            names[axis][i] if axis < len(names) and i < len(names[axis]) else str(i)
-            for axis, i in enumerate(at)
-        ]
+        at = map(int, np.unravel_index(position, np.shape(kept)))
+        parts = (labels[i] if i < len(labels) else str(i) for labels, i in zip(names, at, strict=False))
         return ", ".join(parts) or c.name
 
     return label
-
-
-def _orbits(space: Space, instance: Instance | None) -> Callable[[int], str]:
-    """A function from the number of an orbit to its label."""
-    if isinstance(space, Cells) and instance is not None:
-        cells, domain = space, instance.workload.domain
-        return lambda orbit: f"orbit {orbit} ({orbit_label(cells, domain, orbit)})"
-    return lambda orbit: f"orbit {orbit}"
-
-
-def _dims(checked: Checked, c: Constraint) -> tuple[Dim, ...]:
-    left, right = checked.constraints[c.name]
-    return left.dims or right.dims
 
 
 def _axis(dim: Dim, checked: Checked, instance: Instance | None) -> Sequence[str]:
