@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -45,7 +45,20 @@ def baselines(
     if workload is None:
         rows = [row for row in CATALOGUE if not names or row in {read(text).baseline for text in names}]
         words = "'mmopt baselines WORKLOAD' tells what each costs."
-        answer(as_json, [_listed(row) for row in rows], [baselines_table(rows), "", words])
+        summaries = [
+            {
+                "name": row.name,
+                "title": row.title,
+                "source": row.source,
+                "norms": list(row.norms),
+                "parameters": [
+                    {"name": p.name, "type": p.kind.__name__, "default": p.default, "about": p.about}
+                    for p in row.parameters
+                ],
+            }
+            for row in rows
+        ]
+        answer(as_json, summaries, [baselines_table(rows), "", words])
         return
     request = read_request(workload)
     evaluated: list[Evaluated] = []
@@ -53,37 +66,24 @@ def baselines(
         note(f"baseline: {call}")
         evaluated.append(evaluate(call, request.workload))
     note_request(request)
-    answer(as_json, [_evaluated(one) for one in evaluated], baseline_costs(evaluated))
-
-
-def _listed(row: Any) -> dict[str, Any]:
-    return {
-        "name": row.name,
-        "title": row.title,
-        "source": row.source,
-        "norms": list(row.norms),
-        "parameters": [
-            {"name": p.name, "type": p.kind.__name__, "default": p.default, "about": p.about}
-            for p in row.parameters
-        ],
-    }
-
-
-def _evaluated(one: Evaluated) -> dict[str, Any]:
-    return {
-        "name": one.name,
-        "title": one.title,
-        "detail": one.detail,
-        "reason": one.reason,
-        "costs": [
-            {
-                "norm": cost.norm,
-                "rows": cost.rows,
-                "sensitivity": cost.sensitivity,
-                "error": finite(cost.error),
-                "rmse": finite(cost.rmse),
-                "privacy_cost": finite(cost.privacy_cost or None),
-            }
-            for cost in one.costs
-        ],
-    }
+    costs = [
+        {
+            "name": one.name,
+            "title": one.title,
+            "detail": one.detail,
+            "reason": one.reason,
+            "costs": [
+                {
+                    "norm": cost.norm,
+                    "rows": cost.rows,
+                    "sensitivity": cost.sensitivity,
+                    "error": finite(cost.error),
+                    "rmse": finite(cost.rmse),
+                    "privacy_cost": finite(cost.privacy_cost or None),
+                }
+                for cost in one.costs
+            ],
+        }
+        for one in evaluated
+    ]
+    answer(as_json, costs, baseline_costs(evaluated))

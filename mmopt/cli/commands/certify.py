@@ -9,8 +9,7 @@ import typer
 
 from mmopt.cli.inputs import check_out, note_request, read_givens, read_request
 from mmopt.cli.options import Given, Json, SolverName, TimeLimit, Tolerance, WorkloadFile, options_for
-from mmopt.cli.output import answer, note
-from mmopt.cli.progress import live
+from mmopt.cli.output import answer, live, note
 from mmopt.errors import OptionError
 
 __all__ = ["certify"]

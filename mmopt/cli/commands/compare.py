@@ -20,8 +20,7 @@ from mmopt.cli.options import (
     numbers_in,
     options_for,
 )
-from mmopt.cli.output import answer, note
-from mmopt.cli.progress import live
+from mmopt.cli.output import answer, live, note
 from mmopt.errors import OptionError, SolverError
 
 __all__ = ["compare"]

@@ -9,8 +9,7 @@ import typer
 
 from mmopt.cli.inputs import check_out, read_givens, read_request
 from mmopt.cli.options import Given, Json
-from mmopt.cli.output import console, json_text, note, say, show
-from mmopt.cli.progress import run_solve
+from mmopt.cli.output import console, json_text, note, run_solve, say, show
 from mmopt.errors import OptionError, ResultError
 
 if TYPE_CHECKING:

@@ -32,8 +32,7 @@ from mmopt.cli.options import (
     WorkloadFile,
     options_for,
 )
-from mmopt.cli.output import answer, note, show
-from mmopt.cli.progress import run_solve
+from mmopt.cli.output import answer, note, run_solve, show
 from mmopt.errors import PrivacyError, ResultError, TooLargeError
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ from mmopt.cli.options import (
     numbers_in,
     options_for,
 )
-from mmopt.cli.output import answer, note
-from mmopt.cli.progress import run_solve
+from mmopt.cli.output import answer, note, run_solve
 from mmopt.errors import OptionError, PrivacyError
 
 if TYPE_CHECKING:

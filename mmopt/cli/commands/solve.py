@@ -27,8 +27,7 @@ from mmopt.cli.options import (
     WorkloadFile,
     options_for,
 )
-from mmopt.cli.output import answer, note
-from mmopt.cli.progress import run_solve
+from mmopt.cli.output import answer, note, run_solve
 from mmopt.errors import OptionError
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ from mmopt.cli.options import (
     numbers_in,
     options_for,
 )
-from mmopt.cli.output import answer
-from mmopt.cli.progress import Display, live
+from mmopt.cli.output import Display, answer, live
 
 if TYPE_CHECKING:
     from mmopt.driver import Tuned

@@ -29,7 +29,7 @@ SYMBOLS = {
 SPACES = {",": "0.17em", "quad": "1em"}
 # Alphabets, for the letters that are printed in them.
 LETTERS = {"mathbb": {"R": "ℝ", "S": "𝕊"}, "mathbf": {"1": "𝟏"}}
-UPRIGHT = ("operatorname", "mathrm")
+UPRIGHT = ("operatorname", "mathrm", "mathsf")
 UPRIGHT_MARK = ' mathvariant="normal"'
 FENCE = '<mo fence="true" stretchy="true" lspace="0em" rspace="0em">'
 ESCAPED = {"textbackslash": "\\", "textasciicircum": "^", "textasciitilde": "~"}
@@ -109,8 +109,6 @@ class _Reader:
                 return f"<msqrt>{self.atom()}</msqrt>"
             case "begin":
                 return self.table()
-            case "mathsf":
-                return f"<mi{UPRIGHT_MARK}>{self.letters()}</mi>"
             case "text":
                 return f"<mtext>{self.letters()}</mtext>"
         if name in LETTERS:
