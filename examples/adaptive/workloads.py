@@ -88,7 +88,7 @@ def random_ranges(sizes: Shape, seed: int) -> Workload:
     products = [
         Product(tuple(_range(n, *ends) for n, ends in zip(sizes, one, strict=True))) for one in sampled
     ]
-    return Workload.fromproducts_on(domain_of(*sizes), products)
+    return Workload.from_products(domain_of(*sizes), products)
 
 
 def _range(n: int, low: int, high: int) -> Factor:

@@ -61,7 +61,13 @@ def _certificates(
     rows = []
     for head, outcome in _heads(tried, outcomes):
         solution = outcome.solution
-        said = outcome.reason if solution is None else "; ".join([*_weaker(solution), *solution.warnings])
+        said = outcome.reason
+        if solution is not None:
+            grades = (("objective", solution.objective_grade), ("bound", solution.bound_grade))
+            weaker = [
+                f"{name} {grade}, not proved" for name, grade in grades if grade not in ("proved", None)
+            ]
+            said = "; ".join([*weaker, *solution.warnings])
         status = cell(outcome.stop)
         if said:
             notes.setdefault(said, []).append(_name(outcome, outcomes))
@@ -74,12 +80,6 @@ def _certificate(solution: Solution) -> tuple[str, str, str]:
     up = solution.sense == "minimize"
     bound = "no bound" if solution.bound is None else figure(solution.bound, up=not up)
     return figure(solution.objective, up=up), bound, gap(solution.gap)
-
-
-def _weaker(solution: Solution) -> list[str]:
-    """What is less than proved."""
-    figures = (("objective", solution.objective_grade), ("bound", solution.bound_grade))
-    return [f"{name} {grade}, not proved" for name, grade in figures if grade not in ("proved", None)]
 
 
 def _strategies(tried: Sequence[Outcome], outcomes: Sequence[Outcome]) -> Table:

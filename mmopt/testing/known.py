@@ -120,32 +120,20 @@ def known_figures(program: Program, problem: str, workload: Workload) -> tuple[F
         source, tolerance, values = EXACT[base, problem]
         if workload.n in values:
             found.append(Figure(source, "exact", values[workload.n], tolerance))
+    low = high = None
     if base == "l2_strategy":
-        found += _total_error(workload)
+        low = "PVLDB 2012, singular value bound", singular_value_bound(workload)
+        high = workload.eigenvalues.sum()
     if base == "fitness_for_use" and workload.has_all_targets:
-        found += _fitness(workload)
+        alone = np.square(workload.queries).max(axis=1) / workload.targets
+        low = "the hardest query alone", float(alone.max())
+        high = (workload.squared_norms() / workload.targets).max()
+    if low is not None and high is not None:
+        found.append(Figure(low[0], "lower", low[1], 1e-9))
+        found.append(Figure("noise on each cell", "upper", float(high), 1e-9))
     return tuple(found)
-
-
-def _total_error(workload: Workload) -> list[Figure]:
-    """At least the singular value bound; at most what noise on each cell gives."""
-    bound = singular_value_bound(workload)
-    return [
-        Figure("PVLDB 2012, singular value bound", "lower", bound, 1e-9),
-        Figure("noise on each cell", "upper", float(workload.eigenvalues.sum()), 1e-9),
-    ]
 
 
 def singular_value_bound(workload: Workload) -> float:
     """No strategy has less total error: the square of the sum of the singular values, over n (plainly)."""
     return float(np.sqrt(workload.eigenvalues).sum() ** 2 / workload.n)
-
-
-def _fitness(workload: Workload) -> list[Figure]:
-    """At least what the hardest query alone costs, at most what noise on each cell does."""
-    ratios = workload.squared_norms() / workload.targets
-    alone = np.square(workload.queries).max(axis=1) / workload.targets
-    return [
-        Figure("the hardest query alone", "lower", float(alone.max()), 1e-9),
-        Figure("noise on each cell", "upper", float(ratios.max()), 1e-9),
-    ]

@@ -102,17 +102,9 @@ def _product(n: int, rng: Random) -> Workload:
     return _products([factors.prefix(side), factors.all_range(max(2, n // side))])
 
 
-def _windows(n: int, rng: Random) -> Workload:
-    return varied_targets(matrices.windows(n, max(2, n // 8)))
-
-
 def _random_targets(rows: Array, rng: Random) -> Workload:
     """Targets uniform in [1, 10], as in the experiments of PVLDB 2021."""
     return Workload.from_matrix(rows, targets=rng.uniform(1, 10, size=len(rows)))
-
-
-def _random_ranges(n: int, rng: Random) -> Workload:
-    return _random_targets(matrices.random_ranges(n, 2 * n, rng), rng)
 
 
 def _predicates(n: int, rng: Random) -> Workload:
@@ -170,9 +162,21 @@ PROBLEMS: tuple[Problem, ...] = (
     ),
     _problem("cube", "its one- and two-way marginals", 8, "marginals, structured, equal targets", _cube),
     _problem("product", "prefix sums times all ranges", 6, "2-D, Kronecker, equal targets", _product),
-    _problem("windows", "ranges of n / 8 cells", 8, "1-D, rank deficient, targets", _windows),
+    _problem(
+        "windows",
+        "ranges of n / 8 cells",
+        8,
+        "1-D, rank deficient, targets",
+        lambda n, rng: varied_targets(matrices.windows(n, max(2, n // 8))),
+    ),
     _problem("predicates", "n random subsets of the cells", 7, RANDOM, _predicates),
-    _problem("random-ranges", "2n random ranges", 6, f"1-D, {RANDOM}", _random_ranges),
+    _problem(
+        "random-ranges",
+        "2n random ranges",
+        6,
+        f"1-D, {RANDOM}",
+        lambda n, rng: _random_targets(matrices.random_ranges(n, 2 * n, rng), rng),
+    ),
     _problem("permuted-ranges", "the same, cells shuffled", 6, RANDOM, _permuted_ranges),
     _problem("rectangles", "2n random rectangles", 9, f"2-D, {RANDOM}", _rectangles),
     _problem("blocks", "two disjoint groups of cells", 8, "blocks, targets", _blocks),

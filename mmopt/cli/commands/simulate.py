@@ -23,7 +23,6 @@ from mmopt.cli.output import answer, note, run_solve
 from mmopt.errors import OptionError, PrivacyError
 
 if TYPE_CHECKING:
-    from mmopt.mechanism.simulation import Simulated
     from mmopt.privacy import Privacy
     from mmopt.request import Request
     from mmopt.strategies import AnyStrategy
@@ -108,7 +107,15 @@ def simulate(
     )
     if as_json:
         note(NOT_PRIVATE)
-    summaries = [_summary(name, run) for name, runs in results for run in runs]
+    summaries = [
+        {
+            "strategy": name,
+            **asdict(run),
+            "privacy": {key: value for key, value in asdict(run.privacy).items() if value is not None},
+        }
+        for name, runs in results
+        for run in runs
+    ]
     answer(as_json, {"private": False, "runs": summaries}, [*parts, NOT_PRIVATE])
 
 
@@ -165,8 +172,3 @@ def _solved(
                 raise KeyboardInterrupt
             found.append((label, solution.strategy))
     return found
-
-
-def _summary(name: str, own: Simulated) -> dict[str, Any]:
-    privacy = {key: value for key, value in asdict(own.privacy).items() if value is not None}
-    return {"strategy": name, **asdict(own), "privacy": privacy}

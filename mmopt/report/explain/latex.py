@@ -62,6 +62,13 @@ SIGNS = {
     "—": "---",
 }
 TITLES = {1: "section*", 2: "subsection*", 3: "subsubsection*"}
+# Shares of the line by the number of columns: the last one has what is long.
+WIDTHS = {
+    2: ("0.14", "0.8"),
+    3: ("0.12", "0.33", "0.47"),
+    4: ("0.2", "0.15", "0.15", "0.4"),
+    5: ("0.1", "0.17", "0.1", "0.2", "0.34"),
+}
 COLOURS = {"constant": "gray", "affine": "blue", "convex": "green!50!black", "concave": "violet"}
 
 
@@ -76,12 +83,11 @@ def as_latex(e: Facts) -> str:
 
 def text(words: str) -> str:
     """Words with every special character escaped."""
-    return "".join(SIGNS.get(char) or _character(char) for char in words)
-
-
-def _character(char: str) -> str:
     # Letters of Western languages are in the font, nothing else beyond ASCII is.
-    return latex_text(char) if ord(char) < 0x180 else f"[U+{ord(char):04X}]"
+    return "".join(
+        SIGNS.get(char) or (latex_text(char) if ord(char) < 0x180 else f"[U+{ord(char):04X}]")
+        for char in words
+    )
 
 
 def _words(words: Sentence) -> str:
@@ -106,20 +112,10 @@ def _block(block: Block) -> str:
             return _longtable(("0.1", "0.52", "0.3"), (), listed)
         case Table(header, table, right):
             rows = (tuple(map(_words, row)) for row in table)
-            return _longtable(_widths(len(header)), tuple(map(text, header)), rows, right)
+            return _longtable(WIDTHS[len(header)], tuple(map(text, header)), rows, right)
         case Tree(node):
             names = ("expression", "shape", "sign", "curvature", "rule")
             return _longtable(("0.4", "0.09", "0.06", "0.12", "0.24"), names, _nodes(node, 0))
-
-
-def _widths(columns: int) -> tuple[str, ...]:
-    """Shares of the line: the last column has what is long."""
-    return {
-        2: ("0.14", "0.8"),
-        3: ("0.12", "0.33", "0.47"),
-        4: ("0.2", "0.15", "0.15", "0.4"),
-        5: ("0.1", "0.17", "0.1", "0.2", "0.34"),
-    }[columns]
 
 
 def _longtable(

@@ -32,7 +32,7 @@ LETTERS = {"mathbb": {"R": "ℝ", "S": "𝕊"}, "mathbf": {"1": "𝟏"}}
 UPRIGHT = ("operatorname", "mathrm", "mathsf")
 UPRIGHT_MARK = ' mathvariant="normal"'
 FENCE = '<mo fence="true" stretchy="true" lspace="0em" rspace="0em">'
-ESCAPED = {"textbackslash": "\\", "textasciicircum": "^", "textasciitilde": "~"}
+ESCAPED = {",": " ", "textbackslash": "\\", "textasciicircum": "^", "textasciitilde": "~"}
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\d+(?:\.\d+)?(?:e[+-]?\d+)?|\s+|.", re.DOTALL)
 
 
@@ -143,19 +143,12 @@ class _Reader:
         if self.peek() != "{":
             return html.escape(self.take())
         self.take()
-        out, depth = [], 1
-        while self.at < len(self.tokens):
-            token = self.tokens[self.at]
+        start, depth = self.at, 1
+        while depth and self.at < len(self.tokens):
+            depth += (self.tokens[self.at] == "{") - (self.tokens[self.at] == "}")
             self.at += 1
-            depth += (token == "{") - (token == "}")
-            if not depth:
-                break
-            if token in ("{", "}"):
-                continue
-            name = token.removeprefix("\\")
-            escaped = token.startswith("\\") and len(token) > 1
-            out.append(ESCAPED.get(name, " " if name == "," else name) if escaped else token)
-        return html.escape("".join(out))
+        inner = self.tokens[start : self.at - (not depth)]
+        return html.escape("".join(_letter(token) for token in inner if token not in ("{", "}")))
 
     def table(self) -> str:
         """A ``bmatrix``: rows by ``\\\\``, columns by ``&``."""
@@ -174,6 +167,11 @@ class _Reader:
             for line in lines
         )
         return f"<mrow>{FENCE}[</mo><mtable>{body}</mtable>{FENCE}]</mo></mrow>"
+
+
+def _letter(token: str) -> str:
+    name = token[1:]
+    return ESCAPED.get(name, name) if name and token.startswith("\\") else token
 
 
 def _operator(text: str) -> str:
