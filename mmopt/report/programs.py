@@ -37,11 +37,19 @@ _SECTION = re.compile(
     r"maximize|subject to|start|steps|repair|value|strategy|covariance|certificate|bound|proof)\b",
     re.MULTILINE,
 )
-_PROSE = re.compile(r"^(?:about|proof)[^\n]*\n(?P<prose>(?:(?:[ \t][^\n]*)?\n)*)", re.MULTILINE)
+_PROSE = re.compile(r"^(?:about|proof)[^\n]*\n((?:(?:[ \t][^\n]*)?\n)*)", re.MULTILINE)
 _VENUE = re.compile(r"\b[A-Z]{2,} \d{4}[^;]*")
 _NAME = re.compile(r"^[ \t]+(\w+)(?=:| =)", re.MULTILINE)
 _STRING = re.compile(r'"[^"\n]*"')
 _COMMENT = re.compile(r"#[^\n]*")
+# In this order: what comes later covers what is below it.
+LOOKS = (
+    (_NAME, "cyan"),
+    (_STRING, "green"),
+    (_COMMENT, "dim"),
+    (_PROSE, "not cyan not green default"),
+    (_SECTION, "bold magenta"),
+)
 OPEN, CLOSE = "([{", ")]}"
 # What a line may end or begin with, the better the smaller the number.
 BEFORE = {"≤": 0, "≥": 0, "=": 0, "⪰": 0, "⪯": 0, "←": 0, "∀": 0, "+": 1, "−": 1, "/": 2, "∘": 2, "·": 2}
@@ -73,13 +81,9 @@ def _words(program: Program) -> Text:
 def highlighted(program: Program) -> Text:
     """The program's text with its sections, names, texts and comments in colours."""
     text = Text(program.text, no_wrap=True, overflow="ignore")
-    for pattern, style in ((_NAME, "cyan"), (_STRING, "green"), (_COMMENT, "dim")):
+    for pattern, style in LOOKS:
         for found in pattern.finditer(program.text):
             text.stylize(style, *found.span(pattern.groups))
-    for found in _PROSE.finditer(program.text):
-        text.stylize("not cyan not green default", *found.span("prose"))
-    for found in _SECTION.finditer(program.text):
-        text.stylize("bold magenta", *found.span(1))
     return text
 
 

@@ -36,7 +36,7 @@ from mmopt.cli.output import answer, note, run_solve, show
 from mmopt.errors import PrivacyError, ResultError, TooLargeError
 
 if TYPE_CHECKING:
-    from mmopt.mechanism import Answers, Plan
+    from mmopt.mechanism import Plan
     from mmopt.request import Request
     from mmopt.results import FactoredSolution, Solution, Verification
     from mmopt.workloads import Workload
@@ -45,6 +45,9 @@ __all__ = ["release"]
 
 # What the table of a solution shows before a release; 'mmopt solve' shows all of it.
 CERTIFICATE = ("program", "template", "strategy", "solver", "givens", "status", "objective", "bound", "gap")
+
+
+SIMULATED = "SIMULATED NOISE: these answers are not private and must not be published"
 
 
 def release(
@@ -254,6 +257,8 @@ def _measure_and_write(
 ) -> None:
     from mmopt.data import data_vector
     from mmopt.mechanism import build_manifest, measure, write_release
+    from mmopt.mechanism.folder import ANSWERS_FILE, MANIFEST_FILE
+    from mmopt.report import answers_table
 
     vector = data_vector(data, request.workload.domain)
     answers = measure(planned, vector.counts, simulate, confidence)
@@ -267,28 +272,20 @@ def _measure_and_write(
             f"not private, for you alone: {vector.rows:,} rows in the table, "
             f"{f'dropped {dropped}' if dropped else 'none dropped'}"
         )
-        _report(answers, manifest, planned, folder, as_json)
+        if as_json and not answers.private:
+            note(SIMULATED)
+        files = {"answers": str(folder / ANSWERS_FILE), "manifest": str(folder / MANIFEST_FILE)}
+        parts = [
+            answers_table(answers, planned.workload.groups()),
+            "",
+            *([] if answers.private else [SIMULATED]),
+            f"{len(answers.estimates):,} answers: {files['answers']}",
+            f"what was done:  {files['manifest']}",
+        ]
+        answer(as_json, {"out": str(folder), "files": files, **manifest}, parts)
     except KeyboardInterrupt:
         note(f"interrupted; the release is complete in '{folder}'")
         raise typer.Exit(INTERRUPTED) from None
-
-
-def _report(answers: Answers, manifest: dict[str, Any], planned: Plan, folder: Path, as_json: bool) -> None:
-    from mmopt.mechanism.folder import ANSWERS_FILE, MANIFEST_FILE
-    from mmopt.report import answers_table
-
-    warning = "SIMULATED NOISE: these answers are not private and must not be published"
-    if as_json and not answers.private:
-        note(warning)
-    files = {"answers": str(folder / ANSWERS_FILE), "manifest": str(folder / MANIFEST_FILE)}
-    parts = [
-        answers_table(answers, planned.workload.groups()),
-        "",
-        *([] if answers.private else [warning]),
-        f"{len(answers.estimates):,} answers: {files['answers']}",
-        f"what was done:  {files['manifest']}",
-    ]
-    answer(as_json, {"out": str(folder), "files": files, **manifest}, parts)
 
 
 def _origin(request: Request, solution: Solution | FactoredSolution, about: dict[str, Any]) -> dict[str, Any]:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from mmopt.cli.inputs import read_givens, read_request
 from mmopt.cli.options import Given
 from mmopt.cli.output import console, note, show as put
-
-if TYPE_CHECKING:
-    from mmopt.language import Program
 
 __all__ = ["show"]
 
@@ -31,8 +28,17 @@ def show(
     ] = False,
 ) -> None:
     """Explain a program: words, formulas, text, what is given; with a workload its size."""
-    from mmopt.language import Program, typeset_latex
-    from mmopt.report import sizes_of, sizes_tables
+    from mmopt.language import Program, check, typeset_latex
+    from mmopt.language.print.layout import program_lines
+    from mmopt.report import (
+        givens_table,
+        highlighted,
+        pairs_table,
+        paragraphs,
+        program_listing,
+        sizes_of,
+        sizes_tables,
+    )
 
     parsed = Program.load(program)
     if latex:
@@ -44,30 +50,22 @@ def show(
         sizes = sizes_of(parsed, queries, read_givens(given, parsed, queries))
     elif given:
         note("note: --given has no effect without --workload")
-    _put_program(parsed)
+    checked = check(parsed)
+    rows = [
+        ("program", parsed.name),
+        ("title", parsed.title),
+        ("source", parsed.cite),
+        ("class", parsed.klass),
+        ("formulation of", parsed.formulation_of),
+    ]
+    put(pairs_table(row for row in rows if row[1]))
+    if parsed.about:
+        put("", paragraphs(parsed.about))
+    put("", "In formulas", "", program_listing(program_lines(checked, "plain"), console().width))
+    put("", "What is given", "", givens_table(parsed))
+    put("", "The program", "", highlighted(parsed))
     if sizes is not None:
         put("", f"Size for {workload}", *sizes_tables(sizes))
         for problem in sizes:
             if problem.refusal is not None:
                 put("", f"'mmopt solve' would refuse it: {problem.refusal}")
-
-
-def _put_program(program: Program) -> None:
-    from mmopt.language import check
-    from mmopt.language.print.layout import program_lines
-    from mmopt.report import givens_table, highlighted, pairs_table, paragraphs, program_listing
-
-    checked = check(program)
-    rows = [
-        ("program", program.name),
-        ("title", program.title),
-        ("source", program.cite),
-        ("class", program.klass),
-        ("formulation of", program.formulation_of),
-    ]
-    put(pairs_table([row for row in rows if row[1]]))
-    if program.about:
-        put("", paragraphs(program.about))
-    put("", "In formulas", "", program_listing(program_lines(checked, "plain"), console().width))
-    put("", "What is given", "", givens_table(program))
-    put("", "The program", "", highlighted(program))

@@ -121,16 +121,11 @@ def _prose(text: str) -> Iterator[str]:
 
 
 def _table(block: Table) -> str:
-    lines = []
-    if any(block.header):
-        heads = "".join(f"<th{_side(i, block)}>{escape(name)}</th>" for i, name in enumerate(block.header))
-        lines.append(f"<thead><tr>{heads}</tr></thead>")
-    for row in block.rows:
-        cells = "".join(
-            f"<th>{_words(c)}</th>" if i == 0 else f"<td{_side(i, block)}>{_words(c)}</td>"
-            for i, c in enumerate(row)
-        )
-        lines.append(f"<tr>{cells}</tr>")
+    heads = "".join(f"<th{_side(i, block)}>{escape(name)}</th>" for i, name in enumerate(block.header))
+    lines = [f"<thead><tr>{heads}</tr></thead>"] * any(block.header)
+    for name, *row in block.rows:
+        cells = "".join(f"<td{_side(i, block)}>{_words(c)}</td>" for i, c in enumerate(row, 1))
+        lines.append(f"<tr><th>{_words(name)}</th>{cells}</tr>")
     inside = "\n".join(lines)
     return f"<table>\n{inside}\n</table>"
 

@@ -49,40 +49,30 @@ def check_dual(dual: Dual, rng: np.random.Generator) -> list[tuple[str, float, f
     Central differences with two steps, extrapolated (Richardson), so right to about 1e-9 where the function
     is smooth within a thousandth of the point.
     """
-    return [*_gradient(dual, rng), *_hessian(dual, rng)]
-
-
-def _gradient(dual: Dual, rng: np.random.Generator) -> Iterator[tuple[str, float, float]]:
     gradient = np.asarray(dual.gradient(dual.at))
-    for number, direction in enumerate(_directions(dual.at, rng)):
-        expected = float(_difference(lambda x: np.asarray(dual.value(x)), dual.at, direction))
-        found = float(gradient @ direction)
-        size = float(np.linalg.norm(gradient) * np.linalg.norm(direction))
-        # A difference of two values cannot be better than the rounding of the values.
-        size += 1e-6 * abs(float(dual.value(dual.at)))
-        if not abs(found - expected) <= CLOSE * size:
-            yield f"derivative along direction {number}", expected, found
+    wrong = list(_contradicted("derivative", dual.value, gradient, dual.at, rng))
+    if dual.hessian is not None:
+        hessian = np.asarray(dual.hessian(dual.at))
+        uneven = float(np.abs(hessian - hessian.T).max())
+        if not uneven <= CLOSE * float(np.abs(hessian).max()):
+            wrong.append(("largest difference between the second derivative and its transpose", 0.0, uneven))
+        wrong += _contradicted("second derivative", dual.gradient, hessian, dual.at, rng)
+    return wrong
 
 
-def _hessian(dual: Dual, rng: np.random.Generator) -> Iterator[tuple[str, float, float]]:
-    if dual.hessian is None:
-        return
-    hessian = np.asarray(dual.hessian(dual.at))
-    uneven = float(np.abs(hessian - hessian.T).max())
-    if not uneven <= CLOSE * float(np.abs(hessian).max()):
-        yield "largest difference between the second derivative and its transpose", 0.0, uneven
-    for number, direction in enumerate(_directions(dual.at, rng)):
-        expected = _difference(dual.gradient, dual.at, direction)
-        found = hessian @ direction
-        off = float(np.linalg.norm(found - expected))
-        size = float(np.linalg.norm(hessian) * np.linalg.norm(direction))
-        if not off <= CLOSE * (size + 1e-6 * float(np.linalg.norm(dual.gradient(dual.at)))):
+def _contradicted(
+    what: str, function: Callable[[Array], Any], derivative: Array, at: Array, rng: np.random.Generator
+) -> Iterator[tuple[str, float, float]]:
+    # A difference of two values cannot be better than the rounding of the values.
+    rounding = 1e-6 * float(np.linalg.norm(function(at)))
+    for number, direction in enumerate(_directions(at, rng)):
+        expected = np.atleast_1d(_difference(function, at, direction))
+        found = np.atleast_1d(derivative @ direction)
+        size = float(np.linalg.norm(derivative) * np.linalg.norm(direction))
+        if not float(np.linalg.norm(found - expected)) <= CLOSE * (size + rounding):
             worst = int(np.argmax(np.abs(found - expected)))
-            yield (
-                f"second derivative along direction {number}, entry {worst}",
-                float(expected[worst]),
-                float(found[worst]),
-            )
+            entry = f", entry {worst}" if derivative.ndim == 2 else ""
+            yield f"{what} along direction {number}{entry}", float(expected[worst]), float(found[worst])
 
 
 def _directions(at: Array, rng: np.random.Generator) -> Iterator[Array]:
@@ -91,8 +81,8 @@ def _directions(at: Array, rng: np.random.Generator) -> Iterator[Array]:
         yield np.where(at == 0, 1.0, np.abs(at)) * direction / np.abs(direction).max()
 
 
-def _difference(function: Callable[[Array], Array], at: Array, direction: Array) -> Array:
-    def central(h: float) -> Array:
+def _difference(function: Callable[[Array], Any], at: Array, direction: Array) -> Array:
+    def central(h: float) -> Any:
         return (np.asarray(function(at + h * direction)) - np.asarray(function(at - h * direction))) / (2 * h)
 
     return np.asarray((4.0 * central(STEP / 2) - central(STEP)) / 3.0)
