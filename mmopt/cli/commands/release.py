@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -112,21 +113,19 @@ def release(
     check_folder(out)
     check_confidence(confidence)
     request = read_request(workload)
-    if strategy is not None:
-        refuse_with_strategy(given_options)
-        solution: Solution | FactoredSolution = _saved(strategy, request)
-        check_privacy(request, _name(solution), _by_targets(solution), solution.strategy.norm)
-        check_table(data, request)
+    if strategy is None:
+        solution: Solution | FactoredSolution = _solved(request, data, program, given, solver, options)
     else:
-        solution = _solved(request, data, program, given, solver, options)
+        refuse_with_strategy(given_options)
+        solution = _saved(strategy, request)
+    name, by_targets, published = _known(solution)
+    if strategy is not None:
+        check_privacy(request, name, by_targets, solution.strategy.norm)
+        check_table(data, request)
     note_request(request)
     _refuse_own_sensitivity(solution)
     planned = plan(
-        request.workload,
-        solution.strategy,
-        request.privacy,
-        request.neighbours,
-        absolute=_by_targets(solution),
+        request.workload, solution.strategy, request.privacy, request.neighbours, absolute=by_targets
     )
     if not as_json:
         certificate = [row for row in solution.rows() if row[0] in CERTIFICATE]
@@ -134,7 +133,13 @@ def release(
         show(*(part for table in tables for part in (table, "")))
     # Of a file only what was recomputed is published.
     about = solution.summary() if strategy is None else checked_summary(solution.summary())
-    origin = _origin(request, solution, about)
+    # Where the strategy comes from; nothing of it depends on the data.
+    origin = {
+        "workload_file": {"name": Path(request.path).name, "sha256": request.text_hash},
+        "solution": about,
+        **published,
+        **({} if simulate is None else {"simulation_seed": simulate}),
+    }
     _measure_and_write(request, data, origin, planned, out, simulate, confidence, as_json)
 
 
@@ -193,7 +198,7 @@ def _saved(path: Path, request: Request) -> Solution | FactoredSolution:
             hint=f"nothing is released; all checks: mmopt verify {path} {request.path}",
         )
     stop = f", {solution.status.stop}" if isinstance(solution, Solution) else ""
-    note(f"strategy: from '{path}' ({_name(solution)}{stop})")
+    note(f"strategy: from '{path}' ({_known(solution)[0]}{stop})")
     return solution
 
 
@@ -233,16 +238,19 @@ def _refuse_own_sensitivity(solution: Solution | FactoredSolution) -> None:
         )
 
 
-def _name(solution: Solution | FactoredSolution) -> str:
+def _known(solution: Solution | FactoredSolution) -> tuple[str, bool, dict[str, Any]]:
+    """Its program or template, whether targets set the noise, and what a manifest says of the program."""
     from mmopt.results import Solution
 
-    return solution.program if isinstance(solution, Solution) else f"template {solution.template}"
-
-
-def _by_targets(solution: Solution | FactoredSolution) -> bool:
-    from mmopt.results import Solution
-
-    return isinstance(solution, Solution) and solution.covariance is not None
+    if not isinstance(solution, Solution):
+        return f"template {solution.template}", False, {}
+    program = {
+        "name": solution.program,
+        "title": solution.title,
+        "source": solution.cite,
+        "sha256": hashlib.sha256(solution.program_text.encode()).hexdigest(),
+    }
+    return solution.program, solution.covariance is not None, {"program": program}
 
 
 def _measure_and_write(
@@ -262,8 +270,6 @@ def _measure_and_write(
 
     vector = data_vector(data, request.workload.domain)
     answers = measure(planned, vector.counts, simulate, confidence)
-    if simulate is not None:
-        origin = {**origin, "simulation_seed": simulate}
     manifest = build_manifest(planned, answers, **origin)
     folder = write_release(answers, manifest, out)
     try:
@@ -286,23 +292,3 @@ def _measure_and_write(
     except KeyboardInterrupt:
         note(f"interrupted; the release is complete in '{folder}'")
         raise typer.Exit(INTERRUPTED) from None
-
-
-def _origin(request: Request, solution: Solution | FactoredSolution, about: dict[str, Any]) -> dict[str, Any]:
-    """Where the strategy comes from; nothing of it depends on the data."""
-    import hashlib
-
-    from mmopt.results import Solution
-
-    origin: dict[str, Any] = {
-        "workload_file": {"name": Path(request.path).name, "sha256": request.text_hash},
-        "solution": about,
-    }
-    if isinstance(solution, Solution):
-        origin["program"] = {
-            "name": solution.program,
-            "title": solution.title,
-            "source": solution.cite,
-            "sha256": hashlib.sha256(solution.program_text.encode()).hexdigest(),
-        }
-    return origin
