@@ -177,8 +177,11 @@ def designs(cells: int, seed: int = 0) -> Iterator[tuple[str, str, dict[str, flo
         for state, w in zip(("as is", "permuted"), pair, strict=True):
             eigen = solve(w, "query_weighting").objective
             solved = [solve(w, "query_weighting", givens={"Q": rows}).objective for rows in bases]
-            ratios = (math.sqrt(one / eigen) for one in solved)
-            yield kind, state, dict(zip(DESIGNS, ratios, strict=True))
+            yield (
+                kind,
+                state,
+                {name: math.sqrt(one / eigen) for name, one in zip(DESIGNS, solved, strict=True)},
+            )
 
 
 def _fourier(sizes: Sequence[int]) -> Array:

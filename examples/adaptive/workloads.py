@@ -99,8 +99,7 @@ def _range(n: int, low: int, high: int) -> Factor:
 
 def sampled_sets(attributes: int, seed: int) -> list[tuple[int, ...]]:
     """As many different sets of attributes as there are attributes, none empty."""
-    ways = range(1, attributes + 1)
-    sets = [one for k in ways for one in itertools.combinations(range(attributes), k)]
+    sets = [one for k in range(1, attributes + 1) for one in itertools.combinations(range(attributes), k)]
     chosen = np.random.default_rng(seed).choice(len(sets), size=attributes, replace=False)
     return [sets[at] for at in np.sort(chosen)]
 

@@ -46,8 +46,7 @@ class Row:
 
 def line(kind: str, n: int, target: float = math.inf) -> Workload:
     """Prefix sums or all ranges of one attribute."""
-    block = {"prefix": f.prefix, "all ranges": f.all_range}[kind]
-    return products_on((n,), [(0,)], block, target)
+    return products_on((n,), [(0,)], {"prefix": f.prefix, "all ranges": f.all_range}[kind], target)
 
 
 TOTAL_ERROR = {

@@ -71,8 +71,7 @@ def exponents(rows: Sequence[Row]) -> list[Exponent]:
         cpu = fitted([(row.n, row.cpu) for row in kept if row.cpu])
         if cpu is not None:
             memory = fitted([(row.n, float(row.memory)) for row in kept if row.memory])
-            low = min(row.n for row in kept)
-            fits.append(Exponent(*curve, cpu, memory, low, high, len(kept)))
+            fits.append(Exponent(*curve, cpu, memory, min(row.n for row in kept), high, len(kept)))
     return fits
 
 
@@ -165,8 +164,7 @@ def draw(rows: Sequence[Row], fits: Sequence[Exponent]) -> Figure:
             if line:
                 label = solver + powers.get((*group, solver), "")
                 _draw_line(axes, sorted(line, key=lambda row: row.n), place, label)
-        sizes = sorted({row.n for row in rows if row.curve[:2] == group})
-        _dress(axes, " on ".join(group), sizes)
+        _dress(axes, " on ".join(group), sorted({row.n for row in rows if row.curve[:2] == group}))
     return chart
 
 

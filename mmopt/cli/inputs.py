@@ -109,9 +109,7 @@ def _fitted(value: Any, dims: int) -> Any:
     array = np.asarray(value)
     if dims == 1 and array.ndim == 2 and 1 in array.shape:
         return array.ravel()
-    if dims == 0 and array.size == 1:
-        return array.ravel()[0]
-    return value
+    return array.ravel()[0] if dims == 0 and array.size == 1 else value
 
 
 # -- refusals

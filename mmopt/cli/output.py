@@ -75,11 +75,9 @@ def show(*parts: object) -> None:
     out = console()
     with out.capture() as captured:
         for part in parts:
-            whole = isinstance(part, str) or getattr(part, "no_wrap", False)
-            out.print(part, soft_wrap=bool(whole))
+            out.print(part, soft_wrap=isinstance(part, str) or bool(getattr(part, "no_wrap", False)))
     # Tables are padded to their width, which is noise in a file.
-    text = "\n".join(line.rstrip(" ") for line in captured.get().removesuffix("\n").split("\n"))
-    typer.echo(text)
+    typer.echo("\n".join(line.rstrip(" ") for line in captured.get().removesuffix("\n").split("\n")))
 
 
 def json_text(value: Any) -> str:

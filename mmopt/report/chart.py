@@ -69,8 +69,7 @@ def save(path: Path, draw: Callable[[], Figure]) -> None:
     kind = path.suffix.lower().removeprefix(".")
     picture = io.BytesIO()
     with matplotlib.rc_context({"font.size": 9, "svg.fonttype": "path", "svg.hashsalt": "mmopt"}):
-        metadata = {"Date": None} if kind == "svg" else None
-        draw().savefig(picture, format=kind, dpi=150, metadata=metadata)
+        draw().savefig(picture, format=kind, dpi=150, metadata={"Date": None} if kind == "svg" else None)
     write_whole(path, picture.getvalue())
 
 

@@ -130,8 +130,7 @@ def wrapped(formula: str, width: int) -> list[str]:
     while True:
         room = width - (INDENT if lines else 0)
         at = _break(rest, room) if len(rest) > room else None
-        part = rest if at is None else rest[:at].rstrip()
-        lines.append(" " * (INDENT if lines else 0) + part)
+        lines.append(" " * (INDENT if lines else 0) + (rest if at is None else rest[:at].rstrip()))
         if at is None:
             return lines
         rest = rest[at:].lstrip()
@@ -144,14 +143,12 @@ def _break(text: str, room: int) -> int | None:
     for i, char in enumerate(text):
         depth += (char in OPEN) - (char in CLOSE)
         if char == " " and text[:i].strip():
-            kind = min(BEFORE.get(text[i + 1 : i + 2], 3), AFTER.get(text[i - 1], 3))
-            places.append((i, depth, kind))
+            places.append((i, depth, min(BEFORE.get(text[i + 1 : i + 2], 3), AFTER.get(text[i - 1], 3))))
     fitting = [p for p in places if p[0] <= room]
     if not fitting:
         return places[0][0] if places else None
     # A very short first line is worse than a break inside brackets.
-    late = [p for p in fitting if p[0] >= room // 3] or fitting
-    return min(late, key=lambda p: (p[1], p[2], -p[0]))[0]
+    return min([p for p in fitting if p[0] >= room // 3] or fitting, key=lambda p: (p[1], p[2], -p[0]))[0]
 
 
 def program_listing(lines: Sequence[tuple[str, str, str]], width: int) -> str:

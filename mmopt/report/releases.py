@@ -91,8 +91,9 @@ def _answer(answers: Answers, i: int) -> Row:
 
 def _outwards(end: float, places: int, rounding: str) -> str:
     """An end of an interval, to so many decimals."""
-    unit = Decimal(1).scaleb(-places)
-    return f"{Decimal(repr(float(end))).quantize(unit, rounding, Context(prec=400)):z,f}"
+    return (
+        f"{Decimal(repr(float(end))).quantize(Decimal(1).scaleb(-places), rounding, Context(prec=400)):z,f}"
+    )
 
 
 def decimals(error: float) -> int:

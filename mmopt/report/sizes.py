@@ -129,8 +129,9 @@ def sizes_of(
         plain = {p.name for p in solved.parameters if p.declared is None or p.declared.kind == "scalar"}
         known = {n: e for n, e in step.arguments if names_in(e) <= set(instance.env)}
         if {n for n, _ in step.arguments} <= known.keys() | plain:
-            arguments = {name: evaluate(expr, instance.env) for name, expr in known.items()}
-            inner = bind(solved, workload, arguments)
+            inner = bind(
+                solved, workload, {name: evaluate(expr, instance.env) for name, expr in known.items()}
+            )
             out.append(sizes_at(inner, solver, step.name))
     return out
 

@@ -85,9 +85,7 @@ def _kept(history: Sequence[Row], sign: float) -> list[int]:
 
 
 def _text(name: str, value: float | None, up: bool) -> str:
-    if name == "residual":
-        return gap(value)
-    return figure(value, up=up if name == "objective" else None)
+    return gap(value) if name == "residual" else figure(value, up=up if name == "objective" else None)
 
 
 def slack_table(solution: Solution, workload: Workload) -> Table | None:

@@ -41,8 +41,7 @@ def queries_table(workload: Workload) -> Table:
     if len(groups) > MOST_GROUPS:
         listed = groups[MOST_GROUPS - 1][1].stop
         rows.append((f"… {len(groups) - MOST_GROUPS:,} more", f"{workload.m - listed:,}"))
-    columns = ("queries", "count", "weight", "max_variance", "first")
-    return rows_table(columns, rows, ("count", "weight"))
+    return rows_table(("queries", "count", "weight", "max_variance", "first"), rows, ("count", "weight"))
 
 
 def _span(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> str:

@@ -35,8 +35,9 @@ def products_on(
 ) -> Workload:
     """A product for each set of attributes: ``block`` on those, totals on the others."""
     factors = ([block(n) if i in chosen else f.total(n) for i, n in enumerate(sizes)] for chosen in sets)
-    products = [Product(tuple(each), target=target) for each in factors]
-    return Workload.from_products(domain_of(*sizes), products)
+    return Workload.from_products(
+        domain_of(*sizes), [Product(tuple(each), target=target) for each in factors]
+    )
 
 
 def _groups(size: int, groups: Sequence[Sequence[int]]) -> Factor:

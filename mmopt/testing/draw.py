@@ -41,8 +41,7 @@ def draw_workload(rng: np.random.Generator, with_targets: bool, size: int | None
     if rng.random() < 0.5:
         rows = rows * 10.0 ** rng.uniform(-1.5, 1.5)
     targets = rng.uniform(0.2, 5.0, size=m) if with_targets else None
-    weights = rng.uniform(0.2, 5.0, size=m) if rng.random() < 0.25 else None
-    return Workload.from_matrix(rows, targets, weights)
+    return Workload.from_matrix(rows, targets, rng.uniform(0.2, 5.0, size=m) if rng.random() < 0.25 else None)
 
 
 def draw_givens(
@@ -69,8 +68,9 @@ def draw_givens(
         out[d.name] = draw_value(rng, d, sizes)
     for p in program.parameters if parameters else ():
         if isinstance(p.expr, Number) and (p.declared is None or p.declared.kind == "scalar"):
-            default = p.expr.value or rng.random()
-            out[p.name] = np.asarray(default * 4.0 ** (parameters * rng.uniform(0.2, 1.0)))
+            out[p.name] = np.asarray(
+                (p.expr.value or rng.random()) * 4.0 ** (parameters * rng.uniform(0.2, 1.0))
+            )
     return out
 
 

@@ -73,8 +73,7 @@ def problems_named(names: Sequence[str] | None) -> tuple[Problem, ...]:
 def varied_targets(rows: ArrayLike) -> Workload:
     """The rows with targets that differ: 1, 2, 3, 1, 2, 3, … times their squared norms."""
     matrix = np.asarray(rows, dtype=float)
-    numbers = np.arange(len(matrix))
-    return Workload.from_matrix(matrix, targets=(1.0 + numbers % 3) * (matrix**2).sum(axis=1))
+    return Workload.from_matrix(matrix, targets=(1.0 + np.arange(len(matrix)) % 3) * (matrix**2).sum(axis=1))
 
 
 def _products(*products: Sequence[Factor]) -> Workload:
@@ -114,8 +113,7 @@ def _predicates(n: int, rng: Random) -> Workload:
 
 
 def _permuted_ranges(n: int, rng: Random) -> Workload:
-    rows = matrices.random_ranges(n, 2 * n, rng)
-    return varied_targets(rows[:, rng.permutation(n)])
+    return varied_targets(matrices.random_ranges(n, 2 * n, rng)[:, rng.permutation(n)])
 
 
 def _rectangles(n: int, rng: Random) -> Workload:

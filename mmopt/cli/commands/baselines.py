@@ -40,8 +40,7 @@ def baselines(
     from mmopt.report import baseline_costs, baselines_table
     from mmopt.strategies.baselines import CATALOGUE, baseline_names as all_names, evaluate, read
 
-    chosen = names or all_names()
-    calls = [str(read(text)) for text in chosen]
+    calls = [str(read(text)) for text in names or all_names()]
     if workload is None:
         rows = [row for row in CATALOGUE if not names or row in {read(text).baseline for text in names}]
         words = "'mmopt baselines WORKLOAD' tells what each costs."

@@ -28,8 +28,7 @@ def programs(
         names = ", ".join(row.name for row in SOLVERS)
         words = f"Conic solvers: {names}. In brackets: cones that one lacks."
         who = {c.program.name: takers(c) for c in checked}
-        summary = {name: one.summary() for name, one in who.items()}
-        answer(as_json, summary, [takers_table(who), "", words])
+        answer(as_json, {name: one.summary() for name, one in who.items()}, [takers_table(who), "", words])
         return
     listed = [Program.load(name) for name in program_names()]
     answer(

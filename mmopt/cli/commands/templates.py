@@ -43,8 +43,7 @@ def templates(
     norm = norm_of(noise)
     check_out(out, example="strategy.npz")
     asked = read_request(workload).workload
-    chosen = names_in(names, "--templates") or None
-    found = optimise(asked, norm, chosen, seed=seed, report=note)
+    found = optimise(asked, norm, names_in(names, "--templates") or None, seed=seed, report=note)
     rows = [
         {
             "template": c.template,

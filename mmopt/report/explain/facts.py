@@ -227,6 +227,4 @@ def plain_data(value: Any) -> Any:
         return value.summary()
     if dataclasses.is_dataclass(value):
         return {f.name: plain_data(getattr(value, f.name)) for f in dataclasses.fields(value)}
-    if isinstance(value, tuple | list):
-        return [plain_data(v) for v in value]
-    return value
+    return [plain_data(v) for v in value] if isinstance(value, tuple | list) else value

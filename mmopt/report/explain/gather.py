@@ -99,8 +99,9 @@ def _bound(
     if solution is None and all(line.fault is None for line in surveyed.lines):
         return bound(checked, workload, givens)
     if solution is not None and isinstance(solution.strategy, ComponentStrategy):
-        passed = {name: float(value) for name, value in (givens or {}).items()}
-        found = by_components(checked, workload, passed)
+        found = by_components(
+            checked, workload, {name: float(value) for name, value in (givens or {}).items()}
+        )
         if found is not None:
             return found
     return bind(checked, workload, givens), ""
@@ -145,7 +146,7 @@ def _explained(
         program.formulation_of,
         program.about,
         statements(surveyed.checked),
-        line_facts(surveyed),
+        tuple(line_facts(surveyed.checked, each) for each in surveyed.lines),
         repair_words(program),
         bound_facts(surveyed.checked),
         _steps(program, instance, solution),

@@ -38,8 +38,7 @@ _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\d+(?:\.\d+)?(?:e[+-]?\d+)?|\s+|.", re.DOT
 
 def mathml(latex: str, display: bool = False) -> str:
     """A ``<math>`` element; a command that is not known is printed as its name, as ``\\log`` is."""
-    reader = _Reader(_TOKEN.findall(latex))
-    inner = reader.row(())
+    inner = _Reader(_TOKEN.findall(latex)).row(())
     style = ' display="block"' if display else ""
     return f"<math{style}><mrow>{inner}</mrow></math>"
 
@@ -66,8 +65,7 @@ class _Reader:
         """Everything up to one of the ends, which is left where it is."""
         items: list[str] = []
         while self.peek() and self.peek() not in ends:
-            token = self.peek()
-            if token in "^_":
+            if self.peek() in "^_":
                 items.append(self.scripts(items.pop() if items else "<mrow></mrow>"))
             else:
                 items.append(self.atom())
@@ -130,8 +128,7 @@ class _Reader:
         left = self.delimiter()
         inner = self.row((r"\right",))
         self.take()
-        right = self.delimiter()
-        return f"<mrow>{left}{inner}{right}</mrow>"
+        return f"<mrow>{left}{inner}{self.delimiter()}</mrow>"
 
     def delimiter(self) -> str:
         token = self.take()

@@ -9,7 +9,7 @@ from mmopt.language.atoms.types import Type
 from mmopt.language.check.infer import Scope
 from mmopt.language.check.procedures import solved_programs
 from mmopt.language.check.reading import Node, line_scope
-from mmopt.language.check.survey import LineSurvey, Survey
+from mmopt.language.check.survey import LineSurvey
 from mmopt.language.print.layout import program_lines
 from mmopt.language.print.letters import latex_name, plain_name
 from mmopt.language.print.typeset import print_expr, print_relation
@@ -103,12 +103,8 @@ def statements(checked: Checked) -> tuple[Statement, ...]:
     )
 
 
-def line_facts(surveyed: Survey) -> tuple[LineFacts, ...]:
-    """The objective and every constraint, with the tree of each side."""
-    return tuple(_line(surveyed.checked, line) for line in surveyed.lines)
-
-
-def _line(checked: Checked, line: LineSurvey) -> LineFacts:
+def line_facts(checked: Checked, line: LineSurvey) -> LineFacts:
+    """The objective or a constraint, with the tree of each side."""
     c = line.constraint
     scope = line_scope(checked, c.family if c else None)
     if c is None:

@@ -85,8 +85,7 @@ def _words(words: Sentence, style: str, width: int) -> Text:
     formula = words[-1]
     if not isinstance(formula, str) and len(words) <= 2 and len(text) > width:
         before = len(text) - len(formula.plain)
-        rows = wrapped(formula.plain, width - before)
-        text = text[:before] + ("\n" + " " * before).join(rows)
+        text = text[:before] + ("\n" + " " * before).join(wrapped(formula.plain, width - before))
     return cell(text, style)
 
 

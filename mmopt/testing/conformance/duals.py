@@ -127,8 +127,7 @@ def _nuclear(claim: Claim, givens: Mapping[str, Any]) -> Dual:
         q = curvature(problem, found, np.arange(len(x)), many_exponentials).dense()
         return np.asarray(np.diag(gradient(x)) - found.norm * q)
 
-    size = t + len(problem.cells)
-    return Dual(lambda x: 2.0 * at(x).norm, gradient, _logs(size), hessian)
+    return Dual(lambda x: 2.0 * at(x).norm, gradient, _logs(t + len(problem.cells)), hessian)
 
 
 def _weighting(claim: Claim, givens: Mapping[str, Any]) -> Dual:

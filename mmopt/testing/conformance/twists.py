@@ -79,8 +79,7 @@ def _queries(w: Workload, rng: Random) -> Workload:
 
 
 def _rotated(w: Workload, rng: Random) -> Workload:
-    rotation = np.linalg.qr(rng.normal(size=(w.m, w.m)))[0]
-    return Workload.from_matrix(rotation @ w.matrix)
+    return Workload.from_matrix(np.linalg.qr(rng.normal(size=(w.m, w.m)))[0] @ w.matrix)
 
 
 def _again(w: Workload, targets: Array) -> Workload:
