@@ -28,6 +28,7 @@ from mmopt.testing.scripts import (
     gap,
     names_in,
     note,
+    options_for,
     rows_table,
     run_alone,
     show,
@@ -127,8 +128,7 @@ def peers(
     if groups == "list":
         show("\n".join(FIGURES))
         return
-    limits = {"tolerance": tolerance, "time_limit": time_limit}
-    options = {name: value for name, value in limits.items() if value is not None}
+    options = options_for(tolerance=tolerance, time_limit=time_limit)
     chosen = rows_named(names_in(groups, "--groups") or None)
     for group, rows in itertools.groupby(chosen, lambda row: row.group):
         show(table_of(group, list(rows), **options), "")

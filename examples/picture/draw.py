@@ -33,9 +33,11 @@ def main() -> None:
     }
     plt.rcParams.update({"font.size": 9, "svg.fonttype": "path", "svg.hashsalt": "mmopt"})
     figure, (left, middle, right) = plt.subplots(1, 3, figsize=(10.5, 3.4), width_ratios=(1, 1, 1.5))
+    # Of the estimates of all cells: its inverse root is the symmetric form of the strategy.
+    covariance = best.strategy.covariance(np.eye(CELLS))
     for axes, matrix, title in (
         (left, np.tri(CELLS), "workload: at most i"),
-        (middle, mmopt.Strategy.from_covariance(covariance(best), np.eye(CELLS)).matrix, "strategy"),
+        (middle, mmopt.Strategy.from_covariance(covariance, np.eye(CELLS)).matrix, "strategy"),
     ):
         limit = np.abs(matrix).max()
         axes.imshow(matrix, cmap="RdBu", vmin=-limit, vmax=limit, interpolation="nearest")
@@ -50,11 +52,6 @@ def main() -> None:
     right.spines[["top", "right"]].set_visible(False)
     figure.tight_layout()
     figure.savefig(Path(__file__).with_name("prefix.svg"), metadata={"Date": None})
-
-
-def covariance(solution: mmopt.Solution) -> np.ndarray:
-    """Of the estimates of all cells: its inverse root is the symmetric form of the strategy."""
-    return solution.strategy.covariance(np.eye(solution.strategy.n))
 
 
 if __name__ == "__main__":

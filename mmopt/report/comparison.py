@@ -39,9 +39,8 @@ def comparison_report(outcomes: Sequence[Outcome], factors: Sequence[Factors] = 
     reasons = [*remarks, *programs, *left_out("Baselines left out:", beside)]
     sections = [reasons, [*_legend(tried), *factors_legend(factors)]]
     lines = [line for section in sections if section for line in ("", *section)]
-    if not tried:
-        lines = lines[1:]
-    return Group(*(cell(part) if isinstance(part, str) else part for part in [*parts, *lines]))  # type: ignore[arg-type]
+    shown = [*parts, *lines[0 if tried else 1 :]]
+    return Group(*(cell(part) if isinstance(part, str) else part for part in shown))  # type: ignore[arg-type]
 
 
 def in_groups(outcomes: Sequence[Outcome]) -> list[Outcome]:

@@ -12,12 +12,7 @@ from mmopt.numerics.components import Array
 from mmopt.testing.matrices import random_ranges
 from mmopt.workloads import Workload
 
-__all__ = ["draw_givens", "draw_multiplier", "draw_value", "draw_workload", "needs_targets"]
-
-
-def needs_targets(program: Program) -> bool:
-    """Whether a given of the program comes from the queries' targets."""
-    return any(d.source in ("workload.targets", "workload.representation") for d in program.givens)
+__all__ = ["draw_givens", "draw_multiplier", "draw_value", "draw_workload"]
 
 
 def draw_workload(rng: np.random.Generator, with_targets: bool, size: int | None = None) -> Workload:

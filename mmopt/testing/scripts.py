@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mmopt.cli.guard import REFUTED, run_alone
-from mmopt.cli.options import TimeLimit, Tolerance, names_in
+from mmopt.cli.options import TimeLimit, Tolerance, names_in, options_for
 from mmopt.cli.output import note, show
 from mmopt.errors import OptionError
 from mmopt.report.chart import COLOURS, DASHES, MARKERS, check_chart, plainly, save, write_whole
@@ -30,6 +30,7 @@ __all__ = [
     "integers_in",
     "names_in",
     "note",
+    "options_for",
     "paragraphs",
     "plainly",
     "rows_table",

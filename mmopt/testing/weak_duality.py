@@ -22,7 +22,7 @@ from mmopt.driver.judge.score import Array, Candidate, bound_of, candidate, name
 from mmopt.errors import OptionError, SolverError
 from mmopt.language import Program, check
 from mmopt.language.syntax.tree import Multiplier
-from mmopt.testing.draw import draw_givens, draw_multiplier, draw_value, draw_workload, needs_targets
+from mmopt.testing.draw import draw_givens, draw_multiplier, draw_value, draw_workload
 from mmopt.workloads import Workload
 
 __all__ = ["Finding", "WeakDualityReport", "check_program"]
@@ -226,8 +226,9 @@ def _bound_instance(
     cells = None if size is None else int(rng.integers(*size))
     columns = [np.shape(v)[1] for v in passed.values() if np.ndim(v) == 2]  # of design queries, say
     cells = columns[0] if columns else cells
+    needs_targets = any(d.source in ("workload.targets", "workload.representation") for d in program.givens)
     for attempt in range(ATTEMPTS):
-        workload = draw_workload(rng, needs_targets(program), cells)
+        workload = draw_workload(rng, needs_targets, cells)
         # Every other instance, while the program takes them; those of a procedure steer its rounds.
         varies = program.klass != "procedure" and attempt < ATTEMPTS // 2
         givens = draw_givens(rng, program, workload, attempt % 2 == 1, (0, -1, 0, 1)[number % 4] * varies)

@@ -75,10 +75,9 @@ def certify(
         raise OptionError("--solver, --tolerance and --time-limit have no effect with --no-solve")
     options = options_for(tolerance=tolerance, time_limit=time_limit)
     request = read_request(workload)
-    what: dict[str, Any]
     if covariance:
         rows = None if basis is None else read_array(basis, "the basis")
-        what = {"covariance": read_array(Path(strategy), "the covariance"), "basis": rows}
+        what: dict[str, Any] = {"covariance": read_array(Path(strategy), "the covariance"), "basis": rows}
     else:
         what = {"strategy": opened(strategy, request.workload, norm)}
         norm = norm_of(what["strategy"]) if norm is None else norm

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -11,11 +12,6 @@ from mmopt.cli.inputs import check_out, read_givens, read_request
 from mmopt.cli.options import Given, Json
 from mmopt.cli.output import console, json_text, note, run_solve, say, show
 from mmopt.errors import OptionError, ResultError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from mmopt.report import Explanation
 
 __all__ = ["explain"]
 
@@ -52,6 +48,7 @@ def explain(
     """
     from mmopt.language import Program
     from mmopt.report import explain as explained
+    from mmopt.report.explain.text import renderables
     from mmopt.results import Solution
 
     form = _form(latex, html, as_json, out)
@@ -69,23 +66,7 @@ def explain(
     found = Solution.load(solution) if solution is not None else None
     if solve and queries is not None:
         found = run_solve(queries, parsed, None, givens, {})
-    _put(explained(parsed, queries, givens, found), form, out)
-
-
-def _form(latex: bool, html: bool, as_json: bool, out: Path | None) -> str:
-    """``text``, ``latex``, ``html`` or ``json``: what is asked for, or what the file is called."""
-    asked = [name for name, wanted in (("latex", latex), ("html", html), ("json", as_json)) if wanted]
-    if len(asked) > 1:
-        raise OptionError(f"--{asked[0]} and --{asked[1]} are two forms", hint="keep one of them")
-    suffix = out.suffix.lower() if out is not None else ""
-    by_suffix = {".tex": "latex", ".html": "html", ".htm": "html", ".json": "json"}.get(suffix, "text")
-    return asked[0] if asked else by_suffix
-
-
-def _put(e: Explanation, form: str, out: Path | None) -> None:
-    """Print the explanation, or write it to a file."""
-    from mmopt.report.explain.text import renderables
-
+    e = explained(parsed, queries, givens, found)
     if out is None and form == "text":
         show(*renderables(e, console().width))  # with the colours and the width of the screen
         return
@@ -104,3 +85,13 @@ def _put(e: Explanation, form: str, out: Path | None) -> None:
     except OSError as error:
         raise ResultError(f"'{out}' cannot be written: {error.strerror}") from None
     note(f"written: {out}")
+
+
+def _form(latex: bool, html: bool, as_json: bool, out: Path | None) -> str:
+    """``text``, ``latex``, ``html`` or ``json``: what is asked for, or what the file is called."""
+    asked = [name for name, wanted in (("latex", latex), ("html", html), ("json", as_json)) if wanted]
+    if len(asked) > 1:
+        raise OptionError(f"--{asked[0]} and --{asked[1]} are two forms", hint="keep one of them")
+    suffix = out.suffix.lower() if out is not None else ""
+    by_suffix = {".tex": "latex", ".html": "html", ".htm": "html", ".json": "json"}.get(suffix, "text")
+    return asked[0] if asked else by_suffix

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -19,9 +19,6 @@ from mmopt.cli.options import (
     options_for,
 )
 from mmopt.cli.output import Display, answer, live
-
-if TYPE_CHECKING:
-    from mmopt.driver import Tuned
 
 __all__ = ["tune"]
 
@@ -64,17 +61,16 @@ def tune(
 
     options = options_for(tolerance=tolerance, time_limit=time_limit, verbose=verbose)
     asked = read_request(workload).workload
-    found: list[Tuned] = []
     with live(verbose=verbose) as display:
 
         def begin(words: str) -> Display:
             display.begin(words)
             return display
 
-        given = numbers_in(factors, "--factors")
+        weights = numbers_in(factors, "--factors")
         if norm_of(noise) == 1:
-            found.extend(tune_templates(asked, subworkload, given, report=display.begin))
+            found = list(tune_templates(asked, subworkload, weights, report=display.begin))
         else:
-            ways: dict[str, Any] = {"progress": begin, "solver": solver, **options}
-            found.extend(tune_subworkload(asked, subworkload, given, program, **ways))
+            ways = {"progress": begin, "solver": solver, **options}
+            found = list(tune_subworkload(asked, subworkload, weights, program, **ways))
     answer(as_json, [row.summary() for row in found], [tuning_table(found)])

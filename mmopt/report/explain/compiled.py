@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -37,36 +38,29 @@ GRAPH_FORMS = frozenset({"abs", "max", "min", "sqrt", "pow", "nuclear", "div"})
 
 def compiled_facts(surveyed: Survey, instance: Instance, reductions: tuple[str, ...] = ()) -> Compiled:
     """The facts of an instance; of what is not handed to a conic solver, only the givens are filled in."""
-    bad = [f.name or surveyed.checked.program.sense for f in surveyed.lines if f.fault]
-    handed: tuple[Handed, ...] = ()
-    sizes, matrix, scaled = None, None, None
-    words = choice = refusal = ""
-    if not surveyed.checked.program.choose:
-        refusal = "Nothing is chosen here, so nothing goes to a solver"
-    elif surveyed.checked.program.klass == "smooth":
+    program, dims = surveyed.checked.program, tuple(instance.sizes().items())
+    facts = Compiled(_asked(instance), dims, tuple(_givens(instance)), reductions=reductions)
+    if not program.choose:
+        return replace(facts, refusal="Nothing is chosen here, so nothing goes to a solver")
+    if program.klass == "smooth":
         found = sizes_at(instance)
         unknowns, who = counted(found.variables, "unknown"), found.chosen or "no solver here"
         refusal = f"Not compiled into cones: {who} searches it by gradients, in {unknowns}"
-    elif bad:
-        refusal = f"Not compiled: {', '.join(repr(name) for name in bad)} cannot be handed to a convex solver"
-    else:
-        handed = tuple(_handed_over(surveyed.checked, instance.sizes()))
-        sizes = sizes_at(instance)
-        matrix, words = _matrix(instance, sizes)
-        choice = _choice(sizes)
-        scaled = _scales(instance)
-    return Compiled(
-        _asked(instance),
-        tuple(instance.sizes().items()),
-        tuple(_givens(instance)),
-        scaled,
-        reductions,
-        handed,
-        sizes,
-        matrix,
-        words,
-        choice,
-        refusal,
+        return replace(facts, refusal=refusal)
+    bad = [repr(line.name or program.sense) for line in surveyed.lines if line.fault]
+    if bad:
+        refusal = f"Not compiled: {', '.join(bad)} cannot be handed to a convex solver"
+        return replace(facts, refusal=refusal)
+    sizes = sizes_at(instance)
+    matrix, words = _matrix(instance, sizes)
+    return replace(
+        facts,
+        scaled=_scales(instance),
+        handed=tuple(_handed_over(surveyed.checked, instance.sizes())),
+        sizes=sizes,
+        matrix=matrix,
+        matrix_words=words,
+        choice=_choice(sizes),
     )
 
 

@@ -157,14 +157,14 @@ class Compiled:
     workload: str
     dims: tuple[tuple[str, int], ...]
     givens: tuple[GivenFacts, ...]
-    scaled: tuple[Scale, ...] | None
-    reductions: tuple[str, ...]
-    handed: tuple[Handed, ...]
-    sizes: Sizes | None
-    matrix: MatrixFacts | None
-    matrix_words: str
-    choice: str
-    refusal: str
+    scaled: tuple[Scale, ...] | None = None
+    reductions: tuple[str, ...] = ()
+    handed: tuple[Handed, ...] = ()
+    sizes: Sizes | None = None
+    matrix: MatrixFacts | None = None
+    matrix_words: str = ""
+    choice: str = ""
+    refusal: str = ""
 
 
 @dataclass(frozen=True)

@@ -124,18 +124,17 @@ def _longtable(
     rows: Iterable[tuple[str, ...]],
     right: frozenset[int] = frozenset(),
 ) -> str:
-    sides = [
-        r">{\raggedleft\arraybackslash}" if i in right else r">{\raggedright\arraybackslash}"
-        for i in range(len(widths))
+    columns = ""
+    for i, width in enumerate(widths):
+        side = "raggedleft" if i in right else "raggedright"
+        columns += rf">{{\{side}\arraybackslash}}p{{{width}\linewidth}}"
+    heads = " & ".join(rf"\textit{{{name}}}" for name in header)
+    lines = [
+        rf"\begin{{longtable}}[l]{{{columns}}}",
+        *[heads + r" \\ \hline \noalign{\smallskip} \endhead"] * any(header),
+        # An empty group keeps a bracket at the start of a row from being read as an option of the line break.
+        *("{}" + " & ".join(row) + r" \\" for row in rows),
     ]
-    columns = "".join(rf"{side}p{{{w}\linewidth}}" for side, w in zip(sides, widths, strict=True))
-    lines = [rf"\begin{{longtable}}[l]{{{columns}}}"]
-    if any(header):
-        lines.append(
-            " & ".join(rf"\textit{{{name}}}" for name in header) + r" \\ \hline \noalign{\smallskip} \endhead"
-        )
-    # An empty group keeps a bracket at the start of a row from being read as an option of the line break.
-    lines += ["{}" + " & ".join(row) + r" \\" for row in rows]
     return "\n".join([*lines, r"\end{longtable}", ""])
 
 

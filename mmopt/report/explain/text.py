@@ -75,7 +75,11 @@ def _block(block: Block, width: int) -> Iterator[RenderableType]:
             yield _table(block)
             yield ""
         case Tree(node):
-            yield _tree(node, width)
+            # The nodes below each other, what is known of each in columns beside.
+            columns = ("expression", "shape", "sign", "curvature", "rule")
+            widest = max(24, (width - 34) // 2)
+            rows = (_known(prefix, inner, widest - len(prefix)) for prefix, inner in _rows(node, "", ""))
+            yield rows_table(columns, rows, whole=columns[:4])
             yield ""
 
 
@@ -99,14 +103,6 @@ def _table(block: Table) -> RenderableType:
         return pairs_table((plain(name), plain(text)) for name, text in block.rows)
     rows = ([bold(plain(name)), *map(plain, rest)] for name, *rest in block.rows)
     return rows_table(block.header, rows, [block.header[i] for i in block.right], whole=WHOLE)
-
-
-def _tree(node: NodeFacts, width: int) -> RenderableType:
-    """The nodes below each other, what is known of each in columns beside."""
-    columns = ("expression", "shape", "sign", "curvature", "rule")
-    widest = max(24, (width - 34) // 2)
-    rows = (_known(prefix, inner, widest - len(prefix)) for prefix, inner in _rows(node, "", ""))
-    return rows_table(columns, rows, whole=columns[:4])
 
 
 def _known(prefix: str, node: NodeFacts, room: int) -> tuple[str | Text, ...]:
