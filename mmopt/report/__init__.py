@@ -1,4 +1,8 @@
-"""What a reader sees: plain data in; tables, texts and charts out. Nothing here solves or prints."""
+"""What a reader sees: results and forecasts in; tables, texts and charts out. Nothing here solves or prints.
+
+A file for what is shown: programs, workloads, sizes, solutions, comparisons, baselines, releases. ``style``
+has what all tables share, ``explain/`` explains a program.
+"""
 
 from mmopt.report.baselines import baseline_costs, baselines_table
 from mmopt.report.chart import check_chart, write_chart
