@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mmopt.testing.figures import Figure, holds, meets, starred
+from mmopt.testing.known import Figure, holds, meets, starred
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from mmopt.cli.output import stdout_to_stderr
-from mmopt.cli.progress import Display
+from mmopt.cli.output import Display, stdout_to_stderr
 from mmopt.driver import Progress
 
 POINT = Progress("l2_strategy", "clarabel", 1.5, 7, 12.5, 12.0)
