@@ -17,7 +17,7 @@ from mmopt.driver.judge.placed import placed_multipliers
 from mmopt.driver.judge.score import bound_of
 from mmopt.language import shipped
 from mmopt.solvers import Clock, Options, nuclear
-from mmopt.solvers.nuclear.forecast import ITERATIONS, needs
+from mmopt.solvers.nuclear.run import ITERATIONS, needs
 from mmopt.workloads import Workload
 
 __all__ = ["bound_by_component", "certified_by_component"]

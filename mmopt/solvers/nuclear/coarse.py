@@ -19,8 +19,7 @@ import numpy as np
 from array_api_compat import array_namespace as namespace
 from numpy.typing import NDArray
 
-from mmopt.solvers.nuclear.placed import back
-from mmopt.solvers.nuclear.problem import Array, Problem, whole
+from mmopt.solvers.nuclear.problem import Array, Problem, back, whole
 from mmopt.solvers.nuclear.search import search
 
 __all__ = ["start"]

@@ -1,4 +1,4 @@
-"""Points of the nuclear-norm kernel for a program that it claims."""
+"""Points of the nuclear-norm kernel for a program that it claims, and what they will take."""
 
 from __future__ import annotations
 
@@ -6,18 +6,99 @@ from collections.abc import Generator, Mapping
 from typing import Any
 
 import numpy as np
+from array_api_compat import array_namespace as namespace
 
 from mmopt.numerics.components import Level, Split
+from mmopt.numerics.singular_vectors import panels
 from mmopt.solvers.nuclear.coarse import start
 from mmopt.solvers.nuclear.conditioned import care
 from mmopt.solvers.nuclear.forms import FORMS
-from mmopt.solvers.nuclear.placed import fetched, placed
-from mmopt.solvers.nuclear.polar import polar_of
+from mmopt.solvers.nuclear.problem import Array, Part, Problem, placed
 from mmopt.solvers.nuclear.search import search
-from mmopt.solvers.nuclear.spectrum import Iterate, bare, whole_of
+from mmopt.solvers.nuclear.spectrum import Iterate, Spectrum, bare, fetched, whole_of
 from mmopt.solvers.options import Clock, Options, Point
 
-__all__ = ["points"]
+__all__ = ["needs", "points", "polar_of"]
+
+
+# Fitted on one thread of a shared core, to a factor of about three: 4 iterations over 1024 cells 2 s, 15 over
+# 1024 cells and 2048 queries with targets 19 s.
+STEP_SECONDS = 3e-10  # of one iteration, per product of both sizes of the queries and the smaller one
+HESSIAN_SECONDS = 1.3e-10  # per square of the weights times the rank
+ITERATIONS = {False: 5, True: 14}  # without and with weights of queries
+# Measured: 8 n² doubles for as many queries as cells and no weights of theirs, 11 n² for 2n with weights.
+ARRAYS = 4  # of the size of the queries that are held at a time, and as many of the smaller square
+HESSIAN = 0.5  # of the square of the weights
+FIXED = 150e6
+
+
+def needs(env: Mapping[str, Any]) -> tuple[float, float]:
+    """Bytes and seconds for the givens of a program that the kernel claims."""
+    memory, seconds = FIXED, 0.01
+    has_targets = "B" in env
+    for r, s in _shapes(env):
+        weights = s + (r if has_targets else 0)
+        memory += 8.0 * (ARRAYS * (r * s + min(r, s) ** 2) + HESSIAN * weights**2)
+        one = STEP_SECONDS * r * s * min(r, s) + HESSIAN_SECONDS * weights**2 * min(r, s)
+        seconds += ITERATIONS[has_targets] * one
+    return memory, seconds
+
+
+def _shapes(env: Mapping[str, Any]) -> list[tuple[int, int]]:
+    """Rows and columns of the parts whose nuclear norms are taken."""
+    left = env.get("L", env.get("W", env.get("V")))
+    right = env.get("B", left)
+    if isinstance(left, Split):
+        return [(a.shape[0], b.shape[1]) for a, b in zip(left.parts, right.parts, strict=True)]
+    r, s = left.shape[0], right.shape[1]
+    return [(r if "B" in env else min(r, s), s)]
+
+
+SHORT = 0.25  # of the smaller side may be missing in the rank
+
+
+def polar_of(problem: Problem, at: Iterate) -> Array | tuple[Array, ...] | None:
+    """U Vᵀ of K = U diag(s) Vᵀ, of every part where there are several, from an iterate with numpy's arrays.
+
+    A part of nearly full rank has one of orthonormal rows or columns all the same: with what is orthogonal to
+    U times what is orthogonal to V, of which K sees nothing. None where a part is far from full rank, and
+    with parts of one column, whose norm is a length: nothing is to be saved.
+    """
+    pairs = list(zip(problem.parts, at.spectra, strict=False))
+    if problem.lines is not None or any(_missing(p, f) > SHORT * min(p.rows.shape) for p, f in pairs):
+        return None
+    found = tuple(_polar(part, f, at.cells / problem.cells) for part, f in pairs)
+    return found[0] if problem.plain else found
+
+
+def _missing(part: Part, found: Spectrum) -> int:
+    return int(min(part.rows.shape) - found.values.shape[0])
+
+
+def _polar(part: Part, found: Spectrum, p: Array) -> Array:
+    left = _left(part, found, p)
+    polar = left @ found.right.T
+    if missing := _missing(part, found):
+        beside, under = (_complement(vectors, missing) for vectors in (left, found.right))
+        for here in panels(len(polar)):
+            polar[here] += beside[here] @ under.T
+    return polar
+
+
+def _complement(vectors: Array, count: int) -> Array:
+    """So many orthonormal columns that are orthogonal to orthonormal ones."""
+    found = np.cos(np.outer(np.arange(len(vectors)), np.arange(1, count + 1)) + 1.0)
+    for _ in range(2):  # the second time for what rounding left of the first
+        found = np.linalg.qr(found - vectors @ (vectors.T @ found))[0]
+    return np.asarray(found)
+
+
+def _left(part: Part, found: Spectrum, p: Array) -> Array:
+    if found.left is not None:
+        return found.left
+    xp = namespace(p)
+    return (part.rows * xp.sqrt(xp.take(p, part.cells))) @ found.right / found.values
+
 
 LIMIT = 300
 PATIENCE = 12  # iterations in which the gap has to fall by a tenth

@@ -12,8 +12,7 @@ from mmopt.compiler import bind
 from mmopt.language import Program
 from mmopt.numerics.components import Array
 from mmopt.solvers import Claim, claims
-from mmopt.solvers.nuclear.curvature import curvature
-from mmopt.solvers.nuclear.exponentials import many_exponentials
+from mmopt.solvers.nuclear.curvature import curvature, many_exponentials
 from mmopt.solvers.nuclear.forms import FORMS
 from mmopt.solvers.nuclear.spectrum import Iterate, iterate
 from mmopt.solvers.weighting.programs import SHIPPED

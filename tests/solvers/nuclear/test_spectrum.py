@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import tolerances
 
-from mmopt.solvers.nuclear import singular
-from mmopt.solvers.nuclear.singular import decomposed as from_vectors
+from mmopt.solvers.nuclear import spectrum as module
+from mmopt.solvers.nuclear.spectrum import decomposed as from_vectors
 
 SHAPES = [(1, 1), (4, 4), (9, 5), (5, 9)]
 
@@ -27,7 +27,7 @@ def decomposed(k: np.ndarray) -> tuple[np.ndarray, ...]:
 def test_it_is_a_decomposition(
     shape: tuple[int, int], most: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(singular, "MOST", most)
+    monkeypatch.setattr(module, "MOST", most)
     k = rng.normal(size=shape)
     left, values, right = decomposed(k)
     count = min(shape)
