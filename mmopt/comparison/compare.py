@@ -12,10 +12,11 @@ from mmopt.comparison.isolate import Isolated
 from mmopt.comparison.memory import allowed
 from mmopt.comparison.messages import Task
 from mmopt.comparison.outcome import Outcome
-from mmopt.driver.convex import Report
-from mmopt.driver.givens import require_workload
+from mmopt.driver.solve import require_workload
+from mmopt.driver.task import Report
 from mmopt.errors import OptionError, suggest
 from mmopt.language import Program, program_names
+from mmopt.limits import Stop
 from mmopt.solvers import Options, solver_name
 from mmopt.workloads import Workload
 
@@ -192,7 +193,7 @@ def _not_started(task: Task) -> Outcome:
         None,
         problem=INTERRUPTED,
         reason=INTERRUPTED,
-        stop="not started",
+        stop=Stop.NOT_STARTED,
         formulation_of=task.program.formulation_of,
         tolerance=task.tolerance,
     )

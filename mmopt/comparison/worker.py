@@ -40,9 +40,9 @@ from mmopt.comparison.messages import (
     send,
 )
 from mmopt.compiler import bind, lower
-from mmopt.driver.convex import Progress, Report
 from mmopt.driver.large import FEW_CELLS
 from mmopt.driver.solve import solve
+from mmopt.driver.task import Progress, Report
 from mmopt.errors import (
     Error,
     SolverError,
@@ -52,9 +52,10 @@ from mmopt.errors import (
     WorkloadError,
 )
 from mmopt.language import Program
+from mmopt.limits import Stop
 from mmopt.results import Solution
 from mmopt.solvers import SOLVERS
-from mmopt.solvers.handover import hand_over
+from mmopt.solvers.conic import hand_over
 from mmopt.strategies.baselines import evaluate
 from mmopt.workloads import Workload
 
@@ -62,11 +63,11 @@ __all__ = ["main", "perform"]
 
 # One vocabulary for what did not get as far as a status; the first class that fits.
 WORDS = (
-    (WorkloadError, "does not apply"),
-    (UnsuitableError, "does not apply"),
-    (TooLargeError, "too large"),
-    (TimeLimitError, "time limit"),
-    (SolverError, "no result"),
+    (WorkloadError, Stop.UNSUITABLE),
+    (UnsuitableError, Stop.UNSUITABLE),
+    (TooLargeError, Stop.TOO_LARGE),
+    (TimeLimitError, Stop.TIME),
+    (SolverError, Stop.NO_RESULT),
 )
 
 
@@ -140,17 +141,17 @@ def perform(task: Task | Costing, answers: BinaryIO) -> None:
                 solution = _solved(task, report)
                 answer = Done(solution.fields(), peak_above(start, pid), time.process_time() - cpu)
     except Error as error:
-        word = next((word for kind, word in WORDS if isinstance(error, kind)), "refused")
+        word = next((word for kind, word in WORDS if isinstance(error, kind)), Stop.REFUSED)
         reason = "; ".join(text for text in (error.message, error.hint) if text)
         answer = Failed(word, reason, str(error), peak_above(start, pid))
     except MemoryError:
-        answer = Failed("memory limit", "", "", peak_above(start, pid))
+        answer = Failed(Stop.MEMORY, "", "", peak_above(start, pid))
     except KeyboardInterrupt:
         reason = "interrupted before it had a certified point" if isinstance(task, Task) else "interrupted"
-        answer = Failed("interrupted", reason, reason, peak_above(start, pid))
+        answer = Failed(Stop.INTERRUPTED, reason, reason, peak_above(start, pid))
     except Exception as error:  # noqa: BLE001 - the last line of defence, as in cli/guard.py
         reason = f"a bug in mmopt ({type(error).__name__}: {error})"
-        answer = Failed("crashed", reason, f"{reason}\n  please report it", peak_above(start, pid))
+        answer = Failed(Stop.CRASHED, reason, f"{reason}\n  please report it", peak_above(start, pid))
     send(answers, answer)
 
 

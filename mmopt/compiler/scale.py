@@ -16,7 +16,7 @@ import numpy as np
 from mmopt.compiler.bind import Instance, with_lets
 from mmopt.compiler.units import Units, first_disagreement, infer_units
 from mmopt.language.syntax.tree import Assignment
-from mmopt.numerics.numpy_forms import nuclear
+from mmopt.numerics.numpy_forms import Array, nuclear
 
 __all__ = ["Scaling", "disagreement", "scale", "units_of"]
 
@@ -29,6 +29,14 @@ class Scaling:
     multipliers: Mapping[str, float]
     objective: float
     scales: Mapping[str, float]
+
+    def undone(
+        self, variables: Mapping[str, Array], multipliers: Mapping[str, Array]
+    ) -> tuple[dict[str, Array], dict[str, Array]]:
+        """Variables and multipliers of the scaled program as those of the original one."""
+        known = self.multipliers
+        point = {name: value * self.variables[name] for name, value in variables.items()}
+        return point, {name: value * known[name] for name, value in multipliers.items() if name in known}
 
 
 def _scales(instance: Instance) -> dict[str, float]:

@@ -10,9 +10,13 @@ import numpy as np
 
 from mmopt.compiler import Instance
 from mmopt.compiler.match import is_shipped
+from mmopt.driver.judge.assemble import Ending
 from mmopt.driver.judge.score import Array, Candidate, bound_of, candidate, charged, starts_from
+from mmopt.driver.task import Task
 from mmopt.language.evaluate.memo import Memo
+from mmopt.limits import Stop
 from mmopt.results import gap_between
+from mmopt.solvers import Clock, Options
 
 __all__ = ["Best"]
 
@@ -44,10 +48,7 @@ class Best:
         sense = self.instance.program.sense
         try:
             found = candidate(self.instance, values)
-        except (
-            ArithmeticError,
-            np.linalg.LinAlgError,
-        ):  # so far off that no repair exists; the next is better
+        except (ArithmeticError, np.linalg.LinAlgError):  # so far off that no repair exists
             return None
         if self.plain is None or _is_better(found, self.plain, sense):
             self.plain, self.values = found, values
@@ -68,6 +69,31 @@ class Best:
             self.values = None
         if self.point is not None:
             self.plain = self.point = replace(self.point, memo=Memo())
+
+    def stop(self, options: Options, clock: Clock) -> Stop | None:
+        """Why work ends on this: the gap is reached, Ctrl-C, or the time is over; None for another reason."""
+        if self.gap <= options.tolerance:
+            return Stop.REACHED
+        return Stop.INTERRUPTED if clock.interrupted else Stop.TIME if clock.is_over else None
+
+    def tell(self, task: Task, solver: str, seconds: float, iterations: int) -> None:
+        """Report the best point so far."""
+        if self.point is not None:
+            task.tell(solver, seconds, iterations, self.point.objective, self.bound)
+
+    def ending(self, **how: Any) -> Ending:
+        """The best point, which is feasible, and the best bound; ``how`` they came about."""
+        point = self.point
+        assert point is not None
+        return Ending(
+            objective=point.objective,
+            proved=point.proved,
+            violation=point.before,
+            raw=self.values,
+            bound=self.bound,
+            multipliers=self.multipliers or {},
+            **how,
+        )
 
     @property
     def is_feasible(self) -> bool:

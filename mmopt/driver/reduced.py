@@ -8,28 +8,26 @@ put into its certificate. So nothing depends on a reduction being right but the 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 from mmopt.compiler import Instance
 from mmopt.compiler.reductions import Plan, Solved, Traits, first_plan, reducible, smaller, traits_of
 from mmopt.driver.best import Best
-from mmopt.driver.choice import choose_solver
-from mmopt.driver.convex import Progress, Report, find_convex, solve_convex, with_total
+from mmopt.driver.convex import find_convex, solve_convex
 from mmopt.driver.judge.adopt import adopt
-from mmopt.driver.judge.assemble import assemble, meaning
-from mmopt.driver.judge.values import dense
+from mmopt.driver.judge.assemble import Ending, assemble
+from mmopt.driver.judge.meaning import meaning
+from mmopt.driver.judge.violations import dense
+from mmopt.driver.task import Task
 from mmopt.errors import SolverError, TooLargeError
+from mmopt.limits import Stop
 from mmopt.numerics.outward import rounded
-from mmopt.results import Solution, Status
-from mmopt.solvers import Options
+from mmopt.results import Solution
+from mmopt.solvers import Options, choose_solver
 from mmopt.strategies import as_dense
 
-__all__ = ["LIFTED", "solve_reduced"]
+__all__ = ["solve_reduced"]
 
-# How a solve ends whose parts reached their gaps, when what they make together does not.
-LIFTED = "gap not reached by the lifted point"
 # Of the gap asked for, what the parts may use; the rest is for the rounding of the lift.
 MARGIN = 0.9
 # Seconds for a part when the time is over: without a point for every part there is none for the whole.
@@ -41,13 +39,11 @@ UNREDUCED = "solve it as it is with reduce=False (--no-reduce)"
 class _Run:
     """The parts solved so far; equal ones are solved once."""
 
-    solver: str | None
-    overrides: Mapping[str, Any]
-    report: Report | None
+    task: Task
     traits: Traits
     started: float = field(default_factory=time.monotonic)
     known: dict[tuple[str, float], Solved] = field(default_factory=dict)
-    leaves: list[Mapping[str, Any]] = field(default_factory=list)
+    leaves: list[Ending] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
     asked: float = 0.0  # the gap asked for: the largest default of the solvers, unless the caller says
 
@@ -68,25 +64,26 @@ class _Run:
         plan = first_plan(instance, self.traits)
         if plan is not None:
             return self.lifted(plan, instance, share, prefix)
-        tolerance = self.overrides.get("tolerance") or _default_tolerance(instance, self.solver)
+        asked = self.task.asked
+        tolerance = asked.get("tolerance") or _default_tolerance(instance, self.task.solver)
         self.asked = max(self.asked, tolerance)
-        options = {**self.overrides, "tolerance": MARGIN * share * tolerance}
-        if any(leaf["status"].stop == "interrupted" for leaf in self.leaves):
+        options = {**asked, "tolerance": MARGIN * share * tolerance}
+        if any(leaf.stop == Stop.INTERRUPTED for leaf in self.leaves):
             options["time_limit"] = LEAST
         elif "time_limit" in options:
             used = time.monotonic() - self.started
             options["time_limit"] = max(options["time_limit"] - used, LEAST)
         try:
-            found, split = find_convex(instance, self.solver, options, self.report, split=True)
+            found, split = find_convex(replace(self.task, instance=instance, asked=options), split=True)
         except SolverError as error:
             message = f"{error.message} (cells and queries counted after: {'; '.join(self.lines)})"
             hint = "; or ".join(filter(None, [error.hint, UNREDUCED]))
             raise SolverError(message, where=error.where, hint=hint) from None
         self.lines.extend(prefix + line for line in split)
-        leaf = found.conclusion()
+        leaf = found.ending()
         self.leaves.append(leaf)
-        strategy, _, _ = meaning(instance, found.point.env, leaf["multipliers"])
-        return Solved(as_dense(strategy), dense(leaf["multipliers"]), leaf["bound"])
+        strategy, _, _ = meaning(instance, found.point.env, leaf.multipliers)
+        return Solved(as_dense(strategy), dense(leaf.multipliers), leaf.bound)
 
 
 def _default_tolerance(instance: Instance, solver: str | None) -> float:
@@ -97,12 +94,7 @@ def _default_tolerance(instance: Instance, solver: str | None) -> float:
         return Options().tolerance
 
 
-def solve_reduced(
-    instance: Instance,
-    solver: str | None,
-    overrides: Mapping[str, Any],
-    report: Report | None,
-) -> Solution:
+def solve_reduced(task: Task) -> Solution:
     """Solve a convex program by the reductions that apply to it.
 
     The tolerance asked for is that of the whole; parts are solved somewhat more exactly.
@@ -112,14 +104,14 @@ def solve_reduced(
     ------
     SolverError : from a part; or the lifted point is not feasible.
     """
-    started = time.monotonic()
+    started, instance = time.monotonic(), task.instance
     if not reducible(instance):
-        return solve_convex(instance, solver, overrides, report, split=True)
+        return solve_convex(task, split=True)
     traits = traits_of(instance)
     plan = first_plan(instance, traits)
     if plan is None:
-        return solve_convex(instance, solver, overrides, report, split=True)
-    run = _Run(solver, overrides, report, traits)
+        return solve_convex(task, split=True)
+    run = _Run(task, traits)
     lifted = run.lifted(plan, instance, 1.0)
     found = time.monotonic()
     best = Best(instance)
@@ -127,7 +119,7 @@ def solve_reduced(
     point = best.point
     if point is None or not point.is_feasible:
         if instance.workload.n <= 512:  # rounding, where queries are nearly dependent: solved as it is
-            solution = solve_convex(instance, solver, overrides, report, split=True)
+            solution = solve_convex(task, split=True)
             said = f"solved as it is: the reduced problem gave no feasible point ({'; '.join(run.lines)})"
             return replace(solution, warnings=(*solution.warnings, said))
         raise SolverError(
@@ -135,53 +127,37 @@ def solve_reduced(
             f"({'; '.join(run.lines)})",
             hint=UNREDUCED,
         )
-    options = asdict(Options(**{**overrides, "tolerance": run.asked}))
-    status = Status(
-        _stop(run, best.gap), True, point.before, best.bound is not None, run.leaves[-1]["status"].raw
-    )
-    names = dict.fromkeys(leaf["solver"] for leaf in run.leaves)
+    stop, leaves = _stop(run, best.gap), run.leaves
+    names = dict.fromkeys(leaf.solver for leaf in leaves)
     name = (" and ".join(n for n, _ in names), " and ".join(v for _, v in names))
-    iterations = sum(leaf["iterations"] for leaf in run.leaves)
-    if report is not None:
-        seen = (point.objective, best.bound, instance.program.sense)
-        report(Progress(instance.program.name, name[0], found - started, iterations, *seen))
-    solution = assemble(
-        instance,
-        point.env,
-        objective=point.objective,
-        proved=point.proved,
-        raw=best.values,
-        bound=best.bound,
-        status=status,
+    iterations = sum(leaf.iterations for leaf in leaves)
+    best.tell(task, name[0], found - started, iterations)
+    solving = sum(leaf.solve for leaf in leaves)
+    ending = best.ending(
+        stop=stop,
         solver=name,
-        options=options,
+        word=leaves[-1].word,
+        options=Options(**{**task.asked, "tolerance": run.asked}),
         iterations=iterations,
-        seconds={"compile": 0.0, "solve": 0.0, "total": 0.0},
-        multipliers=best.multipliers or {},
-        scaling=run.leaves[0]["scaling"] if len(run.leaves) == 1 else {},
-        warnings=_warnings(run, status, best.gap),
+        compile=found - started - solving,
+        solve=solving,
+        scaling=leaves[0].scaling if len(leaves) == 1 else {},
+        warnings=_warnings(run, stop, best.gap),
+        reductions=tuple(run.lines),
     )
-    solving = sum(leaf["seconds"]["solve"] for leaf in run.leaves)
-    seconds = {"compile": found - started - solving, "solve": solving}
-    total = time.monotonic() - started
-    return with_total(replace(solution, seconds=seconds, reductions=tuple(run.lines)), total)
+    return assemble(instance, point.env, ending)
 
 
 def _stop(run: _Run, gap: float) -> str:
     """Why the whole ended: its own gap, or the first part that did not reach one."""
     if gap <= run.asked:
-        return "gap reached"
-    stops = [leaf["status"].stop for leaf in run.leaves]
-    return next((stop for stop in stops if stop != "gap reached"), LIFTED)
+        return Stop.REACHED
+    return next((leaf.stop for leaf in run.leaves if leaf.stop != Stop.REACHED), Stop.LIFTED)
 
 
-def _warnings(run: _Run, status: Status, gap: float) -> tuple[str, ...]:
-    found = (
-        dict.fromkeys(w for leaf in run.leaves for w in leaf["warnings"])
-        if status.stop != "gap reached"
-        else {}
-    )
-    if status.stop == LIFTED:
+def _warnings(run: _Run, stop: str, gap: float) -> tuple[str, ...]:
+    found = {} if stop == Stop.REACHED else dict.fromkeys(w for leaf in run.leaves for w in leaf.warnings)
+    if stop == Stop.LIFTED:
         found[
             f"every part reached its gap, and what they make together has a gap of "
             f"{rounded(gap, 2, up=True, layout='e')} ({run.asked:.0e} was asked for): {UNREDUCED}"

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.driver.convex import Report
 from mmopt.driver.solve import solve
+from mmopt.driver.task import Report
 from mmopt.errors import OptionError
 from mmopt.language import Program
+from mmopt.limits import Stop
 from mmopt.results.solution import gap_between
 from mmopt.strategies import AnyStrategy
 from mmopt.strategies.factored import FactoredStrategy
@@ -101,7 +102,7 @@ def tune(
 
     def solved(case: Workload, words: str) -> Found:
         found = solve(case, program, progress=progress and progress(words), **options)
-        if found.status.stop.startswith("interrupted"):
+        if found.status.stop.startswith(Stop.INTERRUPTED):
             raise KeyboardInterrupt
         return Found(found.strategy, found.error, found.error_bound)
 

@@ -1,17 +1,20 @@
-"""``mmopt.certify``: repair, charge and bound a strategy that came from anywhere."""
+"""``mmopt.certify``: repair, charge and bound a strategy that came from anywhere.
+
+The multipliers of the bound come from wherever they can be had; the best valid bound wins.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mmopt.compiler import bind
-from mmopt.driver.convex import Report, with_total
-from mmopt.driver.givens import named_givens, require_workload, within_range
+from mmopt.compiler import Instance, bind
+from mmopt.driver.convex import solve_convex
 from mmopt.driver.judge.adopt import (
     SAME,
     adopt,
@@ -19,25 +22,28 @@ from mmopt.driver.judge.adopt import (
     changes,
     check_adopts,
     check_feasible,
+    incoming,
     kept,
+    norm_of,
+    opened,
     row_parameter,
 )
-from mmopt.driver.judge.assemble import assemble
-from mmopt.driver.judge.incoming import incoming, norm_of, opened
-from mmopt.driver.judge.score import candidate, scored
-from mmopt.driver.solve import default_program
-from mmopt.errors import OptionError
+from mmopt.driver.judge.assemble import Ending, assemble
+from mmopt.driver.judge.bounds import error_bound
+from mmopt.driver.judge.score import Array, Candidate, bound_of, candidate, scored, starts_from
+from mmopt.driver.solve import default_program, named_givens, require_workload, with_total, within_range
+from mmopt.driver.task import Report, Task
+from mmopt.errors import OptionError, SolverError, TooLargeError, suggest
 from mmopt.language import Program
-from mmopt.limits import deadline
-from mmopt.proof.multipliers import Prover
-from mmopt.results import Solution, Status
+from mmopt.limits import Stop, deadline
+from mmopt.results import Solution, gap_between
 from mmopt.solvers import Options
-from mmopt.strategies import normalise
+from mmopt.strategies import Strategy, normalise
 from mmopt.workloads import Workload
 
-__all__ = ["CERTIFIED", "certify", "program_for"]
+__all__ = ["Proof", "Prover", "certify", "program_for"]
 
-CERTIFIED = "certified"
+
 # Below this gap no solver is asked for better multipliers, unless the caller says otherwise.
 TOLERANCE = 1e-6
 
@@ -152,7 +158,8 @@ def certify(
     evaluated = time.monotonic()
     limit = TOLERANCE if tolerance is None else tolerance
     with deadline(time_limit):
-        proof = prover.best(multipliers or {}, limit, solve, solver, overrides, progress)
+        task = Task(instance, solver, overrides, progress) if solve else None
+        proof = prover.best(multipliers or {}, limit, task)
     bounded = time.monotonic()
     own = prover.judge is instance
     multipliers = proof.multipliers if own else {}
@@ -162,22 +169,136 @@ def certify(
         remarks.append(f"completed by the program's repair its objective would be {repaired.objective:.10g}")
     if proof.bound is not None:
         remarks.append(f"the bound's multipliers come from {proof.origin}")
-    solution = assemble(
-        instance,
-        point.env,
+    ending = Ending(
         objective=point.objective,
         proved=point.proved,
         raw=values,
         bound=proof.bound if own else None,
-        status=Status(CERTIFIED, True, point.before, proof.bound is not None, CERTIFIED),
+        stop=Stop.CERTIFIED,
         solver=("given", ""),
+        word=Stop.CERTIFIED,
+        violation=point.before,
         options=overrides,
-        iterations=0,
-        seconds={"compile": evaluated - started, "solve": bounded - evaluated, "total": 0.0},
+        compile=evaluated - started,
+        solve=bounded - evaluated,
         multipliers=multipliers,
-        scaling={},
         warnings=(*remarks, *proof.remarks),
         measured=None if same is None else same[0],
         starts=() if own else tuple(proof.multipliers.values()),
     )
-    return with_total(solution, time.monotonic() - started)
+    return with_total(assemble(instance, point.env, ending), started)
+
+
+@dataclass
+class Proof:
+    """The best bound so far, its multipliers, and where they come from."""
+
+    bound: float | None = None
+    multipliers: Mapping[str, Any] = field(default_factory=dict)
+    origin: str = ""
+    remarks: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Prover:
+    """Bounds for one point of a program: by its own certificate, or by that of ``l2_strategy``."""
+
+    instance: Instance
+    point: Candidate
+    strategy: Strategy
+
+    @property
+    def judge(self) -> Instance | None:
+        """The instance whose certificate is evaluated; None for a program without any bound."""
+        if self.instance.program.certificate is not None:
+            return self.instance
+        if self.instance.program.bound == "l2_strategy":
+            return bind(Program.load("l2_strategy"), self.instance.workload)
+        return None
+
+    def best(self, passed: Mapping[str, Any], tolerance: float, task: Task | None) -> Proof:
+        """Try the multipliers passed, those of the point, improved ones; then a solve, if the gap is larger.
+
+        ``task`` says how it is solved; None: it is not.
+
+        Raises
+        ------
+        OptionError : multipliers of another name or shape, or not finite.
+        SolverError, TooLargeError : from a solver that the caller named.
+        """
+        judge, proof = self.judge, Proof()
+        if judge is None:
+            if passed:
+                message = f"'{self.instance.program.name}' has no certificate, so multipliers prove nothing"
+                raise OptionError(message)
+            return proof
+        for multipliers, origin in self._offers(judge, passed):
+            self._try(proof, judge, multipliers, origin)
+        if task is not None and judge.program.klass == "convex" and not self._gap(proof) <= tolerance:
+            try:
+                solved = solve_convex(replace(task, instance=judge))
+            except (SolverError, TooLargeError) as error:
+                if task.solver is not None:
+                    raise
+                name = judge.program.name
+                proof.remarks.append(f"'{name}' was not solved for better multipliers: {error.message}")
+            else:
+                by = f"{solved.solver} {solved.solver_version}, {solved.status.stop}"
+                self._try(proof, judge, solved.multipliers, f"a solve of '{judge.program.name}' ({by})")
+        return proof
+
+    def _offers(
+        self, judge: Instance, passed: Mapping[str, Any]
+    ) -> Iterator[tuple[Mapping[str, Array], str]]:
+        own = starts_from(judge, self.point.env) if judge is self.instance else {}
+        if own:
+            yield own, "the point, as the certificate says"
+        if passed:
+            yield {**own, **_named(judge, passed)}, "the caller"
+        assert judge.program.certificate is not None
+        wanted = judge.program.certificate.multipliers
+        shapes = [_shape(judge, position) for position in range(len(wanted))]
+        if shapes == [(judge.workload.n,)]:
+            _, improved = error_bound(judge.workload, self.strategy)
+            yield {wanted[0].key: improved}, "the strategy by steps of improvement"
+
+    def _try(self, proof: Proof, judge: Instance, multipliers: Mapping[str, Any], origin: str) -> None:
+        bound = bound_of(judge, multipliers)
+        if bound is None:
+            return
+        minimized = judge.program.sense == "minimize"
+        if proof.bound is None or (bound > proof.bound if minimized else bound < proof.bound):
+            proof.bound, proof.multipliers, proof.origin = bound, multipliers, origin
+
+    def _gap(self, proof: Proof) -> float:
+        gap = gap_between(self.point.objective, proof.bound, self.instance.program.sense)
+        return float("inf") if gap is None else gap
+
+
+def _shape(judge: Instance, position: int) -> tuple[int, ...]:
+    certificate = judge.program.certificate
+    assert certificate is not None
+    dims = certificate.multipliers[position].declaration.dims
+    return tuple(dim.value(judge.sizes()) for dim in dims)
+
+
+def _named(judge: Instance, passed: Mapping[str, Any]) -> dict[str, Array]:
+    """The caller's multipliers by the names that a solution keeps them under."""
+    certificate = judge.program.certificate
+    assert certificate is not None
+    places = {m.key: i for i, m in enumerate(certificate.multipliers)}
+    places |= {m.declaration.name: i for i, m in enumerate(certificate.multipliers)}
+    found: dict[str, Array] = {}
+    for name, value in passed.items():
+        if name not in places:
+            message = f"the certificate of '{judge.program.name}' has no multiplier '{name}'"
+            raise OptionError(message, hint=suggest(name, places))
+        array = np.asarray(value)
+        shape = _shape(judge, places[name])
+        fits = array.shape == shape or array.size == 1 == int(np.prod(shape))  # one cell has one number
+        if array.dtype.kind not in "biuf" or not fits or not np.isfinite(array).all():
+            raise OptionError(
+                f"the multiplier '{name}' has shape {array.shape}, expected finite numbers of shape {shape}"
+            )
+        found[certificate.multipliers[places[name]].key] = array.astype(np.float64).reshape(shape)
+    return found

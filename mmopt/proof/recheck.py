@@ -13,9 +13,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from mmopt.compiler import Instance, bind
-from mmopt.driver.judge.assemble import charged_error, meaning, own_sensitivity, rmse, rounding, value_of
+from mmopt.driver.judge.assemble import value_of
 from mmopt.driver.judge.bounds_by_component import certified_by_component
 from mmopt.driver.judge.claims import check_figures, grade_of, objective_grade, survived
+from mmopt.driver.judge.meaning import charged_error, meaning, own_sensitivity, rmse, rounding
 from mmopt.driver.judge.placed import (
     gram_of,
     own_components,
@@ -24,10 +25,10 @@ from mmopt.driver.judge.placed import (
     same_parts,
 )
 from mmopt.driver.judge.score import FEASIBLE, Array, Candidate, bound_of, scored
-from mmopt.driver.judge.values import is_finite
-from mmopt.driver.judge.violations import worst_line
+from mmopt.driver.judge.violations import is_finite, worst_line
 from mmopt.errors import ContradictionError, Error, ResultError
 from mmopt.language import Checked, Program, check
+from mmopt.limits import Stop
 from mmopt.numerics.outward import rounded
 from mmopt.results import GRADES, Check, Figure, Grade, Solution, gap_between, is_stop
 from mmopt.results.by_component import Value
@@ -241,7 +242,7 @@ class Recheck:
         if not isinstance(objective, str | None):
             self._agree(instance, objective, known)
         tolerance = s.options.get("tolerance")
-        if s.status.stop == "gap reached":
+        if s.status.stop == Stop.REACHED:
             reached = isinstance(tolerance, float) and s.gap is not None and s.gap <= tolerance
             self.rows.add("status", s.status.stop, f"asked for: {tolerance}", reached)
         elif not is_stop(s.status.stop):

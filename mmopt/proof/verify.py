@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance
-from mmopt.driver.closed import solve_closed
-from mmopt.driver.givens import require_workload
-from mmopt.driver.procedure import solve_procedure
+from mmopt.driver.procedure import solve_closed, solve_procedure
+from mmopt.driver.solve import require_workload
+from mmopt.driver.task import Task
 from mmopt.driver.threads import blas_threads
 from mmopt.errors import Error, ResultError
 from mmopt.language import Program, program_names
@@ -143,9 +143,9 @@ def _again(work: Recheck, instance: Instance) -> None:
     waiting = list(s.steps.items())
     try:
         if instance.program.klass == "procedure":
-            found = solve_procedure(instance, None, {}, None, _replay(work, waiting))
+            found = solve_procedure(Task(instance), _replay(work, waiting))
         else:
-            found = solve_closed(instance, None)
+            found = solve_closed(Task(instance))
     except (Error, np.linalg.LinAlgError) as error:
         rows.add("steps", ", ".join(s.steps), f"cannot be combined: {error}", False)
         return
@@ -163,10 +163,11 @@ def _again(work: Recheck, instance: Instance) -> None:
     work.strategy(found.strategy, found.covariance, found.basis)
 
 
-def _replay(work: Recheck, waiting: list[tuple[str, Solution]]) -> Callable[..., Solution]:
+def _replay(work: Recheck, waiting: list[tuple[str, Solution]]) -> Callable[[Task], Solution]:
     """In place of a solver: the saved step, after it is verified against the problem that is asked."""
 
-    def solved(inner: Instance, *_: Any) -> Solution:
+    def solved(task: Task) -> Solution:
+        inner = task.instance
         if not waiting:
             raise ResultError(f"a step that solves '{inner.program.name}' is missing")
         name, step = waiting.pop(0)

@@ -8,13 +8,23 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mmopt.compiler import Cone, Instance, bind, cones, variables
-from mmopt.driver.choice import choose_solver, is_claimed, pick_solver
 from mmopt.driver.large import bound
 from mmopt.driver.search.coordinates import Coordinates
 from mmopt.errors import Error
 from mmopt.language import Program, evaluate
 from mmopt.language.syntax.tree import SubProgram, names_in
-from mmopt.solvers import LBFGS, SOLVERS, Claim, claims, forecast, memory_limit, missing_cones
+from mmopt.solvers import (
+    LBFGS,
+    SOLVERS,
+    Claim,
+    choose_solver,
+    claims,
+    forecast,
+    is_claimed,
+    memory_limit,
+    missing_cones,
+    pick_solver,
+)
 from mmopt.workloads import Workload
 
 __all__ = ["Sizes", "SolverSize", "sizes_at", "sizes_of"]

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from mmopt.limits import Stop
 from mmopt.numerics.components import Array
-from mmopt.solvers.options import Clock, Options, Point
+from mmopt.solvers.options import Clock, Options, Pace, Point
 
 __all__ = ["PROGRAMS", "State", "approach", "needs", "points", "project", "reconstruction"]
 
@@ -155,24 +156,15 @@ def points(
     target, price = np.asarray(env["V"], dtype=float), float(env["beta"])
     if program not in NORMS:
         found = reconstruction(np.asarray(env["A"], dtype=float), target, price)
-        yield Point({"R": found}, {}, 1, "closed form", True, "solved")
+        yield Point({"R": found}, {}, 1, "closed form", Stop.SOLVED)
         return
     fixed, before = np.asarray(env["R"], dtype=float), np.asarray(env["S"], dtype=float)
-    goal, most = options.tolerance / 2, options.max_iterations or MOST
+    pace = Pace(clock, options.tolerance / 2, options.max_iterations or MOST, FINER)
     for state in approach(fixed, target, price, before, float(env["near"]), NORMS[program]):
-        stop = _stop(state, clock, most)
-        if state.gap > goal and not stop:
-            continue
-        if state.gap <= FINEST:
-            stop = "solved"
-        raw = f"gap {state.gap:.1e} by its own arithmetic"
-        yield Point({"A": state.columns}, {}, state.iterations, raw, bool(stop), stop or "solved")
-        if stop:
-            return
-        goal *= FINER
-
-
-def _stop(state: State, clock: Clock, most: int) -> str:
-    if clock.is_over:
-        return "stopped"
-    return "iteration limit" if state.iterations >= most else ""
+        stop = pace.stop(state.iterations, done=state.gap <= FINEST)
+        if state.gap <= pace.wanted or stop:
+            raw = f"gap {state.gap:.1e} by its own arithmetic"
+            yield Point({"A": state.columns}, {}, state.iterations, raw, stop)
+            if stop:
+                return
+            pace.tighten()

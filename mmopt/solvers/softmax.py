@@ -32,7 +32,7 @@ from mmopt.solvers.nuclear.conditioned import care, conditioned
 from mmopt.solvers.nuclear.curvature import exponentials
 from mmopt.solvers.nuclear.problem import Part
 from mmopt.solvers.nuclear.spectrum import spectrum
-from mmopt.solvers.options import Clock, Options, Point
+from mmopt.solvers.options import Clock, Options, Pace, Point
 
 __all__ = ["PROGRAMS", "Soft", "State", "direction", "needs", "points", "search", "state"]
 
@@ -174,6 +174,7 @@ Search = Generator[tuple[State, str], float, None]
 GROWTH = 5.0  # of the sharpness from one stage to the next
 NEAR = 0.02  # gap at which a stage ends
 SAFE = 0.5  # of the gap asked for: the program's own evaluation rounds to the worse side
+FINER = 0.1  # of the gap of one point, for that of the next
 DIGITS = 1e-13  # no gap below this is seen in floating point
 LIMIT = 300
 FALL = 0.05  # the barrier aims at this part of the gap
@@ -199,23 +200,21 @@ def points(
         float(env["t1"]),
         float(env["t2"]),
     )
-    wanted, is_first, limit = SAFE * options.tolerance, True, options.max_iterations or LIMIT
+    pace = Pace(clock, SAFE * options.tolerance, options.max_iterations or LIMIT, FINER, DIGITS)
     iterates = search(soft)
     at, place = _silently(iterates, None)
     for count in itertools.count(1):
-        over = count >= limit or clock.is_over
-        final = over or place == "end" or wanted < DIGITS
-        if final or (place == "there" and at.gap <= wanted):
-            stop = "stopped" if clock.is_over else "iteration limit" if over else "solved"
-            caring = care(wanted, is_first, basis.shape[1])
+        stop = pace.stop(count, done=place == "end")
+        if stop or (place == "there" and at.gap <= pace.wanted):
+            caring = care(pace.wanted, pace.is_first, basis.shape[1])
             (covariance,) = conditioned([basis @ at.noise], caring.condition)
-            yield Point({"Sigma": covariance}, {}, count, f"gap {at.gap:.1e} by its own count", final, stop)
-            if final:
+            yield Point({"Sigma": covariance}, {}, count, f"gap {at.gap:.1e} by its own count", stop)
+            if stop:
                 return
-            wanted, is_first = 0.1 * wanted, False
+            pace.tighten()
         else:
-            yield Point({}, {}, count, "", False, estimate=(at.upper, at.lower) if place == "there" else None)
-        at, place = _silently(iterates, wanted)
+            yield Point({}, {}, count, "", estimate=(at.upper, at.lower) if place == "there" else None)
+        at, place = _silently(iterates, pace.wanted)
 
 
 def _silently(iterates: Search, wanted: float | None) -> tuple[State, str]:

@@ -712,13 +712,13 @@ MUTANTS = (
         ("SOLVERS", '"cvxopt", "cvxopt", SOC | PSD,', '"cvxopt", "cvxopt", SOC | PSD | CURVED,'),
     ),
     *_rows(
-        "mmopt/solvers/run_clarabel.py",
+        "mmopt/solvers/conic.py",
         "solvers/test_solver_law.py",
-        ("points", "options.threads or 0", "0"),
-        ("points", "max(1, options.max_iterations - used)", "50"),
+        ("_clarabel", "options.threads or 0", "0"),
+        ("_clarabel", "max(1, options.max_iterations - used)", "50"),
     ),
     *_rows(
-        "mmopt/solvers/run_cvxpy.py",
+        "mmopt/solvers/conic.py",
         "solvers/test_solver_law.py",
         ("_sdpa", "options.threads or 1", "1"),
         ("_qoco", '"reltol": tolerance, **limit', '"reltol": tolerance'),

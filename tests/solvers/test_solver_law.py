@@ -12,10 +12,9 @@ import pytest
 
 from mmopt import OptionError, Program, Workload, solve
 from mmopt.compiler import bind, lower
-from mmopt.driver.choice import predicted
-from mmopt.driver.dispatch import SEARCH
+from mmopt.driver.task import SEARCH
 from mmopt.errors import UnsuitableError
-from mmopt.solvers import KERNELS, LBFGS, SOLVERS, Clock, Kernel, Options, SolverRow, claims, run
+from mmopt.solvers import KERNELS, LBFGS, SOLVERS, Clock, Kernel, Options, SolverRow, claims, predicted, run
 
 CONIC = pytest.mark.parametrize("row", SOLVERS, ids=lambda row: row.name)
 KERNEL = pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)

@@ -64,7 +64,7 @@ def certify(
     """
     from mmopt.cli.inputs import note_request, read_givens
     from mmopt.cli.progress import Display
-    from mmopt.driver.judge.incoming import norm_of, opened
+    from mmopt.driver.judge.adopt import norm_of, opened
     from mmopt.language import Program
     from mmopt.proof import certify as certify_strategy, program_for
     from mmopt.report import solution_table

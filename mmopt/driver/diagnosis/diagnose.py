@@ -7,17 +7,15 @@ shown is worded as not found.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from mmopt.compiler import Instance, Scaling
 from mmopt.driver.diagnosis import wording
-from mmopt.driver.diagnosis.conflict import find_conflict
 from mmopt.driver.diagnosis.elastic import REACH, Probe, everything, probe
-from mmopt.driver.diagnosis.growth import find_growth
+from mmopt.driver.diagnosis.findings import find_conflict, find_growth
 from mmopt.driver.diagnosis.parts import Ground, ground
-from mmopt.driver.judge.score import FEASIBLE, Array, Candidate, candidate
+from mmopt.driver.judge.score import FEASIBLE, Candidate, candidate
 from mmopt.driver.judge.violations import worst_line
 from mmopt.errors import ProgramError, SolverError
+from mmopt.limits import Stop
 from mmopt.solvers import Clock, Point, prove
 
 __all__ = ["explain_failure", "missed"]
@@ -48,15 +46,15 @@ def explain_failure(
         lines = None
     nearest: Probe | None = None
     if lines is not None:
-        with Clock(HURRIED if last.stop in ("stopped", "iteration limit") else SECONDS) as clock:
+        with Clock(HURRIED if last.stop in (Stop.STOPPED, Stop.ITERATIONS) else SECONDS) as clock:
             found = _shown(instance, lines, scaling, last, clock)
-            if found is None and last.stop == "infeasible":
+            if found is None and last.stop == Stop.INFEASIBLE:
                 nearest = probe(lines, everything(lines), clock)
         if found is not None:
             return found
-    if last.stop == "infeasible":
+    if last.stop == Stop.INFEASIBLE:
         return _doubted(instance, scaling, solver, last, nearest)
-    if last.stop == "unbounded":
+    if last.stop == Stop.UNBOUNDED:
         return wording.unbounded_by_word(name, solver, last.raw)
     return missed(instance, solver, last, point)
 
@@ -65,7 +63,7 @@ def _shown(
     instance: Instance, lines: Ground, scaling: Scaling, last: Point, clock: Clock
 ) -> SolverError | None:
     """What can be shown without believing the solver."""
-    if last.stop == "unbounded":
+    if last.stop == Stop.UNBOUNDED:
         growth = find_growth(lines, instance, scaling, clock)
         if growth is not None:
             return wording.unbounded(instance, growth)
@@ -78,7 +76,7 @@ def _doubted(
 ) -> SolverError:
     """The solver says infeasible, and the elastic program does not prove it."""
     if nearest is not None:
-        found = candidate(instance, _unscaled(nearest.point, scaling))
+        found = candidate(instance, scaling.undone(nearest.point, {})[0])
         if found.after <= FEASIBLE:
             return wording.feasible_all_the_same(instance, solver, last.raw, found)
     proof = prove(last.vectors, ray=True) if last.vectors is not None else None
@@ -86,10 +84,6 @@ def _doubted(
         return wording.infeasible_by_certificate(instance.program.name, solver, last.raw, proof)
     slack = max(nearest.slack.values(), default=0.0) if nearest is not None else None
     return wording.undecided(instance.program.name, solver, last.raw, slack)
-
-
-def _unscaled(point: Mapping[str, Array], scaling: Scaling) -> dict[str, Array]:
-    return {name: value * scaling.variables[name] for name, value in point.items()}
 
 
 def missed(instance: Instance, solver: str, last: Point, point: Candidate | None) -> SolverError:

@@ -17,7 +17,7 @@ from mmopt.compiler import Instance
 from mmopt.compiler.match import is_shipped
 from mmopt.driver.judge.rounded_root import takes_rounded
 from mmopt.driver.judge.score import Candidate, charged, scored
-from mmopt.driver.judge.values import as_value, plain
+from mmopt.driver.judge.violations import as_value, plain
 from mmopt.driver.search.coordinates import draw
 from mmopt.errors import ContradictionError, Error
 from mmopt.language import evaluate, shipped

@@ -11,7 +11,7 @@ from mmopt.driver.best import Best
 from mmopt.driver.judge.adopt import adopt
 from mmopt.driver.judge.score import Candidate, declared
 from mmopt.driver.judge.split_meaning import split_meaning
-from mmopt.driver.judge.values import dense, plain
+from mmopt.driver.judge.violations import dense, plain
 from mmopt.numerics.components import lift
 from mmopt.strategies import Strategy
 

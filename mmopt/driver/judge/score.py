@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from mmopt.compiler import Instance
 from mmopt.compiler.match import is_shipped
 from mmopt.driver.judge.rounded_root import charged_for_the_queries, for_the_queries
-from mmopt.driver.judge.values import as_value, is_finite, plain, total
-from mmopt.driver.judge.violations import violations
+from mmopt.driver.judge.violations import as_value, is_finite, plain, total, violations
 from mmopt.language import evaluate, evaluate_ball
 from mmopt.language.evaluate.by_component import floored
 from mmopt.language.evaluate.feasibility import excess, excess_with_errors

@@ -16,7 +16,7 @@ from mmopt.solvers.nuclear.forms import FORMS
 from mmopt.solvers.nuclear.problem import Array, Part, Problem, placed
 from mmopt.solvers.nuclear.search import search
 from mmopt.solvers.nuclear.spectrum import Iterate, Spectrum, bare, fetched, whole_of
-from mmopt.solvers.options import Clock, Options, Point
+from mmopt.solvers.options import Clock, Options, Pace, Point
 
 __all__ = ["needs", "points", "polar_of"]
 
@@ -104,6 +104,7 @@ LIMIT = 300
 PATIENCE = 12  # iterations in which the gap has to fall by a tenth
 SAFE = 0.99  # of the gap asked for: the program's own evaluation rounds to the worse side
 LATER = 0.1  # of the gap wanted
+FINER = 0.1  # of the gap of one point, for that of the next
 CLOSE = 1e-7  # for gaps below it a nuclear norm is decomposed again: from a polar factor it loses up to 1e-8
 # No gap below this is seen in floating point. The first point comes at 100 times that, which is in reach.
 DIGITS = 1e-14
@@ -121,18 +122,16 @@ def points(
     search_on = search(here, None if coarse is None else (coarse, None))
     at = next(search_on)
     upper = lower = bare(at)
-    wanted, is_first = SAFE * max(options.tolerance, 100 * DIGITS), True
+    first = SAFE * max(options.tolerance, 100 * DIGITS)
+    pace = Pace(clock, first, options.max_iterations or LIMIT, FINER, DIGITS)
     best = [gap_of(upper, lower)]
-    limit = options.max_iterations or LIMIT
     while True:
         gap = best[-1]
         stalled = len(best) > PATIENCE and gap > 0.9 * best[-PATIENCE]
-        over = len(best) >= limit
-        final = over or stalled or clock.is_over or wanted < DIGITS
-        if gap <= wanted or final:
-            stop = "stopped" if clock.is_over else "iteration limit" if over and not stalled else "solved"
+        stop = pace.stop(len(best), done=stalled)
+        if gap <= pace.wanted or stop:
             pair = (lower, upper) if form.dual else (upper, lower)
-            caring = care(wanted, is_first, problem.cells.shape[0])
+            caring = care(pace.wanted, pace.is_first, problem.cells.shape[0])
             again = at.cells, at.queries
             # Memory: one iterate at a time is whole, and none while a point is scored.
             search_on.close()
@@ -146,23 +145,23 @@ def points(
                 chosen = whole_of(here, pair[1], chosen)
             priced = fetched(chosen)
             multipliers = _plain(form.multipliers(env, problem, priced))
-            polar = polar_of(problem, priced) if wanted > CLOSE else None
+            polar = polar_of(problem, priced) if pace.wanted > CLOSE else None
             del chosen, priced
             raw = f"gap {gap:.1e} by its own count"
-            yield Point(values, multipliers, len(best), raw, final, stop, polar=polar)
-            if final:
+            yield Point(values, multipliers, len(best), raw, stop, polar=polar)
+            if stop:
                 return
             del values, multipliers, polar
-            wanted, is_first = 0.1 * wanted, False
+            pace.tighten()
             search_on = search(here, again)
             upper = lower = bare(next(search_on))
         else:
             del at
             ends = form.worth(env, upper.upper), form.worth(env, lower.lower)
-            yield Point({}, {}, len(best), "", False, estimate=ends[::-1] if form.dual else ends)
-        at = search_on.send(wanted)
+            yield Point({}, {}, len(best), "", estimate=ends[::-1] if form.dual else ends)
+        at = search_on.send(pace.wanted)
         # Of points that are as good the later one: what rounding did to one it may not do to the next.
-        upper = bare(at) if at.upper < upper.upper * (1.0 + LATER * wanted) else upper
+        upper = bare(at) if at.upper < upper.upper * (1.0 + LATER * pace.wanted) else upper
         lower = bare(at) if at.lower > lower.lower else lower
         best.append(gap_of(upper, lower))
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.optimize
 
+from mmopt.limits import Stop
 from mmopt.numerics.components import Array
 from mmopt.solvers.options import Clock, Options, Point
 from mmopt.solvers.p_identity.objective import Objective
@@ -44,7 +45,7 @@ class State:
     count : starts in all.
     values : the errors of those that were followed, where each was left; of all while there was one round.
     iterations : quasi-Newton steps of all starts.
-    stop : "" while it goes on; "solved", "stopped" (told to) or "iteration limit".
+    stop : None while it goes on; solved, stopped (told to) or by the limit of iterations.
     """
 
     rows: Array
@@ -52,7 +53,7 @@ class State:
     count: int
     values: tuple[float, ...]
     iterations: int
-    stop: str = ""
+    stop: Stop | None = None
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ def search(
     count: int | None = None,
     seed: int = 0,
     limit: float = math.inf,
-    over: Callable[[], bool] = lambda: False,
+    clock: Clock | None = None,
     first: tuple[Start, ...] = (),
 ) -> Generator[State, None, None]:
     """States of the search, one after each round; the last one says why it stopped.
@@ -106,10 +107,10 @@ def search(
     queries : rows (r, n) of which those that count several cells are a start.
     count : number of starts.
     limit : quasi-Newton steps of all starts together.
-    over : asked at every step whether to stop.
+    clock : asked at every step whether to stop.
     first : starts of the caller's, before the others.
     """
-    count = count or default_starts(len(gram))
+    clock, count = clock or Clock(math.inf), count or default_starts(len(gram))
     chosen = itertools.islice(itertools.chain(first, starts(len(gram), most, seed, queries)), count)
     ways = [_Way(i, start.rows, math.inf) for i, start in enumerate(chosen)]
     alone = _Way(-1, np.zeros((1, len(gram))), float(np.trace(gram)))  # the identity
@@ -119,28 +120,26 @@ def search(
     for place, (block, steps) in enumerate(planned):
         objective = Objective.of(gram, block)
         for i, way in enumerate(ways):
-            ways[i], taken = _descend(objective, way, min(steps, limit - used), over)
+            ways[i], taken = _descend(objective, way, min(steps, limit - used), clock)
             used += taken
         if place < 2:
             values = {}
         values |= {way.number: way.value for way in ways}
         ways.sort(key=lambda way: way.value)
         best = ways[0] if ways[0].value < alone.value else alone
-        stop = "stopped" if over() else "iteration limit" if used >= limit else ""
-        if not stop and place == len(planned) - 1:
-            stop = "solved"
+        stop = clock.stop(spent=used >= limit, done=place == len(planned) - 1)
         yield State(best.rows, best.value, count, tuple(values.values()), used, stop)
         if stop:
             return
         ways = ways[: -(-len(ways) // KEPT)]
 
 
-def _descend(objective: Objective, way: _Way, steps: float, over: Callable[[], bool]) -> tuple[_Way, int]:
+def _descend(objective: Objective, way: _Way, steps: float, clock: Clock) -> tuple[_Way, int]:
     """So many steps of L-BFGS-B (Byrd, Lu, Nocedal & Zhu 1995) over the blocks, and how many were taken.
 
-    None where it is ``over``: a start that nobody looked at keeps an infinite value.
+    None where the time is over: a start that nobody looked at keeps an infinite value.
     """
-    if over():
+    if clock.is_over:
         return way, 0
     t = objective.merged(way.rows)
     size, _ = objective.value_and_gradient(t)
@@ -152,7 +151,7 @@ def _descend(objective: Objective, way: _Way, steps: float, over: Callable[[], b
         return value / size, gradient.ravel() / size
 
     def watch(intermediate_result: scipy.optimize.OptimizeResult) -> None:
-        if over():
+        if clock.is_over:
             raise StopIteration
 
     found = scipy.optimize.minimize(
@@ -212,17 +211,17 @@ def points(
         count=options.starts,
         seed=options.seed or 0,
         limit=options.max_iterations or math.inf,
-        over=lambda: clock.is_over,
+        clock=clock,
     )
     for state in states:
         if not state.stop:
-            yield Point({}, {}, state.iterations, "", False, estimate=(state.value, None))
+            yield Point({}, {}, state.iterations, "", estimate=(state.value, None))
             continue
         theta = np.zeros((most, root.shape[1]))
         theta[: len(state.rows)] = state.rows
-        stop = summary(state) if state.stop == "solved" else state.stop
+        stop, text = (Stop.LOCAL, summary(state)) if state.stop == Stop.SOLVED else (state.stop, "")
         raw = f"{np.count_nonzero(theta.any(axis=1))} rows below the identity"
-        yield Point({"Theta": theta}, {}, state.iterations, raw, True, stop)
+        yield Point({"Theta": theta}, {}, state.iterations, raw, stop, summary=text)
 
 
 def summary(state: State) -> str:

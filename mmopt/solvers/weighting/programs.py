@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from mmopt.solvers.options import Clock, Options, Point
+from mmopt.solvers.options import Clock, Options, Pace, Point
 from mmopt.solvers.weighting.improve import improve
 from mmopt.solvers.weighting.kronecker import FORMED, Kronecker
 from mmopt.solvers.weighting.problem import Array, Dense, Operator, State, Weighting, entrywise
@@ -184,31 +185,21 @@ def points(
     """
     shipped = SHIPPED[program]
     runs = [_Run(part, bool(shipped.prices)) for part in shipped.parts(env, IDLE * options.tolerance)]
-    goal = options.tolerance / 2
+    pace = Pace(clock, options.tolerance / 2, options.max_iterations or math.inf, FINER)
 
-    def spent() -> bool:
-        limit = options.max_iterations
-        return limit is not None and sum(run.iterations for run in runs) >= limit
+    def count() -> int:
+        return sum(run.iterations for run in runs)
 
     while True:
+        goal = max(pace.wanted, FINEST)
         for run in runs:
-            run.until(goal, lambda: clock.is_over or spent())
-        reached = all(run.gap <= goal for run in runs)
-        stop = ""
-        if clock.is_over:
-            stop = "stopped"
-        elif spent():
-            stop = "iteration limit"
-        elif goal <= FINEST or any(run.ended and run.gap > goal for run in runs):
-            stop = "solved" if reached else "finished"
+            run.until(goal, lambda: pace.stop(count()) is not None)
+        stop = pace.stop(count(), done=goal <= FINEST or any(run.ended and run.gap > goal for run in runs))
         raw = f"gap {max(run.gap for run in runs):.1e} by its own arithmetic"
-        variables, multipliers = _named(shipped, runs)
-        yield Point(
-            variables, multipliers, sum(run.iterations for run in runs), raw, bool(stop), stop or "solved"
-        )
+        yield Point(*_named(shipped, runs), count(), raw, stop)
         if stop:
             return
-        goal = max(goal * FINER, FINEST)
+        pace.tighten()
 
 
 class _Run:

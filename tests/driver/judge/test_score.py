@@ -229,7 +229,7 @@ def test_strategies_of_low_rank_have_an_error_bound(program: str, monkeypatch: p
         seen.append(upper_value(*args))
         return seen[-1]
 
-    monkeypatch.setattr("mmopt.driver.closed.upper_value", watched)
+    monkeypatch.setattr("mmopt.driver.procedure.upper_value", watched)
     monkeypatch.setattr("mmopt.driver.procedure.upper_value", watched)
     margins = [[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 1, 0], [0, 1, 0, 1]]
     for rows in (np.ones((1, 5)), np.array(margins, dtype=float), np.tri(3)[:, [0, 0, 1, 2, 2]]):

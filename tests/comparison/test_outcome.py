@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from mmopt.comparison import Outcome
-from mmopt.comparison.endings import Run, costs_of, outcome_of
 from mmopt.comparison.messages import Costed, Costing, Done, Ended, Failed, Started, Task
+from mmopt.comparison.outcome import Run, costs_of, outcome_of
 from mmopt.driver import Progress
 from mmopt.language import Program
 from mmopt.strategies.baselines import Evaluated, evaluate

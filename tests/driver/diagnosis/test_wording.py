@@ -8,7 +8,7 @@ from cases import with_targets
 
 from mmopt import Program
 from mmopt.compiler import bind
-from mmopt.driver.diagnosis.sketch import repair_for
+from mmopt.driver.diagnosis.wording import repair_for
 from mmopt.driver.judge.score import FEASIBLE, candidate
 from mmopt.driver.judge.violations import Violation, violations
 
