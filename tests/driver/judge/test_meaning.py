@@ -9,7 +9,7 @@ import pytest
 from tolerances import RECOMPUTED
 
 from mmopt import solve
-from mmopt.driver.judge.assemble import _without_rounding, rounding
+from mmopt.driver.judge.meaning import rounding, without_rounding
 from mmopt.strategies import Strategy, normalise
 from mmopt.workloads import Workload
 
@@ -56,6 +56,6 @@ def test_what_is_rounding_next_to_the_strategy_is_not_measured() -> None:
     assert s.error == pytest.approx(error, rel=RECOMPUTED)
     # How large that direction is depends on the processor; this one counts as zero on none.
     only = np.array([0, 0, 0, 1, -1, 0, 0, 0]) * 1e-13
-    found = _without_rounding(normalise(Strategy(np.vstack([w.basis, only]), 1)), w)
+    found = without_rounding(normalise(Strategy(np.vstack([w.basis, only]), 1)), w)
     values = np.linalg.svd(found.matrix, compute_uv=False)
     assert (values[3:] <= AS_ZERO * values[0]).all()
