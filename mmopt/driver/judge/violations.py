@@ -5,8 +5,8 @@ Values of variables and multipliers are arrays, or split into components.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,8 +24,10 @@ from mmopt.workloads.labels import cell_label, join
 
 __all__ = [
     "Violation",
+    "arrays",
     "as_value",
     "dense",
+    "each",
     "is_finite",
     "named_rows",
     "place",
@@ -46,11 +48,21 @@ def plain(values: Mapping[str, Any]) -> dict[str, Any]:
     return {n: v if isinstance(v, Split | Level) or np.ndim(v) else float(v) for n, v in values.items()}
 
 
+def arrays(value: Any) -> tuple[Any, ...]:
+    """What a value is made of: itself, its parts, or the values of its orbits."""
+    return value.parts if isinstance(value, Split) else (value.values if isinstance(value, Level) else value,)
+
+
+def each(value: Any, change: Callable[[Any], Any]) -> Any:
+    """The value with each of its arrays changed."""
+    if isinstance(value, Split):
+        return replace(value, parts=tuple(map(change, value.parts)))
+    return replace(value, values=change(value.values)) if isinstance(value, Level) else change(value)
+
+
 def is_finite(value: Any) -> bool:
     """Whether all entries are."""
-    if isinstance(value, Split):
-        return all(bool(np.isfinite(part).all()) for part in value.parts)
-    return bool(np.isfinite(value.values if isinstance(value, Level) else value).all())
+    return all(bool(np.isfinite(array).all()) for array in arrays(value))
 
 
 def total(value: Any) -> float:
