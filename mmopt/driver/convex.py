@@ -6,10 +6,9 @@ import time
 from dataclasses import replace
 
 from mmopt.compiler.reductions import by_components
-from mmopt.driver.best import Best
 from mmopt.driver.judge.assemble import assemble
 from mmopt.driver.judge.lifting import Lifted
-from mmopt.driver.running import Run, run_solver
+from mmopt.driver.running import Best, Run, run_solver
 from mmopt.driver.task import Task
 from mmopt.results import Solution
 from mmopt.solvers import Claim, choose_solver

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field, replace
 
 from mmopt.compiler import Instance
 from mmopt.compiler.reductions import Plan, Solved, Traits, first_plan, reducible, smaller, traits_of
-from mmopt.driver.best import Best
 from mmopt.driver.convex import find_convex, solve_convex
 from mmopt.driver.judge.adopt import adopt
 from mmopt.driver.judge.assemble import Ending, assemble
 from mmopt.driver.judge.meaning import meaning
 from mmopt.driver.judge.violations import dense
+from mmopt.driver.running import Best
 from mmopt.driver.task import Task
 from mmopt.errors import SolverError, TooLargeError
 from mmopt.limits import Stop

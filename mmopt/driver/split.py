@@ -9,9 +9,8 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
-from mmopt.driver.best import Best
 from mmopt.driver.judge.assemble import assemble
-from mmopt.driver.running import run_solver
+from mmopt.driver.running import Best, run_solver
 from mmopt.driver.task import Task
 from mmopt.errors import UnsuitableError
 from mmopt.results import Solution

@@ -10,8 +10,7 @@ import numpy as np
 
 from mmopt.compiler import Instance, Scaling, cones
 from mmopt.compiler.scale import disagreement
-from mmopt.driver.judge.bounds import error_bound
-from mmopt.driver.judge.bounds_by_component import bound_by_component
+from mmopt.driver.judge.bounds import bound_by_component, error_bound
 from mmopt.driver.judge.claims import bounds_error, check_figures, grade_of, objective_grade, survived
 from mmopt.driver.judge.meaning import (
     charged_error,

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mmopt.compiler import Instance
-from mmopt.driver.best import Best
 from mmopt.driver.judge.adopt import adopt
 from mmopt.driver.judge.score import Candidate, declared
 from mmopt.driver.judge.split_meaning import split_meaning
 from mmopt.driver.judge.violations import dense, plain
+from mmopt.driver.running import Best
 from mmopt.numerics.components import lift
 from mmopt.strategies import Strategy
 

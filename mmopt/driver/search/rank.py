@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance, Lowered, Scaling, lower, scale
-from mmopt.driver.best import Best
 from mmopt.driver.diagnosis.diagnose import explain_failure
 from mmopt.driver.judge.assemble import assemble, unscaled
 from mmopt.driver.judge.score import Array
+from mmopt.driver.running import Best
 from mmopt.driver.task import Task
 from mmopt.errors import OptionError, TooLargeError
 from mmopt.language import evaluate

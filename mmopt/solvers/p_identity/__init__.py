@@ -6,7 +6,6 @@ what looks worse early, and ends with the best over all cells.
 """
 
 from mmopt.solvers.p_identity.objective import Objective
-from mmopt.solvers.p_identity.search import PROGRAMS, State, needs, points, search
-from mmopt.solvers.p_identity.starts import Start, starts
+from mmopt.solvers.p_identity.search import PROGRAMS, Start, State, needs, points, search, starts
 
 __all__ = ["PROGRAMS", "Objective", "Start", "State", "needs", "points", "search", "starts"]

@@ -11,7 +11,7 @@ from tolerances import FINE, GAP, GAP_INTERIOR
 
 from mmopt import Program, Workload, solve
 from mmopt.compiler import Instance, bind
-from mmopt.driver.best import Best
+from mmopt.driver.running import Best
 from mmopt.solvers import Clock, Options, Point
 from mmopt.solvers.weighting import PROGRAMS, points
 
