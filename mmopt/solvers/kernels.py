@@ -15,7 +15,7 @@ from typing import Any
 
 from mmopt.compiler import Instance, cones, variables
 from mmopt.compiler.match import Renaming, match
-from mmopt.errors import SolverError, TooLargeError, UnsuitableError
+from mmopt.errors import SolverError, UnsuitableError
 from mmopt.language import shipped
 from mmopt.numerics.components import Split
 from mmopt.resources import version
@@ -31,6 +31,7 @@ from mmopt.solvers.table import (
     missing_cones,
     refuse_too_large,
     solver_named,
+    too_large,
 )
 
 __all__ = [
@@ -196,7 +197,10 @@ def choose_solver(instance: Instance, name: str | None) -> SolverRow | Claim:
         return pick_solver(instance, name)
     for claim in claims(instance):
         if name is None or claim.name == name.lower():
-            _refuse_too_large(instance, claim)
+            w, needed = instance.workload, predicted(instance, claim)
+            if needed.memory > memory_limit():
+                hint = f"the workload has {w.n:,} cells and {w.m:,} queries; use fewer cells"
+                raise too_large(instance.program.name, needed, hint)
             return claim
     if name is None:
         return pick_solver(instance, None)
@@ -222,17 +226,6 @@ def predicted(instance: Instance, row: SolverRow | Claim) -> Forecast:
         return row.forecast(instance)
     sizes = instance.sizes()
     return forecast(row, cones(instance.checked, sizes), variables(instance.checked, sizes))
-
-
-def _refuse_too_large(instance: Instance, claim: Claim) -> None:
-    needed, limit = predicted(instance, claim).memory, memory_limit()
-    if needed > limit:
-        w, gigabyte = instance.workload, 2**30
-        raise TooLargeError(
-            f"'{instance.program.name}' with {claim.name} would need about {needed / gigabyte:.0f} GiB of "
-            f"memory; the limit here is {limit / gigabyte:.0f} GiB",
-            hint=f"the workload has {w.n:,} cells and {w.m:,} queries; use fewer cells",
-        )
 
 
 def pick_solver(instance: Instance, name: str | None) -> SolverRow:

@@ -27,6 +27,7 @@ __all__ = [
     "missing_cones",
     "refuse_too_large",
     "solver_named",
+    "too_large",
 ]
 
 
@@ -153,16 +154,24 @@ def choose(rows: Sequence[SolverRow], cones: Sequence[Cone], variables: int) -> 
 
 def refuse_too_large(program: str, row: SolverRow, cones: Sequence[Cone], variables: int) -> None:
     """Raise TooLargeError, naming the limit, when the forecast does not fit into this machine."""
-    f, limit = forecast(row, cones, variables), memory_limit()
-    if f.memory <= limit:
+    needed = forecast(row, cones, variables)
+    if needed.memory <= memory_limit():
         return
     ways = ["another formulation of the same problem", "fewer cells"]
     if row.method == "interior point":
         ways.insert(0, "a first-order solver (scs)")
     largest = max(cones, key=lambda c: c.count * c.size**2 * c.size**2)
-    raise TooLargeError(
-        f"'{program}' with {row.name} would need about {f.memory / 2**30:.0f} GiB of memory; "
-        f"the limit here is {limit / 2**30:.0f} GiB",
-        hint=f"it has {largest.count} {largest.kind} cone{'s' * (largest.count > 1)} of size {largest.size} "
-        f"(from '{largest.origin}'); use {', '.join(ways)}",
+    hint = (
+        f"it has {largest.count} {largest.kind} cone{'s' * (largest.count > 1)} of size {largest.size} "
+        f"(from '{largest.origin}'); use {', '.join(ways)}"
+    )
+    raise too_large(program, needed, hint)
+
+
+def too_large(program: str, needed: Forecast, hint: str) -> TooLargeError:
+    """The error for a forecast that does not fit into this machine."""
+    return TooLargeError(
+        f"'{program}' with {needed.solver} would need about {needed.memory / 2**30:.0f} GiB of memory; "
+        f"the limit here is {memory_limit() / 2**30:.0f} GiB",
+        hint=hint,
     )
