@@ -14,7 +14,7 @@ from mmopt.compiler import Instance, Scaling, lower, scale
 from mmopt.compiler.match import is_shipped
 from mmopt.driver.diagnosis.diagnose import explain_failure, missed
 from mmopt.driver.judge.assemble import Ending, stopped_early, unscaled
-from mmopt.driver.judge.score import Array, Candidate, bound_of, candidate, charged, starts_from
+from mmopt.driver.judge.score import Array, Candidate, bound_of, candidate, charged, improves, starts_from
 from mmopt.driver.task import Task
 from mmopt.errors import OptionError, SolverError
 from mmopt.language.evaluate.memo import Memo
@@ -23,15 +23,6 @@ from mmopt.results import gap_between
 from mmopt.solvers import KERNELS, Claim, Clock, Options, Point, SolverRow, predicted, run
 
 __all__ = ["Best", "Run", "run_solver"]
-
-
-def _is_better(found: Candidate, known: Candidate, sense: str) -> bool:
-    """Feasible before infeasible, then by the objective."""
-    if found.is_feasible != known.is_feasible:
-        return found.is_feasible
-    if sense == "minimize":
-        return found.objective < known.objective
-    return found.objective > known.objective
 
 
 @dataclass
@@ -54,17 +45,22 @@ class Best:
             found = candidate(self.instance, values)
         except (ArithmeticError, np.linalg.LinAlgError):  # so far off that no repair exists
             return None
-        if self.plain is None or _is_better(found, self.plain, sense):
-            self.plain, self.values = found, values
+        # Feasible before infeasible, then by the objective.
+        known = self.plain
+        if known is None or (
+            improves(found.objective, known.objective, sense)
+            if found.is_feasible == known.is_feasible
+            else found.is_feasible
+        ):
+            known, self.values = found, values
+        self.plain = known
         multipliers = {**multipliers, **starts_from(self.instance, found.env)}
         bound = bound_of(self.instance, multipliers, polar)
-        if bound is not None and (
-            self.bound is None or (bound > self.bound if sense == "minimize" else bound < self.bound)
-        ):
+        if bound is not None and (self.bound is None or improves(self.bound, bound, sense)):
             self.bound, self.multipliers = bound, multipliers
         if self.multipliers is None:
             self.multipliers = multipliers
-        self.point = charged(self.instance, self.plain, self.multipliers)
+        self.point = charged(self.instance, known, self.multipliers)
         return found
 
     def settle(self) -> None:

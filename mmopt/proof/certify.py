@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -30,18 +30,19 @@ from mmopt.driver.judge.adopt import (
 )
 from mmopt.driver.judge.assemble import Ending, assemble
 from mmopt.driver.judge.bounds import error_bound
-from mmopt.driver.judge.score import Array, Candidate, bound_of, candidate, scored, starts_from
+from mmopt.driver.judge.score import Array, bound_of, candidate, improves, scored, starts_from
 from mmopt.driver.solve import default_program, named_givens, require_workload, with_total, within_range
 from mmopt.driver.task import Report, Task
 from mmopt.errors import OptionError, SolverError, TooLargeError, suggest
 from mmopt.language import Program
+from mmopt.language.syntax.tree import Multiplier
 from mmopt.limits import Stop, deadline
 from mmopt.results import Solution, gap_between
 from mmopt.solvers import Options
 from mmopt.strategies import Strategy, normalise
 from mmopt.workloads import Workload
 
-__all__ = ["Proof", "Prover", "certify", "program_for"]
+__all__ = ["certify", "program_for"]
 
 
 # Below this gap no solver is asked for better multipliers, unless the caller says otherwise.
@@ -154,14 +155,20 @@ def certify(
         message = f"the strategy gives no point of '{parsed.name}' that can be repaired"
         raise OptionError(message, hint="is it very badly scaled?") from None
     check_feasible(instance, point)
-    prover = Prover(instance, point, came)
-    evaluated = time.monotonic()
-    limit = TOLERANCE if tolerance is None else tolerance
-    with deadline(time_limit):
-        task = Task(instance, solver, overrides, progress) if solve else None
-        proof = prover.best(multipliers or {}, limit, task)
+    evaluated, passed = time.monotonic(), multipliers or {}
+    judge = _judge(instance, passed)
+    proof = _Proof(instance if judge is None else judge)
+    own = judge is instance
+    if judge is not None:
+        with deadline(time_limit):
+            starts = starts_from(judge, point.env) if own else {}
+            for offered, origin in _offers(judge, starts, passed, came):
+                proof.offer(offered, origin)
+            gap = gap_between(point.objective, proof.bound, parsed.sense)
+            is_close = gap is not None and gap <= (TOLERANCE if tolerance is None else tolerance)
+            if solve and judge.program.klass == "convex" and not is_close:
+                proof.solve(Task(judge, solver, overrides, progress))
     bounded = time.monotonic()
-    own = prover.judge is instance
     multipliers = proof.multipliers if own else {}
     same = kept(came, instance, point.env, multipliers)
     remarks = changes(instance, came, values, point, None if same is None else same[1])
@@ -190,115 +197,84 @@ def certify(
 
 
 @dataclass
-class Proof:
-    """The best bound so far, its multipliers, and where they come from."""
+class _Proof:
+    """The best bound so far by the certificate of ``judge``, its multipliers, and where they come from."""
 
+    judge: Instance
     bound: float | None = None
     multipliers: Mapping[str, Any] = field(default_factory=dict)
     origin: str = ""
     remarks: list[str] = field(default_factory=list)
 
+    def offer(self, multipliers: Mapping[str, Any], origin: str) -> None:
+        bound = bound_of(self.judge, multipliers)
+        if bound is not None and (
+            self.bound is None or improves(self.bound, bound, self.judge.program.sense)
+        ):
+            self.bound, self.multipliers, self.origin = bound, multipliers, origin
 
-@dataclass(frozen=True)
-class Prover:
-    """Bounds for one point of a program: by its own certificate, or by that of ``l2_strategy``."""
-
-    instance: Instance
-    point: Candidate
-    strategy: Strategy
-
-    @property
-    def judge(self) -> Instance | None:
-        """The instance whose certificate is evaluated; None for a program without any bound."""
-        if self.instance.program.certificate is not None:
-            return self.instance
-        if self.instance.program.bound == "l2_strategy":
-            return bind(Program.load("l2_strategy"), self.instance.workload)
-        return None
-
-    def best(self, passed: Mapping[str, Any], tolerance: float, task: Task | None) -> Proof:
-        """Try the multipliers passed, those of the point, improved ones; then a solve, if the gap is larger.
-
-        ``task`` says how it is solved; None: it is not.
-
-        Raises
-        ------
-        OptionError : multipliers of another name or shape, or not finite.
-        SolverError, TooLargeError : from a solver that the caller named.
-        """
-        judge, proof = self.judge, Proof()
-        if judge is None:
-            if passed:
-                message = f"'{self.instance.program.name}' has no certificate, so multipliers prove nothing"
-                raise OptionError(message)
-            return proof
-        for multipliers, origin in self._offers(judge, passed):
-            self._try(proof, judge, multipliers, origin)
-        if task is not None and judge.program.klass == "convex" and not self._gap(proof) <= tolerance:
-            try:
-                solved = solve_convex(replace(task, instance=judge))
-            except (SolverError, TooLargeError) as error:
-                if task.solver is not None:
-                    raise
-                name = judge.program.name
-                proof.remarks.append(f"'{name}' was not solved for better multipliers: {error.message}")
-            else:
-                by = f"{solved.solver} {solved.solver_version}, {solved.status.stop}"
-                self._try(proof, judge, solved.multipliers, f"a solve of '{judge.program.name}' ({by})")
-        return proof
-
-    def _offers(
-        self, judge: Instance, passed: Mapping[str, Any]
-    ) -> Iterator[tuple[Mapping[str, Array], str]]:
-        own = starts_from(judge, self.point.env) if judge is self.instance else {}
-        if own:
-            yield own, "the point, as the certificate says"
-        if passed:
-            yield {**own, **_named(judge, passed)}, "the caller"
-        assert judge.program.certificate is not None
-        wanted = judge.program.certificate.multipliers
-        shapes = [_shape(judge, position) for position in range(len(wanted))]
-        if shapes == [(judge.workload.n,)]:
-            _, improved = error_bound(judge.workload, self.strategy)
-            yield {wanted[0].key: improved}, "the strategy by steps of improvement"
-
-    def _try(self, proof: Proof, judge: Instance, multipliers: Mapping[str, Any], origin: str) -> None:
-        bound = bound_of(judge, multipliers)
-        if bound is None:
-            return
-        minimized = judge.program.sense == "minimize"
-        if proof.bound is None or (bound > proof.bound if minimized else bound < proof.bound):
-            proof.bound, proof.multipliers, proof.origin = bound, multipliers, origin
-
-    def _gap(self, proof: Proof) -> float:
-        gap = gap_between(self.point.objective, proof.bound, self.instance.program.sense)
-        return float("inf") if gap is None else gap
+    def solve(self, task: Task) -> None:
+        """Ask a solver for multipliers; errors only from one that the caller named."""
+        name = self.judge.program.name
+        try:
+            solved = solve_convex(task)
+        except (SolverError, TooLargeError) as error:
+            if task.solver is not None:
+                raise
+            self.remarks.append(f"'{name}' was not solved for better multipliers: {error.message}")
+        else:
+            by = f"{solved.solver} {solved.solver_version}, {solved.status.stop}"
+            self.offer(solved.multipliers, f"a solve of '{name}' ({by})")
 
 
-def _shape(judge: Instance, position: int) -> tuple[int, ...]:
-    certificate = judge.program.certificate
-    assert certificate is not None
-    dims = certificate.multipliers[position].declaration.dims
-    return tuple(dim.value(judge.sizes()) for dim in dims)
+def _judge(instance: Instance, passed: Mapping[str, Any]) -> Instance | None:
+    """The instance whose certificate bounds the program, or l2_strategy's; None where there is no bound."""
+    program = instance.program
+    if program.certificate is not None:
+        return instance
+    if program.bound == "l2_strategy":
+        return bind(Program.load("l2_strategy"), instance.workload)
+    if passed:
+        raise OptionError(f"'{program.name}' has no certificate, so multipliers prove nothing")
+    return None
+
+
+def _offers(
+    judge: Instance, own: Mapping[str, Array], passed: Mapping[str, Any], strategy: Strategy
+) -> Iterator[tuple[Mapping[str, Array], str]]:
+    """Multipliers of the point, those that the caller passed, improved ones."""
+    if own:
+        yield own, "the point, as the certificate says"
+    if passed:
+        yield {**own, **_named(judge, passed)}, "the caller"
+    assert judge.program.certificate is not None
+    wanted = judge.program.certificate.multipliers
+    if [_shape(judge, m) for m in wanted] == [(judge.workload.n,)]:
+        _, improved = error_bound(judge.workload, strategy)
+        yield {wanted[0].key: improved}, "the strategy by steps of improvement"
+
+
+def _shape(judge: Instance, m: Multiplier) -> tuple[int, ...]:
+    return tuple(dim.value(judge.sizes()) for dim in m.declaration.dims)
 
 
 def _named(judge: Instance, passed: Mapping[str, Any]) -> dict[str, Array]:
     """The caller's multipliers by the names that a solution keeps them under."""
     certificate = judge.program.certificate
     assert certificate is not None
-    places = {m.key: i for i, m in enumerate(certificate.multipliers)}
-    places |= {m.declaration.name: i for i, m in enumerate(certificate.multipliers)}
+    known = {m.key: m for m in certificate.multipliers}
+    known |= {m.declaration.name: m for m in certificate.multipliers}
     found: dict[str, Array] = {}
     for name, value in passed.items():
-        if name not in places:
+        if name not in known:
             message = f"the certificate of '{judge.program.name}' has no multiplier '{name}'"
-            raise OptionError(message, hint=suggest(name, places))
+            raise OptionError(message, hint=suggest(name, known))
         array = np.asarray(value)
-        shape = _shape(judge, places[name])
+        shape = _shape(judge, known[name])
         fits = array.shape == shape or array.size == 1 == int(np.prod(shape))  # one cell has one number
         if array.dtype.kind not in "biuf" or not fits or not np.isfinite(array).all():
             raise OptionError(
                 f"the multiplier '{name}' has shape {array.shape}, expected finite numbers of shape {shape}"
             )
-        found[certificate.multipliers[places[name]].key] = array.astype(np.float64).reshape(shape)
+        found[known[name].key] = array.astype(np.float64).reshape(shape)
     return found

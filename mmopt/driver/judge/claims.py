@@ -16,7 +16,7 @@ import numpy as np
 from mmopt.compiler import Instance
 from mmopt.compiler.match import is_shipped
 from mmopt.driver.judge.rounded_root import takes_rounded
-from mmopt.driver.judge.score import Candidate, charged, scored
+from mmopt.driver.judge.score import Candidate, charged, improves, scored
 from mmopt.driver.judge.violations import as_value, each, plain
 from mmopt.driver.search.coordinates import draw
 from mmopt.errors import ContradictionError, Error
@@ -214,8 +214,7 @@ class Sought:
         return found
 
     def _better(self, found: Candidate, than: Candidate) -> bool:
-        sign = 1.0 if self.instance.program.sense == "minimize" else -1.0
-        return sign * found.objective < sign * than.objective
+        return improves(found.objective, than.objective, self.instance.program.sense)
 
     def _descent(self, best: Candidate) -> Iterator[Candidate]:
         """Variables scaled alone, together and against each other; entries scaled at random."""

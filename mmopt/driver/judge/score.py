@@ -38,6 +38,7 @@ __all__ = [
     "candidate",
     "charged",
     "declared",
+    "improves",
     "named_multipliers",
     "scored",
     "starts_from",
@@ -200,6 +201,11 @@ def _worst(instance: Instance, env: Mapping[str, Any], memo: Memo) -> float:
         return max([0.0, *(v.amount for v in violations(instance, env, memo))])
     except np.linalg.LinAlgError:
         return float("inf")
+
+
+def improves(new: float, old: float, sense: str) -> bool:
+    """Whether an objective is better than another; of bounds it is the one that is improved on."""
+    return new < old if sense == "minimize" else new > old
 
 
 def charged(instance: Instance, found: Candidate, multipliers: Mapping[str, Any]) -> Candidate:
