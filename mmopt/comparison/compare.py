@@ -171,19 +171,13 @@ def outcomes(
         )
         for c in chosen
     ]
-    own = Isolated(verbose) if isolated is None else contextlib.nullcontext(isolated)
-    return _each(tasks, own, progress)
 
+    def found() -> Generator[Outcome, None, None]:
+        with Isolated(verbose) if isolated is None else contextlib.nullcontext(isolated) as processes:
+            for task in tasks:
+                yield _not_started(task) if processes.interrupted else processes.run(task, progress)
 
-def _each(
-    tasks: Sequence[Task], isolated: contextlib.AbstractContextManager[Isolated], progress: Report | None
-) -> Generator[Outcome, None, None]:
-    with isolated as processes:
-        for task in tasks:
-            if processes.interrupted:
-                yield _not_started(task)
-            else:
-                yield processes.run(task, progress)
+    return found()
 
 
 def _not_started(task: Task) -> Outcome:

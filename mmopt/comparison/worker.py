@@ -42,7 +42,7 @@ from mmopt.comparison.messages import (
 from mmopt.compiler import bind, lower
 from mmopt.driver.large import FEW_CELLS
 from mmopt.driver.solve import solve
-from mmopt.driver.task import Progress, Report
+from mmopt.driver.task import Progress
 from mmopt.errors import (
     Error,
     SolverError,
@@ -53,7 +53,6 @@ from mmopt.errors import (
 )
 from mmopt.language import Program
 from mmopt.limits import Stop
-from mmopt.results import Solution
 from mmopt.solvers import SOLVERS
 from mmopt.solvers.conic import hand_over
 from mmopt.strategies.baselines import evaluate
@@ -138,7 +137,17 @@ def perform(task: Task | Costing, answers: BinaryIO) -> None:
                 found = evaluate(task.baseline, task.workload, task.norms)
                 answer = Costed(found, peak_above(start, pid))
             else:
-                solution = _solved(task, report)
+                solution = solve(
+                    task.workload,
+                    task.program,
+                    solver=task.solver,
+                    tolerance=task.tolerance,
+                    time_limit=task.time_limit,
+                    progress=report,
+                    # What is compared are the forms of a problem at the same size, where that can be solved.
+                    reduce=task.workload.n > FEW_CELLS,
+                    **task.options,
+                )
                 answer = Done(solution.fields(), peak_above(start, pid), time.process_time() - cpu)
     except Error as error:
         word = next((word for kind, word in WORDS if isinstance(error, kind)), Stop.REFUSED)
@@ -153,20 +162,6 @@ def perform(task: Task | Costing, answers: BinaryIO) -> None:
         reason = f"a bug in mmopt ({type(error).__name__}: {error})"
         answer = Failed(Stop.CRASHED, reason, f"{reason}\n  please report it", peak_above(start, pid))
     send(answers, answer)
-
-
-def _solved(task: Task, report: Report) -> Solution:
-    return solve(
-        task.workload,
-        task.program,
-        solver=task.solver,
-        tolerance=task.tolerance,
-        time_limit=task.time_limit,
-        progress=report,
-        # What is compared are the forms of a problem at the same size, where that can be solved.
-        reduce=task.workload.n > FEW_CELLS,
-        **task.options,
-    )
 
 
 def _in_child(task: Task | Costing, orders: BinaryIO, answers: BinaryIO) -> int:

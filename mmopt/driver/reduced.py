@@ -74,15 +74,14 @@ class _Run:
             used = time.monotonic() - self.started
             options["time_limit"] = max(options["time_limit"] - used, LEAST)
         try:
-            found, split = find_convex(replace(self.task, instance=instance, asked=options), split=True)
+            point, leaf = find_convex(replace(self.task, instance=instance, asked=options), split=True)
         except SolverError as error:
             message = f"{error.message} (cells and queries counted after: {'; '.join(self.lines)})"
             hint = "; or ".join(filter(None, [error.hint, UNREDUCED]))
             raise SolverError(message, where=error.where, hint=hint) from None
-        self.lines.extend(prefix + line for line in split)
-        leaf = found.ending()
+        self.lines.extend(prefix + line for line in leaf.reductions)
         self.leaves.append(leaf)
-        strategy, _, _ = meaning(instance, found.point.env, leaf.multipliers)
+        strategy, _, _ = meaning(instance, point.env, leaf.multipliers)
         return Solved(as_dense(strategy), dense(leaf.multipliers), leaf.bound)
 
 

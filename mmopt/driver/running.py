@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 
 from mmopt.compiler import Instance, Scaling, lower, scale
 from mmopt.compiler.match import is_shipped
-from mmopt.driver.diagnosis.diagnose import explain_failure, missed
+from mmopt.driver.diagnosis.diagnose import explain_failure
 from mmopt.driver.judge.assemble import Ending, stopped_early, unscaled
 from mmopt.driver.judge.score import Array, Candidate, bound_of, candidate, charged, improves, starts_from
 from mmopt.driver.task import Task
@@ -22,7 +22,7 @@ from mmopt.limits import Stop
 from mmopt.results import gap_between
 from mmopt.solvers import KERNELS, Claim, Clock, Options, Point, SolverRow, predicted, run
 
-__all__ = ["Best", "Run", "run_solver"]
+__all__ = ["Best", "run_solver"]
 
 
 @dataclass
@@ -95,9 +95,13 @@ class Best:
             **how,
         )
 
-    @property
-    def is_feasible(self) -> bool:
-        return self.point is not None and self.point.is_feasible
+    def feasible(self, clock: Clock, failure: Callable[[], SolverError]) -> Candidate:
+        """The best point, where it is feasible; else KeyboardInterrupt after Ctrl-C, or the failure."""
+        if self.point is not None and self.point.is_feasible:
+            return self.point
+        if clock.interrupted:
+            raise KeyboardInterrupt
+        raise failure()
 
     @property
     def gap(self) -> float:
@@ -107,99 +111,64 @@ class Best:
         return float("inf") if gap is None else gap
 
 
-LONG = 60.0  # seconds
+# The caller hears of a solve that is predicted to take longer, in seconds, before it begins.
+LONG = 60.0
 
 
-@dataclass(frozen=True)
-class Handed:
-    """An instance as a solver gets it: points in the program's own scale, and what a failure is explained by.
+def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -> tuple[Candidate, Ending]:
+    """Score the solver's points until the gap is reached, the time is over, or it has no more.
 
-    ``scaled`` and ``scaling`` are None for a kernel, which takes the instance as it is.
+    Returns the best point, which is feasible, and how it came about. ``best`` does the scoring; ``started``
+    (``time.monotonic``) is when the work on this task began.
+
+    Raises
+    ------
+    OptionError : an option that the solver does not have.
+    SolverError : no feasible point was found.
+    KeyboardInterrupt : nor was it when Ctrl-C was pressed.
     """
-
-    points: Generator[Point, None, None]
-    scaled: Instance | None = None
-    scaling: Scaling | None = None
-
-
-def _hand_over(instance: Instance, row: SolverRow | Claim, options: Options, clock: Clock) -> Handed:
-    if isinstance(row, Claim):
-        return Handed(row.points(instance, options, clock))
-    scaled, scaling = scale(instance)
-    return Handed(_unscaled(run(row, lower(scaled), options, clock), scaling), scaled, scaling)
-
-
-def _unscaled(points: Generator[Point, None, None], scaling: Scaling) -> Generator[Point, None, None]:
-    with closing(points):
-        for point in points:
-            variables, multipliers = scaling.undone(point.variables, point.multipliers)
-            yield replace(point, variables=variables, multipliers=multipliers)
-
-
-@dataclass(frozen=True)
-class Run:
-    """What a solver came to: its best point and bound, how it ended, and the seconds that it took.
-
-    ``before`` are the seconds until the run began, ``solved`` those of the run.
-    """
-
-    row: SolverRow | Claim
-    options: Options
-    best: Best
-    last: Point
-    handed: Handed
-    clock: Clock
-    before: float
-    solved: float
-
-    @property
-    def point(self) -> Candidate:
-        """The best point; there is one."""
-        assert self.best.point is not None
-        return self.best.point
-
-    def failure(self) -> SolverError:
-        """Why the best point is not feasible; KeyboardInterrupt where that was Ctrl-C."""
-        handed, best = self.handed, self.best
-        if self.clock.interrupted:
-            raise KeyboardInterrupt
-        if handed.scaled is None or handed.scaling is None:
-            return missed(best.instance, self.row.name, self.last, best.point)
-        return explain_failure(
-            best.instance, handed.scaled, handed.scaling, self.row.name, self.last, best.point
-        )
-
-    def ending(self) -> Ending:
-        """What a Solution says of how it came about; there is a feasible point."""
-        best, row, options, scaling = self.best, self.row, self.options, self.handed.scaling
-        stop = self.stop()
-        warnings = stopped_early(best.instance, row, options, stop, best.gap, best.values or {})
-        compiling = self.clock.handed_over
-        return best.ending(
-            stop=stop,
-            solver=(row.name, row.version),
-            word=self.last.raw,
-            options=options,
-            iterations=self.last.iterations,
-            compile=self.before + compiling,
-            solve=self.solved - compiling,
-            scaling={} if scaling is None else scaling.scales,
-            warnings=warnings if scaling is None else (*unscaled(best.instance, scaling), *warnings),
-        )
-
-    def stop(self) -> str:
-        """Why it ended, in the vocabulary of :class:`~mmopt.results.Status`."""
-        last = self.last
-        if self.best.gap <= self.options.tolerance:
-            return Stop.REACHED
-        if self.clock.interrupted:
-            return Stop.INTERRUPTED
-        # A point that is not the solver's last was the last all the same: the time was over after it.
-        if last.stop in (None, Stop.STOPPED):
-            return Stop.TIME
-        if last.stop in (Stop.ITERATIONS, Stop.LOCAL):
-            return last.summary or last.stop
-        return Stop.FINISHED if self.best.instance.program.certificate is None else Stop.MISSED
+    instance, options, last = task.instance, _options_of(row, task), None
+    seconds = predicted(instance, row).seconds if task.report is not None else 0.0
+    if seconds > LONG:
+        task.tell(row.name, 0.0, 0, float("nan"), None, certified=False, predicted=seconds)
+    before = time.monotonic() - started
+    handed: tuple[Instance, Scaling] | None = None  # a kernel takes the instance as it is
+    with Clock(options.time_limit, compiling=not isinstance(row, Claim)) as clock:
+        if isinstance(row, Claim):
+            points = row.points(instance, options, clock)
+        else:
+            handed = scale(instance)
+            points = _unscaled(run(row, lower(handed[0]), options, clock), handed[1])
+        with closing(points):
+            for last in points:
+                if len(last.variables) == len(instance.program.choose):
+                    best.offer(last.variables, last.multipliers, last.polar)
+                if best.point is not None:
+                    best.tell(task, row.name, clock.elapsed, last.iterations)
+                elif last.estimate is not None:
+                    task.tell(row.name, clock.elapsed, last.iterations, *last.estimate, certified=False)
+                # A kernel that has only reported so far is asked once more: it sees that the time is over.
+                has_point = bool(last.variables) or best.point is not None
+                if best.gap <= options.tolerance or (clock.is_over and has_point):
+                    break
+        solved = clock.elapsed
+    assert last is not None
+    stop, final = _stop(best, options, clock, last), last
+    if stop == Stop.REACHED:
+        best.settle()
+    point = best.feasible(clock, lambda: explain_failure(best.instance, handed, row.name, final, best.point))
+    warnings = stopped_early(best.instance, row, options, stop, best.gap, best.values or {})
+    return point, best.ending(
+        stop=stop,
+        solver=(row.name, row.version),
+        word=last.raw,
+        options=options,
+        iterations=last.iterations,
+        compile=before + clock.handed_over,
+        solve=solved - clock.handed_over,
+        scaling={} if handed is None else handed[1].scales,
+        warnings=warnings if handed is None else (*unscaled(best.instance, handed[1]), *warnings),
+    )
 
 
 def _options_of(row: SolverRow | Claim, task: Task) -> Options:
@@ -213,41 +182,22 @@ def _options_of(row: SolverRow | Claim, task: Task) -> Options:
     return chosen
 
 
-def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -> Run:
-    """Score the solver's points until the gap is reached, the time is over, or it has no more.
+def _unscaled(points: Generator[Point, None, None], scaling: Scaling) -> Generator[Point, None, None]:
+    with closing(points):
+        for point in points:
+            variables, multipliers = scaling.undone(point.variables, point.multipliers)
+            yield replace(point, variables=variables, multipliers=multipliers)
 
-    ``best`` does the scoring; ``started`` (``time.monotonic``) is when the work on this task began.
 
-    Raises
-    ------
-    OptionError : an option that the solver does not have.
-    SolverError : no feasible point was found.
-    """
-    options, last, instance = _options_of(row, task), None, task.instance
-    seconds = predicted(instance, row).seconds if task.report is not None else 0.0
-    if seconds > LONG:
-        task.tell(row.name, 0.0, 0, float("nan"), None, certified=False, predicted=seconds)
-    before = time.monotonic() - started
-    with Clock(options.time_limit, compiling=not isinstance(row, Claim)) as clock:
-        handed = _hand_over(instance, row, options, clock)
-        with closing(handed.points):
-            for last in handed.points:
-                if len(last.variables) == len(instance.program.choose):
-                    best.offer(last.variables, last.multipliers, last.polar)
-                if best.point is not None:
-                    best.tell(task, row.name, clock.elapsed, last.iterations)
-                elif last.estimate is not None:
-                    task.tell(row.name, clock.elapsed, last.iterations, *last.estimate, certified=False)
-                # A kernel that has only reported so far is asked once more: it sees that the time is over.
-                has_point = bool(last.variables) or best.point is not None
-                if best.gap <= options.tolerance or (clock.is_over and has_point):
-                    break
-        solved = clock.elapsed
-    assert last is not None
+def _stop(best: Best, options: Options, clock: Clock, last: Point) -> str:
+    """Why it ended, in the vocabulary of :class:`~mmopt.results.Status`."""
     if best.gap <= options.tolerance:
-        best.settle()
-        last = replace(last, variables={}, multipliers={}, polar=None)
-    found = Run(row, options, best, last, handed, clock, before, solved)
-    if not best.is_feasible:
-        raise found.failure()
-    return found
+        return Stop.REACHED
+    if clock.interrupted:
+        return Stop.INTERRUPTED
+    # A point that is not the solver's last was the last all the same: the time was over after it.
+    if last.stop in (None, Stop.STOPPED):
+        return Stop.TIME
+    if last.stop in (Stop.ITERATIONS, Stop.LOCAL):
+        return last.summary or last.stop
+    return Stop.FINISHED if best.instance.program.certificate is None else Stop.MISSED

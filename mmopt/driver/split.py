@@ -35,5 +35,5 @@ def solve_split(task: Task) -> Solution:
             f"{row.name} does not work by component ({task.line})",
             hint="leave the solver out, or solve over all cells with reduce=False (--no-reduce)",
         )
-    run = run_solver(task, row, Best(task.instance), started)
-    return assemble(task.instance, run.point.env, replace(run.ending(), reductions=(task.line,)))
+    point, ending = run_solver(task, row, Best(task.instance), started)
+    return assemble(task.instance, point.env, replace(ending, reductions=(task.line,)))

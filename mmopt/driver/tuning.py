@@ -121,7 +121,8 @@ def tuned(
     if rest is not None:
         cases.append(("the rest alone", None, rest, {REST: rest}))
     parts = tuned_parts(workload, name)
-    cases += [(_words(name, factor), factor, case, parts) for factor, case in changed]
+    words = (EVERYTHING if factor == 1.0 else f"{name} × {factor:g}" for factor in factors)
+    cases += [(text, factor, case, parts) for text, (factor, case) in zip(words, changed, strict=True)]
     return _solved(cases, solved)
 
 
@@ -143,7 +144,3 @@ def _solved(cases: Sequence[_Case], solved: Callable[[Workload, str], Found]) ->
             for part, asked in parts.items()
         }
         yield Tuned(words, factor, found.strategy, found.error, found.bound, errors)
-
-
-def _words(name: str, factor: float) -> str:
-    return EVERYTHING if factor == 1.0 else f"{name} × {factor:g}"

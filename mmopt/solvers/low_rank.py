@@ -86,7 +86,7 @@ def approach(
         missed = price * float(np.square(rest).sum())
         away = near * float(np.square(moved).sum())
         slope = 2 * price * (reconstruction.T @ rest) - 2 * near * moved
-        pull = float(np.linalg.norm(slope, ord=_dual(norm), axis=0).sum())
+        pull = float(np.linalg.norm(slope, ord=math.inf if norm == 1 else 2, axis=0).sum())
         linear = 2 * price * float((rest * target).sum()) - 2 * near * float((moved * before).sum())
         bound = max(bound, fixed + linear - missed - away - pull)
         if fixed + missed + away < least:
@@ -105,23 +105,18 @@ def approach(
         steps += EVERY
 
 
-def _dual(norm: int) -> float:
-    return math.inf if norm == 1 else 2
-
-
 # Fitted on one thread of a shared core, to a factor of about three.
 SECONDS = 1e-9  # of a step, per entry of A and row of A
 STEPS = 500
 ARRAYS = 12  # of the size of A that are held at a time
-FIXED = 150e6
 
 
 def needs(env: Mapping[str, Any]) -> tuple[float, float]:
-    """Bytes and seconds for the givens of a program that the kernel claims."""
+    """Bytes (besides those of any solve) and seconds for the givens of a program that the kernel claims."""
     n = env["V"].shape[1]
     p = env["A"].shape[0] if "A" in env else env["R"].shape[1]
     steps = 1 if "A" in env else STEPS
-    return FIXED + 8.0 * ARRAYS * p * n, 0.001 + SECONDS * steps * p * n * max(p, 20)
+    return 8.0 * ARRAYS * p * n, 0.001 + SECONDS * steps * p * n * max(p, 20)
 
 
 NORMS: Mapping[str, int] = {"low_rank_strategy": 1, "low_rank_gaussian_strategy": 2}

@@ -18,7 +18,7 @@ from mmopt.errors import ProgramError, SolverError
 from mmopt.limits import Stop
 from mmopt.solvers import Clock, Point, prove
 
-__all__ = ["explain_failure", "missed"]
+__all__ = ["explain_failure"]
 
 SECONDS = 20.0  # for a diagnosis
 HURRIED = 3.0  # for one when a limit of time or iterations was set and reached
@@ -26,8 +26,7 @@ HURRIED = 3.0  # for one when a limit of time or iterations was set and reached
 
 def explain_failure(
     instance: Instance,
-    scaled: Instance,
-    scaling: Scaling,
+    handed: tuple[Instance, Scaling] | None,
     solver: str,
     last: Point,
     point: Candidate | None,
@@ -36,10 +35,12 @@ def explain_failure(
 
     Parameters
     ----------
-    scaled, scaling : the instance that was handed over, and the way back.
+    handed : the scaled instance that was handed over, and the way back; None for a kernel.
     last : the solver's last point. point : the best repaired point, if there was any.
     """
-    name = instance.program.name
+    if handed is None:
+        return _missed(instance, solver, last, point)
+    name, (scaled, scaling) = instance.program.name, handed
     try:
         lines = ground(scaled)
     except ProgramError:  # taken apart line by line it does not check: what the solver says is all there is
@@ -56,7 +57,7 @@ def explain_failure(
         return _doubted(instance, scaling, solver, last, nearest)
     if last.stop == Stop.UNBOUNDED:
         return wording.unbounded_by_word(name, solver, last.raw)
-    return missed(instance, solver, last, point)
+    return _missed(instance, solver, last, point)
 
 
 def _shown(
@@ -86,7 +87,7 @@ def _doubted(
     return wording.undecided(instance.program.name, solver, last.raw, slack)
 
 
-def missed(instance: Instance, solver: str, last: Point, point: Candidate | None) -> SolverError:
+def _missed(instance: Instance, solver: str, last: Point, point: Candidate | None) -> SolverError:
     """The error for a solver that has points, of which none can be repaired to a feasible one."""
     program = instance.program
     if point is None:

@@ -262,12 +262,9 @@ def solve_rank(task: Task) -> Solution:
             search.start(weight, problem.first(start, [chosen.seed, number]), rounds)
     solved = time.monotonic()
     best, last = search.best, search.last
-    point = best.point
     assert last is not None
-    if point is None or not point.is_feasible:
-        if clock.interrupted:
-            raise KeyboardInterrupt
-        raise explain_failure(instance, problem.scaled, problem.scaling, row.name, last, point)
+    handed = problem.scaled, problem.scaling
+    point = best.feasible(clock, lambda: explain_failure(instance, handed, row.name, last, best.point))
     ending = best.ending(
         stop=search.stop(chosen.max_iterations is not None),
         solver=(row.name, row.version),

@@ -100,11 +100,7 @@ def solve_smooth(task: Task) -> Solution:
             Stop.ITERATIONS if Stop.ITERATIONS in ends.stops else ends.summary()
         )
     solved = time.monotonic()
-    found = best.point
-    if found is None or not found.is_feasible:
-        if clock.interrupted:
-            raise KeyboardInterrupt
-        raise _no_point(program.name, found, ends)
+    point = best.feasible(clock, lambda: _no_point(program.name, best.point, ends))
     ending = best.ending(
         stop=stop,
         solver=(LBFGS.name, LBFGS.version),
@@ -117,7 +113,7 @@ def solve_smooth(task: Task) -> Solution:
         warnings=tuple(ends.left_out),
         history=ends.rows,
     )
-    return assemble(instance, found.env, ending)
+    return assemble(instance, point.env, ending)
 
 
 def _starts(

@@ -118,7 +118,9 @@ def _sums(labels: Ints, entries: Array, count: int) -> Array:
 
 def lines_of(parts: Sequence[Any]) -> Lines | None:
     """The parts of one column, where their arrays are numpy's; None where there are none."""
-    places = [at for at, part in enumerate(parts) if part.rows.shape[1] == 1 and _is_numpy(part)]
+    places = [
+        at for at, part in enumerate(parts) if part.rows.shape[1] == 1 and isinstance(part.rows, np.ndarray)
+    ]
     if not places:
         return None
     own = [parts[at] for at in places]
@@ -131,10 +133,6 @@ def lines_of(parts: Sequence[Any]) -> Lines | None:
         rows=np.repeat(np.arange(len(own)), [len(part.rows) for part in own]),
         queries=queries,
     )
-
-
-def _is_numpy(part: Any) -> bool:
-    return isinstance(part.rows, np.ndarray)
 
 
 @dataclass(frozen=True)

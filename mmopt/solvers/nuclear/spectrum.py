@@ -117,11 +117,6 @@ def count(mask: Array) -> int:
     return int(xp.sum(xp.astype(mask, xp.int64)))
 
 
-def _small(k: Array) -> tuple[Array, Array]:
-    """Eigenvalues and eigenvectors of the smaller Gram matrix."""
-    return eigen(k @ k.T if _is_wide(k) else k.T @ k)
-
-
 def _is_wide(k: Array) -> bool:
     """Whether the Gram matrix of the rows is the smaller one."""
     return bool(k.shape[0] < k.shape[1])
@@ -148,7 +143,8 @@ def spectrum(part: Part, rank: int | None, p: Array, q: Array | None) -> Spectru
     if q is not None:
         k *= xp.sqrt(q)[:, None]
     eps = float(xp.finfo(k.dtype).eps) * max(k.shape)
-    squares, vectors = _small(k)
+    is_wide = _is_wide(k)
+    squares, vectors = eigen(k @ k.T if is_wide else k.T @ k)  # the smaller Gram matrix
     if rank is None:
         clear = count(squares > float(squares[-1]) * GRAM**2)
         rank = clear if _is_all(k, vectors[:, -clear:], eps * float(squares[-1]) ** 0.5) else None
@@ -158,7 +154,6 @@ def spectrum(part: Part, rank: int | None, p: Array, q: Array | None) -> Spectru
         kept = min(count(values > float(xp.max(values)) * smallest), rank or values.shape[0])
         return Spectrum(values[-kept:], left[:, -kept:], right[:, -kept:])
     values, vectors = xp.sqrt(squares[-rank:]), vectors[:, -rank:]
-    is_wide = _is_wide(k)
     other = None if q is None and not is_wide else (k.T if is_wide else k) @ vectors
     if other is not None:
         other /= values

@@ -24,21 +24,17 @@ NOTHING = 1e-100
 
 @dataclass(frozen=True)
 class Part:
-    """One problem over the program's weights at ``rows`` (k,); ``make`` makes it anew at each call.
+    """One problem over the program's weights at ``rows`` (k,); ``problem`` makes it anew at each call.
 
     Weights at ``idle`` have c = 0: any value will do, ``least`` (a number) takes the part ``share`` of the
     sensitivity for all of them.
     """
 
-    make: Callable[[], Weighting]
+    problem: Callable[[], Weighting]
     rows: Array
     idle: Array
     least: float = 0.0
     share: float = 0.0
-
-    @property
-    def problem(self) -> Weighting:
-        return self.make()
 
 
 @dataclass(frozen=True)
@@ -145,21 +141,20 @@ def dual_gap(problem: Weighting, state: State) -> float:
 # to a gap of 1e-6 in 1 to 2 s, 4096 in 6 to 9 s.
 SECONDS = 1.5e-10  # per product of both sizes and the smaller one
 ARRAYS = 5  # of the size of the design that are held at a time, with the program's own
-FIXED = 150e6
 # Through factors: 4096 in 0.2 to 1.1 s, 16384 in 0.3 to 9 s.
 PRODUCT_SECONDS = 3e-8  # per product of both sizes
 PRODUCT_ARRAYS = 2  # the program's own, besides a Newton matrix and what it is made of
 
 
 def needs(env: Mapping[str, Any]) -> tuple[float, float]:
-    """Bytes and seconds for the givens and lets of a program that the kernel claims."""
+    """Bytes (besides those of any solve) and seconds for the givens and lets of a program that is claimed."""
     arrays = {name: value for name, value in env.items() if getattr(value, "ndim", 0) == 2}
     rows, columns = max((a.shape for a in arrays.values()), key=lambda shape: shape[0] * shape[1])
     if any(is_likely_product(arrays[name], 1) for name in ("D", "Q") if name in arrays and "D" in arrays):
         newton = 2 * min(rows, FORMED) ** 2
-        memory = FIXED + 8.0 * (PRODUCT_ARRAYS * rows * columns + newton)
+        memory = 8.0 * (PRODUCT_ARRAYS * rows * columns + newton)
         return memory, 0.01 + PRODUCT_SECONDS * rows * columns
-    memory = FIXED + 8.0 * ARRAYS * rows * columns
+    memory = 8.0 * ARRAYS * rows * columns
     return memory, 0.01 + SECONDS * rows * columns * min(rows, columns)
 
 
@@ -217,7 +212,7 @@ class _Run:
         """Go on until the gap is reached or it is over, one step at least the first time."""
         if self.state is not None and (self.gap <= goal or over()):
             return
-        problem = self.part.problem
+        problem = self.part.problem()
         for found in improve(problem, self.state):
             self.iterations += 1
             self.state, self.gap = found, found.gap

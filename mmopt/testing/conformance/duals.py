@@ -64,7 +64,7 @@ def _nuclear(claim: Claim, givens: Mapping[str, Any]) -> Dual:
 
 def _weighting(claim: Claim, givens: Mapping[str, Any]) -> Dual:
     """The concave sum of the first part, by the prices."""
-    problem = SHIPPED[claim.program].parts(givens, SHARE)[0].problem
+    problem = SHIPPED[claim.program].parts(givens, SHARE)[0].problem()
 
     def gradient(mu: Array) -> Array:
         load = problem.operator.load(problem.best_response(problem.operator.price(mu)))

@@ -244,9 +244,8 @@ def test_unbounded_above() -> None:
 def told(text: str, word: str, workload: Workload = WORKLOAD) -> str:
     """What is said when a solver says ``word``, whatever the truth is."""
     instance = bind(Program.parse(text), workload)
-    scaled, scaling = scale(instance)
     last = Point({}, {}, 1, "Whatever", Stop(word))
-    return str(explain_failure(instance, scaled, scaling, "solver", last, None))
+    return str(explain_failure(instance, scale(instance), "solver", last, None))
 
 
 def test_a_solver_that_is_wrong_is_not_believed() -> None:
