@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import statistics
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["Figure", "holds", "meets"]
+__all__ = ["Figure", "holds", "meets", "starred"]
+
+CLOSE = 0.02
+"""A printed figure this far outside the spread of our draws is marked."""
 
 
 @dataclass(frozen=True)
@@ -30,3 +35,9 @@ def meets(figure: Figure, low: float, high: float) -> bool:
     above = high >= figure.value * (1 - figure.tolerance)
     below = low <= figure.value * (1 + figure.tolerance)
     return {"exact": above and below, "upper": below, "lower": above}[figure.kind]
+
+
+def starred(draws: Sequence[float], printed: float) -> str:
+    """The median of our draws over print, with a star where print is outside of them and not ``CLOSE``."""
+    is_within = min(draws) * (1 - CLOSE) <= printed <= max(draws) * (1 + CLOSE)
+    return f"{statistics.median(draws) / printed:.3f}{' ' if is_within else '*'}"

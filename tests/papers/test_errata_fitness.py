@@ -6,10 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from scripts import scripts
 
 from mmopt import Strategy, Workload
 from mmopt.testing.matrices import ONE_AND_TWO_WAY, marginals
-from mmopt.testing.studies import fitness_tables as tables
+
+tables = scripts("fitness-tables").printed
 
 Matrix = np.ndarray
 

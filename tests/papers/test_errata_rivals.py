@@ -8,15 +8,19 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from scripts import scripts
 
 from mmopt import Strategy, Workload, solve
 from mmopt.strategies.baselines import evaluate
-from mmopt.testing.studies.adaptive_tables import PAPER_CELLS, TABLE_2
-from mmopt.testing.studies.adaptive_workloads import k_way, shape
-from mmopt.testing.studies.fitness_costs import branching, cost, costs, input_perturbation
-from mmopt.testing.studies.fitness_tables import printed
-from mmopt.testing.studies.fitness_workloads import age_pyramids, cubes, draw, pl94
 from mmopt.workloads.blocks.trees import Hierarchy
+
+adaptive, fitness = scripts("adaptive"), scripts("fitness-tables")
+PAPER_CELLS, TABLE_2 = adaptive.printed.PAPER_CELLS, adaptive.printed.TABLE_2
+k_way, shape = adaptive.workloads.k_way, adaptive.workloads.shape
+branching, cost, costs = fitness.study.branching, fitness.study.cost, fitness.study.costs
+input_perturbation, printed = fitness.study.input_perturbation, fitness.printed.printed
+cubes, draw = fitness.workloads.cubes, fitness.workloads.draw
+age_pyramids, pl94 = fitness.workloads.age_pyramids, fitness.workloads.pl94
 
 SIZES = shape(PAPER_CELLS, 3)
 CLOSE = 0.005

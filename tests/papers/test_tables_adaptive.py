@@ -6,21 +6,17 @@ import math
 
 import numpy as np
 import pytest
+from scripts import scripts
 
 from mmopt import Strategy, Workload, solve
 from mmopt.strategies.baselines import design_rows, evaluate
-from mmopt.testing.studies.adaptive import rival_rmse
-from mmopt.testing.studies.adaptive_cases import RIVALS
-from mmopt.testing.studies.adaptive_tables import PAPER_CELLS, TABLE_2
-from mmopt.testing.studies.adaptive_workloads import (
-    cumulative,
-    k_way,
-    permuted_ranges,
-    random_predicates,
-    shape,
-)
 from mmopt.workloads import Domain, Product
 from mmopt.workloads.blocks.factor import identity, total
+
+own, rival_rmse = scripts("adaptive").workloads, scripts("adaptive").study.rival_rmse
+PAPER_CELLS, TABLE_2 = scripts("adaptive").printed.PAPER_CELLS, scripts("adaptive").printed.TABLE_2
+RIVALS, shape, k_way, cumulative = own.RIVALS, own.shape, own.k_way, own.cumulative
+permuted_ranges, random_predicates = own.permuted_ranges, own.random_predicates
 
 Array = np.ndarray
 

@@ -13,17 +13,20 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scripts import scripts
 from tolerances import FITNESS, GAP_INTERIOR, PRINTED_RATIO, PUBLISHED
 
 from mmopt import Strategy, Workload, solve
 from mmopt.results.shown import levels
 from mmopt.testing.figures import Figure, holds
 from mmopt.testing.matrices import random_ranges
-from mmopt.testing.studies.fitness_costs import cost, costs
-from mmopt.testing.studies.fitness_tables import OPTIMA_OF_CUBES, PRINTED, TOTAL_ERROR, printed
-from mmopt.testing.studies.fitness_workloads import age_pyramids, cubes, draw, pl94
 
-COLUMNS = ("IP", "CA", "wCA-I", "wCA-II")  # HM: tests/testing/studies
+study, tables, own = (vars(scripts("fitness-tables"))[name] for name in ("study", "printed", "workloads"))
+cost, costs, printed, PRINTED = study.cost, study.costs, tables.printed, tables.PRINTED
+OPTIMA_OF_CUBES, TOTAL_ERROR = tables.OPTIMA_OF_CUBES, tables.TOTAL_ERROR
+age_pyramids, cubes, draw, pl94 = own.age_pyramids, own.cubes, own.draw, own.pl94
+
+COLUMNS = ("IP", "CA", "wCA-I", "wCA-II")  # HM: tests/examples/test_fitness_study.py
 
 
 def columns(w: Workload, alpha: float, names: tuple[str, ...] = COLUMNS) -> dict[str, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mmopt.testing.figures import Figure, holds, meets
+from mmopt.testing.figures import Figure, holds, meets, starred
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,9 @@ def test_a_number_is_an_interval_without_length(kind: str) -> None:
     assert holds(figure, 2.0)
     assert holds(figure, 2.001) and holds(figure, 1.999)
     assert [holds(figure, 1.9), holds(figure, 2.1)] == [kind == "upper", kind == "lower"]
+
+
+def test_a_printed_figure_outside_of_the_draws_has_a_star() -> None:
+    draws = (10.0, 10.9, 10.5)
+    assert starred(draws, 10.63) == "0.988 " and starred(draws, 9.81) == "1.070 "
+    assert starred(draws, 9.79) == "1.073*" and starred(draws, 11.13) == "0.943*"

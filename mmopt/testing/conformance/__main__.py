@@ -6,9 +6,7 @@ from typing import Annotated
 
 import typer
 
-from mmopt.cli.guard import REFUTED, run_alone
-from mmopt.cli.options import TimeLimit, Tolerance, names_in
-from mmopt.cli.output import note, show
+from mmopt.testing.scripts import REFUTED, TimeLimit, Tolerance, names_in, note, run_alone, show
 
 __all__ = ["conformance", "main"]
 

@@ -27,6 +27,7 @@ def test_a_gap_out_of_reach_costs_nothing() -> None:
         assert found.status.stop == "gap not reached"
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("shape", [(12, 8), (8, 8), (8, 12)])
 @pytest.mark.parametrize("missing", [0, 1, 2])
 @pytest.mark.parametrize("targets", [False, True])
@@ -51,6 +52,7 @@ def test_it_is_one(shape: tuple[int, int], missing: int, targets: bool, rng: np.
     np.testing.assert_allclose(k @ z.T, z @ k.T, atol=tolerances.FINE)
 
 
+@pytest.mark.quick
 def test_far_from_full_rank_there_is_none(rng: np.random.Generator) -> None:
     rows = rng.normal(size=(8, 3)) @ rng.normal(size=(3, 8))
     assert polar_of(whole(rows), iterate(whole(rows), [None], np.full(8, 0.125), None)) is None
