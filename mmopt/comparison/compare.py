@@ -10,7 +10,7 @@ from typing import Any
 
 from mmopt.comparison.isolate import Isolated
 from mmopt.comparison.memory import allowed
-from mmopt.comparison.messages import Task
+from mmopt.comparison.messages import Solving
 from mmopt.comparison.outcome import Outcome
 from mmopt.driver.solve import require_workload
 from mmopt.driver.task import Report
@@ -160,7 +160,7 @@ def outcomes(
         if name not in declared:
             raise OptionError(f"no program compared has a given '{name}'", hint=suggest(name, declared))
     tasks = [
-        Task(
+        Solving(
             workload,
             c.program,
             c.solver,
@@ -180,7 +180,7 @@ def outcomes(
     return found()
 
 
-def _not_started(task: Task) -> Outcome:
+def _not_started(task: Solving) -> Outcome:
     return Outcome(
         task.program.name,
         task.solver or "",

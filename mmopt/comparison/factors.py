@@ -18,7 +18,7 @@ from mmopt.comparison.memory import allowed
 from mmopt.comparison.messages import Costing
 from mmopt.comparison.outcome import Outcome, finite
 from mmopt.errors import ContradictionError, ResultError, TooLargeError
-from mmopt.language import Program, program_names, shipped
+from mmopt.language import program_names, shipped
 from mmopt.solvers import Options
 from mmopt.strategies import privacy_cost
 from mmopt.strategies.baselines import Cost, Evaluated, baseline_names, read
@@ -135,15 +135,12 @@ def _bound(outcome: Outcome) -> float | None:
     ):
         return None
     program = shipped(outcome.program).written
-    if solution.program_text != program.text or not _bounds_fitness(program):
+    # It minimizes, on the same scale, what fitness_for_use does, or is bounded by that.
+    is_one = BOUNDING in (program.name, program.formulation_of, program.bound)
+    is_least = program.sense == "minimize" and program.value is None
+    if solution.program_text != program.text or not (is_one and is_least):
         return None
     return math.sqrt(max(solution.bound, 0.0))
-
-
-def _bounds_fitness(program: Program) -> bool:
-    """Whether it minimizes, on the same scale, what fitness_for_use does, or is bounded by that."""
-    is_one = BOUNDING in (program.name, program.formulation_of, program.bound)
-    return is_one and program.sense == "minimize" and program.value is None
 
 
 def named(outcome: Outcome) -> dict[str, Any]:

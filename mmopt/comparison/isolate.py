@@ -15,7 +15,7 @@ import time
 from typing import IO, Any
 
 from mmopt.comparison.memory import peak_above
-from mmopt.comparison.messages import Costing, Ended, Started, Task, receive, send
+from mmopt.comparison.messages import Costing, Ended, Solving, Started, receive, send
 from mmopt.comparison.outcome import Outcome, Run, costs_of, outcome_of
 from mmopt.driver.task import Report
 from mmopt.errors import SolverError
@@ -66,7 +66,7 @@ class Isolated:
         if self._said is not None:
             self._said.close()
 
-    def run(self, task: Task, report: Report | None = None) -> Outcome:
+    def run(self, task: Solving, report: Report | None = None) -> Outcome:
         """Solve a combination; ``report`` is called with each certified point.
 
         Its process is killed at the ``hard_limit`` of the task's time limit.
@@ -122,7 +122,7 @@ class Isolated:
             )
         return message.status, said
 
-    def _begin(self, task: Task | Costing) -> None:
+    def _begin(self, task: Solving | Costing) -> None:
         """Send the task to the process that waits for one, or to a new one."""
         if self._server is None:
             self._server = self._started()

@@ -12,16 +12,15 @@ from dataclasses import dataclass, field
 from typing import IO, Any
 
 from mmopt.language import Program
-from mmopt.strategies.baselines import Evaluated
 from mmopt.workloads import Workload
 
-__all__ = ["Costed", "Costing", "Done", "Ended", "Failed", "Started", "Task", "frames", "receive", "send"]
+__all__ = ["Costing", "Done", "Ended", "Failed", "Solving", "Started", "frames", "receive", "send"]
 
 HEADER = 8  # bytes of the length
 
 
 @dataclass(frozen=True)
-class Task:
+class Solving:
     """One combination.
 
     ``time_limit`` is the solver's, in seconds; ``memory_limit`` counts bytes above the start of the
@@ -39,7 +38,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Costing:
-    """One baseline, to be evaluated for noise of these norms; limits as for ``Task``."""
+    """One baseline, to be evaluated for noise of these norms; limits as for ``Solving``."""
 
     workload: Workload
     baseline: str
@@ -58,22 +57,14 @@ class Started:
 
 @dataclass(frozen=True)
 class Done:
-    """``Solution.fields()``: plain numbers, texts and arrays; ``memory`` is the peak above the start.
+    """What was found: ``Solution.fields()`` (plain numbers, texts and arrays), or what a baseline costs.
 
-    ``cpu`` counts the CPU seconds of all threads since the task began.
+    ``memory`` is the peak above the start, ``cpu`` the CPU seconds of all threads since the task began.
     """
 
-    fields: Mapping[str, Any]
+    found: Any
     memory: int | None
     cpu: float | None = None
-
-
-@dataclass(frozen=True)
-class Costed:
-    """What a baseline costs; ``memory`` as in ``Done``."""
-
-    found: Evaluated
-    memory: int | None
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from mmopt.comparison.messages import Costed, Costing, Done, Failed, Started, Task
+from mmopt.comparison.messages import Costing, Done, Failed, Solving, Started
 from mmopt.driver.task import Progress, Report
 from mmopt.errors import ResultError
 from mmopt.limits import Stop
@@ -108,12 +108,12 @@ OUT_OF_MEMORY = (
 class Run:
     """What is known of a task that runs."""
 
-    task: Task | Costing
+    task: Solving | Costing
     report: Report | None = None
     process: Started | None = None
     started: float = 0.0
     ended: float = 0.0
-    answer: Done | Costed | Failed | None = None
+    answer: Done | Failed | None = None
     history: list[Progress] = field(default_factory=list)
     killed: str = ""  # why we ended it: "time limit" or "interrupted"
     memory: int | None = None
@@ -129,19 +129,19 @@ class Run:
                 self.history.append(message)
             if self.report is not None:
                 self.report(message)
-        elif isinstance(message, Done | Costed | Failed):
+        elif isinstance(message, Done | Failed):
             self.answer, self.memory = message, message.memory
 
 
 def outcome_of(run: Run, status: int, said: str) -> Outcome:
     """The outcome of a run whose process has ended with ``status``; ``said`` is what it wrote."""
     task = run.task
-    assert isinstance(task, Task)
+    assert isinstance(task, Solving)
     stop, reason, problem = "", "", ""
     solution = None
     if isinstance(run.answer, Done):
         try:
-            solution = Solution.from_fields(run.answer.fields)
+            solution = Solution.from_fields(run.answer.found)
             stop = solution.status.stop
         except (ResultError, KeyError, TypeError) as error:
             stop, reason = Stop.CRASHED, f"a bug in mmopt ({type(error).__name__}: {error})"
@@ -171,7 +171,7 @@ def costs_of(run: Run, status: int, said: str) -> Evaluated:
     """The same for a baseline: its costs, or the reason why there are none."""
     task = run.task
     assert isinstance(task, Costing)
-    if isinstance(run.answer, Costed):
+    if isinstance(run.answer, Done) and isinstance(run.answer.found, Evaluated):
         return run.answer.found
     if isinstance(run.answer, Failed) and not _lacked_memory(run, said):
         reason = run.answer.reason

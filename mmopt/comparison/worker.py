@@ -22,19 +22,18 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from types import FrameType
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from mmopt.comparison.memory import held, limited, peak_above
 from mmopt.comparison.messages import (
-    Costed,
     Costing,
     Done,
     Ended,
     Failed,
+    Solving,
     Started,
-    Task,
     frames,
     receive,
     send,
@@ -81,7 +80,7 @@ def main() -> None:
                 send(answers, Ended(status))
         elif (task := receive(orders)) is not None:
             threading.Thread(target=_end_with, args=(orders,), daemon=True).start()
-            if isinstance(task, Task):
+            if isinstance(task, Solving):
                 _preload()
             perform(task, answers)
 
@@ -107,7 +106,7 @@ def _preload() -> None:
     hand_over(lower(bind(Program.load("l2_strategy"), Workload.from_matrix(np.eye(2)))), "SCS")
 
 
-def perform(task: Task | Costing, answers: BinaryIO) -> None:
+def perform(task: Solving | Costing, answers: BinaryIO) -> None:
     """Do one task; say that it started, each certified point, and how it went.
 
     SIGINT ends it: with the best point so far once there is one, with nothing before.
@@ -128,16 +127,15 @@ def perform(task: Task | Costing, answers: BinaryIO) -> None:
         # Seconds since the start of the process: those of the solver begin anew with each step.
         send(answers, replace(point, seconds=time.monotonic() - started))
 
-    answer: Done | Costed | Failed
+    answer: Done | Failed
     signal.signal(signal.SIGINT, pressed)  # before our parent knows whom to interrupt
     send(answers, Started(pid, start))
     try:
         with limited(task.memory_limit):
             if isinstance(task, Costing):
-                found = evaluate(task.baseline, task.workload, task.norms)
-                answer = Costed(found, peak_above(start, pid))
+                found: Any = evaluate(task.baseline, task.workload, task.norms)
             else:
-                solution = solve(
+                found = solve(
                     task.workload,
                     task.program,
                     solver=task.solver,
@@ -147,8 +145,8 @@ def perform(task: Task | Costing, answers: BinaryIO) -> None:
                     # What is compared are the forms of a problem at the same size, where that can be solved.
                     reduce=task.workload.n > FEW_CELLS,
                     **task.options,
-                )
-                answer = Done(solution.fields(), peak_above(start, pid), time.process_time() - cpu)
+                ).fields()
+            answer = Done(found, peak_above(start, pid), time.process_time() - cpu)
     except Error as error:
         word = next((word for kind, word in WORDS if isinstance(error, kind)), Stop.REFUSED)
         reason = "; ".join(text for text in (error.message, error.hint) if text)
@@ -156,7 +154,7 @@ def perform(task: Task | Costing, answers: BinaryIO) -> None:
     except MemoryError:
         answer = Failed(Stop.MEMORY, "", "", peak_above(start, pid))
     except KeyboardInterrupt:
-        reason = "interrupted before it had a certified point" if isinstance(task, Task) else "interrupted"
+        reason = "interrupted before it had a certified point" if isinstance(task, Solving) else "interrupted"
         answer = Failed(Stop.INTERRUPTED, reason, reason, peak_above(start, pid))
     except Exception as error:  # noqa: BLE001 - the last line of defence, as in cli/guard.py
         reason = f"a bug in mmopt ({type(error).__name__}: {error})"
@@ -164,7 +162,7 @@ def perform(task: Task | Costing, answers: BinaryIO) -> None:
     send(answers, answer)
 
 
-def _in_child(task: Task | Costing, orders: BinaryIO, answers: BinaryIO) -> int:
+def _in_child(task: Solving | Costing, orders: BinaryIO, answers: BinaryIO) -> int:
     """Do a task in a forked child; its exit status, or minus the signal that ended it."""
     inlet, outlet = os.pipe()
     with warnings.catch_warnings():
@@ -185,7 +183,7 @@ def _in_child(task: Task | Costing, orders: BinaryIO, answers: BinaryIO) -> int:
     return status
 
 
-def _be_child(task: Task | Costing, inlet: int, outlet: int, others: tuple[BinaryIO, BinaryIO]) -> None:
+def _be_child(task: Solving | Costing, inlet: int, outlet: int, others: tuple[BinaryIO, BinaryIO]) -> None:
     status = 1
     try:
         os.close(inlet)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import eq, ge, le
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from mmopt.errors import ContradictionError, OptionError, SolverError, placed
 from mmopt.language import Program, evaluate, evaluate_ball, shipped
 from mmopt.language.atoms.dims import LARGEST
 from mmopt.language.check.procedures import START
-from mmopt.language.syntax.tree import Apply, Assignment, Expr, Name, Relation, Repeat, Step, SubProgram
+from mmopt.language.syntax.tree import Apply, Assignment, Expr, Name, Repeat, Step, SubProgram
 from mmopt.limits import Stop, require_memory, require_time
 from mmopt.results import Solution
 from mmopt.strategies import Strategy
@@ -31,11 +32,7 @@ Solve = Callable[[Task], Solution]
 WELL = (Stop.REACHED, Stop.CLOSED, Stop.LOCAL, Stop.RANK)  # how steps begin to say that they ended well
 # 'alternate' ends when an objective falls by less than this, relatively.
 SETTLED = 1e-8
-COMPARE: Mapping[str, Callable[[float, float], bool]] = {
-    "<=": lambda a, b: a <= b,
-    ">=": lambda a, b: a >= b,
-    "==": lambda a, b: a == b,
-}
+COMPARE: Mapping[str, Callable[[float, float], bool]] = {"<=": le, ">=": ge, "==": eq}
 
 
 @dataclass
@@ -79,7 +76,9 @@ class _Run:
             raise OptionError(message, where=where)
         best = np.inf
         for _ in range(int(times)):
-            if loop.until is not None and self.holds(loop.until):
+            if (until := loop.until) is not None and COMPARE[until.op](
+                float(self.value(until.left)), float(self.value(until.right))
+            ):
                 return
             try:
                 self.each(loop.steps)
@@ -92,9 +91,6 @@ class _Run:
                 if objective >= best - SETTLED * abs(objective):
                     return
                 best = objective
-
-    def holds(self, relation: Relation) -> bool:
-        return COMPARE[relation.op](float(self.value(relation.left)), float(self.value(relation.right)))
 
     def sub(self, step: SubProgram) -> None:
         givens: dict[str, Any] = {}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mmopt.comparison import Outcome
-from mmopt.comparison.messages import Costed, Costing, Done, Ended, Failed, Started, Task
+from mmopt.comparison.messages import Costing, Done, Ended, Failed, Solving, Started
 from mmopt.comparison.outcome import Run, costs_of, outcome_of
 from mmopt.driver import Progress
 from mmopt.language import Program
@@ -15,10 +15,10 @@ from mmopt.workloads import Workload
 
 pytestmark = pytest.mark.quick
 
-TASK = Task(Workload.from_matrix(np.eye(2)), Program.load("l2_strategy_lmi"), "scs", 1e-3, 10.0, 2**31)
+TASK = Solving(Workload.from_matrix(np.eye(2)), Program.load("l2_strategy_lmi"), "scs", 1e-3, 10.0, 2**31)
 
 
-def ended(status: int, *messages: object, said: str = "", killed: str = "", task: Task = TASK) -> Outcome:
+def ended(status: int, *messages: object, said: str = "", killed: str = "", task: Solving = TASK) -> Outcome:
     run = Run(task, killed=killed)
     for message in (Started(1, 0), *messages, Ended(status)):
         run.take(message)
@@ -91,7 +91,7 @@ def costs(status: int, *messages: object, said: str = "", killed: str = "") -> E
 
 def test_what_became_of_a_baseline() -> None:
     found = evaluate("wavelet", COSTING.workload, (2,))
-    assert costs(0, Costed(found, 7)) is found
+    assert costs(0, Done(found, 7)) is found
     for one, reason in (
         (costs(-9, killed="interrupted"), "interrupted"),
         (costs(-9), "the process was killed (signal 9), as the system does when memory runs out"),

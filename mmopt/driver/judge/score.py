@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mmopt.compiler import Instance
 from mmopt.compiler.match import is_shipped
@@ -28,11 +27,12 @@ from mmopt.numerics.ball_nuclear import GUESS
 from mmopt.numerics.ball_spectra import is_semidefinite
 from mmopt.numerics.balls import GROW, Ball, exact
 from mmopt.numerics.components import Level, Split
-from mmopt.numerics.numpy_forms import FLOOR, psd_floor
+from mmopt.numerics.numpy_forms import FLOOR, Array, psd_floor
 
 __all__ = [
     "FEASIBLE",
     "SLIGHT",
+    "Array",
     "Candidate",
     "bound_of",
     "candidate",
@@ -44,8 +44,6 @@ __all__ = [
     "starts_from",
     "upper_value",
 ]
-
-Array = NDArray[np.float64]
 
 # A repaired point may miss a constraint by this much, relatively: the rounding of its evaluation. What
 # it misses is charged to the objective.

@@ -7,9 +7,9 @@ import pytest
 import tolerances
 
 from mmopt import Attribute, Domain, Workload
-from mmopt.solvers.nuclear.coarse import FEWEST, start
 from mmopt.solvers.nuclear.forms import FORMS
 from mmopt.solvers.nuclear.problem import whole
+from mmopt.solvers.nuclear.run import FEWEST, start
 from mmopt.solvers.nuclear.search import search
 from mmopt.symmetry import symmetry
 from mmopt.workloads import Product
