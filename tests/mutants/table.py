@@ -526,9 +526,9 @@ MUTANTS = (
         ("power", "power(a, neg(b))", "power(a, exact(-exponent))"),
     ),
     *_rows(
-        "mmopt/driver/judge/assemble.py",
+        "mmopt/driver/judge/meaning.py",
         "driver/judge/test_score.py",
-        ("_within_targets", "1.0 + reach:", "1.0 + SLIGHT:"),
+        ("within_targets", "1.0 + reach:", "1.0 + SLIGHT:"),
     ),
     *_rows(
         "mmopt/driver/judge/claims.py",
