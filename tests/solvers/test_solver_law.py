@@ -16,7 +16,19 @@ from mmopt.driver.task import SEARCH
 from mmopt.errors import UnsuitableError
 from mmopt.language.syntax.tree import Apply
 from mmopt.limits import Stop
-from mmopt.solvers import KERNELS, LBFGS, SOLVERS, Clock, Kernel, Options, SolverRow, claims, predicted, run
+from mmopt.solvers import (
+    KERNELS,
+    LBFGS,
+    SOLVERS,
+    Clock,
+    Kernel,
+    Options,
+    SolverRow,
+    choose_solver,
+    claims,
+    predicted,
+    run,
+)
 
 CONIC = pytest.mark.parametrize("row", SOLVERS, ids=lambda row: row.name)
 KERNEL = pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
