@@ -61,7 +61,7 @@ def read_givens(texts: Sequence[str] | None, program: Program, workload: Workloa
         if name in found:
             raise OptionError(f"the given '{name}' is passed twice", hint="keep one of them")
         dims = next((len(d.dims) for d in program.givens if d.name == name), 0)
-        norm = program.meaning.norm if program.meaning else 2
+        norm = program.meaning.norm
         found[name] = _fitted(_value(name, value, workload, norm), dims)
     return found
 

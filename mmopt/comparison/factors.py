@@ -207,12 +207,15 @@ class Factors:
 
 
 def standards(outcomes: Sequence[Outcome]) -> dict[int, Outcome]:
-    """The solved outcome with the least total error for each norm that has one; Gaussian noise (2) first."""
+    """The solved outcome with the least total error for each norm that has one; Gaussian noise (2) first.
+
+    Of formulations that are as good but for rounding it is the one that was asked for first.
+    """
     best: dict[int, tuple[float, Outcome]] = {}
     for outcome in outcomes:
         if outcome.solution is not None:
             norm, error = outcome.solution.strategy.norm, outcome.solution.error
-            if norm not in best or error < best[norm][0]:
+            if norm not in best or error < (1 - ROUNDING) * best[norm][0]:
                 best[norm] = error, outcome
     return {norm: best[norm][1] for norm in sorted(best, reverse=True)}
 

@@ -144,8 +144,8 @@ def _bounds(program: Program, computed: Sequence[Assignment], env: Mapping[str, 
 
     What a shipped closed form measures counts as exact: the figures are of the strategy as computed.
     """
-    is_measured = program.klass == "closed form" and program.meaning and is_shipped(program, meaning=True)
-    exact = names_in(program.meaning.expr) if program.meaning and is_measured else frozenset()
+    is_measured = program.klass == "closed form" and is_shipped(program, meaning=True)
+    exact = names_in(program.meaning.expr) if is_measured else frozenset()
     lets = {let.name: let.expr for let in computed if let.name not in exact}
 
     @cache

@@ -14,7 +14,7 @@ from mmopt.compiler.shape import Line, implied_psd, line, scope_of, trace_invers
 from mmopt.language import ATOMS, evaluate
 from mmopt.language.check.infer import Scope, infer
 from mmopt.language.check.rank import is_rank
-from mmopt.language.evaluate.plain import positions
+from mmopt.language.evaluate.evaluator import positions
 from mmopt.language.syntax.tree import Apply, Block, Expr, Index, Name, Number, Relation, chain
 from mmopt.limits import require_time, uncounted
 from mmopt.numerics.numpy_forms import Array, factor
@@ -231,7 +231,6 @@ def lower(instance: Instance) -> Lowered:
             psd.append(variable >> 0)
     lowering = _Lowering(cvxpy, instance, variables)
     scope = scope_of(instance.checked)
-    assert program.objective is not None
     objective = lowering.expr(program.objective, scope, instance.env)
     lines = [line(instance.checked, c) for c in program.constraints if not is_rank(c)]
     constraints = {decided.constraint.name: lowering.line(decided) for decided in lines}
@@ -243,10 +242,10 @@ def lower(instance: Instance) -> Lowered:
 
 def _corners(instance: Instance) -> dict[str, tuple[str, int, int]]:
     """Where the diagonal blocks stand from whose duals the certificate starts."""
-    certificate, sizes = instance.program.certificate, instance.sizes()
+    sizes = instance.sizes()
     blocks = {c.name: c for c in instance.program.constraints}
     out: dict[str, tuple[str, int, int]] = {}
-    for m in certificate.multipliers if certificate else ():
+    for m in instance.program.multipliers:
         if m.block is None:
             continue
         c = blocks[m.dual_of]

@@ -18,7 +18,7 @@ from typing import Any
 
 from mmopt.language import Checked, Program, program_names, shipped
 from mmopt.language.atoms.dims import Dim
-from mmopt.language.syntax.normal import normal
+from mmopt.language.check.infer import normal
 from mmopt.language.syntax.tree import Apply, Block, Constraint, Expr, Index, Multiplier, Name, Number
 
 __all__ = ["Renaming", "is_shipped", "match"]
@@ -60,7 +60,7 @@ def match(known: Checked, asked: Checked) -> Renaming | None:
     a, b = known.program, asked.program
     if a.klass != b.klass or a.sense != b.sense or len(a.choose) != len(b.choose):
         return None
-    if len(a.constraints) != len(b.constraints) or a.objective is None or b.objective is None:
+    if len(a.constraints) != len(b.constraints):
         return None
     start = Renaming()
     if not _same(_plain(known, a.objective), _plain(asked, b.objective), start):

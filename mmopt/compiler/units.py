@@ -200,7 +200,7 @@ def _read(
         eq.names[let.name] = _degree(let.expr, eq)
     eq.names.update(own)
     eq.line = "objective"
-    objective = _degree(program.objective, eq) if program.objective is not None else {}
+    objective = _degree(program.objective, eq)
     constraints: dict[str, Degree] = {}
     for c in program.constraints:
         eq.line = c.name

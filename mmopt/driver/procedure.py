@@ -124,7 +124,6 @@ class _Run:
 def _evaluated(instance: Instance, env: Mapping[str, Any]) -> tuple[float, bool]:
     """The objective, rounded up, and whether it is proved."""
     expr = instance.program.objective
-    assert expr is not None  # the check of the sections has seen to it
     return charged_for_the_queries(instance, env, *upper_value(expr, env))
 
 

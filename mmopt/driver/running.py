@@ -17,7 +17,7 @@ from mmopt.driver.judge.assemble import Ending, stopped_early, unscaled
 from mmopt.driver.judge.score import Array, Candidate, bound_of, candidate, charged, improves, starts_from
 from mmopt.driver.task import Task
 from mmopt.errors import OptionError, SolverError
-from mmopt.language.evaluate.memo import Memo
+from mmopt.language.evaluate.evaluator import Memo
 from mmopt.limits import Stop
 from mmopt.results import gap_between
 from mmopt.solvers import KERNELS, Claim, Clock, Options, Point, SolverRow, predicted, run

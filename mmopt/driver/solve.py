@@ -56,7 +56,7 @@ def named_givens(givens: Mapping[str, Any] | None, program: Program, workload: W
 
     OptionError for a string that names none, or one that does not apply to the workload.
     """
-    norm = program.meaning.norm if program.meaning else 2
+    norm = program.meaning.norm
     return {
         name: design_rows(value, workload, norm) if isinstance(value, str) else value
         for name, value in (givens or {}).items()

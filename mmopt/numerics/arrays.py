@@ -11,7 +11,6 @@ import numpy.typing as npt
 import scipy.linalg
 
 from mmopt.limits import fits_memory, require_memory, require_time
-from mmopt.numerics.components import Array, Ints
 
 __all__ = [
     "EPS",
@@ -21,10 +20,8 @@ __all__ = [
     "columns_of",
     "fits_memory",
     "frozen",
-    "has_independent_columns",
     "largest_singular_value",
     "owned",
-    "pseudo_factors",
     "qr",
     "require_memory",
     "rounding_of_root",
@@ -32,10 +29,11 @@ __all__ = [
     "svd",
 ]
 
+Array = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 AnyArray = TypeVar("AnyArray", bound=np.ndarray[tuple[int, ...], np.dtype[np.generic]])
 
 EPS = float(np.finfo(np.float64).eps)
-_CLEAR = 1e7  # a condition for which nobody needs singular values to see the rank
 _STEPS = 30  # of a power iteration
 QR_BLOCK = 32  # columns that a QR factorisation takes at a time
 _PANEL = 256  # columns after which the time is looked at, where there are more than four times as many
@@ -75,53 +73,9 @@ def svd(matrix: Array, full: bool = False) -> tuple[Array, Array]:
     return values, rows
 
 
-def pseudo_factors(matrix: Array) -> tuple[Array, Array]:
-    """D (n, k) with D Dᵀ = (AᵀA)⁺, k the rank, and an orthonormal basis (n, n - k) of A's null space.
-
-    From a QR factorisation of A or Aᵀ where that shows full rank beyond doubt: A = Q T gives D = T⁻¹, and
-    Aᵀ = Q T gives D = Q T⁻ᵀ. Else from the singular value decomposition: D = V/s, where singular values
-    below 8 max(p, n) ε times the largest count as zero.
-    """
-    found = _factors_by_qr(matrix)
-    if found is not None:
-        return found
-    values, rows = svd(matrix, full=True)
-    k = int((values > 8 * max(matrix.shape) * np.finfo(np.float64).eps * values[0]).sum())
-    return (rows[:k] / values[:k, None]).T, rows[k:].T
-
-
-def _factors_by_qr(matrix: Array) -> tuple[Array, Array] | None:
-    p, n = matrix.shape
-    if p == n == 1 and matrix[0, 0]:
-        return 1.0 / matrix, np.zeros((1, 0))
-    if p >= n:
-        inverse = _inverse_of_triangle(qr(matrix))
-        return None if inverse is None else (inverse, np.zeros((n, 0)))
-    columns, triangle = scipy.linalg.qr(matrix.T)
-    inverse = _inverse_of_triangle(triangle[:p])
-    # The null space is copied: as a part of the columns it would keep all of them.
-    return None if inverse is None else (columns[:, :p] @ inverse.T, columns[:, p:].copy())
-
-
 def _is_upper(matrix: Array) -> bool:
     """Whether nothing stands below the diagonal."""
     return int(scipy.linalg.bandwidth(matrix)[0]) == 0
-
-
-def _inverse_of_triangle(triangle: Array) -> Array | None:
-    """T⁻¹ of an upper triangle whose condition is below ``_CLEAR``; else None."""
-    turned, singular = scipy.linalg.lapack.dtrtri(triangle.T, lower=1)
-    with np.errstate(over="ignore"):  # an inverse beyond numbers is none
-        is_clear = np.linalg.norm(triangle) * np.linalg.norm(turned) < _CLEAR
-    if singular or not is_clear:
-        return None
-    return np.asarray(turned.T, dtype=np.float64)
-
-
-def has_independent_columns(matrix: Array) -> bool:
-    """Whether a QR factorisation shows full column rank beyond doubt; False: not known."""
-    p, n = matrix.shape
-    return p >= n and _inverse_of_triangle(qr(matrix)) is not None
 
 
 def largest_singular_value(matrix: Array) -> float:

@@ -1,15 +1,29 @@
-"""Error bounds of exponentials, logarithms and polar factors (see ``balls``)."""
+"""Exponentials and logarithms, eigenvalues, square roots and polar factors, with proof (see ``balls``)."""
 
 from __future__ import annotations
 
 import numpy as np
+import scipy.linalg
 
 from mmopt.numerics import balls, numpy_forms
-from mmopt.numerics.ball_spectra import smallest_eigenvalue
-from mmopt.numerics.balls import GROW, POWER, Ball, exact, rounded, unknown
+from mmopt.numerics.balls import GROW, POWER, TINY, Ball, exact, gamma, matmul, rounded, sub, unknown
 from mmopt.numerics.numpy_forms import Array
 
-__all__ = ["exp", "log", "logsumexp", "polar"]
+__all__ = [
+    "below_eigenvalues",
+    "exp",
+    "is_semidefinite",
+    "log",
+    "logsumexp",
+    "polar",
+    "root",
+    "smallest_eigenvalue",
+    "symmetric",
+]
+
+# Steps of inverse iteration, and by how much its estimate may be too high in what is tried.
+STEPS = 6
+SHARES = (0.5, 0.1, 0.01)
 
 
 def _ends(a: Ball) -> tuple[Array, Array]:
@@ -40,8 +54,109 @@ def logsumexp(a: Ball, axis: int | None = None) -> Ball:
     top = np.max(a.mid, axis=axis, keepdims=True)
     if not np.isfinite(top).all():
         return unknown(numpy_forms.logsumexp(a.mid, axis=axis))
-    sums = balls.total(exp(balls.sub(a, exact(top))), axis=axis)
+    sums = balls.total(exp(sub(a, exact(top))), axis=axis)
     return balls.add(log(sums), exact(top.reshape(sums.mid.shape)))
+
+
+def symmetric(a: Ball) -> Ball:
+    """The symmetric part of the matrices, around a symmetric midpoint.
+
+    The radii need not be symmetric: what is asked of them is their Frobenius norm.
+    """
+    if np.array_equal(a.mid, a.mid.T):
+        return a
+    return rounded((a.mid + a.mid.T) / 2, a.rad + np.abs(a.mid - a.mid.T) / 2)
+
+
+def smallest_eigenvalue(a: Ball) -> float:
+    """A number proved to be at most every eigenvalue of the symmetric part of every matrix in the ball.
+
+    Rump 2006, Verification of positive definiteness: where Cholesky's algorithm runs to its end on
+    the rounded M - s I, the least eigenvalue of M is at least s - c, with c = γ/(1 - γ) trace(M - s I)
+    and γ = γ of n + 2 terms. -inf where no s succeeds.
+    """
+    m = symmetric(a)
+    if not (np.isfinite(m.mid).all() and np.isfinite(m.rad).all()):
+        return -float("inf")
+    n = len(m.mid)
+    guess = float(np.linalg.eigvalsh(m.mid)[0])
+    size = gamma(n + 2) * float(np.abs(np.diag(m.mid)).sum())
+    for s in (guess - size, guess / 2, 0.0):
+        found = _least(m, s)
+        if found is not None:
+            return found
+    return -float("inf")
+
+
+def _least(m: Ball, s: float) -> float | None:
+    """By how much the eigenvalues are proved to be at least s (less the error), or None."""
+    if not numpy_forms.is_definite(m.mid, s):
+        return None
+    diagonal = np.diagonal(m.mid)
+    slip = gamma(len(m.mid) + 4) * float(np.abs(diagonal - s).sum() + abs(s)) * 2 + TINY
+    return s - slip - float(np.linalg.norm(m.rad)) * GROW
+
+
+def is_semidefinite(a: Ball) -> bool:
+    """Whether the symmetric part of every matrix in the ball is proved to have no negative eigenvalue.
+
+    By Cholesky's algorithm, or because every diagonal entry is at least the sum of the others in its row.
+    """
+    m = symmetric(a)
+    if not (np.isfinite(m.mid).all() and np.isfinite(m.rad).all()):
+        return False
+    slip = 4 * gamma(len(m.mid) + 4) * float(np.abs(np.diagonal(m.mid)).sum()) + TINY
+    if (_least(m, slip + 2 * float(np.linalg.norm(m.rad))) or -1.0) > 0:
+        return True
+    # Twice the diagonal against whole rows, in which it is once.
+    rows = (np.abs(m.mid) + (m.rad + m.rad.T) / 2).sum(axis=1) * GROW
+    return bool((2 * np.diagonal(m.mid) >= rows).all())
+
+
+def below_eigenvalues(a: Ball, lower: Array) -> float:
+    """A positive number proved to be below every eigenvalue of every matrix in the ball; 0 if none is found.
+
+    a : symmetric around a symmetric midpoint; ``lower`` is about its Cholesky factor. Cheaper than
+    ``smallest_eigenvalue``, and smaller: what is tried are shares of an estimate by inverse iteration.
+    """
+    v = np.where(np.arange(len(lower)) % 2, 0.5, 1.0)
+    estimate = float("inf")
+    for _ in range(STEPS):
+        w = scipy.linalg.cho_solve((lower, True), v, check_finite=False)
+        grown = float(np.linalg.norm(w))
+        if not 0 < grown < np.inf:
+            return 0.0
+        estimate, v = float(np.linalg.norm(v)) / grown, w / grown
+    for share in SHARES:
+        found = _least(a, share * estimate)
+        if found is not None and found > 0:
+            return found
+    return max(0.0, smallest_eigenvalue(a))
+
+
+def root(a: Ball) -> Ball:
+    """The symmetric square root of a psd matrix.
+
+    For psd A and B, ‖√A - √B‖ is at most √‖A - B‖, and at most ‖A - B‖_F / (λ(√A) + λ(√B)) with λ
+    the least eigenvalues (the difference D solves √A D + D √B = A - B). B is the square of the
+    computed root, lifted so that it is proved to be psd.
+    """
+    mid = numpy_forms.root(a.mid)
+    mid = (mid + mid.T) / 2
+    least = smallest_eigenvalue(exact(mid))
+    if not np.isfinite(least):
+        lift = 2 * gamma(len(mid) + 4) * float(np.abs(mid).sum()) + TINY
+        mid = mid + lift * np.eye(len(mid))
+        least = max(0.0, smallest_eigenvalue(exact(mid)))
+    elif least < 0:
+        mid, least = mid - least * np.eye(len(mid)), 0.0
+    off = sub(a, matmul(exact(mid), exact(mid)))
+    change = float(np.linalg.norm(np.abs(off.mid) + off.rad)) * GROW
+    bounds = [float(np.sqrt(change))]
+    both = least + float(np.sqrt(max(0.0, smallest_eigenvalue(a))))
+    if both > 0:
+        bounds.append(change / both)
+    return rounded(mid, np.full(mid.shape, min(bounds)))
 
 
 def polar(a: Ball) -> Ball:
@@ -60,9 +175,9 @@ def polar(a: Ball) -> Ball:
     least = smallest_eigenvalue(h)
     if least <= 0:
         return unknown(p.mid)
-    gram = balls.sub(balls.matmul(balls.transpose(p), p), exact(np.eye(len(p.mid))))
+    gram = sub(matmul(balls.transpose(p), p), exact(np.eye(len(p.mid))))
     skew = _norm(gram)  # of P from orthogonal
-    away = _norm(balls.sub(a, balls.matmul(p, h))) + skew * _norm(h)  # of A from Q H
+    away = _norm(sub(a, matmul(p, h))) + skew * _norm(h)  # of A from Q H
     other = max(0.0, least - away)  # λ(H') is the smallest singular value of A
     moved = skew + 2.0 * away / (least + other)
     return rounded(p.mid, np.full(p.mid.shape, moved * GROW))

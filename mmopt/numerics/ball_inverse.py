@@ -12,13 +12,14 @@ import numpy as np
 import scipy.linalg
 
 from mmopt.numerics import numpy_forms, pseudoinverse
-from mmopt.numerics.ball_spectra import below_eigenvalues, symmetric
+from mmopt.numerics.ball_functions import below_eigenvalues, symmetric
 from mmopt.numerics.balls import (
     GROW,
     Ball,
     add,
     dots,
     exact,
+    joined,
     lengths,
     matmul,
     rounded,
@@ -28,7 +29,7 @@ from mmopt.numerics.balls import (
 from mmopt.numerics.numpy_forms import Array
 from mmopt.numerics.residual import Residual, plain_residual, residual, short_residual
 
-__all__ = ["pseudo_inverse", "sandwich", "sandwich_diagonal", "smallest_singular"]
+__all__ = ["pseudo_inverse", "row_basis", "sandwich", "sandwich_diagonal", "smallest_singular"]
 
 # Columns taken at a time where only the diagonal is asked for.
 WIDTH = 512
@@ -105,9 +106,8 @@ def sandwich_diagonal(left: Ball, matrix: Ball, right: Ball) -> Ball:
     found = []
     for start in range(0, len(left.mid), WIDTH):
         here = slice(start, start + WIDTH)
-        ahead = Ball(left.mid[here], left.rad[here])
-        found.append(_diagonal(inverse, ahead, Ball(right.mid[:, here], right.rad[:, here])))
-    return Ball(np.concatenate([b.mid for b in found]), np.concatenate([b.rad for b in found]))
+        found.append(_diagonal(inverse, left[here], right[:, here]))
+    return joined(found)
 
 
 def _diagonal(inverse: _Inverse, left: Ball, right: Ball) -> Ball:
@@ -179,6 +179,12 @@ def pseudo_inverse(a: Ball) -> Ball:
         return unknown(p)
     rad = (lengths(p, 1) * e + s) / (1.0 - e)
     return rounded(p, np.broadcast_to(rad[:, None], p.shape))
+
+
+def row_basis(a: Array) -> Ball:
+    """The rows that ``pseudoinverse.row_basis`` takes; what it drops by a tolerance may count."""
+    basis = pseudoinverse.row_basis(a)
+    return exact(basis) if pseudoinverse.has_rank(a, len(basis)) else unknown(basis)
 
 
 def _is_lopsided(a: Ball) -> bool:

@@ -44,6 +44,13 @@ class Ball:
     mid: Array
     rad: Array
 
+    def __getitem__(self, index: Any) -> Ball:
+        return Ball(np.asarray(self.mid[index]), np.asarray(self.rad[index]))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.mid.shape
+
     @property
     def is_exact(self) -> bool:
         """Whether every radius is zero."""
@@ -114,13 +121,9 @@ def mul(a: Ball, b: Ball) -> Ball:
     mid, rad = np.empty(shape), np.empty(shape)
     for start in range(0, shape[0], HEIGHT):
         here = slice(start, start + HEIGHT)
-        found = _mul(*(_rows(c, here) if c.mid.shape[:-1] == shape[:-1] else c for c in (a, b)))
+        found = _mul(*(c[here] if c.mid.shape[:-1] == shape[:-1] else c for c in (a, b)))
         mid[here], rad[here] = found.mid, found.rad
     return Ball(mid, rad)
-
-
-def _rows(a: Ball, here: slice) -> Ball:
-    return Ball(a.mid[here], a.rad[here])
 
 
 def _mul(a: Ball, b: Ball) -> Ball:
@@ -285,3 +288,8 @@ def extreme(pick: Callable[..., Array]) -> Callable[[Ball, int | None], Ball]:
 def block(rows: Sequence[Sequence[tuple[Ball, bool]]]) -> Ball:
     mids = numpy_forms.block([[(e.mid, r) for e, r in row] for row in rows])
     return Ball(mids, numpy_forms.block([[(e.rad, r) for e, r in row] for row in rows]))
+
+
+def joined(parts: Sequence[Ball]) -> Ball:
+    """One below the other, or after it."""
+    return Ball(np.concatenate([part.mid for part in parts]), np.concatenate([part.rad for part in parts]))

@@ -5,23 +5,6 @@ dimension d_κ and stands there μ_κ times. A matrix that commutes with the gro
 matrix X_κ (d_κ, d_κ) per component (Schur's lemma), and a vector that the group leaves alone by one number
 per orbit of coordinates. N may be 10^50; nothing of size N is held.
 
-``Space(multiplicities, dims, labels=None, sizes=None, total=None, orbits=None, bases=None)``
-    ``multiplicities`` (K,) floats μ_κ, whole numbers; ``dims`` tuple of K ints d_κ; ``labels`` tuple of K
-    int arrays (d_κ,): the orbit of each basis vector; ``sizes`` (o,) floats: coordinates in each orbit.
-    ``labels`` and ``sizes`` are None for an abstract space, such as the rows of a root. ``space.size``: N, a
-    Python int. ``space.orbit_of()`` (N,) ints and ``space.basis(κ)`` scipy sparse (N, d_κ μ_κ), orthonormal
-    columns, column a μ_κ + c for copy c of basis vector a, are computed when called, by the functions
-    ``orbits`` and ``bases``.
-``Array``, ``Ints``
-    the types of numpy arrays of floats and of integers.
-``Split(rows: Space, columns: Space, parts)``
-    ``parts`` tuple of K matrices (rows.dims[κ], columns.dims[κ]): the matrix Σ_κ S_κ (part_κ ⊗ I_μ) T_κᵀ with
-    S_κ, T_κ the bases of both spaces.
-``Level(space, values)``
-    ``values`` (o,): the vector with this value at every coordinate of the orbit.
-``lift(value)``
-    the dense numpy array (small N).
-
 Parts and values are numpy arrays, or anything else that a caller computes with (balls with error bounds).
 
 Components that are left out are zero in every matrix. ``diag(level)`` therefore means its projection on the
@@ -33,8 +16,180 @@ For a square matrix X on a space with labels, the diagonal is the same at all co
 part), the sum of a level vector is Σ_o size_o value_o, and diag(level) has the parts diag(values[labels_κ]).
 """
 
-from mmopt.numerics.component_lift import lift
-from mmopt.numerics.component_space import Array, Ints, Space
-from mmopt.numerics.component_values import Level, Split
+from __future__ import annotations
 
-__all__ = ["Array", "Ints", "Level", "Space", "Split", "lift"]
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from mmopt.errors import WorkloadError
+from mmopt.numerics import numpy_forms
+from mmopt.numerics.arrays import Array, Ints
+
+__all__ = ["Array", "Ints", "Level", "Space", "Split", "floored", "lift"]
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """R^N as a sum of components (see above).
+
+    Parameters
+    ----------
+    multiplicities : (K,) how often each component stands there; whole numbers, as floats.
+    dims : dimension of each component.
+    labels : per component the orbit of each basis vector, (dims[κ],); None for an abstract space.
+    sizes : (o,) number of coordinates of each orbit, as floats; None for an abstract space.
+    total : N where components are left out; None: the kept components are all there is.
+    orbits : computes ``orbit_of``; None where the coordinates are abstract.
+    bases : computes ``basis``; None where the coordinates are abstract.
+    """
+
+    multiplicities: Array
+    dims: tuple[int, ...]
+    labels: tuple[Ints, ...] | None = None
+    sizes: Array | None = None
+    total: int | None = None
+    orbits: Callable[[], Ints] | None = None
+    bases: Callable[[int], Any] | None = None
+
+    @property
+    def count(self) -> int:
+        """Number of components, K."""
+        return len(self.dims)
+
+    @property
+    def kept(self) -> int:
+        """Dimension of the kept components together: Σ μ d."""
+        return sum(int(m) * d for m, d in zip(self.multiplicities, self.dims, strict=True))
+
+    @property
+    def size(self) -> int:
+        """N, the number of coordinates."""
+        return self.kept if self.total is None else self.total
+
+    @property
+    def largest(self) -> int:
+        """The largest dimension of a component."""
+        return max(self.dims, default=0)
+
+    def orbit_of(self) -> Ints:
+        """(N,) the orbit of each coordinate; WorkloadError where coordinates are abstract."""
+        if self.orbits is None:
+            raise WorkloadError("an abstract space has no orbits")
+        return self.orbits()
+
+    def basis(self, component: int) -> Any:
+        """Scipy sparse (N, d μ), orthonormal columns: column a μ + c is copy c of basis vector a.
+
+        WorkloadError where coordinates are abstract.
+        """
+        if self.bases is None:
+            raise WorkloadError("an abstract space has no basis")
+        return self.bases(component)
+
+    def matches(self, other: Space) -> bool:
+        """Whether a matrix on one of the spaces can be multiplied with one on the other."""
+        if self is other:
+            return True
+        if self.dims != other.dims or not np.array_equal(self.multiplicities, other.multiplicities):
+            return False
+        if self.sizes is None or other.sizes is None:
+            return self.sizes is other.sizes
+        return np.array_equal(self.sizes, other.sizes)
+
+    def abstract(self, dims: tuple[int, ...]) -> Space:
+        """A space without coordinates that has the same components, in these dimensions."""
+        return Space(self.multiplicities, dims)
+
+    @property
+    def words(self) -> str:
+        """How it splits: "400 orbits, 96 components of size up to 400"."""
+        orbits = "abstract" if self.sizes is None else _counted(len(self.sizes), "orbit")
+        return f"{orbits}, {_counted(self.count, 'component')} of size up to {self.largest}"
+
+    def __repr__(self) -> str:
+        number = f"{self.size:,}" if self.size < 10**15 else f"about 1e{int(math.log10(self.size))}"
+        return f"Space({number}, {self.words})"
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """The matrix Σ_κ S_κ (part_κ ⊗ I_μ) T_κᵀ from ``columns`` to ``rows``, spaces with the same components.
+
+    ``parts``: one matrix (rows.dims[κ], columns.dims[κ]) per component; numpy arrays or balls.
+    """
+
+    rows: Space
+    columns: Space
+    parts: tuple[Any, ...]
+
+    @property
+    def multiplicities(self) -> Any:
+        """(K,) how often each part stands in the matrix."""
+        return self.columns.multiplicities
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The shape of the dense matrix, in Python ints."""
+        return self.rows.size, self.columns.size
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """The vector with ``values[o]`` at every coordinate of orbit o; an array (o,) or a ball."""
+
+    space: Space
+    values: Any
+
+    @property
+    def shape(self) -> tuple[int]:
+        """The shape of the dense vector, in a Python int."""
+        return (self.space.size,)
+
+
+def lift(value: Split | Level) -> Array:
+    """The dense matrix (rows.size, columns.size), or vector (space.size,), of numpy parts.
+
+    An abstract space gets the coordinates a μ_κ + c, one component after the other.
+    """
+    if isinstance(value, Level):
+        return np.asarray(np.asarray(value.values, dtype=float)[value.space.orbit_of()])
+    out = np.zeros(value.shape)
+    left, right = _bases(value.rows), _bases(value.columns)
+    for at, part in enumerate(value.parts):
+        copies = scipy.sparse.eye_array(int(value.multiplicities[at]))
+        middle = scipy.sparse.kron(scipy.sparse.csr_array(np.asarray(part)), copies)
+        out += (left[at] @ middle @ right[at].T).toarray()
+    return out
+
+
+def _bases(space: Space) -> list[scipy.sparse.csr_array]:
+    if space.bases is not None or space.labels is not None:  # coordinates that are not known are refused
+        return [scipy.sparse.csr_array(space.basis(at)) for at in range(space.count)]
+    widths = [int(m) * d for m, d in zip(space.multiplicities, space.dims, strict=True)]
+    starts = np.cumsum([0, *widths])
+    whole = scipy.sparse.eye_array(space.size, format="csc")
+    return [
+        scipy.sparse.csr_array(whole[:, starts[at] : starts[at] + width]) for at, width in enumerate(widths)
+    ]
+
+
+def floored(matrix: Split | Array) -> Any:
+    """The symmetric part with every eigenvalue at least ``numpy_forms.FLOOR`` times the largest of all."""
+    if not isinstance(matrix, Split):
+        return numpy_forms.psd_floor(matrix)
+    parts = tuple(map(numpy_forms.symmetric_part, matrix.parts))
+    # The trace is at least the largest eigenvalue where the rest is not negative: none to lift.
+    most = numpy_forms.FLOOR * max(float(np.trace(part)) for part in parts)
+    if not all(numpy_forms.is_definite(part, most) for part in parts):
+        largest = max(0.0, *(float(numpy_forms.eigh(part)[0][-1]) for part in parts))
+        parts = tuple(numpy_forms.psd_floor(part, largest) for part in parts)
+    return Split(matrix.rows, matrix.columns, parts)

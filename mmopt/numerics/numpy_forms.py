@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.linalg
 import scipy.special
-from numpy.typing import NDArray
 
 from mmopt.errors import OptionError
 from mmopt.limits import require_memory
+from mmopt.numerics.arrays import EPS, Array, Ints
 from mmopt.numerics.singular_vectors import eigen
 
 __all__ = [
+    "EPS",
     "Array",
+    "Ints",
     "as_block",
     "block",
     "consecutive",
@@ -29,6 +30,7 @@ __all__ = [
     "is_definite",
     "leading",
     "logsumexp",
+    "lowest_eigenvalue",
     "nuclear",
     "ones",
     "polar",
@@ -41,8 +43,6 @@ __all__ = [
     "used_rows",
 ]
 
-Array = NDArray[np.float64]
-EPS = float(np.finfo(float).eps)
 # An eigenvalue of a psd variable is raised to this part of the largest before anything is
 # evaluated: the inverse then exists, and the change is charged to the objective.
 FLOOR = 1e-10
@@ -80,6 +80,15 @@ def is_definite(matrix: Array, least: float = 0.0) -> bool:
     np.einsum("ii->i", shifted)[:] -= least
     found, failed = scipy.linalg.lapack.dpotrf(shifted, lower=1, clean=0, overwrite_a=1)
     return not failed and bool(np.isfinite(np.diagonal(found)).all())
+
+
+def lowest_eigenvalue(parts: Iterable[Array]) -> float:
+    """The least eigenvalue of the symmetric parts of matrices; 0 where none is negative."""
+    return min(0.0, *(_lowest(symmetric_part(part)) for part in parts))
+
+
+def _lowest(part: Array) -> float:
+    return 0.0 if len(part) > 1 and is_definite(part) else float(eigh(part)[0][0])
 
 
 def _whole(value: float, least: int, what: str, dims: int = 0) -> int:
@@ -218,7 +227,7 @@ def leading(entries: Array, count: float) -> Array:
     return _groups(np.minimum(np.arange(len(entries)), min(_whole(count, 0, "groups of one"), len(entries))))
 
 
-def _groups(group: npt.NDArray[np.int64]) -> Array:
+def _groups(group: Ints) -> Array:
     """Membership by the number of each entry's group."""
     require_memory((int(group.max(initial=0)) + 1, len(group)), "matrix of groups", share=2)
     return np.asarray(group == np.arange(group.max(initial=0) + 1)[:, None], dtype=float)

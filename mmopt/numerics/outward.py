@@ -1,11 +1,14 @@
-"""Column norms rounded upwards: the float returned is proved to be at least the exact value. Printed figures
-rounded to one side.
+"""Rounded outward: sums, products, roots and column norms that are proved to be at least the exact value; and
+printed figures, to one side.
+
+The rounding error of one sum or product is itself a float and is computed exactly (Knuth's two-sum, Dekker's
+product; Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., §4.3): a result that was rounded
+down goes one float up, an exact one stays. Near overflow and underflow every result goes up.
 
 Floating-point summation of p nonnegative terms, in any order, has relative error at most
-γ_p = p u / (1 - p u), u = 2⁻⁵³, roundings of the terms included when p counts them (Higham, Accuracy and
-Stability of Numerical Algorithms, 2nd ed., §3.1 and §4.2). A computed sum is therefore multiplied by
-1 + 4 p u, which exceeds 1 / (1 - γ_p) for p u < 1/8, and every rounded operation after that is followed by a
-step to the next float.
+γ_p = p u / (1 - p u), u = 2⁻⁵³, roundings of the terms included when p counts them (Higham, §3.1 and §4.2).
+A computed sum is therefore multiplied by 1 + 4 p u, which exceeds 1 / (1 - γ_p) for p u < 1/8, and every
+rounded operation after that is followed by a step to the next float.
 """
 
 from __future__ import annotations
@@ -13,24 +16,80 @@ from __future__ import annotations
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse
 import scipy.spatial.distance
 
-from mmopt.numerics.arrays import Array
+from mmopt.numerics.arrays import EPS, Array
 
-__all__ = ["column_norms", "column_powers", "largest_difference", "not_below", "rounded"]
+__all__ = [
+    "column_norms",
+    "column_powers",
+    "largest_difference",
+    "not_below",
+    "plus_up",
+    "root_up",
+    "rounded",
+    "times_up",
+]
 
-_EPS = float(np.finfo(np.float64).eps)  # 2 u
+_SPLIT = 2.0**27 + 1
+_TINY, _HUGE = 2.0**-900, 2.0**900  # between these no step of Dekker's product leaves the range of doubles
 _DIRECT = 2**32  # operations up to which differences of columns are taken one by one
 _WIDTH = 256  # columns taken at a time
 _GRID = (25, 1, 2, 3, 4, 6, 8, 12, 16)  # bits tried for an exact sum; 25 first: if it fails, all fail
+
+
+def plus_up(a: npt.ArrayLike, b: npt.ArrayLike) -> Array:
+    """a + b, elementwise, rounded upwards; a, b >= 0."""
+    a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = a + b
+        of_b = total - a
+        error = (a - (total - of_b)) + (b - of_b)
+        return np.asarray(np.where(error > 0, np.nextafter(total, np.inf), total))
+
+
+def times_up(a: npt.ArrayLike, b: npt.ArrayLike) -> Array:
+    """a b, elementwise, rounded upwards; a, b >= 0."""
+    a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        product = a * b
+        error = _lost(a, b, product)
+        certain = (a < _HUGE) & (b < _HUGE) & (product > _TINY) & (product < _HUGE)
+        exact = np.where(certain, error <= 0, (a == 0) | (b == 0))
+        return np.asarray(np.where(exact, product, np.nextafter(product, np.inf)))
+
+
+def root_up(a: npt.ArrayLike) -> Array:
+    """√a, elementwise, rounded upwards; a >= 0."""
+    a = np.asarray(a, dtype=np.float64)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        root = np.sqrt(a)
+        square = root * root
+        short = (square - a) + _lost(root, root, square)  # root² - a; the difference is exact (Sterbenz)
+        certain = (a > _TINY) & (a < _HUGE)
+        exact = np.where(certain, short >= 0, a == 0)
+        return np.asarray(np.where(exact, root, np.nextafter(root, np.inf)))
+
+
+def _lost(a: Array, b: Array, product: Array) -> Array:
+    """a b minus its rounded value."""
+    (a_high, a_low), (b_high, b_low) = _halves(a), _halves(b)
+    return np.asarray(((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low)
+
+
+def _halves(a: Array) -> tuple[Array, Array]:
+    scaled = _SPLIT * a
+    high = scaled - (scaled - a)
+    return high, a - high
 
 
 def column_norms(matrix: Array, norm: int) -> Array:
     """Upward-rounded L1 (norm 1) or L2 (norm 2) norm of each column of a finite matrix (p, n), (n,).
 
     When the entries are small integers times one power of two (hierarchies, wavelets) the L1 norm is exact,
-    and the L2 norm is exact where it is an integer times that power, else the next float above.
+    and the L2 norm is exact where it is a float, else the next float above.
     """
     parts = [_column_norms(matrix[:, i : i + _WIDTH], norm) for i in range(0, matrix.shape[1], _WIDTH)]
     return np.concatenate(parts)
@@ -51,7 +110,7 @@ def column_powers(matrix: Array | scipy.sparse.csr_array, norm: int) -> Array:
         counts = np.bincount(matrix.indices[values != 0], minlength=matrix.shape[1])
         sums = np.bincount(matrix.indices, weights=size, minlength=matrix.shape[1])
         most, touched = int(counts.max(initial=0)), counts > 0
-    sums, _ = _not_below(np.asarray(sums), most + 1, _grid(np.abs(scaled), values, exponent), norm)
+    sums = _not_below(np.asarray(sums), most + 1, _grid(np.abs(scaled), values, exponent), norm)
     with np.errstate(over="ignore", under="ignore"):
         result = np.ldexp(sums, norm * exponent)
     result = np.where(result < 2.0**-1020, np.nextafter(result, np.inf), result)  # rounded by ldexp
@@ -60,7 +119,7 @@ def column_powers(matrix: Array | scipy.sparse.csr_array, norm: int) -> Array:
 
 def not_below(sums: Array, terms: int) -> Array:
     """Floats not below the exact sums of ``terms`` nonnegative terms whose computed values these are."""
-    sums = np.nextafter(sums * (1.0 + 2.0 * terms * _EPS), np.inf)
+    sums = np.nextafter(sums * (1.0 + 2.0 * terms * EPS), np.inf)
     # Each term may have lost 2⁻¹⁰⁷⁴ by underflow; 2⁻¹⁰⁰⁰ is far more.
     return np.nextafter(sums + terms * 2.0**-1000, np.inf)
 
@@ -138,23 +197,19 @@ def _grid(size: Array, matrix: Array, exponent: int) -> int | None:
 
 def _upward(sums: Array, terms: int, grid: int | None, norm: int, exponent: int) -> Array:
     """2ᵉ × sums, or their square roots for norm 2, rounded upwards; 0 stays 0 only on a grid."""
-    sums, exact = _not_below(sums, terms, grid, norm)
-    if norm == 2:
-        roots = np.sqrt(sums)
-        whole = exact & (np.square(np.rint(roots * 2.0 ** (grid or 0))) == sums * 4.0 ** (grid or 0))
-        sums = np.where(whole, roots, np.nextafter(roots, np.inf))
+    sums = _not_below(sums, terms, grid, norm)
+    sums = root_up(sums) if norm == 2 else sums
     with np.errstate(over="ignore"):  # infinity is a bound too
         result = np.ldexp(sums, exponent)
     tiny = (result < 2.0**-1020) & (sums > 0)  # rounded by ldexp
     return np.where(tiny, np.nextafter(result, np.inf), result)
 
 
-def _not_below(sums: Array, terms: int, grid: int | None, norm: int) -> tuple[Array, bool]:
-    """The sums, exact or rounded upwards, and which."""
+def _not_below(sums: Array, terms: int, grid: int | None, norm: int) -> Array:
+    """The sums, exact or rounded upwards."""
     # On the grid all terms are integers; below 2⁵³ in all, every partial sum is exact.
-    if grid is not None and sums.max(initial=0.0) * 2.0 ** (grid * norm) < 2.0**53:
-        return sums, True
-    return not_below(sums, terms), False
+    is_exact = grid is not None and sums.max(initial=0.0) * 2.0 ** (grid * norm) < 2.0**53
+    return sums if is_exact else not_below(sums, terms)
 
 
 def _difference_by_gram(rows: Array) -> float | None:
@@ -163,7 +218,7 @@ def _difference_by_gram(rows: Array) -> float | None:
     squares = np.diag(gram)
     found = float((squares[:, None] + squares[None, :] - 2.0 * gram).max())
     # Each of four inner products errs by at most γ_p times the largest square; two more roundings.
-    error = 8.0 * (rows.shape[1] + 4) * _EPS * float(squares.max()) + 2.0**-900
+    error = 8.0 * (rows.shape[1] + 4) * EPS * float(squares.max()) + 2.0**-900
     if error > 1e-10 * found:
         return None
-    return float(np.nextafter(np.sqrt(np.nextafter(found + error, np.inf)), np.inf))
+    return float(root_up(np.nextafter(found + error, np.inf)))

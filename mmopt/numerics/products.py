@@ -7,28 +7,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from mmopt.limits import require_memory
-from mmopt.numerics.numpy_forms import Array, diag
+from mmopt.numerics import numpy_forms
+from mmopt.numerics.numpy_forms import Array
 
-__all__ = ["Scaling", "diagonal_of_product", "is_identity", "times", "whole"]
+__all__ = ["Scaling", "diagonal_of_product", "diagonal_of_solved", "is_identity", "solved", "times", "whole"]
 
 
 @dataclass(frozen=True)
 class Scaling:
-    """A diagonal matrix by its diagonal."""
+    """A diagonal matrix by its diagonal: an array, a ball, or a vector that is constant on orbits."""
 
-    entries: Array
-
-    @property
-    def ndim(self) -> int:
-        return 2
+    entries: Any
 
     @property
-    def shape(self) -> tuple[int, int]:
-        return len(self.entries), len(self.entries)
+    def shape(self) -> tuple[int, ...]:
+        return tuple(np.shape(self.entries)) * 2
 
 
 def is_identity(a: Array) -> bool:
@@ -45,7 +43,7 @@ def times(left: Array | Scaling, right: Array | Scaling) -> Array | Scaling:
             return Scaling(left.entries * right.entries)
         return np.asarray((left.entries if right.ndim == 1 else left.entries[:, None]) * right)
     if isinstance(right, Scaling):
-        return left * right.entries
+        return np.asarray(left * right.entries)
     if left.ndim == right.ndim == 2:
         if is_identity(right):
             return left
@@ -57,13 +55,32 @@ def times(left: Array | Scaling, right: Array | Scaling) -> Array | Scaling:
 
 def whole(a: Array | Scaling) -> Array:
     """The matrix itself."""
-    return diag(a.entries) if isinstance(a, Scaling) else a
+    return numpy_forms.diag(a.entries) if isinstance(a, Scaling) else a
+
+
+def solved(left: Array | Scaling | None, matrix: Array, right: Array | Scaling | None) -> Array:
+    """``left @ inv(matrix) @ right``, where None stands for nothing; infinite where there is no inverse."""
+    if right is None:
+        return numpy_forms.inv(matrix) if left is None else numpy_forms.solve(matrix.T, whole(left).T).T
+    behind = numpy_forms.solve(matrix, whole(right))
+    if left is None:
+        return behind
+    if np.isfinite(behind).all():
+        return whole(times(left, behind))
+    return np.full(np.shape(whole(times(left, np.zeros_like(behind)))), np.inf)
 
 
 def diagonal_of_product(left: Array | Scaling, right: Array | Scaling) -> Array:
     """The diagonal of the product of two matrices, without the product."""
-    if isinstance(left, Scaling):
-        return left.entries * (right.entries if isinstance(right, Scaling) else np.diagonal(right))
-    if isinstance(right, Scaling):
-        return np.diagonal(left) * right.entries
+    if isinstance(left, Scaling) or isinstance(right, Scaling):
+        one, other = (s.entries if isinstance(s, Scaling) else np.diagonal(s) for s in (left, right))
+        return np.asarray(one * other)
     return np.asarray(np.einsum("ij,ji->i", left, right))
+
+
+def diagonal_of_solved(left: Array | Scaling, matrix: Array, right: Array | Scaling) -> Array:
+    """The diagonal of ``left @ inv(matrix) @ right`` of matrices, without the product."""
+    behind = numpy_forms.solve(matrix, whole(right))
+    if not np.isfinite(behind).all():
+        return np.full(left.shape[0], np.inf)
+    return diagonal_of_product(left, behind)

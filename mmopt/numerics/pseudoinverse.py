@@ -5,15 +5,23 @@ of full rank is at hand: orthogonal rows (eigen-queries, wavelets), then a well-
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
-__all__ = ["has_full_rank", "has_rank", "pinv", "rank", "row_basis"]
+from mmopt.numerics.arrays import EPS, Array, qr, svd
 
-Array = NDArray[np.float64]
-EPS = float(np.finfo(float).eps)
+__all__ = [
+    "has_full_rank",
+    "has_independent_columns",
+    "has_rank",
+    "pinv",
+    "pseudo_factors",
+    "rank",
+    "row_basis",
+]
+
 # Rows of unit length are orthogonal when their Gram matrix is the identity to this, in the Frobenius norm:
 # the pseudo-inverse that is used then is off by no more, relatively.
 ORTHOGONAL = 1e-12
@@ -41,6 +49,49 @@ def pinv(matrix: Array) -> Array:
     return np.asarray(np.linalg.pinv(matrix, rcond=8 * max(matrix.shape) * EPS))
 
 
+def counted(values: Array, shape: tuple[int, ...]) -> Any:
+    """Which singular values of a matrix of a shape count: those above 8 max(p, n) ε times the largest."""
+    return values > 8 * max(shape) * EPS * values.max(initial=0.0)
+
+
+def pseudo_factors(matrix: Array) -> tuple[Array, Array]:
+    """D (n, k) with D Dᵀ = (AᵀA)⁺, k the rank, and an orthonormal basis (n, n - k) of A's null space.
+
+    From a QR factorisation of A or Aᵀ where that shows full rank beyond doubt: A = Q T gives D = T⁻¹, and
+    Aᵀ = Q T gives D = Q T⁻ᵀ. Else from the singular value decomposition: D = V/s, where singular values
+    below 8 max(p, n) ε times the largest count as zero.
+    """
+    found = _factors_by_qr(matrix)
+    if found is not None:
+        return found
+    values, rows = svd(matrix, full=True)
+    k = int(counted(values, matrix.shape).sum())
+    return (rows[:k] / values[:k, None]).T, rows[k:].T
+
+
+def _factors_by_qr(matrix: Array) -> tuple[Array, Array] | None:
+    p, n = matrix.shape
+    if p == n == 1 and matrix[0, 0]:
+        return 1.0 / matrix, np.zeros((1, 0))
+    if p >= n:
+        inverse = _inverse_of_triangle(qr(matrix))
+        return None if inverse is None else (inverse, np.zeros((n, 0)))
+    columns, triangle = scipy.linalg.qr(matrix.T)
+    inverse = _inverse_of_triangle(triangle[:p])
+    # The null space is copied: as a part of the columns it would keep all of them.
+    return None if inverse is None else (columns[:, :p] @ inverse.T, columns[:, p:].copy())
+
+
+def _inverse_of_triangle(triangle: Array) -> Array | None:
+    """T⁻¹ of an upper triangle whose condition is below ``1 / FULL``; else None."""
+    turned, singular = scipy.linalg.lapack.dtrtri(triangle.T, lower=1)
+    with np.errstate(over="ignore"):  # an inverse beyond numbers is none
+        is_clear = np.linalg.norm(triangle) * np.linalg.norm(turned) < 1 / FULL
+    if singular or not is_clear:
+        return None
+    return np.asarray(turned.T, dtype=np.float64)
+
+
 def rank(matrix: Array) -> int:
     """The rank: singular values above ``max(shape)`` machine precisions of the largest."""
     return min(matrix.shape) if has_full_rank(matrix) else int(np.linalg.matrix_rank(matrix))
@@ -56,6 +107,12 @@ def has_full_rank(matrix: Array) -> bool:
     return _is_full(scipy.linalg.qr(wide.T, mode="r", check_finite=False)[0])
 
 
+def has_independent_columns(matrix: Array) -> bool:
+    """Whether a QR factorisation shows full column rank beyond doubt; False: not known."""
+    p, n = matrix.shape
+    return p >= n and _is_full(qr(matrix))
+
+
 def row_basis(matrix: Array) -> Array:
     """Independent rows N (k, n) with the row space of A (p, n): the identity where A is well-conditioned.
 
@@ -67,7 +124,7 @@ def row_basis(matrix: Array) -> Array:
         if _is_full(triangle, CLEAR if matrix.shape[1] > SMALL else EVEN):
             return np.eye(matrix.shape[1])
     _, values, rows = np.linalg.svd(matrix, full_matrices=False)
-    kept = values > 8 * max(matrix.shape) * EPS * values.max(initial=0.0)
+    kept = counted(values, matrix.shape)
     return np.asarray(rows[kept] * (values[0] / values[kept, None]))
 
 

@@ -141,7 +141,6 @@ def certify(
         program = program_for(workload, norm)[0]
     parsed = program if isinstance(program, Program) else Program.load(program)
     check_adopts(parsed, norm)
-    assert parsed.meaning is not None
     came = incoming(workload, given, covariance, basis, parsed.meaning.norm)
     named = named_givens(givens, parsed, workload)
     instance = bind(parsed, workload, {**row_parameter(parsed, came), **named})
@@ -247,8 +246,7 @@ def _offers(
         yield own, "the point, as the certificate says"
     if passed:
         yield {**own, **_named(judge, passed)}, "the caller"
-    assert judge.program.certificate is not None
-    wanted = judge.program.certificate.multipliers
+    wanted = judge.program.multipliers
     if [_shape(judge, m) for m in wanted] == [(judge.workload.n,)]:
         _, improved = error_bound(judge.workload, strategy)
         yield {wanted[0].key: improved}, "the strategy by steps of improvement"
@@ -260,10 +258,8 @@ def _shape(judge: Instance, m: Multiplier) -> tuple[int, ...]:
 
 def _named(judge: Instance, passed: Mapping[str, Any]) -> dict[str, Array]:
     """The caller's multipliers by the names that a solution keeps them under."""
-    certificate = judge.program.certificate
-    assert certificate is not None
-    known = {m.key: m for m in certificate.multipliers}
-    known |= {m.declaration.name: m for m in certificate.multipliers}
+    known = {m.key: m for m in judge.program.multipliers}
+    known |= {m.declaration.name: m for m in judge.program.multipliers}
     found: dict[str, Array] = {}
     for name, value in passed.items():
         if name not in known:

@@ -132,7 +132,6 @@ def _recomputed(work: Recheck, instance: Instance) -> None:
             work.objective(instance, point)
         if s.steps:
             rows.add("steps", ", ".join(s.steps), f"a {klass} program has none", False)
-    assert instance.program.meaning is not None
     work.costs(scaled=instance.program.meaning.kind == "strategy")
 
 

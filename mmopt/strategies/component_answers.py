@@ -8,8 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from mmopt.numerics.arrays import Array, Ints, columns_of, largest_singular_value, pseudo_factors
+from mmopt.numerics.arrays import Array, Ints, columns_of, largest_singular_value
 from mmopt.numerics.components import Split
+from mmopt.numerics.pseudoinverse import pseudo_factors
 from mmopt.symmetry.joint import Cells, Key
 from mmopt.symmetry.projected import check_fit, mean_roots
 from mmopt.workloads.workload import Workload

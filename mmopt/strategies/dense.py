@@ -10,8 +10,9 @@ import numpy.typing as npt
 import scipy.linalg
 
 from mmopt.errors import OptionError
-from mmopt.numerics.arrays import Array, frozen, largest_singular_value, owned, pseudo_factors
+from mmopt.numerics.arrays import Array, frozen, largest_singular_value, owned
 from mmopt.numerics.outward import column_norms, largest_difference, rounded
+from mmopt.numerics.pseudoinverse import pseudo_factors
 from mmopt.workloads.workload import Workload
 
 __all__ = ["SUPPORT_TOLERANCE", "Strategy", "normalise"]

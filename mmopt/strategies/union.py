@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mmopt.errors import OptionError
-from mmopt.numerics.arrays import Array, pseudo_factors
+from mmopt.numerics.arrays import Array
+from mmopt.numerics.pseudoinverse import pseudo_factors
 from mmopt.strategies.product import ProductStrategy
 from mmopt.workloads.blocks.implicit import Dense, Scaled
 from mmopt.workloads.blocks.kron import Kron, Stack

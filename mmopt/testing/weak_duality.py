@@ -238,11 +238,10 @@ def _random_point(rng: np.random.Generator, instance: Instance) -> dict[str, Arr
 
 
 def _random_multipliers(rng: np.random.Generator, instance: Instance) -> dict[str, Array]:
-    certificate = instance.program.certificate
-    assert certificate is not None
     sizes = instance.sizes()
     return {
-        m.declaration.name: _random_multiplier(rng, m.declaration, sizes) for m in certificate.multipliers
+        m.declaration.name: _random_multiplier(rng, m.declaration, sizes)
+        for m in instance.program.multipliers
     }
 
 
@@ -256,12 +255,10 @@ def _near_multipliers(
     rng: np.random.Generator, instance: Instance, duals: Mapping[str, Any]
 ) -> list[dict[str, Array]]:
     """The solver's multipliers by the certificate's names (random where it has none), and some around."""
-    certificate = instance.program.certificate
-    assert certificate is not None
     out = []
     for spread in (0.0, *10.0 ** rng.uniform(-4.0, 0.0, size=MULTIPLIERS // 2)):
         drawn = _random_multipliers(rng, instance)
-        for m in certificate.multipliers:
+        for m in instance.program.multipliers:
             if m.key in duals:
                 dual = np.maximum(duals[m.key], 0.0) if m.declaration.sign else duals[m.key]
                 drawn[m.declaration.name] = dual * np.exp(spread * rng.normal(size=dual.shape))

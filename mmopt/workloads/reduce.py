@@ -13,7 +13,8 @@ from typing import TypeVar
 import numpy as np
 import scipy.linalg
 
-from mmopt.numerics.arrays import Array, Ints, has_independent_columns, require_memory, stacked_root, svd
+from mmopt.numerics.arrays import Array, Ints, require_memory, stacked_root, svd
+from mmopt.numerics.pseudoinverse import has_independent_columns
 from mmopt.workloads.classes import refine
 from mmopt.workloads.explicit import Explicit
 from mmopt.workloads.product import Product

@@ -18,7 +18,7 @@ import scipy.sparse
 
 from mmopt.errors import WorkloadError
 from mmopt.numerics.arrays import EPS, Array, Ints, frozen, owned, require_memory, rounding_of_root
-from mmopt.numerics.spectrum import spectrum
+from mmopt.numerics.singular_vectors import spectrum
 from mmopt.workloads import reduce
 from mmopt.workloads.blocks.kron import Stack
 from mmopt.workloads.blocks.linear import Implicit

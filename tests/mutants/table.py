@@ -47,19 +47,15 @@ def _certificates(*edits: tuple[str, str, str, str]) -> tuple[Mutant, ...]:
 MUTANTS = (
     # -- directed rounding
     *_rows(
-        "mmopt/numerics/directed.py",
-        "numerics/test_directed.py",
+        "mmopt/numerics/outward.py",
+        "numerics/test_outward.py",
         ("plus_up", "np.where(error > 0, ", "np.where(error < 0, "),
         ("times_up", "np.where(certain, error <= 0,", "np.where(certain, error >= 0,"),
         ("root_up", "np.where(certain, short >= 0, a == 0)", "np.where(certain, short <= 0, a == 0)"),
         ("_lost", "+ a_low * b_low)", "- a_low * b_low)"),
         ("times_up", "(product > _TINY)", "(product >= 0)"),
-    ),
-    *_rows(
-        "mmopt/numerics/outward.py",
-        "numerics/test_outward.py",
-        ("not_below", "(1.0 + 2.0 * terms * _EPS)", "(1.0 - 2.0 * terms * _EPS)"),
-        ("_upward", "np.where(whole, roots, np.nextafter(roots, np.inf))", "roots"),
+        ("not_below", "(1.0 + 2.0 * terms * EPS)", "(1.0 - 2.0 * terms * EPS)"),
+        ("_upward", "root_up(sums) if norm", "np.sqrt(sums) if norm"),
         ("_not_below", "< 2.0**53", "< 2.0**60"),
         ("_difference_by_gram", "error = 8.0 *", "error = 0.0 *"),
         ("largest_difference", "rows[start + 1 :], metric", "rows[start + 2 :], metric"),
@@ -241,7 +237,7 @@ MUTANTS = (
         "numerics/test_ball_functions.py",
         ("exp", "np.maximum(high - mid, mid - low) + POWER * (mid + high)", "POWER * (mid + high)"),
         ("log", "known = _ends(a)[0] > 0", "known = a.mid > 0"),
-        ("logsumexp", "balls.sub(a, exact(top))", "exact(a.mid - top)"),
+        ("logsumexp", "sub(a, exact(top))", "exact(a.mid - top)"),
         ("polar", "moved = skew + 2.0 * away", "moved = 1e-3 * away"),
     ),
     *_rows(
@@ -252,8 +248,8 @@ MUTANTS = (
         ("smallest_singular", "return (1.0 - off) /", "return (1.0 + 9 * off) /"),
     ),
     *_rows(
-        "mmopt/numerics/ball_spectra.py",
-        "numerics/test_ball_spectra.py",
+        "mmopt/numerics/ball_functions.py",
+        "numerics/test_ball_functions.py",
         ("_least", "return s - slip - float(", "return s + slip + float("),
         ("root", "min(bounds)", "0.0"),
         ("smallest_eigenvalue", "(guess - size, guess / 2, 0.0)", "(guess + size, guess / 2, 0.0)"),
@@ -295,7 +291,7 @@ MUTANTS = (
         (
             "root",
             "root-balls",
-            "ball=ball_spectra.root,",
+            "ball=ball_functions.root,",
             "ball=lambda a: balls.exact(numpy_forms.root(a.mid)),",
         ),
     ),
@@ -473,10 +469,10 @@ MUTANTS = (
         "language/evaluate/test_feasibility.py",
         ("_over", 'constraint.relation.op == "<', 'constraint.relation.op == ">'),
         ("_over", 'constraint.relation.op == "==', 'constraint.relation.op == "<'),
-        ("_off", 'right if relation.op == ">>', 'right if relation.op == "<<'),
+        ("_off", 'values if relation.op == ">>', 'values if relation.op == "<<'),
         ("_ordered", '(right, left) if op in (">=", ">>")', '(right, left) if op in (">>",)'),
         ("_over_with_errors", "small.upper, small.mid) - low", "small.mid, small.mid) - low"),
-        ("_over_with_errors", "return 0.0 if is_semidefinite(sub(large, small))", "return 0.0 if True"),
+        ("_over_with_errors", "return 0.0 if all(map(is_semidefinite, _parts(gap)))", "return 0.0 if True"),
     ),
     *_rows(
         "mmopt/compiler/bind.py",
@@ -665,10 +661,10 @@ MUTANTS = (
         ("_psd", "np.maximum(values, 0.0) + lift", "values + lift"),
     ),
     *_rows(
-        "mmopt/language/evaluate/structured.py",
-        "language/evaluate/test_structured.py",
-        ("_weighted", ".multiplicities[order]),", ".multiplicities[order] ** 0),"),
-        ("_total", ".count(_sizes(a.space)),", ".count(_sizes(a.space) ** 0),"),
+        "mmopt/language/atoms/component_forms.py",
+        "language/atoms/test_component_forms.py",
+        ("weighted", ".multiplicities[order]),", ".multiplicities[order] ** 0),"),
+        ("total", ".count(_sizes(a.space)),", ".count(_sizes(a.space) ** 0),"),
         ("spread", 'numbers.call("mul", numbers.count(copies), entries)', "entries"),
     ),
     *_rows(
@@ -693,8 +689,8 @@ MUTANTS = (
         ("_same_kinds", "if chosen.get(x) != others.get(y):", "if False:"),
     ),
     *_rows(
-        "mmopt/numerics/component_lift.py",
-        "language/evaluate/test_structured.py",
+        "mmopt/numerics/components.py",
+        "language/atoms/test_component_forms.py",
         ("lift", "left[at] @ middle @ right[at].T", "left[at] @ middle @ left[at].T"),
     ),
     *_rows(

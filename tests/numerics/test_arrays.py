@@ -9,7 +9,8 @@ import tolerances
 from mmopt.errors import TimeLimitError
 from mmopt.limits import deadline
 from mmopt.numerics import arrays
-from mmopt.numerics.arrays import largest_singular_value, pseudo_factors, qr, stacked_root
+from mmopt.numerics.arrays import largest_singular_value, qr, stacked_root
+from mmopt.numerics.pseudoinverse import pseudo_factors
 
 SHAPES = [(1, 1), (3, 1), (1, 3), (4, 3), (3, 3)]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mmopt.numerics.ball_functions import smallest_eigenvalue
 from mmopt.numerics.ball_inverse import smallest_singular
-from mmopt.numerics.ball_spectra import smallest_eigenvalue
 from mmopt.numerics.balls import Ball, exact, power
 
 pytestmark = pytest.mark.quick

@@ -16,8 +16,7 @@ from symmetric import random_products
 
 from mmopt import Program, Workload
 from mmopt.language import evaluate, evaluate_ball, worst
-from mmopt.language.evaluate.by_component import floored
-from mmopt.numerics.components import Level, Space, Split
+from mmopt.numerics.components import Level, Space, Split, floored
 from mmopt.symmetry import symmetry
 from mmopt.testing.census import census, marginals
 

@@ -5,7 +5,8 @@ import pytest
 from random_workloads import random_workload
 
 from mmopt.errors import OptionError
-from mmopt.numerics.arrays import frozen, pseudo_factors
+from mmopt.numerics.arrays import frozen
+from mmopt.numerics.pseudoinverse import pseudo_factors
 from mmopt.strategies import Strategy, normalise
 from mmopt.workloads import Domain, Product, Workload
 from mmopt.workloads.blocks import factor as f

@@ -136,8 +136,8 @@ def _solved(
 
     program = read_program(name, request)
     meaning = program.meaning
-    by_targets = meaning is not None and meaning.kind == "covariance"
-    check_privacy(request, program.name, by_targets, 2 if meaning is None else meaning.norm)
+    by_targets = meaning.kind == "covariance"
+    check_privacy(request, program.name, by_targets, meaning.norm)
     givens = read_givens(given, program, request.workload)
     check_table(data, request)
     try:

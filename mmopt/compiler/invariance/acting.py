@@ -24,7 +24,7 @@ from mmopt.compiler.invariance.actions import STRONG, WEAK, Acted, Axis, close
 from mmopt.compiler.invariance.axes import Reducing, multiplied
 from mmopt.language.atoms.table import ATOMS
 from mmopt.language.check.infer import infer
-from mmopt.language.evaluate.plain import evaluate
+from mmopt.language.evaluate.evaluator import evaluate
 from mmopt.language.syntax.tree import Apply, Block, Expr, Index, Name, Number, names_in
 
 __all__ = ["Acting"]

@@ -165,7 +165,6 @@ def of_blocks(checked: Checked, own: frozenset[str] = frozenset()) -> Compositio
     visitor = _Blocks(checked, checked.scope, shared)
     line = "the objective"
     try:
-        assert program.objective is not None
         for let in program.lets:
             line = let.name
             if visitor.visit(let.expr) != "each":
@@ -226,7 +225,6 @@ def of_factors(checked: Checked, own: frozenset[str] = frozenset()) -> Compositi
             line = let.name
             _factors(let.expr, checked.scope)
         line = "the objective"
-        assert program.objective is not None
         _factors(program.objective, checked.scope)
         for c in program.constraints:
             line = f"constraint '{c.name}'"

@@ -119,8 +119,7 @@ def applies(instance: Instance, traits: Traits) -> IndependentBlocks | None:
         counts = (workload.n, len(finite))
     text = f"independent blocks: {workload.n:,} cells -> {_sizes([len(c) for c in cells])}"
     names = tuple(f"block {i + 1}" for i in range(len(parts)))
-    certificate = instance.program.certificate
-    certified = frozenset(m.key for m in certificate.multipliers) if certificate else frozenset()
+    certified = frozenset(m.key for m in instance.program.multipliers)
     return IndependentBlocks(
         text,
         parts,

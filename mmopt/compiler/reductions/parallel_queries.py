@@ -149,7 +149,7 @@ def _only_relax(checked: Checked) -> bool:
     """Whether larger targets only relax lines: they stand alone on the larger side, or divide the smaller."""
     program = checked.program
     names = [d.name for d in program.givens if d.source == TARGETS]
-    elsewhere = [let.expr for let in program.lets] + ([program.objective] if program.objective else [])
+    elsewhere = [*(let.expr for let in program.lets), program.objective]
     if any(mentions(e, name) for e in elsewhere for name in names):
         return False
     return all(_relaxed(checked, c, name) for c in program.constraints for name in names)

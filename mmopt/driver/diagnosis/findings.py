@@ -242,7 +242,6 @@ def _along(
 ) -> tuple[float, ...] | None:
     """The objective at every step, when it gets better each time and every line holds; else None."""
     program = instance.program
-    assert program.objective is not None
     sign = 1.0 if program.sense == "minimize" else -1.0
     found: list[float] = []
     for step in STEPS:

@@ -129,14 +129,13 @@ def ground(instance: Instance) -> Ground:
         return replace(c, relation=relation, family=family)
 
     arrays = {n: np.asarray(v, dtype=float) for n, v in env.items() if np.ndim(v)}
-    objective = program.objective
     base = Program(
         name=program.name,
         source=program.source,
         givens=tuple(array_given(n, v, instance.checked.types.get(n)) for n, v in arrays.items()),
         choose=tuple(replace(d, dims=fixed(d.dims)) for d in program.choose),
         sense=program.sense,
-        objective=rewrite(objective, number) if objective is not None else None,
+        objective=rewrite(program.objective, number),
         constraints=tuple(grounded(c) for c in program.constraints),
         meaning=Meaning("strategy", Apply("eye", (Number(1.0, HERE),), HERE)),
     )

@@ -143,7 +143,7 @@ SAME = 1e-9
 def adopters(norm: int | None = None) -> list[str]:
     """The shipped programs with 'from strategy', those first whose strategies answer for total error."""
     loaded = [Program.load(name) for name in program_names()]
-    able = [p for p in loaded if p.adoption and p.meaning and norm in (None, p.meaning.norm)]
+    able = [p for p in loaded if p.adoption and norm in (None, p.meaning.norm)]
     return [p.name for p in sorted(able, key=lambda p: (p.bound != "l2_strategy", p.name))]
 
 
@@ -154,7 +154,6 @@ def check_adopts(program: Program, norm: int | None) -> None:
             f"'{program.name}' has no section 'from strategy', which says how a strategy becomes its point",
             hint=f"these have one: {', '.join(adopters())}",
         )
-    assert program.meaning is not None  # every program that checks has one
     if norm not in (None, program.meaning.norm):
         able = ", ".join(adopters(norm)) or "none that is shipped"
         raise OptionError(
@@ -259,7 +258,6 @@ def changes(
         ]
     if abs(factor - 1.0) <= SAME:
         return []
-    assert instance.program.meaning is not None
     if instance.program.meaning.kind == "covariance":
         return [f"the noise was scaled: variances by {factor**-2:.6g}"]
     return [f"the strategy was scaled by {factor:.6g}; its sensitivity was {strategy.sensitivity:.6g}"]
@@ -289,7 +287,6 @@ def starting(
         )
     if "starts" in overrides:
         raise OptionError("'starts' has no effect with 'start': the search starts from there alone")
-    assert program.meaning is not None  # every program that checks has one
     norm = program.meaning.norm
     given = opened(start, workload, norm)
     check_adopts(program, norm_of(given))

@@ -89,7 +89,6 @@ def _means_error(instance: Instance) -> bool:
     """
     program = instance.program
     bounded = bounds_error(instance) or (program.bound == "l2_strategy" and not _is_replaced(instance))
-    assert program.meaning is not None
     return bounded and program.meaning.kind == "strategy" and program.sense == "minimize"
 
 

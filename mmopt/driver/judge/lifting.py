@@ -37,7 +37,6 @@ class Lifted(Best):
         if self.instance.program.adoption is None:
             return dense(values)
         # The coordinates of a basis differ from those of the components; what is measured does not.
-        assert program.meaning is not None
         env = {**self.worked.env, **plain(declared(self.worked, values))}
         measured, _, _ = split_meaning(program, env)
         return adopt(self.instance, Strategy(lift(measured), program.meaning.norm))

@@ -51,7 +51,6 @@ def meaning(
     ``multipliers`` are needed where the strategy is made of them (a dual program).
     """
     m = instance.program.meaning
-    assert m is not None
     strategy, covariance, basis = _meant(instance, {**env, **named_multipliers(instance, multipliers or {})})
     if m.kind == "covariance":
         return strategy, covariance, basis
@@ -62,7 +61,6 @@ def meaning(
 def _meant(instance: Instance, env: Mapping[str, Any]) -> tuple[Any, Value | None, Value | None]:
     """The same at the program's own scale."""
     m = instance.program.meaning
-    assert m is not None
     if splits(env):
         split, *noise = split_meaning(instance.program, env)
         return ComponentStrategy(split, m.norm), noise[0], noise[1]
@@ -117,7 +115,6 @@ def own_sensitivity(
     norms, or not by 1, and do not hold for what is measured. Shipped programs say what they bound.
     """
     m = instance.program.meaning
-    assert m is not None
     if is_shipped(instance.checked.written, meaning=True):
         return None
     found = float(_meant(instance, {**env, **named_multipliers(instance, multipliers)})[0].sensitivity)

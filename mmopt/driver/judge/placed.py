@@ -71,9 +71,8 @@ def placed_variables(instance: Instance, values: Mapping[str, Any]) -> dict[str,
 
 def placed_multipliers(instance: Instance, values: Mapping[str, Any]) -> dict[str, Any]:
     """The multipliers of the certificate on the instance's spaces; without those that do not fit."""
-    certificate = instance.program.certificate
     found: dict[str, Any] = {}
-    for m in certificate.multipliers if certificate else ():
+    for m in instance.program.multipliers:
         if m.key in values:
             own = _placed(instance, {m.key: values[m.key]}, {m.key: m.declaration.dims})
             found |= own or {}

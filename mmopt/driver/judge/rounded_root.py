@@ -14,10 +14,11 @@ from mmopt.language import evaluate
 from mmopt.language.evaluate.by_component import splits
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.tree import Assignment, names_in
-from mmopt.numerics.arrays import Array, pseudo_factors
+from mmopt.numerics.arrays import Array
 from mmopt.numerics.balls import GROW
 from mmopt.numerics.components import Split
 from mmopt.numerics.numpy_forms import EPS
+from mmopt.numerics.pseudoinverse import pseudo_factors
 from mmopt.symmetry import representation_rounding, root_rounding
 from mmopt.workloads import Workload
 
@@ -77,7 +78,7 @@ def charged_for_the_queries(
     if not {d.name for d in given} & taken:
         return value, proved
     offs = [_relative(workload, d.source, instance.env[d.name]) for d in given]
-    is_known = program.sense == "minimize" and program.meaning and is_shipped(instance.checked.written)
+    is_known = program.sense == "minimize" and is_shipped(instance.checked.written)
     if not (any(offs) and is_known and 0 < value < np.inf):
         return value, proved and not any(offs)
     moved = 0.0  # infinity where an inverse is not known
@@ -112,7 +113,7 @@ def _is_whole(workload: Workload) -> bool:
 def _taken(program: Program) -> set[str]:
     """Names that the objective or a line is made of, through lets and steps."""
     lines = [e for c in program.constraints for e in (c.relation.left, c.relation.right)]
-    names = set[str]().union(*map(names_in, [*lines, program.objective] if program.objective else lines))
+    names = set[str]().union(*map(names_in, [*lines, program.objective]))
     for step in reversed((*program.lets, *program.steps)):
         if isinstance(step, Assignment) and step.name in names:
             names |= names_in(step.expr)
@@ -126,7 +127,6 @@ def _extremes(
 
     Of an eigenvalue of AᵀA, as of A = ``factor(X)`` one of X, rounding may take 16 n ε times the largest.
     """
-    assert program.meaning is not None
     found = split_meaning(program, env)[0].parts if splits(env) else (evaluate(program.meaning.expr, env),)
     parts = [np.asarray(part, dtype=float) for part in found if np.size(part)]
     inverses = [pseudo_factors(part)[0] for part in parts]

@@ -18,16 +18,15 @@ from mmopt.compiler.match import is_shipped
 from mmopt.driver.judge.rounded_root import charged_for_the_queries, for_the_queries
 from mmopt.driver.judge.violations import arrays, as_value, each, is_finite, plain, total, violations
 from mmopt.language import evaluate, evaluate_ball
-from mmopt.language.evaluate.by_component import floored
+from mmopt.language.evaluate.evaluator import Memo
 from mmopt.language.evaluate.feasibility import excess, excess_with_errors
-from mmopt.language.evaluate.memo import Memo
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.tree import Apply, Declaration, Expr, names_in
+from mmopt.numerics.ball_functions import is_semidefinite
 from mmopt.numerics.ball_nuclear import GUESS
-from mmopt.numerics.ball_spectra import is_semidefinite
 from mmopt.numerics.balls import GROW, Ball, exact
-from mmopt.numerics.components import Level, Split
-from mmopt.numerics.numpy_forms import FLOOR, Array, psd_floor
+from mmopt.numerics.components import Level, Split, floored
+from mmopt.numerics.numpy_forms import FLOOR, Array
 
 __all__ = [
     "FEASIBLE",
@@ -82,7 +81,7 @@ def _declared(d: Declaration, value: Any) -> Any:
     can be inverted; what that costs shows in the objective.
     """
     if d.kind == "psd":
-        return floored(value) if isinstance(value, Split) else psd_floor(value)
+        return floored(value)
     if isinstance(value, Split):
         return value
     if d.kind == "symmetric":
@@ -129,7 +128,7 @@ def _repaired(instance: Instance, variables: Mapping[str, Any], before: float, m
 
 def _limits(program: Program) -> set[str]:
     """Variables of the objective whose repair says what they limit from above."""
-    if program.objective is None or program.sense == "maximize":
+    if program.sense == "maximize":
         return set()
     repaired = {a.name for a in program.repair if a.name not in names_in(a.expr)}
     return repaired & names_in(program.objective)
@@ -235,10 +234,9 @@ def upper_value(expr: Expr, env: Mapping[str, Any]) -> tuple[float, bool]:
 
 def starts_from(instance: Instance, env: Mapping[str, Any]) -> dict[str, Array]:
     """Multipliers that the certificate starts from the point itself, by their names."""
-    certificate = instance.program.certificate
     found: dict[str, Array] = {}
     with np.errstate(all="ignore"):
-        for m in certificate.multipliers if certificate else ():
+        for m in instance.program.multipliers:
             if m.start is not None:
                 found[m.key] = as_value(evaluate(m.start, env))
     return found
@@ -258,7 +256,7 @@ def bound_of(instance: Instance, multipliers: Mapping[str, Any], polar: Any = No
     objective = instance.checked.objective
     nothing = 0.0 if minimized and objective is not None and objective.sign > 0 else None
     named = named_multipliers(instance, multipliers)
-    if len(named) < len(program.certificate.multipliers):
+    if len(named) < len(program.multipliers):
         return nothing
     env = {**instance.env, **named}
     if polar is not None:
@@ -274,10 +272,9 @@ def bound_of(instance: Instance, multipliers: Mapping[str, Any], polar: Any = No
 
 def named_multipliers(instance: Instance, multipliers: Mapping[str, Any]) -> dict[str, Any]:
     """The multipliers by the certificate's names, as declared; without what is missing or not finite."""
-    certificate = instance.program.certificate
     sizes = instance.sizes()
     named: dict[str, Any] = {}
-    for m in certificate.multipliers if certificate else ():
+    for m in instance.program.multipliers:
         if m.key not in multipliers:
             continue
         shape = tuple(dim.value(sizes) for dim in m.declaration.dims)

@@ -18,7 +18,6 @@ __all__ = ["split_meaning"]
 def split_meaning(program: Program, env: Mapping[str, Any]) -> tuple[Split, Split | None, Split | None]:
     """The strategy that a point by components stands for; covariance and basis where it says those."""
     meaning = program.meaning
-    assert meaning is not None
     found: Split = evaluate(meaning.expr, env)
     if meaning.kind == "strategy":
         return found, None, None

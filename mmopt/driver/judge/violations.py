@@ -14,12 +14,12 @@ import numpy as np
 from mmopt.compiler import Instance
 from mmopt.language import worst
 from mmopt.language.atoms.dims import Dim
-from mmopt.language.check.sources import AXES
-from mmopt.language.evaluate.by_component import lowest_eigenvalue, splits
-from mmopt.language.evaluate.memo import Memo
+from mmopt.language.check.names import AXES
+from mmopt.language.evaluate.by_component import splits
+from mmopt.language.evaluate.evaluator import Memo
 from mmopt.language.syntax.tree import Constraint, Declaration
 from mmopt.numerics.components import Level, Split, lift
-from mmopt.numerics.numpy_forms import is_definite, symmetric_part
+from mmopt.numerics.numpy_forms import is_definite, lowest_eigenvalue, symmetric_part
 from mmopt.workloads.labels import cell_label, join
 
 __all__ = [
@@ -221,7 +221,7 @@ def _negative_eigenvalue(value: np.ndarray[Any, Any]) -> float:
 
 def _negative_part(value: Split) -> float:
     size = max(float(np.abs(part).max(initial=0.0)) for part in value.parts)
-    return -lowest_eigenvalue(value) / max(size, 1e-300)
+    return -lowest_eigenvalue(value.parts) / max(size, 1e-300)
 
 
 def _negative_entry(d: Declaration, value: np.ndarray[Any, Any]) -> Violation:

@@ -63,9 +63,7 @@ class Problem:
     def __post_init__(self) -> None:
         env = {**self.instance.env, **self.point}
         names = [d.name for d in self.instance.program.choose]
-        expr = self.instance.program.objective
-        assert expr is not None  # the check of the sections has seen to it
-        object.__setattr__(self, "objective", Tape(expr, env, names))
+        object.__setattr__(self, "objective", Tape(self.instance.program.objective, env, names))
         constraints = [*self.instance.program.constraints, *_signs(self.instance)]
         limits = tuple(_limit(self.instance, c, env, names) for c in constraints)
         object.__setattr__(self, "limits", limits)

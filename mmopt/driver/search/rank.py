@@ -100,7 +100,6 @@ def penalised(instance: Instance) -> Penalised:
     scaled, scaling = scale(instance)
     direction = cvxpy.Parameter((size, size), symmetric=True)
     penalty = Apply("sum", (Apply("mul", (z, Name(DIRECTION, z.span)), z.span),), z.span)
-    assert program.objective is not None
     sign = "add" if program.sense == "minimize" else "sub"
     changed = replace(program, objective=Apply(sign, (program.objective, penalty), z.span))
     known = matrix(side, side, symmetric=True, curvature=Curvature.CONSTANT)
@@ -252,7 +251,7 @@ def solve_rank(task: Task) -> Solution:
         search = _Search(task, problem, row, chosen, clock, Best(instance))
         if start is not None:
             search.best.offer(start, {})
-        if program.certificate is not None and program.certificate.multipliers:
+        if program.multipliers:
             # The relaxation without the rank: the best multipliers for the bound.
             search.solve(np.zeros((problem.side, problem.side)), {"start": 0, "round": 1, "penalty": 0.0})
         for number in range(chosen.starts):

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mmopt.driver.templates.terms import Side
-from mmopt.numerics.arrays import Array, pseudo_factors
+from mmopt.numerics.arrays import Array
+from mmopt.numerics.pseudoinverse import pseudo_factors
 from mmopt.solvers import Clock, Options, nuclear
 from mmopt.solvers.p_identity import Start, search
 

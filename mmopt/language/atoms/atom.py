@@ -47,6 +47,15 @@ class Atom:
     that is not smooth has ``rounded``, its numpy form rounded off by the option ``rounding``, which
     its gradient then takes too.
 
+    ``by_component`` takes a number system, the atom's name and arguments that split into components (see
+    ``component_forms``); absent for atoms without such a form. ``on_entry`` takes a number system and
+    vectors, and does to their entries what the atom does to matrices of one entry; with ``positive`` it is
+    asked for positive ones only.
+
+    ``plainly`` names the arguments, by number, that the form with error bounds takes as plain values: what is
+    chosen by numbers is chosen by those that a let has. ``guess`` is the name, which no program can use, by
+    which values may hold what that form takes as a guess of the same name.
+
     ``cones`` says what cvxpy makes of the atom on what is chosen, as (kind, size, count, unknowns added),
     from the shape of the argument that is chosen, the number of entries of the value, and the exponent of
     a power; absent when it makes nothing.
@@ -66,9 +75,19 @@ class Atom:
     gradient: Callable[..., tuple[Any, ...]] | None = None
     rounded: Callable[..., Any] | None = None
     cones: Callable[[tuple[int, ...], int, float], tuple[tuple[str, int, int, int], ...]] | None = None
+    by_component: Callable[..., Any] | None = None
+    on_entry: Callable[..., Any] | None = None
+    positive: bool = False
+    plainly: tuple[int, ...] = ()
+    guess: str = ""
     degrees: tuple[float, ...] | None = None
     alike: bool = False
     unitless: bool = False
     equivariance: str = ""
     takes_dim: bool = False
     axis: bool = False
+
+    @property
+    def is_entrywise(self) -> bool:
+        """Whether each entry of the value comes from those at its place alone."""
+        return self.equivariance in ("linear", "entrywise")

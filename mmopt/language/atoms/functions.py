@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 
-from mmopt.language.atoms import gradients, matrix_rules, powers, rules
+from mmopt.language.atoms import component_forms, gradients, matrix_rules, powers, rules
 from mmopt.language.atoms.atom import Atom, Form
 from mmopt.language.atoms.types import Curvature
-from mmopt.numerics import ball_functions, ball_spectra, balls, numpy_forms
+from mmopt.numerics import ball_functions, balls, numpy_forms
 from mmopt.numerics.ball_inverse import sandwich
-from mmopt.numerics.ball_nuclear import nuclear
+from mmopt.numerics.ball_nuclear import GUESS, nuclear
 
 __all__ = ["FUNCTIONS_OF_CHOSEN"]
 
@@ -31,6 +31,8 @@ FUNCTIONS_OF_CHOSEN = (
         cvxpy=lambda cp, a, axis=None: cp.sum(a, axis=axis),
         axis=True,
         gradient=gradients.total,
+        by_component=component_forms.total,
+        on_entry=lambda numbers, a: a,
     ),
     Atom(
         name="max",
@@ -49,6 +51,7 @@ FUNCTIONS_OF_CHOSEN = (
         gradient=gradients.extreme(1),
         rounded=gradients.rounded_extreme(1),
         cones=lambda shape, outputs, exponent: (("nonnegative", 1, math.prod(shape), outputs),),
+        by_component=component_forms.extreme,
     ),
     Atom(
         name="min",
@@ -67,6 +70,7 @@ FUNCTIONS_OF_CHOSEN = (
         gradient=gradients.extreme(-1),
         rounded=gradients.rounded_extreme(-1),
         cones=lambda shape, outputs, exponent: (("nonnegative", 1, math.prod(shape), outputs),),
+        by_component=component_forms.extreme,
     ),
     Atom(
         name="abs",
@@ -84,6 +88,7 @@ FUNCTIONS_OF_CHOSEN = (
         gradient=gradients.absolute,
         rounded=gradients.rounded_abs,
         cones=lambda shape, outputs, exponent: (("nonnegative", 1, 2 * outputs, outputs),),
+        by_component=component_forms.on_levels,
     ),
     Atom(
         name="sqrt",
@@ -100,6 +105,7 @@ FUNCTIONS_OF_CHOSEN = (
         cvxpy=lambda cp, a: cp.sqrt(a),
         gradient=gradients.sqrt,
         cones=lambda shape, outputs, exponent: powers.cones(shape, outputs, 0.5),
+        by_component=component_forms.on_levels,
     ),
     Atom(
         name="exp",
@@ -116,6 +122,7 @@ FUNCTIONS_OF_CHOSEN = (
         cvxpy=lambda cp, a: cp.exp(a),
         gradient=gradients.exp,
         cones=lambda shape, outputs, exponent: (("exponential", 3, outputs, outputs),),
+        by_component=component_forms.on_levels,
     ),
     Atom(
         name="log",
@@ -132,6 +139,7 @@ FUNCTIONS_OF_CHOSEN = (
         cvxpy=lambda cp, a: cp.log(a),
         gradient=gradients.log,
         cones=lambda shape, outputs, exponent: (("exponential", 3, outputs, outputs),),
+        by_component=component_forms.on_levels,
     ),
     Atom(
         name="logsumexp",
@@ -152,6 +160,7 @@ FUNCTIONS_OF_CHOSEN = (
             ("exponential", 3, math.prod(shape), math.prod(shape)),
             ("nonnegative", 1, outputs, outputs),
         ),
+        by_component=component_forms.soft_max,
     ),
     Atom(
         name="trace",
@@ -167,6 +176,8 @@ FUNCTIONS_OF_CHOSEN = (
         ball=balls.trace,
         cvxpy=lambda cp, a: cp.trace(a),
         gradient=gradients.trace,
+        by_component=component_forms.weighted,
+        on_entry=lambda numbers, a: a,
     ),
     Atom(
         name="diag",
@@ -182,6 +193,8 @@ FUNCTIONS_OF_CHOSEN = (
         ball=balls.diag,
         cvxpy=lambda cp, a: cp.diag(a),
         gradient=gradients.diag,
+        by_component=component_forms.diag,
+        on_entry=lambda numbers, a: a,
     ),
     Atom(
         name="inv",
@@ -196,6 +209,9 @@ FUNCTIONS_OF_CHOSEN = (
         text="inv({0})",
         ball=lambda a: sandwich(balls.exact(np.eye(len(a.mid))), a, balls.exact(np.eye(len(a.mid)))),
         gradient=gradients.inv,
+        by_component=component_forms.turned,
+        on_entry=lambda numbers, a: numbers.call("div", numbers.exact(1.0), a),
+        positive=True,
     ),
     Atom(
         name="nuclear",
@@ -214,6 +230,9 @@ FUNCTIONS_OF_CHOSEN = (
         cones=lambda shape, outputs, exponent: (
             ("psd", sum(shape), 1, sum(side * (side + 1) // 2 for side in shape)),
         ),
+        by_component=component_forms.weighted,
+        on_entry=lambda numbers, a: numbers.call("abs", a),
+        guess=GUESS,
     ),
     Atom(
         name="root",
@@ -226,7 +245,10 @@ FUNCTIONS_OF_CHOSEN = (
         latex=Form("{0}^{{1/2}}", 8),
         plain=Form("{0}^½", 8),
         text="root({0})",
-        ball=ball_spectra.root,
+        ball=ball_functions.root,
         gradient=gradients.root,
+        by_component=component_forms.by_component,
+        on_entry=lambda numbers, a: numbers.call("sqrt", a),
+        positive=True,
     ),
 )

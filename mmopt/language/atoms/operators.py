@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from mmopt.language.atoms import gradients, powers, rules
+from mmopt.language.atoms import component_forms, gradients, powers, rules
 from mmopt.language.atoms.atom import Atom, Form
 from mmopt.numerics import balls
 
@@ -26,6 +26,8 @@ OPERATORS = (
         ball=balls.add,
         gradient=gradients.add,
         cvxpy=lambda cp, a, b: a + b,
+        by_component=component_forms.linear,
+        on_entry=lambda numbers, a, b: numbers.call("add", a, b),
     ),
     Atom(
         name="sub",
@@ -42,6 +44,8 @@ OPERATORS = (
         ball=balls.sub,
         gradient=gradients.sub,
         cvxpy=lambda cp, a, b: a - b,
+        by_component=component_forms.linear,
+        on_entry=lambda numbers, a, b: numbers.call("sub", a, b),
     ),
     Atom(
         name="neg",
@@ -58,6 +62,8 @@ OPERATORS = (
         ball=balls.neg,
         gradient=gradients.neg,
         cvxpy=lambda cp, a: -a,
+        by_component=component_forms.linear,
+        on_entry=lambda numbers, a: numbers.call("neg", a),
     ),
     Atom(
         name="mul",
@@ -74,6 +80,8 @@ OPERATORS = (
         ball=balls.mul,
         gradient=gradients.mul,
         cvxpy=lambda cp, a, b: cp.multiply(a, b),
+        by_component=component_forms.product,
+        on_entry=lambda numbers, a, b: numbers.call("mul", a, b),
     ),
     Atom(
         name="div",
@@ -91,6 +99,8 @@ OPERATORS = (
         gradient=gradients.div,
         cvxpy=lambda cp, a, b: a / b if b.is_constant() else cp.multiply(a, cp.inv_pos(b)),
         cones=lambda shape, outputs, exponent: powers.cones(shape, math.prod(shape), -1.0),
+        by_component=component_forms.quotient,
+        on_entry=lambda numbers, a, b: numbers.call("div", a, b),
     ),
     Atom(
         name="pow",
@@ -107,6 +117,7 @@ OPERATORS = (
         gradient=gradients.power,
         cvxpy=lambda cp, a, b: cp.power(a, float(b.value), approx=powers.is_quadratic(float(b.value))),
         cones=powers.cones,
+        by_component=component_forms.on_levels,
     ),
     Atom(
         name="matmul",
@@ -123,6 +134,8 @@ OPERATORS = (
         ball=balls.matmul,
         gradient=gradients.matmul,
         cvxpy=lambda cp, a, b: a @ b,
+        by_component=component_forms.matmul,
+        on_entry=lambda numbers, a, b: numbers.call("mul", a, b),
     ),
     Atom(
         name="transpose",
@@ -139,5 +152,7 @@ OPERATORS = (
         ball=balls.transpose,
         gradient=gradients.transpose,
         cvxpy=lambda cp, a: a.T,
+        by_component=component_forms.transpose,
+        on_entry=lambda numbers, a: a,
     ),
 )

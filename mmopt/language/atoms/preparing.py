@@ -1,12 +1,12 @@
 """The atoms that prepare data, read results, or are constants: not for what a convex program optimises.
 
-Those that choose (rows, groups, a basis) have no error: what they choose in floats is what a program means.
+Those that choose (rows, groups, a basis) choose in plain floats: what is chosen so is what a program means.
 """
 
-from mmopt.language.atoms import gradients, matrix_rules
+from mmopt.language.atoms import component_forms, gradients, matrix_rules
 from mmopt.language.atoms.atom import Atom, Form
-from mmopt.numerics import ball_functions, balls, numpy_forms, pseudoinverse
-from mmopt.numerics.ball_inverse import pseudo_inverse
+from mmopt.numerics import ball_functions, ball_inverse, balls, numpy_forms, pseudoinverse
+from mmopt.numerics.balls import Ball
 
 __all__ = ["PREPARING"]
 
@@ -36,7 +36,10 @@ PREPARING = (
         latex=Form("{0}^{{+}}", 8),
         plain=Form("{0}⁺", 8),
         text="pinv({0})",
-        ball=pseudo_inverse,
+        ball=ball_inverse.pseudo_inverse,
+        by_component=component_forms.turned,
+        on_entry=lambda numbers, a: numbers.call("div", numbers.exact(1.0), a),
+        positive=True,
     ),
     Atom(
         name="factor",
@@ -49,6 +52,9 @@ PREPARING = (
         latex=Form(r"\operatorname{{factor}}\left({0}\right)"),
         plain=Form("factor({0})"),
         text="factor({0})",
+        by_component=component_forms.factor,
+        on_entry=lambda numbers, a: numbers.call("sqrt", a),
+        positive=True,
     ),
     Atom(
         name="rank",
@@ -83,6 +89,8 @@ PREPARING = (
         latex=Form(r"\operatorname{{used\,rows}}\left({0};\,{1}\right)"),
         plain=Form("used_rows({0}, {1})"),
         text="used_rows({0}, {1})",
+        ball=lambda a, amount: Ball(*(numpy_forms.used_rows(part, amount) for part in (a.mid, a.rad))),
+        plainly=(1,),
     ),
     Atom(
         name="row_basis",
@@ -94,6 +102,8 @@ PREPARING = (
         latex=Form(r"\operatorname{{row\,basis}}\left({0}\right)"),
         plain=Form("row_basis({0})"),
         text="row_basis({0})",
+        ball=ball_inverse.row_basis,
+        plainly=(0,),
     ),
     Atom(
         name="consecutive",
@@ -129,7 +139,9 @@ PREPARING = (
         latex=Form(r"\operatorname{{support}}\left({0}\right)"),
         plain=Form("support({0})"),
         text="support({0})",
-        ball=lambda a: balls.exact(numpy_forms.support(a.mid)),
+        ball=lambda a: balls.exact(numpy_forms.support(a)),
+        by_component=component_forms.on_levels,
+        plainly=(0,),
     ),
     Atom(
         name="eye",
@@ -145,6 +157,7 @@ PREPARING = (
         ball=lambda n: balls.exact(numpy_forms.eye(n)),
         cvxpy=lambda cp, n: numpy_forms.eye(n),
         takes_dim=True,
+        plainly=(0,),
     ),
     Atom(
         name="ones",
@@ -160,5 +173,6 @@ PREPARING = (
         ball=lambda n: balls.exact(numpy_forms.ones(n)),
         cvxpy=lambda cp, n: numpy_forms.ones(n),
         takes_dim=True,
+        plainly=(0,),
     ),
 )

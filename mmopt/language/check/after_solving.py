@@ -29,7 +29,7 @@ def check_closing(program: Program, names: Names, derived: frozenset[str] = froz
     before = set(names.types)
     check_steps(program, names)
     derived |= set(names.types) - before  # what steps bring is no more given than what is chosen
-    if program.klass in ("procedure", "closed form") and program.objective is not None:
+    if program.klass in ("procedure", "closed form"):
         _number(program.objective, "an objective is a number", names)
     _starts(program, names)
     for a in program.repair:
@@ -47,8 +47,11 @@ def check_closing(program: Program, names: Names, derived: frozenset[str] = froz
     solved = sorted(solved_programs(program.steps))
     if program.bound and program.bound not in (*BOUNDS, *solved):
         span = dict(program.spans)["bound"]
-        hint = suggest(program.bound, (*BOUNDS, *solved))
-        program.source.fail(span, f"there is no program '{program.bound}' whose bound could hold", hint)
+        program.source.fail(
+            span,
+            f"there is no program '{program.bound}' whose bound could hold",
+            suggest(program.bound, (*BOUNDS, *solved)),
+        )
     return names.scope()
 
 
@@ -62,9 +65,9 @@ def _set(program: Program, a: Assignment, names: Names, section: str) -> None:
     """An assignment to what is chosen, of its shape."""
     chosen = [d.name for d in program.choose]
     if a.name not in chosen:
-        hint = suggest(a.name, chosen)
-        message = f"'{a.name}' is not chosen; a {section} changes what is chosen"
-        program.source.fail(a.span, message, hint)
+        program.source.fail(
+            a.span, f"'{a.name}' is not chosen; a {section} changes what is chosen", suggest(a.name, chosen)
+        )
     if a.declared:
         program.source.fail(a.span, f"'{a.name}' is declared a second time", f"write: {a.name} = expression")
     before, after = names.types[a.name], names.assign(a)
@@ -86,8 +89,11 @@ def _starts(program: Program, names: Names) -> None:
         for a in start.values:
             outside = sorted(names_in(a.expr) & chosen)
             if outside:
-                message = f"a start uses what is given, and '{outside[0]}' is chosen"
-                program.source.fail(a.expr.span, message, "write it with what is given")
+                program.source.fail(
+                    a.expr.span,
+                    f"a start uses what is given, and '{outside[0]}' is chosen",
+                    "write it with what is given",
+                )
             _set(program, a, names, "start")
     names.types = types
 
@@ -104,8 +110,9 @@ def _adoption(program: Program, names: Names) -> None:
     names.declare(d, Curvature.CONSTANT)
     columns = cells(program)
     if columns is not None and d.dims[1] != columns:
-        message = f"a strategy has a column per cell ({columns}), '{d.name}' has {d.dims[1]}"
-        program.source.fail(d.dim_spans[1], message)
+        program.source.fail(
+            d.dim_spans[1], f"a strategy has a column per cell ({columns}), '{d.name}' has {d.dims[1]}"
+        )
     for a in program.adoption.values:
         _set(program, a, names, "point from a strategy")
     # In order: a repair may set what 'from strategy' does not, before anything uses it.
@@ -115,31 +122,39 @@ def _adoption(program: Program, names: Names) -> None:
     for name, used in [*uses, ("", chosen)]:
         left = sorted((used & chosen) - known)
         if left:
-            message = f"'{left[0]}' is left without a value by 'from strategy', and no repair sets it"
-            program.source.fail(dict(program.spans)["from strategy"], message)
+            program.source.fail(
+                dict(program.spans)["from strategy"],
+                f"'{left[0]}' is left without a value by 'from strategy', and no repair sets it",
+            )
         known.add(name)
     names.types, names.dims = types, dims
 
 
 def _meaning(program: Program, names: Names) -> None:
     m = program.meaning
-    assert m is not None  # the check of the sections has seen to it
     known = names.infer(m.expr)
     if not known.is_matrix:
         program.source.fail(m.expr.span, f"a {m.kind} is a matrix, this is {known.shape}")
     columns = cells(program)
     if m.kind == "strategy":
         if columns is not None and known.dims[1] != columns:
-            message = f"a strategy has a column per cell ({columns}), this is {known.shape}"
-            program.source.fail(m.expr.span, message)
+            program.source.fail(
+                m.expr.span, f"a strategy has a column per cell ({columns}), this is {known.shape}"
+            )
         return
     if m.basis not in names.types:
-        hint = suggest(m.basis, [d.name for d in program.givens])
-        program.source.fail(m.expr.span, f"the basis '{m.basis}' is not defined", hint)
+        program.source.fail(
+            m.expr.span,
+            f"the basis '{m.basis}' is not defined",
+            suggest(m.basis, [d.name for d in program.givens]),
+        )
     basis = names.types[m.basis]
     if known.dims[0] != known.dims[1] or not basis.is_matrix or basis.dims[0] != known.dims[0]:
-        message = f"a covariance on '{m.basis}' has a row and a column per row of it: this is {known.shape}, "
-        program.source.fail(m.expr.span, message + f"'{m.basis}' is {basis.shape}")
+        program.source.fail(
+            m.expr.span,
+            f"a covariance on '{m.basis}' has a row and a column per row of it: this is {known.shape}, "
+            + f"'{m.basis}' is {basis.shape}",
+        )
 
 
 def _certificate(program: Program, names: Names, derived: frozenset[str]) -> None:
@@ -152,24 +167,30 @@ def _certificate(program: Program, names: Names, derived: frozenset[str]) -> Non
     for m in program.certificate.multipliers:
         d = m.declaration
         if m.start is None and program.klass == "procedure":
-            hint = f"write: {d.name}: vector[n] >= 0 from fit.{d.name}"
-            program.source.fail(d.span, "a multiplier of a procedure starts from a result of its steps", hint)
+            program.source.fail(
+                d.span,
+                "a multiplier of a procedure starts from a result of its steps",
+                f"write: {d.name}: vector[n] >= 0 from fit.{d.name}",
+            )
         signed = d.sign == ">=" and d.kind in ("vector", "scalar", "matrix")
         if m.start is None and not signed and not (m.block is not None and d.kind == "psd"):
             example = f"{d.name}: vector[n] >= 0"
-            message = "a multiplier is a number, a vector or a matrix, and >= 0"
-            program.source.fail(d.span, message, f"write {example}")
+            program.source.fail(
+                d.span, "a multiplier is a number, a vector or a matrix, and >= 0", f"write {example}"
+            )
         if d.name in chosen | derived or (m.start is not None and d.name in constraints):
             names.source.fail(d.span, f"'{d.name}' is defined twice", "give one of them another name")
         names.declare(d, Curvature.CONSTANT)
         if m.dual_of:
             if m.dual_of not in constraints:
-                hint = suggest(m.dual_of, constraints)
-                program.source.fail(m.span or d.span, f"there is no constraint '{m.dual_of}'", hint)
+                program.source.fail(
+                    m.span or d.span, f"there is no constraint '{m.dual_of}'", suggest(m.dual_of, constraints)
+                )
             _multiplier_fits(m, constraints[m.dual_of], program, names)
         if isinstance(m.start, Name) and m.start.id in constraints:
-            message = f"'{m.start.id}' is a constraint"
-            program.source.fail(m.start.span, message, f"write: from dual({m.start.id})")
+            program.source.fail(
+                m.start.span, f"'{m.start.id}' is a constraint", f"write: from dual({m.start.id})"
+            )
         if m.start is not None:
             _start_fits(m, m.start, all_types, names)
     for name in chosen | derived:
@@ -186,8 +207,7 @@ def _start_fits(m: Multiplier, start: Expr, all_types: dict[str, Type], names: N
     known = infer(start, replace(names.scope(), types=all_types, found={}))
     stated = declared_type(d, Curvature.CONSTANT)
     if known.dims != stated.dims:
-        message = f"'{d.name}' is declared {stated.shape}, its start is {known.shape}"
-        names.source.fail(start.span, message)
+        names.source.fail(start.span, f"'{d.name}' is declared {stated.shape}, its start is {known.shape}")
 
 
 def _block_fits(m: Multiplier, i: int, c: Constraint, program: Program, names: Names) -> None:
@@ -195,8 +215,7 @@ def _block_fits(m: Multiplier, i: int, c: Constraint, program: Program, names: N
     d, block = m.declaration, c.relation.left
     span = m.span or d.span
     if not isinstance(block, Block) or c.relation.op != ">>":
-        message = f"'{c.name}' has no blocks"
-        program.source.fail(span, message, "write dual(name) without [ ]")
+        program.source.fail(span, f"'{c.name}' has no blocks", "write dual(name) without [ ]")
     if i >= len(block.rows):
         program.source.fail(span, f"'{c.name}' has {len(block.rows)} diagonal blocks, counted from 0")
     scope = names.scope().with_types(**{x.name: declared_type(x, Curvature.CONSTANT) for x in program.choose})
@@ -205,15 +224,18 @@ def _block_fits(m: Multiplier, i: int, c: Constraint, program: Program, names: N
         scope, dims = scope.with_index(c.family.index, c.family.dim), (c.family.dim,)
     known = infer(block.rows[i][i], scope)
     if known.is_matrix and c.family:
-        message = f"block ({i}, {i}) of '{c.name}' is {known.shape}, one for each '{c.family.index}'"
-        program.source.fail(span, message, "only blocks of one number have a multiplier in a family")
+        program.source.fail(
+            span,
+            f"block ({i}, {i}) of '{c.name}' is {known.shape}, one for each '{c.family.index}'",
+            "only blocks of one number have a multiplier in a family",
+        )
     if dims + known.dims != d.dims:
         sizes = " by ".join(map(str, dims + known.dims)) or "one"
         stated = " by ".join(map(str, d.dims)) or "one"
-        message = (
-            f"block ({i}, {i}) of '{c.name}' has {sizes} multipliers, '{d.name}' is declared with {stated}"
+        program.source.fail(
+            span,
+            f"block ({i}, {i}) of '{c.name}' has {sizes} multipliers, '{d.name}' is declared with {stated}",
         )
-        program.source.fail(span, message)
 
 
 def _multiplier_fits(m: Multiplier, c: Constraint, program: Program, names: Names) -> None:
@@ -222,8 +244,11 @@ def _multiplier_fits(m: Multiplier, c: Constraint, program: Program, names: Name
         _block_fits(m, m.block, c, program, names)
         return
     if c.relation.op in (">>", "<<"):
-        message = f"'{c.name}' compares matrices; '{d.name}' would have to be a matrix"
-        program.source.fail(span, message, "start from another constraint, or leave out 'from'")
+        program.source.fail(
+            span,
+            f"'{c.name}' compares matrices; '{d.name}' would have to be a matrix",
+            "start from another constraint, or leave out 'from'",
+        )
     known = {x.name: declared_type(x, Curvature.CONSTANT) for x in program.choose}
     scope = names.scope().with_types(**known)
     dims: tuple[Dim, ...] = ()
@@ -234,5 +259,7 @@ def _multiplier_fits(m: Multiplier, c: Constraint, program: Program, names: Name
     if dims != d.dims:
         sizes = " by ".join(map(str, dims)) or "one"
         stated = str(d.dims[0]) if d.dims else "one"
-        message = f"'{c.name}' has {sizes} multipliers, '{d.name}' is declared with {stated}"
-        program.source.fail(d.dim_spans[0] if d.dims else d.span, message)
+        program.source.fail(
+            d.dim_spans[0] if d.dims else d.span,
+            f"'{c.name}' has {sizes} multipliers, '{d.name}' is declared with {stated}",
+        )

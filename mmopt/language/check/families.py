@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from mmopt.language.atoms.table import ATOMS
 from mmopt.language.syntax.tree import Apply, Block, Expr, Index, Name, chain, mentions, transpose
 
 __all__ = ["ENTRYWISE", "shared", "two_by_two", "vectorised"]
 
 # Entry by entry: the result lies as its arguments do.
-ENTRYWISE = frozenset({"add", "sub", "neg", "mul", "div", "pow", "abs", "sqrt", "exp", "log"})
+ENTRYWISE = frozenset(name for name, atom in ATOMS.items() if atom.is_entrywise)
 
 
 def _slice(expr: Expr, index: str) -> tuple[Expr, str] | None:

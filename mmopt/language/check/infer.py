@@ -6,19 +6,21 @@ things: the congruence ``M.T @ F @ M`` and the trace of a curved matrix against 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from mmopt.errors import placed, suggest
 from mmopt.language.atoms.dims import Dim
 from mmopt.language.atoms.table import ATOMS
 from mmopt.language.atoms.types import SCALAR, UNKNOWN, Curvature, RuleError, Type, column, matrix
-from mmopt.language.syntax.normal import normal, product
 from mmopt.language.syntax.source import Source
 from mmopt.language.syntax.to_text import to_source
 from mmopt.language.syntax.tree import Apply, Block, Expr, Index, Name, Number, chain, constant
 
-__all__ = ["Scope", "infer", "is_gram", "not_symmetric"]
+__all__ = ["Scope", "dimension", "infer", "is_gram", "normal", "not_symmetric"]
+
+# (f(A, B)).T = f(A.T, B.T)
+THROUGH = frozenset({"add", "sub", "neg", "mul", "div", "pow", "abs", "sqrt", "inv", "pinv"})
 
 
 @dataclass(frozen=True)
@@ -62,8 +64,11 @@ def _infer(expr: Expr, scope: Scope) -> Type:
                 return scope.types[name]
             if name in scope.dims:
                 return replace(SCALAR, sign=1)
-            hint = scope.hints.get(name) or suggest(name, [*scope.types, *scope.dims])
-            scope.source.fail(span, f"'{name}' is not defined", hint)
+            scope.source.fail(
+                span,
+                f"'{name}' is not defined",
+                scope.hints.get(name) or suggest(name, [*scope.types, *scope.dims]),
+            )
         case Index():
             return _index(expr, scope)
         case Block():
@@ -75,9 +80,11 @@ def _infer(expr: Expr, scope: Scope) -> Type:
 def _apply(expr: Apply, scope: Scope) -> Type:
     atom = ATOMS[expr.atom]
     if len(expr.args) != atom.arity:
-        message = f"'{expr.atom}' takes {atom.arity} argument{'s' * (atom.arity > 1)}, not {len(expr.args)}"
-        hint = "write axis=0 or axis=1" if atom.axis and len(expr.args) == 2 else atom.about
-        scope.source.fail(expr.span, message, hint)
+        scope.source.fail(
+            expr.span,
+            f"'{expr.atom}' takes {atom.arity} argument{'s' * (atom.arity > 1)}, not {len(expr.args)}",
+            ("write axis=0 or axis=1" if atom.axis and len(expr.args) == 2 else atom.about),
+        )
     options: dict[str, float] = dict(expr.options)
     if options and not atom.axis:
         scope.source.fail(expr.span, f"'{expr.atom}' takes no axis", atom.about)
@@ -128,10 +135,44 @@ def _dimension(expr: Expr, scope: Scope) -> Dim:
             return _dimension(a, scope) - _dimension(b, scope)
         case Apply(atom="mul", args=(a, b)):
             return _dimension(a, scope) * _dimension(b, scope)
-    hint = (
-        suggest(expr.id, scope.dims) if isinstance(expr, Name) else "made of names, whole numbers, + - and *"
+    scope.source.fail(
+        expr.span,
+        f"'{to_source(expr)}' is not a dimension",
+        (
+            suggest(expr.id, scope.dims)
+            if isinstance(expr, Name)
+            else "made of names, whole numbers, + - and *"
+        ),
     )
-    scope.source.fail(expr.span, f"'{to_source(expr)}' is not a dimension", hint)
+
+
+def product(factors: list[Expr]) -> Expr:
+    """The matrix product of the factors, left to right."""
+    out = factors[0]
+    for f in factors[1:]:
+        out = Apply("matmul", (out, f), out.span)
+    return out
+
+
+def normal(expr: Expr, symmetric: Callable[[Expr], bool], *, flip: bool = False) -> Expr:
+    """The expression (its transpose when ``flip``) with transposes only at leaves that need one.
+
+    ``symmetric`` says whether an expression equals its transpose: numbers, symmetric matrices.
+    """
+    match expr:
+        case Apply(atom="transpose", args=(inner,)):
+            return normal(inner, symmetric, flip=not flip)
+        case Apply(atom="matmul"):
+            factors = [normal(f, symmetric, flip=flip) for f in chain(expr)]
+            return product(factors[::-1] if flip else factors)
+        case Apply(atom, args, span, options) if atom in THROUGH:
+            return Apply(atom, tuple(normal(a, symmetric, flip=flip) for a in args), span, options)
+        case Block(rows, span) if flip:
+            turned = zip(*rows, strict=True)
+            return Block(tuple(tuple(normal(e, symmetric, flip=True) for e in r) for r in turned), span)
+        case Block(rows, span):
+            return Block(tuple(tuple(normal(e, symmetric) for e in r) for r in rows), span)
+    return Apply("transpose", (expr,), expr.span) if flip and not symmetric(expr) else expr
 
 
 def _normal(expr: Expr, scope: Scope, *, flip: bool = False) -> Expr:
@@ -243,13 +284,19 @@ def _item(item: Expr, dim: Dim, scope: Scope) -> None:
             return
         case Name(id=name) if scope.indices is not None and name in scope.indices:
             if scope.indices[name] != dim:
-                message = f"'{name}' runs over {scope.indices[name]}, the entries here are counted by {dim}"
-                scope.source.fail(item.span, message, f"write: for {name} in {dim}")
+                scope.source.fail(
+                    item.span,
+                    f"'{name}' runs over {scope.indices[name]}, the entries here are counted by {dim}",
+                    f"write: for {name} in {dim}",
+                )
             return
         case Name() if scope.indices is None and infer(item, scope).is_scalar:
             return
-    hint = "write W[0, :], or W[j, :] with 'for j in m' after the constraint"
-    scope.source.fail(item.span, "an index is a whole number or the index of a family", hint)
+    scope.source.fail(
+        item.span,
+        "an index is a whole number or the index of a family",
+        "write W[0, :], or W[j, :] with 'for j in m' after the constraint",
+    )
 
 
 def _sides(lines: list[list[Type]], side: int = 0) -> list[Dim]:
@@ -268,10 +315,12 @@ def _block(expr: Block, scope: Scope) -> Type:
                 fits = known[(i, j)[side]]
                 if t.block_shape[side] != fits:
                     what = ("row", "column")[side] + (" fits" if fits.is_one else "s fit")
-                    hint = "turn it with .T" if t.block_shape[1 - side] == fits else ""
-                    hint = hint or "in a block a vector is a column, W[j, :] is a row, a number is one entry"
-                    message = f"block ({i + 1}, {j + 1}) is {t.shape}; {fits} {what} here"
-                    scope.source.fail(expr.rows[i][j].span, message, hint)
+                    scope.source.fail(
+                        expr.rows[i][j].span,
+                        f"block ({i + 1}, {j + 1}) is {t.shape}; {fits} {what} here",
+                        ("turn it with .T" if t.block_shape[1 - side] == fits else "")
+                        or "in a block a vector is a column, W[j, :] is a row, a number is one entry",
+                    )
     entries = [t for r in rows for t in r]
     sign = 1 if all(t.sign > 0 for t in entries) else 0
     out = matrix(sum(heights[1:], heights[0]), sum(widths[1:], widths[0]), sign=sign)

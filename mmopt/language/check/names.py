@@ -1,8 +1,10 @@
-"""The names of a program with their types, as they come into being from the top of the file."""
+"""The names of a program with their types, as they come into being, and where givens come from."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from mmopt.errors import suggest
 from mmopt.language.atoms.dims import Dim
@@ -11,7 +13,39 @@ from mmopt.language.check.infer import Scope, infer
 from mmopt.language.syntax.source import Source
 from mmopt.language.syntax.tree import Assignment, Declaration, Expr, Span
 
-__all__ = ["Names", "declared_type"]
+__all__ = ["AXES", "PSD", "SOURCES", "Names", "declared_type"]
+
+# name -> what it is. The binder computes them.
+SOURCES: Mapping[str, str] = MappingProxyType(
+    {
+        "workload.matrix": "the queries, one a row, scaled by the square root of their weight",
+        "workload.root": "R with RᵀR the workload Gram: the queries up to rotation",
+        "workload.gram": "WᵀW",
+        "workload.weights": "a weight per query",
+        "workload.targets": "largest variance allowed, per query that has a target",
+        "workload.basis": "independent rows B that span the queries",
+        "workload.representation": "L with W = L B, the rows of queries that have a target",
+        "workload.eigenqueries": "eigenvectors of the Gram as rows, of the nonzero eigenvalues",
+        "workload.eigenvalues": "the nonzero eigenvalues of the Gram",
+    }
+)
+
+# name -> what its entries are counted by, one word per dimension
+AXES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "workload.matrix": ("query", "cell"),
+        "workload.root": ("rank", "cell"),
+        "workload.gram": ("cell", "cell"),
+        "workload.weights": ("query",),
+        "workload.targets": ("query with a target",),
+        "workload.basis": ("basis query", "cell"),
+        "workload.representation": ("query with a target", "basis query"),
+        "workload.eigenqueries": ("eigenvalue", "cell"),
+        "workload.eigenvalues": ("eigenvalue",),
+    }
+)
+# The sources that are psd by what they are.
+PSD = frozenset({"workload.gram"})
 
 
 def declared_type(d: Declaration, curvature: Curvature) -> Type:
@@ -57,22 +91,29 @@ class Names:
         for dim, span in zip(d.dims, d.dim_spans, strict=True):
             self.dims_known(dim, span)
         if d.kind in ("psd", "symmetric") and d.dims[0] != d.dims[1]:
-            message = f"'{d.kind}' is square, here are {d.dims[0]} rows and {d.dims[1]} columns"
-            self.source.fail(d.dim_spans[1], message, f"write {d.kind}[{d.dims[0]}, {d.dims[0]}]")
+            self.source.fail(
+                d.dim_spans[1],
+                f"'{d.kind}' is square, here are {d.dims[0]} rows and {d.dims[1]} columns",
+                f"write {d.kind}[{d.dims[0]}, {d.dims[0]}]",
+            )
         self.define(d.name, d.span, declared_type(d, curvature))
 
     def dims_known(self, dim: Dim, span: Span) -> None:
         for name in sorted(dim.symbols - self.dims):
-            hint = suggest(name, self.dims)
-            self.source.fail(span, f"the dimension '{name}' is not defined", hint or "a given introduces it")
+            self.source.fail(
+                span,
+                f"the dimension '{name}' is not defined",
+                suggest(name, self.dims) or "a given introduces it",
+            )
 
     def assign(self, a: Assignment) -> Type:
         """The type of an assignment's right side, checked against what its left side states."""
         known = self.infer(a.expr)
         if known.is_vector and known.is_row:
-            hint = f"name the column and write {a.name}.T where a row is meant"
             self.source.fail(
-                a.expr.span, f"'{a.name}' would be {known.shape}; a named vector is a column", hint
+                a.expr.span,
+                f"'{a.name}' would be {known.shape}; a named vector is a column",
+                f"name the column and write {a.name}.T where a row is meant",
             )
         return self._stated(a, a.declared, known) if a.declared else known
 
@@ -94,9 +135,10 @@ class Names:
         )
         for missing, word in wrong:
             if missing:
-                message = f"'{a.name}' is declared {word}, which does not follow from its expression"
                 self.source.fail(
-                    a.span, message, "declare it without, or write it so that it shows (W.T @ W is psd)"
+                    a.span,
+                    f"'{a.name}' is declared {word}, which does not follow from its expression",
+                    "declare it without, or write it so that it shows (W.T @ W is psd)",
                 )
         return replace(known, dims=stated.dims)
 
@@ -104,7 +146,10 @@ class Names:
         """A size that only the numbers tell gets a name of its own."""
         names = list(stated.symbols)
         if len(names) != 1 or stated != Dim.of(names[0]) or names[0] in self.dims:
-            message = f"the number of rows is known only with the numbers, it cannot be stated as '{stated}'"
-            self.source.fail(span, message, "give it a new name, for example k")
+            self.source.fail(
+                span,
+                f"the number of rows is known only with the numbers, it cannot be stated as '{stated}'",
+                "give it a new name, for example k",
+            )
         self.new(names[0], span)
         self.dims.add(names[0])

@@ -8,10 +8,8 @@ from dataclasses import dataclass, field, replace
 from mmopt.errors import suggest
 from mmopt.language.atoms.dims import Dim
 from mmopt.language.atoms.types import SCALAR, Curvature, Type, matrix
-from mmopt.language.check.names import Names, declared_type
-from mmopt.language.check.sources import AXES
-from mmopt.language.syntax.library import program_names
-from mmopt.language.syntax.program import Program
+from mmopt.language.check.names import AXES, Names, declared_type
+from mmopt.language.syntax.program import Program, program_names
 from mmopt.language.syntax.tree import Declaration, Expr, Name, Repeat, Step, SubProgram
 
 __all__ = ["START", "alternates", "cells", "check_steps", "solved_programs"]
@@ -63,13 +61,17 @@ class _Steps:
                 self.repeat(step)
                 continue
             if step.name in self.given:
-                message = f"'{step.name}' is given; a step cannot change it"
-                self.program.source.fail(step.span, message, "use another name")
+                self.program.source.fail(
+                    step.span, f"'{step.name}' is given; a step cannot change it", "use another name"
+                )
             if isinstance(step, SubProgram):
                 self.solve(step)
             elif step.name in self.solved:
-                message = f"'{step.name}' is the result of a step; an assignment cannot change it"
-                self.program.source.fail(step.span, message, "use another name")
+                self.program.source.fail(
+                    step.span,
+                    f"'{step.name}' is the result of a step; an assignment cannot change it",
+                    "use another name",
+                )
             else:
                 if step.name not in self.names.types:
                     self.names.new(step.name, step.span)
@@ -87,8 +89,11 @@ class _Steps:
                     source.fail(side.span, f"'until' compares two numbers, this is {known.shape}")
         self.each(loop.steps)
         if loop.settles and not any(isinstance(step, SubProgram) for step in loop.steps):
-            message = "'alternate' ends by the objective of its last step that solves, and none does"
-            source.fail(loop.span, message, "write 'repeat'")
+            source.fail(
+                loop.span,
+                "'alternate' ends by the objective of its last step that solves, and none does",
+                "write 'repeat'",
+            )
 
     def solve(self, step: SubProgram) -> None:
         """``name = solve(program, Q=…)``: the program exists and has these givens, of these shapes."""
@@ -97,13 +102,17 @@ class _Steps:
         if before is None:
             self.names.new(step.name, step.span)
         elif before.name != step.program:
-            message = f"'{step.name}' is the result of '{before.name}' already"
-            source.fail(step.span, message, "use another name")
+            source.fail(
+                step.span, f"'{step.name}' is the result of '{before.name}' already", "use another name"
+            )
         if step.program == self.program.name:
             source.fail(step.program_span, f"'{step.program}' would solve itself")
         if step.program not in program_names():
-            message = f"there is no program '{step.program}'"
-            source.fail(step.program_span, message, suggest(step.program, program_names()))
+            source.fail(
+                step.program_span,
+                f"there is no program '{step.program}'",
+                suggest(step.program, program_names()),
+            )
         solved = Program.load(step.program)
         arguments = self.arguments(step, solved)
         self.solved[step.name] = solved
@@ -120,17 +129,21 @@ class _Steps:
                 continue
             known = self.names.infer(argument)
             if name not in dims:
-                message = f"'{step.program}' has no given '{name}'"
-                source.fail(argument.span, message, suggest(name, dims))
+                source.fail(argument.span, f"'{step.program}' has no given '{name}'", suggest(name, dims))
             if len(known.dims) != len(dims[name]):
                 kind = known_as[name].kind if name in known_as else "scalar"
-                message = f"the given '{name}' of '{step.program}' is a {kind}, this is {known.shape}"
-                source.fail(argument.span, message)
+                source.fail(
+                    argument.span,
+                    f"the given '{name}' of '{step.program}' is a {kind}, this is {known.shape}",
+                )
             found[name] = known
         for d in solved.givens:
             if not d.source and d.name not in found:
-                message = f"'{step.program}' needs the given '{d.name}'"
-                source.fail(step.program_span, message, f"write: solve({step.program}, {d.name}=…)")
+                source.fail(
+                    step.program_span,
+                    f"'{step.program}' needs the given '{d.name}'",
+                    f"write: solve({step.program}, {d.name}=…)",
+                )
         return found
 
     def start(self, argument: Expr, solved: Program) -> None:
@@ -138,8 +151,11 @@ class _Steps:
         if not isinstance(argument, Name) or argument.id not in self.solved:
             self.program.source.fail(span, "a start is the name of an earlier step", "write: start=fit")
         if solved.klass != "smooth":
-            message = f"'{solved.name}' is of class '{solved.klass}': its result does not depend on a start"
-            self.program.source.fail(span, message, "leave out 'start'")
+            self.program.source.fail(
+                span,
+                f"'{solved.name}' is of class '{solved.klass}': its result does not depend on a start",
+                "leave out 'start'",
+            )
 
     def results(self, name: str, solved: Program, arguments: Mapping[str, Type]) -> dict[str, Type]:
         """``name.strategy``, ``name.objective``, and by their names what it chooses and its multipliers."""
@@ -149,8 +165,7 @@ class _Steps:
             dims = tuple(_translate(dim, sizes, f"?{name}.") for dim in d.dims)
             return declared_type(replace(d, dims=dims), Curvature.CONSTANT)
 
-        multipliers = solved.certificate.multipliers if solved.certificate else ()
-        found = {f"{name}.{m.key}": here(m.declaration) for m in multipliers}
+        found = {f"{name}.{m.key}": here(m.declaration) for m in solved.multipliers}
         found |= {f"{name}.{d.name}": here(d) for d in solved.choose}
         # Its strategy has as many rows as the program needs, and a column per cell.
         columns = cells(self.program) or Dim.of("?cells")

@@ -4,25 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from mmopt.errors import ProgramError, suggest
 from mmopt.language.atoms.dims import Dim
 from mmopt.language.atoms.types import Curvature, Type
 from mmopt.language.check.after_solving import check_closing
-from mmopt.language.check.classes import check_sections
-from mmopt.language.check.expand import expand, split_lets
 from mmopt.language.check.infer import Scope, dimension
-from mmopt.language.check.names import Names, declared_type
+from mmopt.language.check.names import AXES, PSD, SOURCES, Names, declared_type
 from mmopt.language.check.rank import check_rank, is_rank
-from mmopt.language.check.relations import check_relation, check_shapes, refuse_curvature
-from mmopt.language.check.smooth import check_smooth, check_smooth_line
-from mmopt.language.check.sources import AXES, PSD, SOURCES
+from mmopt.language.check.relations import (
+    check_relation,
+    check_shapes,
+    check_smooth,
+    check_smooth_line,
+    refuse_curvature,
+)
+from mmopt.language.syntax.expression import MAX_NESTING
 from mmopt.language.syntax.program import Program
-from mmopt.language.syntax.tree import Assignment, Constraint, Declaration, Span
+from mmopt.language.syntax.tree import (
+    Assignment,
+    Certificate,
+    Constraint,
+    Declaration,
+    Expr,
+    Name,
+    Span,
+    children,
+    names_in,
+    rewrite,
+)
 
-__all__ = ["SOURCES", "Checked", "check", "declared_type", "shipped"]
+__all__ = ["MAX_NODES", "SOURCES", "Checked", "check", "expand", "shipped", "split_lets"]
+
+MAX_NODES = 20_000  # of one expression, when every let is put in
 
 
 @dataclass(frozen=True)
@@ -56,7 +72,6 @@ def check(program: Program, faults: dict[str, ProgramError] | None = None) -> Ch
     the check goes on; names and shapes have to fit all the same.
     """
     names = Names(program.source)
-    check_sections(program)
     _givens(program, names)
     for parameter in program.parameters:
         _parameter(parameter, names)
@@ -96,8 +111,7 @@ def check(program: Program, faults: dict[str, ProgramError] | None = None) -> Ch
 
 def _chosen(program: Program, d: Declaration, names: Names) -> None:
     if d.kind == "dim":
-        message = f"the dimension '{d.name}' is not chosen"
-        program.source.fail(d.span, message, "declare it under 'parameter'")
+        program.source.fail(d.span, f"the dimension '{d.name}' is not chosen", "declare it under 'parameter'")
     if d.source and d.source_span:
         program.source.fail(d.source_span, f"'{d.name}' is chosen and has no source", "a given has one")
     names.declare(d, Curvature.AFFINE)
@@ -139,8 +153,11 @@ def _parameter(p: Assignment, names: Names) -> None:
         return
     known = names.assign(p)
     if not known.is_scalar and p.declared is None:
-        hint = f"write its kind: {p.name}: {'vector[n]' if known.is_vector else 'matrix[m, n]'} = …"
-        names.source.fail(p.span, f"a parameter is a number unless declared, this is {known.shape}", hint)
+        names.source.fail(
+            p.span,
+            f"a parameter is a number unless declared, this is {known.shape}",
+            f"write its kind: {p.name}: {'vector[n]' if known.is_vector else 'matrix[m, n]'} = …",
+        )
     # Its default may have signs and forms that another value, which the caller passes, has not.
     stated = declared_type(p.declared, known.curvature) if p.declared else known
     names.define(p.name, p.span, stated)
@@ -152,8 +169,11 @@ def _inside(c: Constraint, names: Names) -> Scope:
         return names.scope()
     names.dims_known(c.family.dim, c.family.span)
     if c.family.index in names.types or c.family.index in names.dims:
-        message = f"'{c.family.index}' has another meaning already"
-        names.source.fail(c.family.span, message, "name the index of this family otherwise")
+        names.source.fail(
+            c.family.span,
+            f"'{c.family.index}' has another meaning already",
+            "name the index of this family otherwise",
+        )
     return names.scope().with_index(c.family.index, c.family.dim)
 
 
@@ -169,12 +189,15 @@ def _noted(faults: dict[str, ProgramError] | None, line: str) -> Iterator[None]:
 
 
 def _objective(program: Program, names: Names, faults: dict[str, ProgramError] | None) -> Type | None:
-    if program.objective is None or program.klass == "procedure":
+    if program.klass == "procedure":
         return None  # a procedure's is known after its steps
     known = names.infer(program.objective)
     if not known.is_scalar:
-        hint = "take a sum, trace or max"
-        program.source.fail(program.objective.span, f"an objective is a number, this is {known.shape}", hint)
+        program.source.fail(
+            program.objective.span,
+            f"an objective is a number, this is {known.shape}",
+            "take a sum, trace or max",
+        )
     if program.klass == "smooth":
         check_smooth(program.objective, names.scope())
         return known
@@ -186,3 +209,89 @@ def _objective(program: Program, names: Names, faults: dict[str, ProgramError] |
         with _noted(faults, ""):
             refuse_curvature(program.objective, known, what, names.scope())
     return known
+
+
+def split_lets(program: Program) -> tuple[tuple[Assignment, ...], tuple[Assignment, ...]]:
+    """The lets of what is given, and those that use what is chosen (directly or through another)."""
+    chosen = {d.name for d in program.choose}
+    given, derived = [], []
+    for let in program.lets:
+        if names_in(let.expr) & chosen:
+            chosen.add(let.name)
+            derived.append(let)
+        else:
+            given.append(let)
+    return tuple(given), tuple(derived)
+
+
+def expand(program: Program) -> Program:
+    """The program without lets of what is chosen.
+
+    Raises :class:`~mmopt.errors.ProgramError` when an expression grows too large.
+    """
+    given, derived = split_lets(program)
+    if not derived:
+        return program
+    meant: dict[str, Expr] = {}
+    sizes: dict[str, tuple[int, int]] = {}
+
+    def put(e: Expr) -> Expr:
+        _measured(e, sizes, program)
+        return _put(e, meant)
+
+    for let in derived:
+        meant[let.name], sizes[let.name] = put(let.expr), _measured(let.expr, sizes, program)
+
+    def line(c: Constraint) -> Constraint:
+        r = c.relation
+        return replace(c, relation=replace(r, left=put(r.left), right=put(r.right)))
+
+    def value(a: Assignment) -> Assignment:
+        return replace(a, expr=put(a.expr))
+
+    certificate, meaning, adoption = program.certificate, program.meaning, program.adoption
+    return replace(
+        program,
+        lets=given,
+        objective=put(program.objective),
+        constraints=tuple(map(line, program.constraints)),
+        repair=tuple(map(value, program.repair)),
+        value=None if program.value is None else put(program.value),
+        meaning=replace(meaning, expr=put(meaning.expr)),
+        adoption=None if adoption is None else replace(adoption, values=tuple(map(value, adoption.values))),
+        certificate=None if certificate is None else _starts(certificate, meant),
+    )
+
+
+def _measured(expr: Expr, known: Mapping[str, tuple[int, int]], program: Program) -> tuple[int, int]:
+    """How many operations an expression has, and how many inside each other, when every 'let' is put in.
+
+    Names of lets have those of ``known``; nothing is put in for it.
+    """
+    if isinstance(expr, Name):
+        return known.get(expr.id, (1, 1))
+    inside = [_measured(child, known, program) for child in children(expr)]
+    nodes, depth = 1 + sum(n for n, _ in inside), 1 + max((d for _, d in inside), default=0)
+    for found, limit, words in ((nodes, MAX_NODES, ""), (depth, MAX_NESTING, " inside each other")):
+        if found > limit:
+            program.source.fail(
+                expr.span,
+                f"more than {limit} operations{words} when every 'let' is put in",
+                "choose a variable and state the equality as a constraint",
+            )
+    return nodes, depth
+
+
+def _put(expr: Expr, meant: Mapping[str, Expr]) -> Expr:
+    return rewrite(expr, lambda e: meant.get(e.id) if isinstance(e, Name) else None)
+
+
+def _starts(certificate: Certificate, meant: Mapping[str, Expr]) -> Certificate:
+    """Multipliers may start from the point; the bound itself uses what is given only."""
+    return replace(
+        certificate,
+        multipliers=tuple(
+            replace(m, start=_put(m.start, meant)) if m.start is not None else m
+            for m in certificate.multipliers
+        ),
+    )

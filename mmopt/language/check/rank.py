@@ -34,14 +34,18 @@ def check_rank(program: Program, scope: Scope) -> None:
     """
     lines = [c for c in program.constraints if is_rank(c)]
     if program.klass not in ("rank", "smooth") and lines:
-        message = f"'{lines[0].name}': a rank constraint is not convex"
-        program.source.fail(lines[0].relation.left.span, message, "write 'class rank'")
+        program.source.fail(
+            lines[0].relation.left.span,
+            f"'{lines[0].name}': a rank constraint is not convex",
+            "write 'class rank'",
+        )
     if program.klass != "rank":
         return
     if len(lines) != 1:
         span = lines[1].span if lines else dict(program.spans)["class"]
-        message = f"a program of class 'rank' has one rank constraint, this has {len(lines)}"
-        program.source.fail(span, message, HINT)
+        program.source.fail(
+            span, f"a program of class 'rank' has one rank constraint, this has {len(lines)}", HINT
+        )
     relation = lines[0].relation
     assert isinstance(relation.left, Apply)
     if relation.op != "==" or lines[0].family:
@@ -49,8 +53,11 @@ def check_rank(program: Program, scope: Scope) -> None:
     (inner,) = relation.left.args
     known, right = infer(inner, scope), infer(relation.right, scope)
     if not (known.is_matrix and known.symmetric and known.curvature.is_affine):
-        message = "the matrix whose rank is given has to be symmetric and affine in what is chosen"
-        program.source.fail(inner.span, message, "for example Z = [[eye(p), A], [A.T, X]]")
+        program.source.fail(
+            inner.span,
+            "the matrix whose rank is given has to be symmetric and affine in what is chosen",
+            "for example Z = [[eye(p), A], [A.T, X]]",
+        )
     if not (right.is_scalar and right.is_constant):
         program.source.fail(relation.right.span, f"a rank is a given number, this is {right.shape}", HINT)
 

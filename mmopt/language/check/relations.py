@@ -1,14 +1,15 @@
-"""Checks of one relation or objective: shapes and curvature, and what to say when they do not fit."""
+"""Checks of a relation or an objective: shapes, curvature or gradients, and what to say where they fail."""
 
 from __future__ import annotations
 
 from typing import NoReturn
 
+from mmopt.language.atoms.table import ATOMS
 from mmopt.language.atoms.types import Curvature, Type
 from mmopt.language.check.infer import Scope, infer, not_symmetric
 from mmopt.language.syntax.tree import Apply, Block, Constraint, Expr, Name, Number, children, walk
 
-__all__ = ["check_relation", "check_shapes", "refuse_curvature"]
+__all__ = ["check_relation", "check_shapes", "check_smooth", "check_smooth_line", "refuse_curvature"]
 
 RULES = "the rules: python -m pydoc mmopt.language"
 
@@ -46,9 +47,12 @@ def _symmetric(e: Expr, t: Type, op: str, scope: Scope) -> None:
         if at and isinstance(e, Block):
             i, j = at
             culprit = e.rows[i - 1][j - 1]
-            hint = f"block ({i}, {j}) has to be the transpose of block ({j}, {i})" if i != j else ""
-            hint = hint or f"block ({i}, {i}) has to be symmetric: declare it psd or symmetric"
-            scope.source.fail(culprit.span, message, hint)
+            scope.source.fail(
+                culprit.span,
+                message,
+                (f"block ({i}, {j}) has to be the transpose of block ({j}, {i})" if i != j else "")
+                or f"block ({i}, {i}) has to be symmetric: declare it psd or symmetric",
+            )
         hint = "declare it psd or symmetric"
     elif t.is_vector:
         hint = "between vectors write <= or >="
@@ -110,3 +114,29 @@ def _culprit(expr: Expr, known: Type, scope: Scope) -> Expr:
     }
     found = [e for e in walk(expr) if id(e) not in skip and broken(e) and not inside(e)]
     return found[0] if found else expr
+
+
+def check_smooth(expr: Expr, scope: Scope) -> None:
+    """Raise a :class:`~mmopt.errors.ProgramError` at the first atom on what is chosen without a gradient."""
+    for node in walk(expr):
+        if not isinstance(node, Apply) or ATOMS[node.atom].takes_dim or ATOMS[node.atom].gradient:
+            continue
+        if not infer(node, scope).is_constant:
+            able = ", ".join(sorted(name for name, atom in ATOMS.items() if atom.gradient))
+            scope.source.fail(
+                node.span,
+                f"'{node.atom}' has no gradient, and a smooth program is searched by gradients",
+                f"these have one: {able}",
+            )
+
+
+def check_smooth_line(c: Constraint, scope: Scope) -> None:
+    """The same for both sides of a constraint, which compares entries (a psd matrix is declared so)."""
+    if c.relation.op in (">>", "<<"):
+        scope.source.fail(
+            c.relation.span,
+            f"'{c.name}': a smooth program compares entries, not matrices",
+            "declare the variable psd",
+        )
+    for side in (c.relation.left, c.relation.right):
+        check_smooth(side, scope)

@@ -1,248 +1,153 @@
-"""Evaluate expressions and relations on values that split into components (see ``structured``)."""
+"""The algebra of values that split into components: the same questions as of dense ones (see ``evaluator``).
+
+``diag`` of a level vector scales rows or columns, and of a product that only ``diag`` or ``trace`` asks for
+the diagonals of the parts are enough: a part may have as many rows as there are orbits of queries.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from mmopt.errors import ProgramError
-from mmopt.language.check.families import vectorised
-from mmopt.language.evaluate import scalars, structured
-from mmopt.language.evaluate.component_products import Scaling, diagonal, solved_diagonal, times, whole
-from mmopt.language.evaluate.number_systems import BALLS, PLAIN, Numbers
-from mmopt.language.evaluate.structured import is_structured
-from mmopt.language.syntax.tree import Apply, Block, Constraint, Expr, Index, Name, Number, chain
-from mmopt.numerics import balls, numpy_forms
-from mmopt.numerics.ball_nuclear import GUESS, nuclear
-from mmopt.numerics.components import Level, Split
+from mmopt.language.atoms.component_forms import is_structured, on_basis, same, spread
+from mmopt.language.atoms.component_parts import each, solved, solved_diagonals, vector
+from mmopt.language.atoms.table import ATOMS
+from mmopt.language.evaluate.number_systems import Numbers
+from mmopt.language.syntax.tree import Apply, Block, Expr, Index
+from mmopt.numerics.components import Level, Space, Split
+from mmopt.numerics.products import Scaling
 
-__all__ = ["floored", "lowest_eigenvalue", "offs", "plainly", "splits", "with_bound"]
-
-Env = Mapping[str, Any]
+__all__ = ["ByComponent", "splits"]
 
 
-def splits(env: Env) -> bool:
+def splits(env: Mapping[str, Any]) -> bool:
     """Whether a name stands for a value that splits into components."""
-    return any(isinstance(value, Split | Level) for value in env.values())
+    return any(is_structured(value) for value in env.values())
 
 
-def plainly(expr: Expr, env: Env) -> Any:
-    """The value: a Split, a Level, or what it would be densely.
+@dataclass(frozen=True)
+class ByComponent:
+    """Values that split, and dense ones beside them, over a number system."""
 
-    Raises
-    ------
-    ProgramError : an atom or an index that has no form by components.
-    """
-    return _value(expr, env, PLAIN)
+    numbers: Numbers
 
+    def enter(self, expr: Expr) -> None:
+        """Raises ProgramError for what has no form by components."""
+        match expr:
+            case Index(span=span) | Block(span=span):
+                what = "an index" if isinstance(expr, Index) else "a block matrix"
+                raise ProgramError(
+                    f"{what} has no form by components (line {span.line})",
+                    hint="solve the program without the symmetry",
+                )
+            case Apply(atom=atom) if ATOMS[atom].takes_dim:
+                raise ProgramError(
+                    f"'{atom}' has no form by components: its size alone does not say how it splits",
+                    hint="solve the program without the symmetry",
+                )
 
-def with_bound(expr: Expr, env: Env) -> Any:
-    """The same with error bounds: a ball, or a Split or Level of balls.
+    def exact(self, value: Any) -> Any:
+        if isinstance(value, Split):
+            return Split(value.rows, value.columns, tuple(map(self.numbers.exact, value.parts)))
+        if isinstance(value, Level):
+            return Level(value.space, self.numbers.exact(value.values))
+        return self.numbers.exact(value)
 
-    Names count as exact, but for those whose parts or values are balls already.
-    """
-    return _value(expr, env, BALLS)
+    def call(self, atom: str, *args: Any, **options: Any) -> Any:
+        """What the atom does to values: a Split, a Level or what it is densely.
 
-
-def _value(expr: Expr, env: Env, numbers: Numbers) -> Any:
-    match expr:
-        case Number(value=value):
-            return numbers.exact(value)
-        case Name(id=name):
-            return _named(balls.named(name, env) if numbers is BALLS else env[name], numbers)
-        case Index(span=span) | Block(span=span):
-            what = "an index" if isinstance(expr, Index) else "a block matrix"
+        Raises
+        ------
+        ProgramError : the atom has no form by components, or none for these arguments (both named).
+        """
+        if not any(map(is_structured, args)):
+            return self.numbers.call(atom, *args, **options)
+        form, is_plain = ATOMS[atom].by_component, "axis" not in options
+        value = form(self.numbers, atom, *args, **options) if form is not None and is_plain else None
+        if value is None:
+            axis = "".join(f", {name}={number}" for name, number in options.items())
             raise ProgramError(
-                f"{what} has no form by components (line {span.line})",
-                hint="solve the program without the symmetry",
+                f"'{atom}' has no form by components for {', '.join(map(_word, args))}{axis}",
+                hint="solve the program without the symmetry, or write it with other atoms",
             )
-        case Apply(atom="matmul"):
-            return whole(numbers, _factor(expr, env, numbers))
-        case Apply(atom="diag", args=(Apply(atom="matmul") as product,)) if not _inverses(product):
-            left, right = (_factor(a, env, numbers) for a in product.args)
-            if isinstance(left, Split) and isinstance(right, Split):
-                return diagonal(numbers, left, right)
-            return _applied(numbers, "diag", (whole(numbers, times(numbers, left, right)),), {})
-        case Apply(atom="nuclear", args=(inner,)) if GUESS in env and numbers is BALLS:
-            return _nuclear(_value(inner, env, numbers), env[GUESS], numbers)
-        case Apply(atom="diag" | "trace" as atom, args=(Apply(atom="matmul") as product,)):
-            return _diagonal(atom, product, env, numbers)
-        case Apply(atom="eye" | "ones" as atom):
-            raise ProgramError(
-                f"'{atom}' has no form by components: its size alone does not say how it splits",
-                hint="solve the program without the symmetry",
-            )
-        case _:
-            pass
-    args = tuple(_value(a, env, numbers) for a in expr.args)
-    return _applied(numbers, expr.atom, args, dict(expr.options))
+        return value
+
+    def diagonal_matrix(self, value: Any) -> Any:
+        """``diag`` of a value as a term."""
+        return Scaling(value) if isinstance(value, Level) else self.call("diag", value)
+
+    def whole(self, term: Any) -> Any:
+        """A term as a value: its parts formed."""
+        return self.call("diag", term.entries) if isinstance(term, Scaling) else term
+
+    def product(self, left: Any, right: Any, inverted: Any = None) -> Any:
+        """The product of two terms; around an inverse it is solved by component, never inverted."""
+        if inverted is None:
+            return self._times(left, right)
+        left, right = self.whole(left), self.whole(right)
+        values = [value for value in (left, inverted, right) if value is not None]
+        if not any(map(is_structured, values)):
+            return self.numbers.solved(left, inverted, right)
+        if not all(isinstance(value, Split) for value in values):  # refused by name
+            inverse = self.call("inv", inverted)
+            return reduce(self._times, [inverse if value is inverted else value for value in values])
+        sides = [None if side is None else side.parts for side in (left, right)]
+        parts = solved(self.numbers, sides[0], inverted.parts, sides[1])
+        rows = inverted.columns if left is None else left.rows
+        return Split(rows, inverted.rows if right is None else right.columns, parts)
+
+    def _times(self, left: Any, right: Any) -> Any:
+        match left, right:
+            case Scaling(), Scaling():
+                return Scaling(self.call("mul", left.entries, right.entries))
+            case Scaling(), Level():
+                return self.call("mul", left.entries, right)
+            case Scaling(), Split():
+                same(left.entries.space, right.rows, "matmul")
+                return self._scaled(right, tuple(on_basis(self.numbers, left.entries)))
+            case Split(), Scaling():
+                same(right.entries.space, left.columns, "matmul")
+                rows = each(self.numbers, "transpose", tuple(on_basis(self.numbers, right.entries)))
+                return self._scaled(left, rows)
+        return self.call("matmul", self.whole(left), self.whole(right))
+
+    def _scaled(self, matrix: Split, factors: tuple[Any, ...]) -> Split:
+        """Each row, or column, times the level of its basis vector."""
+        return Split(matrix.rows, matrix.columns, each(self.numbers, "mul", factors, matrix.parts))
+
+    def diagonal(self, left: Any, right: Any, inverted: Any = None) -> Any:
+        """The rows' space, the diagonals of the parts of a product, which are not formed, in one vector, and
+        the order of the parts there; None where a side does not split."""
+        if inverted is not None:
+            left, right = self.whole(left), self.whole(right)
+        if not (isinstance(left, Split) and isinstance(right, Split) and isinstance(inverted, Split | None)):
+            return None
+        same(left.rows, right.columns, "diag")
+        if inverted is not None:
+            same(left.columns, inverted.rows, "matmul")
+            same(inverted.columns, right.rows, "matmul")
+            return left.rows, *solved_diagonals(self.numbers, left.parts, inverted.parts, right.parts)
+        same(left.columns, right.rows, "matmul")
+        products = each(self.numbers, "mul", left.parts, each(self.numbers, "transpose", right.parts))
+        return left.rows, *vector(self.numbers, "sum", products, axis=1)
+
+    def of_diagonal(self, atom: str, diagonal: tuple[Space, Any, list[int]]) -> Any:
+        """``diag`` or ``trace`` of a matrix, from the diagonals of its parts."""
+        space, entries, order = diagonal
+        if atom == "diag":
+            return spread(self.numbers, space, entries, order)
+        copies = np.repeat(space.multiplicities[order], [space.dims[at] for at in order])
+        return self.call("sum", self.call("mul", self.numbers.count(copies), entries))
 
 
-def _factor(expr: Expr, env: Env, numbers: Numbers) -> Any:
-    """A factor of a product, or a product; around one inverse it is solved."""
-    match expr:
-        case Apply(atom="matmul", args=(left, right)):
-            at = _inverses(expr)
-            if len(at) == 1:
-                return _solved(chain(expr), at[0], env, numbers)
-            return times(numbers, _factor(left, env, numbers), _factor(right, env, numbers))
-        case Apply(atom="diag", args=(inner,)) if not (isinstance(inner, Apply) and inner.atom == "matmul"):
-            value = _value(inner, env, numbers)
-            return Scaling(value) if isinstance(value, Level) else _applied(numbers, "diag", (value,), {})
-        case _:
-            return _value(expr, env, numbers)
-
-
-def _nuclear(value: Any, guesses: tuple[Any, ...], numbers: Numbers) -> Any:
-    """The nuclear norm, of parts whose polar factors may be nearly known."""
-    if not isinstance(value, Split) or len(value.parts) != len(guesses):
-        return _applied(numbers, "nuclear", (value,), {})
-    each = numbers.join([nuclear(*pair) for pair in zip(value.parts, guesses, strict=True)])
-    return numbers.call("sum", numbers.call("mul", numbers.count(value.multiplicities), each))
-
-
-def _diagonal(atom: str, product: Apply, env: Env, numbers: Numbers) -> Any:
-    """``diag`` or ``trace`` of a product, which is not formed where one inverse stands inside it."""
-    factors = chain(product)
-    at = _inverses(product)
-    if len(at) != 1 or not 0 < at[0] < len(factors) - 1:
-        return _applied(numbers, atom, (whole(numbers, _factor(product, env, numbers)),), {})
-    left, matrix, right = _around(factors, at[0], env, numbers)
-    if not all(isinstance(v, Split) for v in (left, matrix, right)):
-        return _applied(numbers, atom, (_put_together(left, matrix, right, numbers),), {})
-    return solved_diagonal(numbers, atom, left, matrix, right)
-
-
-def _inverses(product: Apply) -> list[int]:
-    """Where inverses stand in a product."""
-    return [i for i, f in enumerate(chain(product)) if isinstance(f, Apply) and f.atom == "inv"]
-
-
-def _applied(numbers: Numbers, atom: str, args: tuple[Any, ...], options: Mapping[str, int]) -> Any:
-    if any(is_structured(a) for a in args):
-        return structured.apply(numbers, atom, args, options)
-    return numbers.call(atom, *args, **options)
-
-
-def _named(value: Any, numbers: Numbers) -> Any:
+def _word(value: Any) -> str:
     if isinstance(value, Split):
-        return Split(value.rows, value.columns, tuple(numbers.exact(part) for part in value.parts))
+        return "a matrix that splits into components"
     if isinstance(value, Level):
-        return Level(value.space, numbers.exact(value.values))
-    return numbers.exact(value)
-
-
-def _around(factors: list[Expr], at: int, env: Env, numbers: Numbers) -> tuple[Any, Any, Any]:
-    """What stands before the inverse, the matrix that is inverted, and what stands behind."""
-    inverse = factors[at]
-    assert isinstance(inverse, Apply)
-    matrix = _value(inverse.args[0], env, numbers)
-    return _product(factors[:at], env, numbers), matrix, _product(factors[at + 1 :], env, numbers)
-
-
-def _solved(factors: list[Expr], at: int, env: Env, numbers: Numbers) -> Any:
-    """A product around one ``inv``."""
-    return _put_together(*_around(factors, at, env, numbers), numbers)
-
-
-def _put_together(left: Any, matrix: Any, right: Any, numbers: Numbers) -> Any:
-    """``left @ inv(matrix) @ right``, solved by component, never inverted, as densely."""
-    known = [v for v in (left, matrix, right) if v is not None]
-    if not any(is_structured(v) for v in known):
-        return numbers.solved(left, matrix, right)
-    if not all(isinstance(v, Split) for v in known):
-        middle = structured.apply(numbers, "inv", (matrix,), {})
-        for one, first in ((left, True), (right, False)):
-            if one is not None:
-                middle = structured.apply(numbers, "matmul", (one, middle) if first else (middle, one), {})
-        return middle
-    sides = [None if side is None else side.parts for side in (left, right)]
-    parts = scalars.solved(numbers, sides[0], matrix.parts, sides[1])
-    rows = left.rows if left is not None else matrix.columns
-    return Split(rows, right.columns if right is not None else matrix.rows, parts)
-
-
-def _product(factors: list[Expr], env: Env, numbers: Numbers) -> Any:
-    value = None
-    for f in factors:
-        own = _factor(f, env, numbers)
-        value = own if value is None else times(numbers, value, own)
-    return whole(numbers, value)
-
-
-def offs(constraint: Constraint, env: Env) -> Iterator[tuple[float, float, tuple[int, ...]]]:
-    """The largest violation (negative: to spare), the size of the sides, and the orbit where it is.
-
-    A family is read as one vector constraint, of which each orbit counts by itself, as each index does
-    densely. One that has no such form is refused (ProgramError), as are matrices compared entry by entry.
-    """
-    relation = constraint.relation
-    sides = [relation.left, relation.right]
-    if constraint.family is not None:
-        vectors = [vectorised(side, constraint.family.index) for side in sides]
-        sides = [side for side in vectors if side is not None]
-        if len(sides) < len(vectors):
-            raise ProgramError(
-                f"the family '{constraint.name}' has no form by components",
-                hint="solve the program without the symmetry",
-            )
-    left, right = (plainly(side, env) for side in sides)
-    if relation.op in ("<<", ">>"):
-        yield _off_order(left, right) if relation.op == ">>" else _off_order(right, left)
-        return
-    if isinstance(left, Split) or isinstance(right, Split):
-        raise ProgramError(f"'{relation.op}' between matrices has no form by components", hint="use << or >>")
-    if relation.op == ">=":
-        left, right = right, left
-    small, large = (np.asarray(s.values if isinstance(s, Level) else s, dtype=float) for s in (left, right))
-    if not (np.isfinite(small).all() and np.isfinite(large).all()):
-        yield float("inf"), 1.0, ()
-        return
-    over = np.abs(small - large) if relation.op == "==" else small - large
-    size = np.maximum(np.maximum(np.abs(small), np.abs(large)), 1e-300)
-    if constraint.family is None or not over.ndim:
-        at = np.unravel_index(int(np.argmax(over)), over.shape)
-        yield float(over[at]), float(size.max()), tuple(int(i) for i in at)
-        return
-    # Not everywhere: the largest, and the largest next to its sides.
-    for orbit in {int(np.argmax(over)), int(np.argmax(over / size))}:
-        yield float(over[orbit]), float(size[orbit]), (orbit,)
-
-
-def _off_order(large: Any, small: Any) -> tuple[float, float, tuple[int, ...]]:
-    """``large >> small`` of two matrices that split, or of one and the number 0; the size is of the parts."""
-    split = large if isinstance(large, Split) else small
-    if not isinstance(split, Split) or not all(isinstance(v, Split) or v == 0 for v in (large, small)):
-        raise ProgramError("'>>' by components compares two matrices that split, or one with 0")
-    gap = large if not isinstance(small, Split) else structured.apply(PLAIN, "neg", (small,), {})
-    if isinstance(large, Split) and isinstance(small, Split):
-        gap = structured.apply(PLAIN, "sub", (large, small), {})
-    parts = [part for v in (large, small) if isinstance(v, Split) for part in v.parts]
-    sizes = [float(np.abs(part).max(initial=0.0)) for part in parts]
-    if not np.isfinite(sizes).all():
-        return float("inf"), 1.0, ()
-    return -lowest_eigenvalue(gap), max(1e-300, *sizes), ()
-
-
-def lowest_eigenvalue(split: Split) -> float:
-    """The least eigenvalue of the symmetric part, on the kept components; 0 where all are positive."""
-    return min(0.0, *(_lowest(numpy_forms.symmetric_part(part)) for part in split.parts))
-
-
-def _lowest(part: Any) -> float:
-    if len(part) > 1 and numpy_forms.is_definite(part):
-        return 0.0
-    return float(numpy_forms.eigh(part)[0][0])
-
-
-def floored(split: Split) -> Split:
-    """The symmetric part with every eigenvalue at least ``numeric.FLOOR`` times the largest of all."""
-    parts = tuple(numpy_forms.symmetric_part(part) for part in split.parts)
-    # The trace is at least the largest eigenvalue where the rest is not negative: none to lift.
-    most = numpy_forms.FLOOR * max(float(np.trace(part)) for part in parts)
-    if not all(numpy_forms.is_definite(part, most) for part in parts):
-        largest = max(0.0, *(float(numpy_forms.eigh(part)[0][-1]) for part in parts))
-        parts = tuple(numpy_forms.psd_floor(part, largest) for part in parts)
-    return Split(split.rows, split.columns, parts)
+        return "a vector that is constant on orbits"
+    return ("a number", "a dense vector", "a dense matrix")[min(len(np.shape(value)), 2)]

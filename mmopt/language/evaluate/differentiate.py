@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.language.atoms.table import ATOMS
-from mmopt.language.evaluate.plain import Env, evaluate, is_row, positions
+from mmopt.language.evaluate.evaluator import Env, evaluate, is_row, positions
 from mmopt.language.syntax.tree import Apply, Block, Expr, Index, Name, names_in
 from mmopt.numerics import numpy_forms
 from mmopt.numerics.numpy_forms import Array

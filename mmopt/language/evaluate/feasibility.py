@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
+from mmopt.errors import ProgramError
 from mmopt.language.check.families import shared, vectorised
 from mmopt.language.check.rank import is_rank, rank_residual
-from mmopt.language.evaluate import by_component
-from mmopt.language.evaluate.enclose import evaluate_ball
-from mmopt.language.evaluate.memo import Memo
-from mmopt.language.evaluate.plain import Env, evaluate
+from mmopt.language.evaluate.by_component import ByComponent, splits
+from mmopt.language.evaluate.evaluator import Env, Memo, evaluate, evaluate_ball
+from mmopt.language.evaluate.number_systems import BALLS, PLAIN, Numbers
 from mmopt.language.syntax.tree import Apply, Block, Constraint, Expr, Family, Number
 from mmopt.numerics import numpy_forms
-from mmopt.numerics.ball_spectra import is_semidefinite
-from mmopt.numerics.balls import GROW, sub
-from mmopt.numerics.components import Level
+from mmopt.numerics.ball_functions import is_semidefinite
+from mmopt.numerics.balls import GROW, Ball
+from mmopt.numerics.components import Level, Split
 from mmopt.numerics.numpy_forms import Array
 
 __all__ = ["excess", "excess_with_errors", "violation", "worst"]
@@ -99,10 +100,11 @@ def _apply(atom: str, *args: Expr) -> Expr:
 
 def _over_with_errors(less: Expr, more: Expr, env: Env, op: str, each: bool) -> float:
     """``each``: relative to each entry, not to the largest. Matrices in their order: 0, or infinity."""
-    both = (evaluate_ball(side, env) for side in (less, more))
-    small, large = (b.values if isinstance(b, Level) else b for b in both)
-    if op in (">>", "<<") and max(small.mid.ndim, large.mid.ndim) == 2:
-        return 0.0 if is_semidefinite(sub(large, small)) else float("inf")
+    both = [evaluate_ball(side, env) for side in (less, more)]
+    if op in (">>", "<<") and 2 in (len(np.shape(value)) for value in both):
+        gap = _gap(BALLS, both[1], both[0])
+        return 0.0 if all(map(is_semidefinite, _parts(gap))) else float("inf")
+    (small,), (large,) = map(_parts, both)
     with np.errstate(invalid="ignore"):  # inf - inf
         low = np.where(large.rad > 0, large.lower, large.mid)
         over = np.where(small.rad > 0, small.upper, small.mid) - low
@@ -112,18 +114,17 @@ def _over_with_errors(less: Expr, more: Expr, env: Env, op: str, each: bool) -> 
 
 
 def _all(constraint: Constraint, env: Env, memo: Memo | None) -> Iterator[Off]:
-    """One for each relation of a family, with its index in front of the entry; one without a family."""
-    if by_component.splits(env):
-        yield from by_component.offs(constraint, env)
-        return
+    """One for each relation of a family, with its index in front of the entry; one without a family.
+
+    With values that split each orbit of a family counts by itself, as each index does densely.
+    """
     family = constraint.family
     if family is None:
         yield _off(constraint, env, memo)
         return
-    count = family.dim.value(env)
-    sides = _together(constraint, family, count, env, memo)
+    sides = _together(constraint, family, env, memo)
     if sides is None:
-        for index in range(count):
+        for index in range(family.dim.value(env)):
             amount, size, entry = _off(constraint, {**env, family.index: index}, None)
             yield amount, size, (index, *entry)
         return
@@ -137,19 +138,26 @@ def _all(constraint: Constraint, env: Env, memo: Memo | None) -> Iterator[Off]:
 
 
 def _together(
-    constraint: Constraint, family: Family, count: int, env: Env, memo: Memo | None
+    constraint: Constraint, family: Family, env: Env, memo: Memo | None
 ) -> tuple[Array, Array] | None:
-    """Both sides for all indices at once; None where they are not one number for each."""
-    sides = []
+    """Both sides for all indices, or orbits, at once; None where they are not one number for each."""
+    values = []
     for side in (constraint.relation.left, constraint.relation.right):
         joined = vectorised(side, family.index)
+        if joined is None and splits(env):
+            raise ProgramError(
+                f"the family '{constraint.name}' has no form by components",
+                hint="solve the program without the symmetry",
+            )
         if joined is None or any(np.ndim(evaluate(e, env, memo)) for e in shared(side, family.index)):
             return None
-        value = np.asarray(evaluate(joined, env, memo), dtype=float)
-        if value.shape not in ((), (count,)):
-            return None
-        sides.append(np.broadcast_to(value, (count,)))
-    return sides[0], sides[1]
+        values.append(evaluate(joined, env, memo))
+    levels = next((len(v.values) for v in values if isinstance(v, Level)), None)
+    count = family.dim.value(env) if levels is None else levels
+    (left,), (right,) = map(_parts, values)
+    if not {left.shape, right.shape} <= {(), (count,)}:
+        return None
+    return np.broadcast_to(left, (count,)), np.broadcast_to(right, (count,))
 
 
 def _over(constraint: Constraint, left: Array, right: Array) -> Array:
@@ -167,17 +175,34 @@ def _off(constraint: Constraint, env: Env, memo: Memo | None) -> Off:
         matrix = np.asarray(evaluate(relation.left.args[0], env, memo), dtype=float)
         rank = int(evaluate(relation.right, env, memo))
         return (rank_residual(matrix, rank) if np.isfinite(matrix).all() else float("inf")), 1.0, ()
-    left = np.asarray(evaluate(relation.left, env, memo), dtype=float)
-    right = np.asarray(evaluate(relation.right, env, memo), dtype=float)
-    if not (np.isfinite(left).all() and np.isfinite(right).all()):
+    values = [evaluate(side, env, memo) for side in (relation.left, relation.right)]
+    arrays = [part for value in values for part in _parts(value)]
+    if not all(np.isfinite(part).all() for part in arrays):
         return float("inf"), 1.0, ()
-    scale = max(float(np.abs(left).max(initial=0.0)), float(np.abs(right).max(initial=0.0)), LEAST)
+    scale = max(LEAST, *(float(np.abs(part).max(initial=0.0)) for part in arrays))
     if relation.op in ("<<", ">>"):
-        gap = (left - right if relation.op == ">>" else right - left) * np.ones(left.shape)
-        holds = numpy_forms.is_definite(numpy_forms.symmetric_part(gap))
-        return (0.0 if holds else -float(numpy_forms.eigh(gap)[0][0])), scale, ()
-    over = _over(constraint, left, right)
+        large, small = values if relation.op == ">>" else reversed(values)
+        return -numpy_forms.lowest_eigenvalue(_parts(_gap(PLAIN, large, small))), scale, ()
+    if any(isinstance(value, Split) for value in values):
+        raise ProgramError(f"'{relation.op}' between matrices has no form by components", hint="use << or >>")
+    over = _over(constraint, *arrays)
     if over.size == 0:
         return 0.0, scale, ()
     at = np.unravel_index(int(np.argmax(over)), over.shape)
     return float(over[at]), scale, tuple(int(i) for i in at)
+
+
+def _gap(numbers: Numbers, large: Any, small: Any) -> Any:
+    """``large - small`` of two matrices, or of one and the number 0."""
+    algebra = ByComponent(numbers)
+    if not np.shape(small):
+        return large
+    return algebra.call("sub", large, small) if np.shape(large) else algebra.call("neg", small)
+
+
+def _parts(value: Any) -> tuple[Any, ...]:
+    """The matrices that a matrix splits into; a vector by its levels."""
+    if isinstance(value, Split):
+        return value.parts
+    value = value.values if isinstance(value, Level) else value
+    return (value if isinstance(value, Ball) else np.asarray(value, dtype=float),)

@@ -1,122 +1,126 @@
-"""The two ways to compute with numbers: plainly, or with a proved error bound.
-
-What is written once for both (the structured forms of the atoms) takes one of these rows.
-"""
+"""The two ways to compute with dense numbers: plainly, or with a proved error bound."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from mmopt.errors import ProgramError
+from mmopt.language.atoms.atom import Atom
 from mmopt.language.atoms.table import ATOMS
-from mmopt.numerics import balls, numpy_forms
-from mmopt.numerics.ball_inverse import sandwich, sandwich_diagonal
+from mmopt.language.syntax.tree import Expr
+from mmopt.limits import require_time
+from mmopt.numerics import ball_products, balls, numpy_forms, products
+from mmopt.numerics.arrays import Array, Ints
 from mmopt.numerics.balls import GROW, Ball, gamma
-from mmopt.numerics.components import Ints
-from mmopt.numerics.numpy_forms import Array
-from mmopt.numerics.products import diagonal_of_product
 
 __all__ = ["BALLS", "PLAIN", "Numbers"]
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """How arrays are read, what an atom does to them, and what numpy does by indexing.
+    """The algebra of dense values: how they are read, multiplied and solved, and what an atom does to them.
 
-    exact : an array, or a float, as it is given.
+    enter : what is looked at before a node of a tree is evaluated.
+    exact : an array, or a float, as it is given. named : what a name stands for.
+    form : of an atom. hints : options of that form that values hold.
     count : whole numbers that are held as floats, (k,).
-    call : an atom by its name, with its arguments and options.
+    times : the product of two terms. whole : a term as a value.
     solved : ``left @ inv(matrix) @ right``, where left or right may be None.
-    solved_diagonal : its diagonal, where both are there.
-    take : entries of a vector by their numbers.
-    join : a vector of numbers.
+    product_diagonal, solved_diagonal : the diagonals, of matrices, without the products.
+    block : a block matrix. join : a vector of numbers. low : the entries of a matrix from below.
     grouped : the sums of a vector's entries by their labels 0 … count - 1.
-    shape : of a matrix. low : its entries from below.
     stack : the entries of matrices of one column as a vector; cut : a vector as such matrices, of given
         lengths.
     """
 
+    enter: Callable[[Expr], None]
     exact: Callable[[Any], Any]
+    named: Callable[[str, Mapping[str, Any]], Any]
+    form: Callable[[Atom], Callable[..., Any]]
+    hints: Callable[[Atom, Mapping[str, Any]], Mapping[str, Any]]
     count: Callable[[Array], Any]
-    call: Callable[..., Any]
+    times: Callable[[Any, Any], Any]
+    whole: Callable[[Any], Any]
     solved: Callable[[Any, Any, Any], Any]
+    product_diagonal: Callable[[Any, Any], Any]
     solved_diagonal: Callable[[Any, Any, Any], Any]
-    take: Callable[[Any, Ints], Any]
+    block: Callable[[Sequence[Sequence[tuple[Any, bool]]]], Any]
     join: Callable[[Sequence[Any]], Any]
     grouped: Callable[[Any, Ints, int], Any]
-    shape: Callable[[Any], tuple[int, ...]]
     low: Callable[[Any], Array]
     stack: Callable[[Sequence[Any]], Any]
     cut: Callable[[Any, Sequence[int]], list[Any]]
+
+    def row(self, atom: str) -> Atom:
+        """The atom's row of the table."""
+        return ATOMS[atom]
+
+    def call(self, atom: str, *args: Any, **options: Any) -> Any:
+        """What the atom does to values."""
+        return self.form(ATOMS[atom])(*args, **options)
+
+    def diagonal_matrix(self, value: Any) -> Any:
+        """``diag`` of a value as a term: of a vector by its entries."""
+        return products.Scaling(value) if len(np.shape(value)) == 1 else self.call("diag", value)
+
+    def product(self, left: Any, right: Any, inverted: Any = None) -> Any:
+        """The product of two terms, around the inverse of a matrix where there is one."""
+        return self.times(left, right) if inverted is None else self.solved(left, inverted, right)
+
+    def diagonal(self, left: Any, right: Any, inverted: Any = None) -> Any:
+        """The diagonal of the product, without that; None where a side is no matrix."""
+        if any(side is None or len(np.shape(side)) != 2 for side in (left, right)):
+            return None
+        if inverted is None:
+            return self.product_diagonal(left, right)
+        return self.solved_diagonal(left, inverted, right)
+
+    def of_diagonal(self, atom: str, entries: Any) -> Any:
+        """``diag`` or ``trace`` of a matrix, from the entries of its diagonal."""
+        return entries if atom == "diag" else self.call("sum", entries)
 
 
 def _stacked(matrices: Sequence[Array]) -> Array:
     return np.concatenate(matrices)[:, 0]
 
 
-def _cut(vector: Array, lengths: Sequence[int]) -> list[Array]:
-    column = np.reshape(vector, (-1, 1))
-    return [
-        column[end - length : end] for end, length in zip(itertools.accumulate(lengths), lengths, strict=True)
-    ]
-
-
-def _called(atom: str, *args: Any, **options: Any) -> Any:
-    return ATOMS[atom].numpy(*args, **options)
-
-
-def _solved(left: Any, matrix: Array, right: Any) -> Any:
-    if right is None:
-        return numpy_forms.inv(matrix) if left is None else numpy_forms.solve(matrix.T, left.T).T
-    found = numpy_forms.solve(matrix, right)
-    if left is None:
-        return found
-    return left @ found if np.isfinite(found).all() else np.full((len(left), found.shape[1]), np.inf)
-
-
-def _solved_diagonal(left: Array, matrix: Array, right: Array) -> Array:
-    found = numpy_forms.solve(matrix, right)
-    if not np.isfinite(found).all():
-        return np.full(len(left), np.inf)
-    return diagonal_of_product(left, found)
+def _cut(vector: Any, lengths: Sequence[int]) -> list[Any]:
+    column = vector[:, None]
+    ends = itertools.accumulate(lengths)
+    return [column[end - length : end] for end, length in zip(ends, lengths, strict=True)]
 
 
 PLAIN = Numbers(
-    exact=lambda value: value,
+    enter=lambda expr: require_time(),
+    # Numpy's whole numbers wrap around.
+    exact=lambda value: float(value) if isinstance(value, int) else value,
+    named=lambda name, env: env[name],
+    form=lambda atom: atom.numpy,
+    hints=lambda atom, env: {},
     count=lambda counts: counts,
-    call=_called,
-    solved=_solved,
-    solved_diagonal=_solved_diagonal,
-    take=lambda vector, index: vector[index],
+    times=products.times,
+    whole=products.whole,
+    solved=products.solved,
+    product_diagonal=products.diagonal_of_product,
+    solved_diagonal=products.diagonal_of_solved,
+    block=numpy_forms.block,
     join=lambda numbers: np.concatenate([np.atleast_1d(np.asarray(n, dtype=float)) for n in numbers]),
     grouped=lambda vector, labels, count: np.bincount(labels, vector, minlength=count),
-    shape=lambda matrix: matrix.shape,
     low=np.asarray,
     stack=_stacked,
     cut=_cut,
 )
 
 
-def _ball_count(counts: Array) -> Ball:
-    # Beyond 2^53 (cells of a large domain) a count was rounded when it became a float.
-    return Ball(counts, np.where(counts < 2.0**53, 0.0, balls.U * counts))
-
-
-def _ball_called(atom: str, *args: Any, **options: Any) -> Any:
-    row = ATOMS[atom]
-    if row.ball is None:
-        raise ProgramError(f"'{atom}' has no error bound", hint="move it into 'let'")
-    return row.ball(*args, **options)
-
-
-def _ball_solved(left: Any, matrix: Ball, right: Any) -> Ball:
-    same = balls.exact(np.eye(len(matrix.mid)))
-    return sandwich(same if left is None else left, matrix, same if right is None else right)
+def _ball_form(atom: Atom) -> Callable[..., Ball]:
+    if atom.ball is None:
+        raise ProgramError(f"'{atom.name}' has no error bound", hint="move it into 'let'")
+    return atom.ball
 
 
 def _ball_grouped(vector: Ball, labels: Ints, count: int) -> Ball:
@@ -129,25 +133,23 @@ def _ball_grouped(vector: Ball, labels: Ints, count: int) -> Ball:
     return balls.rounded(sums(vector.mid), sums(vector.rad) + slip)
 
 
-def _ball_cut(vector: Ball, lengths: Sequence[int]) -> list[Ball]:
-    pairs = zip(_cut(vector.mid, lengths), _cut(vector.rad, lengths), strict=True)
-    return [Ball(mid, rad) for mid, rad in pairs]
-
-
 BALLS = Numbers(
+    enter=lambda expr: None,
     exact=lambda value: value if isinstance(value, Ball) else balls.exact(value),
-    count=_ball_count,
-    call=_ball_called,
-    solved=_ball_solved,
-    solved_diagonal=sandwich_diagonal,
-    take=lambda vector, index: Ball(vector.mid[index], vector.rad[index]),
-    join=lambda numbers: Ball(
-        np.concatenate([np.atleast_1d(n.mid) for n in numbers]),
-        np.concatenate([np.atleast_1d(n.rad) for n in numbers]),
-    ),
+    named=balls.named,
+    form=_ball_form,
+    hints=lambda atom, env: {"guess": env[atom.guess]} if atom.guess in env else {},
+    # Beyond 2^53 (cells of a large domain) a count was rounded when it became a float.
+    count=lambda counts: Ball(counts, np.where(counts < 2.0**53, 0.0, balls.U * counts)),
+    times=ball_products.times,
+    whole=ball_products.whole,
+    solved=ball_products.solved,
+    product_diagonal=ball_products.diagonal_of_product,
+    solved_diagonal=ball_products.diagonal_of_solved,
+    block=balls.block,
+    join=lambda numbers: balls.joined([Ball(np.atleast_1d(n.mid), np.atleast_1d(n.rad)) for n in numbers]),
     grouped=_ball_grouped,
-    shape=lambda ball: ball.mid.shape,
     low=lambda ball: ball.lower,
-    stack=lambda matrices: Ball(_stacked([m.mid for m in matrices]), _stacked([m.rad for m in matrices])),
-    cut=_ball_cut,
+    stack=lambda matrices: balls.joined(matrices)[:, 0],
+    cut=_cut,
 )

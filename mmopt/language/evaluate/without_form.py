@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from mmopt.language.atoms.table import ATOMS
 from mmopt.language.check.families import vectorised
-from mmopt.language.evaluate.structured import STRUCTURED
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.tree import Apply, Block, Expr, Index, walk
 
@@ -26,7 +26,7 @@ def without_form(program: Program) -> str:
                 return f"an index in '{name}'"
             if isinstance(node, Block):
                 return f"the block matrix in '{name}'"
-            if isinstance(node, Apply) and (node.atom not in STRUCTURED or node.options):
+            if isinstance(node, Apply) and (ATOMS[node.atom].by_component is None or node.options):
                 return f"'{node.atom}' in '{name}'"
     return ""
 

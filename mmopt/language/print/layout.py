@@ -7,8 +7,14 @@ from dataclasses import dataclass, replace
 
 from mmopt.language.check.infer import Scope
 from mmopt.language.check.program import Checked, check
-from mmopt.language.print.letters import latex_name, latex_text, plain_name
-from mmopt.language.print.typeset import Style, print_expr, print_relation
+from mmopt.language.print.typeset import (
+    Style,
+    latex_name,
+    latex_text,
+    plain_name,
+    print_expr,
+    print_relation,
+)
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.tree import (
     Assignment,
@@ -81,20 +87,15 @@ class _Writer:
         yield "require", [self.constraint(c) for c in p.requires]
         yield "choose", [self.declaration(d) for d in p.choose]
         yield "steps", [line for s in p.steps for line in self.step(s)]
-        if p.objective is not None:
-            yield p.sense, [_Line("", print_expr(p.objective, self.scope, self.style))]
+        yield p.sense, [_Line("", print_expr(p.objective, self.scope, self.style))]
         yield "subject to", [self.constraint(c) for c in p.constraints]
         yield "start", [line for s in p.starts for line in self.start(s)]
         yield "repair", [self.assignment(a, "←") for a in p.repair]
         if p.value is not None:
             yield "value", [_Line("", print_expr(p.value, self.scope, self.style))]
-        if p.meaning is not None:
-            on = (
-                f"norm {p.meaning.norm}"
-                if p.meaning.kind == "strategy"
-                else f"of the noise on {p.meaning.basis} x"
-            )
-            yield p.meaning.kind, [_Line("", print_expr(p.meaning.expr, self.scope, self.style), on)]
+        is_strategy = p.meaning.kind == "strategy"
+        on = f"norm {p.meaning.norm}" if is_strategy else f"of the noise on {p.meaning.basis} x"
+        yield p.meaning.kind, [_Line("", print_expr(p.meaning.expr, self.scope, self.style), on)]
         if p.adoption is not None:
             name = self.name(p.adoption.strategy.name)
             yield f"from strategy {name}", [self.assignment(a, "=") for a in p.adoption.values]

@@ -1,4 +1,4 @@
-"""Expressions in print: one visitor over the tree, with the forms of the atoms table.
+"""Expressions, names and numbers in print: one visitor over the tree, with the forms of the atoms table.
 
 Print follows paper where the language follows numpy: a vector is a column, so ``c @ q`` is printed
 with the transpose that it means, ``*`` as a circle between arrays and as a plain product with a number.
@@ -6,6 +6,7 @@ with the transpose that it means, ``*`` as a circle between arrays and as a plai
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,13 +15,55 @@ from mmopt.language.atoms.atom import Form
 from mmopt.language.atoms.table import ATOMS
 from mmopt.language.atoms.types import Type
 from mmopt.language.check.infer import Scope, infer
-from mmopt.language.print.letters import latex_name, plain_name, superscript
 from mmopt.language.syntax.to_text import number_text
 from mmopt.language.syntax.tree import Apply, Block, Expr, Index, Name, Number, Relation, transpose
 
-__all__ = ["Style", "print_expr", "print_relation"]
+__all__ = ["GREEK", "Style", "latex_name", "latex_text", "plain_name", "print_expr", "print_relation"]
 
 Style = Literal["latex", "plain"]
+
+GREEK = {
+    "alpha": "α",
+    "beta": "β",
+    "gamma": "γ",
+    "delta": "δ",
+    "epsilon": "ε",
+    "zeta": "ζ",
+    "eta": "η",
+    "theta": "θ",
+    "iota": "ι",
+    "kappa": "κ",
+    "mu": "μ",
+    "nu": "ν",
+    "xi": "ξ",
+    "pi": "π",
+    "rho": "ρ",
+    "sigma": "σ",
+    "tau": "τ",
+    "upsilon": "υ",
+    "phi": "φ",
+    "chi": "χ",
+    "psi": "ψ",
+    "omega": "ω",
+    "Gamma": "Γ",
+    "Delta": "Δ",
+    "Theta": "Θ",
+    "Lambda": "Λ",
+    "Xi": "Ξ",
+    "Pi": "Π",
+    "Sigma": "Σ",
+    "Upsilon": "Υ",
+    "Phi": "Φ",
+    "Psi": "Ψ",
+    "Omega": "Ω",
+}
+RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+ESCAPES = {
+    "\\": r"\textbackslash{}",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    **{char: "\\" + char for char in "#$%&_{}"},
+}
 
 ENCLOSED = 9
 POSTFIX = 8
@@ -164,3 +207,38 @@ class _Printer:
             lines = r" \\ ".join(" & ".join(row) for row in written)
             return rf"\begin{{bmatrix}} {lines} \end{{bmatrix}}", ENCLOSED
         return "[" + "; ".join(", ".join(row) for row in written) + "]", ENCLOSED
+
+
+def _parts(name: str) -> tuple[str, str]:
+    """A name and its subscript: ``alpha_1`` and ``x1`` have one, ``step.strategy`` has none."""
+    match = re.fullmatch(r"([^\W\d_]+)_?(\w*)", name)
+    return (match.group(1), match.group(2)) if match else (name, "")
+
+
+def plain_name(name: str) -> str:
+    """A name in plain text, with a Greek letter for its first word."""
+    word, _ = _parts(name)
+    return GREEK[word] + name[len(word) :] if word in GREEK else name
+
+
+def latex_name(name: str) -> str:
+    """A name in LaTeX: letters in italics, words upright, what follows ``_`` (or digits) below."""
+    word, below = _parts(name)
+    written = f"\\{word}" if word in GREEK else _upright(word)
+    return f"{written}_{{{latex_name(below)}}}" if below else written
+
+
+def _upright(word: str) -> str:
+    return word if len(word) == 1 or word.isdigit() else "\\mathrm{" + latex_text(word) + "}"
+
+
+def latex_text(text: str) -> str:
+    """Words inside ``\\text{…}``."""
+    return "".join(ESCAPES.get(char, char) for char in text)
+
+
+def superscript(value: float) -> str:
+    """A number raised, in plain text."""
+    if value == int(value):
+        return number_text(value).translate(RAISED)
+    return {0.5: "^½", 1.5: "^(3/2)"}.get(value, f"^({number_text(value)})")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Collection
+from itertools import accumulate
 from typing import NoReturn
 
 from mmopt.errors import placed, suggest
 from mmopt.language.atoms.dims import Dim
-from mmopt.language.syntax.grammar import check_tokens
-from mmopt.language.syntax.source import RELATIONS, Text, plain
+from mmopt.language.syntax.source import HINT, RELATIONS, Text, check_expression, plain
 from mmopt.language.syntax.tree import Apply, Block, Expr, Index, Name, Number, Relation, Span
 
 __all__ = ["MAX_NESTING", "parse_call", "parse_dim", "parse_expr", "parse_relation"]
@@ -28,6 +28,7 @@ BINARY: dict[type[ast.operator], str] = {
     ast.MatMult: "matmul",
     ast.Pow: "pow",
 }
+DIMS = {ast.Add: Dim.__add__, ast.Sub: Dim.__sub__, ast.Mult: Dim.__mul__}
 # Names under which an atom is known elsewhere.
 SYNONYMS = {
     "dot": "a @ b",
@@ -55,33 +56,30 @@ class _Reader:
         self.wrapped = "(" + text.text + "\n)"  # so that a statement may run over several lines
         lines = self.wrapped.split("\n")
         self.encoded = [line.encode() for line in lines]
-        self.starts = [0]
-        for line in lines:
-            self.starts.append(self.starts[-1] + len(line) + 1)
+        self.starts = list(accumulate((len(line) + 1 for line in lines), initial=text.start - 1))
 
     def tree(self) -> ast.expr:
-        check_tokens(self.text, self.text.tokens())
+        check_expression(self.text)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", SyntaxWarning)
                 tree = ast.parse(self.wrapped, mode="eval").body
         except SyntaxError as error:
-            row = min(max(1, error.lineno or 1), len(self.starts) - 1)
-            offset = self.starts[row - 1] + max(1, error.offset or 1) - 2
-            offset = min(max(0, offset), len(self.text.text) - 1)
-            shown = self.text.text[offset].strip()
-            message = (
-                f"this expression cannot be read at '{shown}'" if shown else "this expression ends too early"
+            row = min(max(1, error.lineno or 1), len(self.encoded))
+            at = self.starts[row - 1] + max(1, error.offset or 1) - 1
+            at = min(max(self.text.start, at), self.text.start + len(self.text.text) - 1)
+            self.text.source.fail(
+                self.text.span(at, at + 1), f"this expression cannot be read at '{self.text.whole[at]}'", HINT
             )
-            self.text.fail(message, offset, offset + 1, "the operators are + - * / ** @ [ ] ( ) and .T")
         except (MemoryError, RecursionError, ValueError):
             self.too_deep()
         self.limit(tree)
         return tree
 
     def too_deep(self) -> NoReturn:
-        message = f"more than {MAX_NESTING} operations inside each other"
-        self.text.fail(message, 0, 1, "split it with 'let'")
+        self.text.fail_at(
+            None, f"more than {MAX_NESTING} operations inside each other", "split it with 'let'"
+        )
 
     def limit(self, tree: ast.expr) -> None:
         """Refuse a tree that is too deep, without recursion."""
@@ -94,12 +92,12 @@ class _Reader:
         self.too_deep()
 
     def offset(self, line: int, byte: int) -> int:
-        return self.starts[line - 1] + len(self.encoded[line - 1][:byte].decode()) - 1
+        return self.starts[line - 1] + len(self.encoded[line - 1][:byte].decode())
 
     def span(self, node: ast.expr | ast.keyword) -> Span:
-        start = self.offset(node.lineno, node.col_offset)
+        start = max(self.text.start, self.offset(node.lineno, node.col_offset))
         end = self.offset(node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
-        return self.text.span(max(0, start), max(end, start + 1))
+        return self.text.span(start, max(end, start + 1))
 
     def fail(self, node: ast.expr | ast.keyword, message: str, hint: str = "") -> NoReturn:
         self.text.source.fail(self.span(node), message, hint)
@@ -168,8 +166,11 @@ class _Reader:
             case _:
                 self.fail(node.func, "only an atom can be called", "a product is written with * or @")
         if name not in self.atoms:
-            hint = f"write {SYNONYMS[name]}" if name in SYNONYMS else suggest(name, self.atoms)
-            self.fail(node.func, f"there is no atom '{name}'", hint)
+            self.fail(
+                node.func,
+                f"there is no atom '{name}'",
+                (f"write {SYNONYMS[name]}" if name in SYNONYMS else suggest(name, self.atoms)),
+            )
         options = []
         for keyword in node.keywords:
             axis = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
@@ -195,9 +196,9 @@ def parse_expr(text: Text, atoms: Collection[str]) -> Expr:
 
 def parse_relation(text: Text, atoms: Collection[str]) -> Relation:
     """Read ``left op right``."""
-    found = [t for t in text.tokens() if t.text in RELATIONS and t.depth == 0]
+    found = [token for token in text.outer if token.text in RELATIONS]
     if not found:
-        text.fail("a constraint is a relation", hint="write <=, >= or == between numbers, >> 0 for psd")
+        text.fail("a constraint is a relation", "write <=, >= or == between numbers, >> 0 for psd")
     op = found[0]
     if len(found) > 1:
         text.fail_at(
@@ -207,11 +208,11 @@ def parse_relation(text: Text, atoms: Collection[str]) -> Relation:
         text.fail_at(op, f"'{op.text}' describes a set that is not closed", f"write {op.text}=")
     if op.text in ("=", "!="):
         text.fail_at(op, f"'{op.text}' is not a relation of a constraint", "write ==")
-    left, right = text.cut(0, op.start), text.cut(op.end)
+    left, right = text.cut(text.start, op.start), text.cut(op.end, text.end)
     for side, word in ((left, "before"), (right, "after")):
         if not side.text:
             text.fail_at(op, f"nothing stands {word} '{op.text}'", "a constraint is a relation of two sides")
-    return Relation(parse_expr(left, atoms), op.text, parse_expr(right, atoms), text.span(0, len(text.text)))
+    return Relation(parse_expr(left, atoms), op.text, parse_expr(right, atoms), text.place)
 
 
 def parse_dim(text: Text) -> Dim:
@@ -224,17 +225,13 @@ def parse_dim(text: Text) -> Dim:
                 return Dim.of(name)
             case ast.Constant(value=int() as value):
                 return Dim.of(value)
-            case ast.BinOp(left=left, op=ast.Add(), right=right):
-                return read(left) + read(right)
-            case ast.BinOp(left=left, op=ast.Sub(), right=right):
-                return read(left) - read(right)
-            case ast.BinOp(left=left, op=ast.Mult(), right=right):
-                return read(left) * read(right)
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in DIMS:
+                return DIMS[type(op)](read(left), read(right))
         reader.fail(node, "a dimension is made of names, whole numbers, + - and *", "for example n or 2*n")
 
     if not text.text:
-        text.fail("a dimension is missing here", 0, 1, "for example n or 2*n")
-    with placed(text.source.locate(text.span(0, len(text.text)))):
+        text.fail_at(None, "a dimension is missing here", "for example n or 2*n")
+    with placed(text.source.locate(text.place)):
         return read(reader.tree())
 
 
@@ -243,7 +240,7 @@ def parse_call(text: Text, atoms: Collection[str]) -> tuple[str, Span, tuple[tup
     reader = _Reader(text, atoms)
     tree = reader.tree()
     if not isinstance(tree, ast.Call) or len(tree.args) != 1 or not isinstance(tree.args[0], ast.Name):
-        text.fail("a step that solves names one program, then its givens", hint="write: solve(program, Q=…)")
+        text.fail("a step that solves names one program, then its givens", "write: solve(program, Q=…)")
     program = tree.args[0]
     arguments = tuple((plain(str(k.arg)), reader.expr(k.value)) for k in tree.keywords)
     return program.id, reader.span(program), arguments

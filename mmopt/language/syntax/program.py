@@ -1,14 +1,31 @@
-"""A program: what its file says, as frozen data."""
+"""A program: what its file says, as frozen data, and how it is read from there."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Any, TypeVar
 
-from mmopt.language.syntax.library import program_text
-from mmopt.language.syntax.reader import read_fields
-from mmopt.language.syntax.source import Source
+from mmopt.errors import Location, OptionError, ProgramError, suggest
+from mmopt.language.atoms.table import FUNCTIONS
+from mmopt.language.syntax.expression import parse_expr
+from mmopt.language.syntax.sections import CLASSES, Section, check_sections, split_sections
+from mmopt.language.syntax.source import MAX_BYTES, Source, Text
+from mmopt.language.syntax.statements import (
+    assignment,
+    constraint,
+    declaration,
+    is_declaration,
+    multipliers,
+    name_of,
+    split_at,
+    start,
+    step,
+    string_value,
+)
 from mmopt.language.syntax.tree import (
     Adoption,
     Assignment,
@@ -17,12 +34,19 @@ from mmopt.language.syntax.tree import (
     Declaration,
     Expr,
     Meaning,
+    Multiplier,
     Span,
     Start,
     Step,
 )
+from mmopt.resources import programs_folder
 
-__all__ = ["Program"]
+__all__ = ["Program", "program_names"]
+
+SUFFIX = ".program"
+# Tabs and line ends apart. Shown on a terminal they could do anything.
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -34,6 +58,8 @@ class Program:
 
     name: str
     source: Source = field(compare=False, repr=False)
+    objective: Expr
+    meaning: Meaning
     title: str = ""
     cite: str = ""
     klass: str = "convex"
@@ -46,17 +72,20 @@ class Program:
     requires: tuple[Constraint, ...] = ()
     choose: tuple[Declaration, ...] = ()
     sense: str = "minimize"
-    objective: Expr | None = None
     constraints: tuple[Constraint, ...] = ()
     steps: tuple[Step, ...] = ()
     starts: tuple[Start, ...] = ()
     repair: tuple[Assignment, ...] = ()
     value: Expr | None = None
-    meaning: Meaning | None = None
     adoption: Adoption | None = None
     certificate: Certificate | None = None
     bound: str = ""
     spans: tuple[tuple[str, Span], ...] = field(default=(), compare=False, repr=False)
+
+    @property
+    def multipliers(self) -> tuple[Multiplier, ...]:
+        """Those of its certificate."""
+        return self.certificate.multipliers if self.certificate else ()
 
     @property
     def text(self) -> str:
@@ -75,10 +104,189 @@ class Program:
         Raises :class:`~mmopt.errors.OptionError` for an unknown name,
         :class:`~mmopt.errors.ProgramError` for a file that cannot be read.
         """
-        return Program.parse(*program_text(name))
+        return Program.parse(*_program_text(name))
+
+
+def program_names() -> list[str]:
+    """Names of the shipped programs, sorted."""
+    return sorted(path.stem for path in programs_folder().glob(f"*{SUFFIX}"))
+
+
+def _program_text(name: str | Path) -> tuple[str, str]:
+    """Text and file of a shipped program by name, or of any by its path (ends in .program or has a slash)."""
+    text = str(name)
+    if text.endswith(SUFFIX) or "/" in text or isinstance(name, Path):
+        return _read(Path(text))
+    known = program_names()
+    if text not in known:
+        own = f"a program of your own is given by its path, ending in {SUFFIX}"
+        raise OptionError(f"there is no program '{text}'", hint=f"{suggest(text, known)} ({own})")
+    return _read(programs_folder() / f"{text}{SUFFIX}")
+
+
+def _read(path: Path) -> tuple[str, str]:
+    if not path.is_file():
+        message = f"there is no program file '{path}'"
+        raise OptionError(message, hint=f"known by name: {', '.join(program_names())}")
+    try:
+        size = path.stat().st_size
+        data = path.read_bytes() if size <= MAX_BYTES else b""
+    except OSError as error:
+        raise OptionError(f"the program file '{path}' cannot be read: {error.strerror}") from None
+    if size > MAX_BYTES:
+        message = f"a program file of {size} bytes; at most {MAX_BYTES} are read"
+        hint = "a program file holds formulas; data are given with --given NAME=FILE"
+        raise ProgramError(message, where=Location(str(path), 1, 1), hint=hint)
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode("utf-8")
+        raise ProgramError(
+            f"the byte 0x{data[error.start]:02x} is not UTF-8",
+            where=Location(str(path), before.count("\n") + 1, len(before) - before.rfind("\n")),
+            hint="save the file as UTF-8",
+        ) from None
+    return text, str(path)
 
 
 # Keyed by the text, so an edited file is read anew; many small solves of one program read it once.
 @lru_cache(maxsize=128)
 def _parsed(text: str, file: str) -> Program:
-    return Program(**read_fields(text, file))
+    if len(text) > MAX_BYTES:
+        raise ProgramError(
+            f"a program of {len(text)} characters; at most {MAX_BYTES} are read",
+            where=Location(file, 1, 1),
+            hint="a program file holds formulas; data are given with --given NAME=FILE",
+        )
+    # Line ends of any system, and the mark that some editors put before the first line.
+    lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    source = Source(file, tuple(lines))
+    for number, line in enumerate(lines, 1):
+        if found := CONTROL.search(line):
+            message = f"the control character U+{ord(found.group()):04X} cannot stand in a program"
+            shown = Source(file, tuple(CONTROL.sub("?", line) for line in lines))
+            shown.fail(Span(number, found.start() + 1), message, "is this a text file?")
+    sections = split_sections(source)
+    if "program" not in sections:
+        source.fail(Span(1, 1), "a program begins with its name", "write: program my_program")
+    return _assembled(source, sections)
+
+
+def _assembled(source: Source, sections: dict[str, Section]) -> Program:
+    def each(name: str, read: Callable[[Text], T]) -> tuple[T, ...]:
+        return tuple(read(s) for s in sections[name].statements) if name in sections else ()
+
+    def word(name: str, default: str = "") -> str:
+        if name not in sections:
+            return default
+        text = sections[name].single()
+        if not text.text.replace("_", "a").isalnum():
+            text.fail(f"'{name}' takes one word, not '{text.text}'", "letters, digits and _")
+        return text.text
+
+    def quoted(name: str) -> str:
+        return string_value(sections[name].single()) if name in sections else ""
+
+    def prose(name: str) -> str:
+        return sections[name].single().text if name in sections else ""
+
+    def expression(name: str) -> Expr | None:
+        return parse_expr(sections[name].single(), FUNCTIONS) if name in sections else None
+
+    klass = "closed form" if _says(sections, "class", "closed form") else word("class", "convex")
+    if klass not in CLASSES:
+        text = sections["class"].single()
+        text.fail(f"class '{klass}' is not one of those that this version solves", _known(CLASSES))
+    if word("language", "1") != "1":
+        text = sections["language"].single()
+        text.fail(f"language '{text.text}' is not one that this version reads", "known: 1")
+    if "minimize" in sections and "maximize" in sections:
+        source.fail(sections["maximize"].span, "a program has one objective; this is a second")
+    sense = "maximize" if "maximize" in sections else "minimize"
+    # Every constraint gets a name, so that multipliers and messages can speak of it.
+    constraints = enumerate(each("subject to", constraint), 1)
+    named = tuple(c if c.name else replace(c, name=f"constraint_{i}") for i, c in constraints)
+    said: dict[str, Any] = {
+        "name": word("program"),
+        "source": source,
+        "title": quoted("title"),
+        "cite": quoted("source"),
+        "klass": klass,
+        "formulation_of": word("formulation of"),
+        "about": prose("about"),
+        "proof": prose("proof"),
+        "givens": each("given", declaration),
+        "parameters": each("parameter", assignment),
+        "requires": each("require", constraint),
+        "lets": each("let", assignment),
+        "choose": each("choose", declaration),
+        "sense": sense,
+        "objective": expression(sense),
+        "constraints": named,
+        "steps": each("steps", step),
+        "starts": each("start", start),
+        "repair": each("repair", assignment),
+        "value": expression("value"),
+        "meaning": _meaning(source, sections),
+        "adoption": _adoption(sections["from strategy"]) if "from strategy" in sections else None,
+        "certificate": _certificate(sections["certificate"]) if "certificate" in sections else None,
+        "bound": word("bound"),
+        "spans": tuple((name, section.span) for name, section in sections.items()),
+    }
+    check_sections(source, klass, sections)
+    return Program(**said)
+
+
+def _known(words: tuple[str, ...]) -> str:
+    return f"known: {', '.join(words)}"
+
+
+def _says(sections: dict[str, Section], name: str, words: str) -> bool:
+    return name in sections and sections[name].single().text.split() == words.split()
+
+
+def _adoption(section: Section) -> Adoption:
+    if not section.statements or not is_declaration(section.statements[0]):
+        section.source.fail(
+            section.span,
+            "'from strategy' begins with the strategy's name",
+            "write: from strategy A: matrix[p, n]",
+        )
+    if len(section.statements) == 1:
+        section.source.fail(
+            section.span,
+            "'from strategy' says what the chosen variables are",
+            "for example X = A.T @ A, below it",
+        )
+    first, *rest = section.statements
+    return Adoption(declaration(first), tuple(assignment(text) for text in rest))
+
+
+def _meaning(source: Source, sections: dict[str, Section]) -> Meaning | None:
+    if "strategy" in sections and "covariance" in sections:
+        source.fail(sections["covariance"].span, "a solution is a strategy or a covariance, not both")
+    if "strategy" in sections:
+        text = sections["strategy"].single()
+        left, right = split_at(text, "norm")
+        if right is None or right.text not in ("1", "2"):
+            text.fail("a strategy says its norm, 1 or 2", "write: factor(X) norm 2")
+        return Meaning("strategy", parse_expr(left, FUNCTIONS), int(right.text))
+    if "covariance" in sections:
+        text = sections["covariance"].single()
+        left, right = split_at(text, "on")
+        if right is None:
+            text.fail("a covariance says its basis", "write: Sigma on B")
+        return Meaning("covariance", parse_expr(left, FUNCTIONS), 2, name_of(right))
+    return None
+
+
+def _certificate(section: Section) -> Certificate:
+    found: list[Multiplier] = []
+    for position, text in enumerate(section.statements):
+        if is_declaration(text):
+            found.extend(multipliers(text))
+        elif position == len(section.statements) - 1:
+            return Certificate(tuple(found), parse_expr(text, FUNCTIONS))
+        else:
+            text.fail("a certificate lists its multipliers, then one expression")
+    section.source.fail(section.span, "a certificate ends with an expression, the bound")

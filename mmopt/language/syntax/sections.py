@@ -1,16 +1,17 @@
-"""The sections of a program, and the statements in them, before any of them is read."""
+"""The sections of a program: which a class of programs has, and the statements in them, still unread."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import NoReturn
 
 from mmopt.errors import suggest
-from mmopt.language.syntax.source import Source, Text
+from mmopt.language.syntax.source import CLOSING, PAIRS, Source, Text
 from mmopt.language.syntax.tree import Span
 
-__all__ = ["SECTIONS", "Section", "split_sections", "statements_below"]
+__all__ = ["CLASSES", "SECTIONS", "Section", "check_sections", "split_sections", "statements"]
 
 # In the order in which a program is best read; a section may stand only once.
 SECTIONS = (
@@ -40,9 +41,38 @@ SECTIONS = (
     "bound",
     "proof",
 )
+_STEPS = "steps belong to 'class procedure'"
+_STARTS = "a search from several starts belongs to 'class smooth'"
+_NO_POINT = "no point is chosen here"
+
+# class -> section -> what to do instead
+FOREIGN: Mapping[str, Mapping[str, str]] = {
+    "convex": {"steps": _STEPS, "start": _STARTS},
+    "rank": {"steps": _STEPS, "start": "the starts of the rank heuristic are an option of the solver"},
+    "smooth": {"steps": _STEPS, "maximize": "minimize the negative"},
+    "closed form": {
+        "steps": _STEPS,
+        "start": _STARTS,
+        "choose": "a closed form has only what is given and 'let'; to optimise, write 'class convex'",
+        "subject to": "what the givens have to satisfy stands under 'require'",
+        "repair": _NO_POINT,
+        "from strategy": _NO_POINT,
+        "maximize": "a closed form reports its error under 'minimize'",
+    },
+    "procedure": {
+        "start": _STARTS,
+        "choose": "a procedure chooses in its steps: name = solve(program, …)",
+        "subject to": "a procedure has its constraints in the programs of its steps",
+        "repair": "the programs of the steps repair what they choose; a step may change the result",
+        "from strategy": "certify the strategy with the programs of the steps",
+        "maximize": "a procedure reports its error under 'minimize'",
+    },
+}
+CLASSES = ("convex", "rank", "smooth", "closed form", "procedure")
 LONGER = "a longer statement goes on in open brackets, or in lines indented deeper"
 PROSE = ("about", "proof")
 
+_NAME = re.compile(rf"(?:{'|'.join(SECTIONS)})(?=[\s:]|$)")
 # A string, a comment, or a bracket. A quote that is not closed takes the rest of its line along, and
 # the tokens complain about it.
 _PIECE = re.compile(r""""(?:[^"\\]|\\.)*(?:"|\\?$)|'(?:[^'\\]|\\.)*(?:'|\\?$)|#.*|[()\[\]{}]""")
@@ -67,48 +97,52 @@ class Section:
         return self.statements[0]
 
 
-def split_sections(source: Source) -> list[Section]:
-    """The sections in the order of the text."""
-    found: list[Section] = []
-    current: tuple[str, Text, Span] | None = None
-    body: list[tuple[int, str]] = []
-
-    def close() -> None:
-        if current is None:
-            return
-        name, head, span = current
-        if any(section.name == name for section in found):
+def split_sections(source: Source) -> dict[str, Section]:
+    """The sections by name, in the order of the text."""
+    found: dict[str, Section] = {}
+    parts: tuple[Text, ...]
+    for name, span, column, lines in _headed(source):
+        if name in found:
             source.fail(span, f"section '{name}' stands here a second time", "put both parts together")
-        statements = _prose(source, head, body) if name in PROSE else _statements(source, head, body)
-        found.append(Section(name, source, statements, span))
-
-    for number, line in enumerate(source.lines, 1):
-        bare = line.rstrip()
-        if not bare.strip() or bare.lstrip().startswith("#"):
-            body.append((number, ""))
-            continue
-        if bare[0] in " \t":
-            if current is None:
-                source.fail(Span(number, 1, len(bare)), "an indented line before any section")
-            body.append((number, bare))
-            continue
-        name = _section_name(source, number, bare)
-        close()
-        rest = bare[len(name) :].lstrip(":")
-        column = len(bare) - len(rest.lstrip()) + 1
-        current = (name, Text(source, rest.strip(), number, column), Span(number, 1, len(name)))
-        body = []
-    close()
+        if name in PROSE:
+            text = "\n".join(line.strip() for line in lines).strip()
+            parts = (Text(source, text, span.line, column),) if text else ()
+        else:
+            bare = "\n".join(_without_comment(line) for line in lines)
+            parts = statements(Text(source, bare, span.line, column))
+        found[name] = Section(name, source, parts, span)
     return found
 
 
+def _headed(source: Source) -> Iterator[tuple[str, Span, int, list[str]]]:
+    """The name of each section, where it stands, the column of what follows it, and its lines."""
+    current: tuple[str, Span, int, list[str]] | None = None
+    for number, line in enumerate(source.lines, 1):
+        bare = line.rstrip()
+        is_empty = not bare or bare.lstrip().startswith("#")
+        if not is_empty and bare[0] not in " \t":
+            name = _section_name(source, number, bare)
+            if current:
+                yield current
+            rest = bare[len(name) :].lstrip(":").lstrip()
+            current = name, Span(number, 1, len(name)), len(bare) - len(rest) + 1, [rest]
+        elif current:
+            current[-1].append("" if is_empty else bare)
+        elif not is_empty:
+            source.fail(Span(number, 1, len(bare)), "an indented line before any section")
+    if current:
+        yield current
+
+
 def _section_name(source: Source, number: int, line: str) -> str:
-    for name in SECTIONS:
-        if re.match(re.escape(name) + r"(?=[\s:]|$)", line):
-            return name
+    if match := _NAME.match(line):
+        return match.group()
     if line[0].isspace():
-        message = f"this line begins with the character U+{ord(line[0]):04X}"
-        source.fail(Span(number, 1), message, "indent with plain spaces")
+        source.fail(
+            Span(number, 1),
+            f"this line begins with the character U+{ord(line[0]):04X}",
+            "indent with plain spaces",
+        )
     word = line.split()[0].rstrip(":")
     hint = suggest(" ".join(line.split()[:2]).rstrip(":"), SECTIONS)
     if "did you mean" not in hint:
@@ -118,57 +152,78 @@ def _section_name(source: Source, number: int, line: str) -> str:
     source.fail(Span(number, 1, len(word)), f"there is no section '{word}'", hint)
 
 
-def _prose(source: Source, head: Text, body: Sequence[tuple[int, str]]) -> tuple[Text, ...]:
-    text = "\n".join([head.text, *(line.strip() for _, line in body)]).strip()
-    return (Text(source, text, head.line, head.column),) if text else ()
+def check_sections(source: Source, klass: str, sections: Mapping[str, Section]) -> None:
+    """Raise a :class:`~mmopt.errors.ProgramError` unless the sections are those of the class."""
+
+    def fail(section: str, message: str, hint: str) -> NoReturn:
+        source.fail(sections[section].span, message, hint)
+
+    def lacks(section: str) -> bool:
+        return section not in sections or not sections[section].statements
+
+    for section, hint in FOREIGN[klass].items():
+        if section in sections:
+            fail(section, f"section '{section}' has no place in a program of class '{klass}'", hint)
+    chooses = klass not in ("closed form", "procedure")
+    if chooses and lacks("minimize") and lacks("maximize"):
+        fail(
+            "program",
+            f"a {klass} program needs 'minimize'" + " or 'maximize'" * (klass != "smooth"),
+            "for example: minimize alpha",
+        )
+    if chooses and lacks("choose"):
+        fail("program", f"a {klass} program needs 'choose'", "for example: choose X: psd[n, n]")
+    if klass == "procedure" and lacks("steps"):
+        fail("program", "a procedure needs 'steps'", "for example: weighting = solve(query_weighting)")
+    if not chooses and lacks("minimize"):
+        fail("program", f"a {klass} needs 'minimize'", "the error that its result is judged by")
+    if "maximize" in sections and "bound" in sections:
+        fail(
+            "bound",
+            "section 'bound' states a lower bound, and this program maximizes",
+            "minimize the negative, or state an upper bound with 'certificate'",
+        )
+    if lacks("strategy") and lacks("covariance"):
+        fail(
+            "program",
+            "a program says what its solution means",
+            "write 'strategy' (factor(X) norm 2) or 'covariance' (Sigma on B)",
+        )
 
 
-def statements_below(text: Text, start: int) -> tuple[Text, ...]:
-    """The statements of a block inside a statement: what follows ``text[start]``, line by line."""
-    first, *rest = text.text[start:].split("\n")
-    span = text.span(start)
-    body = [(span.line + i, line) for i, line in enumerate(rest, 1)]
-    column = span.column + len(first) - len(first.lstrip())
-    return _statements(text.source, Text(text.source, first.strip(), span.line, column), body)
+def statements(text: Text) -> tuple[Text, ...]:
+    """The statements in the lines of a section or a block.
 
-
-def _statements(source: Source, head: Text, body: Sequence[tuple[int, str]]) -> tuple[Text, ...]:
-    """Lines put together: a statement goes on while a bracket is open or the lines are indented deeper."""
-    kept, depth = _scan(head.text)
-    found = [Text(source, kept, head.line, head.column)] if kept else []
+    A statement goes on while a bracket is open or the lines are indented deeper.
+    """
+    found: list[Text] = []
     indent: str | None = None
-    first = head.line
-    for number, line in body:
+    depth, began, end = 0, 0, text.start - 1
+    for row, line in enumerate(text.text.split("\n")):
+        start, end = end + 1, end + 1 + len(line)
         bare = line.lstrip()
-        kept, change = _scan(line)
-        if not bare or not kept.strip():
+        if not bare:
             continue
         margin = line[: len(line) - len(bare)]
-        indent = margin if indent is None else indent
-        deeper = margin.startswith(indent) and len(margin) > len(indent)
-        if depth <= 0 and not margin.startswith(indent) and not indent.startswith(margin):
-            source.fail(
-                Span(number, 1, len(margin)), "this line mixes tabs and spaces", "indent with spaces only"
-            )
-        if found and (depth > 0 or (deeper and first != head.line)):
-            last = found[-1]
-            missing = number - last.line - last.text.count("\n")
-            found[-1] = Text(source, last.text + "\n" * missing + kept, last.line, last.column)
+        deeper = False
+        if row:
+            indent = margin if indent is None else indent
+            if depth <= 0 and not margin.startswith(indent) and not indent.startswith(margin):
+                span = Span(text.span(start, end).line, 1, len(margin))
+                text.source.fail(span, "this line mixes tabs and spaces", "indent with spaces only")
+            # What stands on the line of the section's name is a statement of its own.
+            deeper = began > 0 and margin.startswith(indent) and len(margin) > len(indent)
+        if found and (depth > 0 or deeper):
+            found[-1] = replace(found[-1], end=end)
             found[-1].limit()
         else:
-            found.append(Text(source, kept.strip(), number, len(margin) + 1))
-            depth = 0
-            first = number
-        depth = max(0, depth + change)
+            found.append(replace(text, start=start + len(margin), end=end))
+            depth, began = 0, row
+        pieces = _PIECE.findall(line)
+        depth = max(0, depth + sum((piece in PAIRS) - (piece in CLOSING) for piece in pieces))
     return tuple(found)
 
 
-def _scan(line: str) -> tuple[str, int]:
-    """The line without its comment, and how many more brackets it opens than closes."""
-    depth = 0
-    for match in _PIECE.finditer(line):
-        piece = match.group()
-        if piece[0] == "#":
-            return line[: match.start()].rstrip(), depth
-        depth += (piece in "([{") - (piece in ")]}")
-    return line.rstrip(), depth
+def _without_comment(line: str) -> str:
+    comment = next((match.start() for match in _PIECE.finditer(line) if match.group()[0] == "#"), None)
+    return line[:comment].rstrip()

@@ -1,26 +1,34 @@
-"""The text of a program: its lines, positions in it, and statements as tokens.
+"""The text of a program: its lines, positions in it, statements as tokens, and what may follow what.
 
 The tokens are our own: Python's tokenizer gives other tokens and other errors from version to version.
 """
 
 from __future__ import annotations
 
+import keyword
 import re
 import unicodedata
-from dataclasses import dataclass
-from typing import NoReturn
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple, NoReturn
 
 from mmopt.errors import Location, ProgramError
 from mmopt.language.syntax.tree import Span
 
 __all__ = [
+    "HINT",
     "MAX_BYTES",
     "MAX_DEPTH",
     "MAX_LENGTH",
+    "PAIRS",
     "RELATIONS",
+    "SIGNS",
+    "WORDS",
     "Source",
     "Text",
     "Token",
+    "check_expression",
     "plain",
 ]
 
@@ -30,15 +38,35 @@ MAX_DEPTH = 40  # brackets inside brackets
 
 RELATIONS = ("<=", ">=", "==", ">>", "<<", "<", ">", "!=", "=")
 PAIRS = {"(": ")", "[": "]", "{": "}"}
+CLOSING = tuple(PAIRS.values())
+OPERATORS = ("+", "-", "*", "/", "**", "@")
+SIGNS = ("+", "-")
+PUNCTUATION = ("(", ")", "[", "]", ",", ":", ".")
+HINT = "the operators are + - * / ** @ [ ] ( ) and .T"
+
+WORDS = {
+    "lambda": ("'lambda' is a word of Python and cannot be a name", "call the multiplier mu, d or p"),
+    "for": ("'for' cannot stand inside an expression", "a family of constraints ends with: for j in m"),
+    "if": ("'if' cannot stand in an expression", "a program has one meaning for all data"),
+    "and": ("'and' cannot stand in an expression", "write two constraints"),
+    "or": ("'or' cannot stand in an expression", "write two programs and compare them"),
+}
+STRANGE = {
+    "^": ("'^' is not a power", "write **"),
+    "//": ("'//' has no meaning here", "write /"),
+    "{": ("'{' has no meaning here", "write ( ) for grouping, [ ] for an index or a block matrix"),
+    ";": ("';' has no meaning here", "write one statement a line"),
+}
 
 _TOKEN = re.compile(
     r"""
-      (?P<space>[ \t\n]+)
-    | (?P<name>[^\W\d]\w*)
+    [ \t\n]* (?:
+      (?P<name>[^\W\d]\w*)
     | (?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
     | (?P<string>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')
     | (?P<operator>\*\*|//|:=|->|<=|>=|==|!=|<<|>>|[-+*/%@&|^~<>=()\[\]{},:.;!?$`\\])
-    """,
+    | (?P<strange>[^ \t\n])
+    )""",
     re.VERBOSE,
 )
 
@@ -68,7 +96,7 @@ LOOK_ALIKES = {
 
 def plain(name: str) -> str:
     """A name in the form in which Python's grammar compares names (Unicode NFKC)."""
-    return unicodedata.normalize("NFKC", name)
+    return name if name.isascii() else unicodedata.normalize("NFKC", name)
 
 
 @dataclass(frozen=True)
@@ -88,8 +116,7 @@ class Source:
         return Location(self.file, span.line, span.column, text, span.width)
 
 
-@dataclass(frozen=True)
-class Token:
+class Token(NamedTuple):
     """A token of a statement: its text, where it starts, and how many brackets are around it."""
 
     kind: str  # "name", "number", "string" or "operator"
@@ -104,89 +131,166 @@ class Token:
 
 @dataclass(frozen=True)
 class Text:
-    """A statement without comments, perhaps over several lines, that knows where each character stands."""
+    """A statement without comments, perhaps over several lines, or a part of it: where each character stands.
+
+    The statement is read as tokens once; its parts have slices of the same tokens.
+    """
 
     source: Source
-    text: str
+    whole: str
     line: int
-    column: int  # 1-based column of the first character
+    column: int  # 1-based column of the first character of the whole
+    start: int = 0
+    end: int = MAX_BYTES
+    depth: int = 0  # brackets around the part
+    read: tuple[Token, ...] | None = field(default=None, repr=False)  # of a statement around the part
 
-    def span(self, start: int, end: int | None = None) -> Span:
-        """The span of ``text[start:end]``, as far as it lies on its first line."""
-        before = self.text[:start]
-        row = before.count("\n")
-        column = start - (before.rfind("\n") + 1) + (self.column if row == 0 else 1)
-        piece = self.text[start:end] if end is not None else self.text[start : start + 1]
-        return Span(self.line + row, column, max(1, len(piece.split("\n")[0].rstrip())))
+    @cached_property
+    def text(self) -> str:
+        return self.whole[self.start : self.end]
 
-    def cut(self, start: int, end: int | None = None) -> Text:
-        """The stripped part ``text[start:end]``."""
-        piece = self.text[start:end]
+    @cached_property
+    def tokens(self) -> tuple[Token, ...]:
+        """The tokens, each with the depth of brackets around it; brackets and quotes are closed."""
+        if self.read is None:
+            return tuple(_tokens(self))
+        return tuple(t for t in self.read if self.start <= t.start < self.end)
+
+    @property
+    def outer(self) -> list[Token]:
+        """The tokens outside brackets."""
+        return [token for token in self.tokens if token.depth == self.depth]
+
+    @property
+    def place(self) -> Span:
+        return self.span(self.start, self.end)
+
+    def span(self, start: int, end: int) -> Span:
+        """The span of ``whole[start:end]``, as far as it lies on its first line."""
+        row, newline = self.whole.count("\n", 0, start), self.whole.rfind("\n", 0, start)
+        column = start - newline if row else start + self.column
+        return Span(self.line + row, column, max(1, len(self.whole[start:end].split("\n")[0].rstrip())))
+
+    def at(self, token: Token) -> Span:
+        return self.span(token.start, token.end)
+
+    def cut(self, start: int, end: int, depth: int = 0) -> Text:
+        """The part ``whole[start:end]``, without spaces around it, inside so many brackets."""
+        piece = self.whole[start:end]
         start += len(piece) - len(piece.lstrip())
-        span = self.span(start)
-        return Text(self.source, piece.strip(), span.line, span.column)
+        end = start + len(piece.strip())
+        return Text(self.source, self.whole, self.line, self.column, start, end, depth, self.tokens)
 
-    def fail(self, message: str, start: int = 0, end: int | None = None, hint: str = "") -> NoReturn:
-        """Raise a :class:`~mmopt.errors.ProgramError` at ``text[start:end]`` (to the end by default)."""
-        self.source.fail(self.span(start, len(self.text) if end is None else end), message, hint)
+    def fail(self, message: str, hint: str = "") -> NoReturn:
+        """Raise a :class:`~mmopt.errors.ProgramError` at the whole part."""
+        self.source.fail(self.place, message, hint)
 
-    def fail_at(self, token: Token, message: str, hint: str = "") -> NoReturn:
-        """Raise a :class:`~mmopt.errors.ProgramError` at a token."""
-        self.fail(message, token.start, token.end, hint)
+    def fail_at(self, token: Token | None, message: str, hint: str = "") -> NoReturn:
+        """Raise a :class:`~mmopt.errors.ProgramError` at a token, or at the first character."""
+        span = self.at(token) if token else self.span(self.start, self.start + 1)
+        self.source.fail(span, message, hint)
 
     def limit(self) -> None:
         """Refuse a statement that is too long."""
         if len(self.text) > MAX_LENGTH:
-            message = f"a statement of more than {MAX_LENGTH} characters"
-            self.fail(message, 0, 1, "split it with 'let'; data are given with --given NAME=FILE")
-
-    def tokens(self) -> list[Token]:
-        """The tokens, each with the depth of brackets around it; brackets and quotes are closed."""
-        self.limit()
-        found: list[Token] = []
-        opened: list[Token] = []
-        at = 0
-        while at < len(self.text):
-            match = _TOKEN.match(self.text, at)
-            if match is None or (match.lastgroup == "name" and not match.group().isidentifier()):
-                self._strange(at, match.group() if match else "")
-            at = match.end()
-            if match.lastgroup == "space":
-                continue
-            token = Token(str(match.lastgroup), match.group(), match.start(), len(opened))
-            if token.text in PAIRS.values():
-                token = self._close(token, opened)
-            found.append(token)
-            if token.text in PAIRS:
-                opened.append(token)
-                if len(opened) > MAX_DEPTH:
-                    self.fail_at(
-                        token, f"more than {MAX_DEPTH} brackets inside each other", "split it with 'let'"
-                    )
-        if opened:
-            last = opened[-1]
             self.fail_at(
-                last, f"this '{last.text}' is not closed", f"its partner '{PAIRS[last.text]}' is missing"
+                None,
+                f"a statement of more than {MAX_LENGTH} characters",
+                "split it with 'let'; data are given with --given NAME=FILE",
             )
-        return found
 
-    def _close(self, token: Token, opened: list[Token]) -> Token:
-        if not opened:
-            self.fail_at(token, f"this '{token.text}' closes nothing", "no bracket is open here")
-        start = opened.pop()
-        if PAIRS[start.text] != token.text:
-            message = f"this '{token.text}' meets an open '{start.text}'"
-            self.fail_at(token, message, f"'{PAIRS[start.text]}' closes it")
-        return Token(token.kind, token.text, token.start, len(opened))
 
-    def _strange(self, at: int, name: str) -> NoReturn:
-        """A character that no token begins with, or a name with one inside."""
-        at += max((i for i in range(1, len(name)) if name[:i].isidentifier()), default=0)
-        char = self.text[at]
-        if char in "\"'":
-            self.fail(
-                "this quote is not closed", at, at + 1, "a text in quotes ends on the line on which it begins"
+def _tokens(text: Text) -> Iterator[Token]:
+    text.limit()
+    opened: list[Token] = []
+    at = text.start
+    while match := _TOKEN.match(text.whole, at, text.end):
+        kind = str(match.lastgroup)
+        at, word = match.end(), match[kind]
+        token = Token(kind, word, at - len(word), len(opened))
+        if kind == "strange" or (kind == "name" and not word.isidentifier()):
+            _strange(text, token)
+        if token.text in CLOSING:
+            if not opened:
+                text.fail_at(token, f"this '{token.text}' closes nothing", "no bracket is open here")
+            last = opened.pop()
+            if PAIRS[last.text] != token.text:
+                text.fail_at(
+                    token,
+                    f"this '{token.text}' meets an open '{last.text}'",
+                    f"'{PAIRS[last.text]}' closes it",
+                )
+            token = token._replace(depth=len(opened))
+        yield token
+        if token.text in PAIRS:
+            opened.append(token)
+            if len(opened) > MAX_DEPTH:
+                text.fail_at(
+                    token, f"more than {MAX_DEPTH} brackets inside each other", "split it with 'let'"
+                )
+    if opened:
+        last = opened[-1]
+        text.fail_at(
+            last, f"this '{last.text}' is not closed", f"its partner '{PAIRS[last.text]}' is missing"
+        )
+
+
+def _strange(text: Text, token: Token) -> NoReturn:
+    """A character that no token begins with, or a name with one inside."""
+    word = token.text
+    inside = max((i for i in range(1, len(word)) if word[:i].isidentifier()), default=0)
+    char = word[inside]
+    shown = f"'{char}'" if char.isprintable() else f"U+{ord(char):04X}"
+    message, hint = f"the character {shown} has no meaning here", ""
+    if char in "\"'":
+        message, hint = "this quote is not closed", "a text in quotes ends on the line on which it begins"
+    elif char in LOOK_ALIKES:
+        hint = f"write {LOOK_ALIKES[char]}"
+    text.fail_at(token._replace(text=char, start=token.start + inside), message, hint)
+
+
+def check_expression(text: Text) -> None:
+    """Refuse the first token that cannot stand where it does in an expression."""
+    if not text.tokens:
+        text.fail_at(None, "an expression is missing here")
+    for previous, token in zip([None, *text.tokens], text.tokens, strict=False):
+        _check_token(text, token)
+        is_outer = token.depth == text.depth
+        if token.text in RELATIONS and (token.text != "=" or is_outer):
+            text.fail_at(
+                token,
+                f"'{token.text}' stands here where an expression is expected",
+                ("write ==" if token.text == "=" else "relations stand under 'subject to' and 'require'"),
             )
-        shown = f"'{char}'" if char.isprintable() else f"U+{ord(char):04X}"
-        hint = f"write {LOOK_ALIKES[char]}" if char in LOOK_ALIKES else ""
-        self.fail(f"the character {shown} has no meaning here", at, at + 1, hint)
+        is_binary = token.text in OPERATORS and token.text not in SIGNS
+        if previous is None or previous.text in ("(", "[", ",", ":", "="):
+            if is_binary:
+                text.fail_at(token, f"nothing stands before '{token.text}'", "write a name or a number there")
+            if token.text == "." or (token.text == "," and (previous is None or previous.text != ":")):
+                text.fail_at(token, f"nothing stands before '{token.text}'", HINT)
+        elif previous.text in OPERATORS and (token.text in (")", "]", ",", ":", ".") or is_binary):
+            text.fail_at(token, f"nothing stands between '{previous.text}' and '{token.text}'", HINT)
+        elif previous.text == "." and token.kind != "name":
+            text.fail_at(token, f"'{token.text}' stands after a dot", "the transpose is written X.T")
+        elif _is_operand(previous) and _is_operand(token) and token.text not in (")", "]"):
+            text.fail_at(token, f"an operator is missing before '{token.text}'", HINT)
+        if token.text == "," and is_outer:
+            text.fail_at(token, "',' cannot stand between two expressions here", "write one statement a line")
+    last = text.tokens[-1]
+    if last.text in (*OPERATORS, ".", ":"):
+        text.fail_at(last, f"nothing stands after '{last.text}'", HINT)
+
+
+def _check_token(text: Text, token: Token) -> None:
+    if token.kind == "string":
+        text.fail_at(token, "a text in quotes cannot stand in an expression")
+    if token.kind == "name" and keyword.iskeyword(token.text):
+        word = f"'{token.text}' is a word of Python and has no meaning here"
+        text.fail_at(token, *WORDS.get(token.text, (word, "")))
+    if token.kind == "operator" and token.text not in (*OPERATORS, *RELATIONS, *PUNCTUATION):
+        text.fail_at(token, *STRANGE.get(token.text, (f"'{token.text}' has no meaning here", HINT)))
+
+
+def _is_operand(token: Token) -> bool:
+    """Whether an operand can end with this token."""
+    return token.kind in ("name", "number", "string") or token.text in (")", "]")

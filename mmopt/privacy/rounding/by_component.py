@@ -16,8 +16,9 @@ from functools import cached_property
 import numpy as np
 
 from mmopt.errors import WorkloadError
-from mmopt.numerics.arrays import pseudo_factors, require_memory
+from mmopt.numerics.arrays import require_memory
 from mmopt.numerics.components import Split
+from mmopt.numerics.pseudoinverse import pseudo_factors
 from mmopt.privacy.rounding.exact import integer_product, root_above
 from mmopt.privacy.rounding.kronecker import Component, rest_sizes
 from mmopt.privacy.rounding.lattice import (

@@ -5,8 +5,7 @@ from __future__ import annotations
 from mmopt.language.atoms.dims import Dim
 from mmopt.language.atoms.types import Type
 from mmopt.language.check.infer import Scope
-from mmopt.language.print.letters import latex_name, plain_name
-from mmopt.language.print.typeset import print_expr, print_relation
+from mmopt.language.print.typeset import latex_name, plain_name, print_expr, print_relation
 from mmopt.language.syntax.tree import Apply, Block, Expr, Index, Name, Number, Relation
 from mmopt.report.explain.facts import Formula
 

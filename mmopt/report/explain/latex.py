@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from mmopt.language.print.letters import GREEK, latex_text
+from mmopt.language.print.typeset import GREEK, latex_text
 from mmopt.report.explain.document import (
     Block,
     Excerpt,

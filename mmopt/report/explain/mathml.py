@@ -6,7 +6,7 @@ import html
 import re
 from dataclasses import dataclass
 
-from mmopt.language.print.letters import GREEK
+from mmopt.language.print.typeset import GREEK
 
 __all__ = ["mathml"]
 

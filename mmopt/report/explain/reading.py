@@ -6,8 +6,7 @@ from mmopt.compiler.match import is_shipped
 from mmopt.language import Checked, Program
 from mmopt.language.check.infer import Scope
 from mmopt.language.check.procedures import solved_programs
-from mmopt.language.check.reading import Node, line_scope
-from mmopt.language.check.survey import LineSurvey, Survey
+from mmopt.language.check.survey import LineSurvey, Node, Survey, line_scope
 from mmopt.language.print.layout import program_lines
 from mmopt.language.syntax.tree import Certificate, Multiplier
 from mmopt.report.explain.facts import (

@@ -12,7 +12,7 @@ from mmopt.driver.judge.violations import plain
 from mmopt.language import Checked, evaluate
 from mmopt.language.atoms.dims import Dim
 from mmopt.language.check.families import vectorised
-from mmopt.language.check.sources import AXES
+from mmopt.language.check.names import AXES
 from mmopt.language.evaluate.by_component import splits
 from mmopt.language.syntax.tree import Constraint
 from mmopt.numerics.components import Level, Space, Split

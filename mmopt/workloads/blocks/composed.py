@@ -8,7 +8,7 @@ from functools import reduce
 import numpy as np
 
 from mmopt.numerics.arrays import Array, Ints, rounding_of_root, stacked_root
-from mmopt.numerics.directed import plus_up
+from mmopt.numerics.outward import plus_up
 from mmopt.workloads.blocks.closed_forms import Identity
 from mmopt.workloads.blocks.factor_base import Factor
 from mmopt.workloads.blocks.implicit import DenseMatrix

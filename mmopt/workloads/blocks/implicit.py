@@ -13,8 +13,7 @@ import scipy.sparse
 
 from mmopt.errors import WorkloadError
 from mmopt.numerics.arrays import Array, Ints, frozen, owned
-from mmopt.numerics.directed import times_up
-from mmopt.numerics.outward import column_powers, not_below
+from mmopt.numerics.outward import column_powers, not_below, times_up
 from mmopt.workloads.blocks.linear import NUMBER, Implicit
 from mmopt.workloads.blocks.sparse import SparseMatrix, sparse_bytes, sparse_entrywise, sparse_queries
 from mmopt.workloads.check import query_matrix

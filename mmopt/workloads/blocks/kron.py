@@ -10,7 +10,7 @@ import numpy as np
 
 from mmopt.errors import WorkloadError
 from mmopt.numerics.arrays import Array, fits_memory
-from mmopt.numerics.directed import plus_up, times_up
+from mmopt.numerics.outward import plus_up, times_up
 from mmopt.workloads.blocks.implicit import Scaled
 from mmopt.workloads.blocks.linear import Implicit
 

@@ -13,7 +13,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from mmopt.errors import OptionError, WorkloadError
 from mmopt.numerics.arrays import Array, fits_memory, require_memory
-from mmopt.numerics.directed import root_up
+from mmopt.numerics.outward import root_up
 
 __all__ = ["NUMBER", "Implicit", "LargestNorm", "MatrixBytes"]
 

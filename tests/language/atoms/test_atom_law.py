@@ -123,18 +123,21 @@ def law_of_balls(atom: Atom, rng: Rng) -> None:
     small = False
     for call in taken(atom, rng):
         args = call.draw(rng)
-        if atom.takes_dim:
-            assert_inside(meant(atom, args, {}), atom.ball(*args))
-            small = True
-            continue
         size = np.asarray(values(atom, call, args))
-        exact = atom.ball(*(balls.exact(a) for a in args), **call.options)
-        assert_inside(meant(atom, _points(args), call.options), exact)
-        small |= bool((exact.rad <= 1e-12 * np.abs(size).max()).all())
-        fixed = [kind.count or (call.exponent is not None and i > 0) for i, kind in enumerate(call.kinds)]
-        wide = [Ball(np.asarray(a), np.zeros(())) if is_fixed else _widened(a, rng)
+        exact = bounded(atom, call, args, [balls.exact(a) for a in args])
+        is_choice = len(atom.plainly) == atom.arity  # what it chooses in floats is what is meant
+        truth = arbs(size) if is_choice else meant(atom, _points(args), call.options)
+        assert_inside(truth, exact)
+        small |= bool((exact.rad <= 1e-12 * np.abs(size).max(initial=0.0)).all())
+        if is_choice:
+            continue
+        fixed = [
+            kind.count or i in atom.plainly or (call.exponent is not None and i > 0)
+            for i, kind in enumerate(call.kinds)
+        ]
+        wide = [Ball(np.asarray(a), np.zeros(np.shape(a))) if is_fixed else _widened(a, rng)
                 for a, is_fixed in zip(args, fixed, strict=True)]  # fmt: skip
-        found = atom.ball(*wide, **call.options)
+        found = bounded(atom, call, args, wide)
         for sign in (1.0, -1.0, None, None, None):
             moved = []
             for ball in wide:
@@ -146,6 +149,14 @@ def law_of_balls(atom: Atom, rng: Rng) -> None:
             moved = moved if call.exponent is None else [moved[0], call.exponent]
             assert_inside(meant(atom, tuple(moved), call.options), found)
     assert small, "no ball is small"
+
+
+def bounded(atom: Atom, call: Call, args: tuple[Any, ...], wide: list[Ball]) -> Ball:
+    assert atom.ball is not None
+    return atom.ball(
+        *(a if at in atom.plainly else b for at, (a, b) in enumerate(zip(args, wide, strict=True))),
+        **call.options,
+    )
 
 
 def _widened(a: Any, rng: Rng) -> Ball:

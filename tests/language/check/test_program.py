@@ -12,7 +12,7 @@ import mmopt.language
 from mmopt.language import Checked, Program, check, program_names, shipped
 from mmopt.language.atoms.table import FUNCTIONS
 from mmopt.language.atoms.types import Curvature, Type
-from mmopt.language.check.sources import AXES, SOURCES
+from mmopt.language.check.names import AXES, SOURCES
 from mmopt.language.syntax.sections import SECTIONS
 from mmopt.language.syntax.statements import KINDS, RESERVED
 

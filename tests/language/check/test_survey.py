@@ -10,8 +10,7 @@ from mmopt.errors import ProgramError
 from mmopt.language import ATOMS, Program, check, program_names, to_source
 from mmopt.language.atoms.types import Curvature
 from mmopt.language.check.infer import infer
-from mmopt.language.check.reading import Node, describe, line_scope
-from mmopt.language.check.survey import LineSurvey, survey
+from mmopt.language.check.survey import LineSurvey, Node, describe, line_scope, survey
 
 TEXT = """program trial
 given

@@ -1,4 +1,4 @@
-"""The shipped programs say the same of values that split as of the dense ones."""
+"""Products that are not formed are the products."""
 
 from __future__ import annotations
 
@@ -6,191 +6,115 @@ from typing import Any
 
 import numpy as np
 import pytest
-from symmetric import random_products, random_symmetric_matrix
+import tolerances
+from symmetric import random_products
 
-from mmopt import Program
 from mmopt.errors import ProgramError
-from mmopt.language import evaluate, evaluate_ball, worst
-from mmopt.language.evaluate.by_component import floored
-from mmopt.language.evaluate.feasibility import excess
+from mmopt.language import evaluate, evaluate_ball
+from mmopt.language.atoms.table import FUNCTIONS
+from mmopt.language.evaluate.by_component import ByComponent
+from mmopt.language.evaluate.number_systems import BALLS, PLAIN, Numbers
+from mmopt.language.syntax.expression import parse_expr
+from mmopt.language.syntax.source import Source, Text
+from mmopt.numerics.balls import Ball
 from mmopt.numerics.components import Level, Space, Split, lift
-from mmopt.numerics.numpy_forms import FLOOR, psd_floor
+from mmopt.numerics.products import Scaling
 from mmopt.symmetry import symmetry
-
-PROGRAMS = [
-    "l2_strategy",
-    "weighted_l2",
-    "fitness_for_use",
-    "fitness_penalty",
-    "fitness_budget",
-    "fitness_hybrid",
-]
+from mmopt.testing.census import marginals
 
 
-def dense(value: Any) -> Any:
-    return lift(value) if isinstance(value, Split | Level) else value
+def drawn(rng: np.random.Generator) -> Split:
+    """The queries with a target by component: rows and columns have orbits."""
+    while True:
+        workload = marginals([2, 3, 4], [0, 1, 2], target=1.0) if rng.random() < 0.5 else random_products(rng)
+        found = symmetry(workload, True)
+        if found is not None and workload.has_all_targets:
+            left, right = found.sources["workload.representation"], found.sources["workload.basis"]
+            parts = tuple(a @ b for a, b in zip(left.parts, right.parts, strict=True))
+            return Split(left.rows, right.columns, parts)
 
 
-def psd(rng: np.random.Generator, space: Space) -> Split:
-    roots = [rng.normal(size=(d + 1, d)) for d in space.dims]
-    return Split(space, space, tuple(r.T @ r + 0.1 * np.eye(r.shape[1]) for r in roots))
+def times(numbers: Numbers, left: Any, right: Any) -> Any:
+    return ByComponent(numbers).product(left, right)
 
 
-def sizes_of(program: Program, env: dict[str, Any]) -> dict[str, int]:
-    sizes = {}
-    for d in program.givens:
-        for dim, size in zip(d.dims, env[d.name].shape, strict=True):
-            sizes[next(iter(dim.symbols))] = int(size)
-    return sizes
+def diagonal(numbers: Numbers, left: Split, right: Split) -> Level:
+    algebra = ByComponent(numbers)
+    return algebra.of_diagonal("diag", algebra.diagonal(left, right))
 
 
-def instance(name: str, rng: np.random.Generator) -> tuple[Program, dict[str, Any]]:
-    """A program with structured givens of full rank, and a random point."""
-    program = Program.load(name)
-    found = None
-    while found is None or found.cells.kept < found.cells.size:
-        workload = random_products(rng, full=True) if rng.random() < 0.7 else random_symmetric_matrix(rng)
-        found = symmetry(workload, with_targets=name != "l2_strategy")
-    env: dict[str, Any] = {d.name: found.taken((d.source,))[d.source] for d in program.givens}
-    env.update(sizes_of(program, env))
-    for p in program.parameters:
-        env[p.name] = evaluate(p.expr, env)
-    for let in program.lets:
-        env[let.name] = evaluate(let.expr, env)
-    for d in program.choose:
-        space = env["B"].rows if d.name == "Sigma" else found.cells
-        env[d.name] = psd(rng, space) if d.kind == "psd" else float(rng.uniform(1, 2))
-    return program, env
-
-
-def same(expr: Any, env: dict[str, Any], flat: dict[str, Any]) -> Any:
-    found, truth = evaluate(expr, env), evaluate(expr, flat)
-    np.testing.assert_allclose(dense(found), truth, rtol=1e-8, atol=1e-8 * np.abs(truth).max())
-    return found
-
-
-@pytest.mark.parametrize("name", PROGRAMS)
-@pytest.mark.draws(3)
-def test_programs_say_the_same_of_structured_values(name: str, rng: np.random.Generator) -> None:
-    program, env = instance(name, rng)
-    flat = {key: dense(value) for key, value in env.items()}
-    for c in program.constraints:
-        assert worst(c, env)[0] == pytest.approx(worst(c, flat)[0], rel=1e-7, abs=1e-9)
-        assert excess(c, env) == pytest.approx(excess(c, flat), rel=1e-7, abs=1e-9)
-    for step in program.repair:
-        env[step.name] = same(step.expr, env, flat)
-        flat[step.name] = dense(env[step.name])
-    for c in program.constraints:
-        assert worst(c, env)[0] <= 1e-12
-    assert program.objective is not None
-    value = same(program.objective, env, flat)
-    ball = evaluate_ball(program.objective, env)
-    assert float(ball.lower) <= value * (1 + 1e-13)
-    assert float(ball.upper) >= value * (1 - 1e-13)
-    assert float(ball.rad) <= 1e-8 * value
-    assert program.meaning is not None
-    rows = evaluate(program.meaning.expr, env)
-    if program.meaning.kind == "strategy":
-        np.testing.assert_allclose(lift(rows).T @ lift(rows), flat["X"], atol=1e-9)
-    else:
-        same(program.meaning.expr, env, flat)
-
-    assert program.certificate is not None
-    for m in program.certificate.multipliers:
-        space = env["L"].rows if m.declaration.name == "q" else _cells(env)
-        env[m.declaration.name] = Level(space, rng.uniform(0.0, 1.0, size=len(space.sizes)))
-        flat[m.declaration.name] = dense(env[m.declaration.name])
-    bound = same(program.certificate.expr, env, flat)
-    ball = evaluate_ball(program.certificate.expr, env)
-    assert abs(float(ball.mid) - bound) <= float(ball.rad) + 1e-12 * bound
-    assert float(ball.rad) <= 1e-9 * bound
-    assert bound <= value
-
-
-def _cells(env: dict[str, Any]) -> Space:
-    return env["W" if "W" in env else "B"].columns
+def level(rng: np.random.Generator, space: Space) -> Level:
+    return Level(space, rng.uniform(0.5, 2.0, size=len(space.sizes)))
 
 
 @pytest.mark.draws(4)
-def test_the_floor_of_a_split_matrix_is_the_dense_one(rng: np.random.Generator) -> None:
-    _, env = instance("l2_strategy", rng)
-    space = env["X"].columns
-    low = Split(space, space, tuple(rng.normal(size=(d, d)) for d in space.dims))
-    low = Split(space, space, tuple((p + p.T) / 2 for p in low.parts))
-    dense_floor = psd_floor(lift(low))
-    np.testing.assert_allclose(
-        lift(floored(low)), dense_floor, atol=1e-10 * np.abs(dense_floor).max() + FLOOR
-    )
+def test_scaling_and_diagonal(rng: np.random.Generator) -> None:
+    queries = drawn(rng)
+    p, q = level(rng, queries.columns), level(rng, queries.rows)
+    scaled = times(PLAIN, times(PLAIN, Scaling(q), queries), Scaling(p))
+    dense = lift(q)[:, None] * lift(queries) * lift(p)
+    np.testing.assert_allclose(lift(scaled), dense, rtol=tolerances.FINE, atol=tolerances.ROUNDING)
+    turned = Split(queries.columns, queries.rows, tuple(part.T for part in queries.parts))
+    found = diagonal(PLAIN, scaled, turned)
+    expected = np.einsum("ij,ij->i", dense, lift(queries))
+    np.testing.assert_allclose(lift(found), expected, rtol=tolerances.FINE, atol=tolerances.ROUNDING)
+    both = times(PLAIN, Scaling(p), Scaling(p))
+    assert isinstance(both, Scaling)
+    np.testing.assert_array_equal(both.entries.values, p.values**2)
+    np.testing.assert_array_equal(times(PLAIN, Scaling(p), p).values, p.values**2)
+    formed = ByComponent(PLAIN).whole(Scaling(p))
+    expected = times(PLAIN, queries, formed)
+    for one, two in zip(times(PLAIN, queries, Scaling(p)).parts, expected.parts, strict=True):
+        np.testing.assert_allclose(one, two, rtol=tolerances.ROUNDING)
 
 
-def test_matrix_inequalities_are_by_component(rng: np.random.Generator) -> None:
-    text = """program own
-title "own"
-source "none"
-class convex
-given
-    W: matrix[r, n] = workload.root
-choose
-    X: psd[n, n]
-    Y: psd[n, n]
-minimize
-    trace(X)
-subject to
-    zero: X - Y >> 0
-    more: X << Y
-    less: Y << X
-strategy
-    factor(X) norm 2
-"""
-    program = Program.parse(text)
-    _, env = instance("l2_strategy", rng)
-    space = env["X"].columns
-    env["Y"] = psd(rng, space)
-    flat = {key: dense(value) for key, value in env.items()}
-    found = [excess(c, env) for c in program.constraints]
-    np.testing.assert_allclose(found, [excess(c, flat) for c in program.constraints], rtol=1e-9)
-    assert min(found) > 0
+@pytest.mark.draws(3)
+def test_balls_contain_the_plain_values(rng: np.random.Generator) -> None:
+    queries = drawn(rng)
+    q = level(rng, queries.rows)
+    turned = Split(queries.columns, queries.rows, tuple(part.T for part in queries.parts))
+    plain = diagonal(PLAIN, times(PLAIN, Scaling(q), queries), turned)
+    exact = [Split(m.rows, m.columns, tuple(map(BALLS.exact, m.parts))) for m in (queries, turned)]
+    ball = diagonal(
+        BALLS, times(BALLS, Scaling(Level(q.space, BALLS.exact(q.values))), exact[0]), exact[1]
+    ).values
+    assert isinstance(ball, Ball)
+    assert (np.abs(ball.mid - plain.values) <= 2 * ball.rad).all()
+    assert ball.rad.max() <= tolerances.ROUNDING * np.abs(plain.values).max()
 
 
-REFUSED = [
-    ("trace(X @ W[0, :].T @ W[0, :])", "an index has no form by components (line 11)"),
-    ("trace([[X, W.T], [W, eye(r)]])", "a block matrix has no form by components (line 11)"),
-    (
-        "trace(X + eye(n))",
-        "'eye' has no form by components: its size alone does not say how it splits",
-    ),
-]
+def test_what_splits_differently_is_refused(rng: np.random.Generator) -> None:
+    queries = other = drawn(rng)
+    while other.rows.matches(queries.rows):
+        other = drawn(rng)
+    with pytest.raises(ProgramError) as raised:
+        times(PLAIN, Scaling(level(rng, other.rows)), queries)
+    assert str(raised.value).startswith("'matmul' of values that split differently: Space(")
+    with pytest.raises(ProgramError, match="'diag' of values that split differently"):
+        diagonal(
+            PLAIN, queries, Split(queries.columns, queries.columns, tuple(p.T @ p for p in queries.parts))
+        )
 
 
-@pytest.mark.parametrize(("objective", "message"), REFUSED)
-def test_what_has_no_form_is_refused(objective: str, message: str, rng: np.random.Generator) -> None:
-    text = f"""program own
-title "own"
-source "none"
-class closed form
-given
-    W: matrix[r, n] = workload.root
-    X: matrix[n, n]
-let
-    A = X
-minimize
-    {objective}
-strategy
-    A norm 2
-"""
-    program = Program.parse(text)
-    _, env = instance("l2_strategy", rng)
-    assert program.objective is not None
-    with pytest.raises(ProgramError) as caught:
-        evaluate(program.objective, env)
-    assert str(caught.value) == f"{message}\n  solve the program without the symmetry"
-
-
-def test_a_family_without_a_vector_form_is_refused(rng: np.random.Generator) -> None:
-    program = Program.load("l2_strategy_lmi")
-    _, env = instance("l2_strategy", rng)
-    with pytest.raises(ProgramError) as caught:
-        worst(program.constraints[0], env)
-    assert str(caught.value) == (
-        "the family 'lmi' has no form by components\n  solve the program without the symmetry"
-    )
+@pytest.mark.draws(3)
+@pytest.mark.parametrize("numbers", [PLAIN, BALLS], ids=["plain", "balls"])
+def test_diagonals_around_an_inverse(rng: np.random.Generator, numbers: Numbers) -> None:
+    queries = drawn(rng)
+    parts = []
+    for part in queries.parts:
+        rows = rng.normal(size=(part.shape[1] + 1, part.shape[1]))
+        parts.append(rows.T @ rows)
+    matrix = Split(queries.columns, queries.columns, tuple(parts))
+    turned = Split(queries.columns, queries.rows, tuple(part.T for part in queries.parts))
+    names = {"W": queries, "X": matrix, "V": turned}
+    product = lift(queries) @ np.linalg.pinv(lift(matrix)) @ lift(turned)
+    for atom, expected in (("diag", np.diag(product)), ("trace", np.trace(product))):
+        text = f"{atom}(W @ inv(X) @ V)"
+        expr = parse_expr(Text(Source("t", (text,)), text, 1, 1), FUNCTIONS)
+        found = evaluate_ball(expr, names) if numbers is BALLS else evaluate(expr, names)
+        if isinstance(found, Level):
+            values = found.values.mid if isinstance(found.values, Ball) else found.values
+            found = Level(found.space, values)
+            np.testing.assert_allclose(lift(found), expected, rtol=tolerances.FINE)
+        else:
+            assert float(getattr(found, "mid", found)) == pytest.approx(expected, rel=tolerances.FINE)

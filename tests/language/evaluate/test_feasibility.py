@@ -10,8 +10,8 @@ import pytest
 
 from mmopt.language import violation, worst
 from mmopt.language.evaluate import feasibility
+from mmopt.language.evaluate.evaluator import Memo
 from mmopt.language.evaluate.feasibility import excess, excess_with_errors
-from mmopt.language.evaluate.memo import Memo
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.tree import Constraint
 from mmopt.numerics import numpy_forms
@@ -22,7 +22,8 @@ pytestmark = pytest.mark.quick
 def constraint(text: str) -> Constraint:
     names = ("W: matrix[m, n]", "u: vector[m]", "v: vector[n]", "X: symmetric[n, n]", "c: scalar")
     givens = "".join(f"    {name}\n" for name in names)
-    return Program.parse(f"program p\ngiven\n{givens}require\n    {text}").requires[0]
+    rest = "class closed form\nminimize\n    c\nstrategy\n    W norm 2\n"
+    return Program.parse(f"program p\n{rest}given\n{givens}require\n    {text}").requires[0]
 
 
 @pytest.mark.parametrize(

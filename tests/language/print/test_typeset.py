@@ -9,8 +9,7 @@ from own_texts import typeset_text
 
 from mmopt.errors import ProgramError
 from mmopt.language import Program, check, program_names, typeset_latex
-from mmopt.language.print.letters import latex_name, plain_name
-from mmopt.language.print.typeset import print_expr
+from mmopt.language.print.typeset import latex_name, plain_name, print_expr
 
 TEXT = """program trial
 given

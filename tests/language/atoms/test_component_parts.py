@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tolerances
 
-from mmopt.language.evaluate import scalars
+from mmopt.language.atoms import component_parts as parts_of
 from mmopt.language.evaluate.number_systems import BALLS, PLAIN, Numbers
 from mmopt.numerics.balls import Ball
 
@@ -53,7 +53,7 @@ def test_each(atom: str, numbers: Numbers, rng: np.random.Generator) -> None:
     a = drawn(rng, numbers)
     other = tuple(numbers.exact(rng.normal(size=mid(own).shape)) for own in a)
     args = (a, other) if atom in ("add", "sub", "mul", "matmul") else (a,)
-    found = scalars.each(numbers, atom, *args)
+    found = parts_of.each(numbers, atom, *args)
     for at, own in enumerate(found):
         if atom == "inv" and not mid(a[at]).any():  # infinite, as the atom says
             expected = numbers.call(atom, a[at])
@@ -66,7 +66,7 @@ def test_each(atom: str, numbers: Numbers, rng: np.random.Generator) -> None:
 def test_numbers_count_for_all(numbers: Numbers, rng: np.random.Generator) -> None:
     a, two = drawn(rng, numbers), numbers.exact(2.0)
     for atom, args in (("mul", (two, a)), ("mul", (a, two)), ("div", (a, two))):
-        found = scalars.each(numbers, atom, *args)
+        found = parts_of.each(numbers, atom, *args)
         for at, own in enumerate(found):
             expected = numbers.call(atom, *(arg[at] if isinstance(arg, tuple) else arg for arg in args))
             assert alike(own, expected)
@@ -76,7 +76,7 @@ def test_numbers_count_for_all(numbers: Numbers, rng: np.random.Generator) -> No
 @pytest.mark.parametrize("atom", ["diag", "trace", "nuclear"])
 def test_vector(atom: str, numbers: Numbers, rng: np.random.Generator) -> None:
     a = drawn(rng, numbers)
-    found, order = scalars.vector(numbers, atom, a)
+    found, order = parts_of.vector(numbers, atom, a)
     assert sorted(order) == list(range(len(a)))
     expected = np.concatenate([np.atleast_1d(mid(numbers.call(atom, a[at]))) for at in order])
     np.testing.assert_allclose(mid(found), expected, atol=tolerances.FINE)
@@ -92,7 +92,7 @@ def test_solved(sides: str, numbers: Numbers, rng: np.random.Generator) -> None:
         else None
         for side in ("left", "right")
     )
-    found = scalars.solved(numbers, left, matrix, right)
+    found = parts_of.solved(numbers, left, matrix, right)
     for at, own in enumerate(found):
         expected = numbers.solved(left and left[at], matrix[at], right and right[at])
         assert alike(own, expected)
@@ -101,7 +101,7 @@ def test_solved(sides: str, numbers: Numbers, rng: np.random.Generator) -> None:
 def test_what_is_not_positive_goes_through_the_atom() -> None:
     """A root of a ball that reaches below zero is the atom's, which knows what to do with it."""
     parts = tuple(Ball(np.array([[m]]), np.array([[0.5]])) for m in (0.25, *range(1, 12)))
-    found = scalars.each(BALLS, "inv", *[parts])
+    found = parts_of.each(BALLS, "inv", *[parts])
     assert not np.isfinite(found[0].rad).all() and all(np.isfinite(own.rad).all() for own in found[1:])
 
 
@@ -111,7 +111,7 @@ def test_diagonals_of_what_is_solved(numbers: Numbers, rng: np.random.Generator)
     left, right = (
         tuple(numbers.exact(rng.normal(size=mid(m).shape)) for m in matrix) for _ in ("left", "right")
     )
-    found, order = scalars.solved_diagonals(numbers, left, matrix, right)
+    found, order = parts_of.solved_diagonals(numbers, left, matrix, right)
     assert sorted(order) == list(range(len(matrix)))
     expected = [np.diag(mid(numbers.solved(left[at], matrix[at], right[at]))) for at in order]
     np.testing.assert_allclose(mid(found), np.concatenate(expected), atol=tolerances.FINE)
@@ -119,5 +119,5 @@ def test_diagonals_of_what_is_solved(numbers: Numbers, rng: np.random.Generator)
 
 def test_a_diagonal_where_nothing_can_be_solved_is_infinite() -> None:
     zero = np.zeros((2, 2))
-    found, _ = scalars.solved_diagonals(PLAIN, (np.eye(2),), (zero,), (np.eye(2),))
+    found, _ = parts_of.solved_diagonals(PLAIN, (np.eye(2),), (zero,), (np.eye(2),))
     assert np.isinf(found).all()

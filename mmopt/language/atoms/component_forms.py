@@ -1,0 +1,202 @@
+"""What the atoms do to values that split into components, in either number system.
+
+Each form is exact: it gives the components, or the levels, of what the dense form gives on the dense
+value, or the same number. The reasons are those of ``mmopt.numerics.components``: matrices that commute with
+a group are multiplied, inverted and rooted component by component, a component counts as often as its
+multiplicity, and a vector that is constant on orbits is as good as its levels. Components that are left out
+are zero, which ``inv`` reads as the inverse on what is kept (the closed convex extension: nothing outside is
+ever asked for).
+
+A form takes the number system, the atom's name and its arguments, and gives None where it has none for them.
+An atom without a form is refused by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mmopt.errors import ProgramError
+from mmopt.language.atoms import component_parts
+from mmopt.numerics.components import Level, Space, Split
+
+__all__ = [
+    "by_component",
+    "diag",
+    "extreme",
+    "factor",
+    "is_structured",
+    "linear",
+    "matmul",
+    "on_basis",
+    "on_levels",
+    "product",
+    "quotient",
+    "same",
+    "soft_max",
+    "spread",
+    "total",
+    "transpose",
+    "turned",
+    "weighted",
+]
+
+
+def is_structured(value: Any) -> bool:
+    """Whether a value is known by components or levels."""
+    return isinstance(value, Split | Level)
+
+
+def _is_number(value: Any) -> bool:
+    return not is_structured(value) and not np.shape(value)
+
+
+def same(one: Space, other: Space, atom: str) -> None:
+    """ProgramError unless the spaces have the same components."""
+    if not one.matches(other):
+        raise ProgramError(f"'{atom}' of values that split differently: {one!r} and {other!r}")
+
+
+def by_component(numbers: Any, atom: str, *args: Any) -> Split | None:
+    """Of matrices; numbers count for every component."""
+    first = next((a for a in args if isinstance(a, Split)), None)
+    if first is None or not all(isinstance(a, Split) or _is_number(a) for a in args):
+        return None
+    for other in args:
+        if isinstance(other, Split):
+            same(first.rows, other.rows, atom)
+            same(first.columns, other.columns, atom)
+    parts = (a.parts if isinstance(a, Split) else a for a in args)
+    return Split(first.rows, first.columns, component_parts.each(numbers, atom, *parts))
+
+
+def on_levels(numbers: Any, atom: str, *args: Any) -> Level | None:
+    """Entry by entry, of levels and numbers."""
+    first = next((a for a in args if isinstance(a, Level)), None)
+    if first is None or not all(isinstance(a, Level) or _is_number(a) for a in args):
+        return None
+    for other in args:
+        if isinstance(other, Level):
+            same(first.space, other.space, atom)
+    values = [a.values if isinstance(a, Level) else a for a in args]
+    return Level(first.space, numbers.call(atom, *values))
+
+
+def linear(numbers: Any, atom: str, *args: Any) -> Split | Level | None:
+    """Of matrices, or of levels and numbers."""
+    form = by_component if all(isinstance(a, Split) for a in args) else on_levels
+    return form(numbers, atom, *args)
+
+
+def product(numbers: Any, atom: str, a: Any, b: Any) -> Split | Level | None:
+    """Of a matrix and a number, or of levels and numbers."""
+    form = by_component if isinstance(a, Split) != isinstance(b, Split) else on_levels
+    return form(numbers, atom, a, b)
+
+
+def quotient(numbers: Any, atom: str, a: Any, b: Any) -> Split | Level | None:
+    """Of a matrix by a number, or of levels and numbers."""
+    return None if isinstance(b, Split) else product(numbers, atom, a, b)
+
+
+def matmul(numbers: Any, atom: str, a: Any, b: Any) -> Any:
+    """Of two matrices, or of two vectors."""
+    if isinstance(a, Level) and isinstance(b, Level):
+        return total(numbers, "sum", on_levels(numbers, "mul", a, b))
+    if not (isinstance(a, Split) and isinstance(b, Split)):
+        return None
+    same(a.columns, b.rows, atom)
+    return Split(a.rows, b.columns, component_parts.each(numbers, atom, a.parts, b.parts))
+
+
+def transpose(numbers: Any, atom: str, a: Split | Level) -> Split | Level | None:
+    """A vector is a row as it is a column."""
+    return a if isinstance(a, Level) else turned(numbers, atom, a)
+
+
+def turned(numbers: Any, atom: str, a: Any) -> Split | None:
+    """Of a matrix, whose rows and columns change places: transpose, inverse and pseudo-inverse."""
+    if not isinstance(a, Split):
+        return None
+    return Split(a.columns, a.rows, component_parts.each(numbers, atom, a.parts))
+
+
+def factor(numbers: Any, atom: str, a: Any) -> Split | None:
+    """Of a matrix; the rows of the factor are not told apart."""
+    if not isinstance(a, Split):
+        return None
+    parts = component_parts.each(numbers, atom, a.parts)
+    return Split(a.columns.abstract(tuple(len(part) for part in parts)), a.columns, parts)
+
+
+def weighted(numbers: Any, atom: str, a: Any, guess: Sequence[Any] = ()) -> Any:
+    """The number of each part of a matrix, as often as the part stands there; a guess for each part."""
+    if not isinstance(a, Split):
+        return None
+    if len(guess) == len(a.parts):
+        order = list(range(len(guess)))
+        each = numbers.join([numbers.call(atom, a.parts[at], guess=guess[at]) for at in order])
+    else:
+        each, order = component_parts.vector(numbers, atom, a.parts)
+    return numbers.call("sum", numbers.call("mul", numbers.count(a.multiplicities[order]), each))
+
+
+def total(numbers: Any, atom: str, a: Any) -> Any:
+    """Each level as often as its orbit has coordinates."""
+    if not isinstance(a, Level):
+        return None
+    return numbers.call("sum", numbers.call("mul", numbers.count(_sizes(a.space)), a.values))
+
+
+def extreme(numbers: Any, atom: str, a: Any) -> Any:
+    """Of the levels."""
+    return numbers.call(atom, a.values) if isinstance(a, Level) else None
+
+
+def soft_max(numbers: Any, atom: str, a: Any) -> Any:
+    """Of the levels, each raised by the logarithm of how often it stands there."""
+    if not isinstance(a, Level):
+        return None
+    sizes = numbers.call("log", numbers.count(_sizes(a.space)))
+    return numbers.call(atom, numbers.call("add", a.values, sizes))
+
+
+def diag(numbers: Any, atom: str, a: Split | Level) -> Split | Level:
+    """The diagonal of a matrix by orbits; of a vector a matrix with levels on the diagonals of its parts."""
+    if isinstance(a, Split):
+        same(a.rows, a.columns, atom)
+        return spread(numbers, a.rows, *component_parts.vector(numbers, atom, a.parts))
+    columns = on_basis(numbers, a)
+    parts = (c if c.shape == (1, 1) else numbers.call(atom, numbers.stack([c])) for c in columns)
+    return Split(a.space, a.space, tuple(parts))
+
+
+def on_basis(numbers: Any, a: Level) -> Any:
+    """The level of each basis vector: a column for each component."""
+    orbits = labels(a.space)
+    return numbers.cut(a.values[np.concatenate(orbits)], [len(own) for own in orbits])
+
+
+def spread(numbers: Any, space: Space, entries: Any, order: Sequence[int]) -> Level:
+    """The diagonal of a matrix from the diagonals of its parts, one after the other in this order."""
+    known = labels(space)
+    orbits = np.concatenate([known[at] for at in order])
+    copies = np.repeat(space.multiplicities[order], [len(known[at]) for at in order])
+    sizes = _sizes(space)
+    sums = numbers.grouped(numbers.call("mul", numbers.count(copies), entries), orbits, len(sizes))
+    return Level(space, numbers.call("div", sums, numbers.count(sizes)))
+
+
+def labels(space: Space) -> tuple[Any, ...]:
+    """The orbits of each component's basis vectors; ProgramError where they are not told apart."""
+    if space.labels is None:
+        raise ProgramError("the rows of a root are not told apart: they have no diagonal by orbits")
+    return space.labels
+
+
+def _sizes(space: Space) -> Any:
+    if space.sizes is None:
+        raise ProgramError("the rows of a root are not told apart: they have no orbits")
+    return space.sizes

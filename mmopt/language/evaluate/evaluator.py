@@ -1,0 +1,188 @@
+"""Evaluate an expression: one walk through its tree, whatever it is computed with.
+
+What is computed with is an *algebra*: a number system (plain floats, or balls with a proved error bound; see
+``number_systems``) on dense values, or the same number system on values that split into components (see
+``by_component``). The walk asks it for products, diagonals and what the atoms do, and knows no kind of value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from mmopt.errors import OptionError
+from mmopt.language.atoms.table import ATOMS
+from mmopt.language.check.families import ENTRYWISE
+from mmopt.language.evaluate.by_component import ByComponent, splits
+from mmopt.language.evaluate.number_systems import BALLS, PLAIN, Numbers
+from mmopt.language.syntax.tree import Apply, Block, Expr, Index, Name, Number, chain, names_in
+
+__all__ = ["Env", "Memo", "evaluate", "evaluate_ball", "is_row", "positions"]
+
+Env = Mapping[str, Any]
+
+
+class Memo:
+    """What has been evaluated, by expression and by what its names stood for: those objects, not equal ones.
+
+    The repair of ``fitness_for_use``, say, and its line ``privacy`` both need the costs of all cells. The
+    objects are held, so that no other one can take their place in memory; arrays must not be written to
+    between two evaluations with the same memo.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Expr, tuple[int, ...]], tuple[Any, tuple[Any, ...]]] = {}
+
+    def value(self, expr: Expr, env: Env, compute: Callable[[], Any]) -> Any:
+        """The value known for the expression, or else the one computed now."""
+        held = tuple(env[name] for name in sorted(names_in(expr)))
+        key = expr, tuple(map(id, held))
+        if key not in self._known:
+            self._known[key] = compute(), held
+        return self._known[key][0]
+
+
+def evaluate(expr: Expr, env: Env, memo: Memo | None = None) -> Any:
+    """The value of an expression: a float or an array; a Split or a Level where ``env`` has such values.
+
+    ``env`` holds arrays for names and whole numbers for dimensions. A product around one ``inv`` is
+    solved, never inverted, so that the closed convex extension holds (see ``numpy_forms.solve``). Where only
+    the diagonal of a product is asked for, only that is formed; a ``memo`` keeps it.
+
+    Raises
+    ------
+    ProgramError : an atom or an index that has no form by components.
+    """
+    return _evaluated(PLAIN, expr, env, memo or Memo())
+
+
+def evaluate_ball(expr: Expr, env: Env) -> Any:
+    """The value with its error bound: a ball, or a Split or Level of balls.
+
+    Names count as exact, but for those that ``env`` has a ball of (``balls.BOUNDS``), or whose parts are
+    balls. ``env`` may hold what is nearly the polar factor of a nuclear norm (``ball_nuclear.GUESS``).
+
+    Raises :class:`~mmopt.errors.ProgramError` for an atom without an error bound, which only prepares data.
+    """
+    return _evaluated(BALLS, expr, env, Memo())
+
+
+def _evaluated(numbers: Numbers, expr: Expr, env: Env, memo: Memo) -> Any:
+    algebra = ByComponent(numbers) if splits(env) else numbers
+    # 1 / 0 is infinite and 0 / 0 no number, without a warning: both are seen in the result.
+    with np.errstate(all="ignore"):
+        return _Walk(numbers, algebra, env, memo).value(expr)
+
+
+def is_row(expr: Expr, env: Env) -> bool:
+    """Whether a vector expression lies: a slice ``W[j, :]``, the transpose of a column (as the rules say)."""
+    match expr:
+        case Index(base=base, items=(None,)):
+            return is_row(base, env)
+        case Index(items=(first, _)):
+            return first is not None
+        case Apply(atom="transpose", args=(inner,)):
+            return not is_row(inner, env)
+        case Apply(atom="matmul", args=(_, right)):
+            return np.ndim(evaluate(right, env)) == 2
+        case Apply(atom=atom, args=args) if atom in ENTRYWISE:
+            return any(is_row(a, env) for a in args)
+        case _:
+            return False
+
+
+def positions(expr: Index, shape: tuple[int, ...], env: Env) -> tuple[int | slice, ...]:
+    """What an index expression says of an array of a shape; OptionError for an entry that is not there."""
+    found: list[int | slice] = []
+    for item, size in zip(expr.items, shape, strict=True):
+        at = 0.0 if item is None else float(evaluate(item, env))
+        if not 0 <= at < size:
+            raise OptionError(f"an index is {at:g}, expected 0 to {size - 1}")
+        found.append(slice(None) if item is None else int(at))
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class _Walk:
+    """Through the tree of an expression; a *term* is a factor of a product as the algebra keeps it."""
+
+    numbers: Numbers
+    algebra: Numbers | ByComponent
+    env: Env
+    memo: Memo
+
+    def value(self, expr: Expr) -> Any:
+        self.algebra.enter(expr)
+        match expr:
+            case Number(value=value):
+                return self.algebra.exact(value)
+            case Name(id=name):
+                return self.algebra.exact(self.numbers.named(name, self.env))
+            case Index(base=base):
+                value = self.value(base)
+                return value[positions(expr, np.shape(value), self.env)]
+            case Block(rows=rows):
+                return self.numbers.block(
+                    [[(self.value(e), is_row(e, self.env)) for e in row] for row in rows]
+                )
+            case Apply(atom="diag" | "trace" as atom, args=(Apply(atom="matmul") as product,)):
+                return self.memo.value(expr, self.env, lambda: self.diagonal(atom, product))
+            case Apply(atom="matmul"):
+                return self.algebra.whole(self.product(expr))
+            case _:
+                pass
+        assert isinstance(expr, Apply)
+        row = ATOMS[expr.atom]
+        args = [
+            evaluate(a, self.env) if at in row.plainly else self.value(a) for at, a in enumerate(expr.args)
+        ]
+        options = {**dict(expr.options), **self.numbers.hints(row, self.env)}
+        return self.algebra.call(expr.atom, *args, **options)
+
+    def term(self, expr: Expr) -> Any:
+        """A factor of a product, or a product."""
+        match expr:
+            case Apply(atom="matmul"):
+                return self.product(expr)
+            case Apply(atom="diag", args=(inner,)) if not (
+                isinstance(inner, Apply) and inner.atom == "matmul"
+            ):
+                return self.algebra.diagonal_matrix(self.value(inner))
+            case _:
+                return self.value(expr)
+
+    def product(self, expr: Apply) -> Any:
+        """A product; around one inverse it is solved."""
+        return self.algebra.product(*self.terms(expr))
+
+    def diagonal(self, atom: str, product: Apply) -> Any:
+        """``diag`` or ``trace`` of a product, which is not formed where the algebra can do without."""
+        terms = self.terms(product)
+        entries = self.algebra.diagonal(*terms)
+        if entries is None:
+            return self.algebra.call(atom, self.algebra.whole(self.algebra.product(*terms)))
+        return self.algebra.of_diagonal(atom, entries)
+
+    def terms(self, product: Apply) -> tuple[Any, Any, Any]:
+        """Both sides of a product, None for nothing, and the matrix between them whose inverse stands there.
+
+        Without an inverse, and with several, the matrix is None, and the sides are those that are written.
+        """
+        factors = chain(product)
+        inverses = [f for f in factors if isinstance(f, Apply) and f.atom == "inv"]
+        if len(inverses) != 1:
+            left, right = map(self.term, product.args)
+            return left, right, None
+        at, (matrix,) = factors.index(inverses[0]), inverses[0].args
+        return self.joined(factors[:at]), self.joined(factors[at + 1 :]), self.value(matrix)
+
+    def joined(self, factors: list[Expr]) -> Any:
+        """The product of factors without an inverse, from the right where it ends in a vector, or None."""
+        terms = [self.term(f) for f in factors]
+        if terms and len(np.shape(terms[-1])) == 1:
+            return reduce(lambda a, b: self.algebra.product(b, a), terms[::-1])
+        return reduce(self.algebra.product, terms) if terms else None
