@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from mmopt.comparison.isolate import Isolated
-from mmopt.comparison.memory import allowed
-from mmopt.comparison.messages import Solving
 from mmopt.comparison.outcome import Outcome
+from mmopt.comparison.processes import Solving, allowed
 from mmopt.driver.solve import require_workload
 from mmopt.driver.task import Report
 from mmopt.errors import OptionError, suggest

@@ -14,9 +14,8 @@ from typing import Any
 
 from mmopt.comparison.compare import TIME_LIMIT
 from mmopt.comparison.isolate import Isolated
-from mmopt.comparison.memory import allowed
-from mmopt.comparison.messages import Costing
 from mmopt.comparison.outcome import Outcome, finite
+from mmopt.comparison.processes import Costing, allowed
 from mmopt.errors import ContradictionError, ResultError, TooLargeError
 from mmopt.language import program_names, shipped
 from mmopt.solvers import Options

@@ -14,9 +14,8 @@ import threading
 import time
 from typing import IO, Any
 
-from mmopt.comparison.memory import peak_above
-from mmopt.comparison.messages import Costing, Ended, Solving, Started, receive, send
 from mmopt.comparison.outcome import Outcome, Run, costs_of, outcome_of
+from mmopt.comparison.processes import Costing, Ended, Solving, Started, peak_above, receive, send
 from mmopt.driver.task import Report
 from mmopt.errors import SolverError
 from mmopt.limits import Stop, hard_limit

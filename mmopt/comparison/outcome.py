@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from mmopt.comparison.messages import Costing, Done, Failed, Solving, Started
+from mmopt.comparison.processes import Costing, Done, Failed, Solving, Started
 from mmopt.driver.task import Progress, Report
 from mmopt.errors import ResultError
 from mmopt.limits import Stop

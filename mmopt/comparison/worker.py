@@ -26,8 +26,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from mmopt.comparison.memory import held, limited, peak_above
-from mmopt.comparison.messages import (
+from mmopt.comparison.processes import (
     Costing,
     Done,
     Ended,
@@ -35,6 +34,9 @@ from mmopt.comparison.messages import (
     Solving,
     Started,
     frames,
+    held,
+    limited,
+    peak_above,
     receive,
     send,
 )

@@ -17,7 +17,7 @@ from mmopt.driver.judge.score import bound_of, starts_from, upper_value
 from mmopt.driver.judge.violations import plain
 from mmopt.driver.task import Task
 from mmopt.errors import ContradictionError, OptionError, SolverError, placed
-from mmopt.language import Program, evaluate, evaluate_ball, shipped
+from mmopt.language import evaluate, evaluate_ball, shipped
 from mmopt.language.atoms.dims import LARGEST
 from mmopt.language.check.procedures import START
 from mmopt.language.syntax.tree import Apply, Assignment, Expr, Name, Repeat, Step, SubProgram
@@ -162,17 +162,20 @@ def solve_procedure(task: Task, solve: Solve) -> Solution:
     if not run.everything:
         raise SolverError(f"'{program.name}' solved nothing in its steps")
     objective, proved = _evaluated(instance, run.env)
-    bases = [s.expr for s in program.steps if isinstance(s, Assignment) and _is_basis(s.expr)]
+    formed = [s.expr for s in program.steps if isinstance(s, Assignment) and isinstance(s.expr, Apply)]
+    bases = [e for e in formed if e.atom == "row_basis"]
     # A shipped objective is of what is measured, as computed; other steps may carry any rounding.
     proved = proved and is_shipped(instance.checked.written)
     proved = proved and all(np.isfinite(evaluate_ball(e, run.env).rad).all() for e in bases)
     steps = [s for _, s in run.everything]
     last = steps[-1]
     starts = starts_from(instance, run.env)
+    # Those that a step has proved of the program named under 'bound'.
+    bounds = [s.bound for s in steps if s.program == program.bound and s.bound is not None]
     ending = Ending(
         objective=objective,
         proved=proved,
-        bound=bound_of(instance, starts) if program.certificate else _bound(program, steps),
+        bound=bound_of(instance, starts) if program.certificate else max(bounds, default=None),
         # The first step that did not end well speaks for all.
         stop=next((s.status.stop for s in steps if not s.status.stop.startswith(WELL)), Stop.EVERY_STEP),
         solver=(last.solver, last.solver_version),
@@ -191,10 +194,6 @@ def solve_procedure(task: Task, solve: Solve) -> Solution:
     return assemble(instance, run.taken(), ending)
 
 
-def _is_basis(expr: Expr) -> bool:
-    return isinstance(expr, Apply) and expr.atom == "row_basis"
-
-
 def _numbered(solved: Sequence[tuple[str, Solution]]) -> list[tuple[str, Solution]]:
     """Steps by their names; one that was repeated as name 1, name 2, …"""
     names = [name for name, _ in solved]
@@ -203,9 +202,3 @@ def _numbered(solved: Sequence[tuple[str, Solution]]) -> list[tuple[str, Solutio
         seen[name] += 1
         out.append((f"{name} {seen[name]}" if names.count(name) > 1 else name, solution))
     return out
-
-
-def _bound(program: Program, solved: Sequence[Solution]) -> float | None:
-    """The best bound that a step has proved of the program named under 'bound'."""
-    found = [s.bound for s in solved if s.program == program.bound and s.bound is not None]
-    return max(found, default=None)

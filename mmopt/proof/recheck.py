@@ -197,11 +197,8 @@ class Recheck:
         objective = self.rows.figure("objective", s.objective, lambda: point.objective)
         graded = objective_grade(instance, point.proved)
         self.bound(objective, graded, lambda: bound_of(instance, s.multipliers), instance)
-        self.rows.figure(
-            "own sensitivity",
-            s.own_sensitivity,
-            lambda: own_sensitivity(instance, point.env, s.multipliers, point.objective),
-        )
+        known = instance, point.env, s.multipliers, point.objective
+        self.rows.figure("own sensitivity", s.own_sensitivity, lambda: own_sensitivity(*known))
         self.rows.figure("value", s.value, lambda: value_of(instance, point.env, point.objective))
         found = self.rows.tried(
             "strategy", "", lambda: meaning(instance, point.env, s.multipliers), "the point means none"

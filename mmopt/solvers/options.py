@@ -9,7 +9,6 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from numbers import Integral, Real
-from types import FrameType
 from typing import Any
 
 from mmopt.errors import OptionError
@@ -128,15 +127,12 @@ class Clock:
 
     def __enter__(self) -> Clock:
         if threading.current_thread() is threading.main_thread():
-            self._before = signal.signal(signal.SIGINT, self._pressed)
+            self._before = signal.signal(signal.SIGINT, lambda *_: self.press())
         return self
 
     def __exit__(self, *_: object) -> None:
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, self._before)
-
-    def _pressed(self, number: int, frame: FrameType | None) -> None:
-        self.press()
 
     def press(self) -> None:
         """Stop and keep the best point; KeyboardInterrupt while none can be there, and the second time."""

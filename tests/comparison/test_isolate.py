@@ -18,7 +18,7 @@ from processes import Marked, linux_only, wait_for
 from mmopt import Program, SolverError, Workload, compare, solve
 from mmopt.comparison import isolate
 from mmopt.comparison.isolate import Isolated
-from mmopt.comparison.messages import Solving
+from mmopt.comparison.processes import Solving
 from mmopt.driver import Progress
 from mmopt.limits import hard_limit
 

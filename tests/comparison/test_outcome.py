@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from mmopt.comparison import Outcome
-from mmopt.comparison.messages import Costing, Done, Ended, Failed, Solving, Started
 from mmopt.comparison.outcome import Run, costs_of, outcome_of
+from mmopt.comparison.processes import Costing, Done, Ended, Failed, Solving, Started
 from mmopt.driver import Progress
 from mmopt.language import Program
 from mmopt.strategies.baselines import Evaluated, evaluate

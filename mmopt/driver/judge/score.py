@@ -20,7 +20,6 @@ from mmopt.driver.judge.violations import arrays, as_value, each, is_finite, pla
 from mmopt.language import evaluate, evaluate_ball
 from mmopt.language.evaluate.evaluator import Memo
 from mmopt.language.evaluate.feasibility import excess, excess_with_errors
-from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.tree import Apply, Declaration, Expr, names_in
 from mmopt.numerics.ball_functions import is_semidefinite
 from mmopt.numerics.ball_nuclear import GUESS
@@ -118,20 +117,14 @@ def candidate(instance: Instance, values: Mapping[str, Any]) -> Candidate:
 def _repaired(instance: Instance, variables: Mapping[str, Any], before: float, memo: Memo) -> Candidate:
     program = instance.program
     env: dict[str, Any] = {**instance.env, **plain(variables)}
-    limits = _limits(program)
+    # Variables of the objective whose repair says what they limit from above.
+    limits = names_in(program.objective) if program.sense == "minimize" else set()
+    limits = {a.name for a in program.repair if a.name not in names_in(a.expr)} & limits
     with np.errstate(all="ignore"):
         for assignment in program.repair:
             found = _rounded_up(assignment.expr, env) if assignment.name in limits else None
             env[assignment.name] = evaluate(assignment.expr, env, memo) if found is None else found
     return scored(instance, {d.name: as_value(env[d.name]) for d in program.choose}, before, memo)
-
-
-def _limits(program: Program) -> set[str]:
-    """Variables of the objective whose repair says what they limit from above."""
-    if program.sense == "maximize":
-        return set()
-    repaired = {a.name for a in program.repair if a.name not in names_in(a.expr)}
-    return repaired & names_in(program.objective)
 
 
 def _missed(instance: Instance, env: Mapping[str, Any]) -> float:

@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from mmopt.comparison.messages import Ended, Started, frames, receive, send
+from mmopt.comparison.processes import Ended, Started, frames, receive, send
 
 pytestmark = pytest.mark.quick
 
