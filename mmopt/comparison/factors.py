@@ -152,10 +152,6 @@ def ratio(one: float, other: float) -> float:
     return one / other if other != 0 else math.inf
 
 
-INTERRUPTED = "not evaluated: the comparison was interrupted"
-UNTOLD = "what it measures does not tell the answers"
-
-
 @dataclass(frozen=True)
 class Factors:
     """A baseline under one noise, beside the best that was compared for the same noise.
@@ -274,7 +270,9 @@ def baseline_factors(
                 begin(task.baseline)
             if processes.interrupted:
                 title = read(task.baseline).baseline.title
-                found.append(Factors(task.baseline, title, reason=INTERRUPTED))
+                found.append(
+                    Factors(task.baseline, title, reason="not evaluated: the comparison was interrupted")
+                )
             else:
                 found += _beside(processes.cost(task), best, bound, least)
     return found
@@ -288,7 +286,7 @@ def _beside(found: Evaluated, best: dict[int, Outcome], bound: float, least: Lea
         solution = against.solution
         assert solution is not None
         if not math.isfinite(cost.error):
-            yield Factors(found.name, found.title, found.detail, UNTOLD)
+            yield Factors(found.name, found.title, found.detail, "what it measures does not tell the answers")
             continue
         if cost.error < bound * (1.0 - ROUNDING):
             raise ContradictionError(

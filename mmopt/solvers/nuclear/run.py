@@ -209,7 +209,10 @@ def _missing(part: Part, found: Spectrum) -> int:
 
 
 def _polar(part: Part, found: Spectrum, p: Array) -> Array:
-    left = _left(part, found, p)
+    left = found.left
+    if left is None:
+        xp = namespace(p)
+        left = (part.rows * xp.sqrt(xp.take(p, part.cells))) @ found.right / found.values
     polar = left @ found.right.T
     if missing := _missing(part, found):
         beside, under = (_complement(vectors, missing) for vectors in (left, found.right))
@@ -224,13 +227,6 @@ def _complement(vectors: Array, count: int) -> Array:
     for _ in range(2):  # the second time for what rounding left of the first
         found = np.linalg.qr(found - vectors @ (vectors.T @ found))[0]
     return np.asarray(found)
-
-
-def _left(part: Part, found: Spectrum, p: Array) -> Array:
-    if found.left is not None:
-        return found.left
-    xp = namespace(p)
-    return (part.rows * xp.sqrt(xp.take(p, part.cells))) @ found.right / found.values
 
 
 LIMIT = 300
@@ -257,7 +253,7 @@ def points(
     upper = lower = bare(at)
     first = SAFE * max(options.tolerance, 100 * DIGITS)
     pace = Pace(clock, first, options.max_iterations or LIMIT, FINER, DIGITS)
-    best = [gap_of(upper, lower)]
+    best = [upper.upper / lower.lower - 1.0]
     while True:
         gap = best[-1]
         stalled = len(best) > PATIENCE and gap > 0.9 * best[-PATIENCE]
@@ -296,11 +292,7 @@ def points(
         # Of points that are as good the later one: what rounding did to one it may not do to the next.
         upper = bare(at) if at.upper < upper.upper * (1.0 + LATER * pace.wanted) else upper
         lower = bare(at) if at.lower > lower.lower else lower
-        best.append(gap_of(upper, lower))
-
-
-def gap_of(upper: Iterate, lower: Iterate) -> float:
-    return upper.upper / lower.lower - 1.0
+        best.append(upper.upper / lower.lower - 1.0)
 
 
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
