@@ -41,7 +41,7 @@ from mmopt.comparison.processes import (
     send,
 )
 from mmopt.compiler import bind, lower
-from mmopt.driver.large import FEW_CELLS
+from mmopt.driver.plan import FEW_CELLS
 from mmopt.driver.solve import solve
 from mmopt.driver.task import Progress
 from mmopt.errors import (

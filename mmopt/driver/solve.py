@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,10 @@ import numpy as np
 
 from mmopt.driver.convex import solve_convex
 from mmopt.driver.judge.adopt import adopt, row_parameter, starting
-from mmopt.driver.large import bound
+from mmopt.driver.plan import plan_solve
 from mmopt.driver.procedure import solve_closed, solve_procedure
-from mmopt.driver.reduced import solve_reduced
 from mmopt.driver.search.rank import solve_rank
 from mmopt.driver.search.smooth import solve_smooth
-from mmopt.driver.split import solve_split
 from mmopt.driver.task import Report, Task
 from mmopt.driver.threads import blas_threads
 from mmopt.errors import OptionError, SolverError, WorkloadError
@@ -97,9 +95,9 @@ def solve(
 ) -> Solution:
     """Solve a program for a workload and certify the result.
 
-    Over more than ``large.MOST_CELLS`` cells a convex program that a kernel knows is solved by component,
+    Over more than ``plan.MOST_CELLS`` cells a convex program that a kernel knows is solved by component,
     if the workload has symmetries; nothing over the cells is formed then, and the Solution is by component.
-    So it is over more than ``large.FEW_CELLS`` cells, where all components are small.
+    So it is over more than ``plan.FEW_CELLS`` cells, where all components are small.
 
     Parameters
     ----------
@@ -150,15 +148,15 @@ def solve(
     overrides = {name: value for name, value in given_options.items() if value is not None}
     overrides["verbose"] = verbose
     Options(**overrides)  # a bad option is refused before any work
-    with deadline(time_limit):
+    with deadline(time_limit), blas_threads(workload.n, threads):
         named = named_givens(givens, parsed, workload)
         strategy = starting(start, parsed, workload, overrides)
         if strategy is not None:
             named = {**row_parameter(parsed, strategy), **named}
-        instance, line = bound(parsed, workload, named, reduce=reduce, solver=solver)
-        point = None if strategy is None else adopt(instance, strategy)
-        with blas_threads(instance, threads):
-            return solve_task(Task(instance, solver, overrides, progress, point, reduce, line))
+        plan = plan_solve(parsed, workload, named, reduce=reduce, solver=solver)
+        point = None if strategy is None else adopt(plan.instance, strategy)
+        with blas_threads(plan.instance, threads) if plan.split else nullcontext():
+            return solve_task(Task(plan, solver, overrides, progress, point))
 
 
 def solve_task(task: Task) -> Solution:
@@ -168,13 +166,7 @@ def solve_task(task: Task) -> Solution:
 
 
 def _procedure(task: Task) -> Solution:
-    return solve_procedure(task, solve_task)
-
-
-def _convex(task: Task) -> Solution:
-    if task.line:
-        return solve_split(task)
-    return solve_reduced(task) if task.reduce else solve_convex(task)
+    return solve_procedure(task, lambda step: solve_task(step.planned()))
 
 
 def _smooth(task: Task) -> Solution:
@@ -185,7 +177,7 @@ def _smooth(task: Task) -> Solution:
 
 _SOLVES = {
     "closed form": solve_closed,
-    "convex": _convex,
+    "convex": solve_convex,
     "procedure": _procedure,
     "rank": solve_rank,
     "smooth": _smooth,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mmopt.compiler import Instance
+from mmopt.driver.plan import Plan, plan_instance
 from mmopt.errors import OptionError
 from mmopt.language import Program
 from mmopt.results import gap_between
@@ -47,25 +48,22 @@ Report = Callable[[Progress], None]
 
 @dataclass(frozen=True)
 class Task:
-    """A bound program, and what the caller asks of its solve.
+    """What is to be solved, as its plan says, and what the caller asks of the solve.
 
     solver : the one named. asked : the options named, by their names in ``Options``; all others are the
     solver's. report : called with every ``Progress``. start : values of the chosen variables from which a
-    search starts. reduce : whether a convex program is first made smaller by the exact reductions. line : how
-    an instance by component splits; "" for one over the cells.
+    search starts.
 
     Raises
     ------
     OptionError : an option out of range, or one that the program's class does not have.
     """
 
-    instance: Instance
+    plan: Plan
     solver: str | None = None
     asked: Mapping[str, Any] = field(default_factory=dict)
     report: Report | None = None
     start: Mapping[str, Any] | None = None
-    reduce: bool = True
-    line: str = ""
 
     def __post_init__(self) -> None:
         self.options()
@@ -77,6 +75,10 @@ class Task:
                 raise OptionError(message, hint=f"it belongs to class {' and '.join(classes)}")
 
     @property
+    def instance(self) -> Instance:
+        return self.plan.instance
+
+    @property
     def program(self) -> Program:
         return self.instance.program
 
@@ -85,12 +87,18 @@ class Task:
         return Options(**{**defaults, **self.asked})
 
     def of_step(self, instance: Instance, start: Mapping[str, Any] | None) -> Task:
-        """A step of this procedure, with the options and the solver that its class takes."""
+        """A step of this procedure, not planned yet, with the options and the solver that its class takes."""
         klass = instance.program.klass
         left_out = {name for name, classes in SEARCH.items() if klass not in (*classes, "procedure")}
         asked = {name: value for name, value in self.asked.items() if name not in left_out}
         solver = self.solver if klass in ("convex", "rank", "procedure") else None
-        return replace(self, instance=instance, solver=solver, asked=asked, start=start, line="")
+        plan = Plan(instance, reduce=self.plan.reduce)
+        return replace(self, plan=plan, solver=solver, asked=asked, start=start)
+
+    def planned(self) -> Task:
+        """The task with the plan of its instance."""
+        plan = plan_instance(self.instance, self.solver, reduce=self.plan.reduce)
+        return replace(self, plan=plan)
 
     def tell(
         self,

@@ -31,6 +31,7 @@ from mmopt.driver.judge.adopt import (
 from mmopt.driver.judge.assemble import Ending, assemble
 from mmopt.driver.judge.bounds import error_bound
 from mmopt.driver.judge.score import Array, bound_of, candidate, improves, scored, starts_from
+from mmopt.driver.plan import Plan
 from mmopt.driver.solve import default_program, named_givens, require_workload, with_total, within_range
 from mmopt.driver.task import Report, Task
 from mmopt.errors import OptionError, SolverError, TooLargeError, suggest
@@ -166,7 +167,7 @@ def certify(
             gap = gap_between(point.objective, proof.bound, parsed.sense)
             is_close = gap is not None and gap <= (TOLERANCE if tolerance is None else tolerance)
             if solve and judge.program.klass == "convex" and not is_close:
-                proof.solve(Task(judge, solver, overrides, progress))
+                proof.solve(Task(Plan(judge), solver, overrides, progress))
     bounded = time.monotonic()
     multipliers = proof.multipliers if own else {}
     same = kept(came, instance, point.env, multipliers)

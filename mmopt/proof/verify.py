@@ -11,6 +11,7 @@ import numpy as np
 
 from mmopt.compiler import Instance
 from mmopt.driver.judge.placed import same_array
+from mmopt.driver.plan import Plan
 from mmopt.driver.procedure import solve_closed, solve_procedure
 from mmopt.driver.solve import require_workload
 from mmopt.driver.task import Task
@@ -141,7 +142,7 @@ def _again(work: Recheck, instance: Instance) -> None:
     if s.variables:
         rows.add("variables", ", ".join(s.variables), "none are chosen", False)
     waiting = list(s.steps.items())
-    task, replay = Task(instance), _replay(work, waiting)
+    task, replay = Task(Plan(instance)), _replay(work, waiting)
     is_closed = instance.program.klass == "closed form"
     found = rows.tried(
         "steps",

@@ -64,7 +64,7 @@ def test_other_values_stay_as_they_are() -> None:
 
 @pytest.fixture
 def saved(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    monkeypatch.setattr("mmopt.driver.large.MOST_CELLS", 1)
+    monkeypatch.setattr("mmopt.driver.plan.MOST_CELLS", 1)
     solution = solve(marginals([2, 3, 3], [1, 2], target=1.0), "fitness_for_use")
     return solution.fields()
 

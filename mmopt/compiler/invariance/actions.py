@@ -12,7 +12,7 @@ variances. A basis changed to T B has degree 0, the coefficients in it degree 1,
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 __all__ = [
@@ -30,6 +30,8 @@ __all__ = [
     "Acted",
     "Axis",
     "close",
+    "multiplied",
+    "scaled",
 ]
 
 PERMUTE_CELLS = "permuting the cells"
@@ -77,19 +79,34 @@ class Axis:
 class Acted:
     """How an expression goes with the actions: along its axes, and with the index of each family.
 
-    ``diagonal`` is a diagonal matrix, its degree that of its entries (in both axes). ``vanishes``: zero at a
-    cell that no query touches, and so for what has no cells.
+    ``diagonal`` is a diagonal matrix, its degree that of its entries (in both axes). ``is_zero``: at a cell
+    that no query touches.
     """
 
     axes: tuple[Axis, ...] = ()
     index: Mapping[str, Axis] = field(default_factory=dict)
     diagonal: bool = False
-    vanishes: bool = True
+    is_zero: bool = True
+
+    @property
+    def all(self) -> tuple[Axis, ...]:
+        """The axes, and those of indices."""
+        return (*self.axes, *self.index.values())
+
+    @property
+    def groups(self) -> set[str]:
+        """The groups that act along any of them."""
+        return {a.group for a in self.all}
 
     @property
     def has_cells(self) -> bool:
         """Whether it has an entry per cell."""
-        return any(a.group == "cells" for a in (*self.axes, *self.index.values()))
+        return "cells" in self.groups
+
+    @property
+    def vanishes(self) -> bool:
+        """Whether it is zero at a cell that no query touches; so is what has no cells."""
+        return self.is_zero or not self.has_cells
 
 
 def close(a: float, b: float) -> bool:
@@ -99,6 +116,16 @@ def close(a: float, b: float) -> bool:
     cells, and by component only programs are solved whose lines a kernel knows, exponents and all.
     """
     return abs(a - b) < 1e-9
+
+
+def multiplied(one: Axis | None, two: Axis) -> Axis:
+    """An axis along which two things are multiplied."""
+    return two if one is None else Axis(one.group, one.degree + two.degree, one.odd != two.odd)
+
+
+def scaled(index: Mapping[str, Axis], by: float) -> dict[str, Axis]:
+    """The axes of indices with multiples of their degrees."""
+    return {name: replace(a, degree=by * a.degree) for name, a in index.items()}
 
 
 # The arrays of a workload that go with the actions. Eigenvectors do not: those of a repeated eigenvalue

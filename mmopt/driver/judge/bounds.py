@@ -6,13 +6,14 @@ value bound of PODS 2010), improved by the fixed point d <- diag(V S Vᵀ), K = 
 raises the certificate; any d >= 0 gives a valid bound.
 
 For a workload of any domain size it is evaluated by component, at multipliers that a few iterations of the
-nuclear-norm kernel find from uniform ones.
+nuclear-norm kernel find.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,6 @@ from mmopt.strategies import Strategy
 from mmopt.workloads import Workload
 
 __all__ = ["bound_by_component", "certified_by_component", "error_bound"]
-
 
 STEPS = 40
 # Floating-point operations for choosing and improving multipliers, and of one decomposition of n cells
@@ -135,17 +135,13 @@ def bound_by_component(workload: Workload) -> tuple[float, Any]:
     bound, with uniform multipliers (n,).
     """
     instance, by_component = _instance(workload)
-    if not by_component:
-        uniform = np.ones(workload.n)
-        bound = bound_of(instance, {"sensitivity": uniform})
-        assert bound is not None
-        return bound, uniform
-    each = needs(instance.env)[1] / ITERATIONS[False]
-    options = Options(tolerance=CLOSE, max_iterations=max(1, min(MOST, int(PATIENCE / each))))
-    points = nuclear.points("l2_strategy", instance.env, options, Clock(math.inf))
-    # The kernel's own gap is what it was asked for: its first point is as good as its count says.
-    multipliers = next(point.multipliers for point in points if point.multipliers)
-    points.close()
+    multipliers: Mapping[str, Any] = {"sensitivity": np.ones(workload.n)} if not by_component else {}
+    if by_component:
+        each = needs(instance.env)[1] / ITERATIONS[False]
+        options = Options(tolerance=CLOSE, max_iterations=max(1, min(MOST, int(PATIENCE / each))))
+        with closing(nuclear.points("l2_strategy", instance.env, options, Clock(math.inf))) as points:
+            # The kernel's own gap is what it was asked for: its first point is as good as its count says.
+            multipliers = next(point.multipliers for point in points if point.multipliers)
     bound = bound_of(instance, multipliers)
     assert bound is not None
     return bound, multipliers["sensitivity"]

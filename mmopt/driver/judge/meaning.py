@@ -10,7 +10,7 @@ import numpy as np
 from mmopt.compiler import Instance
 from mmopt.compiler.match import is_shipped
 from mmopt.driver.judge.score import SLIGHT, Array, named_multipliers
-from mmopt.driver.judge.split_meaning import split_meaning
+from mmopt.driver.judge.violations import split_meaning
 from mmopt.language import evaluate
 from mmopt.language.evaluate.by_component import splits
 from mmopt.numerics.arrays import frozen, svd

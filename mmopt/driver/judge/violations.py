@@ -10,16 +10,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 
 from mmopt.compiler import Instance
-from mmopt.language import worst
+from mmopt.language import Program, evaluate, worst
 from mmopt.language.atoms.dims import Dim
 from mmopt.language.check.names import AXES
 from mmopt.language.evaluate.by_component import splits
 from mmopt.language.evaluate.evaluator import Memo
 from mmopt.language.syntax.tree import Constraint, Declaration
 from mmopt.numerics.components import Level, Split, lift
-from mmopt.numerics.numpy_forms import is_definite, lowest_eigenvalue, symmetric_part
+from mmopt.numerics.numpy_forms import Array, is_definite, lowest_eigenvalue, symmetric_part
 from mmopt.workloads.labels import cell_label, join
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "named_rows",
     "place",
     "plain",
+    "split_meaning",
     "total",
     "violations",
     "worst_line",
@@ -75,6 +77,24 @@ def total(value: Any) -> float:
 def dense(values: Mapping[str, Any]) -> dict[str, Any]:
     """The values as arrays; what is split is lifted."""
     return {n: lift(v) if isinstance(v, Split | Level) else v for n, v in values.items()}
+
+
+def split_meaning(program: Program, env: Mapping[str, Any]) -> tuple[Split, Split | None, Split | None]:
+    """The strategy that a point by components stands for; covariance and basis where it says those."""
+    meaning = program.meaning
+    found: Split = evaluate(meaning.expr, env)
+    if meaning.kind == "strategy":
+        return found, None, None
+    basis: Split = env[meaning.basis]
+    covariance = Split(found.rows, found.columns, tuple(symmetric_part(part) for part in found.parts))
+    parts = tuple(_whitened(s, b) for s, b in zip(covariance.parts, basis.parts, strict=True))
+    return Split(basis.rows, basis.columns, parts), covariance, basis
+
+
+def _whitened(covariance: Array, basis: Array) -> Array:
+    """Σ^(-1/2) B."""
+    values, vectors = scipy.linalg.eigh(covariance)
+    return np.asarray((vectors / np.sqrt(values)) @ vectors.T @ basis)
 
 
 SHOWN = 4  # rows named one by one

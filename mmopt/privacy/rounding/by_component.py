@@ -1,6 +1,6 @@
 """A strategy by component rounded to integers; nothing of it is a matrix over the cells.
 
-On each component the workload has an integer basis B (``queries.symmetry.integer_rows``), and the strategy a
+On each component the workload has an integer basis B (``symmetry.projected``), and the strategy a
 covariance Σ of the estimates of B x: rint(2^bits Σ^(-1/2)) B is measured there, as for a matrix
 (``rounding.py``), on every copy of the component (``kronecker.py``). All components get the same noise.
 """
@@ -31,7 +31,7 @@ from mmopt.privacy.rounding.lattice import (
 )
 from mmopt.privacy.rounding.protocol import MAX_ROWS, Floats, Integers, Neighbours, Part, replaced
 from mmopt.strategies.by_component import ComponentStrategy
-from mmopt.symmetry.integer_rows import spanning_rows
+from mmopt.symmetry.projected import spanning_rows
 from mmopt.workloads.workload import Workload
 
 __all__ = ["IntegerComponents", "round_components", "squared_norms"]

@@ -27,7 +27,7 @@ from mmopt.workloads.blocks import factor
 
 @pytest.fixture(autouse=True)
 def all_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmopt.driver.large.MOST_CELLS", 1)
+    monkeypatch.setattr("mmopt.driver.plan.MOST_CELLS", 1)
     monkeypatch.setattr("mmopt.privacy.rounding.any_form.MOST_CELLS", 1)
     monkeypatch.setattr("mmopt.strategies.by_component.MOST_CELLS", 1)
 

@@ -79,7 +79,7 @@ def rounded(form: str, norm: int, domain: Domain, rng: np.random.Generator) -> p
     w = Workload.from_products(domain, [product(mask) for mask in masks])
     if form == "components":
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("mmopt.driver.large.MOST_CELLS", 1)
+            patch.setattr("mmopt.driver.plan.MOST_CELLS", 1)
             strategy = solve(w, "l2_strategy").strategy
         return partial(
             round_components if isinstance(strategy, ComponentStrategy) else round_any, strategy, w
