@@ -19,7 +19,7 @@ from mmopt.language.check.names import AXES
 from mmopt.language.evaluate.by_component import splits
 from mmopt.language.evaluate.evaluator import Memo
 from mmopt.language.syntax.tree import Constraint, Declaration
-from mmopt.numerics.components import Level, Split, lift
+from mmopt.numerics.components import Level, Split
 from mmopt.numerics.numpy_forms import Array, is_definite, lowest_eigenvalue, symmetric_part
 from mmopt.workloads.labels import cell_label, join
 
@@ -27,7 +27,6 @@ __all__ = [
     "Violation",
     "arrays",
     "as_value",
-    "dense",
     "each",
     "is_finite",
     "named_rows",
@@ -72,11 +71,6 @@ def total(value: Any) -> float:
     if isinstance(value, Level):
         return float(np.abs(value.values) @ value.space.sizes)
     return float(np.abs(value).sum())
-
-
-def dense(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values as arrays; what is split is lifted."""
-    return {n: lift(v) if isinstance(v, Split | Level) else v for n, v in values.items()}
 
 
 def split_meaning(program: Program, env: Mapping[str, Any]) -> tuple[Split, Split | None, Split | None]:
