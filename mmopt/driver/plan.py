@@ -20,13 +20,12 @@ from mmopt.compiler.reductions import (
     reducible,
     traits_of,
 )
-from mmopt.driver.choice import is_claimed
 from mmopt.driver.threads import one_thread
 from mmopt.errors import TooLargeError
 from mmopt.language import Checked, Program, check, program_names, shipped
 from mmopt.language.evaluate.by_component import splits
 from mmopt.numerics.arrays import MOST_CELLS
-from mmopt.solvers import KERNELS, memory_limit
+from mmopt.solvers import KERNELS, is_claimed, memory_limit
 from mmopt.workloads import Workload
 
 __all__ = ["FEW_CELLS", "MOST_CELLS", "Plan", "plan_instance", "plan_solve"]

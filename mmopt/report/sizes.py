@@ -10,14 +10,23 @@ from typing import Any
 from rich.table import Table
 
 from mmopt.compiler import Cone, Instance, bind, cones, variables
-from mmopt.driver.choice import choose_solver, is_claimed, pick_solver
 from mmopt.driver.plan import Plan, plan_instance, plan_solve
 from mmopt.driver.search.coordinates import Coordinates
 from mmopt.errors import Error
 from mmopt.language import Program, evaluate
 from mmopt.language.syntax.tree import SubProgram, names_in
 from mmopt.report.style import duration, memory, pairs_table, rows_table
-from mmopt.solvers import LBFGS, SOLVERS, claims, forecast, memory_limit, missing_cones
+from mmopt.solvers import (
+    LBFGS,
+    SOLVERS,
+    choose_solver,
+    claims,
+    forecast,
+    is_claimed,
+    memory_limit,
+    missing_cones,
+    pick_solver,
+)
 from mmopt.workloads import Workload
 
 __all__ = [

@@ -581,9 +581,9 @@ MUTANTS = (
         ("power", "power(a, neg(b))", "power(a, exact(-exponent))"),
     ),
     *_rows(
-        "mmopt/driver/judge/assemble.py",
+        "mmopt/driver/judge/meaning.py",
         "driver/judge/test_score.py",
-        ("_within_targets", "1.0 + reach:", "1.0 + SLIGHT:"),
+        ("within_targets", "1.0 + reach:", "1.0 + SLIGHT:"),
     ),
     *_rows(
         "mmopt/driver/judge/claims.py",
@@ -618,7 +618,7 @@ MUTANTS = (
         ("costs", "_close(s.sensitivity, sensitivity) and not", "not"),
     ),
     *_rows(
-        "mmopt/proof/recheck.py",
+        "mmopt/driver/judge/placed.py",
         "proof/test_tampered.py::test_every_changed_claim_is_found[fitness_for_use]",
         ("same_array", "return off <= CLOSE_ARRAY", "return off <= 1e9 * CLOSE_ARRAY"),
     ),
@@ -766,13 +766,13 @@ MUTANTS = (
         ("SOLVERS", '"cvxopt", "cvxopt", SOC | PSD,', '"cvxopt", "cvxopt", SOC | PSD | CURVED,'),
     ),
     *_rows(
-        "mmopt/solvers/run_clarabel.py",
+        "mmopt/solvers/conic.py",
         "solvers/test_solver_law.py",
-        ("points", "options.threads or 0", "0"),
-        ("points", "max(1, options.max_iterations - used)", "50"),
+        ("_clarabel", "options.threads or 0", "0"),
+        ("_clarabel", "max(1, options.max_iterations - used)", "50"),
     ),
     *_rows(
-        "mmopt/solvers/run_cvxpy.py",
+        "mmopt/solvers/conic.py",
         "solvers/test_solver_law.py",
         ("_sdpa", "options.threads or 1", "1"),
         ("_qoco", '"reltol": tolerance, **limit', '"reltol": tolerance'),

@@ -7,10 +7,9 @@ from cases import named
 
 from mmopt import SolverError
 from mmopt.compiler import bind
-from mmopt.driver.choice import pick_solver
 from mmopt.language import Program, program_names, shipped
 from mmopt.report import takers, takers_table
-from mmopt.solvers import SOLVERS, claims
+from mmopt.solvers import SOLVERS, claims, pick_solver
 
 WORKLOAD = named("prefix")
 CONIC = [name for name in program_names() if Program.load(name).klass in ("convex", "rank")]

@@ -227,7 +227,7 @@ def _verified(
 
 def _refuse_own_sensitivity(solution: Solution | FactoredSolution) -> None:
     """Refuse a strategy whose program bounds something else than its column norms."""
-    from mmopt.driver.judge.assemble import own_scale
+    from mmopt.driver.judge.meaning import own_scale
     from mmopt.results import Solution
 
     if isinstance(solution, Solution) and solution.own_sensitivity is not None:

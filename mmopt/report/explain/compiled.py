@@ -21,9 +21,8 @@ from mmopt.report.explain.facts import Compiled, Formula, GivenFacts, Handed, Ma
 from mmopt.report.explain.reading import formula_of, name_of, relation_of
 from mmopt.report.sizes import Sizes, sizes_at
 from mmopt.report.style import counted, duration, figure
-from mmopt.solvers.forecast import PATIENCE
-from mmopt.solvers.handover import hand_over
-from mmopt.solvers.table import solver_named
+from mmopt.solvers.conic import hand_over
+from mmopt.solvers.table import PATIENCE, solver_named
 from mmopt.symmetry.joint import Cells
 
 __all__ = ["compiled_facts"]

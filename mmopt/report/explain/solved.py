@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance
-from mmopt.driver.judge.values import plain
+from mmopt.driver.judge.violations import plain
 from mmopt.language import Checked, evaluate
 from mmopt.language.atoms.dims import Dim
 from mmopt.language.check.families import vectorised

@@ -13,8 +13,7 @@ from mmopt.compiler import bind
 from mmopt.language import Program
 from mmopt.numerics.components import Array
 from mmopt.solvers import Claim, claims
-from mmopt.solvers.nuclear.curvature import curvature
-from mmopt.solvers.nuclear.exponentials import many_exponentials
+from mmopt.solvers.nuclear.curvature import curvature, many_exponentials
 from mmopt.solvers.nuclear.forms import FORMS
 from mmopt.solvers.nuclear.spectrum import Iterate, iterate
 from mmopt.solvers.weighting.programs import SHIPPED
@@ -132,7 +131,7 @@ def _nuclear(claim: Claim, givens: Mapping[str, Any]) -> Dual:
 
 def _weighting(claim: Claim, givens: Mapping[str, Any]) -> Dual:
     """The concave sum of the first part, by the prices."""
-    problem = SHIPPED[claim.program].parts(givens, SHARE)[0].problem
+    problem = SHIPPED[claim.program].parts(givens, SHARE)[0].problem()
 
     def gradient(mu: Array) -> Array:
         load = problem.operator.load(problem.best_response(problem.operator.price(mu)))
