@@ -12,10 +12,10 @@ from tolerances import ROUNDING
 
 from mmopt.workloads import Attribute, Factor
 from mmopt.workloads.blocks import factor as f
-from mmopt.workloads.blocks.implicit import Dense, Scaled, Sparse
 from mmopt.workloads.blocks.kron import Kron, Stack
 from mmopt.workloads.blocks.linear import Implicit
-from mmopt.workloads.blocks.row_weights import RowWeighted
+from mmopt.workloads.blocks.matrices import Dense, Sparse
+from mmopt.workloads.blocks.modified import RowWeighted, Scaled
 
 __all__ = ["BLOCKS", "check_block", "check_twin", "random_block", "random_matrix", "random_rows"]
 

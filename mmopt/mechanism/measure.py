@@ -19,8 +19,8 @@ from mmopt.privacy.rounding.dense import IntegerStrategy
 from mmopt.privacy.rounding.exact import root_above, squared_sensitivity
 from mmopt.privacy.rounding.marginals import IntegerMarginals
 from mmopt.privacy.rounding.protocol import MAX_ROWS, Floats, check_type, replaced
-from mmopt.workloads.blocks.factor_base import Counting
-from mmopt.workloads.explicit import Explicit
+from mmopt.workloads.blocks.ranges import Ranges
+from mmopt.workloads.group import Explicit
 from mmopt.workloads.reduce import Block
 
 __all__ = ["Answers", "checked_counts", "measure"]
@@ -163,8 +163,8 @@ def _whole(values: Floats, is_whole: Bools, slack: Floats | float = 0.0) -> Floa
 def _are_whole(block: Block) -> Bools:
     """Which queries (m,) have whole entries; none of a large factor that holds anything but counts."""
     if isinstance(block, Explicit):
-        return np.concatenate([(rows == np.rint(rows)).all(axis=1) for _, rows in block.blocks(1024)])
-    factors = [factor.plain for factor in block.factors if not isinstance(factor.plain, Counting)]
+        return np.concatenate([(rows == np.rint(rows)).all(axis=1) for _, rows in block.chunks(1024)])
+    factors = [factor.plain for factor in block.factors if not isinstance(factor.plain, Ranges)]
     few = (factor.matrix() for factor in factors if math.prod(factor.shape) <= _LOOKED_AT)
     whole = [bool((entries == np.rint(entries)).all()) for entries in few]
     return np.full(block.m, all(whole) and len(whole) == len(factors))

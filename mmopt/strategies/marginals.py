@@ -16,11 +16,10 @@ import numpy as np
 from mmopt.errors import OptionError
 from mmopt.numerics.arrays import Array, owned, require_memory
 from mmopt.strategies.product import products_of
-from mmopt.workloads.blocks.factor import identity, total
-from mmopt.workloads.blocks.factor_base import Factor
-from mmopt.workloads.blocks.implicit import Scaled
+from mmopt.workloads.blocks.factor import Factor, identity, total
 from mmopt.workloads.blocks.kron import Kron, Stack, kron
 from mmopt.workloads.blocks.linear import Implicit
+from mmopt.workloads.blocks.modified import Scaled
 from mmopt.workloads.workload import Workload
 
 __all__ = ["MarginalStrategy", "energies", "subsets", "supersets", "volumes"]

@@ -12,9 +12,9 @@ import numpy as np
 from mmopt.errors import OptionError, UnsuitableError, WorkloadError
 from mmopt.numerics.arrays import Array, require_memory
 from mmopt.strategies.dense import Strategy
-from mmopt.workloads.blocks.factor_base import Factor
-from mmopt.workloads.blocks.implicit import Dense
+from mmopt.workloads.blocks.factor import Factor
 from mmopt.workloads.blocks.kron import Kron, kron
+from mmopt.workloads.blocks.matrices import Dense
 from mmopt.workloads.domain import Attribute, Domain
 from mmopt.workloads.product import Product
 from mmopt.workloads.workload import Workload

@@ -10,10 +10,11 @@ import numpy as np
 from mmopt.errors import OptionError
 from mmopt.numerics.arrays import Array, pseudo_factors
 from mmopt.strategies.product import ProductStrategy
-from mmopt.workloads.blocks.implicit import Dense, Scaled
 from mmopt.workloads.blocks.kron import Kron, Stack
 from mmopt.workloads.blocks.least_squares import least_squares
 from mmopt.workloads.blocks.linear import Implicit
+from mmopt.workloads.blocks.matrices import Dense
+from mmopt.workloads.blocks.modified import Scaled
 from mmopt.workloads.workload import Workload
 
 TINY = float(np.finfo(float).tiny)

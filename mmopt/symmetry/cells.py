@@ -22,7 +22,7 @@ from mmopt.symmetry.blocks import connected, independent
 from mmopt.symmetry.joint import Cells, Chosen, Joint, Key, Local, combined
 from mmopt.symmetry.pieces import Piece, Term, pieces_at
 from mmopt.symmetry.swaps import EXACT
-from mmopt.workloads.blocks.reflected_ranges import reflected_ranges
+from mmopt.workloads.blocks.all_ranges import reflected_ranges
 from mmopt.workloads.product import Product
 from mmopt.workloads.workload import Workload
 

@@ -15,8 +15,9 @@ from mmopt.numerics.arrays import Array, Ints, require_memory
 from mmopt.symmetry.attribute import Attribute, Part
 from mmopt.symmetry.joint import Chosen, Joint, Key
 from mmopt.symmetry.projected import check_fit
-from mmopt.workloads.blocks.closed_forms import Identity
-from mmopt.workloads.blocks.factor_base import Factor
+from mmopt.workloads.blocks.factor import Factor
+from mmopt.workloads.blocks.matrices import Dense
+from mmopt.workloads.blocks.ranges import Identity
 from mmopt.workloads.reduce import independent_rows, whole_rows
 from mmopt.workloads.workload import Workload
 
@@ -54,11 +55,9 @@ def spanning_rows(joint: Joint, workload: Workload, chosen: Sequence[Chosen]) ->
 
 def _queries(workload: Workload) -> list[tuple[Factor, ...]]:
     """The products' factors; a matrix is one of its own."""
-    from mmopt.workloads.blocks.composed import Predicates
-
     products = workload.products
     if products is None:
-        return [(Predicates(workload.queries, ()),)]
+        return [(Dense(workload.queries),)]
     return [product.factors for product in products]
 
 

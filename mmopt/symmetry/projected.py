@@ -21,7 +21,7 @@ from mmopt.symmetry.attribute import Attribute
 from mmopt.symmetry.cells import component_roots
 from mmopt.symmetry.joint import Joint, Key, Local, combined
 from mmopt.symmetry.pieces import terms_of
-from mmopt.workloads.blocks.factor_base import Factor
+from mmopt.workloads.blocks.factor import Factor
 from mmopt.workloads.workload import Workload
 
 __all__ = ["QueryRows", "check_fit", "mean_roots", "query_rows"]

@@ -15,7 +15,7 @@ from mmopt.numerics.arrays import Array, Ints, require_memory
 from mmopt.symmetry.attribute import Attribute
 from mmopt.symmetry.pieces import Piece, Rows
 from mmopt.symmetry.swaps import keys
-from mmopt.workloads.blocks.closed_forms import AllRange
+from mmopt.workloads.blocks.all_ranges import AllRange
 
 __all__ = ["RowOrbits", "row_orbits"]
 

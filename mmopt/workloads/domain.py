@@ -17,7 +17,7 @@ import numpy.typing as npt
 from mmopt.errors import TooLargeError, WorkloadError, suggest
 from mmopt.limits import require_memory
 
-__all__ = ["Attribute", "Bins", "Categories", "Domain", "Values"]
+__all__ = ["Attribute", "Bins", "Categories", "Domain", "Values", "describe_number"]
 
 Scalar = str | int | float | bool
 LABEL = 16  # of its memory in doubles
@@ -37,6 +37,10 @@ class Values:
     def size(self) -> int:
         """Number of cells."""
         return len(self.values)
+
+    def describe(self) -> list[object]:
+        """Plain data that determines the encoding."""
+        return ["values", [_describe_value(value) for value in self.values]]
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,10 @@ class Bins:
     def size(self) -> int:
         """Number of cells, one less than there are edges."""
         return len(self.edges) - 1
+
+    def describe(self) -> list[object]:
+        """Plain data that determines the encoding."""
+        return ["bins", [describe_number(edge) for edge in self.edges]]
 
     def labels(self) -> tuple[str, ...]:
         """The intervals as text, ``[0, 18)`` and so on."""
@@ -83,6 +91,10 @@ class Categories:
         """Number of cells."""
         return len(self.members)
 
+    def describe(self) -> list[object]:
+        """Plain data that determines the encoding."""
+        return ["categories", [[_describe_value(value) for value in cell] for cell in self.members]]
+
 
 def _refuse_repeated(values: Sequence[Scalar]) -> None:
     seen: set[Scalar] = set()
@@ -90,6 +102,15 @@ def _refuse_repeated(values: Sequence[Scalar]) -> None:
         if value in seen:
             raise WorkloadError(f"the value {value!r} stands twice, expected in one cell only")
         seen.add(value)
+
+
+def describe_number(value: float) -> str:
+    """The exact value, as hexadecimal digits, for hashes; minus zero counts as zero."""
+    return (float(value) + 0.0).hex()
+
+
+def _describe_value(value: Scalar) -> list[object]:
+    return [type(value).__name__, describe_number(value) if isinstance(value, float) else value]
 
 
 @dataclass(frozen=True)
@@ -220,6 +241,19 @@ class Domain:
     def may_drop(self) -> bool:
         """Whether a row of data may be in no cell: a rule drops it, or leaves open what happens to it."""
         return any(rule in ("", "drop") for a in self.attributes for rule in (a.outside, a.missing))
+
+    def describe(self) -> list[object]:
+        """Plain data that determines the domain, for hashes; names of groups do not matter."""
+        # Without a rule rows are refused when they are counted.
+        return [
+            [
+                a.name,
+                list(a.labels),
+                a.encoding.describe(),
+                [a.column, a.outside or "refuse", a.missing or "refuse"],
+            ]
+            for a in self.attributes
+        ]
 
     @property
     def strides(self) -> tuple[int, ...]:

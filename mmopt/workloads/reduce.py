@@ -15,7 +15,7 @@ import scipy.linalg
 
 from mmopt.numerics.arrays import Array, Ints, has_independent_columns, require_memory, stacked_root, svd
 from mmopt.workloads.classes import refine
-from mmopt.workloads.explicit import Explicit
+from mmopt.workloads.group import Explicit
 from mmopt.workloads.product import Product
 
 __all__ = [
@@ -86,7 +86,7 @@ def _scaled_roots(blocks: Sequence[Block], cells: Merged, weighted: bool) -> Ite
             yield np.sqrt(scale) * scaled.root(cells.first)
         else:
             scales = block.weights if weighted else 1.0 / block.squared_norms()
-            for start, rows in block.blocks(max(1024, cells.count)):
+            for start, rows in block.chunks(max(1024, cells.count)):
                 own = scales[start : start + len(rows)]
                 is_whole = np.array_equal(cells.first, np.arange(rows.shape[1]))
                 rows = rows if is_whole else rows[:, cells.first]
@@ -131,9 +131,9 @@ def integer_candidates(blocks: Sequence[Block], cells: Merged) -> Ints | None:
     """
     found: list[Array] = []
     for block in blocks:
-        small = block.spanning() if isinstance(block, Product) else block
-        require_memory((small.m, small.n), "matrix of independent queries")
-        found.append(small.rows(0, small.m)[:, cells.first])
+        small = block.queries.spanning()
+        require_memory(small.shape, "matrix of independent queries")
+        found.append(small.matrix()[:, cells.first])
     require_memory((sum(map(len, found)), cells.count), "matrix of independent queries")
     rows = whole_rows(np.vstack(found))
     if rows is None:

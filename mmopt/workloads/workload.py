@@ -5,7 +5,9 @@ All derived arrays are computed once, when first asked for, and are read-only.
 
 from __future__ import annotations
 
+import hashlib
 import itertools
+import json
 import math
 import os
 from collections.abc import Sequence
@@ -22,9 +24,8 @@ from mmopt.numerics.spectrum import spectrum
 from mmopt.workloads import reduce
 from mmopt.workloads.blocks.kron import Stack
 from mmopt.workloads.blocks.linear import Implicit
-from mmopt.workloads.describe import describe_domain, digest
 from mmopt.workloads.domain import Domain
-from mmopt.workloads.explicit import Explicit
+from mmopt.workloads.group import Explicit
 from mmopt.workloads.product import Product, check_products, with_shared_factors
 from mmopt.workloads.reduce import IMPLICIT, Block, Merged
 
@@ -260,7 +261,7 @@ class Workload:
         When all classes of ``cell_classes`` are independent these are the scaled indicators 1_C/√|C|, else
         right singular vectors of the queries scaled to at most unit norm, with the sign of ``fix_signs``.
         """
-        if any(block.full_rank for block in self.blocks):
+        if any(block.queries.full_rank for block in self.blocks):
             require_memory((self.n, self.n), "basis", IMPLICIT)
             return frozen(np.eye(self.n))
         cells = self._merged
@@ -270,7 +271,7 @@ class Workload:
     @property
     def rank(self) -> int:
         """k, the rank of the queries (weights do not matter)."""
-        return self.n if any(block.full_rank for block in self.blocks) else self.basis.shape[0]
+        return self.n if any(block.queries.full_rank for block in self.blocks) else self.basis.shape[0]
 
     @cached_property
     def representation(self) -> Array:
@@ -287,8 +288,7 @@ class Workload:
             return 0.0
         found = [0.0]
         for block, (_, at) in zip(self.blocks, self.groups(), strict=True):
-            for start in range(0, block.m, 1024):
-                rows = block.rows(start, min(start + 1024, block.m))
+            for start, rows in block.chunks(1024):
                 own = self.representation[at][start : start + len(rows)] @ self.basis
                 found += list(np.linalg.norm(own - rows, axis=1) / np.linalg.norm(rows, axis=1))
         return float(max(found) + 2 * EPS * math.sqrt(self.rank) * self.rank)  # of L B itself
@@ -334,7 +334,9 @@ class Workload:
         Names of queries and of groups do not matter. Equal matrices described differently (a prefix product
         and the same rows as a matrix) differ.
         """
-        return digest([describe_domain(self.domain), [block.describe() for block in self.blocks]])
+        described = [self.domain.describe(), [block.describe() for block in self.blocks]]
+        text = json.dumps(described, separators=(",", ":"), ensure_ascii=True)
+        return hashlib.sha256(text.encode()).hexdigest()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Workload) and self.hash == other.hash

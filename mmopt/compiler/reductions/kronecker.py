@@ -29,7 +29,7 @@ from mmopt.compiler.reductions.plan import Plan, Solved, Traits, along
 from mmopt.numerics.numpy_forms import Array
 from mmopt.strategies import Strategy
 from mmopt.workloads import Domain, Product, Workload
-from mmopt.workloads.blocks.factor_base import Factor
+from mmopt.workloads.blocks.factor import Factor
 
 __all__ = ["KroneckerProduct", "applies"]
 

@@ -36,8 +36,8 @@ from mmopt.numerics.numpy_forms import Array
 from mmopt.strategies import Strategy
 from mmopt.workloads import Attribute, Domain, Product, Workload
 from mmopt.workloads.blocks import factor as factors
-from mmopt.workloads.blocks.factor_base import Factor
-from mmopt.workloads.blocks.row_weights import RowWeighted
+from mmopt.workloads.blocks.factor import Factor
+from mmopt.workloads.blocks.modified import RowWeighted
 from mmopt.workloads.classes import refine
 
 __all__ = ["MergeCells", "applies"]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mmopt.privacy.rounding.protocol import Floats
-from mmopt.workloads.blocks.implicit import Dense
 from mmopt.workloads.blocks.linear import Implicit
+from mmopt.workloads.blocks.matrices import Dense
 
 __all__ = ["Reconstruction", "dense"]
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from mmopt.numerics.arrays import Array
 from mmopt.strategies.dense import Strategy
 from mmopt.strategies.product import ProductStrategy, one_attribute
-from mmopt.workloads.blocks.factor_base import Factor
+from mmopt.workloads.blocks.factor import Factor
 from mmopt.workloads.blocks.kron import Kron
 from mmopt.workloads.blocks.linear import Implicit
 from mmopt.workloads.workload import Workload

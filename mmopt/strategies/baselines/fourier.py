@@ -11,8 +11,8 @@ from mmopt.numerics.arrays import Array, require_memory
 from mmopt.strategies.baselines.asked import asked_marginals
 from mmopt.strategies.baselines.design import Design
 from mmopt.strategies.marginals import energies
-from mmopt.workloads.blocks.implicit import Dense
 from mmopt.workloads.blocks.kron import Kron, Stack
+from mmopt.workloads.blocks.matrices import Dense
 from mmopt.workloads.workload import Workload
 
 __all__ = ["fourier", "real_fourier"]

@@ -11,10 +11,8 @@ import numpy as np
 
 from mmopt.numerics.arrays import Array, require_memory
 from mmopt.strategies.baselines.design import Design
-from mmopt.workloads.blocks.closed_forms import AllRange, Identity, Prefix, Total
-from mmopt.workloads.blocks.implicit import Dense
-from mmopt.workloads.blocks.trees import Hierarchy
-from mmopt.workloads.blocks.windows import WidthRange
+from mmopt.workloads.blocks.matrices import Dense
+from mmopt.workloads.blocks.ranges import Ranges
 from mmopt.workloads.product import Product
 from mmopt.workloads.workload import Workload
 
@@ -22,9 +20,6 @@ __all__ = ["best_share", "greedy_h", "same_throughout"]
 
 FLOOR = 1e-12
 """Of a block's error that its parts at least count for, so that no part is measured with weight zero."""
-
-INTERVALS = (AllRange, Hierarchy, Identity, Prefix, Total, WidthRange)
-"""Blocks of queries that are 1 on neighbouring cells and 0 elsewhere."""
 
 ROWS = 2**22
 """Entries of the workload that are looked at together."""
@@ -71,7 +66,7 @@ def same_throughout(workload: Workload) -> dict[tuple[int, int], float]:
     """
     found: dict[tuple[int, int], float] = defaultdict(float)
     for block in workload.blocks:
-        if isinstance(block, Product) and isinstance(block.factors[0], INTERVALS):
+        if isinstance(block, Product) and isinstance(block.factors[0], Ranges):
             _add_intervals(found, block.weighted_gram(), (0, workload.n))
             continue
         weights, step = block.weights, max(1, ROWS // workload.n)

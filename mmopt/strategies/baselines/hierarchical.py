@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from mmopt.numerics.arrays import require_memory
 from mmopt.strategies.baselines.design import Design, by_attribute
-from mmopt.workloads.blocks.implicit import Dense
 from mmopt.workloads.blocks.linear import Implicit
+from mmopt.workloads.blocks.matrices import Dense
 from mmopt.workloads.blocks.trees import Hierarchy
 from mmopt.workloads.workload import Workload
 

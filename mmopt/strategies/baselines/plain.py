@@ -8,9 +8,9 @@ import numpy as np
 
 from mmopt.numerics.arrays import Array, require_memory
 from mmopt.strategies.baselines.design import Design
-from mmopt.workloads.blocks.closed_forms import Identity
-from mmopt.workloads.blocks.factor_base import Factor
+from mmopt.workloads.blocks.factor import Factor
 from mmopt.workloads.blocks.kron import Kron
+from mmopt.workloads.blocks.ranges import Identity
 from mmopt.workloads.workload import Workload
 
 __all__ = ["answers", "cells"]

@@ -10,7 +10,7 @@ import scipy.sparse
 
 from mmopt.numerics.arrays import Ints, require_memory
 from mmopt.strategies.baselines.design import Design
-from mmopt.workloads.blocks.implicit import Sparse
+from mmopt.workloads.blocks.matrices import Sparse
 from mmopt.workloads.blocks.trees import levels, runs
 from mmopt.workloads.workload import Workload
 

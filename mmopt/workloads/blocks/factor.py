@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
 from mmopt.errors import WorkloadError
-from mmopt.workloads.blocks.closed_forms import AllRange, Identity, Prefix, Total
-from mmopt.workloads.blocks.composed import Predicates, Reordered, Union
-from mmopt.workloads.blocks.factor_base import Factor
-from mmopt.workloads.blocks.implicit import permutation
-from mmopt.workloads.blocks.sparse import SparsePredicates, sparse_queries
+from mmopt.workloads.blocks.all_ranges import AllRange
+from mmopt.workloads.blocks.kron import Union
+from mmopt.workloads.blocks.linear import Implicit as Factor
+from mmopt.workloads.blocks.matrices import Dense, Sparse
+from mmopt.workloads.blocks.modified import Reordered
+from mmopt.workloads.blocks.ranges import Identity, Prefix, Total, WidthRange
 from mmopt.workloads.blocks.trees import Haar, Hierarchy
-from mmopt.workloads.blocks.windows import WidthRange
-from mmopt.workloads.check import query_matrix
 
 __all__ = [
     "Factor",
@@ -89,10 +89,7 @@ def predicates(matrix: npt.ArrayLike, labels: Sequence[str] = ()) -> Factor:
     WorkloadError : not a finite 2-D matrix with a row and a column, an all-zero row, or a number of labels
         that is not the number of rows.
     """
-    names = tuple(labels)
-    dense = query_matrix(matrix, names)
-    _check_labels(dense.shape[0], names)
-    return Predicates(dense, names or tuple(f"predicate {i}" for i in range(dense.shape[0])))
+    return Dense.read(matrix, labels)
 
 
 def sparse_predicates(
@@ -105,9 +102,7 @@ def sparse_predicates(
     WorkloadError : not a finite real matrix with a row and a column, an all-zero row, or a number of labels
         that is not the number of rows.
     """
-    values = sparse_queries(matrix)
-    _check_labels(values.shape[0], labels)
-    return SparsePredicates(values, tuple(labels))
+    return Sparse.read(matrix, labels)
 
 
 def reordered(block: Factor, order: Sequence[int] | npt.ArrayLike) -> Factor:
@@ -115,12 +110,19 @@ def reordered(block: Factor, order: Sequence[int] | npt.ArrayLike) -> Factor:
 
     Ranges of a reordered attribute, for instance. WorkloadError unless ``order`` has every cell once.
     """
-    return Reordered(block, permutation(order, block.size, "the order of the cells"))
-
-
-def _check_labels(rows: int, labels: Sequence[str]) -> None:
-    if labels and len(labels) != rows:
-        raise WorkloadError(f"{rows} predicates have {len(labels)} labels")
+    given = np.asarray(order)
+    if given.dtype.kind not in "iu" or given.shape != (block.size,):
+        raise WorkloadError(
+            f"the order of the cells is an array of shape {given.shape} and type {given.dtype.name}, "
+            f"expected {block.size:,} integers"
+        )
+    missing = np.setdiff1d(np.arange(block.size), given)
+    if len(missing):
+        raise WorkloadError(
+            f"the order of the cells lacks {missing[0]}, "
+            f"expected each number from 0 to {block.size - 1:,} once"
+        )
+    return Reordered(block, given.astype(np.int64))
 
 
 def union(*factors: Factor) -> Factor:
@@ -133,4 +135,4 @@ def union(*factors: Factor) -> Factor:
                 f"a union joins query blocks of {factors[0].size} and {factor.size} cells, "
                 "expected equal sizes"
             )
-    return Union(tuple(factors))
+    return Union(factors)

@@ -1,0 +1,221 @@
+"""Queries given as a matrix, dense or sparse: read, checked and held as they are."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+
+from mmopt.errors import WorkloadError
+from mmopt.numerics.arrays import Array, Ints, frozen
+from mmopt.numerics.outward import column_powers
+from mmopt.workloads.blocks.linear import Implicit, describe_array
+from mmopt.workloads.check import LARGEST, SMALLEST
+from mmopt.workloads.classes import column_classes, ordered
+
+__all__ = ["Dense", "Given", "Sparse"]
+
+
+class Given(Implicit):
+    """A matrix (m, n) held as it is, read-only; build it with ``read``, which checks and copies.
+
+    Parameters
+    ----------
+    values : the entries.
+    names : of the queries, for labels, or none.
+    """
+
+    def __init__(self, values: Array | scipy.sparse.csr_array, names: Sequence[str] = ()) -> None:
+        super().__init__(values.shape[1], values.shape[0])
+        if names and len(names) != self.rows:
+            raise WorkloadError(f"{self.rows} predicates have {len(names)} labels")
+        self.values = values
+        self.names = tuple(names)
+
+    @property
+    @abstractmethod
+    def arrays(self) -> tuple[npt.NDArray[Any], ...]:
+        """What determines the entries."""
+
+    def entrywise(self, norm: int) -> Implicit:
+        return type(self)(abs(self.values) if norm == 1 else self.values * self.values, self.names)
+
+    def column_powers(self, norm: int) -> Array:
+        return column_powers(self.values, norm)
+
+    def holdings(self) -> Iterator[tuple[int, int]]:
+        yield id(self.values), sum(array.nbytes for array in self.arrays)
+
+    def describe(self) -> list[object]:
+        return [self.kind, self.size, *map(describe_array, self.arrays)]
+
+    def __repr__(self) -> str:
+        return f"{self.kind}({self.rows} × {self.size})"
+
+
+class Dense(Given):
+    """A matrix held as an array."""
+
+    kind = "predicates"
+    values: Array
+
+    @staticmethod
+    def read(matrix: npt.ArrayLike, names: Sequence[str] = ()) -> Dense:
+        """A checked, read-only copy of a matrix of queries.
+
+        Raises
+        ------
+        WorkloadError : not numbers, not 2-D, no row, no column, NaN or infinity, or a row of zeros; or a
+            number of names that is not the number of rows.
+        """
+        if np.ma.isMaskedArray(matrix):  # numpy would forget which entries are not to be used
+            raise WorkloadError("the query matrix is a masked array", hint="fill it: numpy.ma.filled")
+        try:
+            raw = np.asarray(matrix)
+        except ValueError as error:
+            raise WorkloadError(f"the query matrix is not rectangular: {error}") from None
+        _check_real(raw.dtype)
+        if raw.ndim != 2:
+            raise WorkloadError(
+                f"the query matrix has {raw.ndim} dimension{'' if raw.ndim == 1 else 's'}, expected 2",
+                hint="one query is a matrix of one row" if raw.ndim == 1 else "",
+            )
+        if 0 in raw.shape:
+            m, n = raw.shape
+            raise WorkloadError(f"the query matrix is {m} × {n}, expected at least one query and one cell")
+        dense = np.add(raw, 0.0, dtype=np.float64, order="C")  # a copy, and no minus zeros
+        finite = np.isfinite(dense)
+        if not finite.all():
+            row, column = (int(i) for i in np.argwhere(~finite)[0])
+            raise _not_finite(_name(row, names), dense[row, column], column)
+        _check_sizes(np.maximum(dense.max(axis=1), -dense.min(axis=1)), names)
+        return Dense(frozen(dense), names)
+
+    @property
+    def arrays(self) -> tuple[npt.NDArray[Any], ...]:
+        return (self.values,)
+
+    def _take(self, index: Ints) -> Array:
+        return np.asarray(self.values[index])
+
+    def _dense(self) -> Array:
+        return self.values
+
+    def _gram(self) -> Array:
+        return np.asarray(self.values.T @ self.values)
+
+    def _apply(self, x: Array) -> Array:
+        return np.asarray(x @ self.values.T)
+
+    def _adjoint(self, y: Array) -> Array:
+        return np.asarray(y @ self.values)
+
+    def classes(self) -> Ints:
+        return column_classes(self.values)
+
+
+class Sparse(Given):
+    """A matrix held in CSR form."""
+
+    kind = "sparse predicates"
+    values: scipy.sparse.csr_array
+
+    @staticmethod
+    def read(matrix: scipy.sparse.sparray | scipy.sparse.spmatrix, names: Sequence[str] = ()) -> Sparse:
+        """A checked, read-only copy of a sparse matrix of queries, without stored zeros.
+
+        Raises
+        ------
+        WorkloadError : not 2-D, empty, not real, NaN or infinite entries, or a query of zeros; or a number
+            of names that is not the number of rows.
+        """
+        raw = scipy.sparse.csr_array(matrix, copy=True)
+        if raw.ndim != 2 or 0 in raw.shape:
+            raise WorkloadError(
+                f"the query matrix has the shape {raw.shape}, expected at least one query and one cell"
+            )
+        _check_real(raw.dtype)
+        values = raw.astype(np.float64)
+        values.sum_duplicates()
+        values.eliminate_zeros()
+        wrong = ~np.isfinite(values.data)
+        if wrong.any():
+            entry = int(np.argmax(wrong))
+            row = int(np.searchsorted(values.indptr, entry, side="right")) - 1
+            raise _not_finite(str(row), values.data[entry], values.indices[entry])
+        _check_sizes(abs(values).max(axis=1).toarray().ravel())
+        for array in (values.data, values.indices, values.indptr):
+            frozen(array)
+        return Sparse(values, names)
+
+    @property
+    def arrays(self) -> tuple[npt.NDArray[Any], ...]:
+        """Rows sorted, no stored zeros."""
+        return self.values.indptr, self.values.indices, self.values.data
+
+    def _take(self, index: Ints) -> Array:
+        return np.asarray(self.values[index].toarray())
+
+    def _dense(self) -> Array:
+        return np.asarray(self.values.toarray())
+
+    def _gram(self) -> Array:
+        return self.gram_of_weighted(np.ones(self.rows))
+
+    def gram_of_weighted(self, weights: Array) -> Array:
+        return np.asarray((self.values.T @ (scipy.sparse.diags_array(weights) @ self.values)).toarray())
+
+    def _apply(self, x: Array) -> Array:
+        return np.asarray((self.values @ x.reshape(-1, self.size).T).T.reshape(*x.shape[:-1], self.rows))
+
+    def _adjoint(self, y: Array) -> Array:
+        return np.asarray((self.values.T @ y.reshape(-1, self.rows).T).T.reshape(*y.shape[:-1], self.size))
+
+    def classes(self) -> Ints:
+        columns = self.values.tocsc()
+        known: dict[bytes, int] = {}
+        result = np.full(self.size, -1, dtype=np.int64)
+        for j in range(self.size):
+            span = slice(columns.indptr[j], columns.indptr[j + 1])
+            if span.stop > span.start:
+                key = columns.indices[span].tobytes() + columns.data[span].tobytes()
+                result[j] = known.setdefault(key, len(known))
+        return ordered(result)
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()[:-1]}, {self.values.nnz} entries)"
+
+
+def _check_real(dtype: np.dtype[np.generic]) -> None:
+    if dtype.kind not in "biuf":
+        raise WorkloadError(f"the query matrix holds {dtype.name} values, expected real numbers")
+
+
+def _not_finite(name: str, entry: float, cell: int) -> WorkloadError:
+    return WorkloadError(f"query {name} has the entry {entry:g} at cell {cell}, expected finite numbers")
+
+
+def _check_sizes(largest: Array, names: Sequence[str] = ()) -> None:
+    """WorkloadError for the first query of zeros, or whose squares would leave the range of doubles.
+
+    ``largest`` (m,) is the largest magnitude of each query's entries.
+    """
+    if not largest.all():
+        row = int(np.argmin(largest != 0))
+        raise WorkloadError(f"query {_name(row, names)} is all zero", hint="leave it out: its answer is 0")
+    extreme = (largest < SMALLEST) | (largest > LARGEST)
+    if extreme.any():
+        row = int(np.argmax(extreme))
+        raise WorkloadError(
+            f"query {_name(row, names)} has entries of magnitude {largest[row]:g}, "
+            f"expected between {SMALLEST:g} and {LARGEST:g}",
+            hint="scale the query",
+        )
+
+
+def _name(row: int, names: Sequence[str]) -> str:
+    return f"{row} ('{names[row]}')" if row < len(names) else str(row)
