@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import zlib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +15,20 @@ SEED = "MMOPT_SEED"
 # A machine that is busy is no reason for a test to fail.
 settings.register_profile("mmopt", deadline=None)
 settings.load_profile("mmopt")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """With ``-m quick`` a file that marks no test so is not even imported: most of the time goes there."""
+    if config.option.markexpr != "quick" or collection_path.suffix != ".py":
+        return None
+    return True if "mark.quick" not in collection_path.read_text(encoding="utf-8") else None
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """``@pytest.mark.draws(5)``: a test is taken five times, each with random numbers of its own."""
+    for mark in metafunc.definition.iter_markers("draws"):
+        metafunc.fixturenames.append("draw")
+        metafunc.parametrize("draw", range(*mark.args))
 
 
 def pytest_configure() -> None:

@@ -5,7 +5,7 @@
 """
 
 from mmopt.mechanism.folder import build_manifest, write_release
-from mmopt.mechanism.measure import Answers, measure
+from mmopt.mechanism.measurement import Answers, measure
 from mmopt.mechanism.planning import Plan, plan
 
 __all__ = [

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from mmopt.errors import OptionError
-from mmopt.mechanism.measure import Answers
+from mmopt.mechanism.measurement import Answers
 from mmopt.mechanism.planning import Plan
 from mmopt.numerics.outward import rounded
 

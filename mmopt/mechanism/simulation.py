@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mmopt.errors import OptionError
-from mmopt.mechanism.measure import checked_counts
+from mmopt.mechanism.measurement import checked_counts
 from mmopt.privacy.continuous import continuous_gaussian_scale
 from mmopt.privacy.guarantee import allowed_epsilon, allowed_rho
 from mmopt.privacy.parameters import Privacy

@@ -265,7 +265,9 @@ class Recheck:
         s = self.solution
         words = f"{rounded(bound, 10, up=s.sense == 'maximize')} is a bound"
         try:
-            points = survived(instance, bound, s.multipliers, {"the saved point": s.variables})
+            # A closed form and a procedure choose nothing: there is no point to begin at.
+            starts = {"the saved point": s.variables} if s.variables else {}
+            points = survived(instance, bound, s.multipliers, starts)
         except ContradictionError as error:
             self.rows.add("claim", words, error.message, False)
         else:

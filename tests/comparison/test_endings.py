@@ -13,6 +13,8 @@ from mmopt.language import Program
 from mmopt.strategies.baselines import Evaluated, evaluate
 from mmopt.workloads import Workload
 
+pytestmark = pytest.mark.quick
+
 TASK = Task(Workload.from_matrix(np.eye(2)), Program.load("l2_strategy_lmi"), "scs", 1e-3, 10.0, 2**31)
 
 

@@ -52,10 +52,8 @@ def refused(name: str) -> Outcome:
     return Outcome(name, "", None, "no targets", "no targets", "does not apply")
 
 
-@pytest.mark.parametrize("time", range(3))
-def test_the_units_are_those_of_the_programs(
-    time: int, rng: np.random.Generator, processes: Isolated
-) -> None:
+@pytest.mark.draws(3)
+def test_the_units_are_those_of_the_programs(rng: np.random.Generator, processes: Isolated) -> None:
     workload = random_asked(rng)
     outcomes = [refused("fitness_for_use"), *solved(workload, "l2_strategy", "laplace_weighting")]
     found = baseline_factors(outcomes, workload, isolated=processes)

@@ -8,6 +8,8 @@ import pytest
 
 from mmopt.comparison.messages import Ended, Started, frames, receive, send
 
+pytestmark = pytest.mark.quick
+
 MESSAGES = [Started(7, 2**40), Ended(-9), Ended(0, whole=True)]
 
 

@@ -65,6 +65,7 @@ SECOND_ORDER = "[[u[i], 1], [1, v[i]]] >> 0 for i in k"
 PSD = "[[u[i], 1, 0], [1, v[i], 0], [0, 0, 1]] >> 0 for i in k"
 
 
+@pytest.mark.quick
 def test_two_by_two_as_a_second_order_cone_equals_the_psd_form(rng: np.random.Generator) -> None:
     for _ in range(3):
         c, q = rng.uniform(0.1, 3.0, size=(2, 5))
@@ -80,6 +81,7 @@ def test_two_by_two_as_a_second_order_cone_equals_the_psd_form(rng: np.random.Ge
         assert values[1] == pytest.approx(values[0], rel=GAP_INTERIOR)
 
 
+@pytest.mark.quick
 def test_a_family_as_one_constraint_has_the_same_optimum(rng: np.random.Generator) -> None:
     """``sum(W[j, :] * v.T)`` has no vector form, ``W[j, :] @ v`` has; they say the same."""
     text = """\
@@ -108,6 +110,7 @@ strategy
     assert values[0] == pytest.approx(values[1], rel=GAP_INTERIOR)
 
 
+@pytest.mark.quick
 def test_the_root_is_the_largest_matrix_below(rng: np.random.Generator) -> None:
     text = """\
 program own
@@ -130,6 +133,7 @@ strategy
     assert optimum(lower(bind(Program.parse(text), w))) == pytest.approx(expected, rel=1e-5)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(("op", "sign"), [("<=", "-"), (">=", ""), ("==", "")])
 def test_the_sense_of_a_relation(op: str, sign: str) -> None:
     text = f"""\
@@ -172,6 +176,7 @@ strategy
 """
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(
     "objective",
     ["trace(G @ inv(X))", "trace(inv(X) @ G)", "trace(W @ inv(X) @ W.T)", "sum(diag(W @ inv(X) @ W.T))"],
@@ -183,6 +188,7 @@ def test_forms_of_one_objective_have_one_value(objective: str, rng: np.random.Ge
     assert optimum(lower(bind(program, w))) == pytest.approx(best, rel=1e-5)
 
 
+@pytest.mark.quick
 def test_what_is_declared_psd_is(rng: np.random.Generator) -> None:
     """No line says it: the largest of <G, X> among matrices of ones and minus ones, not of numbers."""
     w = Workload.from_matrix(np.array([[1.0, -1.0, 0.0], [0.0, 1.0, -1.0], [1.0, 0.0, -1.0]]))
@@ -202,6 +208,7 @@ def test_values_and_multipliers_come_back_in_the_units_of_the_program(
         assert s.gap is not None and 0 <= s.gap <= 1e-5
 
 
+@pytest.mark.quick
 def test_scaled_rows_give_the_point_and_multipliers_of_the_program() -> None:
     text = """\
 program own

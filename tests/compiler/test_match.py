@@ -35,6 +35,7 @@ def test_every_program_is_itself(name: str) -> None:
     assert {d.name for d in program.program.choose} <= set(found.names)
 
 
+@pytest.mark.quick
 def test_programs_that_are_another_one() -> None:
     """Of the shipped ones only weighted_l2 is: l2_strategy with V for W."""
     programs = {name: check(Program.load(name)) for name in SHIPPED}
@@ -42,6 +43,7 @@ def test_programs_that_are_another_one() -> None:
     assert same == {("l2_strategy", "weighted_l2"), ("weighted_l2", "l2_strategy")}
 
 
+@pytest.mark.quick
 def test_other_names() -> None:
     names = {"W": "Queries", "X": "Gram", "n": "cells", "sensitivity": "price"}
     found = match(parsed(shipped("l2_strategy")), parsed(renamed(shipped("l2_strategy"), names)))
@@ -50,6 +52,7 @@ def test_other_names() -> None:
     assert found.constraints == {"sensitivity": "price"}
 
 
+@pytest.mark.quick
 def test_another_way_of_writing() -> None:
     """The order of the constraints, >= for <=, and where a transpose stands."""
     text = shipped("fitness_for_use")
@@ -63,6 +66,7 @@ def test_another_way_of_writing() -> None:
     assert found is not None and found.constraints == {"privacy": "privacy", "accuracy": "accuracy"}
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(
     ("program", "old", "new"),
     [
@@ -83,6 +87,7 @@ def test_an_edited_program_is_another(program: str, old: str, new: str) -> None:
     assert match(parsed(text), parsed(text.replace(old, new))) is None
 
 
+@pytest.mark.quick
 def test_two_variables_are_not_one() -> None:
     """A renaming is one to one."""
     text = shipped("fitness_penalty")
@@ -96,6 +101,7 @@ def test_a_copy_under_other_names_has_the_shipped_proof(name: str) -> None:
     assert is_shipped(Program.parse(text), meaning=True)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(
     ("name", "old", "new"),
     [
@@ -118,6 +124,7 @@ def test_another_line_has_another_proof(name: str, old: str, new: str) -> None:
     assert not is_shipped(Program.parse(text.replace(old, new)))
 
 
+@pytest.mark.quick
 def test_what_a_solution_means_is_asked_apart() -> None:
     text = Program.load("l2_strategy").text.replace("factor(X) norm 2", "2 * factor(X) norm 2")
     assert is_shipped(Program.parse(text)) and not is_shipped(Program.parse(text), meaning=True)

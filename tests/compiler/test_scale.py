@@ -15,6 +15,7 @@ from mmopt.language import SOURCES, evaluate, program_names, violation
 CONVEX = [name for name in program_names() if Program.load(name).klass == "convex"]
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", CONVEX)
 def test_there_and_back(name: str, rng: np.random.Generator) -> None:
     """At any point, objective and violations of the scaled program times the factors are the original's."""

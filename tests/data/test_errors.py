@@ -146,6 +146,7 @@ def test_a_column_that_stands_twice() -> None:
     )
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(
     ("rows", "line", "said"),
     [
@@ -292,6 +293,7 @@ def test_a_pipe() -> None:
     assert error("t.csv") == "t.csv: is not a regular file\n  write the table to a file first"
 
 
+@pytest.mark.quick
 def test_refused_rows_are_counted_by_column_and_never_shown() -> None:
     file = write("t.csv", "sex,years\nF,secret\nX,12\nF,99\n,13\nF,\nF,NaN\nF,12\n")
     said = error(file, values("sex", "F", "M"), bins("age", 0, 65, column="years"))

@@ -141,12 +141,14 @@ def test_drop_wins_over_a_label_of_that_name(tmp_path: Path) -> None:
     assert counts(file, values("a", "drop", outside="drop")) == [1]
 
 
+@pytest.mark.quick
 def test_the_last_edge_is_outside(tmp_path: Path) -> None:
     one = bins("a", 0, 18, 65, outside="drop")
     assert counts(text(tmp_path / "t.csv", "a\n0\n18\n64.999\n65\n65.0\n-0.0001\n-0\n"), one) == [2, 2]
     assert counts(parquet(tmp_path / "t.parquet", a=[0.0, 18.0, 64.999, 65.0, float("inf")]), one) == [1, 2]
 
 
+@pytest.mark.quick
 def test_nan_falls_into_no_bin(tmp_path: Path) -> None:
     # DuckDB orders NaN above every number, so "age >= 18" would hold for it.
     for file in (

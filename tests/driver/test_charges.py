@@ -27,6 +27,7 @@ strategy
 """
 
 
+@pytest.mark.quick
 def test_a_point_just_outside_is_worse_than_its_value() -> None:
     """tr(W inv(X) Wᵀ) of X = (1 + v) I is 6 / (1 + v): the charge makes up for it."""
     found = scored(bind(Program.load("l2_strategy"), WORKLOAD), {"X": (1.0 + MISSED) * np.eye(3)})
@@ -34,6 +35,7 @@ def test_a_point_just_outside_is_worse_than_its_value() -> None:
     assert 6.0 <= found.objective <= 6.0 * (1 + 1.1 * MISSED)  # of what it misses twice is charged
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(("sense", "op", "worse"), [("minimize", ">=", 1.0), ("maximize", "<=", -1.0)])
 def test_what_a_violation_may_be_worth_goes_to_the_worse_side(sense: str, op: str, worse: float) -> None:
     """By weak duality at most the multipliers times it: one of 1000 for each of three cells."""
@@ -53,12 +55,14 @@ def test_an_objective_is_proved_only_where_every_line_is() -> None:
     assert solve(WORKLOAD, "min_error").objective_grade == "estimated"
 
 
+@pytest.mark.quick
 def test_a_line_of_ones_own_that_rounding_misses_makes_an_estimate() -> None:
     instance = bind(Program.parse(LINEAR.format(sense="maximize", op="<=")), WORKLOAD)
     assert scored(instance, {"v": np.ones(3)}).proved
     assert not scored(instance, {"v": np.full(3, 1.0 + 1e-15)}).proved
 
 
+@pytest.mark.quick
 def test_an_estimate_that_is_far_off_is_refused() -> None:
     """In the coordinates of AᵀA the condition is squared: half of the error is lost."""
     tall = Workload.from_matrix([[0.99998, 0.99998], [2, 2], [2.99998, 3.00003]])

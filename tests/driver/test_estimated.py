@@ -7,6 +7,8 @@ import pytest
 
 from mmopt import Program, Solution, Workload, baseline, certify, solve
 
+pytestmark = pytest.mark.quick
+
 PREFIX = Workload.from_matrix(np.tri(4))
 # More queries than cells, and not whole: the root is a QR factor, the Gram matrix a rounded sum.
 ROUNDED = Workload.from_matrix(np.random.default_rng(0).normal(size=(9, 3)))

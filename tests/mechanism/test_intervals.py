@@ -15,7 +15,7 @@ import scipy.sparse
 from privacy.rounding.test_product import DATA as TABLE, columns_normalised, strategy_of, workload
 
 from mmopt.errors import OptionError
-from mmopt.mechanism import accuracy, measure, measure as releasing, plan
+from mmopt.mechanism import accuracy, measure, measurement, plan
 from mmopt.mechanism.accuracy import _half_width, _laplace_width
 from mmopt.mechanism.folder import _answers_text
 from mmopt.privacy import Privacy
@@ -82,6 +82,7 @@ def test_the_width_is_the_least_that_covers_and_the_coverage_is_exact(norm, scal
         assert coverage == pytest.approx(covered[least], abs=1e-9)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("norm", [1, 2])
 @pytest.mark.parametrize("sizes", [(1.0, 2**-0.5), (1.0, 0.3**0.5, 0.2**0.5, 0.11)])
 def test_an_error_on_no_lattice_is_covered_and_not_by_much_more(norm, sizes):
@@ -99,6 +100,7 @@ def test_an_error_on_no_lattice_is_covered_and_not_by_much_more(norm, sizes):
     assert chances[np.abs(values) <= 0.9 * width].sum() < 0.95 + 0.01
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
 def test_laplace_noise_of_a_large_scale_is_as_the_continuous(confidence):
     scale = 2.0**30
@@ -148,6 +150,7 @@ def test_intervals_cover_as_printed(form, privacy):
         assert (np.abs(answers.estimates - truth) < 12 * found.standard_errors + 1e-9).all()
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("privacy", [Privacy(rho=0.5), Privacy(epsilon=1.0), Privacy(epsilon=0.01)], ids=str)
 def test_where_coefficients_are_too_many_intervals_cover_at_least(privacy, monkeypatch):
     norm = 1 if privacy.is_pure else 2
@@ -182,6 +185,7 @@ def test_a_bound_for_any_laplace_sum_is_little_wider_than_one_variable_needs():
         assert single < _laplace_width(missed) < more * single
 
 
+@pytest.mark.quick
 def test_whole_answers_are_whole():
     """Least squares of whole numbers that are whole themselves, such as sums of counts."""
     w, strategy, x = release("cells", 1)
@@ -203,7 +207,7 @@ def test_queries_that_are_not_whole_are_held_as_printed(size, confidence, privac
     for count in (3, 20, 6_000_002):
         held = 0.0
         for z in drawn:
-            monkeypatch.setattr(releasing, "simulate", lambda exact, *_, z=z: exact + z)
+            monkeypatch.setattr(measurement, "simulate", lambda exact, *_, z=z: exact + z)
             answers = measure(found, np.array([count]), simulate_seed=0, confidence=confidence)
             (row,) = csv.DictReader(io.StringIO(_answers_text(answers)))
             if Fraction(row["low"]) <= Fraction(size) * count <= Fraction(row["high"]):
@@ -223,11 +227,12 @@ def test_whole_numbers_are_of_queries_of_whole_numbers():
     matrix = np.array([[1.0, -2.0, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 2.0]])
     sparse = scipy.sparse.csr_array(matrix)
     for given in (matrix, sparse):
-        assert releasing._are_whole(Workload.from_matrix(given).blocks[0]).tolist() == [True, False, True]
+        assert measurement._are_whole(Workload.from_matrix(given).blocks[0]).tolist() == [True, False, True]
     for factor, whole in ((predicates(matrix), False), (predicates(matrix[::2]), True), (prefix(3), True)):
-        assert releasing._are_whole(Product((factor, total(2)))).tolist() == [whole] * factor.rows
+        assert measurement._are_whole(Product((factor, total(2)))).tolist() == [whole] * factor.rows
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("scale", [251.0, 400.0, 1000.0, 3e4])
 @pytest.mark.parametrize(("norm", "confidence"), [(2, 0.5), (2, 0.95), (1, 0.9), (1, 0.95)])
 def test_a_count_with_much_noise_is_covered_as_printed(norm, scale, confidence):
@@ -249,6 +254,7 @@ def test_laplace_noise_of_neither_kind_is_covered_as_printed():
     assert 0.9 <= coverage <= exact <= coverage + 0.01 and not is_exact
 
 
+@pytest.mark.quick
 def test_intervals_hold_what_rounding_biases_the_most_rows():
     """Queries without an integer basis: 2^31 rows of one cell, whose answers are off by a multiple of it."""
     w = Workload.from_matrix(np.log(np.arange(5.0) + 2)[None, :])

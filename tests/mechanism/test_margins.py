@@ -16,11 +16,13 @@ from mmopt.privacy.rounding.any_form import round_any
 from mmopt.privacy.rounding.exact import integer_product, root_above
 from mmopt.strategies import Strategy
 
+pytestmark = pytest.mark.quick
+
 ROOM = 1 + Fraction(1, 2**48)
 
 
-@pytest.mark.parametrize("draw", range(5))
-def test_costs_leave_room_for_three_roundings(draw: int, rng: np.random.Generator) -> None:
+@pytest.mark.draws(4)
+def test_costs_leave_room_for_three_roundings(rng: np.random.Generator) -> None:
     size, scale = int(rng.integers(1, 2**40)), float(10.0 ** rng.uniform(-2, 9))
     assert Fraction(gaussian_rho(size, scale)) >= ROOM * Fraction(size) / (2 * Fraction(scale) ** 2)
     assert Fraction(laplace_epsilon(size, scale)) >= ROOM * size / Fraction(scale)

@@ -23,6 +23,7 @@ def workload_of(targets):
     return Workload.from_matrix(np.tri(8), targets=targets)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("privacy", [Privacy(epsilon=1.0, delta=1e-6), Privacy(rho=0.3), Privacy(rho=1e-9)])
 def test_the_cost_never_exceeds_what_is_allowed(privacy, neighbours):
@@ -39,6 +40,7 @@ def test_the_cost_never_exceeds_what_is_allowed(privacy, neighbours):
         assert found.epsilon < zcdp_epsilon(found.rho, found.delta) and "Balle and Wang" in found.theorem
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("privacy", [Privacy(epsilon=1.0), Privacy(epsilon=1e-7), Privacy(0.3, 1e-6)])
 def test_laplace_noise_costs_the_epsilon_and_no_delta(privacy, neighbours):
@@ -53,6 +55,7 @@ def test_laplace_noise_costs_the_epsilon_and_no_delta(privacy, neighbours):
     assert "8 queries, epsilon " in repr(found) and "at delta 0" in repr(found)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
 def test_predicted_laplace_errors_are_the_strategy_s(neighbours):
     strategy = Strategy(np.vstack([np.eye(8), 0.5**0.5 * np.ones((1, 8))]), 1)
@@ -63,6 +66,7 @@ def test_predicted_laplace_errors_are_the_strategy_s(neighbours):
     np.testing.assert_allclose(found.standard_errors**2, exact, rtol=1e-12)
 
 
+@pytest.mark.quick
 def test_noise_and_privacy_of_different_kinds_are_refused():
     cases = [
         (
@@ -105,6 +109,7 @@ def test_noise_and_privacy_of_different_kinds_are_refused():
         assert str(caught.value) == message
 
 
+@pytest.mark.quick
 def test_predicted_errors_are_the_strategy_s_at_the_calibrated_noise():
     strategy = Strategy(np.tri(8))
     found = plan(TRI, strategy, Privacy(rho=0.5))  # rho 1/2: noise scale = sensitivity
@@ -115,11 +120,13 @@ def test_predicted_errors_are_the_strategy_s_at_the_calibrated_noise():
     assert "8 queries, rho 0.5, add-remove" in repr(found)
 
 
+@pytest.mark.quick
 def test_replace_one_calibrates_to_differences():
     add, replace = (plan(TRI, IDENTITY, Privacy(rho=0.5), n).noise for n in ("add-remove", "replace-one"))
     assert replace == pytest.approx(math.sqrt(2) * add)
 
 
+@pytest.mark.quick
 def test_targets_set_the_noise_and_the_cost():
     found = plan(TARGETS, IDENTITY, None, absolute=True)
     assert (found.standard_errors**2 <= TARGETS.targets).all()
@@ -132,6 +139,7 @@ def test_targets_set_the_noise_and_the_cost():
     assert roomy.rho == found.rho and roomy.epsilon < zcdp_epsilon(found.rho, 1e-6) < 10
 
 
+@pytest.mark.quick
 def test_rounding_is_charged_to_the_cost_not_to_the_targets():
     rng = np.random.default_rng(3)
     for _ in range(20):
@@ -145,6 +153,7 @@ def test_rounding_is_charged_to_the_cost_not_to_the_targets():
         assert found.rho == pytest.approx(strategy.sensitivity**2 / 2, rel=1e-6)
 
 
+@pytest.mark.quick
 def test_without_targets_absolute_is_unit_noise():
     found = plan(TRI, Strategy(np.tri(8)), None, absolute=True)
     np.testing.assert_allclose(found.standard_errors, 1.0, rtol=1e-6)
@@ -168,6 +177,7 @@ def test_targets_beyond_the_budget_are_refused_with_the_factor_that_suffices():
     )
 
 
+@pytest.mark.quick
 def test_a_strategy_that_misses_its_targets_is_refused():
     with pytest.raises(WorkloadError) as caught:
         plan(workload_of(2.0), IDENTITY, None, absolute=True)
@@ -178,6 +188,7 @@ def test_a_strategy_that_misses_its_targets_is_refused():
     )
 
 
+@pytest.mark.quick
 def test_no_privacy_is_refused():
     with pytest.raises(PrivacyError) as caught:
         plan(TRI, IDENTITY, None)
@@ -187,6 +198,7 @@ def test_no_privacy_is_refused():
     )
 
 
+@pytest.mark.quick
 def test_a_total_under_replace_one_has_nothing_to_calibrate():
     total = all_counted(Workload.from_matrix(np.ones((1, 4)), targets=1.0))
     with pytest.raises(PrivacyError) as caught:
@@ -200,6 +212,7 @@ def test_a_total_under_replace_one_has_nothing_to_calibrate():
     assert found.rho == 0.0 and found.noise == pytest.approx(1.0)
 
 
+@pytest.mark.quick
 def test_arguments_of_other_kinds_are_named():
     rho = Privacy(rho=0.5)
     cases = [
@@ -216,6 +229,7 @@ def test_arguments_of_other_kinds_are_named():
         assert str(caught.value) == message
 
 
+@pytest.mark.quick
 def test_a_vanishing_budget_is_refused():
     with pytest.raises(PrivacyError, match="may exceed 2\\^62"):
         plan(TRI, IDENTITY, Privacy(rho=1e-38))

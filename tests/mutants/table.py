@@ -34,7 +34,7 @@ def _rows(file: str, tests: str, *edits: tuple[str, str, str]) -> tuple[Mutant, 
 
 def _laws(file: str, *edits: tuple[str, str, str, str]) -> tuple[Mutant, ...]:
     """Rows that a law of the atoms kills: function, "atom-law", old text, new text."""
-    law = "language/test_atom_law.py::test_law"
+    law = "language/atoms/test_atom_law.py::test_law"
     return tuple(Mutant(file, function, old, new, (f"{law}[{case}]",)) for function, case, old, new in edits)
 
 
@@ -48,7 +48,7 @@ MUTANTS = (
     # -- directed rounding
     *_rows(
         "mmopt/numerics/directed.py",
-        "queries/test_directed.py",
+        "numerics/test_directed.py",
         ("plus_up", "np.where(error > 0, ", "np.where(error < 0, "),
         ("times_up", "np.where(certain, error <= 0,", "np.where(certain, error >= 0,"),
         ("root_up", "np.where(certain, short >= 0, a == 0)", "np.where(certain, short <= 0, a == 0)"),
@@ -57,7 +57,7 @@ MUTANTS = (
     ),
     *_rows(
         "mmopt/numerics/outward.py",
-        "queries/test_outward.py",
+        "numerics/test_outward.py",
         ("not_below", "(1.0 + 2.0 * terms * _EPS)", "(1.0 - 2.0 * terms * _EPS)"),
         ("_upward", "np.where(whole, roots, np.nextafter(roots, np.inf))", "roots"),
         ("_not_below", "< 2.0**53", "< 2.0**60"),
@@ -71,7 +71,7 @@ MUTANTS = (
     # -- integers, sensitivities
     *_rows(
         "mmopt/privacy/rounding/exact.py",
-        "mechanism/test_exact.py",
+        "privacy/rounding/test_exact.py",
         ("integer_product", "bound < 2**53", "bound < 2**58"),
         ("largest_entry", "abs(int(matrix.min()))", "int(matrix.min())"),
         ("largest_squared_difference", "- 2 * inner)", "- inner)"),
@@ -88,7 +88,7 @@ MUTANTS = (
     # -- calibration, quantiles
     *_rows(
         "mmopt/privacy/guarantee.py",
-        "mechanism/test_margins.py mechanism/test_privacy.py",
+        "mechanism/test_margins.py privacy/test_guarantee.py",
         ("float_above", "Fraction(nearest) >= value", "Fraction(nearest) <= value"),
         ("gaussian_rho", "(2 * Fraction(scale) ** 2)", "(4 * Fraction(scale) ** 2)"),
         ("laplace_epsilon", "Fraction(scale) * (1 + _OPENDP_SLACK)", "Fraction(scale)"),
@@ -98,7 +98,7 @@ MUTANTS = (
     ),
     *_rows(
         "mmopt/privacy/calibration.py",
-        "mechanism/test_margins.py mechanism/test_planning.py mechanism/test_rounding_factored.py",
+        "mechanism/test_margins.py mechanism/test_planning.py privacy/rounding/test_product.py",
         ("cost_of_part", "squared_sensitivity, own", "squared_sensitivity, 2 * own"),
         ("least_scale", "parts, scale) > allowed", "parts, scale) > 2 * allowed"),
         ("cost", "float_above(sum(", "float_above(max("),
@@ -106,7 +106,7 @@ MUTANTS = (
     # -- the delta of a scale
     *_rows(
         "mmopt/privacy/guarantee.py",
-        "mechanism/test_calibration.py",
+        "privacy/test_calibration.py",
         ("gaussian_delta", "first * (1 + _GUARD)", "first * (1 - _GUARD)"),
         ("gaussian_delta", "exp() * second", "exp() * first"),
         ("_normal_tail", "return 1 - high, 1 - low", "return low, high"),
@@ -118,7 +118,7 @@ MUTANTS = (
     ),
     *_rows(
         "mmopt/privacy/calibration.py",
-        "mechanism/test_calibration.py",
+        "privacy/test_calibration.py",
         ("distance", "rows / (16 * s * s)", "rows / (64 * s * s)"),
         ("distance", "if s >= 1 else rows", "if s > 0 else rows"),
         ("_bounds", "(1 + Decimal(epsilon).exp(context))", "Decimal(1)"),
@@ -141,7 +141,7 @@ MUTANTS = (
     ),
     *_rows(
         "mmopt/privacy/rounding/dense.py",
-        "mechanism/test_rounding.py",
+        "privacy/rounding/test_dense.py",
         ("round_strategy", "squared_sensitivity(matrix, 2,", "squared_sensitivity(core, 2,"),
         ("round_strategy", "squared_lengths(), 2 * bits", "squared_lengths(), bits"),
     ),
@@ -153,69 +153,69 @@ MUTANTS = (
     # -- changed counts
     *_rows(
         "mmopt/privacy/rounding/dense.py",
-        "mechanism/test_calibration.py",
+        "privacy/test_calibration.py",
         ("parts", 'is_one = self.neighbours == "add-remove" and', "is_one ="),
     ),
     *_rows(
         "mmopt/privacy/rounding/marginals.py",
-        "mechanism/test_calibration.py",
+        "privacy/test_calibration.py",
         ("parts", 'is_one_count=self.neighbours == "add-remove"', "is_one_count=True"),
     ),
     *_rows(
         "mmopt/privacy/rounding/marginals.py",
-        "mechanism/test_row_sensitivity.py::test_no_row_costs_more_than_is_claimed[marginals-1]",
+        "privacy/rounding/test_row_sensitivity.py::test_no_row_costs_more_than_is_claimed[marginals-1]",
         ("parts", "or self.workload.domain.may_drop)", ")"),
     ),
     *_rows(
         "mmopt/privacy/rounding/factors.py",
-        "mechanism/test_calibration.py",
+        "privacy/test_calibration.py",
         ("parts", 'is_one_count=self.neighbours == "add-remove" and all(', "is_one_count=all("),
         ("parts", "all(map(is_one_count, own))", "any(map(is_one_count, own))"),
     ),
     *_rows(
         "mmopt/privacy/rounding/lattice.py",
-        "mechanism/test_calibration.py",
+        "privacy/test_calibration.py",
         ("is_one_count", "<= 1).all()", "<= 2).all()"),
     ),
     *_rows(
         "mmopt/privacy/rounding/lattice.py",
-        "mechanism/test_rounding.py",
+        "privacy/rounding/test_dense.py",
         ("common_step", "min(accuracy * counts[-1], 1e-4)", "0.3"),
         ("rounded_core", "own, 0, float(np.abs(own).max() / np.abs(real).max())", "own, 0, 1.0"),
         ("rounded_core", "if np.linalg.matrix_rank(own) == own.shape[1]:", "if True:"),
     ),
     *_rows(
         "mmopt/privacy/rounding/exact.py",
-        "mechanism/test_row_sensitivity.py::test_no_row_costs_more_than_is_claimed[matrix-2]",
+        "privacy/rounding/test_row_sensitivity.py::test_no_row_costs_more_than_is_claimed[matrix-2]",
         ("squared_sensitivity", "max(added, moved) if may_drop else moved", "moved"),
         ("squared_sensitivity", 'if neighbours == "add-remove":', "if True:"),
     ),
     *_rows(
         "mmopt/privacy/rounding/protocol.py",
-        "mechanism/test_exact.py",
+        "privacy/rounding/test_exact.py",
         ("replaced", "2 if norm == 2 and is_nonnegative else 4", "2 if is_nonnegative else 4"),
         ("replaced", "2 if norm == 2 and is_nonnegative else 4", "2 if norm == 2 else 4"),
     ),
     *_rows(
         "mmopt/workloads/domain.py",
-        "queries/test_domain.py",
+        "workloads/test_domain.py",
         ("may_drop", 'rule in ("", "drop")', 'rule == "drop"'),
         ("may_drop", "for rule in (a.outside, a.missing)", "for rule in (a.outside,)"),
     ),
     *_rows(
-        "mmopt/mechanism/measure.py",
+        "mmopt/mechanism/measurement.py",
         "mechanism/test_intervals.py",
         ("_whole", "<= 1e-8 + 1e-13", "<= 0.4 + 1e-13"),
     ),
     *_rows(
         "mmopt/privacy/rounding/lattice.py",
-        "mechanism/test_rounding.py",
+        "privacy/rounding/test_dense.py",
         ("check_loss", "np.max(rounded / unrounded)", "np.min(rounded / unrounded)"),
     ),
     # -- error bounds
     *_rows(
         "mmopt/numerics/balls.py",
-        "language/test_balls.py language/test_atom_law.py::test_law[add-balls]",
+        "numerics/test_balls.py language/atoms/test_atom_law.py::test_law[add-balls]",
         ("", "U = float(np.finfo(float).eps) / 2", "U = float(np.finfo(float).eps) / 64"),
         ("gamma", "return k * U / (1.0 - k * U)", "return 0.0"),
         ("rounded", "out *= U", "out *= 0.0"),
@@ -233,12 +233,12 @@ MUTANTS = (
     ),
     *_rows(
         "mmopt/numerics/balls.py",
-        "language/test_wide_balls.py",
+        "numerics/test_wide_balls.py",
         ("power", "size and not out.rad.any", "size and out.rad.any"),
     ),
     *_rows(
         "mmopt/numerics/ball_functions.py",
-        "language/test_curved_balls.py",
+        "numerics/test_ball_functions.py",
         ("exp", "np.maximum(high - mid, mid - low) + POWER * (mid + high)", "POWER * (mid + high)"),
         ("log", "known = _ends(a)[0] > 0", "known = a.mid > 0"),
         ("logsumexp", "balls.sub(a, exact(top))", "exact(a.mid - top)"),
@@ -246,21 +246,21 @@ MUTANTS = (
     ),
     *_rows(
         "mmopt/numerics/ball_inverse.py",
-        "language/test_wide_balls.py language/test_inverse_balls.py",
+        "numerics/test_wide_balls.py numerics/test_ball_inverse.py",
         ("sandwich", "_lengths(missing)) / inverse.least)", "_lengths(missing)) * 1e-9)"),
         ("_diagonal", "_lengths(behind) * _lengths(missing) / inverse.least", "_lengths(behind) * 0.0"),
         ("smallest_singular", "return (1.0 - off) /", "return (1.0 + 9 * off) /"),
     ),
     *_rows(
         "mmopt/numerics/ball_spectra.py",
-        "language/test_spectral_balls.py",
+        "numerics/test_ball_spectra.py",
         ("_least", "return s - slip - float(", "return s + slip + float("),
         ("root", "min(bounds)", "0.0"),
         ("smallest_eigenvalue", "(guess - size, guess / 2, 0.0)", "(guess + size, guess / 2, 0.0)"),
     ),
     *_rows(
         "mmopt/numerics/residual.py",
-        "language/test_residual.py",
+        "numerics/test_residual.py",
         ("_bits", "(51 -", "(60 -"),
         ("_residual", "np.abs(rest))) + 2 * (terms + 4) * U * sizes", "np.abs(rest)))"),
         ("_residual", "low = low + ((high - (total - moved))", "low = low - ((high - (total - moved))"),
@@ -268,7 +268,7 @@ MUTANTS = (
     ),
     *_rows(
         "mmopt/numerics/ball_nuclear.py",
-        "language/test_nuclear_ball.py",
+        "numerics/test_ball_nuclear.py",
         ("_above", "total / float(np.sqrt(1.", "total * float(np.sqrt(1."),
         ("_above", "+ float(np.sqrt(len(mid))) * _norm(rad)", ""),
         ("_below", "/ float(np.sqrt(1.0 + off + slip))", ""),
@@ -295,8 +295,8 @@ MUTANTS = (
         (
             "root",
             "root-balls",
-            "ball=spectral_balls.root,",
-            "ball=lambda a: balls.exact(numeric.root(a.mid)),",
+            "ball=ball_spectra.root,",
+            "ball=lambda a: balls.exact(numpy_forms.root(a.mid)),",
         ),
     ),
     *_laws(
@@ -327,7 +327,7 @@ MUTANTS = (
     ),
     *_rows(
         "mmopt/language/check/infer.py",
-        "language/test_infer.py",
+        "language/check/test_infer.py",
         ("_trace", "if not is_gram(factors[at + 1 :] + factors[:at], scope):", "if False:"),
         ("_congruence", ") or not curved.loewner:", "):"),
         ("_index", "if base.loewner:", "if False:"),
@@ -381,13 +381,13 @@ MUTANTS = (
     # -- lifts
     *_rows(
         "mmopt/compiler/reductions/merge_cells.py",
-        "compiler/reductions/test_two_ways.py pipeline/test_reduced.py",
+        "compiler/reductions/test_two_ways.py driver/test_reduced.py",
         ("lift", "sizes**-axis.degree", "sizes**axis.degree"),
         ("_by_attribute", "touched &= own >= 0", "touched |= own >= 0"),
     ),
     *_rows(
         "mmopt/compiler/reductions/parallel_queries.py",
-        "compiler/reductions/test_two_ways.py pipeline/test_reduced.py",
+        "compiler/reductions/test_two_ways.py driver/test_reduced.py",
         ("_added_up", "weights=workload.weights * lead**2", "weights=workload.weights * np.abs(lead)"),
         ("_left_out", "np.minimum.at(least, same, limit)", "np.maximum.at(least, same, limit)"),
         ("_left_out", "targets[finite] / lead**", "targets[finite] * lead**"),
@@ -452,25 +452,25 @@ MUTANTS = (
     # -- scoring
     *_rows(
         "mmopt/driver/judge/score.py",
-        "pipeline/test_certify.py",
+        "driver/judge/test_score.py",
         ("bound_of", "float(ball.lower if minimized else ball.upper)", "float(ball.mid)"),
     ),
     *_rows(
         "mmopt/driver/judge/score.py",
-        "pipeline/test_charges.py",
+        "driver/test_charges.py",
         ("charged", "worth if minimized else -worth", "-worth if minimized else worth"),
         ("scored", "loss += 2 * (max(", "loss -= 2 * (max("),
     ),
     *_rows(
         "mmopt/driver/judge/score.py",
-        "pipeline/test_certify.py::test_negative_multipliers_are_clipped "
-        "pipeline/test_certify.py::test_a_constraint_may_be_missed_by_rounding_only",
+        "driver/judge/test_score.py::test_negative_multipliers_are_clipped "
+        "driver/judge/test_score.py::test_a_constraint_may_be_missed_by_rounding_only",
         ("_promised", "maximum(value, 0.0) if d", "abs(value) if d"),
         ("is_feasible", "self.after <= FEASIBLE and", "self.after <= 1e-3 and"),
     ),
     *_rows(
         "mmopt/language/evaluate/feasibility.py",
-        "language/test_feasibility.py",
+        "language/evaluate/test_feasibility.py",
         ("_over", 'constraint.relation.op == "<', 'constraint.relation.op == ">'),
         ("_over", 'constraint.relation.op == "==', 'constraint.relation.op == "<'),
         ("_off", 'right if relation.op == ">>', 'right if relation.op == "<<'),
@@ -480,8 +480,8 @@ MUTANTS = (
     ),
     *_rows(
         "mmopt/compiler/bind.py",
-        "pipeline/test_certify.py::test_a_bound_in_lets_is_not_above_the_truth "
-        "pipeline/test_certify.py::test_queries_beside_the_design_by_more_than_rounding_are_refused",
+        "driver/judge/test_score.py::test_a_bound_in_lets_is_not_above_the_truth "
+        "driver/judge/test_score.py::test_queries_beside_the_design_by_more_than_rounding_are_refused",
         ("_bounds", "if name not in lets:", "if True:"),
         ("_missed", "<= left.rad + right.rad).all()", ">= 0).all()"),
     ),
@@ -501,38 +501,38 @@ MUTANTS = (
     ),
     *_rows(
         "mmopt/driver/judge/rounded_root.py",
-        "pipeline/test_estimated.py",
+        "driver/test_estimated.py",
         ("takes_rounded", "return bool(found) and", "return False and"),
         ("_is_whole", "(workload.queries % 1 == 0).all() and", "True and"),
     ),
     *_rows(
         "mmopt/driver/procedure.py",
-        "pipeline/test_estimated.py",
+        "driver/test_estimated.py",
         ("solve_procedure", "is_shipped(instance.checked.written)", "True"),
     ),
     *_rows(
         "mmopt/compiler/bind.py",
-        "pipeline/test_estimated.py",
+        "driver/test_estimated.py",
         ("bind", "if not is_shipped(checked.written)", "if False"),
     ),
     *_rows(
         "mmopt/language/evaluate/feasibility.py",
-        "pipeline/test_estimated.py",
+        "driver/test_estimated.py",
         ("_ordered", 'op in ("<<", ">>") and', "True and"),
     ),
     *_rows(
         "mmopt/numerics/balls.py",
-        "language/test_balls.py",
+        "numerics/test_balls.py",
         ("power", "power(a, neg(b))", "power(a, exact(-exponent))"),
     ),
     *_rows(
         "mmopt/driver/judge/assemble.py",
-        "pipeline/test_certify.py",
+        "driver/judge/test_score.py",
         ("_within_targets", "1.0 + reach:", "1.0 + SLIGHT:"),
     ),
     *_rows(
         "mmopt/driver/judge/claims.py",
-        "pipeline/test_claims.py",
+        "driver/judge/test_claims.py",
         ("grade_of", "not is_shipped(instance.checked.written)", "False"),
         ("grade_of", "or _is_replaced(instance)", "or False"),
         ("objective_grade", '"claimed" if _is_replaced(instance) else "proved"', '"proved"'),
@@ -545,7 +545,7 @@ MUTANTS = (
     # -- what verify compares
     *_rows(
         "mmopt/proof/recheck.py",
-        "pipeline/test_claims.py",
+        "driver/judge/test_claims.py",
         ("_grades", "order.index(a) <= order.index(b)", "order.index(a) >= order.index(b)"),
         ("_grades", 'no_more and s.status.bound_valid <= (found[1] == "proved")', "no_more"),
         ("bound", "elif not is_stop(s.status.stop):", "elif False:"),
@@ -553,7 +553,7 @@ MUTANTS = (
     ),
     *_rows(
         "mmopt/proof/recheck.py",
-        "pipeline/audit/test_tampered.py::test_every_changed_claim_is_found[l2_strategy]",
+        "proof/test_tampered.py::test_every_changed_claim_is_found[l2_strategy]",
         ("_close", "<= CLOSE * size)", "<= 1e9 * CLOSE * size)"),
         ("objective", "value_of(instance, point.env, point.objective)", "s.value"),
         ("bound", 'bound", s.bound, compute', 'bound", s.bound, lambda: s.bound'),
@@ -564,12 +564,12 @@ MUTANTS = (
     ),
     *_rows(
         "mmopt/proof/recheck.py",
-        "pipeline/audit/test_tampered.py::test_every_changed_claim_is_found[fitness_for_use]",
+        "proof/test_tampered.py::test_every_changed_claim_is_found[fitness_for_use]",
         ("same_array", "return off <= CLOSE_ARRAY", "return off <= 1e9 * CLOSE_ARRAY"),
     ),
     *_rows(
         "mmopt/proof/recheck.py",
-        "pipeline/audit/test_verify.py::test_a_gap_that_was_not_reached_is_found",
+        "proof/test_verify.py::test_a_gap_that_was_not_reached_is_found",
         ("bound", "s.gap is not None and s.gap <= tolerance", "s.gap is not None"),
     ),
     # -- data
@@ -607,12 +607,12 @@ MUTANTS = (
     ),
     *_rows(
         "mmopt/privacy/noise.py",
-        "mechanism/test_noise.py",
+        "privacy/test_noise.py",
         ("laplace_variance", "math.sinh(min(0.5 / scale", "math.sinh(min(0.6 / scale"),
     ),
     *_rows(
         "mmopt/strategies/dense.py",
-        "queries/test_strategy.py",
+        "strategies/test_dense.py",
         ("sensitivity", "matrix, self.norm).max()", "matrix, self.norm).min()"),
         ("total_error", "self.sensitivity**2 *", "self.sensitivity *"),
         ("total_error", "if not self.supports(workload):", "if False:"),
@@ -625,7 +625,7 @@ MUTANTS = (
     # -- symmetries, bounds of templates
     *_rows(
         "mmopt/symmetry/swaps.py",
-        "queries/symmetry/test_find.py queries/symmetry/test_swaps.py",
+        "symmetry/test_find.py symmetry/test_swaps.py",
         ("interchangeable", "if by_rows or close:", "if by_rows:"),
         ("_gram", "0.0 if piece.is_whole and scale < EXACT", "0.0 if piece.is_whole"),
         ("reverses", "if not (is_near and close):", "if True:"),
@@ -637,17 +637,17 @@ MUTANTS = (
     ),
     *_rows(
         "mmopt/symmetry/cells.py",
-        "queries/symmetry/test_find.py",
+        "symmetry/test_find.py",
         ("blocks_of", "if len(blocks) > 1:", "if False:"),
     ),
     *_rows(
         "mmopt/driver/templates/search.py",
-        "highdim/test_bound.py",
+        "driver/templates/test_bound.py",
         ("template_bound", "return product_bound(", "return 1.1 * product_bound("),
     ),
     *_rows(
         "mmopt/driver/templates/bound.py",
-        "highdim/test_bound.py",
+        "driver/templates/test_bound.py",
         ("_bound", "norm**2 * (1.0 - CHARGED)", "norm**2 * (1.0 + 1e-4)"),
         ("_split", "np.maximum(np.array(whole) - along, 0.0)", "np.array(whole)"),
         ("_bound", "p / p.sum()", "p"),
@@ -666,7 +666,7 @@ MUTANTS = (
     ),
     *_rows(
         "mmopt/language/evaluate/structured.py",
-        "language/test_structured.py",
+        "language/evaluate/test_structured.py",
         ("_weighted", ".multiplicities[order]),", ".multiplicities[order] ** 0),"),
         ("_total", ".count(_sizes(a.space)),", ".count(_sizes(a.space) ** 0),"),
         ("spread", 'numbers.call("mul", numbers.count(copies), entries)', "entries"),
@@ -679,7 +679,7 @@ MUTANTS = (
     ),
     *_rows(
         "mmopt/compiler/invariance/acting.py",
-        "compiler/test_equivariance.py",
+        "compiler/invariance/test_equivariance.py",
         ("_at_degree", "if not close(axis.degree, degree):", "if False:"),
         ("_same", "if not close(a.degree, b.degree):", "if False:"),
         ("_entrywise", 'if expr.atom in ("sqrt", "exp", "log"):', "if False:"),
@@ -694,12 +694,12 @@ MUTANTS = (
     ),
     *_rows(
         "mmopt/numerics/component_lift.py",
-        "language/test_structured.py",
+        "language/evaluate/test_structured.py",
         ("lift", "left[at] @ middle @ right[at].T", "left[at] @ middle @ left[at].T"),
     ),
     *_rows(
         "mmopt/compiler/invariance/composition.py",
-        "compiler/test_composition.py",
+        "compiler/invariance/test_composition.py",
         ("of_factors", "not infer(small, scope).sign > 0", "False"),
         ("_factors", "not infer(expr.args[0], scope).sign > 0", "False"),
         ("of_blocks", "if SUM in sides:", "if False:"),

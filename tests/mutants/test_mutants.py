@@ -42,7 +42,17 @@ def test_there_are_enough_and_none_is_there_twice() -> None:
     assert len(set(MUTANTS)) == len(MUTANTS) >= 75
     files = {mutant.file for mutant in MUTANTS}
     assert {Path(file).parts[1] for file in files if file.endswith(".py")} >= {
-        *("compiler", "data", "language", "mechanism", "pipeline", "queries"),
+        *(
+            "compiler",
+            "data",
+            "driver",
+            "language",
+            "mechanism",
+            "numerics",
+            "privacy",
+            "strategies",
+            "workloads",
+        ),
     }
 
 

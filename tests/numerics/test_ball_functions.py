@@ -14,7 +14,7 @@ import pytest
 from mmopt.numerics import ball_functions, balls
 from mmopt.numerics.balls import Ball, exact
 
-SEEDS = range(25)
+pytestmark = pytest.mark.quick
 
 
 def decimals(a: np.ndarray) -> list[Decimal]:
@@ -31,9 +31,8 @@ def random_ball(rng: np.random.Generator, *shape: int) -> Ball:
     return Ball(mid, np.abs(mid) * rng.choice([0.0, 1e-17, 1e-14, 1e-3], size=shape))
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_exponentials_and_logarithms(seed: int) -> None:
-    rng = np.random.default_rng(seed)
+@pytest.mark.draws(6)
+def test_exponentials_and_logarithms(rng: np.random.Generator) -> None:
     a = random_ball(rng, 4, 3)
     share = rng.choice([-1.0, 1.0, 0.0, 0.5], size=a.mid.shape)
     with localcontext() as context:
@@ -78,10 +77,9 @@ def test_what_has_no_value_has_no_bound() -> None:
     assert np.isinf(ball_functions.polar(exact(np.full((2, 2), np.nan))).rad).all()
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_polar_factor(seed: int) -> None:
+@pytest.mark.draws(6)
+def test_polar_factor(rng: np.random.Generator) -> None:
     """Of Q H with Q = I - 2 v vᵀ / 4, v = ±1, and H a symmetric positive definite matrix of few bits."""
-    rng = np.random.default_rng(seed)
     v = rng.choice([-1.0, 1.0], size=4)
     q = np.eye(4) - np.outer(v, v) / 2
     b = rng.integers(-8, 9, size=(4, 4)).astype(float)

@@ -10,13 +10,12 @@ from mmopt.numerics import ball_inverse, balls
 from mmopt.numerics.ball_inverse import sandwich, sandwich_diagonal, smallest_singular
 from mmopt.numerics.balls import Ball, exact
 
-SEEDS = range(25)
+pytestmark = pytest.mark.quick
 
 
 @pytest.mark.parametrize("condition", [1e1, 1e4, 1e9, 1e12])
-@pytest.mark.parametrize("seed", range(5))
-def test_sandwich(condition: float, seed: int) -> None:
-    rng = np.random.default_rng(seed)
+@pytest.mark.draws(4)
+def test_sandwich(condition: float, rng: np.random.Generator) -> None:
     n, m = int(rng.integers(2, 6)), int(rng.integers(1, 4))
     x, w = conditioned(rng, n, condition), rng.normal(size=(m, n))
     truth = fractions(w).dot(solve(x, w.T))
@@ -33,9 +32,8 @@ def test_sandwich(condition: float, seed: int) -> None:
     assert_inside(number, sandwich(exact(other), exact(x), exact(other)))
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_sandwich_of_balls(seed: int) -> None:
-    rng = np.random.default_rng(seed)
+@pytest.mark.draws(4)
+def test_sandwich_of_balls(rng: np.random.Generator) -> None:
     x, w = conditioned(rng, 4, 1e3), rng.normal(size=(3, 4))
     # a midpoint that is not symmetric around a matrix that is
     matrix = Ball(x + rng.normal(size=(4, 4)) * 1e-8, np.full((4, 4), 1e-7))
@@ -45,12 +43,11 @@ def test_sandwich_of_balls(seed: int) -> None:
     assert_inside(fractions(w).dot(solve(x, w.T)), ball)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_sandwich_of_what_is_not_symmetric(seed: int) -> None:
-    rng = np.random.default_rng(seed)
+@pytest.mark.draws(6)
+def test_sandwich_of_what_is_not_symmetric(rng: np.random.Generator) -> None:
     n = int(rng.integers(2, 6))
     x, w = rng.normal(size=(n, n)), rng.normal(size=(3, n))
-    if seed % 2:  # I + K with K skew, of Cayley's transform
+    if rng.random() < 0.5:  # I + K with K skew, of Cayley's transform
         x = np.eye(n) + 10.0 * (x - x.T)
     ball = sandwich(exact(w), exact(x), exact(w.T))
     assert_inside(fractions(w).dot(solve(x, w.T)), ball)
@@ -63,11 +60,12 @@ def test_sandwich_of_what_is_not_symmetric(seed: int) -> None:
 
 
 @pytest.mark.parametrize("condition", [1e1, 1e5, 1e9, 1e12])
-@pytest.mark.parametrize("seed", range(5))
-def test_the_diagonal_alone(condition: float, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.draws(4)
+def test_the_diagonal_alone(
+    condition: float, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Two columns at a time, so that there are several, and the last is narrower."""
     monkeypatch.setattr(ball_inverse, "WIDTH", 2)
-    rng = np.random.default_rng(seed)
     n, m = int(rng.integers(2, 6)), int(rng.integers(1, 6))
     x, w, v = conditioned(rng, n, condition), rng.normal(size=(m, n)), rng.normal(size=(n, m))
     limit = 2 * ball_inverse.ENOUGH if condition <= 1e9 else 5e-8  # 1.1e-8 with OPENBLAS_CORETYPE=Prescott
@@ -81,9 +79,8 @@ def test_the_diagonal_alone(condition: float, seed: int, monkeypatch: pytest.Mon
     assert_inside(fractions(w).dot(solve(lopsided, v)).diagonal(), found)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_the_diagonal_of_balls(seed: int) -> None:
-    rng = np.random.default_rng(seed)
+@pytest.mark.draws(4)
+def test_the_diagonal_of_balls(rng: np.random.Generator) -> None:
     x, w = conditioned(rng, 4, 1e3), rng.normal(size=(3, 4))
     matrix = Ball(x + rng.normal(size=(4, 4)) * 1e-8, np.full((4, 4), 1e-7))
     left = Ball(w + rng.normal(size=w.shape) * 1e-8, np.full(w.shape, 1e-7))

@@ -12,9 +12,8 @@ from rational import assert_inside, fractions, orthogonal
 from mmopt.numerics.ball_nuclear import nuclear
 from mmopt.numerics.balls import Ball, exact
 
-SEEDS = range(25)
 
-
+@pytest.mark.quick
 @pytest.mark.parametrize(("rows", "columns"), list(product((1, 2, 4, 16), repeat=2)))
 @pytest.mark.parametrize("smallest", [0, 1, 30])
 def test_nuclear_norm(rows: int, columns: int, smallest: int) -> None:
@@ -30,9 +29,9 @@ def test_nuclear_norm(rows: int, columns: int, smallest: int) -> None:
     assert ball.rad <= 1e-12 * s.sum()
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_nuclear_norm_of_a_ball(seed: int) -> None:
-    rng = np.random.default_rng(seed)
+@pytest.mark.quick
+@pytest.mark.draws(6)
+def test_nuclear_norm_of_a_ball(rng: np.random.Generator) -> None:
     a, b = orthogonal(rng, 4), orthogonal(rng, 4)
     s = rng.integers(1, 100, size=4).astype(float)
     k = (a * s) @ b
@@ -66,6 +65,7 @@ def test_singular_values_of_every_size(shape: str, least: int, rng: np.random.Ge
     assert ball.rad <= 2e-11 * float(truth)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("rank", [1, 3, 31])
 def test_dependent_rows(rank: int, rng: np.random.Generator) -> None:
     """The lower end is close even where nearly all singular values are zero."""
@@ -77,6 +77,7 @@ def test_dependent_rows(rank: int, rng: np.random.Generator) -> None:
         assert ball.rad <= 1e-11 * value
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("bits", [-1060, -600, -300, 300, 600, 1000])
 def test_no_square_overflows(bits: int, rng: np.random.Generator) -> None:
     sizes = np.ldexp(rng.integers(1, 8, size=3).astype(float), -rng.integers(0, 9, size=3))
@@ -86,6 +87,7 @@ def test_no_square_overflows(bits: int, rng: np.random.Generator) -> None:
     assert ball.rad <= 1e-12 * ball.mid + 1e-299
 
 
+@pytest.mark.quick
 def test_nothing_is_known_and_nothing_is_there() -> None:
     assert np.isinf(nuclear(exact(np.array([[np.inf]]))).rad)
     assert np.isinf(nuclear(Ball(np.ones((2, 2)), np.full((2, 2), np.inf))).rad)
@@ -94,6 +96,7 @@ def test_nothing_is_known_and_nothing_is_there() -> None:
     assert_inside(2 * fractions(np.ones(3)).sum(), nuclear(Ball(np.zeros((3, 3)), np.full((3, 3), 2.0))))
 
 
+@pytest.mark.quick
 def test_many_terms(rng: np.random.Generator) -> None:
     """Sums longer than one block of terms."""
     q = orthogonal(rng, 256)[:40]
@@ -101,6 +104,7 @@ def test_many_terms(rng: np.random.Generator) -> None:
     assert nuclear(exact(q.T)).rad <= 40 * 1e-12
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("shape", [(6, 6), (4, 9), (9, 4)])
 def test_a_polar_factor_saves_the_decomposition(shape: tuple[int, int]) -> None:
     """Slightly off it is still good; nothing but the lower end depends on it."""
@@ -116,6 +120,7 @@ def test_a_polar_factor_saves_the_decomposition(shape: tuple[int, int]) -> None:
     assert ball.upper > s.sum() * (1 + 1e-6)  # no decomposition was made
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("wrong", ["another matrix", "reversed sign", "transposed", "another shape"])
 def test_what_is_no_polar_factor_is_not_taken(wrong: str) -> None:
     rng = np.random.default_rng(3)

@@ -17,7 +17,7 @@ from rational import assert_inside, fractions, random_ball, within
 from mmopt.numerics import balls
 from mmopt.numerics.balls import Ball, exact
 
-SEEDS = range(25)
+pytestmark = pytest.mark.quick
 
 
 BINARY: list[tuple[Callable[..., Ball], Callable[[Any, Any], Any]]] = [
@@ -29,16 +29,16 @@ BINARY: list[tuple[Callable[..., Ball], Callable[[Any, Any], Any]]] = [
 
 
 @pytest.mark.parametrize(("rule", "truth"), BINARY, ids=["add", "sub", "mul", "div"])
-@pytest.mark.parametrize("seed", SEEDS)
-def test_entry_by_entry(rule: Callable[..., Ball], truth: Callable[[Any, Any], Any], seed: int) -> None:
-    rng = np.random.default_rng(seed)
+@pytest.mark.draws(6)
+def test_entry_by_entry(
+    rule: Callable[..., Ball], truth: Callable[[Any, Any], Any], rng: np.random.Generator
+) -> None:
     a, b = random_ball(rng, 5), random_ball(rng, 5)
     assert_inside(truth(within(rng, a), within(rng, b)), rule(a, b))
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_sums_and_extremes(seed: int) -> None:
-    rng = np.random.default_rng(seed)
+@pytest.mark.draws(6)
+def test_sums_and_extremes(rng: np.random.Generator) -> None:
     a = random_ball(rng, 4, 6)
     x = within(rng, a)
     for axis in (None, 0, 1):
@@ -50,9 +50,8 @@ def test_sums_and_extremes(seed: int) -> None:
     assert_inside(x[:, :4].trace(), balls.trace(Ball(a.mid[:, :4], a.rad[:, :4])))
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_products(seed: int) -> None:
-    rng = np.random.default_rng(seed)
+@pytest.mark.draws(6)
+def test_products(rng: np.random.Generator) -> None:
     a, b, v = random_ball(rng, 4, 6), random_ball(rng, 6, 3), random_ball(rng, 6)
     x, y, w = (within(rng, ball) for ball in (a, b, v))
     assert_inside(x.dot(y), balls.matmul(a, b))
@@ -60,10 +59,9 @@ def test_products(seed: int) -> None:
     assert_inside(w.dot(w), balls.matmul(v, v))
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_scaled_rows_and_columns(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.draws(6)
+def test_scaled_rows_and_columns(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(balls, "HEIGHT", 3)
-    rng = np.random.default_rng(seed)
     matrix, a, b = random_ball(rng, 4, 6).mid, random_ball(rng, 4), random_ball(rng, 6)
     for rows, columns in ((a, b), (a, None), (None, b), (exact(a.mid), exact(b.mid))):
         truth = within(rng, exact(matrix))
@@ -75,11 +73,10 @@ def test_scaled_rows_and_columns(seed: int, monkeypatch: pytest.MonkeyPatch) -> 
             assert (found.rad <= 1e-15 * np.abs(found.mid).max(axis=1, keepdims=True) + 1e-290).all()
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_a_product_between_scales(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.draws(6)
+def test_a_product_between_scales(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its rounding is one radius for each row, which the scales go with."""
     monkeypatch.setattr(balls, "HEIGHT", 3)
-    rng = np.random.default_rng(seed)
     left, right = random_ball(rng, 4, 5).mid, random_ball(rng, 5, 6).mid
     a, b = random_ball(rng, 4), random_ball(rng, 6)
     truth = fractions(left).dot(fractions(right))
@@ -106,9 +103,8 @@ def test_scales_and_squares_too_small_for_a_float() -> None:
     assert_inside(truth, balls.dots(exact(one), exact(other), 1))
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_products_entry_by_entry_summed(seed: int) -> None:
-    rng = np.random.default_rng(seed)
+@pytest.mark.draws(6)
+def test_products_entry_by_entry_summed(rng: np.random.Generator) -> None:
     a, b = random_ball(rng, 4, 6), random_ball(rng, 4, 6)
     for one, other in ((a, b), (exact(a.mid), b), (exact(a.mid), exact(b.mid))):
         products = within(rng, one) * within(rng, other)
@@ -121,17 +117,15 @@ def test_products_entry_by_entry_summed(seed: int) -> None:
 
 
 @pytest.mark.parametrize("exponent", [0.0, 1.0, 2.0, 3.0, 4.0, 7.0, -1.0, -2.0, -3.0])
-@pytest.mark.parametrize("seed", SEEDS)
-def test_whole_powers(exponent: float, seed: int) -> None:
-    rng = np.random.default_rng(seed)
+@pytest.mark.draws(6)
+def test_whole_powers(exponent: float, rng: np.random.Generator) -> None:
     a = random_ball(rng, 6)
     wide = Ball(a.mid, np.abs(a.mid) * rng.choice([0.0, 0.5, 2.0], size=6) if exponent >= 0 else a.rad)
     assert_inside(within(rng, wide) ** int(exponent), balls.power(wide, exact(exponent)))
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_roots_and_broken_powers(seed: int) -> None:
-    rng = np.random.default_rng(seed)
+@pytest.mark.draws(6)
+def test_roots_and_broken_powers(rng: np.random.Generator) -> None:
     a = random_ball(rng, 6, positive=True)
     x = within(rng, a)
     for ball, order in (
@@ -159,9 +153,8 @@ def test_products_too_small_for_a_float() -> None:
     assert_inside([Fraction(1e-200) ** 2], balls.matmul(exact(tiny.reshape(1, 1)), exact(tiny)))
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_the_square_of_a_wide_number_keeps_its_ends(seed: int) -> None:
-    rng = np.random.default_rng(seed)
+@pytest.mark.draws(6)
+def test_the_square_of_a_wide_number_keeps_its_ends(rng: np.random.Generator) -> None:
     low, high = np.sort(np.exp(rng.normal(scale=4.0, size=2)))
     wide = Ball(np.asarray((low + high) / 2), np.asarray((high - low) / 2))
     ball = balls.power(wide, exact(2.0))

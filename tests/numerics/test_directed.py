@@ -5,9 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import example, given, settings, strategies as st
 
 from mmopt.numerics.directed import plus_up, root_up, times_up
+
+pytestmark = pytest.mark.quick
 
 LARGEST = np.finfo(np.float64).max
 NUMBERS = st.one_of(

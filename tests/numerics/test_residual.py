@@ -9,11 +9,12 @@ import pytest
 
 from mmopt.numerics.residual import Residual, plain_residual, residual, short_residual
 
+pytestmark = pytest.mark.quick
 
-@pytest.mark.parametrize("seed", range(20))
-def test_residual_against_fractions(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
-    monkeypatch.setattr("mmopt.numerics.residual.HEIGHT", 1 + seed % 3)
-    rng = np.random.default_rng(seed)
+
+@pytest.mark.draws(6)
+def test_residual_against_fractions(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
+    monkeypatch.setattr("mmopt.numerics.residual.HEIGHT", int(rng.integers(1, 4)))
     n, k, c = (int(i) for i in rng.integers(1, 7, size=3))
     x = rng.normal(size=(n, k)) * 10.0 ** rng.integers(-8, 9, size=(n, k))
     y = rng.normal(size=(k, c)) * 10.0 ** rng.integers(-8, 9, size=(k, c))
@@ -35,13 +36,12 @@ def test_vectors_and_zeros() -> None:
 
 
 @pytest.mark.parametrize(("products", "most"), [(short_residual, 1e-21), (plain_residual, 3e-15)])
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.draws(6)
 def test_residuals_from_fewer_products_against_fractions(
-    monkeypatch: pytest.MonkeyPatch, products: Residual, most: float, seed: int
+    monkeypatch: pytest.MonkeyPatch, products: Residual, most: float, rng: np.random.Generator
 ) -> None:
     """The short one has an error that is still far below that of the plain product."""
-    monkeypatch.setattr("mmopt.numerics.residual.HEIGHT", 1 + seed % 3)
-    rng = np.random.default_rng(seed)
+    monkeypatch.setattr("mmopt.numerics.residual.HEIGHT", int(rng.integers(1, 4)))
     n, k, c = (int(i) for i in rng.integers(1, 7, size=3))
     x = rng.normal(size=(n, k)) * 10.0 ** rng.integers(-8, 9, size=(n, k))
     y = rng.normal(size=(k, c)) * 10.0 ** rng.integers(-8, 9, size=(k, c))

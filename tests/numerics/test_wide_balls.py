@@ -9,6 +9,8 @@ from mmopt.numerics.ball_inverse import smallest_singular
 from mmopt.numerics.ball_spectra import smallest_eigenvalue
 from mmopt.numerics.balls import Ball, exact, power
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.mark.parametrize("rad", [0.0, 1e-6, 1e-2, 0.1, 0.2])
 def test_no_matrix_in_a_ball_has_a_smaller_singular_value(rad: float, rng: np.random.Generator) -> None:

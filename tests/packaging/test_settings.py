@@ -130,17 +130,21 @@ def use(table: "ibis.Table") -> None:
 
 
 FOLDERS = (
-    "components",
-    "queries",
+    "numerics",
     "language",
-    "spec",
+    "workloads",
+    "symmetry",
+    "strategies",
+    "privacy",
+    "request",
     "results",
     "compiler",
     "solvers",
-    "highdim",
-    "pipeline",
-    "mechanism",
+    "driver",
+    "proof",
     "data",
+    "mechanism",
+    "comparison",
 )
 
 
@@ -148,9 +152,9 @@ FOLDERS = (
     ("importer", "imported", "contract"),
     [
         ("language", "mmopt.workloads", "Imports run one way"),
-        ("queries", "mmopt.request", "Imports run one way"),
-        ("pipeline", "mmopt.cli", "Imports run one way"),
-        ("spec", "mmopt.language", "spec and results know queries, not programs"),
+        ("workloads", "mmopt.request", "Imports run one way"),
+        ("driver", "mmopt.cli", "Imports run one way"),
+        ("request", "mmopt.language", "spec and results know queries, not programs"),
         ("solvers", "mmopt.results", "compiler and solvers know neither the workload file nor results"),
         ("mechanism", "mmopt.solvers", "mechanism and data apply a strategy, however it was chosen"),
     ],
@@ -181,7 +185,7 @@ def skeleton(folder: Path) -> None:
         (package / name / "__init__.py").touch()
     (package / "testing" / "scripts.py").write_text("import mmopt.cli.guard\n", encoding="utf-8")
     (package / "cli" / "guard.py").touch()
-    (package / "queries" / "workload.py").write_text("import mmopt.request\n", encoding="utf-8")
+    (package / "workloads" / "workload.py").write_text("import mmopt.request\n", encoding="utf-8")
 
 
 def lint_imports(folder: Path) -> str:

@@ -56,6 +56,7 @@ def exact_delta(epsilon: float, change: tuple[int, ...], scale: float, norm: int
     return total
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("scale", [0.3, 1.0, 4.25])
 @pytest.mark.parametrize("change", [1, 2, 5])
 def test_the_delta_of_a_changed_count_is_exact_and_rounded_up(change, scale):
@@ -70,6 +71,7 @@ def test_the_delta_of_a_changed_count_is_exact_and_rounded_up(change, scale):
         assert all(exact_delta(epsilon, (c,), scale) <= claimed for c in range(1, change))
 
 
+@pytest.mark.quick
 def test_the_delta_of_continuous_noise_is_exact_and_rounded_up():
     def tail(x: flint.arb) -> flint.arb:
         return (x / arb(2).sqrt()).erfc() / 2
@@ -81,6 +83,7 @@ def test_the_delta_of_continuous_noise_is_exact_and_rounded_up():
         assert exact <= claimed <= exact * (1 + arb("1e-20"))
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("scale", [1.0, 1.5, 7.3, 60.0])
 def test_discrete_noise_is_as_near_to_rounded_noise_as_the_proof_says(scale):
     def below(x: float) -> flint.arb:
@@ -107,6 +110,7 @@ def test_a_histogram_claims_the_exact_epsilon(matrix, change, epsilon):
         assert scale**2 == pytest.approx(17.9, rel=1e-3)
 
 
+@pytest.mark.quick
 def test_several_counts_that_change_together_claim_no_less_than_they_cost():
     """Replaced rows change two cells, a total changes with its cells: not the theorem for one count."""
     for epsilon, delta in ((2.0, 1e-3), (1.0, 1e-6)):
@@ -122,6 +126,7 @@ def test_several_counts_that_change_together_claim_no_less_than_they_cost():
         )
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0, 5.0])
 def test_laplace_noise_on_counts_is_the_geometric_mechanism(epsilon):
     found = plan(CELLS, Strategy(np.eye(4), 1), Privacy(epsilon=epsilon))
@@ -130,6 +135,7 @@ def test_laplace_noise_on_counts_is_the_geometric_mechanism(epsilon):
     assert exact_delta(0.999 * found.epsilon, (1,), found.scale, norm=1) > 0
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("privacy", [Privacy(epsilon=1.0, delta=1e-6), Privacy(epsilon=0.1, delta=1e-9)])
 def test_dense_strategies_have_the_noise_of_balle_and_wang(privacy):
     rng = np.random.default_rng(2)
@@ -144,10 +150,12 @@ def test_dense_strategies_have_the_noise_of_balle_and_wang(privacy):
     assert finer.noise == pytest.approx(best / strategy.sensitivity, rel=1e-6)
 
 
+@pytest.mark.quick
 def test_where_the_proof_of_the_distance_does_not_hold_every_row_counts_whole():
     assert distance([Part(3, 1, 1, 0.99)], 1.0) == pytest.approx(3.0)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("scale", [1.5, 4.0])
 def test_both_laws_are_apart_in_the_delta_for_continuous_noise(scale):
     """P of one table and e^epsilon times P of the other: the distance is added for each."""
@@ -160,6 +168,7 @@ def test_both_laws_are_apart_in_the_delta_for_continuous_noise(scale):
     assert exact_delta(1.0, (1, -1), own) <= arb(str(bound(1.0, scale)))
 
 
+@pytest.mark.quick
 def test_only_a_single_count_that_changes_alone_has_its_theorem():
     """Marginals and products: with several columns of an entry, or rows replaced, more than one changes."""
     cells = Workload.from_products(domain(2, 3), [Product((identity(2), identity(3)))])

@@ -19,6 +19,7 @@ from mmopt.privacy.continuous import (
 from mmopt.privacy.guarantee import allowed_rho, float_above, gaussian_rho, zcdp_epsilon, zcdp_rho
 
 
+@pytest.mark.quick
 def test_the_published_scale_for_half_epsilon():
     rho = zcdp_rho(0.5, 1e-4)
     assert 1 / math.sqrt(2 * rho) == pytest.approx(6.5428, abs=5e-5)
@@ -26,6 +27,7 @@ def test_the_published_scale_for_half_epsilon():
     assert allowed_rho(Privacy(rho=0.25)) == 0.25
 
 
+@pytest.mark.quick
 @given(st.floats(1e-3, 50), st.floats(1e-30, 0.5))
 def test_rho_and_epsilon_are_inverse_and_rounded_to_the_safe_side(epsilon, delta):
     rho = zcdp_rho(epsilon, delta)
@@ -65,6 +67,7 @@ def test_agreement_with_opendp():
         assert zcdp_epsilon(rho, delta) == pytest.approx(theirs, rel=1e-9)
 
 
+@pytest.mark.quick
 def test_monotone_and_trivial_cases():
     assert zcdp_epsilon(0.0, 1e-6) == 0.0
     assert zcdp_epsilon(1e-12, 0.5) == 0.0
@@ -72,6 +75,7 @@ def test_monotone_and_trivial_cases():
     assert values == sorted(values)
 
 
+@pytest.mark.quick
 @given(st.integers(1, 2**60), st.floats(1e-3, 1e18))
 def test_rho_of_a_scale_is_an_upper_bound(squared, scale):
     exact = Fraction(squared) / (2 * Fraction(scale) ** 2)
@@ -79,6 +83,7 @@ def test_rho_of_a_scale_is_an_upper_bound(squared, scale):
     assert exact <= Fraction(rho) <= exact * (1 + Fraction(1, 10**14))
 
 
+@pytest.mark.quick
 @given(st.fractions())
 def test_float_above(value):
     above = float_above(value)
@@ -86,6 +91,7 @@ def test_float_above(value):
     assert Fraction(math.nextafter(above, -math.inf)) < value
 
 
+@pytest.mark.quick
 def test_continuous_gaussian_and_the_older_formula():
     assert continuous_gaussian_scale(0.5, 1e-4) == pytest.approx(5.8937878, abs=5e-8)
     assert continuous_gaussian_scale(0.5, 1e-4, sensitivity=3.0) == pytest.approx(3 * 5.8937878, abs=2e-7)

@@ -10,6 +10,8 @@ from mmopt.privacy.guarantee import gaussian_rho, laplace_epsilon
 from mmopt.privacy.noise import add_laplace_noise, add_noise, check_scale, laplace_variance, simulate
 from mmopt.privacy.rounding.exact import root_above
 
+pytestmark = pytest.mark.quick
+
 
 def test_opendp_draws_at_the_scale_asked_for():
     # 400 draws: the mean square has relative standard deviation 0.07; one failure in 10^9 runs at 6.

@@ -124,6 +124,7 @@ def test_another_workload_is_found_and_nothing_else_is_said() -> None:
     assert [(row.what, row.holds) for row in found.rows] == [("workload", False)]
 
 
+@pytest.mark.quick
 def test_a_gap_that_was_not_reached_is_found() -> None:
     w = named("prefix")
     solution = certify(w, np.eye(8), "l2_strategy", tolerance=1e-6, solve=False)

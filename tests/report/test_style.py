@@ -21,6 +21,8 @@ from mmopt.report.style import (
     storage,
 )
 
+pytestmark = pytest.mark.quick
+
 
 def printed(part: object, width: int = 80) -> str:
     console = Console(file=io.StringIO(), width=width)

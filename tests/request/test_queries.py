@@ -82,6 +82,7 @@ BLOCKS = [
 ]
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(("product", "name", "expected"), BLOCKS)
 def test_block(product: str, name: str, expected: list[list[float]]) -> None:
     w = workload(f"  - product: {{{product}}}")
@@ -153,6 +154,7 @@ def test_products_are_kronecker_products(products: list[dict[str, str]]) -> None
     assert np.array_equal(workload(text).queries, np.vstack(expected))
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("names", [c for k in (1, 2, 3) for c in itertools.permutations(SIZES, k)])
 def test_marginal(names: tuple[str, ...]) -> None:
     w = workload(f"  - marginal: [{', '.join(names)}]")

@@ -14,6 +14,8 @@ from cases import named
 from mmopt import ResultError, Solution, solve
 from mmopt.results import gap_between
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture(scope="module", params=["l2_strategy", "eigen_design", "fitness_for_use"])
 def solution(request: pytest.FixtureRequest) -> Solution:

@@ -11,6 +11,8 @@ import pytest
 from mmopt.solvers import proof
 from mmopt.solvers.options import Vectors
 
+pytestmark = pytest.mark.quick
+
 
 def moved(y: np.ndarray, solver: str, **dims: Any) -> np.ndarray:
     none = {"zero": 0, "nonneg": 0, "soc": [], "psd": [], "exp": 0, "p3d": [], "pnd": []}

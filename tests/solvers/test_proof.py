@@ -12,6 +12,8 @@ import scipy.sparse as sp
 from mmopt.solvers import Vectors, prove
 from mmopt.solvers.sizes import natural_sizes
 
+pytestmark = pytest.mark.quick
+
 
 def vectors(a: Any, b: Any, c: Any, y: Any, solver: str = "SCS", **dims: Any) -> Vectors:
     cones = SimpleNamespace(

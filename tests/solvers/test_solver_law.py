@@ -75,6 +75,7 @@ def test_every_cone_that_a_row_claims_is_solved_and_certified(row: SolverRow) ->
         assert s.status.feasible and s.bound_grade == ("proved" if kind == "psd" else "claimed")
 
 
+@pytest.mark.quick
 @CONIC
 def test_every_row_has_a_forecast(row: SolverRow) -> None:
     known = predicted(bind(of_cone("nonnegative"), PREFIX), row)
@@ -145,6 +146,7 @@ def test_every_option_reaches_the_solver_or_is_an_error(
             assert other in after.values()
 
 
+@pytest.mark.quick
 def test_an_option_that_is_unknown_is_an_error() -> None:
     with pytest.raises(TypeError, match="tolerence"):
         solve(PREFIX, "l2_strategy", tolerence=1e-3)  # type: ignore[call-arg]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from random_workloads import random_workload
 
 from mmopt.errors import OptionError
 from mmopt.numerics.arrays import frozen, pseudo_factors
@@ -9,7 +10,7 @@ from mmopt.strategies import Strategy, normalise
 from mmopt.workloads import Domain, Product, Workload
 from mmopt.workloads.blocks import factor as f
 
-SEEDS = range(20)
+pytestmark = pytest.mark.quick
 
 
 def strategy_for(w: Workload, rng: np.random.Generator, norm: int = 2) -> Strategy:
@@ -18,11 +19,11 @@ def strategy_for(w: Workload, rng: np.random.Generator, norm: int = 2) -> Strate
     return Strategy(mix @ w.basis, norm)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.draws(5)
 @pytest.mark.parametrize("norm", [1, 2])
-def test_error_agrees_with_the_definition(random_workload, seed, norm):
-    w = random_workload(seed)
-    s = strategy_for(w, np.random.default_rng(seed), norm)
+def test_error_agrees_with_the_definition(rng, norm):
+    w = random_workload(rng)
+    s = strategy_for(w, rng, norm)
     A, W = s.matrix, w.matrix
     inverse = np.linalg.pinv(A, rcond=1e-12)
     sensitivity = np.linalg.norm(A, norm, axis=0).max()
@@ -39,10 +40,9 @@ def test_error_agrees_with_the_definition(random_workload, seed, norm):
     )
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_error_does_not_depend_on_scale_rotation_or_zero_rows(random_workload, seed):
-    w = random_workload(seed)
-    rng = np.random.default_rng(seed)
+@pytest.mark.draws(5)
+def test_error_does_not_depend_on_scale_rotation_or_zero_rows(rng):
+    w = random_workload(rng)
     s = strategy_for(w, rng)
     error = s.total_error(w)
     rotation, _ = np.linalg.qr(rng.normal(size=(s.p, s.p)))
@@ -52,9 +52,8 @@ def test_error_does_not_depend_on_scale_rotation_or_zero_rows(random_workload, s
     np.testing.assert_allclose(Strategy(padded).total_error(w), error, rtol=1e-9)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_normalise(seed):
-    rng = np.random.default_rng(seed)
+@pytest.mark.draws(6)
+def test_normalise(rng):
     n = int(rng.integers(1, 40))
     s = Strategy(rng.normal(size=(n + 3, n)) * 10.0 ** rng.integers(-8, 9), norm=int(rng.integers(1, 3)))
     unit = normalise(s)
@@ -65,10 +64,9 @@ def test_normalise(seed):
     np.testing.assert_allclose(unit.total_error(w), s.total_error(w), rtol=1e-9)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_from_covariance_gives_that_covariance(random_workload, seed):
-    w = random_workload(seed)
-    rng = np.random.default_rng(seed)
+@pytest.mark.draws(5)
+def test_from_covariance_gives_that_covariance(rng):
+    w = random_workload(rng)
     root = rng.normal(size=(w.rank, w.rank + 1))
     sigma = root @ root.T + 0.1 * np.eye(w.rank)
     s = Strategy.from_covariance(sigma, w.basis)
@@ -222,10 +220,10 @@ def test_both_factorisations_give_the_pseudo_inverse(rows, cells, rank, conditio
     np.testing.assert_allclose(right.T @ null, 0, atol=1e-15 * condition + 1e-13)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_mean_variance_and_condition(random_workload, seed):
-    w = random_workload(seed)
-    s = strategy_for(w, np.random.default_rng(seed))
+@pytest.mark.draws(5)
+def test_mean_variance_and_condition(rng):
+    w = random_workload(rng)
+    s = strategy_for(w, rng)
     np.testing.assert_allclose(s.mean_variance(w), s.variances(w).mean(), rtol=1e-9)
     assert 1 - 1e-9 <= s.condition(w) <= s.largest_condition * (1 + 1e-9)
 

@@ -28,8 +28,8 @@ def test_without_targets_there_is_none() -> None:
     assert privacy_cost(Strategy(np.eye(2)), w) is None and largest_ratio(np.ones(2), w) is None
 
 
-@pytest.mark.parametrize("time", range(6))
-def test_it_is_the_objective_of_fitness_for_use(time: int, rng: np.random.Generator) -> None:
+@pytest.mark.draws(4)
+def test_it_is_the_objective_of_fitness_for_use(rng: np.random.Generator) -> None:
     w = with_targets(random_asked(rng), rng)
     assert w.has_targets
     s = solve(w, "fitness_for_use")

@@ -69,8 +69,8 @@ def estimated(
 
 
 @pytest.mark.parametrize("norm", [1, 2])
-@pytest.mark.parametrize("draw", range(6))
-def test_a_product_is_its_kronecker_matrix(rng: np.random.Generator, norm: int, draw: int) -> None:
+@pytest.mark.draws(4)
+def test_a_product_is_its_kronecker_matrix(rng: np.random.Generator, norm: int) -> None:
     sizes = sizes_of(rng)
     found = factors_of(rng, sizes, norm)
     matrix = reduce(np.kron, [own.matrix for own in found.factors])
@@ -112,8 +112,8 @@ def test_a_union_is_its_parts_one_below_the_other(rng: np.random.Generator) -> N
 
 
 @pytest.mark.parametrize("norm", [1, 2])
-@pytest.mark.parametrize("draw", range(6))
-def test_marginals_are_their_matrix(rng: np.random.Generator, norm: int, draw: int) -> None:
+@pytest.mark.draws(4)
+def test_marginals_are_their_matrix(rng: np.random.Generator, norm: int) -> None:
     sizes = sizes_of(rng)
     weights = np.where(rng.random(2 ** len(sizes)) < 0.5, 0.0, rng.uniform(0.1, 1, 2 ** len(sizes)))
     weights[-1] = 0.7  # so that every query is supported

@@ -18,8 +18,6 @@ from mmopt.testing.census import census, domain_of, marginals
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.blocks import factor as f
 
-SEEDS = range(40)
-
 
 def drawn(rng: np.random.Generator) -> Workload:
     return random_symmetric_matrix(rng) if rng.random() < 0.4 else random_products(rng)
@@ -41,9 +39,10 @@ def check_space(space: Space) -> None:
         np.testing.assert_allclose(each, wanted, atol=1e-12)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_the_root_by_components_is_a_root(seed: int) -> None:
-    workload = drawn(np.random.default_rng(seed))
+@pytest.mark.quick
+@pytest.mark.draws(8)
+def test_the_root_by_components_is_a_root(rng: np.random.Generator) -> None:
+    workload = drawn(rng)
     found = symmetry(workload, False)
     if found is None:
         return
@@ -54,9 +53,9 @@ def test_the_root_by_components_is_a_root(seed: int) -> None:
     np.testing.assert_allclose(lift(gram), workload.gram, atol=1e-11 * size)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_queries_and_targets_by_components(seed: int) -> None:
-    workload = drawn(np.random.default_rng(1000 + seed))
+@pytest.mark.draws(8)
+def test_queries_and_targets_by_components(rng: np.random.Generator) -> None:
+    workload = drawn(rng)
     found = symmetry(workload, True)
     if found is None:
         return
@@ -70,10 +69,11 @@ def test_queries_and_targets_by_components(seed: int) -> None:
     assert len(rows) == workload.rank
 
 
-def test_most_random_workloads_have_symmetries() -> None:
-    for with_targets, first in ((False, 0), (True, 1000)):
-        hits = [symmetry(drawn(np.random.default_rng(first + s)), with_targets) is not None for s in SEEDS]
-        assert sum(hits) > len(hits) / 2
+def test_most_random_workloads_have_symmetries(rng: np.random.Generator) -> None:
+    """So that the tests of what is found are not empty."""
+    for with_targets in (False, True):
+        hits = [symmetry(drawn(rng), with_targets) is not None for _ in range(40)]
+        assert sum(hits) > len(hits) / 4
 
 
 def test_the_census_workload() -> None:
@@ -110,6 +110,7 @@ def test_ten_to_the_fifty_cells() -> None:
     assert repr(found.cells) == "Space(about 1e50, 1 orbit, 1276 components of size up to 1)"
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(
     ("workload", "text"),
     [
@@ -152,6 +153,7 @@ def test_what_is_found(workload: Workload, text: str) -> None:
     assert str(symmetry(workload, True)) == text
 
 
+@pytest.mark.quick
 def test_targets_that_differ_break_a_symmetry() -> None:
     rows = np.vstack([np.eye(4), np.ones((1, 4))])
     assert str(symmetry(Workload.from_matrix(rows, targets=[1, 1, 2, 2, 5]), True)).startswith(
@@ -166,6 +168,7 @@ def test_targets_that_differ_break_a_symmetry() -> None:
     assert str(symmetry(Workload.from_matrix(turned, weights=0.3), False)).startswith("value symmetry")
 
 
+@pytest.mark.quick
 def test_queries_without_a_target() -> None:
     rows = np.vstack([np.eye(3), np.ones((1, 3))])
     found = symmetry(Workload.from_matrix(rows, targets=[2, 2, 2, math.inf]), True)
@@ -262,6 +265,7 @@ def test_the_group_leaves_the_exact_gram_matrix_alone(rng: np.random.Generator, 
     assert hits > 5
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(
     "rows",
     [

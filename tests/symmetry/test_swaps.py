@@ -14,7 +14,7 @@ from mmopt.workloads import Product, Workload
 from mmopt.workloads.blocks import factor as f
 from mmopt.workloads.blocks.factor import Factor
 
-SEEDS = range(30)
+pytestmark = pytest.mark.quick
 
 
 def piece_of(factor: Factor) -> Piece:
@@ -44,9 +44,8 @@ def random_matrix(rng: np.random.Generator, n: int) -> np.ndarray:
     return np.vstack([rows[rows.any(axis=1)], extra * rng.choice([1.0, 0.3])])
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_classes_are_those_of_every_swap(seed: int) -> None:
-    rng = np.random.default_rng(seed)
+@pytest.mark.draws(8)
+def test_classes_are_those_of_every_swap(rng: np.random.Generator) -> None:
     n = int(rng.integers(2, 25))
     matrix = random_matrix(rng, n)
     piece = piece_of(f.predicates(matrix, [f"p{i}" for i in range(len(matrix))]))

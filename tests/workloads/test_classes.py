@@ -16,9 +16,8 @@ def test_columns():
     np.testing.assert_array_equal(column_classes(matrix), [0, -1, 0, 1])
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_refining_is_stacking(seed):
-    rng = np.random.default_rng(seed)
+@pytest.mark.draws(6)
+def test_refining_is_stacking(rng):
     n = int(rng.integers(1, 12))
     parts = [rng.integers(-1, 2, size=(int(rng.integers(1, 3)), n)).astype(float) for _ in range(3)]
     np.testing.assert_array_equal(

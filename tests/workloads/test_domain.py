@@ -4,9 +4,12 @@ import itertools
 
 import numpy as np
 import pytest
+from random_workloads import domain_of
 
 from mmopt.errors import WorkloadError
 from mmopt.workloads import Attribute, Bins, Categories, Domain, Values
+
+pytestmark = pytest.mark.quick
 
 SEX = Attribute("sex", ("Female", "Male"))
 AGE = Attribute("age", ("[0, 18)", "[18, 25)", "[25, 115)"), encoding=Bins((0, 18, 25, 115)))
@@ -21,7 +24,7 @@ def test_cells_are_row_major():
 
 
 @pytest.mark.parametrize("shape", [(1,), (5,), (2, 3), (4, 1, 3), (2, 3, 4, 5)])
-def test_order_agrees_with_numpy_and_strides(domain_of, shape):
+def test_order_agrees_with_numpy_and_strides(shape):
     domain = domain_of(*shape)
     cells = np.arange(domain.size)
     codes = np.unravel_index(cells, shape)

@@ -5,12 +5,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse
+from random_workloads import domain_of, random_workload
 
 from mmopt.errors import TooLargeError
 from mmopt.workloads import Attribute, Domain, Product, Workload
 from mmopt.workloads.blocks import factor as f
-
-SEEDS = range(30)
 
 
 def check_derived(w: Workload) -> None:
@@ -62,9 +61,9 @@ def check_integer_basis(w: Workload) -> None:
     assert np.linalg.matrix_rank(both) == w.rank
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_products_agree_with_their_dense_matrix(random_workload, seed):
-    w = random_workload(seed)
+@pytest.mark.draws(6)
+def test_products_agree_with_their_dense_matrix(rng):
+    w = random_workload(rng)
     check_derived(w)
     if (w.queries == np.rint(w.queries)).all():
         check_integer_basis(w)
@@ -72,9 +71,8 @@ def test_products_agree_with_their_dense_matrix(random_workload, seed):
     assert w.groups()[-1][1].stop == w.m
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_matrices_of_low_rank_with_repeated_and_zero_columns(seed):
-    rng = np.random.default_rng(seed)
+@pytest.mark.draws(8)
+def test_matrices_of_low_rank_with_repeated_and_zero_columns(rng):
     m, n, k = (int(i) for i in rng.integers(1, 9, size=3))
     queries = rng.integers(-2, 3, size=(m, k)) @ rng.integers(-2, 3, size=(k, n))
     queries = np.hstack([queries, queries[:, :2], np.zeros((m, 1), dtype=int)])
@@ -85,9 +83,9 @@ def test_matrices_of_low_rank_with_repeated_and_zero_columns(seed):
     assert w.cell_classes[-1] == -1
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_implicit_and_explicit_workloads_agree(random_workload, seed):
-    implicit = random_workload(seed)
+@pytest.mark.draws(6)
+def test_implicit_and_explicit_workloads_agree(rng):
+    implicit = random_workload(rng)
     explicit = Workload.from_matrix(implicit.queries, implicit.targets, implicit.weights)
     np.testing.assert_array_equal(implicit.matrix, explicit.matrix)
     np.testing.assert_allclose(implicit.gram, explicit.gram, atol=1e-11)
@@ -129,10 +127,9 @@ def test_the_matrix_is_copied():
 # -- how a workload's numbers change with it -------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_scaled_weighted_duplicated_permuted(random_workload, seed):
-    w = random_workload(seed)
-    rng = np.random.default_rng(seed)
+@pytest.mark.draws(4)
+def test_scaled_weighted_duplicated_permuted(rng):
+    w = random_workload(rng)
     Q, weights = w.queries, w.weights
     rows, cells = rng.permutation(w.m), rng.permutation(w.n)
 
@@ -210,7 +207,7 @@ def test_a_multiple_of_ones_counts_as_integer():
     np.testing.assert_array_equal(w.integer_basis, [[1, -1, 0, 1], [0, 1, 1, 0]])
 
 
-def test_marginals_have_the_known_rank(domain_of):
+def test_marginals_have_the_known_rank():
     # One- and two-way marginals over t³ cells: 1 + 3 (t - 1) + 3 (t - 1)².
     t = 5
     pairs = [(1, 1, 0), (1, 0, 1), (0, 1, 1)]
@@ -231,7 +228,7 @@ def test_one_total():
 # -- large domains ---------------------------------------------------------------------------------------
 
 
-def census(domain_of) -> Workload:
+def census() -> Workload:
     sizes = (2, 2, 64, 17, 115)  # 500,480 cells
 
     def marginal(*on: int) -> Product:
@@ -240,8 +237,8 @@ def census(domain_of) -> Workload:
     return Workload.from_products(domain_of(*sizes), [marginal(2, 4), marginal(0, 1), marginal()])
 
 
-def test_a_large_domain_stays_implicit(domain_of):
-    w = census(domain_of)
+def test_a_large_domain_stays_implicit():
+    w = census()
     assert w.shape == (64 * 115 + 4 + 1, 500_480)
     answers = w.answers(np.ones(w.n))
     assert (answers[0], answers[-2], answers[-1]) == (68.0, 64 * 17 * 115, 500_480.0)
@@ -259,9 +256,9 @@ def test_a_large_domain_stays_implicit(domain_of):
         ("queries", "the query matrix has 7,365 × 500,480 entries, 27.5 GiB; the limit is 4 GiB"),
     ],
 )
-def test_dense_forms_of_a_large_domain_are_refused(domain_of, name, text):
+def test_dense_forms_of_a_large_domain_are_refused(name, text):
     with pytest.raises(TooLargeError) as caught:
-        getattr(census(domain_of), name)
+        getattr(census(), name)
     assert str(caught.value) == text + "\n  work with the workload's factors, or with fewer cells"
 
 

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse
 import scipy.sparse.linalg
 from implicit_twins import check_twin, random_block
+from random_workloads import domain_of, random_workload
 
 from mmopt import limits
 from mmopt.errors import TooLargeError
@@ -14,10 +15,9 @@ from mmopt.workloads import Product, Workload
 from mmopt.workloads.blocks import factor as f
 
 
-@pytest.mark.parametrize("seed", range(30))
-def test_products(random_workload, seed):
-    w = random_workload(seed)
-    rng = np.random.default_rng(seed)
+@pytest.mark.draws(6)
+def test_products(rng):
+    w = random_workload(rng)
     check_twin(w.implicit(), np.array(w.matrix), rng)
     check_twin(w.implicit(weighted=False), np.array(w.queries), rng)
     np.testing.assert_array_equal(w.implicit(weighted=False).matrix(), w.queries)
@@ -33,10 +33,9 @@ def test_matrices(form, weights):
     check_twin(w.implicit(weighted=False), rows, rng)
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_answers_are_products(domain_of, seed):
+@pytest.mark.draws(6)
+def test_answers_are_products(rng):
     """Of one data vector (n,) and of several, as columns (n, c)."""
-    rng = np.random.default_rng(seed)
     sizes = [int(size) for size in rng.integers(1, 6, size=3)]
     blocks = [random_block(rng, size) for size in sizes]
     blocks = [b if b.size == size else f.hierarchy(size) for b, size in zip(blocks, sizes, strict=True)]
@@ -47,14 +46,14 @@ def test_answers_are_products(domain_of, seed):
     assert w.answers(x[:, :0]).shape == (w.m, 0)
 
 
-def test_answers_do_not_share_memory_with_the_data(domain_of):
+def test_answers_do_not_share_memory_with_the_data():
     w = Workload.from_products(domain_of(3), [Product((f.identity(3),))])
     x = np.arange(3.0)
     w.answers(x)[0] = 7.0
     assert x[0] == 0.0
 
 
-def test_a_large_workload_is_solved_by_least_squares(domain_of):
+def test_a_large_workload_is_solved_by_least_squares():
     """LSMR on 160,000 cells finds data with the same answers, without the matrix of 21 GiB."""
     sizes = (20, 20, 400)
     products = [
@@ -72,7 +71,7 @@ def test_a_large_workload_is_solved_by_least_squares(domain_of):
     np.testing.assert_allclose(w.implicit().apply(found), right, rtol=1e-6, atol=1e-6 * np.abs(right).max())
 
 
-def test_answers_beyond_the_limit_are_refused(domain_of, monkeypatch):
+def test_answers_beyond_the_limit_are_refused(monkeypatch):
     w = Workload.from_products(domain_of(5, 5), [Product((f.all_range(5), f.all_range(5)))])
     monkeypatch.setattr(limits, "MEMORY_LIMIT", 8 * 200)
     with pytest.raises(TooLargeError) as caught:

@@ -59,6 +59,7 @@ def test_show_reports_what_would_be_refused(run: Any, files: Path) -> None:
     assert "'mmopt solve' would refuse it: 'min_error' with " in done.out
 
 
+@pytest.mark.quick
 def test_check_a_workload(run: Any, files: Path) -> None:
     done = run("check", "total.yaml")
     assert (done.status, done.err) == (0, "")

@@ -8,6 +8,8 @@ from own_texts import edited
 from mmopt.compiler.invariance.composition import LARGEST, SUM, Composition, of_blocks, of_factors
 from mmopt.language import Program, check
 
+pytestmark = pytest.mark.quick
+
 BLOCKS = {
     "l2_strategy": SUM,
     "l2_strategy_lmi": SUM,

@@ -13,6 +13,8 @@ from mmopt.driver.judge.score import bound_of
 from mmopt.workloads import Product
 from mmopt.workloads.blocks import factor
 
+pytestmark = pytest.mark.quick
+
 # Of parts, of which each is solved to a gap of 1e-8.
 CLOSE = 1e-6
 

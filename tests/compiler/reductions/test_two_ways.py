@@ -94,6 +94,7 @@ def test_values_of_an_attribute() -> None:
 # -- queries ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("program", ["l2_strategy", "l2_strategy_lmi", "fitness_for_use", "fitness_penalty"])
 def test_queries_that_are_multiples(rng: np.random.Generator, program: str) -> None:
     rows = queries(rng, 4, 4)

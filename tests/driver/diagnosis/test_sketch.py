@@ -12,6 +12,8 @@ from mmopt.driver.diagnosis.sketch import repair_for
 from mmopt.driver.judge.score import FEASIBLE, candidate
 from mmopt.driver.judge.violations import Violation, violations
 
+pytestmark = pytest.mark.quick
+
 SHOWN = [
     ("l2_strategy", "sensitivity", "X = X / max(diag(X))"),
     ("fitness_for_use", "accuracy", "Sigma = Sigma / max(diag(L @ Sigma @ L.T) / c)"),

@@ -39,6 +39,7 @@ strategy
 """
 
 
+@pytest.mark.quick
 def test_a_shipped_certificate_proves_under_any_name() -> None:
     for program in ("l2_strategy", edited("l2_strategy", ("X", "Gram"), called="mine")):
         s = solve(PREFIX, program)
@@ -49,6 +50,7 @@ def test_a_shipped_certificate_proves_under_any_name() -> None:
         )
 
 
+@pytest.mark.quick
 def test_what_survives_is_a_claim() -> None:
     s = solve(PREFIX, edited("l2_strategy", ("    nuclear", "    0.9 * nuclear")))
     assert (s.bound_grade, s.gap_grade, s.status.bound_valid) == ("claimed", "claimed", False)
@@ -82,6 +84,7 @@ def test_a_slightly_wider_constraint_is_found() -> None:
         solve(PREFIX, edited("l2_strategy", ("diag(X) <= 1", "diag(X) <= 1.001")))
 
 
+@pytest.mark.quick
 def test_certify_tests_a_claim_too() -> None:
     with pytest.raises(RefutedError):
         certify(PREFIX, solve(PREFIX, "l2_strategy"), edited("l2_strategy", ("diag(X) <= 1", "diag(X) <= 2")))
@@ -128,12 +131,14 @@ def test_an_objective_is_not_below_the_error_that_it_should_be() -> None:
         solve(PREFIX, program, starts=1)
 
 
+@pytest.mark.quick
 def test_a_bound_of_another_workload_is_not_proved() -> None:
     """What the caller passes for the queries changes the objective, and not the bound of the workload."""
     s = solve(PREFIX, "p_identity", givens={"W": 3.0 * PREFIX.root}, starts=1)
     assert s.bound_grade == "claimed"
 
 
+@pytest.mark.quick
 def test_a_program_says_when_its_sensitivity_is_its_own() -> None:
     pairs = np.hstack([np.eye(2), np.eye(2)])
     s = solve(PREFIX, Program.parse(PATTERNS), givens={"U": pairs})
@@ -168,6 +173,7 @@ def with_repair(*changes: tuple[str, str], repair: str) -> Program:
     return Program.parse(f"{head}\nrepair\n{repair}\n\nstrategy{tail.split('strategy', 1)[1]}")
 
 
+@pytest.mark.quick
 def test_a_tied_variable_does_not_hide_a_false_bound() -> None:
     program = with_repair(*TIED, repair="    X = 0 * X + eye(n)\n    Y = X")
     with pytest.raises(RefutedError):
@@ -180,6 +186,7 @@ def test_points_near_the_repaired_one_test_nothing() -> None:
     assert s.survived == 0 and "by the program's author; not tested" in str(s)
 
 
+@pytest.mark.quick
 def test_figures_for_other_queries_than_the_workload_s_are_claimed() -> None:
     s = solve(PREFIX, "l2_strategy", givens={"W": 1e-3 * PREFIX.root})
     assert (s.objective_grade, s.bound_grade, s.error_bound_grade) == ("claimed", "claimed", "proved")
@@ -201,6 +208,7 @@ def test_a_given_that_a_step_does_not_get_is_refused(name: str) -> None:
         solve(w, "fitness_refined", givens={name: givens[name]})
 
 
+@pytest.mark.quick
 def test_a_bound_from_above_is_none_of_total_error() -> None:
     """l2_strategy's given and certificate, of something that is maximized."""
     objective = "    trace(W @ inv(X) @ W.T)"

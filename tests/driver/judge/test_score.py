@@ -33,6 +33,7 @@ def test_a_feasible_point_stays_where_it_is() -> None:
     assert 10.0 <= found.objective <= 10.0 * (1 + ROUNDING)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("size", [1e-6, 0.7, 3.0, 1e6])
 def test_the_repair_scales_and_fills_the_diagonal(size: float, rng: np.random.Generator) -> None:
     rows = rng.normal(size=(6, 4))
@@ -61,6 +62,7 @@ def test_a_point_that_is_no_number_is_never_feasible(bad: float) -> None:
     assert not found.is_feasible
 
 
+@pytest.mark.quick
 def test_the_objective_is_rounded_up_and_the_bound_down() -> None:
     """Against exact rational arithmetic: the trace of W X⁻¹ Wᵀ for a diagonal X, and W = identity."""
     n = 6
@@ -93,6 +95,7 @@ def test_bounds_at_multipliers_that_say_nothing() -> None:
         assert bound_of(inst, multipliers) == 0.0
 
 
+@pytest.mark.quick
 def test_negative_multipliers_are_clipped(rng: np.random.Generator) -> None:
     inst = instance(np.tri(4))
     d = rng.normal(size=4)
@@ -150,6 +153,7 @@ def test_a_feasible_point_replaces_an_infeasible_one_with_a_lower_objective() ->
     assert best.point.objective == pytest.approx(6.0)
 
 
+@pytest.mark.quick
 def test_a_constraint_may_be_missed_by_rounding_only() -> None:
     inst = bind(NO_REPAIR, Workload.from_matrix(np.eye(3)))
     for size, holds in ((1 + FEASIBLE / 2, True), (1 + 2 * FEASIBLE, False)):
@@ -198,6 +202,7 @@ def test_an_objective_in_lets_of_nearly_dependent_designs_is_not_below_the_truth
     assert found.objective <= float(truth.p) / float(truth.q) * (1 + 1e-6)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("condition", [1.0, 1e3, 1e6])
 def test_a_bound_in_lets_is_not_above_the_truth(condition: float, rng: np.random.Generator) -> None:
     rows = rng.integers(1, 4, (5, 4)).astype(float)
@@ -215,6 +220,7 @@ def test_a_bound_in_lets_is_not_above_the_truth(condition: float, rng: np.random
         assert flint.arb(bound) <= truth <= flint.arb(bound) * (1 + 1e-4)
 
 
+@pytest.mark.quick
 def test_queries_beside_the_design_by_more_than_rounding_are_refused() -> None:
     w = Workload.from_matrix([[1.0, 1e-9], [1.0, 0.0]])
     with pytest.raises(OptionError, match=r"requires 'supports' of what is given, and it is off by 1\.0e-09"):
@@ -237,6 +243,7 @@ def test_strategies_of_low_rank_have_an_error_bound(program: str, monkeypatch: p
         assert seen[-1][1]
 
 
+@pytest.mark.quick
 def test_limits_are_rounded_up(rng: np.random.Generator) -> None:
     """What ``repair`` sets to the largest cost is at least that, in exact numbers."""
     rows = rng.normal(size=(4, 4))
@@ -319,6 +326,7 @@ def test_rows_as_they_are_cost_a_bound_nothing() -> None:
     assert 1e-15 < 1 - five / (5 * one) < 1e-12
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(("large", "proved"), [(10.0, True), (1e8, False)])
 def test_an_objective_holds_for_queries_whose_root_the_condition_amplifies(
     large: float, proved: bool

@@ -32,6 +32,7 @@ def drawn(rng: np.random.Generator) -> dict[str, np.ndarray]:
     return {d.name: draw(rng, d, COORDINATES.shape(d)) for d in COORDINATES.declarations}
 
 
+@pytest.mark.quick
 def test_there_and_back(rng: np.random.Generator) -> None:
     values = drawn(rng)
     x = COORDINATES.pack(values)

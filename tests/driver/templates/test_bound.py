@@ -15,6 +15,8 @@ from mmopt.testing.census import domain_of, marginals
 from mmopt.workloads import Product
 from mmopt.workloads.blocks import factor as f
 
+pytestmark = pytest.mark.quick
+
 
 def two(n: int, *rows: tuple[str, str]) -> Workload:
     blocks = {"R": f.all_range, "P": f.prefix, "I": f.identity, "T": f.total}
@@ -24,8 +26,8 @@ def two(n: int, *rows: tuple[str, str]) -> Workload:
     )
 
 
-@pytest.mark.parametrize("draw", range(6))
-def test_the_bound_is_below_the_optimum_and_the_product_above(rng: np.random.Generator, draw: int) -> None:
+@pytest.mark.draws(4)
+def test_the_bound_is_below_the_optimum_and_the_product_above(rng: np.random.Generator) -> None:
     workload = random_products(rng)
     found = product(workload, norm=2, starts=1)
     optimum = solve(workload, "l2_strategy")

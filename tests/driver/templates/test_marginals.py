@@ -44,8 +44,8 @@ def test_a_query_that_is_nearly_the_total_needs_more_than_the_total() -> None:
     assert energies(Workload.from_products(domain_of(6), [Product((f.total(6),))]))[1] == 0.0
 
 
-@pytest.mark.parametrize("draw", range(4))
-def test_gaussian_weights_are_a_minimum(rng: np.random.Generator, draw: int) -> None:
+@pytest.mark.draws(4)
+def test_gaussian_weights_are_a_minimum(rng: np.random.Generator) -> None:
     """The problem is convex in θ², so no other weights are better; and no strategy passes the bound."""
     workload = random_products(rng)
     found = marginal_strategy(workload, 2)

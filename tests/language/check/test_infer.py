@@ -10,6 +10,8 @@ from mmopt.language import Program, check, evaluate
 from mmopt.language.atoms.types import Curvature
 from mmopt.language.check.infer import Scope, infer
 
+pytestmark = pytest.mark.quick
+
 TEXT = """program trial
 given
     W: matrix[m, n] = workload.matrix

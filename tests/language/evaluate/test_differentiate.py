@@ -101,9 +101,9 @@ TEXTS = [
 
 
 @pytest.mark.parametrize("text", TEXTS)
-@pytest.mark.parametrize("seed", range(3))
-def test_atoms(text: str, seed: int) -> None:
-    assert_gradient(text, point(seed))
+@pytest.mark.draws(2)
+def test_atoms(text: str, rng: np.random.Generator) -> None:
+    assert_gradient(text, point(int(rng.integers(2**32))))
 
 
 @pytest.mark.parametrize(

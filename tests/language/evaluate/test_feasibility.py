@@ -16,6 +16,8 @@ from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.tree import Constraint
 from mmopt.numerics import numpy_forms
 
+pytestmark = pytest.mark.quick
+
 
 def constraint(text: str) -> Constraint:
     names = ("W: matrix[m, n]", "u: vector[m]", "v: vector[n]", "X: symmetric[n, n]", "c: scalar")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,22 +23,20 @@ from mmopt.testing.census import domain_of
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.blocks import factor as f
 
-SEEDS = range(12)
 HERE = Span(1, 1)
 
 
-def drawn(seed: int) -> tuple[np.random.Generator, Split]:
-    """A split root with more than one component, of full rank for every other seed; once with many."""
-    rng = np.random.default_rng(seed)
-    if seed % 100 == 3:
-        return rng, many(rng)
+def drawn(rng: np.random.Generator) -> Split:
+    """A split root with more than one component, of full rank or not."""
     while True:
         workload = (
-            random_products(rng, full=seed % 2 == 0) if rng.random() < 0.7 else random_symmetric_matrix(rng)
+            random_products(rng, full=rng.random() < 0.5)
+            if rng.random() < 0.7
+            else random_symmetric_matrix(rng)
         )
         found = symmetry(workload, False)
         if found is not None and found.cells.count > 1:
-            return rng, found.sources["workload.root"]
+            return found.sources["workload.root"]
 
 
 def many(rng: np.random.Generator) -> Split:
@@ -49,6 +48,10 @@ def many(rng: np.random.Generator) -> Split:
     found = symmetry(Workload.from_products(domain_of(*sizes), products), False)
     assert found is not None and found.cells.dims.count(1) == 16 and found.cells.count == 32
     return found.sources["workload.root"]
+
+
+RootOf = Callable[[np.random.Generator], Split]
+ROOTS = pytest.mark.parametrize("root_of", [drawn, many])
 
 
 def psd(rng: np.random.Generator, space: Space) -> Split:
@@ -118,11 +121,10 @@ def wanted(atom: str, args: tuple[Any, ...], space: Space) -> Any:
     return kept(space) @ out if atom == "diag" and isinstance(args[0], Level) else out
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_structured_forms_are_the_dense_ones(seed: int) -> None:
-    rng, root = drawn(seed)
-    for atom, cases in arguments(rng, root).items():
-        for args in cases:
+@ROOTS
+def test_structured_forms_are_the_dense_ones(rng: np.random.Generator, root_of: RootOf) -> None:
+    for root in [root_of(rng) for _ in range(1 if root_of is many else 4)]:
+        for atom, args in [(atom, args) for atom, cases in arguments(rng, root).items() for args in cases]:
             truth = np.asarray(wanted(atom, args, root.columns))
             found = apply(PLAIN, atom, args, {})
             # The dense root of a singular matrix has the root of its rounding errors.
@@ -130,10 +132,12 @@ def test_structured_forms_are_the_dense_ones(seed: int) -> None:
             np.testing.assert_allclose(dense(found), truth, rtol=1e-9, atol=close, err_msg=atom)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_balls_contain_the_plain_value_and_are_small(seed: int) -> None:
+@pytest.mark.quick
+@ROOTS
+@pytest.mark.draws(3)
+def test_balls_contain_the_plain_value_and_are_small(rng: np.random.Generator, root_of: RootOf) -> None:
     """The midpoint is the plain value up to the radius, and the radius is one of rounding."""
-    rng, root = drawn(100 + seed)
+    root = root_of(rng)
     for atom, cases in arguments(rng, root).items():
         if ATOMS[atom].ball is None:
             continue
@@ -158,10 +162,12 @@ def flat(value: Any) -> np.ndarray:
     return np.ravel(value.values if isinstance(value, Level) else value)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_wide_balls_contain_every_value(seed: int) -> None:
+@pytest.mark.quick
+@ROOTS
+@pytest.mark.draws(3)
+def test_wide_balls_contain_every_value(rng: np.random.Generator, root_of: RootOf) -> None:
     """Parts that are only known to a radius: any parts within it give a result within the result's radius."""
-    rng, root = drawn(200 + seed)
+    root = root_of(rng)
     names = {"X": psd(rng, root.columns), "W": root, "d": level(rng, root.columns)}
     near = {name: moved(rng, value, 1e-4) for name, value in names.items()}
     far = {name: widened(value, 1e-4) for name, value in names.items()}
@@ -198,17 +204,18 @@ def widened(value: Any, by: float) -> Any:
     return Level(value.space, wide(value.values))
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_factors_have_the_gram_matrix(seed: int) -> None:
-    rng, root = drawn(300 + seed)
+@ROOTS
+@pytest.mark.draws(3)
+def test_factors_have_the_gram_matrix(rng: np.random.Generator, root_of: RootOf) -> None:
+    root = root_of(rng)
     x = psd(rng, root.columns)
     rows = apply(PLAIN, "factor", (x,), {})
     np.testing.assert_allclose(lift(rows).T @ lift(rows), lift(x), atol=1e-10 * np.abs(lift(x)).max())
 
 
-def test_every_row_of_the_table_is_an_atom_and_tested() -> None:
+def test_every_row_of_the_table_is_an_atom_and_tested(rng: np.random.Generator) -> None:
     assert set(STRUCTURED) <= set(ATOMS)
-    rng, root = drawn(0)
+    root = drawn(rng)
     assert set(STRUCTURED) == {*arguments(rng, root), "factor"}
 
 
@@ -221,6 +228,7 @@ def test_counts_beyond_the_floats_are_charged() -> None:
     assert float(ball.rad) < 1e-14 * 3e30
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(
     ("atom", "pick", "words"),
     [
@@ -235,8 +243,10 @@ def test_counts_beyond_the_floats_are_charged() -> None:
         ("stack", "xx", "a matrix that splits into components, a matrix that splits into components"),
     ],
 )
-def test_what_has_no_form_is_refused_by_name(atom: str, pick: str, words: str) -> None:
-    rng, root = drawn(0)
+def test_what_has_no_form_is_refused_by_name(
+    atom: str, pick: str, words: str, rng: np.random.Generator
+) -> None:
+    root = drawn(rng)
     known = {"x": psd(rng, root.columns), "u": level(rng, root.columns), "1": 1.0, "a": np.ones(3)}
     with pytest.raises(ProgramError) as caught:
         apply(PLAIN, atom, tuple(known[p] for p in pick), {})
@@ -246,8 +256,8 @@ def test_what_has_no_form_is_refused_by_name(atom: str, pick: str, words: str) -
     )
 
 
-def test_an_axis_has_no_form() -> None:
-    rng, root = drawn(0)
+def test_an_axis_has_no_form(rng: np.random.Generator) -> None:
+    root = drawn(rng)
     with pytest.raises(ProgramError) as caught:
         apply(PLAIN, "sum", (level(rng, root.columns),), {"axis": 0})
     assert str(caught.value) == (

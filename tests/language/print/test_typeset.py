@@ -96,6 +96,7 @@ def well_formed(latex: str) -> bool:
     return depth == 0 and brackets and blocks
 
 
+@pytest.mark.quick
 def test_a_program_in_plain_text() -> None:
     program = Program.parse(Program.load("l2_strategy").text.replace("about", "about\n    x"))
     assert typeset_text(program) == "\n".join(

@@ -36,6 +36,7 @@ strategy
 """
 
 
+@pytest.mark.quick
 def test_blocks_are_read_with_what_is_below_them() -> None:
     first, second, loop, settle, last = Program.parse(TEXT).steps
     assert isinstance(first, SubProgram) and isinstance(second, Assignment) and isinstance(last, Assignment)

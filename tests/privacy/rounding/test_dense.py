@@ -14,6 +14,8 @@ from mmopt.strategies import Strategy
 from mmopt.workloads import Attribute, Domain, Product, Values, Workload
 from mmopt.workloads.blocks.factor import identity, total
 
+pytestmark = pytest.mark.quick
+
 
 def domain(*sizes: int) -> Domain:
     names = [chr(ord("a") + i) for i in range(len(sizes))]

@@ -29,6 +29,7 @@ def columns(matrix: np.ndarray) -> list[list[int]]:
     return [[int(v) for v in column] for column in matrix.T]
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("bits", [5, 29, 30, 40, 62])
 def test_norms_and_differences_equal_python_integers(bits):
     @given(matrices(bits))
@@ -79,6 +80,7 @@ def test_products_are_exact_or_refused(bits):
     check()
 
 
+@pytest.mark.quick
 def test_the_overflow_message():
     big = np.array([[2**40]])
     with pytest.raises(TooLargeError) as caught:
@@ -89,6 +91,7 @@ def test_the_overflow_message():
     )
 
 
+@pytest.mark.quick
 def test_empty_and_extreme():
     assert integer_product(np.zeros((0, 3), dtype=np.int64), np.zeros((3, 2), dtype=np.int64)).shape == (0, 2)
     assert largest_squared_norm(np.zeros((0, 3), dtype=np.int64)) == 0
@@ -96,6 +99,7 @@ def test_empty_and_extreme():
     assert largest_entry(np.array([[-(2**63), 5]])) == 2**63
 
 
+@pytest.mark.quick
 @given(st.integers(0, 2**130))
 def test_root_above(squared):
     root = Fraction(root_above(squared))
@@ -103,6 +107,7 @@ def test_root_above(squared):
     assert root**2 <= squared * (1 + Fraction(1, 2**50))
 
 
+@pytest.mark.quick
 @given(arrays(np.int64, (3, 2), elements=st.integers(-3, 3)), st.booleans())
 def test_a_replaced_row_moves_by_no_more_than_is_claimed(columns, is_nonnegative):
     first, second = (np.abs(columns) if is_nonnegative else columns).T
@@ -113,6 +118,7 @@ def test_a_replaced_row_moves_by_no_more_than_is_claimed(columns, is_nonnegative
     assert np.abs(first - second).sum() ** 2 <= replaced(max(sizes), 1, is_nonnegative)
 
 
+@pytest.mark.quick
 def test_replaced_rows_that_move_the_furthest():
     """Two cells counted apart; a column and its opposite."""
     assert (replaced(1, 1, True), replaced(1, 2, True), replaced(1, 2, False)) == (4, 2, 4)

@@ -88,6 +88,7 @@ def dense_parts(integer: object, cells: int = 30) -> list[np.ndarray]:
     return np.split(rows, np.cumsum([part.rows for part in integer.parts])[:-1])
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("norm", [1, 2])
 @pytest.mark.parametrize("form", FORMS)
 def test_the_integers_are_the_products_and_their_sensitivity_is_exact(form, norm):
@@ -106,6 +107,7 @@ def test_the_integers_are_the_products_and_their_sensitivity_is_exact(form, norm
     assert integer.loss <= FACTORED_LOSS_LIMIT and integer.bias == 0.0
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("norm", [1, 2])
 @pytest.mark.parametrize("form", FORMS)
 def test_without_noise_the_answers_are_exact(form, norm):

@@ -37,6 +37,7 @@ OPERATORS = {"sum", "max", "min", "tr", "diag", "exp", "log", "logsumexp"}
 CALLED = {"factor", "rank", "used rows", "row basis", "polar", "consecutive", "leading", "support"}
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", ATOMS)
 def test_every_atom(name: str) -> None:
     """No command of the table is left as its bare name, but for operators such as max."""

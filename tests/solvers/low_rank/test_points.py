@@ -32,6 +32,7 @@ def test_it_stops_when_told() -> None:
     assert solve(w, "low_rank_strategy", tolerance=1e-12, time_limit=1e-9).status.stop == "time limit"
 
 
+@pytest.mark.quick
 def test_a_finer_gap_is_reached() -> None:
     w = Workload.from_matrix(np.tri(12))
     rough, fine = (solve(w, "low_rank_strategy", tolerance=t) for t in (1e-2, 1e-8))

@@ -10,6 +10,8 @@ from mmopt.solvers.nuclear.polar import polar_of
 from mmopt.solvers.nuclear.problem import whole
 from mmopt.solvers.nuclear.spectrum import iterate
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.mark.parametrize("shape", [(12, 8), (8, 8), (8, 12)])
 @pytest.mark.parametrize("missing", [0, 1, 2])

@@ -60,6 +60,7 @@ def test_limits_are_said(rng: np.random.Generator) -> None:
     assert solve(w, "p_identity", starts=1).status.stop == "local optimum, 1 start"
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_few_cells(n: int) -> None:
     """The identity is the best that is known there."""

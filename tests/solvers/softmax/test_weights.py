@@ -11,6 +11,8 @@ from mmopt.compiler import Instance, bind
 from mmopt.language import evaluate
 from mmopt.solvers.softmax import Soft, direction, state
 
+pytestmark = pytest.mark.quick
+
 STEP = 1e-4
 
 

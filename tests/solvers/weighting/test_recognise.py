@@ -16,6 +16,8 @@ from mmopt.solvers.weighting import Kronecker, entrywise, needs, points, recogni
 from mmopt.solvers.weighting.programs import SHIPPED
 from mmopt.solvers.weighting.recognise import costs_of, factors_of, is_likely_product, places_of
 
+pytestmark = pytest.mark.quick
+
 POWERS = [1, 2]
 SHAPES = [[(8, 8), (8, 8)], [(6, 9), (10, 4)], [(4, 4), (6, 5), (8, 8)], [(5, 5), (7, 7), (3, 2)]]
 

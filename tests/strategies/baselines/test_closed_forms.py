@@ -13,6 +13,8 @@ from mmopt import Workload
 from mmopt.strategies.baselines import baseline, evaluate
 from mmopt.workloads.blocks import factor as f
 
+pytestmark = pytest.mark.quick
+
 KINDS = {"prefix": f.prefix, "all ranges": f.all_range}
 
 

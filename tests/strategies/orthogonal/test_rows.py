@@ -9,6 +9,8 @@ import pytest
 
 from mmopt.strategies.orthogonal import first_independent
 
+pytestmark = pytest.mark.quick
+
 
 def by_fractions(matrix: np.ndarray) -> list[int]:
     """The same by elimination in fractions, one row at a time."""

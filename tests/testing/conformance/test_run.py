@@ -84,6 +84,7 @@ def test_an_infeasible_point_that_says_so() -> None:
     assert failing(honest, "file")[0] == "file: the point"
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(("factor", "said"), [(1.01, "gap reached"), (1.0, "gap not reached")])
 def test_a_gap_that_is_not_as_it_says(factor: float, said: str) -> None:
     fake = changed(lambda s: replace(s, objective=factor * s.objective, status=replace(s.status, stop=said)))

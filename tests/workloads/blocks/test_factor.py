@@ -3,20 +3,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from implicit_twins import check_block
+from random_workloads import random_factor
 
 from mmopt.errors import TooLargeError, WorkloadError
 from mmopt.workloads import Attribute, Bins, Domain
 from mmopt.workloads.blocks import factor as f
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_random_factors_agree_with_their_matrix(random_factor, seed):
-    rng = np.random.default_rng(seed)
+@pytest.mark.draws(8)
+def test_random_factors_agree_with_their_matrix(rng):
     factor = random_factor(rng, int(rng.integers(1, 7)), depth=2)
     check_block(factor, factor.matrix(), rng)
 
 
-def test_blocks_made_of_blocks(random_factor, rng):
+def test_blocks_made_of_blocks(rng):
     for n in (1, 2, 5, 8):
         one, two = random_factor(rng, n), random_factor(rng, n)
         check_block(f.union(one, two), np.vstack([one.matrix(), two.matrix()]), rng)

@@ -26,10 +26,9 @@ def products(rng: np.random.Generator) -> list[Implicit]:
     return found
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.draws(8)
 @pytest.mark.parametrize("norm", [1, 2])
-def test_the_largest_norm_of_products_needs_no_number_per_cell(seed, norm, monkeypatch):
-    rng = np.random.default_rng(seed)
+def test_the_largest_norm_of_products_needs_no_number_per_cell(rng, norm, monkeypatch):
     stack = Stack(products(rng))
     largest = float(stack.column_norms(norm).max())
     with monkeypatch.context() as patch:
@@ -38,6 +37,7 @@ def test_the_largest_norm_of_products_needs_no_number_per_cell(seed, norm, monke
     assert found == (largest, True)
 
 
+@pytest.mark.quick
 def test_the_largest_norm_without_products_is_a_bound(monkeypatch):
     """The largest columns of the two blocks are different ones."""
     stack = Stack([Dense.read([[3.0, 1.0, 0.0]]), f.predicates([[0.0, 1.0, 2.0]])])

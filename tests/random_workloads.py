@@ -1,11 +1,8 @@
-"""Random domains and workloads, each from a numpy generator whose seed the test's name shows."""
+"""Random domains and workloads, each from a generator of numpy."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
-import pytest
 from implicit_twins import random_block
 
 from mmopt.workloads import Attribute, Domain, Factor, Product, Workload
@@ -26,8 +23,7 @@ def random_factor(rng: np.random.Generator, size: int, depth: int = 1) -> Factor
     return block if block.size == size else f.hierarchy(size)
 
 
-def random_workload(seed: int) -> Workload:
-    rng = np.random.default_rng(seed)
+def random_workload(rng: np.random.Generator) -> Workload:
     sizes = [int(size) for size in rng.integers(1, 5, size=int(rng.integers(1, 4)))]
     products = [
         Product(
@@ -38,18 +34,3 @@ def random_workload(seed: int) -> Workload:
         for _ in range(int(rng.integers(1, 4)))
     ]
     return Workload.from_products(domain_of(*sizes), products)
-
-
-@pytest.fixture(name="domain_of")
-def _domain_of() -> Callable[..., Domain]:
-    return domain_of
-
-
-@pytest.fixture(name="random_factor")
-def _random_factor() -> Callable[..., Factor]:
-    return random_factor
-
-
-@pytest.fixture(name="random_workload")
-def _random_workload() -> Callable[[int], Workload]:
-    return random_workload

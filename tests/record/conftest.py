@@ -1,0 +1,9 @@
+"""``pytest tests/record --record`` writes down again what differs."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--record", action="store_true", help="write the golden record again where it differs")
