@@ -20,7 +20,7 @@ from mmopt.results.solution import gap_between
 from mmopt.strategies import AnyStrategy
 from mmopt.strategies.factored import FactoredStrategy
 from mmopt.workloads import Workload
-from mmopt.workloads.subworkloads import only, rest_of, subworkloads, weighted
+from mmopt.workloads.variants import only, rest_of, subworkloads, weighted
 
 __all__ = ["EVERYTHING", "Found", "Tuned", "tune", "tuned", "tuned_parts"]
 

@@ -11,7 +11,7 @@ from mmopt.driver import Tuned
 from mmopt.report.style import cell, figure, gap, new_table
 from mmopt.results import Solution
 from mmopt.workloads import Workload
-from mmopt.workloads.subworkloads import only, subworkloads
+from mmopt.workloads.variants import only, subworkloads
 
 __all__ = ["subworkloads_table", "tuning_table"]
 

@@ -66,7 +66,6 @@ class Explicit(Group):
     queries: Dense | Sparse
     weights: Array
     targets: Array
-    name: str | None = None
 
     @staticmethod
     def read(
@@ -129,8 +128,8 @@ class Explicit(Group):
         return [f"query {i}" for i in range(self.m)]
 
     def title(self, domain: Domain) -> str:
-        """The group's name."""
-        return self.name or "queries"
+        """A name for all of them."""
+        return "queries"
 
     def describe(self) -> list[object]:
         """Plain data that determines queries, weights and targets; the same for dense and sparse input."""

@@ -16,7 +16,7 @@ from mmopt.workloads.blocks.kron import Kron, kron
 from mmopt.workloads.blocks.linear import Implicit
 from mmopt.workloads.blocks.modified import Scaled, unit_rows
 from mmopt.workloads.check import positive
-from mmopt.workloads.domain import Domain, describe_number
+from mmopt.workloads.domain import Domain, describe_number, refuse_repeated
 from mmopt.workloads.group import Group
 from mmopt.workloads.labels import join
 
@@ -59,8 +59,6 @@ class Product(Group):
     @property
     def weights(self) -> Array:
         """The weight of each query, (m,): that of the product times those of the factors' rows."""
-        if not self.has_row_weights:
-            return self._of_each(self.weight, "weights")
         require_memory((self.m,), f"list of the weights of {self!r}")
         known = [np.ones(f.rows) if f.row_weights is None else f.row_weights for f in self.factors]
         return self.weight * kron(known)
@@ -96,11 +94,8 @@ class Product(Group):
     @property
     def targets(self) -> Array:
         """The target of each query, (m,)."""
-        return self._of_each(self.target, "targets")
-
-    def _of_each(self, value: float, what: str) -> Array:
-        require_memory((self.m,), f"list of the {what} of {self!r}")
-        return np.full(self.m, value)
+        require_memory((self.m,), f"list of the targets of {self!r}")
+        return np.full(self.m, self.target)
 
     def implicit(self, weighted: bool = False) -> Implicit:
         """The queries as an implicit matrix; weighted: scaled by the square root of the weight."""
@@ -177,7 +172,6 @@ def check_products(domain: Domain, products: Sequence[Product]) -> None:
     """WorkloadError unless there is a product, each fits the domain, and no name stands twice."""
     if not products:
         raise WorkloadError("the workload has no queries, expected at least one product")
-    names: set[str] = set()
     for i, product in enumerate(products):
         where = f"product {i}" if product.name is None else f"product '{product.name}'"
         if len(product.factors) != len(domain.attributes):
@@ -191,10 +185,8 @@ def check_products(domain: Domain, products: Sequence[Product]) -> None:
                     f"{where}: the factor of attribute '{attribute.name}' has {factor.size} cells, "
                     f"the attribute has {attribute.size}"
                 )
-        if product.name in names:
-            raise WorkloadError(f"two products have the name '{product.name}'")
-        if product.name is not None:
-            names.add(product.name)
+    names = (product.name for product in products if product.name is not None)
+    refuse_repeated(names, lambda name: f"two products have the name '{name}'")
 
 
 def with_shared_factors(products: Sequence[Product]) -> tuple[Product, ...]:

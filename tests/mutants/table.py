@@ -583,7 +583,7 @@ MUTANTS = (
         ("_read", "blank | number.isnan() if kind.is_floating() else blank", "blank"),
     ),
     *_rows(
-        "mmopt/data/header.py",
+        "mmopt/data/table.py",
         "data/test_errors.py",
         ("check_gzip", "while raw.read(2**20):", "while False:"),
     ),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from implicit_twins import check_block
 
-from mmopt.request.words import BLOCK_NUMBERS, BLOCK_WORDS
+from mmopt.request.cells import BLOCK_NUMBERS, BLOCK_WORDS
 from mmopt.workloads import Factor
 
 SIZES = (1, 2, 3, 4, 7, 8, 13)

@@ -78,7 +78,7 @@ def solve(
     from mmopt.cli.inputs import note_request, read_givens, read_program
     from mmopt.report import history_table, slack_table, solution_table, subworkloads_table
     from mmopt.request import load_request
-    from mmopt.workloads.subworkloads import subworkloads
+    from mmopt.workloads.variants import subworkloads
 
     if out is not None:
         if dry_run:

@@ -22,6 +22,7 @@ class AllRange(Independent, Ranges):
 
     def __init__(self, size: int) -> None:
         super().__init__(size, size * (size + 1) // 2)
+        self.root_rounding = 4 * self.size * EPS  # that of ``range_root``; without weights less
 
     def ends(self, index: Ints) -> tuple[Ints, Ints]:
         first = np.arange(self.size)
@@ -44,10 +45,6 @@ class AllRange(Independent, Ranges):
         for row, scale in enumerate(np.sqrt((self.size + 1) / (i * (i + 1)))):
             np.multiply(i[: row + 1], scale, out=found[row, : row + 1])
         return found
-
-    @property
-    def root_rounding(self) -> float:
-        return 4 * self.size * EPS  # that of ``range_root``; without weights less
 
     def root_of_weighted(self, weights: Array) -> Array:
         return range_root(self.size, *self._every(), weights)

@@ -29,6 +29,7 @@ class Kron(Implicit):
         if not parts:
             raise WorkloadError("a Kronecker product needs at least one matrix, found none")
         super().__init__(math.prod(part.size for part in parts), math.prod(part.rows for part in parts))
+        self.full_rank = all(part.full_rank for part in parts)
         self.parts = tuple(parts)
 
     def _take(self, index: Ints) -> Array:
@@ -39,18 +40,11 @@ class Kron(Implicit):
             result = (result[:, :, None] * rows[:, None, :]).reshape(len(rows), result.shape[1] * part.size)
         return result
 
-    def _dense(self) -> Array:
-        return kron([part.matrix() for part in self.parts])
-
     def _gram(self) -> Array:
         return kron([part.gram() for part in self.parts])
 
     def squared_norms(self) -> Array:
         return kron([part.squared_norms() for part in self.parts])
-
-    @property
-    def full_rank(self) -> bool:
-        return all(part.full_rank for part in self.parts)
 
     def spanning(self) -> Implicit:
         return Kron([part.spanning() for part in self.parts])
@@ -130,11 +124,10 @@ class Stack(Implicit):
                     "expected equal numbers"
                 )
         super().__init__(blocks[0].size, sum(block.rows for block in blocks))
+        self.full_rank = any(block.full_rank for block in blocks)
+        held = sum(min(block.shape) for block in blocks)
+        self.root_rounding = max(b.root_rounding for b in blocks) + rounding_of_root(held, self.size)
         self.blocks = tuple(blocks)
-
-    @property
-    def full_rank(self) -> bool:
-        return any(block.full_rank for block in self.blocks)
 
     def _take(self, index: Ints) -> Array:
         rows: Array = np.empty((len(index), self.size))
@@ -156,11 +149,6 @@ class Stack(Implicit):
 
     def _root(self) -> Array:
         return stacked_root((block.root() for block in self.blocks), self.size)
-
-    @property
-    def root_rounding(self) -> float:
-        held = sum(min(block.shape) for block in self.blocks)
-        return max(block.root_rounding for block in self.blocks) + rounding_of_root(held, self.size)
 
     def _apply(self, x: Array) -> Array:
         return np.concatenate([block.apply(x) for block in self.blocks], axis=-1)

@@ -63,22 +63,23 @@ class Implicit(ABC):
     """What determines the matrix beside its kind and size, of a block with a closed form."""
     names: tuple[str, ...] = ()
     """Of the queries, for labels; "predicate 0", "predicate 1", … where there are none."""
+    row_weights: Array | None = None
+    """A weight per query, (rows,); None where the block has none."""
+    full_rank: bool = False
+    """Whether the kind alone says that the columns are independent (False: not known)."""
 
     def __init__(self, size: int, rows: int | None = None) -> None:
         if size < 1:
             raise WorkloadError(f"a query block needs at least one cell, found {size}")
-        self.shape = (int(size if rows is None else rows), int(size))
-        """(rows, size); may be far beyond what an array can have."""
-
-    @property
-    def rows(self) -> int:
-        """Number of queries."""
-        return self.shape[0]
-
-    @property
-    def size(self) -> int:
+        self.size = int(size)
         """Number of columns: cells of the attribute, or of the domain."""
-        return self.shape[1]
+        self.rows = int(size if rows is None else rows)
+        """Number of queries."""
+        self.shape = (self.rows, self.size)
+        """(rows, size); may be far beyond what an array can have."""
+        self.full_rank = self.full_rank or size == 1
+        self.root_rounding = rounding_of_root(*self.shape)
+        """γ with R = Qᵀ (M + E), Q orthonormal and ‖E‖ <= γ ‖M‖ (Frobenius), M the queries, R ``root()``."""
 
     def apply(self, x: npt.ArrayLike) -> Array:
         """M x along the last axis: (…, size) to (…, rows); x itself where M is the identity.
@@ -199,11 +200,6 @@ class Implicit(ABC):
         """(size,) class of each column: equal columns share a number >= 0; an all-zero column has -1."""
         return column_classes(self.matrix())
 
-    @property
-    def full_rank(self) -> bool:
-        """Whether the kind alone says that the columns are independent (False: not known)."""
-        return self.size == 1
-
     def gram(self) -> Array:
         """Gram matrix MᵀM, (size, size); TooLargeError beyond the memory limit."""
         require_memory((self.size,) * 2, f"Gram matrix of {self!r}")
@@ -231,11 +227,6 @@ class Implicit(ABC):
     def _root(self) -> Array:
         return stacked_root(self.chunks(max(64, self.size)), self.size)
 
-    @property
-    def root_rounding(self) -> float:
-        """γ with R = Qᵀ (M + E), Q orthonormal and ‖E‖ <= γ ‖M‖ (Frobenius), M the queries, R ``root()``."""
-        return rounding_of_root(*self.shape)
-
     def gram_of_weighted(self, weights: Array) -> Array:
         """Gram matrix (size, size) of the rows scaled by √weights (rows,); weights positive."""
         total = np.zeros((self.size, self.size))
@@ -255,11 +246,6 @@ class Implicit(ABC):
     def spanning(self) -> Implicit:
         """A block with the same row space; it has at most ``size`` rows where the kind knows how."""
         return self
-
-    @property
-    def row_weights(self) -> Array | None:
-        """A weight per query, (rows,); None where the block has none."""
-        return None
 
     @property
     def plain(self) -> Implicit:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -64,13 +65,13 @@ class Dense(Given):
     values: Array
 
     @staticmethod
-    def read(matrix: npt.ArrayLike, names: Sequence[str] = ()) -> Dense:
+    def read(matrix: npt.ArrayLike, labels: Sequence[str] = ()) -> Dense:
         """A checked, read-only copy of a matrix of queries.
 
         Raises
         ------
         WorkloadError : not numbers, not 2-D, no row, no column, NaN or infinity, or a row of zeros; or a
-            number of names that is not the number of rows.
+            number of labels that is not the number of rows.
         """
         if np.ma.isMaskedArray(matrix):  # numpy would forget which entries are not to be used
             raise WorkloadError("the query matrix is a masked array", hint="fill it: numpy.ma.filled")
@@ -91,9 +92,9 @@ class Dense(Given):
         finite = np.isfinite(dense)
         if not finite.all():
             row, column = (int(i) for i in np.argwhere(~finite)[0])
-            raise _not_finite(_name(row, names), dense[row, column], column)
-        _check_sizes(np.maximum(dense.max(axis=1), -dense.min(axis=1)), names)
-        return Dense(frozen(dense), names)
+            raise _not_finite(_name(row, labels), dense[row, column], column)
+        _check_sizes(np.maximum(dense.max(axis=1), -dense.min(axis=1)), labels)
+        return Dense(frozen(dense), labels)
 
     @property
     def arrays(self) -> tuple[npt.NDArray[Any], ...]:
@@ -125,13 +126,13 @@ class Sparse(Given):
     values: scipy.sparse.csr_array
 
     @staticmethod
-    def read(matrix: scipy.sparse.sparray | scipy.sparse.spmatrix, names: Sequence[str] = ()) -> Sparse:
+    def read(matrix: scipy.sparse.sparray | scipy.sparse.spmatrix, labels: Sequence[str] = ()) -> Sparse:
         """A checked, read-only copy of a sparse matrix of queries, without stored zeros.
 
         Raises
         ------
         WorkloadError : not 2-D, empty, not real, NaN or infinite entries, or a query of zeros; or a number
-            of names that is not the number of rows.
+            of labels that is not the number of rows.
         """
         raw = scipy.sparse.csr_array(matrix, copy=True)
         if raw.ndim != 2 or 0 in raw.shape:
@@ -150,7 +151,7 @@ class Sparse(Given):
         _check_sizes(abs(values).max(axis=1).toarray().ravel())
         for array in (values.data, values.indices, values.indptr):
             frozen(array)
-        return Sparse(values, names)
+        return Sparse(values, labels)
 
     @property
     def arrays(self) -> tuple[npt.NDArray[Any], ...]:
@@ -177,14 +178,10 @@ class Sparse(Given):
 
     def classes(self) -> Ints:
         columns = self.values.tocsc()
-        known: dict[bytes, int] = {}
-        result = np.full(self.size, -1, dtype=np.int64)
-        for j in range(self.size):
-            span = slice(columns.indptr[j], columns.indptr[j + 1])
-            if span.stop > span.start:
-                key = columns.indices[span].tobytes() + columns.data[span].tobytes()
-                result[j] = known.setdefault(key, len(known))
-        return ordered(result)
+        spans = [slice(*ends) for ends in itertools.pairwise(columns.indptr)]
+        keys = [columns.indices[span].tobytes() + columns.data[span].tobytes() for span in spans]
+        numbers: dict[bytes, int] = {b"": -1}
+        return ordered(np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64))
 
     def __repr__(self) -> str:
         return f"{super().__repr__()[:-1]}, {self.values.nnz} entries)"

@@ -30,16 +30,10 @@ class Around(Implicit):
 
     def __init__(self, inner: Implicit, numbers: npt.NDArray[np.generic]) -> None:
         super().__init__(inner.size, inner.rows)
+        self.full_rank = inner.full_rank
+        self.root_rounding = inner.root_rounding
         self.inner = inner
         self._numbers = numbers
-
-    @property
-    def full_rank(self) -> bool:
-        return self.inner.full_rank
-
-    @property
-    def root_rounding(self) -> float:
-        return self.inner.root_rounding
 
     def classes(self) -> Ints:
         return self.inner.classes()
@@ -86,6 +80,7 @@ class Scaled(Around):
         if not np.isfinite(scales).all():
             raise WorkloadError("a scale is NaN or infinite, expected finite numbers")
         super().__init__(inner, scales)
+        self.root_rounding = rounding_of_root(*self.shape)
         self.scale = scales
 
     @property
@@ -96,15 +91,8 @@ class Scaled(Around):
     def _take(self, index: Ints) -> Array:
         return np.broadcast_to(self.scale, self.rows)[index][:, None] * self.inner.take(index)
 
-    def _dense(self) -> Array:
-        return np.asarray(self.scale[..., None] * self.inner.matrix())
-
     def _gram(self) -> Array:
         return np.square(self.scale) * self.inner.gram() if self.is_uniform else super()._gram()
-
-    @property
-    def root_rounding(self) -> float:
-        return rounding_of_root(*self.shape)
 
     def _apply(self, x: Array) -> Array:
         return np.asarray(self.scale * self.inner.apply(x))
@@ -142,6 +130,9 @@ class ScaledRows(Scaled):
 
     def __init__(self, inner: Implicit, weights: Array) -> None:
         super().__init__(inner, np.sqrt(weights))
+        if type(inner).root_of_weighted is not Implicit.root_of_weighted:
+            self.root_rounding = inner.root_rounding
+        self.root_rounding += 2 * EPS
         self.weights = self._numbers = weights
 
     def _gram(self) -> Array:
@@ -149,11 +140,6 @@ class ScaledRows(Scaled):
 
     def _root(self) -> Array:
         return self.inner.root_of_weighted(self.weights)
-
-    @property
-    def root_rounding(self) -> float:
-        has_own = type(self.inner).root_of_weighted is not Implicit.root_of_weighted
-        return 2 * EPS + (self.inner.root_rounding if has_own else super().root_rounding)
 
     def squared_norms(self) -> Array:
         return self.weights * self.inner.squared_norms()
@@ -172,14 +158,12 @@ class RowWeighted(Around):
     WorkloadError : a weight that is not positive and finite, or another number of them.
     """
 
-    def __init__(self, inner: Implicit, weights: npt.ArrayLike) -> None:
-        self._weights = per_query(weights, inner.rows, "weight", 1.0)
-        super().__init__(inner, self._weights)
-        self.kind = inner.kind
+    row_weights: Array
 
-    @property
-    def row_weights(self) -> Array:
-        return self._weights
+    def __init__(self, inner: Implicit, weights: npt.ArrayLike) -> None:
+        self.row_weights = per_query(weights, inner.rows, "weight", 1.0)
+        super().__init__(inner, self.row_weights)
+        self.kind = inner.kind
 
     @property
     def plain(self) -> Implicit:
@@ -190,7 +174,7 @@ class RowWeighted(Around):
 
     @cached_property
     def _weighed(self) -> Implicit:
-        return ScaledRows(self.inner, self._weights)
+        return ScaledRows(self.inner, self.row_weights)
 
     def _take(self, index: Ints) -> Array:
         return self.inner.take(index)

@@ -147,10 +147,7 @@ class WidthRange(Ranges):
             )
         self.width = int(width)
         self.parameters = (self.width,)
-
-    @property
-    def full_rank(self) -> bool:
-        return self.width == 1
+        self.full_rank = self.width == 1
 
     def ends(self, index: Ints) -> tuple[Ints, Ints]:
         return index, index + self.width - 1

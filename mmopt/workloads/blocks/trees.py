@@ -109,7 +109,7 @@ class Hierarchy(Independent, Ranges):
         self.parameters = (int(branching),)
         require_memory((2 * self.size, 2), f"list of the blocks of {self!r}")
         self._levels = tuple(levels(self.size, int(branching)))
-        self.shape = sum(len(start) for start, _ in self._levels), self.size
+        super().__init__(size, sum(len(start) for start, _ in self._levels))  # now that they are counted
 
     def _members(self) -> Iterator[Ints]:
         """The block that holds each cell, (size,), level by level; -1 below single cells."""
