@@ -124,6 +124,7 @@ def check_block(block: Factor, dense: np.ndarray, rng: np.random.Generator) -> N
     np.testing.assert_array_equal(block.matrix(), dense)
     index = rng.integers(0, m, size=5)
     np.testing.assert_array_equal(block.take(index), dense[index])
+    np.testing.assert_array_equal(np.vstack([*block.chunks(int(rng.integers(1, m + 1)))]), dense)
     weights = np.exp(rng.normal(scale=2.0, size=m))
     scaled = np.sqrt(weights)[:, None] * dense
     weighed = RowWeighted(block.plain, weights).weighed()

@@ -31,7 +31,7 @@ from mmopt.request.nodes import (
 from mmopt.workloads import Domain, Factor, Product
 from mmopt.workloads.blocks.factor import identity, predicates, reordered, total, union
 
-__all__ = ["MAX_ENTRIES", "MAX_PRODUCTS", "Budget", "read_products", "read_vocabularies"]
+__all__ = ["BLOCK_FORMS", "MAX_ENTRIES", "MAX_PRODUCTS", "Budget", "read_products", "read_vocabularies"]
 
 MAX_ENTRIES = 2**26
 """Most numbers held for the blocks of one file, half a GiB: those of explicit predicates (predicates × cells
@@ -42,7 +42,7 @@ MAX_PRODUCTS = 50_000
 
 _FORMS = ("marginal", "marginals", "product")
 _KEYS = (*_FORMS, "name", "weight", "max_variance", "subworkload")
-_BLOCKS = ("predicates", "union", "each", *BLOCK_NUMBERS, "reordered")
+BLOCK_FORMS = ("predicates", "union", "each", *BLOCK_NUMBERS, "reordered")
 
 
 @dataclass
@@ -93,7 +93,7 @@ def find_attribute(node: Scalar, vocabularies: dict[str, Vocabulary]) -> Vocabul
 
 
 def read_block(node: Node, words: Vocabulary) -> Factor:
-    """One block: a word, a group or value, a list of predicates, or one of the mappings of ``_BLOCKS``."""
+    """One block: a word, a group or value, a list of predicates, or a mapping of ``BLOCK_FORMS``."""
     what = f"the block of attribute '{words.cells.name}'"
     if isinstance(node, Scalar):
         if isinstance(node.value, str) and node.value in BLOCK_WORDS:
@@ -108,7 +108,7 @@ def read_block(node: Node, words: Vocabulary) -> Factor:
     if isinstance(node, ListNode):
         return _explicit(node, items(node, what), words)
     assert isinstance(node, Map)
-    form = one_of(record(node, what, (*_BLOCKS, "order")), what, _BLOCKS)
+    form = one_of(record(node, what, (*BLOCK_FORMS, "order")), what, BLOCK_FORMS)
     value = node.by_key[form]
     if form == "reordered":
         return _reordered(node, words)

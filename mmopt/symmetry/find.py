@@ -21,8 +21,8 @@ from mmopt.symmetry.joint import Chosen, Joint
 from mmopt.symmetry.pieces import Piece, Term, terms_of
 from mmopt.symmetry.swaps import interchangeable, reverses
 from mmopt.symmetry.targets import asked_of
-from mmopt.workloads.check import no_targets, undetermined
-from mmopt.workloads.classes import refine
+from mmopt.workloads.blocks.linear import refine
+from mmopt.workloads.group import no_targets, undetermined
 from mmopt.workloads.workload import Workload
 
 __all__ = ["Found", "symmetry"]

@@ -13,14 +13,14 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
+from mmopt.errors import WorkloadError
 from mmopt.numerics.arrays import EPS, Array, Ints, frozen, require_memory
-from mmopt.workloads.blocks.linear import Implicit, describe_array
-from mmopt.workloads.blocks.matrices import Dense, Sparse
+from mmopt.workloads.blocks.linear import Implicit
+from mmopt.workloads.blocks.matrices import AnyMatrix, Dense, Sparse, describe_array, per_query
 from mmopt.workloads.blocks.modified import Scaled
-from mmopt.workloads.check import per_query
 from mmopt.workloads.domain import Domain
 
-__all__ = ["Explicit", "Group"]
+__all__ = ["Explicit", "Group", "no_targets", "undetermined"]
 
 
 class Group(ABC):
@@ -48,6 +48,14 @@ class Group(ABC):
         for start in range(0, self.m, size):
             yield start, self.rows(start, min(start + size, self.m))
 
+    def furthest(self, representation: Array, basis: Array) -> float:
+        """The largest distance of a row of L B (L (m, k)) from its query, in lengths of the query."""
+        found = [0.0]
+        for start, rows in self.chunks(1024):
+            own = representation[start : start + len(rows)] @ basis
+            found += list(np.linalg.norm(own - rows, axis=1) / np.linalg.norm(rows, axis=1))
+        return max(found)
+
     def squared_norms(self) -> Array:
         """Squared L2 norm of each query, (m,)."""
         require_memory((self.m,), f"list of the squared norms of {self!r}")
@@ -69,9 +77,7 @@ class Explicit(Group):
 
     @staticmethod
     def read(
-        matrix: npt.ArrayLike | scipy.sparse.sparray | scipy.sparse.spmatrix,
-        targets: npt.ArrayLike | None = None,
-        weights: npt.ArrayLike | None = None,
+        matrix: AnyMatrix, targets: npt.ArrayLike | None = None, weights: npt.ArrayLike | None = None
     ) -> Explicit:
         """Check and copy a matrix; WorkloadError as in ``Workload.from_matrix``."""
         queries = Sparse.read(matrix) if scipy.sparse.issparse(matrix) else Dense.read(matrix)
@@ -139,3 +145,20 @@ class Explicit(Group):
 
     def __repr__(self) -> str:
         return f"Explicit({self.m} × {self.n})"
+
+
+def no_targets() -> WorkloadError:
+    """For a program that asks for accuracy targets."""
+    return WorkloadError(
+        "the program asks for accuracy targets and no query of the workload has one",
+        hint="write max_variance beside the queries, or pass targets= to Workload.from_matrix",
+    )
+
+
+def undetermined(without: int, m: int) -> WorkloadError:
+    """For queries without a target that those with one do not determine: ``without`` of m have none."""
+    return WorkloadError(
+        "some queries have no target and cannot be derived from those that have one, so their "
+        f"variance would have no limit ({without} of {m} queries have none)",
+        hint="give them a target (max_variance), or leave them out",
+    )

@@ -14,8 +14,8 @@ from mmopt.errors import WorkloadError
 from mmopt.numerics.arrays import EPS, Array, Ints, require_memory
 from mmopt.workloads.blocks.kron import Kron, kron
 from mmopt.workloads.blocks.linear import Implicit
+from mmopt.workloads.blocks.matrices import positive
 from mmopt.workloads.blocks.modified import Scaled, unit_rows
-from mmopt.workloads.check import positive
 from mmopt.workloads.domain import Domain, describe_number, refuse_repeated
 from mmopt.workloads.group import Group
 from mmopt.workloads.labels import join

@@ -10,7 +10,7 @@ from scipy.linalg import polar
 
 from mmopt.errors import OptionError, WorkloadError, suggest
 from mmopt.numerics.arrays import Array, frozen
-from mmopt.workloads.check import positive
+from mmopt.workloads.blocks.matrices import positive
 from mmopt.workloads.product import Product
 from mmopt.workloads.workload import Workload
 

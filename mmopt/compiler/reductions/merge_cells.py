@@ -37,8 +37,8 @@ from mmopt.strategies import Strategy
 from mmopt.workloads import Attribute, Domain, Product, Workload
 from mmopt.workloads.blocks import factor as factors
 from mmopt.workloads.blocks.factor import Factor
+from mmopt.workloads.blocks.linear import refine
 from mmopt.workloads.blocks.modified import RowWeighted
-from mmopt.workloads.classes import refine
 
 __all__ = ["MergeCells", "applies"]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from mmopt.numerics.arrays import Array, Ints, frozen
 from mmopt.strategies.orthogonal.rows import first_independent
-from mmopt.workloads.classes import column_classes
+from mmopt.workloads.blocks.matrices import column_classes
 
 __all__ = ["Block", "disjoint_blocks"]
 

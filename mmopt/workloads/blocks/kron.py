@@ -11,10 +11,9 @@ import numpy as np
 from mmopt.errors import WorkloadError
 from mmopt.numerics.arrays import Array, Ints, fits_memory, rounding_of_root, stacked_root
 from mmopt.numerics.directed import plus_up, times_up
-from mmopt.workloads.blocks.linear import Implicit
+from mmopt.workloads.blocks.linear import Implicit, ordered, refine
 from mmopt.workloads.blocks.modified import Scaled
 from mmopt.workloads.blocks.ranges import Identity
-from mmopt.workloads.classes import ordered, refine
 from mmopt.workloads.domain import Attribute
 
 __all__ = ["Kron", "Stack", "Union", "kron"]

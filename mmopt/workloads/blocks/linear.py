@@ -1,10 +1,13 @@
-"""What every block of queries can do: a matrix kept implicit, over one attribute or over the whole domain."""
+"""What every block of queries can do: a matrix kept implicit, over one attribute or over the whole domain.
+
+Which of its columns are equal is told by an array of classes (n,) int64: equal columns share a number >= 0,
+all-zero columns have -1.
+"""
 
 from __future__ import annotations
 
-import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,11 +18,10 @@ from scipy.sparse.linalg import LinearOperator
 from mmopt.errors import OptionError, WorkloadError
 from mmopt.numerics.arrays import Array, Ints, fits_memory, require_memory, rounding_of_root, stacked_root
 from mmopt.numerics.directed import root_up
-from mmopt.workloads.classes import column_classes
 from mmopt.workloads.domain import Attribute
 from mmopt.workloads.labels import group_label
 
-__all__ = ["Implicit", "LargestNorm", "MatrixBytes", "describe_array"]
+__all__ = ["Implicit", "LargestNorm", "MatrixBytes", "ordered", "refine"]
 
 AT_A_TIME = 2**21  # numbers of a product that are held where only their squares are asked for
 NUMBER = 8
@@ -196,9 +198,9 @@ class Implicit(ABC):
         require_memory(self.shape[1:], f"column norms of {self!r}")
         return float(self.column_powers(norm).max()), True
 
+    @abstractmethod
     def classes(self) -> Ints:
         """(size,) class of each column: equal columns share a number >= 0; an all-zero column has -1."""
-        return column_classes(self.matrix())
 
     def gram(self) -> Array:
         """Gram matrix MᵀM, (size, size); TooLargeError beyond the memory limit."""
@@ -286,12 +288,6 @@ class Implicit(ABC):
         return f"{self.kind}({', '.join(map(str, (self.size, *self.parameters)))})"
 
 
-def describe_array(array: npt.ArrayLike) -> list[object]:
-    """Shape and SHA-256 of the values as little-endian doubles in row-major order, for hashes."""
-    values = np.ascontiguousarray(np.asarray(array, dtype="<f8") + 0.0)
-    return [list(values.shape), hashlib.sha256(values.tobytes()).hexdigest()]
-
-
 def _check_norm(norm: int) -> None:
     """OptionError unless the norm is 1 or 2."""
     if norm not in (1, 2):
@@ -300,3 +296,23 @@ def _check_norm(norm: int) -> None:
 
 def _rooted(powers: Array, norm: int) -> Array:
     return root_up(powers) if norm == 2 else powers
+
+
+def ordered(classes: Ints) -> Ints:
+    """The same classes numbered 0, 1, … in the order in which they first occur; -1 stays."""
+    _, first, inverse = np.unique(classes, return_index=True, return_inverse=True)
+    first = np.where(classes[first] < 0, -1, first)  # untouched cells sort before all others
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first)) - int((first < 0).sum())
+    rank[first < 0] = -1
+    result: Ints = rank[inverse.reshape(classes.shape)]
+    return result
+
+
+def refine(parts: Sequence[Ints]) -> Ints:
+    """Classes of columns that are equal in every part; a column is zero when it is in every part."""
+    result = parts[0]
+    for part in parts[1:]:
+        pair = (result + 1) * (int(part.max()) + 2) + (part + 1)  # 0 when both are untouched
+        result = ordered(pair - 1)
+    return ordered(result)

@@ -1,8 +1,14 @@
-"""Queries given as a matrix, dense or sparse: read, checked and held as they are."""
+"""Queries given as a matrix, dense or sparse, and weights and targets given with them.
+
+They are read, checked and held as they are. Every message says what was found and what was expected.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import itertools
+import json
+import math
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -14,11 +20,23 @@ import scipy.sparse
 from mmopt.errors import WorkloadError
 from mmopt.numerics.arrays import Array, Ints, frozen
 from mmopt.numerics.outward import column_powers
-from mmopt.workloads.blocks.linear import Implicit, describe_array
-from mmopt.workloads.check import LARGEST, SMALLEST
-from mmopt.workloads.classes import column_classes, ordered
+from mmopt.workloads.blocks.linear import Implicit, ordered
 
-__all__ = ["Dense", "Given", "Sparse"]
+__all__ = [
+    "AnyMatrix",
+    "Dense",
+    "Given",
+    "Sparse",
+    "column_classes",
+    "describe_array",
+    "digest",
+    "per_query",
+    "positive",
+]
+
+AnyMatrix = npt.ArrayLike | scipy.sparse.sparray | scipy.sparse.spmatrix
+SMALLEST, LARGEST = 1e-100, 1e100
+"""Range of the numbers taken: their squares and products stay far from overflow and underflow."""
 
 
 class Given(Implicit):
@@ -216,3 +234,60 @@ def _check_sizes(largest: Array, names: Sequence[str] = ()) -> None:
 
 def _name(row: int, names: Sequence[str]) -> str:
     return f"{row} ('{names[row]}')" if row < len(names) else str(row)
+
+
+def positive(value: float, what: str, infinite: bool = False) -> float:
+    """The number as a float; WorkloadError unless it is positive (and finite, unless ``infinite``)."""
+    wanted = "a positive number" + ("" if infinite else ", not infinite")
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        raise WorkloadError(f"{what} is {value!r}, expected {wanted}")
+    if not value > 0 or (math.isinf(value) and not infinite):
+        raise WorkloadError(f"{what} is {value:g}, expected {wanted}")
+    if not SMALLEST <= value <= LARGEST and not math.isinf(value):
+        raise WorkloadError(f"{what} is {value:g}, expected between {SMALLEST:g} and {LARGEST:g}")
+    return float(value)
+
+
+def per_query(values: npt.ArrayLike | None, m: int, what: str, default: float) -> Array:
+    """One positive number per query, (m,), from an array, one number for all, or None for the default.
+
+    A default of infinity allows infinity.
+    """
+    if values is None:
+        return frozen(np.full(m, default))
+    if np.ma.isMaskedArray(values):
+        raise WorkloadError(f"the {what}s are a masked array", hint="fill it: numpy.ma.filled")
+    raw = np.asarray(values)
+    if raw.dtype.kind not in "iuf":
+        raise WorkloadError(f"the {what}s hold {raw.dtype.name} values, expected real numbers")
+    if raw.ndim == 0:
+        raw = np.full(m, raw)
+    if raw.shape != (m,):
+        found = len(raw) if raw.ndim == 1 else f"an array of shape {raw.shape}"
+        raise WorkloadError(f"the workload has {m} queries but {found} {what}s were given")
+    numbers = np.array(raw, dtype=np.float64)
+    infinite = math.isinf(default)
+    fine = ((numbers >= SMALLEST) & (numbers <= LARGEST)) | (infinite & (numbers == np.inf))
+    if not fine.all():
+        i = int(np.argmin(fine))
+        positive(float(numbers[i]), f"the {what} of query {i}", infinite)
+    return frozen(numbers)
+
+
+def column_classes(matrix: Array) -> Ints:
+    """Classes of the columns of a dense matrix (m, n), compared exactly."""
+    columns = np.ascontiguousarray(matrix.T) + 0.0  # minus zero equals zero
+    keys = columns.view(np.dtype((np.void, columns.dtype.itemsize * columns.shape[1]))).ravel()
+    _, inverse = np.unique(keys, return_inverse=True)
+    return ordered(np.where(columns.any(axis=1), inverse.reshape(-1), -1).astype(np.int64))
+
+
+def digest(description: object) -> str:
+    """SHA-256, hexadecimal, of plain data (lists, text, numbers)."""
+    return hashlib.sha256(json.dumps(description, separators=(",", ":")).encode()).hexdigest()
+
+
+def describe_array(array: npt.ArrayLike) -> list[object]:
+    """Shape and SHA-256 of the values as little-endian doubles in row-major order, for hashes."""
+    values = np.ascontiguousarray(np.asarray(array, dtype="<f8") + 0.0)
+    return [list(values.shape), hashlib.sha256(values.tobytes()).hexdigest()]

@@ -16,10 +16,9 @@ from mmopt.errors import WorkloadError
 from mmopt.numerics.arrays import EPS, Array, Ints, frozen, owned, rounding_of_root
 from mmopt.numerics.directed import times_up
 from mmopt.numerics.outward import not_below
-from mmopt.workloads.blocks.linear import Implicit, describe_array
+from mmopt.workloads.blocks.linear import Implicit, ordered
+from mmopt.workloads.blocks.matrices import describe_array, per_query
 from mmopt.workloads.blocks.ranges import Identity
-from mmopt.workloads.check import per_query
-from mmopt.workloads.classes import ordered
 from mmopt.workloads.domain import Attribute
 
 __all__ = ["Reordered", "RowWeighted", "Scaled", "ScaledRows", "unit_rows"]

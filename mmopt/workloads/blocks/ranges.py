@@ -11,8 +11,7 @@ import numpy as np
 
 from mmopt.errors import WorkloadError
 from mmopt.numerics.arrays import Array, Ints
-from mmopt.workloads.blocks.linear import Implicit
-from mmopt.workloads.classes import ordered
+from mmopt.workloads.blocks.linear import Implicit, ordered
 from mmopt.workloads.domain import Attribute
 from mmopt.workloads.labels import cell_label, range_labels
 
