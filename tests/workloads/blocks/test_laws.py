@@ -59,7 +59,8 @@ def _reordered(rng: np.random.Generator, n: int) -> Twin:
 
 
 def _stack(rng: np.random.Generator, n: int, join: Callable[..., Implicit]) -> Twin:
-    blocks, rows = zip((f.prefix(n), np.tri(n)), _inner(rng, n), _width_range(rng, n), strict=True)
+    first = (f.total(n), np.ones((1, n))) if join is Stack else _width_range(rng, n)
+    blocks, rows = zip(first, _inner(rng, n), strict=True)
     return join(blocks), np.vstack(rows)
 
 
