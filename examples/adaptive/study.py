@@ -41,7 +41,7 @@ from workloads import (
 
 from mmopt import OptionError, Workload, baseline, solve
 from mmopt.strategies.baselines import design_rows, evaluate
-from mmopt.strategies.baselines.fourier import real_fourier
+from mmopt.strategies.baselines.of_marginals import real_fourier
 from mmopt.testing.figures import starred
 from mmopt.testing.scripts import cell, gap, new_table, note, paragraphs, run_alone, show
 from mmopt.workloads import Dense, Kron, Product

@@ -41,7 +41,7 @@ from mmopt.comparison.messages import (
 )
 from mmopt.compiler import bind, lower
 from mmopt.driver.convex import Progress, Report
-from mmopt.driver.large import FEW_CELLS
+from mmopt.driver.plan import FEW_CELLS
 from mmopt.driver.solve import solve
 from mmopt.errors import (
     Error,

@@ -14,11 +14,10 @@ from mmopt.compiler.match import is_shipped
 from mmopt.compiler.share import Shared, share
 from mmopt.errors import OptionError, ProgramError, TooLargeError, placed, suggest
 from mmopt.language import Checked, check, evaluate, evaluate_ball, violation
-from mmopt.language.atoms.dims import LARGEST
+from mmopt.language.atoms.dims import LARGEST, Dim
 from mmopt.language.check.infer import dimension
-from mmopt.language.check.rank import is_rank
 from mmopt.language.syntax.program import Program
-from mmopt.language.syntax.tree import Assignment, Constraint, Declaration, names_in
+from mmopt.language.syntax.tree import Assignment, Constraint, Declaration, is_rank, names_in
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import owned
 from mmopt.numerics.balls import BOUNDS, unknown
@@ -171,10 +170,14 @@ def _missed(constraint: Constraint, env: Mapping[str, Any]) -> float:
 
 def _split(d: Declaration, value: Split | Level, env: dict[str, Any]) -> Split | Level:
     """A source by component; its dimensions become known."""
-    for dim, size in zip(d.dims, value.shape, strict=True):
-        if len(dim.symbols) == 1:
-            env.setdefault(next(iter(dim.symbols)), size)
+    _learn(d.dims, value.shape, env)
     return value
+
+
+def _learn(dims: Sequence[Dim], shape: Sequence[int], env: dict[str, Any]) -> None:
+    for dim, size in zip(dims, shape, strict=True):
+        if len(dim.symbols) == 1:
+            env.setdefault(next(iter(dim.symbols)), int(size))
 
 
 def with_lets(checked: Checked, env: Mapping[str, Any]) -> dict[str, Any]:
@@ -192,9 +195,7 @@ def _with_lets(program: Program, shared: Shared, env: Mapping[str, Any]) -> dict
             require_memory((sum(map(np.size, out.values())), 1), "sum of all arrays of the program")
         out[let.name] = value
         if let.declared:
-            for dim, size in zip(let.declared.dims, np.shape(value), strict=True):
-                if len(dim.symbols) == 1:
-                    out.setdefault(next(iter(dim.symbols)), int(size))
+            _learn(let.declared.dims, np.shape(value), out)
     return out
 
 
@@ -217,48 +218,41 @@ def _given(
 def _numbers(what: str, value: Any) -> Array:
     if np.ma.isMaskedArray(value):  # numpy would forget which entries are not to be used
         raise OptionError(f"{what} is a masked array", hint="fill it: numpy.ma.filled")
-    if isinstance(value, np.ndarray) and value.dtype == float and _is_fixed(value):
-        return value
     try:
         array = np.asarray(value)
         if array.dtype.kind in "biuf":
-            return owned(array)
+            return owned(array)  # not copied where nobody can change it, such as the workload's own
     except (TypeError, ValueError):  # rows of unequal length
         pass
     raise OptionError(f"{what} is neither a number nor an array of numbers")
 
 
-def _is_fixed(array: Array) -> bool:
-    """Whether nobody can change it, such as the workload's own arrays: it need not be copied."""
-    return not array.flags.writeable and array.base is None
-
-
 def _fitted(program: Program, d: Declaration, array: Array, env: dict[str, Any]) -> Any:
-    where = program.source.locate(d.span)
+    fault = _fault(d, array, env)
+    if fault:
+        raise OptionError(f"the given '{d.name}' {fault}", where=program.source.locate(d.span))
+    return array if array.ndim else float(array)
+
+
+def _fault(d: Declaration, array: Array, env: dict[str, Any]) -> str:
+    """Why an array is not what is declared, "" if it is; its dimensions become known."""
     if array.ndim != len(d.dims):
-        message = f"the given '{d.name}' has shape {array.shape}, a {d.kind} is declared"
-        raise OptionError(message, where=where)
+        return f"has shape {array.shape}, a {d.kind} is declared"
     for dim, size in zip(d.dims, array.shape, strict=True):
         free = dim.symbols - set(env)
         if free and len(dim.terms) == 1 and len(dim.symbols) == 1:
             env[next(iter(free))] = int(size)
         elif dim.value(env) != size:
-            message = (
-                f"the given '{d.name}' has shape {array.shape}; {dim} is {dim.value(env)} here, not {size}"
-            )
-            raise OptionError(message, where=where)
+            return f"has shape {array.shape}; {dim} is {dim.value(env)} here, not {size}"
     if not np.isfinite(array).all():
-        raise OptionError(f"the given '{d.name}' has entries that are NaN or infinite", where=where)
+        return "has entries that are NaN or infinite"
     if d.sign and (array.min(initial=1.0) < 0 or (d.sign == ">" and array.min(initial=1.0) <= 0)):
-        smallest = array.min()
-        raise OptionError(
-            f"the given '{d.name}' is declared {d.sign} 0, its smallest entry is {smallest:g}", where=where
-        )
+        return f"is declared {d.sign} 0, its smallest entry is {array.min():g}"
     if d.kind == "psd":
         values = np.linalg.eigvalsh((array + array.T) / 2)
         if not np.allclose(array, array.T) or values[0] < -1e-9 * max(values[-1], 0.0):
-            raise OptionError(f"the given '{d.name}' is declared psd and is not", where=where)
-    return array if array.ndim else float(array)
+            return "is declared psd and is not"
+    return ""
 
 
 def _is_dim(parameter: Assignment) -> bool:

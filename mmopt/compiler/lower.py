@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
@@ -13,9 +15,8 @@ from mmopt.compiler.bind import Instance
 from mmopt.compiler.shape import Line, implied_psd, line, scope_of, trace_inverse
 from mmopt.language import ATOMS, evaluate
 from mmopt.language.check.infer import Scope, infer
-from mmopt.language.check.rank import is_rank
 from mmopt.language.evaluate.evaluator import positions
-from mmopt.language.syntax.tree import Apply, Block, Expr, Index, Name, Number, Relation, chain
+from mmopt.language.syntax.tree import Apply, Block, Expr, Index, Name, Number, Relation, chain, is_rank
 from mmopt.limits import require_time, uncounted
 from mmopt.numerics.numpy_forms import Array, factor
 
@@ -64,10 +65,8 @@ class _Lowering:
                 found = trace_inverse(e, scope)
                 if found:
                     return self.trace_inverse(*found, scope, env)
-            case Apply(atom="inv", args=(inner,)):
-                return self.epigraph(e, inner, scope, env)
-            case Apply(atom="root", args=(inner,)):
-                return self.hypograph(e, inner, scope, env)
+            case Apply(atom="inv" | "root"):
+                return self.bounded(e, scope, env)
             case Apply(atom="diag", args=(Apply(atom="matmul") as product,)):
                 return self.diagonal(product, scope, env)
             case _:
@@ -82,10 +81,7 @@ class _Lowering:
         return form(self.cp, *args, **dict(e.options))
 
     def product(self, factors: list[Expr], scope: Scope, env: Mapping[str, Any]) -> Any:
-        out = self.expr(factors[0], scope, env)
-        for f in factors[1:]:
-            out = out @ self.expr(f, scope, env)
-        return out
+        return functools.reduce(operator.matmul, [self.expr(f, scope, env) for f in factors])
 
     def diagonal(self, e: Apply, scope: Scope, env: Mapping[str, Any]) -> Any:
         """``diag(A @ F @ B)`` without forming the product: the row sums of (A @ F) * B.T."""
@@ -95,19 +91,14 @@ class _Lowering:
         return self.cp.sum(self.cp.multiply(left, right.T), axis=1)
 
     def block(self, e: Block, scope: Scope, env: Mapping[str, Any]) -> Any:
-        rows = []
-        for line_ in e.rows:
-            entries = []
-            for entry in line_:
-                kind = infer(entry, scope)
-                shape = tuple(d.value(self.sizes(env)) for d in kind.block_shape)
-                value = self.expr(entry, scope, env)
-                constant = isinstance(value, int | float | np.ndarray)
-                entries.append(
-                    np.reshape(value, shape) if constant else self.cp.reshape(value, shape, order="C")
-                )
-            rows.append(entries)
-        return self.cp.bmat(rows)
+        return self.cp.bmat([[self.entry(entry, scope, env) for entry in row] for row in e.rows])
+
+    def entry(self, e: Expr, scope: Scope, env: Mapping[str, Any]) -> Any:
+        """An entry of a block matrix, as a matrix."""
+        shape = tuple(d.value(self.sizes(env)) for d in infer(e, scope).block_shape)
+        value = self.expr(e, scope, env)
+        is_constant = isinstance(value, int | float | np.ndarray)
+        return np.reshape(value, shape) if is_constant else self.cp.reshape(value, shape, order="C")
 
     def sizes(self, env: Mapping[str, Any]) -> dict[str, int]:
         return {n: v for n, v in env.items() if isinstance(v, int)}
@@ -133,22 +124,19 @@ class _Lowering:
 
         return expression if expression.is_symmetric() else symmetric_wrap(expression)
 
-    def epigraph(self, e: Expr, inner: Expr, scope: Scope, env: Mapping[str, Any]) -> Any:
-        """Y with Y >= inv(F) in the Loewner order, one for all places where inv(F) stands."""
-        return self.shared(e, inner, scope, env, lambda y, f, i: [[y, i], [i, f]])
+    def bounded(self, e: Apply, scope: Scope, env: Mapping[str, Any]) -> Any:
+        """One Y for all places where it stands: Y >= inv(F) in the Loewner order, or Y <= root(F).
 
-    def hypograph(self, e: Expr, inner: Expr, scope: Scope, env: Mapping[str, Any]) -> Any:
-        """S with S <= root(F): from S S <= F, since the root is monotone."""
-        return self.shared(e, inner, scope, env, lambda s, f, i: [[f, s], [s, i]])
-
-    def shared(self, e: Expr, inner: Expr, scope: Scope, env: Mapping[str, Any], form: Any) -> Any:
+        The latter from Y Y <= F, since the root is monotone.
+        """
         for known, variable in self.blocks:
             if known == e:
                 return variable
-        f = self.expr(inner, scope, env)
+        f = self.expr(e.args[0], scope, env)
         side = infer(e, scope).dims[0].value(self.sizes(env))
-        variable = self.cp.Variable((side, side), symmetric=True)
-        self.extra.append(self.cp.bmat(form(variable, f, np.eye(side))) >> 0)
+        variable, i = self.cp.Variable((side, side), symmetric=True), np.eye(side)
+        block = [[variable, i], [i, f]] if e.atom == "inv" else [[f, variable], [variable, i]]
+        self.extra.append(self.cp.bmat(block) >> 0)
         self.blocks.append((e, variable))
         return variable
 
@@ -157,32 +145,25 @@ class _Lowering:
 
         Such a line holds or does not whatever a solver does: each point is scored by it all the same.
         """
-        family = decided.constraint.family
-        known = scope_of(self.instance.checked, family.index if family else "")
-        if all(infer(e, known).is_constant for e in (decided.relation.left, decided.relation.right)):
+        family, env = decided.constraint.family, self.instance.env
+        scope = scope_of(self.instance.checked, family.index if family else "")
+        if all(infer(e, scope).is_constant for e in (decided.relation.left, decided.relation.right)):
             return []
         if not decided.loop:
-            index = family.index if family else ""
-            scope = scope_of(self.instance.checked, index)
             if decided.pair:
-                return [self.second_order(decided.pair, scope, family, self.instance.env)]
+                size = family.dim.value(self.sizes(env)) if family else 1
+                return [self.second_order(decided.pair, scope, size, env)]
             return [self.scaled_rows(decided, scope)]
         assert family is not None
-        scope = scope_of(self.instance.checked, family.index)
-        out = []
-        for i in range(family.dim.value(self.sizes(self.instance.env))):
-            env = {**self.instance.env, family.index: i}
-            if decided.pair:
-                out.append(self.second_order(decided.pair, scope, None, env))
-            else:
-                out.append(self.relation(decided.relation, scope, env))
-        return out
+        each = [{**env, family.index: i} for i in range(family.dim.value(self.sizes(env)))]
+        if decided.pair:
+            return [self.second_order(decided.pair, scope, 1, own) for own in each]
+        return [self.relation(decided.relation, scope, own) for own in each]
 
     def second_order(
-        self, pair: tuple[Expr, Expr, Expr], scope: Scope, family: Any, env: Mapping[str, Any]
+        self, pair: tuple[Expr, Expr, Expr], scope: Scope, size: int, env: Mapping[str, Any]
     ) -> Any:
-        """[[a, b], [b, c]] psd is ‖(2b, a - c)‖ <= a + c."""
-        size = family.dim.value(self.sizes(env)) if family else 1
+        """[[a, b], [b, c]] psd is ‖(2b, a - c)‖ <= a + c; so many of them."""
         a, b, c = (self.expr(e, scope, env) for e in pair)
         wide = [self.cp.reshape(e + np.zeros(size), (size,), order="C") for e in (a + c, 2 * b, a - c)]
         return self.cp.SOC(wide[0], self.cp.vstack(wide[1:]), axis=0)
@@ -200,16 +181,10 @@ class _Lowering:
 
     def relation(self, r: Relation, scope: Scope, env: Mapping[str, Any]) -> Any:
         left, right = self.expr(r.left, scope, env), self.expr(r.right, scope, env)
-        match r.op:
-            case "<=":
-                return left <= right
-            case ">=":
-                return left >= right
-            case "==":
-                return left == right
-            case ">>":
-                return (left if isinstance(r.right, Number) else left - right) >> 0
-        return (right if isinstance(r.left, Number) else right - left) >> 0
+        if r.op in (">>", "<<"):
+            large, small, zero = (left, right, r.right) if r.op == ">>" else (right, left, r.left)
+            return (large if isinstance(zero, Number) else large - small) >> 0
+        return {"<=": operator.le, ">=": operator.ge, "==": operator.eq}[r.op](left, right)
 
 
 def lower(instance: Instance) -> Lowered:

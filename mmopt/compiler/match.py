@@ -19,7 +19,7 @@ from typing import Any
 from mmopt.language import Checked, Program, program_names, shipped
 from mmopt.language.atoms.dims import Dim
 from mmopt.language.check.infer import normal
-from mmopt.language.syntax.tree import Apply, Block, Constraint, Expr, Index, Multiplier, Name, Number
+from mmopt.language.syntax.tree import Constraint, Expr, Multiplier, Name, Number
 
 __all__ = ["Renaming", "is_shipped", "match"]
 
@@ -35,24 +35,15 @@ class Renaming:
     dims: dict[str, str] = field(default_factory=dict)
     constraints: dict[str, str] = field(default_factory=dict)
 
-    def pair(self, known: str, asked: str) -> bool:
-        return _pair(self.names, known, asked)
-
-    def pair_dim(self, known: str, asked: str) -> bool:
-        return _pair(self.dims, known, asked)
+    def pair(self, known: str, asked: str, dims: bool = False) -> bool:
+        """Note that two names mean the same; False when one already means something else."""
+        found = self.dims if dims else self.names
+        if known not in found and asked in found.values():
+            return False
+        return found.setdefault(known, asked) == asked
 
     def copy(self) -> Renaming:
         return Renaming(dict(self.names), dict(self.dims), dict(self.constraints))
-
-
-def _pair(found: dict[str, str], known: str, asked: str) -> bool:
-    """Note that two names mean the same; False when one already means something else."""
-    if known in found:
-        return found[known] == asked
-    if asked in found.values():
-        return False
-    found[known] = asked
-    return True
 
 
 def match(known: Checked, asked: Checked) -> Renaming | None:
@@ -87,34 +78,18 @@ def _plain(checked: Checked, expr: Expr) -> Expr:
     return normal(expr, symmetric)
 
 
-def _same(a: Expr, b: Expr, found: Renaming) -> bool:
-    match (a, b):
-        case (Number(value=x), Number(value=y)):
-            return x == y
-        case (Name(id=x), Name(id=y)):
-            return found.pair(x, y)
-        case (Apply(), Apply()):
-            return (
-                a.atom == b.atom
-                and a.options == b.options
-                and len(a.args) == len(b.args)
-                and all(_same(x, y, found) for x, y in zip(a.args, b.args, strict=True))
-            )
-        case (Index(), Index()):
-            return (
-                _same(a.base, b.base, found)
-                and len(a.items) == len(b.items)
-                and all(_same_item(x, y, found) for x, y in zip(a.items, b.items, strict=True))
-            )
-        case (Block(rows=x), Block(rows=y)):
-            return [len(r) for r in x] == [len(r) for r in y] and all(
-                _same(e, f, found) for r, s in zip(x, y, strict=True) for e, f in zip(r, s, strict=True)
-            )
-    return False
-
-
-def _same_item(a: Expr | None, b: Expr | None, found: Renaming) -> bool:
-    return a is b if a is None or b is None else _same(a, b, found)
+def _same(a: Any, b: Any, found: Renaming) -> bool:
+    """Whether two trees, or parts of trees, differ in names only."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, Name):
+        return found.pair(a.id, b.id)
+    if isinstance(a, tuple):
+        return len(a) == len(b) and all(_same(x, y, found) for x, y in zip(a, b, strict=True))
+    if is_dataclass(a):
+        inner = [f.name for f in fields(a) if f.compare]
+        return all(_same(getattr(a, name), getattr(b, name), found) for name in inner)
+    return bool(a == b)
 
 
 def _same_line(known: Checked, a: Constraint, asked: Checked, b: Constraint, found: Renaming) -> bool:
@@ -144,7 +119,7 @@ def _sides(checked: Checked, line: Constraint) -> tuple[Expr, str, Expr]:
 def _same_dim(a: Dim, b: Dim, found: Renaming) -> bool:
     """Dimensions that are one symbol each; anything longer has to be written alike."""
     if len(a.symbols) == 1 and a == Dim.of(next(iter(a.symbols))):
-        return len(b.symbols) == 1 and found.pair_dim(next(iter(a.symbols)), next(iter(b.symbols)))
+        return len(b.symbols) == 1 and found.pair(next(iter(a.symbols)), next(iter(b.symbols)), dims=True)
     return a == b
 
 

@@ -2,23 +2,40 @@
 
 First-order solvers need it (`all ranges` over 32 cells: 16,550 iterations as given, 75 scaled). The
 compiler owns it, so that no program file has to speak of it.
+
+It goes by units: how every quantity of a program scales when the workload or the targets are scaled. If W is
+multiplied by s, some variables keep their value and some are multiplied by a power of s. Those powers follow
+from the lines of the program as units do in physics: both sides of a relation have the same, products add
+them, an inverse negates them. Solving for them tells how to scale any program exactly, also one that a user
+wrote this morning. A program whose lines do not agree (``W + 1``) has no such scaling; it is then solved as
+given, and says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from mmopt.compiler.bind import Instance, with_lets
-from mmopt.compiler.units import Units, first_disagreement, infer_units
-from mmopt.language.syntax.tree import Assignment
+from mmopt.language import ATOMS
+from mmopt.language.syntax.program import Program
+from mmopt.language.syntax.tree import Apply, Block, Expr, Index, Name, Number, constant, is_rank, rewrite
 from mmopt.numerics.numpy_forms import nuclear
 
-__all__ = ["Scaling", "disagreement", "scale", "units_of"]
+__all__ = [
+    "SOURCE_UNITS",
+    "Scaling",
+    "Units",
+    "disagreement",
+    "first_disagreement",
+    "infer_units",
+    "scale",
+    "units_of",
+]
 
 
 @dataclass(frozen=True)
@@ -47,14 +64,11 @@ def _scales(instance: Instance) -> dict[str, float]:
     return {"queries": queries, "targets": queries**2 / cost}
 
 
-def _is_number(parameter: Assignment) -> bool:
-    return parameter.declared is None or not parameter.declared.dims
-
-
 def _open(instance: Instance) -> tuple[frozenset[str], dict[str, float]]:
     """What has no source, by name; and the parameters that are numbers, with their values."""
-    numbers = {p.name: float(instance.env[p.name]) for p in instance.program.parameters if _is_number(p)}
-    arrays = {p.name for p in instance.program.parameters if not _is_number(p)}
+    parameters = instance.program.parameters
+    arrays = {p.name for p in parameters if p.declared is not None and p.declared.dims}
+    numbers = {p.name: float(instance.env[p.name]) for p in parameters if p.name not in arrays}
     return instance.own | arrays, numbers
 
 
@@ -64,10 +78,12 @@ def units_of(instance: Instance) -> Units | None:
     What has no source is a number as it is, or else (limits of a cost, say) has units of its own.
     """
     own, numbers = _open(instance)
-    found = infer_units(instance.program, {name: {} for name in own}, numbers)
-    if found is None:
-        found = infer_units(instance.program, {name: {f"@{name}": 1.0} for name in own}, numbers)
-    return found
+    free = infer_units(instance.program, {name: {} for name in own}, numbers)
+    return free or infer_units(instance.program, _of_their_own(own), numbers)
+
+
+def _of_their_own(names: frozenset[str]) -> dict[str, dict[str, float]]:
+    return {name: {f"@{name}": 1.0} for name in names}
 
 
 def disagreement(instance: Instance) -> str:
@@ -75,7 +91,7 @@ def disagreement(instance: Instance) -> str:
     if units_of(instance) is not None:
         return ""
     own, numbers = _open(instance)
-    return first_disagreement(instance.program, {name: {f"@{name}": 1.0} for name in own}, numbers)
+    return first_disagreement(instance.program, _of_their_own(own), numbers)
 
 
 def scale(instance: Instance) -> tuple[Instance, Scaling]:
@@ -94,14 +110,212 @@ def scale(instance: Instance) -> tuple[Instance, Scaling]:
     scaled = Instance(
         instance.checked, instance.workload, MappingProxyType(with_lets(instance.checked, kept)), instance.own
     )
-    return scaled, _scaling(units, scales)
-
-
-def _scaling(units: Units, scales: Mapping[str, float]) -> Scaling:
     objective = units.factor(units.objective, scales)
-    return Scaling(
-        {name: units.factor(degree, scales) for name, degree in units.variables.items()},
-        {name: objective / units.factor(degree, scales) for name, degree in units.constraints.items()},
-        objective,
-        dict(scales),
-    )
+    variables = {name: units.factor(degree, scales) for name, degree in units.variables.items()}
+    lines = {name: objective / units.factor(degree, scales) for name, degree in units.constraints.items()}
+    return scaled, Scaling(variables, lines, objective, dict(scales))
+
+
+Degree = dict[str, float]
+
+# What is multiplied by which power of the queries' scale and of the targets' scale.
+SOURCE_UNITS: Mapping[str, Degree] = {
+    "workload.matrix": {"queries": 1},
+    "workload.root": {"queries": 1},
+    "workload.gram": {"queries": 2},
+    "workload.weights": {},
+    "workload.targets": {"targets": 1},
+    "workload.basis": {},
+    "workload.representation": {"queries": 1},
+    "workload.eigenqueries": {},
+    "workload.eigenvalues": {"queries": 2},
+}
+
+
+@dataclass(frozen=True)
+class Units:
+    """Powers of each unit for what is given (array parameters too), what is chosen, and the lines.
+
+    A psd block has none: its ends scale differently. Its diagonal blocks do, as ``name[i, i]``.
+    """
+
+    givens: Mapping[str, Degree]
+    variables: Mapping[str, Degree]
+    constraints: Mapping[str, Degree]
+    objective: Degree
+
+    def factor(self, degree: Degree, scales: Mapping[str, float]) -> float:
+        """The number by which something of this degree is multiplied."""
+        return float(np.prod([scales[u] ** power for u, power in degree.items()]))
+
+
+@dataclass
+class _Equations:
+    values: Mapping[str, float]  # of parameters, for exponents
+    names: dict[str, Degree] = field(default_factory=dict)
+    rows: list[Degree] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+    line: str = ""
+    fresh: int = 0
+
+    def number(self, expr: Expr) -> Expr | None:
+        """The value of a parameter, in an exponent."""
+        known = self.values.get(expr.id) if isinstance(expr, Name) else None
+        return None if known is None else Number(known, expr.span)
+
+    def unknown(self) -> Degree:
+        self.fresh += 1
+        return {f"?{self.fresh}": 1.0}
+
+    def equal(self, a: Degree, b: Degree) -> None:
+        self.rows.append(_plus(a, (b, -1.0)))
+        self.lines.append(self.line)
+
+
+def _plus(first: Degree, *others: tuple[Degree, float]) -> Degree:
+    """The first, and multiples of others."""
+    out = dict(first)
+    for other, factor in others:
+        for key, power in other.items():
+            out[key] = out.get(key, 0.0) + factor * power
+    return {k: p for k, p in out.items() if p}
+
+
+def _times(a: Degree, factor: float) -> Degree:
+    return {k: p * factor for k, p in a.items()}
+
+
+def _degree(expr: Expr, eq: _Equations) -> Degree:
+    match expr:
+        case Number(value=value):
+            return eq.unknown() if value == 0 else {}
+        case Name(id=name):
+            return eq.names.get(name, {})
+        case Index(base=base):
+            return _degree(base, eq)
+        case Block(rows=rows):
+            whole = eq.unknown()
+            for entry in [entry for line in rows for entry in line]:
+                eq.equal(_degree(entry, eq), whole)
+            return whole
+        case Apply(atom="pow", args=(a, exponent)):
+            power = constant(rewrite(exponent, eq.number))
+            if power is None:
+                raise LookupError(expr)
+            return _times(_degree(a, eq), power)
+        case Apply(atom=atom, args=args) if ATOMS[atom].alike:
+            first = _degree(args[0], eq)
+            for other in args[1:]:
+                eq.equal(first, _degree(other, eq))
+            return first
+        case Apply(atom=atom, args=args) if ATOMS[atom].unitless:
+            for a in args:
+                eq.equal(_degree(a, eq), {})
+            return {}
+        case Apply(atom=atom, args=args):
+            powers = ATOMS[atom].degrees
+            if powers is not None:
+                # A degree of 0 is not looked at: a dimension, or what only picks rows.
+                return _plus(
+                    {}, *((_degree(a, eq), power) for a, power in zip(args, powers, strict=True) if power)
+                )
+    raise LookupError(expr)
+
+
+def _psd_block(block: Block, eq: _Equations) -> list[Degree]:
+    """A block that has to be psd: a diagonal congruence keeps that, so each end scales by itself."""
+    ends = [eq.unknown() for _ in block.rows]
+    for i, line in enumerate(block.rows):
+        for j, entry in enumerate(line):
+            eq.equal(_degree(entry, eq), _plus(ends[i], (ends[j], 1.0)))
+    return ends
+
+
+def infer_units(
+    program: Program,
+    sources: Mapping[str, Degree] | None = None,
+    parameters: Mapping[str, float] | None = None,
+) -> Units | None:
+    """The powers, or None when the lines of the program do not agree on any.
+
+    ``sources`` gives the degree of givens by name where the caller passed them, ``parameters`` their
+    values, which may stand as exponents.
+    """
+    eq = _Equations(dict(parameters or {}))
+    try:
+        read = _read(program, sources or {}, eq)
+    except LookupError:
+        return None
+    solved = _solve(eq.rows)
+    if solved is None:
+        return None
+
+    def filled(degree: Degree) -> Degree:
+        return _plus({}, *((solved(key), power) for key, power in degree.items()))
+
+    givens, chosen, lines = ({name: filled(degree) for name, degree in own.items()} for own in read[:3])
+    return Units(givens, chosen, lines, filled(read[3]))
+
+
+def first_disagreement(
+    program: Program,
+    sources: Mapping[str, Degree] | None = None,
+    parameters: Mapping[str, float] | None = None,
+) -> str:
+    """The first line (a name, or "objective") that contradicts those before it; "" when all agree.
+
+    An atom whose scale is not known counts as a contradiction. The arguments are those of ``infer_units``.
+    """
+    eq = _Equations(dict(parameters or {}))
+    try:
+        _read(program, sources or {}, eq)
+    except LookupError:
+        return eq.line
+    agree = (k for k in range(len(eq.rows)) if _solve(eq.rows[: k + 1]) is None)
+    return next((eq.lines[k] for k in agree), "")
+
+
+def _read(
+    program: Program, sources: Mapping[str, Degree], eq: _Equations
+) -> tuple[dict[str, Degree], dict[str, Degree], dict[str, Degree], Degree]:
+    """Degrees of givens, variables, constraints and the objective, with their equations in ``eq``."""
+    eq.names.update({d.name: dict(SOURCE_UNITS.get(d.source, {})) for d in program.givens})
+    eq.names.update(sources)
+    given = dict(eq.names)
+    own = {d.name: {f"@{d.name}": 1.0} for d in program.choose}
+    for let in program.lets:
+        eq.line = let.name
+        eq.names[let.name] = _degree(let.expr, eq)
+    eq.names.update(own)
+    eq.line = "objective"
+    objective = _degree(program.objective, eq)
+    constraints: dict[str, Degree] = {}
+    for c in program.constraints:
+        eq.line = c.name
+        left, right = c.relation.left, c.relation.right
+        if is_rank(c):  # the same in every scale
+            continue
+        if isinstance(left, Block) and c.relation.op == ">>" and isinstance(right, Number):
+            # A multiplier of block (i, i) is one of an inequality between entries of that block.
+            for i, end in enumerate(_psd_block(left, eq)):
+                constraints[f"{c.name}[{i}, {i}]"] = _times(end, 2.0)
+            continue
+        constraints[c.name] = _degree(left, eq)
+        eq.equal(constraints[c.name], _degree(right, eq))
+    return given, own, constraints, objective
+
+
+def _solve(rows: list[Degree]) -> Callable[[str], Degree] | None:
+    """Solve for the unknowns (marked ? or @) in terms of the units; None if the rows contradict."""
+    keys = sorted({k for row in rows for k in row})
+    unknown = [k for k in keys if k[0] in "?@"]
+    units = [k for k in keys if k[0] not in "?@"]
+    a, b = (np.array([[row.get(k, 0.0) for k in own] for row in rows]) for own in (unknown, units))
+    z = np.linalg.lstsq(a, -b, rcond=None)[0] if rows and unknown else np.zeros((len(unknown), len(units)))
+    if rows and np.abs(a @ z + b).max(initial=0.0) > 1e-9:
+        return None
+    table = {
+        k: {u: float(np.round(p, 9)) for u, p in zip(units, line, strict=True) if abs(p) > 1e-9}
+        for k, line in zip(unknown, z, strict=True)
+    }
+    return lambda key: table.get(key, {}) if key[0] in "?@" else {key: 1.0}

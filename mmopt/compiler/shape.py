@@ -6,24 +6,26 @@ handed over.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from mmopt.compiler.atom_cones import AtomCones
-from mmopt.language import Checked
+from mmopt.language import ATOMS, Checked
 from mmopt.language.atoms.types import SCALAR, Type
 from mmopt.language.check.families import two_by_two, vectorised
 from mmopt.language.check.infer import Scope, infer
-from mmopt.language.check.rank import is_rank
 from mmopt.language.syntax.tree import (
     Apply,
     Block,
     Constraint,
     Expr,
+    Index,
     Name,
     Number,
     Relation,
     chain,
+    constant,
+    is_rank,
     walk,
 )
 
@@ -131,9 +133,7 @@ def curved_nodes(expr: Expr, scope: Scope) -> tuple[list[tuple[Expr, list[Expr],
 
 def _expressions(checked: Checked) -> list[tuple[Expr, str, str]]:
     program = checked.program
-    out: list[tuple[Expr, str, str]] = []
-    if program.objective is not None:
-        out.append((program.objective, "objective", ""))
+    out = [(program.objective, "objective", "")]
     for c in program.constraints:
         decided = line(checked, c)
         index = c.family.index if c.family and decided.loop else ""
@@ -158,44 +158,77 @@ def implied_psd(checked: Checked) -> set[str]:
     return names
 
 
-def _families(checked: Checked, sizes: Mapping[str, int]) -> dict[str, int]:
-    """How often each constraint stands."""
-    lines = checked.program.constraints
-    return {c.name: c.family.dim.value(sizes) if c.family else 1 for c in lines}
+def _entries(kind: Type, sizes: Mapping[str, int]) -> int:
+    return math.prod(dim.value(sizes) for dim in kind.dims)
 
 
-def _rows(kind: Type, sizes: Mapping[str, int]) -> int:
-    out = 1
-    for dim in kind.dims:
-        out *= dim.value(sizes)
-    return out
+def _triangle(side: int) -> int:
+    """The unknowns of a symmetric matrix."""
+    return side * (side + 1) // 2
+
+
+def _added(checked: Checked, sizes: Mapping[str, int]) -> Iterator[tuple[Cone, int]]:
+    """The cones that curved expressions become, each with the unknowns that it adds."""
+    nodes_before: list[Apply] = []
+    atoms_before: set[Apply] = set()
+    times = {c.name: c.family.dim.value(sizes) if c.family else 1 for c in checked.program.constraints}
+    for expr, origin, index in _expressions(checked):
+        scope = scope_of(checked, index)
+        traces, nodes = curved_nodes(expr, scope)
+        for found in traces:
+            side, width = _trace_block(found, scope, sizes)
+            yield Cone("psd", side + width, 1, origin), _triangle(width)
+        for node in nodes:
+            if node not in nodes_before:
+                nodes_before.append(node)
+                side = infer(node, scope).dims[0].value(sizes)
+                yield Cone("psd", 2 * side, 1, origin), _triangle(side)
+        repeated = times[origin] if index else 0
+        for kind, size, count, unknowns in _of_atoms(expr, scope, sizes, repeated, atoms_before):
+            yield Cone(kind, size, count, origin), unknowns
+
+
+def _of_atoms(
+    expr: Expr, scope: Scope, sizes: Mapping[str, int], repeated: int, before: set[Apply]
+) -> Iterator[tuple[str, int, int, int]]:
+    """(kind, size, count, unknowns) for what the atoms of an expression add.
+
+    ``repeated``: how often the line of a family stands; 0 where there is none. Then an atom of several places
+    is lowered once, as cvxpy does; ``before`` has those that are.
+    """
+    # A block matrix is affine in its entries: no curved atom stands inside.
+    if isinstance(expr, Index):
+        yield from _of_atoms(expr.base, scope, sizes, repeated, before)
+    if not isinstance(expr, Apply) or ATOMS[expr.atom].takes_dim or infer(expr, scope).is_constant:
+        return
+    for inner in expr.args:
+        yield from _of_atoms(inner, scope, sizes, repeated, before)
+    form = ATOMS[expr.atom].cones
+    # A quotient bends by what is below: its last argument that is chosen.
+    known = infer(expr.args[-1] if expr.atom == "div" else expr.args[0], scope)
+    if form is None or known.is_constant or expr in before:
+        return
+    if not repeated:
+        before.add(expr)
+    shape = tuple(dim.value(sizes) for dim in known.dims)
+    exponent = constant(expr.args[1]) if expr.atom == "pow" else None
+    added = form(shape, _entries(infer(expr, scope), sizes), 1.0 if exponent is None else exponent)
+    times = repeated or 1
+    yield from ((kind, size, count * times, unknowns * times) for kind, size, count, unknowns in added)
 
 
 def cones(checked: Checked, sizes: Mapping[str, int]) -> list[Cone]:
     """The cones of a program at the given sizes, without building anything."""
-    out: list[Cone] = []
-    seen: list[Apply] = []
-    atoms, times = AtomCones(sizes), _families(checked, sizes)
-    for expr, origin, index in _expressions(checked):
-        scope = scope_of(checked, index)
-        traces, nodes = curved_nodes(expr, scope)
-        out += [Cone("psd", sum(_trace_block(found, scope, sizes)), 1, origin) for found in traces]
-        for node in nodes:
-            if node not in seen:
-                seen.append(node)
-                out.append(Cone("psd", 2 * infer(node, scope).dims[0].value(sizes), 1, origin))
-        own = atoms.of(expr, scope, (index, times[origin] if index else 1))
-        out += [Cone(kind, size, count, origin) for kind, size, count, _ in own]
+    out = [cone for cone, _ in _added(checked, sizes)]
     for c in checked.program.constraints:
         if not is_rank(c):
             out += _constraint_cones(checked, c, sizes)
     implied = implied_psd(checked)
     for d in checked.program.choose:
-        size = d.dims[0].value(sizes) if d.dims else 1
         if d.kind == "psd" and d.name not in implied:
-            out.append(Cone("psd", size, 1, d.name))
+            out.append(Cone("psd", d.dims[0].value(sizes), 1, d.name))
         if d.sign:
-            out.append(Cone("nonnegative", 1, _rows(checked.types[d.name], sizes), d.name))
+            out.append(Cone("nonnegative", 1, _entries(checked.types[d.name], sizes), d.name))
     return out
 
 
@@ -209,7 +242,7 @@ def _constraint_cones(checked: Checked, c: Constraint, sizes: Mapping[str, int])
     if c.relation.op in (">>", "<<"):
         side = (left if left.is_matrix else right).dims[0].value(sizes)
         return [Cone("psd", side, times, c.name)]
-    rows = max(_rows(left, sizes), _rows(right, sizes)) * (times if decided.loop else 1)
+    rows = max(_entries(left, sizes), _entries(right, sizes)) * (times if decided.loop else 1)
     sides = (decided.relation.left, decided.relation.right)
     filled = max(_filled(e, scope, sizes) for e in sides)
     return [Cone("zero" if c.relation.op == "==" else "nonnegative", 1, rows, c.name, filled)]
@@ -225,32 +258,19 @@ def _filled(expr: Expr, scope: Scope, sizes: Mapping[str, int]) -> int:
                 unknown = [
                     kind.dims[0].value(sizes) for kind in kinds if kind.is_matrix and not kind.is_constant
                 ]
-                found += [side * (side + 1) // 2 for side in unknown]
+                found += [_triangle(side) for side in unknown]
     return max(found)
 
 
 def variables(checked: Checked, sizes: Mapping[str, int]) -> int:
     """Scalar unknowns: the chosen variables and those that the cones add."""
-    total = 0
-    for d in checked.program.choose:
-        side = d.dims[0].value(sizes) if d.dims else 1
-        total += (
-            side * (side + 1) // 2 if d.kind in ("psd", "symmetric") else _rows(checked.types[d.name], sizes)
-        )
-    seen: list[Apply] = []
-    atoms, times = AtomCones(sizes), _families(checked, sizes)
-    for expr, origin, index in _expressions(checked):
-        scope = scope_of(checked, index)
-        found = atoms.of(expr, scope, (index, times[origin] if index else 1))
-        total += sum(unknowns for *_, unknowns in found)
-        traces, nodes = curved_nodes(expr, scope)
-        widths = [_trace_block(t, scope, sizes)[1] for t in traces]
-        for node in nodes:
-            if node not in seen:
-                seen.append(node)
-                widths.append(infer(node, scope).dims[0].value(sizes))
-        total += sum(w * (w + 1) // 2 for w in widths)
-    return total
+    chosen = (
+        _triangle(d.dims[0].value(sizes))
+        if d.kind in ("psd", "symmetric")
+        else _entries(checked.types[d.name], sizes)
+        for d in checked.program.choose
+    )
+    return sum(chosen) + sum(unknowns for _, unknowns in _added(checked, sizes))
 
 
 def _trace_block(

@@ -7,7 +7,6 @@ Exact: the syntax tree is equal, so the number is. Only products with a pseudo-i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from mmopt.language.syntax.program import Program
@@ -27,9 +26,8 @@ class Shared:
 
 def share(program: Program) -> Shared:
     """The lets and requirements with each repeated product under a name of its own."""
-    counts: Counter[Expr] = Counter()
-    for expr in _all(program):
-        counts.update(node for node in walk(expr) if _is_costly(node))
+    exprs = [*(let.expr for let in program.lets), *(c.relation.left for c in program.requires)]
+    counts = Counter(node for expr in exprs for node in walk(expr) if _is_costly(node))
     names: dict[Expr, str] = {}
     lets: list[Assignment] = []
 
@@ -46,17 +44,11 @@ def share(program: Program) -> Shared:
     for let in program.lets:
         expr = rewrite(let.expr, named)  # puts what it shares in front
         lets.append(replace(let, expr=expr))
-    requires = tuple(_with_left(c, rewrite(c.relation.left, named)) for c in program.requires)
+    requires = tuple(
+        replace(c, relation=replace(c.relation, left=rewrite(c.relation.left, named)))
+        for c in program.requires
+    )
     return Shared(tuple(lets), requires, frozenset(names.values()))
-
-
-def _all(program: Program) -> Iterator[Expr]:
-    yield from (let.expr for let in program.lets)
-    yield from (c.relation.left for c in program.requires)
-
-
-def _with_left(constraint: Constraint, left: Expr) -> Constraint:
-    return replace(constraint, relation=replace(constraint.relation, left=left))
 
 
 def _is_costly(node: Expr) -> bool:

@@ -3,50 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from mmopt.compiler import Instance
 from mmopt.driver.choice import is_claimed
 from mmopt.driver.closed import solve_closed
 from mmopt.driver.convex import Report, solve_convex
+from mmopt.driver.plan import Plan, plan_instance
 from mmopt.driver.procedure import solve_procedure
-from mmopt.driver.reduced import solve_reduced
 from mmopt.driver.search.rank import solve_rank
 from mmopt.driver.search.smooth import solve_smooth
-from mmopt.driver.split import solve_split
 from mmopt.errors import OptionError
 from mmopt.results import Solution
 
-__all__ = ["solve_instance"]
+__all__ = ["solve_planned"]
 
 # Options that only a search has, with the classes that search.
 SEARCH = {"starts": ("rank", "smooth"), "seed": ("rank", "smooth"), "penalty": ("rank",)}
 
 
-def solve_instance(
-    instance: Instance,
+def solve_planned(
+    plan: Plan,
     solver: str | None,
     overrides: Mapping[str, Any],
     report: Report | None,
     start: Mapping[str, Any] | None = None,
-    *,
-    reduce: bool = True,
-    line: str = "",
 ) -> Solution:
-    """Solve a bound program of any class.
+    """Solve a program of any class as planned.
 
-    ``start`` holds values of the chosen variables from which a search starts; ``reduce`` says whether a
-    convex program is first made smaller by the exact reductions. ``line`` says how an instance by component
-    splits.
+    ``start`` holds values of the chosen variables from which a search starts.
 
     Raises
     ------
     OptionError : an option that the program's class does not have.
     """
-    program = instance.program
+    instance, program = plan.instance, plan.instance.program
     if program.klass == "procedure":
-        again = partial(solve_instance, reduce=reduce)
+
+        def again(inner: Instance, name: str | None, *passed: Any) -> Solution:
+            return solve_planned(plan_instance(inner, name, reduce=plan.reduce), name, *passed)
+
         return solve_procedure(instance, solver, overrides, report, again)
     for name, classes in SEARCH.items():
         if name in overrides and program.klass not in classes:
@@ -56,12 +52,8 @@ def solve_instance(
         return solve_rank(instance, solver, overrides, report, start)
     if program.klass == "smooth":
         if is_claimed(instance, solver, has_start=start is not None):
-            return solve_convex(instance, solver, overrides, report)
+            return solve_convex(plan, solver, overrides, report)
         return solve_smooth(instance, solver, overrides, report, start)
     if program.klass == "closed form":
         return solve_closed(instance, solver)
-    if line:
-        return solve_split(instance, line, solver, overrides, report)
-    if reduce:
-        return solve_reduced(instance, solver, overrides, report)
-    return solve_convex(instance, solver, overrides, report)
+    return solve_convex(plan, solver, overrides, report)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from mmopt.driver.convex import Report
-from mmopt.driver.dispatch import solve_instance
+from mmopt.driver.dispatch import solve_planned
 from mmopt.driver.givens import named_givens, require_workload, within_range
 from mmopt.driver.judge.adopt import adopt, row_parameter
-from mmopt.driver.large import bound
+from mmopt.driver.plan import plan_solve
 from mmopt.driver.search.start import starting
 from mmopt.driver.threads import blas_threads
 from mmopt.errors import OptionError
@@ -57,9 +58,9 @@ def solve(
 ) -> Solution:
     """Solve a program for a workload and certify the result.
 
-    Over more than ``large.MOST_CELLS`` cells a convex program that a kernel knows is solved by component,
+    Over more than ``plan.MOST_CELLS`` cells a convex program that a kernel knows is solved by component,
     if the workload has symmetries; nothing over the cells is formed then, and the Solution is by component.
-    So it is over more than ``large.FEW_CELLS`` cells, where all components are small.
+    So it is over more than ``plan.FEW_CELLS`` cells, where all components are small.
 
     Parameters
     ----------
@@ -110,12 +111,12 @@ def solve(
     overrides = {name: value for name, value in given_options.items() if value is not None}
     overrides["verbose"] = verbose
     Options(**overrides)  # a bad option is refused before any work
-    with deadline(time_limit):
+    with deadline(time_limit), blas_threads(workload.n, threads):
         named = named_givens(givens, parsed, workload)
         strategy = starting(start, parsed, workload, overrides)
         if strategy is not None:
             named = {**row_parameter(parsed, strategy), **named}
-        instance, line = bound(parsed, workload, named, reduce=reduce, solver=solver)
-        point = None if strategy is None else adopt(instance, strategy)
-        with blas_threads(instance, threads):
-            return solve_instance(instance, solver, overrides, progress, point, reduce=reduce, line=line)
+        plan = plan_solve(parsed, workload, named, reduce=reduce, solver=solver)
+        point = None if strategy is None else adopt(plan.instance, strategy)
+        with blas_threads(plan.instance, threads) if plan.split else nullcontext():
+            return solve_planned(plan, solver, overrides, progress, point)

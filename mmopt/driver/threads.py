@@ -16,10 +16,16 @@ __all__ = ["blas_threads", "one_thread"]
 SMALL = 512
 
 
-def blas_threads(instance: Instance, asked: int | None = None) -> AbstractContextManager[Any]:
-    """As many threads as asked for; one where every matrix is small; else what the library takes."""
-    split = [v.columns.largest for v in instance.env.values() if isinstance(v, Split)]
-    largest = max(split, default=instance.workload.n)
+def blas_threads(work: Instance | int, asked: int | None = None) -> AbstractContextManager[Any]:
+    """As many threads as asked for; one where every matrix is small; else what the library takes.
+
+    ``work``: an instance, or the number of cells of one that is still to be made.
+    """
+    if isinstance(work, int):
+        largest = work
+    else:
+        split = [v.columns.largest for v in work.env.values() if isinstance(v, Split)]
+        largest = max(split, default=work.workload.n)
     if asked is None and largest < SMALL:
         return one_thread()
     return nullcontext() if asked is None else _limited(asked)

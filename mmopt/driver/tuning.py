@@ -10,15 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from mmopt.driver.convex import Report
 from mmopt.driver.solve import solve
 from mmopt.errors import OptionError
 from mmopt.language import Program
 from mmopt.results.solution import gap_between
-from mmopt.strategies import AnyStrategy
-from mmopt.strategies.factored import FactoredStrategy
+from mmopt.strategies import StrategyForm
 from mmopt.workloads import Workload
 from mmopt.workloads.subworkloads import only, rest_of, subworkloads, weighted
 
@@ -42,7 +39,7 @@ class Tuned:
 
     optimised: str
     factor: float | None
-    strategy: AnyStrategy | FactoredStrategy
+    strategy: StrategyForm
     error: float
     bound: float | None
     rmse: Mapping[str, float]
@@ -68,7 +65,7 @@ class Tuned:
 class Found:
     """A strategy with its total error, weighted, and a bound on every strategy's."""
 
-    strategy: AnyStrategy | FactoredStrategy
+    strategy: StrategyForm
     error: float
     bound: float | None
 
@@ -137,10 +134,7 @@ def tuned_parts(workload: Workload, name: str) -> dict[str, Workload]:
 def _solved(cases: Sequence[_Case], solved: Callable[[Workload, str], Found]) -> Iterator[Tuned]:
     for words, factor, case, parts in cases:
         found = solved(case, words)
-        errors = {
-            part: found.strategy.sensitivity * float(np.sqrt(found.strategy.mean_variance(asked)))
-            for part, asked in parts.items()
-        }
+        errors = {part: found.strategy.rmse(asked) for part, asked in parts.items()}
         yield Tuned(words, factor, found.strategy, found.error, found.bound, errors)
 
 

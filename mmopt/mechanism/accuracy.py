@@ -18,11 +18,11 @@ from scipy.optimize import brentq
 from scipy.special import ndtr
 
 from mmopt.errors import OptionError
+from mmopt.numerics.arrays import Array
 from mmopt.privacy.calibration import distance, finer
 from mmopt.privacy.noise import gaussian_variance, laplace_variance, log_transform
-from mmopt.privacy.rounding.any_form import Measured
 from mmopt.privacy.rounding.lattice import common_step
-from mmopt.privacy.rounding.protocol import Floats
+from mmopt.privacy.rounding.protocol import Measured
 
 __all__ = [
     "NEARLY_NORMAL",
@@ -53,8 +53,8 @@ class Intervals:
     is a lower bound.
     """
 
-    widths: Floats
-    coverage: Floats
+    widths: Array
+    coverage: Array
     is_exact: bool
 
     def __post_init__(self) -> None:
@@ -62,28 +62,28 @@ class Intervals:
         self.widths.flags.writeable = self.coverage.flags.writeable = False
 
 
-def deviations(integer: Measured, scale: float, fineness: int = 0) -> Floats:
+def deviations(integer: Measured, scale: float, fineness: int = 0) -> Array:
     """Standard deviation of the noise of each part, (parts,), as drawn at noise of parameter `scale`."""
     variance = gaussian_variance if integer.norm == 2 else laplace_variance
     parts = finer(integer.parts, fineness)
     return np.ldexp(np.sqrt([variance(part.relative * scale) for part in parts]), -fineness)
 
 
-def standard_errors(integer: Measured, n: int, scale: float, fineness: int = 0) -> Floats:
-    """Standard errors (m,) over n cells at integer noise of parameter `scale`.
+def standard_errors(integer: Measured, scale: float, fineness: int = 0) -> Array:
+    """Standard errors (m,) at integer noise of parameter `scale`.
 
     Of several parts those of their least squares; upper bounds where there are too many coefficients.
     """
     own = deviations(integer, scale, fineness)
-    if len(own) == 1 or not has_coefficients(integer, n):
+    if len(own) == 1 or not has_coefficients(integer):
         return integer.standard_errors(own)
     each = np.repeat(own, [part.rows for part in integer.parts])
     return np.asarray(np.sqrt(np.square(_coefficients(integer, scale, fineness) * each).sum(axis=1)))
 
 
-def has_coefficients(integer: Measured, n: int) -> bool:
-    """Whether the queries, over n cells, are few enough for the law of each one's error."""
-    return integer.rows * max(len(integer.variances), n, integer.rows) <= _MOST
+def has_coefficients(integer: Measured) -> bool:
+    """Whether queries and cells are few enough for the law of each one's error."""
+    return integer.rows * max(len(integer.variances), integer.workload.n, integer.rows) <= _MOST
 
 
 def check_confidence(confidence: float) -> None:
@@ -96,10 +96,8 @@ def check_confidence(confidence: float) -> None:
 
 
 @lru_cache(maxsize=4)
-def intervals(integer: Measured, n: int, scale: float, fineness: int, confidence: float) -> Intervals:
+def intervals(integer: Measured, scale: float, fineness: int, confidence: float) -> Intervals:
     """The shortest symmetric intervals that hold the truth with probability `confidence`, each query alone.
-
-    n : number of cells.
 
     Gaussian noise that is next to continuous has the quantile of rounded normal noise; what parts the two
     (``distance``) is added to the confidence. Rounding moves Σ a z by Σ |a| / 2 at most, and that is at most
@@ -117,11 +115,11 @@ def intervals(integer: Measured, n: int, scale: float, fineness: int, confidence
     Errors as ``check_confidence``.
     """
     check_confidence(confidence)
-    own, errors = deviations(integer, scale, fineness), standard_errors(integer, n, scale, fineness)
+    own, errors = deviations(integer, scale, fineness), standard_errors(integer, scale, fineness)
     parts, missed = finer(integer.parts, fineness), 1 - confidence
     scales, rows = np.array([p.relative * scale for p in parts]), [p.rows for p in parts]
     apart = distance(parts, scale) if integer.norm == 2 else 1.0
-    is_few = has_coefficients(integer, n)
+    is_few = has_coefficients(integer)
     if apart <= min(NEARLY_NORMAL, missed / 2):
         moved = 2 * math.sqrt(apart)
         widths = (NormalDist().inv_cdf((1 + confidence + apart) / 2) + moved) * errors
@@ -142,7 +140,7 @@ def intervals(integer: Measured, n: int, scale: float, fineness: int, confidence
 
 
 @lru_cache(maxsize=4)
-def _coefficients(integer: Measured, scale: float, fineness: int) -> Floats:
+def _coefficients(integer: Measured, scale: float, fineness: int) -> Array:
     """a (m, rows) of the queries' errors: what is estimated from an answer of 1 to one measured row."""
     own, found = deviations(integer, scale, fineness), []
     for row in range(integer.rows):
@@ -152,7 +150,7 @@ def _coefficients(integer: Measured, scale: float, fineness: int) -> Floats:
     return np.column_stack(found)
 
 
-def _query(row: Floats, scales: Floats, norm: int, confidence: float) -> tuple[float, float, bool]:
+def _query(row: Array, scales: Array, norm: int, confidence: float) -> tuple[float, float, bool]:
     """Half width, coverage and whether that is exact for coefficients and scales (rows,)."""
     size = float(np.abs(row).max(initial=0.0))
     if size == 0.0:

@@ -12,13 +12,11 @@ import numpy.typing as npt
 from mmopt.errors import DataError, OptionError, PrivacyError
 from mmopt.mechanism.accuracy import deviations
 from mmopt.mechanism.planning import Plan, claim
+from mmopt.numerics.arrays import Array
 from mmopt.privacy.calibration import check_scales, cost_of_part
-from mmopt.privacy.noise import add_laplace_noise, add_noise, simulate
-from mmopt.privacy.rounding.by_component import IntegerComponents, squared_norms
-from mmopt.privacy.rounding.dense import IntegerStrategy
-from mmopt.privacy.rounding.exact import root_above, squared_sensitivity
-from mmopt.privacy.rounding.marginals import IntegerMarginals
-from mmopt.privacy.rounding.protocol import MAX_ROWS, Floats, check_type, replaced
+from mmopt.privacy.noise import add_noise, simulate
+from mmopt.privacy.rounding.exact import root_above
+from mmopt.privacy.rounding.protocol import MAX_ROWS, check_type
 from mmopt.workloads.blocks.factor_base import Counting
 from mmopt.workloads.explicit import Explicit
 from mmopt.workloads.reduce import Block
@@ -37,17 +35,17 @@ class Answers:
 
     ``groups`` and ``labels`` name each query; ``low`` and ``high`` are the ends of intervals of at least the
     given ``confidence``, each query taken alone, and ``coverage`` the probability with which they hold the
-    truth, under the law of the noise (``reconstruct.intervals``). ``private`` is False for simulated noise:
+    truth, under the law of the noise (``accuracy.intervals``). ``private`` is False for simulated noise:
     such answers must not be published.
     """
 
     groups: tuple[str, ...]
     labels: tuple[str, ...]
-    estimates: Floats
-    standard_errors: Floats
-    low: Floats
-    high: Floats
-    coverage: Floats
+    estimates: Array
+    standard_errors: Array
+    low: Array
+    high: Array
+    coverage: Array
     confidence: float
     private: bool
 
@@ -111,16 +109,15 @@ def _with_noise(plan: Plan, exact: npt.NDArray[np.int64]) -> npt.NDArray[np.int6
     found = []
     for part, own in zip(parts, np.split(exact, np.cumsum([p.rows for p in parts])[:-1]), strict=True):
         scale, claimed = part.relative * plan.scale, cost_of_part(norm, part, plan.scale)
-        if norm == 1:
-            found.append(add_laplace_noise(own, scale, math.isqrt(part.squared_sensitivity), claimed))
-        else:
-            found.append(add_noise(own, scale, root_above(part.squared_sensitivity), claimed))
+        root = math.isqrt if norm == 1 else root_above
+        found.append(add_noise(own, scale, root(part.squared_sensitivity), claimed, norm))
     return np.concatenate(found)
 
 
 def _check_claim(plan: Plan) -> None:
     """PrivacyError unless the claim is of what is drawn: computed again, as plans may be changed by hand."""
-    known, least = [part.squared_sensitivity for part in plan.integer.parts], _squared_sensitivities(plan)
+    known = [part.squared_sensitivity for part in plan.integer.parts]
+    least = plan.integer.squared_sensitivities()
     if any(a < b for a, b in zip(known, least, strict=True)):
         raise PrivacyError(
             f"the squared sensitivities are {least} under {plan.neighbours}, the release claims {known}"
@@ -133,27 +130,7 @@ def _check_claim(plan: Plan) -> None:
             raise PrivacyError(f"this noise costs {name} {own!r}, the release claims {told!r}")
 
 
-def _squared_sensitivities(plan: Plan) -> list[int]:
-    """Of the parts of the integer matrix, from its entries."""
-    integer, norm, neighbours = plan.integer, plan.integer.norm, plan.neighbours
-    if isinstance(integer, IntegerStrategy):
-        return [squared_sensitivity(integer.matrix, norm, neighbours, plan.workload.domain.may_drop)]
-    if isinstance(integer, IntegerMarginals):  # which holds none beside its counts
-        return [part.squared_sensitivity for part in integer.parts]
-    if isinstance(integer, IntegerComponents):
-        found = [(max(squared_norms(integer.components).values()), False)]
-    else:
-        found = [
-            (
-                math.prod(squared_sensitivity(k, norm, "add-remove", False) for k in own),
-                all(k.min() >= 0 for k in own),
-            )
-            for own in integer.factors
-        ]
-    return [own if neighbours == "add-remove" else replaced(own, norm, sign) for own, sign in found]
-
-
-def _whole(values: Floats, is_whole: Bools, slack: Floats | float = 0.0) -> Floats:
+def _whole(values: Array, is_whole: Bools, slack: Array | float = 0.0) -> Array:
     """Of queries of whole numbers what is one up to rounding errors, given as one; else values and slack."""
     nearest = np.rint(values) + 0.0  # no -0
     is_near = np.abs(values - nearest) <= 1e-8 + 1e-13 * np.abs(values)

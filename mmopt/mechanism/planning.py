@@ -15,6 +15,7 @@ from mmopt.mechanism.accuracy import (
     intervals,
     standard_errors,
 )
+from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
 from mmopt.privacy.calibration import (
     approximate_epsilon,
@@ -33,13 +34,11 @@ from mmopt.privacy.guarantee import (
     allowed_epsilon,
     allowed_rho,
 )
-from mmopt.privacy.parameters import Privacy, privacy_warning
-from mmopt.privacy.rounding.any_form import Measured, check_arguments, round_any
-from mmopt.privacy.rounding.dense import IntegerStrategy
-from mmopt.privacy.rounding.protocol import MAX_ROWS, Floats, Neighbours, Part, check_type
-from mmopt.strategies.by_component import AnyStrategy
-from mmopt.strategies.factored import FactoredStrategy
-from mmopt.workloads.workload import Workload
+from mmopt.privacy.parameters import Neighbours, Privacy, privacy_warning
+from mmopt.privacy.rounding.forms import check_arguments, round_any
+from mmopt.privacy.rounding.protocol import MAX_ROWS, Measured, Part, check_type
+from mmopt.strategies import StrategyForm
+from mmopt.workloads import Workload
 
 __all__ = ["Plan", "claim", "plan"]
 
@@ -79,7 +78,7 @@ class Plan:
     epsilon: float | None
     allowed: float | None
     theorem: str
-    standard_errors: Floats
+    standard_errors: Array
 
     @property
     def neighbours(self) -> Neighbours:
@@ -92,7 +91,7 @@ class Plan:
         norm = f"L{self.integer.norm} norm of a"
         if self.neighbours == "add-remove":
             return f"largest {norm} column"
-        if not isinstance(self.integer, IntegerStrategy):  # by component and in factors: ``replaced``
+        if not self.integer.compares_columns:
             return f"upper bound, from the longest column, on the {norm} difference of two"
         dropped = ", or a column, as a row may be dropped" if self.workload.domain.may_drop else ""
         return f"largest {norm} difference of two columns{dropped}"
@@ -141,12 +140,12 @@ class Plan:
         return finer(self.integer.parts, self.fineness)
 
     def intervals(self, confidence: float) -> Intervals:
-        """The queries' intervals, as ``reconstruct.intervals``.
+        """The queries' intervals, as ``accuracy.intervals``.
 
         Where queries have no integer basis they are wider by what rounding these biases MAX_ROWS rows.
         """
-        found = intervals(self.integer, self.workload.n, self.scale, self.fineness, confidence)
-        if not isinstance(self.integer, IntegerStrategy) or self.workload.integer_basis is not None:
+        found = intervals(self.integer, self.scale, self.fineness, confidence)
+        if not self.integer.is_biased:
             return found
         bias = self.integer.bias * float(np.abs(self.workload.queries).max()) * MAX_ROWS
         return Intervals(found.widths + bias, found.coverage, found.is_exact and bias == 0)
@@ -166,7 +165,7 @@ class Plan:
 
 def plan(
     workload: Workload,
-    strategy: AnyStrategy | FactoredStrategy,
+    strategy: StrategyForm,
     privacy: Privacy | None,
     neighbours: Neighbours = "add-remove",
     absolute: bool = False,
@@ -215,7 +214,7 @@ def plan(
 
     def planned(fineness: int) -> Plan:
         scale = target or _least(integer, fineness, privacy, allowed)
-        errors = standard_errors(integer, workload.n, scale, fineness)
+        errors = standard_errors(integer, scale, fineness)
         errors.flags.writeable = False
         rho, own_delta, epsilon, theorem = claim(integer, fineness, scale, delta, allowed or math.inf)
         return Plan(
@@ -238,7 +237,7 @@ def plan(
     most = finest(integer.parts, found.scale)
     # Beside many queries' errors only the normal law is known.
     is_far = norm == 2 and distance(integer.parts, found.scale) > NEARLY_NORMAL
-    is_many = is_far and not has_coefficients(integer, workload.n)
+    is_many = is_far and not has_coefficients(integer)
     if most and (is_many or (delta is not None and found.theorem != THEOREM_EXACT)):
         fine = planned(most)
         saved = (fine.epsilon or 1.0) / (found.epsilon or 1.0) if absolute else (fine.rmse / found.rmse) ** 2
@@ -278,9 +277,7 @@ def _composed(theorem: str, integer: Measured) -> str:
     return theorem if count == 1 else f"{theorem}; the costs of {count} measurements add up (composition)"
 
 
-def _scale_for_targets(
-    workload: Workload, strategy: AnyStrategy | FactoredStrategy, integer: Measured
-) -> float:
+def _scale_for_targets(workload: Workload, strategy: StrategyForm, integer: Measured) -> float:
     """Unit noise in integer units, shrunk so that rounding takes no query above its target."""
     unit = strategy.variances(workload)
     targeted = np.isfinite(workload.targets)

@@ -20,13 +20,13 @@ import numpy.typing as npt
 
 from mmopt.errors import OptionError
 from mmopt.mechanism.measurement import checked_counts
+from mmopt.numerics.arrays import Array
 from mmopt.privacy.continuous import continuous_gaussian_scale
 from mmopt.privacy.guarantee import allowed_epsilon, allowed_rho
 from mmopt.privacy.parameters import Privacy
 from mmopt.privacy.rounding.lattice import unsupported
-from mmopt.privacy.rounding.protocol import Floats
-from mmopt.strategies.by_component import AnyStrategy, as_dense
-from mmopt.workloads.workload import Workload
+from mmopt.strategies import AnyStrategy
+from mmopt.workloads import Workload
 
 __all__ = ["SANITY", "GroupErrors", "Simulated", "noise_scale", "simulate_errors"]
 
@@ -173,16 +173,14 @@ def simulate_errors(
 
 def _unit_errors(
     workload: Workload, strategy: AnyStrategy, trials: int, seed: int
-) -> Iterator[tuple[int, Floats]]:
+) -> Iterator[tuple[int, Array]]:
     """Errors (some trials, m) of the answers for noise of scale 1, with the number of the first trial.
 
     They are W A⁺ z: the data cancel.
     """
-    dense = as_dense(strategy)
-    inverse = np.linalg.pinv(dense.matrix)
     rng = np.random.default_rng(seed)
     step = max(1, _ENTRIES // max(workload.m, workload.n))
     for start in range(0, trials, step):
-        size = (min(step, trials - start), dense.p)
-        z = rng.normal(size=size) if dense.norm == 2 else rng.laplace(size=size)
-        yield start, workload.answers((z @ inverse.T).T).T
+        size = (min(step, trials - start), strategy.p)
+        z = rng.normal(size=size) if strategy.norm == 2 else rng.laplace(size=size)
+        yield start, workload.answers(strategy.estimate(z).T).T

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 import numpy as np
@@ -22,6 +22,7 @@ __all__ = [
     "frozen",
     "largest_singular_value",
     "owned",
+    "panels",
     "qr",
     "require_memory",
     "rounding_of_root",
@@ -60,6 +61,11 @@ def columns_of(matrix: Array, which: Ints) -> Array:
     return matrix if len(which) == matrix.shape[1] else np.take(matrix, which, axis=1)
 
 
+def panels(count: int, width: int = 512) -> Iterator[slice]:
+    """Rows or columns, so many at a time."""
+    return (slice(start, min(start + width, count)) for start in range(0, count, width))
+
+
 def svd(matrix: Array, full: bool = False) -> tuple[Array, Array]:
     """Singular values, descending, and right singular vectors as rows ((min(p, n), n), or (n, n) if full)."""
     p, n = matrix.shape
@@ -71,11 +77,6 @@ def svd(matrix: Array, full: bool = False) -> tuple[Array, Array]:
         # The fast driver (divide and conquer) may fail to converge where the slow one does not.
         _, values, rows = scipy.linalg.svd(matrix, full_matrices=full, lapack_driver="gesvd")
     return values, rows
-
-
-def _is_upper(matrix: Array) -> bool:
-    """Whether nothing stands below the diagonal."""
-    return int(scipy.linalg.bandwidth(matrix)[0]) == 0
 
 
 def largest_singular_value(matrix: Array) -> float:
@@ -93,8 +94,8 @@ def qr(matrix: Array, overwrite: bool = False) -> Array:
 
     With ``overwrite`` a matrix in order of columns is not copied. TimeLimitError as ``require_time``.
     """
-    if matrix.shape[0] == matrix.shape[1] and _is_upper(matrix):
-        return matrix
+    if matrix.shape[0] == matrix.shape[1] and not scipy.linalg.bandwidth(matrix)[0]:
+        return matrix  # nothing stands below the diagonal
     most = min(matrix.shape)
     if not most:
         return np.zeros((most, matrix.shape[1]))

@@ -6,8 +6,8 @@ import numpy as np
 import scipy.linalg
 
 from mmopt.numerics import balls, numpy_forms
-from mmopt.numerics.balls import GROW, POWER, TINY, Ball, exact, gamma, matmul, rounded, sub, unknown
-from mmopt.numerics.numpy_forms import Array
+from mmopt.numerics.arrays import Array
+from mmopt.numerics.balls import GROW, POWER, TINY, Ball, exact, gamma, matmul, norm, rounded, sub, unknown
 
 __all__ = [
     "below_eigenvalues",
@@ -151,7 +151,7 @@ def root(a: Ball) -> Ball:
     elif least < 0:
         mid, least = mid - least * np.eye(len(mid)), 0.0
     off = sub(a, matmul(exact(mid), exact(mid)))
-    change = float(np.linalg.norm(np.abs(off.mid) + off.rad)) * GROW
+    change = norm(off)
     bounds = [float(np.sqrt(change))]
     both = least + float(np.sqrt(max(0.0, smallest_eigenvalue(a))))
     if both > 0:
@@ -176,13 +176,8 @@ def polar(a: Ball) -> Ball:
     if least <= 0:
         return unknown(p.mid)
     gram = sub(matmul(balls.transpose(p), p), exact(np.eye(len(p.mid))))
-    skew = _norm(gram)  # of P from orthogonal
-    away = _norm(sub(a, matmul(p, h))) + skew * _norm(h)  # of A from Q H
+    skew = norm(gram)  # of P from orthogonal
+    away = norm(sub(a, matmul(p, h))) + skew * norm(h)  # of A from Q H
     other = max(0.0, least - away)  # λ(H') is the smallest singular value of A
     moved = skew + 2.0 * away / (least + other)
     return rounded(p.mid, np.full(p.mid.shape, moved * GROW))
-
-
-def _norm(a: Ball) -> float:
-    """At least the Frobenius norm of every matrix in the ball."""
-    return float(np.linalg.norm(np.abs(a.mid) + a.rad)) * GROW

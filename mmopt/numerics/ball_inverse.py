@@ -12,6 +12,7 @@ import numpy as np
 import scipy.linalg
 
 from mmopt.numerics import numpy_forms, pseudoinverse
+from mmopt.numerics.arrays import Array, panels
 from mmopt.numerics.ball_functions import below_eigenvalues, symmetric
 from mmopt.numerics.balls import (
     GROW,
@@ -22,11 +23,11 @@ from mmopt.numerics.balls import (
     joined,
     lengths,
     matmul,
+    norm,
     rounded,
     transpose,
     unknown,
 )
-from mmopt.numerics.numpy_forms import Array
 from mmopt.numerics.residual import Residual, plain_residual, residual, short_residual
 
 __all__ = ["pseudo_inverse", "row_basis", "sandwich", "sandwich_diagonal", "smallest_singular"]
@@ -103,11 +104,7 @@ def sandwich_diagonal(left: Ball, matrix: Ball, right: Ball) -> Ball:
     if inverse is None:
         y = np.nan_to_num(numpy_forms.solve(matrix.mid, right.mid))
         return unknown(np.einsum("ij,ji->i", left.mid, y))
-    found = []
-    for start in range(0, len(left.mid), WIDTH):
-        here = slice(start, start + WIDTH)
-        found.append(_diagonal(inverse, left[here], right[:, here]))
-    return joined(found)
+    return joined([_diagonal(inverse, left[here], right[:, here]) for here in panels(len(left.mid), WIDTH)])
 
 
 def _diagonal(inverse: _Inverse, left: Ball, right: Ball) -> Ball:
@@ -128,15 +125,12 @@ def _turned(
     inverse: _Inverse, turned: Ball, right: Ball, y: Array, missing: Ball, products: Residual = residual
 ) -> tuple[Array, Ball]:
     """Y and the residual of the left side, transposed; the known ones where it is the right side."""
-    if inverse.lower is not None and _same(turned, right):
+    is_same = np.array_equal(turned.mid, right.mid) and np.array_equal(turned.rad, right.rad)
+    if inverse.lower is not None and is_same:
         return y, missing
     flipped = inverse.transposed
     z = flipped.solve(turned.mid)
     return z, flipped.missing(turned, z, products)
-
-
-def _same(a: Ball, b: Ball) -> bool:
-    return np.array_equal(a.mid, b.mid) and np.array_equal(a.rad, b.rad)
 
 
 def _lengths(a: Ball) -> Array:
@@ -153,7 +147,7 @@ def smallest_singular(a: Ball) -> float:
     if not (np.isfinite(guess).all() and np.isfinite(a.rad).all()):
         return 0.0
     rest = _Inverse(a, None, 0.0).missing(exact(np.eye(len(guess))), guess)
-    off = float(np.linalg.norm(np.abs(rest.mid) + rest.rad)) * GROW
+    off = norm(rest)
     return (1.0 - off) / (float(np.linalg.norm(guess)) * GROW) if off < 1 else 0.0
 
 
@@ -174,7 +168,7 @@ def pseudo_inverse(a: Ball) -> Ball:
     gram = np.asarray(p.T @ p)
     rest = _Inverse(a, None, 0.0).missing(exact(np.eye(len(a.mid))), p, short_residual)
     beside = _Inverse(transpose(a), None, 0.0).missing(exact(p), gram, short_residual)
-    e, s = (float(np.linalg.norm(np.abs(b.mid) + b.rad)) * GROW for b in (rest, beside))
+    e, s = norm(rest), norm(beside)
     if e >= 1:
         return unknown(p)
     rad = (lengths(p, 1) * e + s) / (1.0 - e)

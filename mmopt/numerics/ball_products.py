@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mmopt.numerics import ball_inverse, balls
+from mmopt.numerics.arrays import Array, panels
 from mmopt.numerics.balls import Ball
-from mmopt.numerics.numpy_forms import Array
 from mmopt.numerics.products import Scaling, is_identity
 
 __all__ = ["diagonal_of_product", "diagonal_of_solved", "solved", "times", "whole"]
@@ -85,8 +85,8 @@ def diagonal_of_product(left: _Term, right: _Term) -> Ball | None:
     if isinstance(left, Scaling) or isinstance(right, Scaling):
         return None
     one, other = whole(left), balls.transpose(whole(right))
-    panels = (slice(start, start + HEIGHT) for start in range(0, len(one.mid), HEIGHT))
-    return balls.joined([balls.total(balls.mul(one[here], other[here]), axis=1) for here in panels])
+    rows = panels(len(one.mid), HEIGHT)
+    return balls.joined([balls.total(balls.mul(one[here], other[here]), axis=1) for here in rows])
 
 
 def diagonal_of_solved(left: _Term, matrix: Ball, right: _Term) -> Ball:

@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 
 from mmopt.numerics import numpy_forms
-from mmopt.numerics.numpy_forms import Array
+from mmopt.numerics.arrays import EPS, Array, panels
 
 __all__ = ["BOUNDS", "Ball", "exact", "rounded", "unknown"]
 
 # By this name, which no program can use, values may hold a function from a name to its ball, or to None where
 # the name counts as exact.
 BOUNDS = "error bounds"
-U = float(np.finfo(float).eps) / 2
+U = EPS / 2
 HEIGHT = 128  # rows of a product of matrices, entry by entry, that are worked on at a time
 WIDTH = 512  # terms of a product of matrices whose errors are added up at a time
 GROW = 1.0 + 1e-9  # radii are themselves rounded; this covers it
@@ -119,8 +119,7 @@ def mul(a: Ball, b: Ball) -> Ball:
     if len(shape) < 2 or shape[0] <= HEIGHT:
         return _mul(a, b)
     mid, rad = np.empty(shape), np.empty(shape)
-    for start in range(0, shape[0], HEIGHT):
-        here = slice(start, start + HEIGHT)
+    for here in panels(shape[0], HEIGHT):
         found = _mul(*(c[here] if c.mid.shape[:-1] == shape[:-1] else c for c in (a, b)))
         mid[here], rad[here] = found.mid, found.rad
     return Ball(mid, rad)
@@ -143,8 +142,7 @@ def scaled(matrix: Array, rows: Ball | None, columns: Ball | None, radii: Array 
     """
     a, b = (exact(np.ones(n)) if c is None else c for c, n in zip((rows, columns), matrix.shape, strict=True))
     sizes, widths = np.empty(len(matrix)), np.zeros(len(matrix))
-    for start in range(0, len(matrix), HEIGHT):
-        here = slice(start, start + HEIGHT)
+    for here in panels(len(matrix), HEIGHT):
         own = np.abs(matrix[here])
         sizes[here] = (own * (np.abs(b.mid) + b.rad)).max(axis=1, initial=0.0)
         if not b.is_exact:
@@ -218,8 +216,7 @@ def matmul(a: Ball, b: Ball) -> Ball:
     terms = a.mid.shape[-1]
     mid = a.mid @ b.mid
     rad = np.zeros(mid.shape)
-    for start in range(0, terms, WIDTH):  # absolute values of some terms at a time: memory
-        here = slice(start, start + WIDTH)
+    for here in panels(terms, WIDTH):  # absolute values of some terms at a time: memory
         one, other = np.abs(a.mid[..., here]), np.abs(b.mid[here])
         if not b.is_exact:
             rad += one @ b.rad[here]
@@ -250,6 +247,11 @@ def lengths(a: Array, axis: int) -> Array:
     """Lengths along an axis, at most."""
     squares = np.einsum("i...,i...->..." if axis == 0 else "ij,ij->i", a, a)  # without a second matrix
     return np.asarray(np.sqrt(squares) * GROW + ROOT * np.sqrt(a.shape[axis]))
+
+
+def norm(a: Ball) -> float:
+    """At least the Frobenius norm of every matrix in the ball."""
+    return float(np.linalg.norm(np.abs(a.mid) + a.rad)) * GROW
 
 
 def product_radii(a: Array, b: Array) -> Array:

@@ -84,11 +84,8 @@ def is_definite(matrix: Array, least: float = 0.0) -> bool:
 
 def lowest_eigenvalue(parts: Iterable[Array]) -> float:
     """The least eigenvalue of the symmetric parts of matrices; 0 where none is negative."""
-    return min(0.0, *(_lowest(symmetric_part(part)) for part in parts))
-
-
-def _lowest(part: Array) -> float:
-    return 0.0 if len(part) > 1 and is_definite(part) else float(eigh(part)[0][0])
+    doubtful = (part for part in parts if len(part) == 1 or not is_definite(symmetric_part(part)))
+    return min((0.0, *(float(eigh(part)[0][0]) for part in doubtful)))
 
 
 def _whole(value: float, least: int, what: str, dims: int = 0) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 
 from mmopt.limits import require_memory
 from mmopt.numerics import numpy_forms
-from mmopt.numerics.numpy_forms import Array
+from mmopt.numerics.arrays import Array
 
 __all__ = ["Scaling", "diagonal_of_product", "diagonal_of_solved", "is_identity", "solved", "times", "whole"]
 

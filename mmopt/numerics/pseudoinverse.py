@@ -100,11 +100,9 @@ def rank(matrix: Array) -> int:
 def has_full_rank(matrix: Array) -> bool:
     """Whether the rank is clearly ``min(shape)``; False leaves it open."""
     wide = matrix if matrix.shape[0] <= matrix.shape[1] else matrix.T
-    if not np.isfinite(wide).all():
-        return False
-    if _orthogonal(wide) is not None:
-        return True
-    return _is_full(scipy.linalg.qr(wide.T, mode="r", check_finite=False)[0])
+    return bool(np.isfinite(wide).all()) and (
+        _orthogonal(wide) is not None or _is_full(scipy.linalg.qr(wide.T, mode="r", check_finite=False)[0])
+    )
 
 
 def has_independent_columns(matrix: Array) -> bool:

@@ -9,20 +9,19 @@ then added with Knuth's two-sum, which keeps the rounding errors.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 
-from mmopt.numerics.balls import lengths
-from mmopt.numerics.numpy_forms import Array
+from mmopt.numerics.arrays import Array, panels
+from mmopt.numerics.balls import U, lengths
 
 __all__ = ["Residual", "plain_residual", "residual", "short_residual"]
 
 Residual = Callable[[Array, Array, Array], tuple[Array, Array]]
 """``right - x @ y`` from right, x and y: values, and bounds of their errors."""
 
-U = float(np.finfo(float).eps) / 2
-HEIGHT = 512
+HEIGHT = 512  # rows of x that are sliced at a time, for memory
 
 
 def _bits(terms: int) -> int:
@@ -49,7 +48,7 @@ def residual(right: Array, x: Array, y: Array) -> tuple[Array, Array]:
     columns = y.reshape(len(y), -1)
     slices = _slices(columns, 0, _bits(x.shape[1]))
     high = right.reshape(len(x), -1)
-    found = [_residual(high[here], x[here], columns, slices) for here in _panels(len(x))]
+    found = [_residual(high[here], x[here], columns, slices) for here in panels(max(len(x), 1), HEIGHT)]
     mid, rad = (np.concatenate(parts) for parts in zip(*found, strict=True))
     return mid.reshape(right.shape), rad.reshape(right.shape)
 
@@ -81,7 +80,7 @@ def short_residual(right: Array, x: Array, y: Array) -> tuple[Array, Array]:
     y1 = _rounded(y, np.frexp(np.abs(y).max(axis=0, keepdims=True))[1] - bits)
     y2 = y - y1
     mid, rad = np.empty(right.shape), np.empty(right.shape)
-    for here in _panels(len(x)):
+    for here in panels(max(len(x), 1), HEIGHT):
         x1 = _rounded(x[here], np.frexp(np.abs(x[here]).max(axis=1, keepdims=True))[1] - bits)
         x2 = x[here] - x1
         high = right[here] - x1 @ y1
@@ -99,8 +98,3 @@ def plain_residual(right: Array, x: Array, y: Array) -> tuple[Array, Array]:
     # By Cauchy and Schwarz, in place of the product of absolute values.
     sizes = np.multiply.outer(lengths(x, 1), lengths(y, 0))
     return mid, 2 * U * np.abs(mid) + 2 * (x.shape[1] + 4) * U * sizes
-
-
-def _panels(rows: int) -> Iterator[slice]:
-    """Rows of x that are sliced at a time, for memory; at least one panel."""
-    return (slice(start, start + HEIGHT) for start in range(0, max(rows, 1), HEIGHT))

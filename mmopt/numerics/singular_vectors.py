@@ -8,14 +8,13 @@ decades small singular values come out right next to themselves, not only next t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 from array_api_compat import array_namespace as namespace
 
-from mmopt.numerics.arrays import svd
+from mmopt.numerics.arrays import panels, svd
 
 __all__ = ["LARGE", "eigen", "graded", "lengths", "panels", "spectrum"]
 
@@ -30,7 +29,6 @@ LARGE = 1024
 # If an eigenvalue is below this part of the largest, the Gram matrix, whose rounding errors are at some
 # 1e-16 of the largest, is not good enough.
 SMALL = 1e-9
-WIDTH = 512  # rows at a time, for the memory that squares take
 
 
 def graded(y: Array, vectors: Array) -> tuple[Array, int]:
@@ -93,11 +91,6 @@ def lengths(y: Array) -> Array:
     """Lengths of the columns, without a second matrix."""
     xp = namespace(y)
     return xp.sqrt(sum(xp.sum(y[here, :] ** 2, axis=0) for here in panels(y.shape[0])))
-
-
-def panels(count: int, width: int = WIDTH) -> Iterator[slice]:
-    """Rows or columns, so many at a time."""
-    return (slice(start, min(start + width, count)) for start in range(0, count, width))
 
 
 def spectrum(root: Array) -> tuple[Array, Array]:

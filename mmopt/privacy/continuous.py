@@ -1,6 +1,6 @@
 """Calibrations in floating point, to compare with publications: continuous Gaussian noise, an older formula.
 
-What a release claims, of the discrete noise that `noise.py` draws, is in `privacy.py` and `calibration.py`.
+What a release claims, of the discrete noise that `noise.py` draws, is in `guarantee.py` and `calibration.py`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = [
 def continuous_gaussian_delta(epsilon: float, mu: float) -> float:
     """Exact delta at epsilon of continuous Gaussian noise with mu = sensitivity / scale, that is of mu-GDP.
 
-    ``privacy.gaussian_delta`` (also Dong, Roth and Su 2022, Corollary 2.13) to float accuracy.
+    ``guarantee.gaussian_delta`` (also Dong, Roth and Su 2022, Corollary 2.13) to float accuracy.
     """
     if not (math.isfinite(mu) and mu > 0):
         raise PrivacyError(f"mu is {mu!r}, expected a finite number above 0")

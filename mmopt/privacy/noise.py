@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from mmopt.errors import PrivacyError, WorkloadError
-from mmopt.privacy.rounding.protocol import Floats, Integers
+from mmopt.numerics.arrays import Array, Ints
 
 __all__ = [
-    "add_laplace_noise",
     "add_noise",
     "check_scale",
     "gaussian_variance",
@@ -39,46 +38,29 @@ def check_scale(scale: float, largest_answer: int) -> None:
         )
 
 
-def add_noise(answers: Integers, scale: float, sensitivity: float, rho: float) -> Integers:
-    """`answers` (p,) plus independent discrete Gaussian noise of parameter `scale`, drawn by OpenDP.
+def add_noise(answers: Ints, scale: float, sensitivity: float, claimed: float, norm: int = 2) -> Ints:
+    """`answers` (p,) plus independent discrete noise of parameter `scale`, drawn by OpenDP.
 
-    Before a draw, OpenDP's own accounting must confirm that the noise costs at most `rho` for answers
-    of L2 `sensitivity`; PrivacyError otherwise. OpenDP 0.16 checks neither NaN nor the length of its
-    input, so both are checked here.
+    Gaussian (norm 2), or Laplace, P(z) ~ exp(-|z| / scale) (norm 1, with an integer sensitivity). Before a
+    draw, OpenDP's own accounting must confirm that the noise costs at most the rho, or epsilon, `claimed` for
+    answers of this sensitivity in the norm; PrivacyError otherwise. OpenDP 0.16 checks neither NaN nor the
+    length of its input, so both are checked here.
     """
     answers = _checked(answers)
     import opendp.prelude as dp
 
     dp.enable_features("contrib")
     domain: Any = dp.vector_domain(dp.atom_domain(T="i64"), len(answers))
-    measurement: Any = dp.m.make_gaussian(domain, dp.l2_distance(T="f64"), scale=float(scale))
-    confirmed = float(measurement.map(float(sensitivity)))
-    if not confirmed <= rho:  # also true for NaN
-        raise PrivacyError(f"OpenDP accounts rho {confirmed!r} for this noise, the release claims {rho!r}")
-    return _drawn(measurement, answers)
-
-
-def add_laplace_noise(answers: Integers, scale: float, sensitivity: int, epsilon: float) -> Integers:
-    """`answers` (p,) plus independent discrete Laplace noise, P(z) ~ exp(-|z| / scale), drawn by OpenDP.
-
-    OpenDP must confirm that it costs at most `epsilon` for answers of L1 `sensitivity`; otherwise as
-    ``add_noise``.
-    """
-    answers = _checked(answers)
-    import opendp.prelude as dp
-
-    dp.enable_features("contrib")
-    domain: Any = dp.vector_domain(dp.atom_domain(T="i64"), len(answers))
-    measurement: Any = dp.m.make_laplace(domain, dp.l1_distance(T="i64"), scale=float(scale))
-    confirmed = float(measurement.map(int(sensitivity)))
-    if not confirmed <= epsilon:  # also true for NaN
+    if norm == 1:
+        measurement: Any = dp.m.make_laplace(domain, dp.l1_distance(T="i64"), scale=float(scale))
+        name, accounted = "epsilon", float(measurement.map(int(sensitivity)))
+    else:
+        measurement = dp.m.make_gaussian(domain, dp.l2_distance(T="f64"), scale=float(scale))
+        name, accounted = "rho", float(measurement.map(float(sensitivity)))
+    if not accounted <= claimed:  # also true for NaN
         raise PrivacyError(
-            f"OpenDP accounts epsilon {confirmed!r} for this noise, the release claims {epsilon!r}"
+            f"OpenDP accounts {name} {accounted!r} for this noise, the release claims {claimed!r}"
         )
-    return _drawn(measurement, answers)
-
-
-def _drawn(measurement: Any, answers: Integers) -> Integers:
     drawn = np.asarray(measurement([int(v) for v in answers]), dtype=np.int64)
     if drawn.shape != answers.shape:
         raise PrivacyError(f"OpenDP returned {drawn.shape[0]} answers, expected {answers.shape[0]}")
@@ -105,13 +87,13 @@ def gaussian_variance(scale: float) -> float:
     return float(k**2 @ weights / weights.sum())
 
 
-def _weights(scale: float) -> tuple[Floats, Floats]:
+def _weights(scale: float) -> tuple[Array, Array]:
     """Integers and numbers in proportion to their probabilities under the discrete Gaussian."""
     k = np.arange(-math.ceil(16 * scale), math.ceil(16 * scale) + 1.0)
     return k, np.exp(-0.5 * np.square(k / scale))
 
 
-def log_transform(norm: int, x: Floats, scale: Floats) -> Floats:
+def log_transform(norm: int, x: Array, scale: Array) -> Array:
     """Logarithm of the characteristic function E cos(x z) of the drawn noise; it is positive.
 
     Laplace noise: 1 / (1 + sin²(x/2) / sinh²(1 / 2 scale)). Gaussian noise, by Poisson summation:
@@ -129,7 +111,7 @@ def log_transform(norm: int, x: Floats, scale: Floats) -> Floats:
     )
 
 
-def simulate(answers: Integers, scale: float | Floats, seed: int, norm: int = 2) -> Integers:
+def simulate(answers: Ints, scale: float | Array, seed: int, norm: int = 2) -> Ints:
     """`answers` plus noise of the drawn law, discrete Gaussian or (norm 1) Laplace, from numpy: NOT private.
 
     Gaussian noise of a scale above 32 is rounded normal noise. scale : of all, or of each answer (p,).
@@ -147,7 +129,7 @@ def simulate(answers: Integers, scale: float | Floats, seed: int, norm: int = 2)
     return np.asarray(answers + noise.astype(np.int64), dtype=np.int64)
 
 
-def _checked(answers: Integers) -> Integers:
+def _checked(answers: Ints) -> Ints:
     answers = np.asarray(answers)
     if answers.ndim != 1 or answers.dtype != np.int64:
         raise WorkloadError(

@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from numbers import Real
+from typing import Literal
 
 from mmopt.errors import PrivacyError
 
-__all__ = ["Privacy", "PrivacyFault", "privacy_fault", "privacy_warning"]
+__all__ = ["Neighbours", "Privacy", "PrivacyFault", "privacy_fault", "privacy_warning"]
+
+Neighbours = Literal["add-remove", "replace-one"]
 
 _BOTH = "give epsilon, epsilon with delta, or rho"
 _PURE = "for pure epsilon (Laplace noise) leave delta out"

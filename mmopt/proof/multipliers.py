@@ -12,6 +12,7 @@ from mmopt.compiler import Instance, bind
 from mmopt.driver.convex import Report, solve_convex
 from mmopt.driver.judge.bounds import error_bound
 from mmopt.driver.judge.score import Array, Candidate, bound_of, starts_from
+from mmopt.driver.plan import Plan
 from mmopt.errors import OptionError, SolverError, TooLargeError, suggest
 from mmopt.language import Program
 from mmopt.results import gap_between
@@ -73,7 +74,7 @@ class Prover:
             self._try(proof, judge, multipliers, origin)
         if solving and judge.program.klass == "convex" and not self._gap(proof) <= tolerance:
             try:
-                solved = solve_convex(judge, solver, overrides, report)
+                solved = solve_convex(Plan(judge), solver, overrides, report)
             except (SolverError, TooLargeError) as error:
                 if solver is not None:
                     raise

@@ -14,7 +14,7 @@ import numpy as np
 
 from mmopt.compiler import Instance, bind
 from mmopt.driver.judge.assemble import charged_error, meaning, own_sensitivity, rmse, rounding, value_of
-from mmopt.driver.judge.bounds_by_component import certified_by_component
+from mmopt.driver.judge.bounds import certified_by_component
 from mmopt.driver.judge.claims import check_figures, grade_of, objective_grade, survived
 from mmopt.driver.judge.placed import (
     gram_of,

@@ -9,7 +9,7 @@ from typing import Any
 
 from mmopt.compiler import Cone, Instance, bind, cones, variables
 from mmopt.driver.choice import choose_solver, is_claimed, pick_solver
-from mmopt.driver.large import bound
+from mmopt.driver.plan import Plan, plan_instance, plan_solve
 from mmopt.driver.search.coordinates import Coordinates
 from mmopt.errors import Error
 from mmopt.language import Program, evaluate
@@ -47,8 +47,9 @@ class Sizes:
     """A program, or a step of a procedure, at a workload's sizes. A smooth program has no cones.
 
     ``chosen`` is the solver that would run; ``refusal`` says why none would. ``conic`` is the conic solver
-    that would run without kernels, where there is one. ``step`` names the step. ``components``: how the
-    workload splits, where kernels work on its components; cones and dimensions are those of all cells.
+    that would run without kernels, where there is one. ``step`` names the step. ``reductions``: what a solve
+    would do first, a line each; ``components``: how the workload splits, where its solution stays by
+    component. Cones and dimensions are those before any reduction.
     """
 
     program: str
@@ -62,6 +63,7 @@ class Sizes:
     memory_limit: float
     conic: str | None = None
     components: str = ""
+    reductions: tuple[str, ...] = ()
 
     def summary(self) -> dict[str, Any]:
         """One JSON object; memory in bytes."""
@@ -77,6 +79,7 @@ class Sizes:
             "solvers": [s.summary() for s in self.solvers],
             "memory_limit": self.memory_limit,
             "components": self.components or None,
+            "reductions": list(self.reductions),
             "refusal": None if self.refusal is None else str(self.refusal),
         }
 
@@ -100,9 +103,10 @@ def sizes_of(
     mmopt.Error : the program does not fit the workload or the givens. A problem that no solver takes is
         no error here; ``Sizes.refusal`` holds it.
     """
-    instance, line = bound(program, workload, givens, reduce=reduce, solver=solver)
+    plan = plan_solve(program, workload, givens, reduce=reduce, solver=solver)
     if program.klass != "procedure":
-        return [replace(sizes_at(instance, solver), components=line)]
+        return [_planned(plan, solver)]
+    instance = plan.instance
     out = []
     for step in program.steps:
         if not isinstance(step, SubProgram):
@@ -113,8 +117,12 @@ def sizes_of(
         if {n for n, _ in step.arguments} <= known.keys() | plain:
             arguments = {name: evaluate(expr, instance.env) for name, expr in known.items()}
             inner = bind(solved, workload, arguments)
-            out.append(sizes_at(inner, solver, step.name))
+            out.append(_planned(plan_instance(inner, solver, reduce=reduce), solver, step.name))
     return out
+
+
+def _planned(plan: Plan, solver: str | None, step: str = "") -> Sizes:
+    return replace(sizes_at(plan.instance, solver, step), components=plan.split, reductions=plan.lines)
 
 
 def _searched(instance: Instance, solver: str | None, step: str) -> Sizes:

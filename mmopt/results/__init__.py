@@ -1,4 +1,7 @@
-"""Solutions and their certificates: frozen data, printed, saved, loaded."""
+"""Solutions and their certificates: frozen data, printed, saved, loaded. No programs, no solvers.
+
+``saved`` is the one way from a result to its file and back.
+"""
 
 from mmopt.results.factored import FactoredSolution, load_saved
 from mmopt.results.solution import Solution, gap_between

@@ -1,4 +1,4 @@
-"""Values by component as plain numbers and arrays, and back.
+"""Values by component as plain numbers and arrays, and back: rows of the table in ``saved``.
 
 The cells are kept by the symmetries of the attributes that they come from: everything else of their space is
 made from these again. Coordinates of queries are not kept, so that nothing on them can be lifted.
@@ -6,64 +6,34 @@ made from these again. Coordinates of queries are not kept, so that nothing on t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from mmopt.errors import ResultError
 from mmopt.numerics.components import Array, Level, Space, Split
-from mmopt.strategies import AnyStrategy, ComponentStrategy, Strategy
 from mmopt.symmetry.attribute import Attribute
 from mmopt.symmetry.joint import Cells, Chosen, Joint
 
-__all__ = ["KINDS", "Value", "plain_strategy", "plain_value", "restored_strategy", "restored_value"]
+__all__ = ["READERS", "Value", "plain_level", "plain_split"]
 
 Value = Array | Split | Level
 Fields = dict[str, Any]
 
 MATRIX, VECTOR = "matrix by component", "vector by orbit"
-KINDS = (MATRIX, VECTOR)
 
 
-def plain_value(value: Any) -> Any:
-    """A Split or Level as a mapping of numbers, texts and arrays, also inside mappings."""
-    if isinstance(value, Split):
-        sides = {"rows": _plain_space(value.rows), "columns": _plain_space(value.columns)}
-        return {"kind": MATRIX, **sides, "parts": _joined([np.asarray(p).ravel() for p in value.parts])}
-    if isinstance(value, Level):
-        return {"kind": VECTOR, "space": _plain_space(value.space), "values": np.asarray(value.values)}
-    if isinstance(value, Mapping):
-        return {name: plain_value(inner) for name, inner in value.items()}
-    return value
+def plain_split(value: Split) -> Fields:
+    """A matrix by component as a mapping of numbers, texts and arrays."""
+    sides = {"rows": _plain_space(value.rows), "columns": _plain_space(value.columns)}
+    return {"kind": MATRIX, **sides, "parts": _joined([np.asarray(p).ravel() for p in value.parts])}
 
 
-def restored_value(value: Any) -> Any:
-    """What ``plain_value`` took apart; ResultError or one of ``UNREADABLE`` where it does not fit."""
-    if not isinstance(value, Mapping):
-        return value
-    if value.get("kind") == MATRIX:
-        return _matrix(value)
-    if value.get("kind") == VECTOR:
-        return _vector(value)
-    return {name: restored_value(inner) for name, inner in value.items()}
-
-
-def plain_strategy(strategy: AnyStrategy) -> Fields:
-    """The matrix, or the parts, with the norm."""
-    if isinstance(strategy, ComponentStrategy):
-        return {"split": plain_value(strategy.split), "norm": strategy.norm}
-    return {"matrix": strategy.matrix, "norm": strategy.norm}
-
-
-def restored_strategy(fields: Mapping[str, Any]) -> AnyStrategy:
-    """What ``plain_strategy`` took apart."""
-    if "split" in fields:
-        split = restored_value(fields["split"])
-        if not isinstance(split, Split):
-            raise _broken()
-        return ComponentStrategy(split, fields["norm"])
-    return Strategy(fields["matrix"], fields["norm"])
+def plain_level(value: Level) -> Fields:
+    """A vector by orbit of cells likewise."""
+    return {"kind": VECTOR, "space": _plain_space(value.space), "values": np.asarray(value.values)}
 
 
 def _broken() -> ResultError:
@@ -164,3 +134,9 @@ def _cut(flat: Any, sizes: Any) -> list[Any]:
     """Pieces of these sizes, which have to add up."""
     _require(np.ndim(flat) == 1 and len(flat) == int(np.sum(sizes, initial=0)))
     return np.split(np.asarray(flat), np.cumsum(sizes, dtype=np.int64)[:-1])
+
+
+READERS: Mapping[Any, Callable[[Mapping[str, Any]], Split | Level]] = MappingProxyType(
+    {MATRIX: _matrix, VECTOR: _vector}
+)
+"""What a mapping of this kind is restored by; ResultError or one of ``UNREADABLE`` where it does not fit."""

@@ -8,22 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from mmopt.errors import Error, ResultError
+from mmopt.errors import ResultError
 from mmopt.numerics.outward import rounded
 from mmopt.results import store
-from mmopt.results.pack import are_equal, pack, unpack
+from mmopt.results.saved import Saved, build
 from mmopt.results.solution import Solution
 from mmopt.results.status import Grade
-from mmopt.results.table import as_html, as_text
 from mmopt.results.verification import Check, Verification
-from mmopt.strategies.dense import Strategy
-from mmopt.strategies.factored import FactoredStrategy
-from mmopt.strategies.marginals import MarginalStrategy
-from mmopt.strategies.product import ProductStrategy
-from mmopt.strategies.union import UnionStrategy
-from mmopt.workloads.workload import Workload
+from mmopt.strategies import MarginalStrategy, ProductStrategy, StrategyForm, UnionStrategy
+from mmopt.workloads import Workload
 
 __all__ = ["FactoredSolution", "load_saved"]
 
@@ -36,19 +29,21 @@ FORMS = {
 }
 CLOSE = 1e-9  # relative: what a recomputed figure may be off by
 SEARCHED = 2e-6  # the same, of a bound that is searched for anew
-_HINT = "save one with 'mmopt templates --out' or FactoredSolution.save"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FactoredSolution:
+class FactoredSolution(Saved):
     """A template's strategy; ``save`` and ``load`` give it back equal.
 
     template : its name. error : total squared error, weighted, at unit noise per unit of sensitivity.
     rmse : √(mean unweighted variance) likewise. bound : on the error of every strategy; bound_from : by what.
     """
 
+    WHAT = "strategy"
+    HINT = "save one with 'mmopt templates --out' or FactoredSolution.save"
+
     template: str
-    strategy: FactoredStrategy
+    strategy: StrategyForm
     error: float
     rmse: float
     bound: float
@@ -116,7 +111,7 @@ class FactoredSolution:
         ]
         if rows[1].holds:
             error = self.strategy.total_error(workload)
-            rmse = sensitivity * math.sqrt(self.strategy.mean_variance(workload))
+            rmse = self.strategy.rmse(workload)
             rows += [
                 Check("total error", self.error, error, math.isclose(error, self.error, rel_tol=CLOSE)),
                 Check("rmse", self.rmse, rmse, math.isclose(rmse, self.rmse, rel_tol=CLOSE)),
@@ -131,29 +126,11 @@ class FactoredSolution:
         return Verification(f"template {self.template}", tuple(rows), ("seconds",))
 
     def fields(self) -> dict[str, Any]:
-        """Every field as plain numbers, texts, arrays and mappings of those."""
-        return {"kind": KIND, **vars(self), "strategy": _plain(self.strategy)}
+        return {"kind": KIND, **super().fields()}
 
-    @staticmethod
-    def from_fields(fields: Mapping[str, Any]) -> FactoredSolution:
-        """The solution whose ``fields`` these are.
-
-        Raises
-        ------
-        ResultError : a field is missing or of another kind.
-        """
-        known = {name: value for name, value in fields.items() if name != "kind"}
-        for name in ("template", "bound_from", "workload_hash"):
-            if not isinstance(known.get(name), str):
-                raise ResultError(f"its field '{name}' is no text")
-        for name in ("error", "rmse", "bound", "seconds"):
-            if not isinstance(known.get(name), float):
-                raise ResultError(f"its field '{name}' is no number")
-        return FactoredSolution(**{**known, "strategy": _restored(known["strategy"])})
-
-    def save(self, path: str | Path) -> Path:
-        """Write plain arrays and JSON into one .npz file (no pickle), atomically; returns the path."""
-        return store.write(*pack(self.fields()), Path(path))
+    @classmethod
+    def from_fields(cls, fields: Mapping[str, Any]) -> FactoredSolution:
+        return build(cls, {name: value for name, value in fields.items() if name != "kind"})
 
     @staticmethod
     def load(path: str | Path) -> FactoredSolution:
@@ -163,22 +140,9 @@ class FactoredSolution:
             raise ResultError(f"'{path}' is a solution of '{found.program}', no strategy in factors")
         return found
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, FactoredSolution):
-            return NotImplemented
-        return are_equal(self.fields(), other.fields())
-
-    __hash__ = None  # type: ignore[assignment]
-
     def __repr__(self) -> str:
         gap = rounded(self.gap, 2, up=True, layout="e")
         return f"FactoredSolution({self.template}: error {rounded(self.error, 8, up=True)}, gap {gap})"
-
-    def __str__(self) -> str:
-        return as_text(self.rows())
-
-    def _repr_html_(self) -> str:
-        return as_html(self.rows())
 
 
 def load_saved(path: str | Path) -> Solution | FactoredSolution:
@@ -186,34 +150,4 @@ def load_saved(path: str | Path) -> Solution | FactoredSolution:
     record, arrays = store.read(Path(path))
     if record.get("kind") != KIND:
         return Solution.load(path)
-    try:
-        return FactoredSolution.from_fields(unpack(record, arrays))
-    except store.UNREADABLE:
-        raise ResultError(f"'{path}' is not a saved strategy", hint=_HINT) from None
-    except Error as error:
-        raise ResultError(f"'{path}' is not a saved strategy: {error.message}", hint=_HINT) from None
-
-
-def _plain(strategy: FactoredStrategy) -> dict[str, Any]:
-    if isinstance(strategy, MarginalStrategy):
-        sizes = np.array(strategy.sizes, dtype=np.int64)
-        return {"form": "marginals", "norm": strategy.norm, "sizes": sizes, "weights": strategy.weights}
-    is_union = isinstance(strategy, UnionStrategy)
-    parts = strategy.parts if isinstance(strategy, UnionStrategy) else (strategy,)
-    factors = {str(g): {str(i): f.matrix for i, f in enumerate(p.factors)} for g, p in enumerate(parts)}
-    shares = np.array(strategy.shares if isinstance(strategy, UnionStrategy) else (1.0,))
-    form = "union" if is_union else "product"
-    return {"form": form, "norm": strategy.norm, "shares": shares, "factors": factors}
-
-
-def _restored(fields: Mapping[str, Any]) -> FactoredStrategy:
-    form, norm = fields["form"], fields["norm"]
-    if form == "marginals":
-        return MarginalStrategy(tuple(int(n) for n in fields["sizes"]), fields["weights"], norm)
-    if form not in ("product", "union"):
-        raise ResultError(f"its strategy has the form '{form}', expected product, union or marginals")
-    parts = tuple(
-        ProductStrategy(tuple(Strategy(own[str(i)], norm) for i in range(len(own))))
-        for own in (fields["factors"][str(g)] for g in range(len(fields["factors"])))
-    )
-    return UnionStrategy(parts, tuple(fields["shares"])) if form == "union" else parts[0]
+    return FactoredSolution.unpacked(path, record, arrays)

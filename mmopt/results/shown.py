@@ -41,7 +41,11 @@ def rows(solution: Solution) -> list[tuple[str, str]]:
         ("solver", _solver_words(s)),
         *((("givens", f"{', '.join(s.givens)}: passed; objective and bound are for them"),) * bool(s.givens)),
         *((("reduced", "; ".join(s.reductions)),) if s.reductions else ()),
-        *((("not dense", _components_words(s.strategy)),) if _is_split(s) else ()),
+        *(
+            (("not dense", _components_words(s.strategy)),)
+            if isinstance(s.strategy, ComponentStrategy)
+            else ()
+        ),
         ("status", str(s.status)),
         ("objective", f"{rounded(s.objective, 10, up=up)}   ({s.objective_grade})"),
         ("bound", bound),
@@ -85,10 +89,6 @@ def _few(steps: Mapping[str, Solution]) -> dict[str, Solution]:
 def _name(step: str) -> str:
     """Without the number of a step that was repeated."""
     return step.partition(" ")[0]
-
-
-def _is_split(solution: Solution) -> bool:
-    return isinstance(solution.strategy, ComponentStrategy)
 
 
 def levels(value: Value) -> tuple[Array, Array]:

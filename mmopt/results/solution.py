@@ -2,38 +2,27 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mmopt.errors import Error, ResultError
+from mmopt.errors import ResultError
 from mmopt.numerics.components import Array, Level
 from mmopt.numerics.outward import rounded
 from mmopt.results import shown, store
-from mmopt.results.by_component import (
-    Value,
-    plain_strategy,
-    plain_value,
-    restored_strategy,
-    restored_value,
-)
-from mmopt.results.pack import are_equal, pack, unpack
+from mmopt.results.by_component import Value
+from mmopt.results.saved import Saved, build
 from mmopt.results.status import Grade, Status, weakest
-from mmopt.results.table import as_html, as_text
-from mmopt.results.typed import check_kinds
-from mmopt.strategies import AnyStrategy, ComponentStrategy
+from mmopt.strategies import AnyStrategy
 
 __all__ = ["Solution", "gap_between"]
 
 
 # A cell whose cost is below the largest by less than this part has no slack that could be relied on.
 SLACK = 1e-4
-# Fields with values that may be by component.
-BY_COMPONENT = frozenset({"variables", "multipliers", "error_multipliers", "covariance", "basis", "bases"})
 
 
 def gap_between(objective: float, bound: float | None, sense: str = "minimize") -> float | None:
@@ -53,7 +42,7 @@ def gap_between(objective: float, bound: float | None, sense: str = "minimize") 
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Solution:
+class Solution(Saved):
     """Frozen data; nothing in it needs a solver, and ``save``/``load`` give it back equal.
 
     A solution over very many cells is by component: strategy a ``ComponentStrategy``, variables, multipliers,
@@ -86,6 +75,9 @@ class Solution:
     history : one row per round of a search (classes rank and smooth): start, round, objective, and what
         the class reports besides.
     """
+
+    WHAT = "solution"
+    HINT = "save one with --out or Solution.save"
 
     program: str
     title: str
@@ -165,9 +157,7 @@ class Solution:
         For a covariance program that is bᵢᵀ Σ⁻¹ bᵢ, what a person in cell i pays (PVLDB 2021, section 4).
         A strategy by component has it by orbit of cells.
         """
-        if isinstance(self.strategy, ComponentStrategy):
-            return self.strategy.profile
-        return np.asarray(np.sum(self.strategy.matrix**2, axis=0))
+        return self.strategy.profile
 
     @property
     def slack(self) -> Array | Level:
@@ -186,35 +176,14 @@ class Solution:
         """The figures as one JSON object."""
         return shown.summary(self)
 
-    def fields(self) -> dict[str, Any]:
-        """Every field as plain numbers, texts, arrays and mappings of those."""
-        plain = {f.name: plain_value(getattr(self, f.name)) for f in dataclasses.fields(self)}
-        plain["status"] = dataclasses.asdict(self.status)
-        plain["strategy"] = plain_strategy(self.strategy)
-        plain["steps"] = {name: step.fields() for name, step in self.steps.items()}
-        return plain
-
-    @staticmethod
-    def from_fields(fields: Mapping[str, Any]) -> Solution:
-        """The solution whose ``fields`` these are; ResultError when one is of another kind."""
-        check_kinds(fields, {f.name: str(f.type) for f in dataclasses.fields(Solution)})
-        check_kinds(fields["status"], {f.name: str(f.type) for f in dataclasses.fields(Status)})
-        check_kinds(fields["strategy"], {"matrix": "Array", "norm": "int"})
-        known = dict(fields)
-        for name in BY_COMPONENT & known.keys():
-            known[name] = restored_value(known[name])
-        if "bound_grade" not in known:  # of version 0.1.0, where any certificate made a bound valid
-            known["status"] = {**known["status"], "bound_valid": False}
-        known["status"] = Status(**known["status"])
-        known["strategy"] = restored_strategy(known["strategy"])
-        known["steps"] = {name: Solution.from_fields(step) for name, step in known["steps"].items()}
-        for name in ("history", "reductions", "warnings"):
-            known[name] = tuple(known[name])
-        return Solution(**known)
-
-    def save(self, path: str | Path) -> Path:
-        """Write plain arrays and JSON into one .npz file (no pickle), atomically; returns the path."""
-        return store.write(*pack(self.fields()), Path(path))
+    @classmethod
+    def from_fields(cls, fields: Mapping[str, Any]) -> Solution:
+        built = build(cls, fields)
+        status = built.status
+        if "bound_grade" not in fields:  # of version 0.1.0, where any certificate made a bound valid
+            status = replace(status, bound_valid=False)
+        steps = {name: Solution.from_fields(step) for name, step in fields.get("steps", {}).items()}
+        return replace(built, status=status, steps=steps)
 
     @staticmethod
     def load(path: str | Path) -> Solution:
@@ -225,29 +194,10 @@ class Solution:
                 f"'{path}' holds a {record['kind']}, not the solution of a program",
                 hint="'mmopt release --strategy' and 'mmopt verify' take it",
             )
-        try:
-            return Solution.from_fields(unpack(record, arrays))
-        except store.UNREADABLE:
-            hint = "save one with --out or Solution.save"
-            raise ResultError(f"'{path}' is not a saved solution", hint=hint) from None
-        except Error as error:
-            raise ResultError(f"'{path}' is not a saved solution: {error.message}") from None
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Solution):
-            return NotImplemented
-        return are_equal(self.fields(), other.fields())
-
-    __hash__ = None  # type: ignore[assignment]
+        return Solution.unpacked(path, record, arrays)
 
     def __repr__(self) -> str:
         gap = "no bound" if self.gap is None else f"gap {rounded(self.gap, 2, up=True, layout='e')}"
         objective = rounded(self.objective, 8, up=self.sense == "minimize")
         figures = f"objective {objective}, {gap}, {self.status.stop}"
         return f"Solution({self.program} by {self.solver}: {figures})"
-
-    def __str__(self) -> str:
-        return as_text(self.rows())
-
-    def _repr_html_(self) -> str:
-        return as_html(self.rows())

@@ -17,7 +17,7 @@ proved : evaluated with an error bound and rounded to the safe side; a bound bes
     place of the workload's queries or targets.
 
 A bound is one of the queries: what the rounding of their root may be worth is taken off, by the backward
-error of Householder QR (Higham 2002, Theorem 19.4, with the constant 8: ``queries.arrays``); coordinates by
+error of Householder QR (Higham 2002, Theorem 19.4, with the constant 8: ``numerics.arrays``); coordinates by
 orbit and singular values are taken to be right to 32 ε d^1.5. What it may be
 worth is added to an objective, which is estimated where that is more than 1e-6 of it or unknown; the bound
 of a program over given design queries is that of the root as rounded. A query counts as supported when at

@@ -1,14 +1,14 @@
-"""What a recheck of a saved result found: each figure as stated and as recomputed."""
+"""What a recheck of a saved result found: each figure as stated and as recomputed; and rows as a table."""
 
 from __future__ import annotations
 
+import html
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mmopt.results.table import as_html, as_text
-
-__all__ = ["Check", "Figure", "Verification", "shown"]
+__all__ = ["Check", "Figure", "Verification", "as_html", "as_text", "shown"]
 
 Figure = float | str | None
 
@@ -94,3 +94,19 @@ def shown(figure: Figure) -> str:
 def _plain(figure: Figure) -> Figure:
     """JSON has no infinity."""
     return repr(figure) if isinstance(figure, float) and not math.isfinite(figure) else figure
+
+
+def as_text(rows: Sequence[tuple[str, str]]) -> str:
+    """Two aligned columns."""
+    width = max((len(name) for name, _ in rows), default=0)
+    return "\n".join(f"{name:<{width}}  {text}" for name, text in rows)
+
+
+def as_html(rows: Sequence[tuple[str, str]]) -> str:
+    """A table for a notebook."""
+    cells = "".join(
+        f'<tr><th style="text-align:left">{html.escape(name)}</th>'
+        f'<td style="text-align:left">{html.escape(text)}</td></tr>'
+        for name, text in rows
+    )
+    return f"<table>{cells}</table>"

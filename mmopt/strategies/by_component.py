@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from mmopt.errors import OptionError
-from mmopt.numerics.arrays import MOST_CELLS, Array, frozen, require_memory
+from mmopt.numerics.arrays import (
+    MOST_CELLS,
+    Array,
+    Ints,
+    columns_of,
+    frozen,
+    largest_singular_value,
+    require_memory,
+)
 from mmopt.numerics.components import Level, Split, lift
-from mmopt.numerics.outward import largest_difference, rounded
-from mmopt.strategies.component_answers import ComponentAnswers
-from mmopt.strategies.dense import SUPPORT_TOLERANCE, Strategy
-from mmopt.symmetry.joint import Cells
-from mmopt.symmetry.projected import query_rows
-from mmopt.workloads.workload import Workload
+from mmopt.numerics.outward import rounded
+from mmopt.numerics.pseudoinverse import pseudo_factors
+from mmopt.strategies.dense import SUPPORT_TOLERANCE, Strategy, as_dense
+from mmopt.strategies.protocol import StrategyForm
+from mmopt.symmetry.joint import Cells, Key
+from mmopt.symmetry.projected import check_fit, mean_roots, query_rows
+from mmopt.workloads import Dense, Workload
 
-__all__ = ["AnyStrategy", "ComponentStrategy", "as_dense"]
+__all__ = ["AnyStrategy", "ComponentStrategy"]
 
 U = float(np.finfo(np.float64).eps) / 2
 # Components of more than this part of the cells are dearer than the matrix for queries looked at one by one.
@@ -26,14 +36,12 @@ SMALLER = "group values of the attributes, so that there are fewer cells"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ComponentStrategy:
+class ComponentStrategy(StrategyForm):
     """A strategy A (p, n) that splits into components, measured with Gaussian noise; nothing is (p, n) here.
-
-    It stands where a ``Strategy`` does for sizes, sensitivity and error, and is immutable.
 
     Parameters
     ----------
-    split : A by component, on the cells of ``queries.symmetry``; numpy parts.
+    split : A by component, on the cells of ``symmetry``; numpy parts.
     norm : 2; the L1 norms of columns are not known by component.
 
     Raises
@@ -66,12 +74,10 @@ class ComponentStrategy:
 
     @property
     def p(self) -> int:
-        """Number of measured queries."""
         return self.split.rows.size
 
     @property
     def n(self) -> int:
-        """Number of cells."""
         return self.split.columns.size
 
     @property
@@ -116,53 +122,89 @@ class ComponentStrategy:
         upper = squares * (1.0 + 4.0 * (terms + 8.0) * U) + (terms + 8.0) * 2.0**-1000
         return float(np.nextafter(np.sqrt(np.nextafter(upper, np.inf)), np.inf).max())
 
-    @property
-    def sensitivity_replace_one(self) -> float:
-        """Largest norm of a difference of two columns, rounded upwards (a row moved to another cell).
+    def implicit(self) -> Dense:
+        return Dense(self.matrix)
 
-        Raises
-        ------
-        TooLargeError : the matrix does not fit in memory; two cells of one orbit differ in more ways than
-            their components tell, so all pairs of columns have to be looked at.
-        """
-        return largest_difference(self.matrix, self.norm)
-
-    def normalised(self) -> ComponentStrategy:
-        """Scaled so that the upward-rounded sensitivity is at most 1 (as close as rounding allows).
-
-        Raises
-        ------
-        OptionError : a strategy of zeros, or one whose sensitivity overflows.
-        """
-        if not 0 < self.sensitivity < np.inf:
-            raise OptionError(
-                f"a strategy of sensitivity {self.sensitivity:g} cannot be scaled to sensitivity 1"
-            )
-        found = self if self.sensitivity == 1.0 else self._divided(self.sensitivity)
-        while found.sensitivity > 1.0:
-            found = found._divided(float(np.nextafter(found.sensitivity, np.inf)))
-        return found
-
-    def _divided(self, by: float) -> ComponentStrategy:
+    def divided(self, by: float) -> ComponentStrategy:
         parts = tuple(part / by for part in self.split.parts)
         return ComponentStrategy(Split(self.split.rows, self.split.columns, parts))
 
     # -- error ---------------------------------------------------------------------------------------
 
     @cached_property
-    def _answers(self) -> ComponentAnswers:
-        return ComponentAnswers(self.split, self.cells)
+    def _directions(self) -> tuple[tuple[Array, Array], ...]:
+        """Per component D with D Dᵀ = (AᵀA)⁺ and an orthonormal basis of the null space of A."""
+        return tuple(pseudo_factors(part) for part in self.split.parts)
+
+    @cached_property
+    def _places(self) -> dict[Key, list[tuple[int, Ints]]]:
+        """Where a choice of one part per attribute is found: the components, and the columns of each."""
+        places: dict[Key, list[tuple[int, Ints]]] = {}
+        for at, chosen in enumerate(self.cells.chosen):
+            places.setdefault(chosen.key, []).append((at, chosen.kept))
+        return places
+
+    def _images(self, key: Key, rows: Array) -> Iterator[tuple[Array, Array, Array]]:
+        """Of rows R (k, d) on a component R A⁺ on each block, the block's inverse, and what A leaves out."""
+        for at, kept in self._places.get(key, []):
+            inverse, null = self._directions[at]
+            own = columns_of(rows, kept)
+            yield own @ inverse, inverse, own @ null
+
+    def _of_rows(self, key: Key, rows: Array) -> tuple[Array, Array]:
+        """‖r A⁺‖² and ‖r - r A⁺A‖² of rows R (k, d) on a component, (k,) each; the multiplicity counts."""
+        told, missed = np.zeros(len(rows)), np.zeros(len(rows))
+        for image, _, outside in self._images(key, rows):
+            told += np.square(image).sum(axis=1)
+            missed += np.square(outside).sum(axis=1)
+        elsewhere = np.ones(rows.shape[1], dtype=bool)
+        for _, kept in self._places.get(key, []):
+            elsewhere[kept] = False
+        missed += np.square(rows[:, elsewhere]).sum(axis=1)
+        often = float(self.cells.joint.multiplicity(key))
+        return often * told, often * missed
+
+    @cached_property
+    def _known(self) -> dict[tuple[str, str], tuple[float, float, float]]:
+        return {}
+
+    def _sums(self, workload: Workload, scale: str) -> tuple[float, float, float]:
+        """‖R A⁺‖², ‖R - R A⁺A‖² and ‖R‖² of all queries at a scale of ``mean_roots``, once a workload."""
+        place = (workload.hash, scale)
+        if place not in self._known:
+            told = missed = length = 0.0
+            for key, rows in mean_roots(self.cells.joint, workload, scale).items():
+                image, outside = self._of_rows(key, rows)
+                told, missed = told + float(image.sum()), missed + float(outside.sum())
+                length += float(self.cells.joint.multiplicity(key)) * float(np.square(rows).sum())
+            self._known[place] = told, missed, length
+        return self._known[place]
+
+    @cached_property
+    def _tells_all(self) -> bool:
+        """Whether A determines every cell."""
+        everywhere = self.cells.kept == self.cells.size
+        return everywhere and all(null.shape[1] == 0 for _, null in self._directions)
 
     def supports(self, workload: Workload) -> bool:
         """Whether A determines every query: W A⁺A = W, relative to W scaled to at most unit queries."""
         return self.missed(workload) <= SUPPORT_TOLERANCE
 
     def missed(self, workload: Workload) -> float:
-        """‖W - W A⁺A‖ / ‖W‖ in Frobenius norms, of W scaled to at most unit queries: what A does not tell."""
-        return self._answers.missed(workload)
+        """‖W - W A⁺A‖ / ‖W‖ in Frobenius norms, of W scaled to at most unit queries: what A does not tell.
 
-    def total_error(self, workload: Workload) -> float:
-        """‖A‖² ‖W A⁺‖²_F with the weighted W, as ``Strategy.total_error``; infinity where W is not supported.
+        Raises
+        ------
+        OptionError : a workload over other attributes.
+        """
+        if self._tells_all:
+            check_fit(self.cells.joint, workload)
+            return 0.0
+        _, missed, length = self._sums(workload, "unit")
+        return float(np.sqrt(missed / length))
+
+    def squared_error(self, workload: Workload) -> float:
+        """‖W A⁺‖²_F with the weighted W (no sensitivity); infinity where W is not supported.
 
         The workload needs the strategy's attributes, not its symmetries.
 
@@ -170,24 +212,22 @@ class ComponentStrategy:
         ------
         OptionError : a workload over other attributes.
         """
-        if not self.supports(workload):
-            return float("inf")
-        return self.sensitivity**2 * self._answers.told(workload, "weighted")
+        return self._sums(workload, "weighted")[0] if self.supports(workload) else float("inf")
 
     def condition(self, workload: Workload) -> float:
         """How rounding errors of A grow in total error, as ``Strategy.condition``."""
-        return self._answers.condition(workload)
+        joint, grown = self.cells.joint, 0.0
+        for key, rows in mean_roots(joint, workload, "weighted").items():
+            each = (np.square(image @ inverse.T).sum() for image, inverse, _ in self._images(key, rows))
+            grown += float(joint.multiplicity(key)) * float(sum(each))
+        largest = max(largest_singular_value(part) for part in self.split.parts)
+        return largest * float(np.sqrt(grown / self._sums(workload, "weighted")[0]))
 
-    @property
+    @cached_property
     def largest_condition(self) -> float:
         """At least ``condition`` of every workload, and cheap."""
-        return self._answers.largest_condition
-
-    def mean_variance(self, workload: Workload) -> float:
-        """The mean of ``variances``, without them."""
-        if not self.supports(workload):
-            return float("inf")
-        return self._answers.told(workload, "plain") / workload.m
+        inverse = max(float(np.linalg.norm(inverse)) for inverse, _ in self._directions)
+        return inverse * max(float(np.linalg.norm(part)) for part in self.split.parts)
 
     def variances(self, workload: Workload) -> Array:
         """Variance of each unweighted query's estimate at unit noise on A x (no sensitivity), (m,).
@@ -201,13 +241,13 @@ class ComponentStrategy:
         """
         require_memory((workload.m,), "list of the queries' variances")
         if self.is_better_dense:
-            return self.dense().variances(workload)
+            return as_dense(self).variances(workload)
         out = []
         for block in query_rows(self.cells.joint, workload):
             require_memory((block.count, self.cells.largest), "list of queries up to symmetry")
             told, missed, length = (np.zeros(block.count) for _ in range(3))
             for key, rows in block.parts():
-                own = self._answers.of_rows(key, rows)
+                own = self._of_rows(key, rows)
                 told += own[0]
                 missed += own[1]
                 length += float(self.cells.joint.multiplicity(key)) * np.square(rows).sum(axis=1)
@@ -215,23 +255,10 @@ class ComponentStrategy:
             out.append(found[block.labels])
         return np.concatenate(out)
 
-    def dense(self) -> Strategy:
-        """The same strategy with its matrix.
-
-        Raises
-        ------
-        TooLargeError : it does not fit in memory.
-        """
-        return Strategy(self.matrix, self.norm)
-
     def __repr__(self) -> str:
         sensitivity = f"sensitivity {rounded(self.sensitivity, 6, up=True)}"
         return f"ComponentStrategy({self.p:,} × {self.n:,}, {self.cells.words}, {sensitivity})"
 
 
 AnyStrategy = Strategy | ComponentStrategy
-
-
-def as_dense(strategy: AnyStrategy) -> Strategy:
-    """The strategy with its matrix; TooLargeError where that does not fit in memory."""
-    return strategy.dense() if isinstance(strategy, ComponentStrategy) else strategy
+"""What programs choose: the forms that a solve judges."""

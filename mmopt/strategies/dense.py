@@ -1,4 +1,4 @@
-"""The strategy: the queries that are measured with noise, their sensitivity and their error."""
+"""A strategy as a matrix: the queries that are measured with noise, their sensitivity and their error."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ import scipy.linalg
 
 from mmopt.errors import OptionError
 from mmopt.numerics.arrays import Array, frozen, largest_singular_value, owned
-from mmopt.numerics.outward import column_norms, largest_difference, rounded
+from mmopt.numerics.outward import column_norms, rounded
 from mmopt.numerics.pseudoinverse import pseudo_factors
-from mmopt.workloads.workload import Workload
+from mmopt.strategies.protocol import StrategyForm, check_norm
+from mmopt.workloads import Dense, Workload
 
-__all__ = ["SUPPORT_TOLERANCE", "Strategy", "normalise"]
+__all__ = ["SUPPORT_TOLERANCE", "Strategy", "as_dense"]
 
 SUPPORT_TOLERANCE = 1e-9
 """Largest ‖w - w A⁺A‖ / ‖w‖ for which a query w counts as supported by A."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Strategy:
+class Strategy(StrategyForm):
     """A (p, n), measured as A x + noise: Laplace for norm 1, Gaussian for norm 2. Immutable.
 
     Parameters
@@ -39,8 +40,7 @@ class Strategy:
     norm: int = 2
 
     def __post_init__(self) -> None:
-        if self.norm not in (1, 2):
-            raise OptionError(f"the strategy's norm is {self.norm!r}, expected 1 (Laplace) or 2 (Gaussian)")
+        check_norm(self.norm)
         raw = np.asarray(self.matrix)
         if raw.dtype.kind not in "biuf" or raw.ndim != 2 or 0 in raw.shape:
             raise OptionError(
@@ -85,25 +85,21 @@ class Strategy:
 
     @property
     def p(self) -> int:
-        """Number of measured queries."""
         return int(self.matrix.shape[0])
 
     @property
     def n(self) -> int:
-        """Number of cells."""
         return int(self.matrix.shape[1])
-
-    # -- sensitivity ---------------------------------------------------------------------------------
 
     @cached_property
     def sensitivity(self) -> float:
-        """Largest column norm, rounded upwards: at least the exact value (a row added or removed)."""
         return float(column_norms(self.matrix, self.norm).max())
 
-    @cached_property
-    def sensitivity_replace_one(self) -> float:
-        """Largest norm of a difference of two columns, rounded upwards (a row moved to another cell)."""
-        return largest_difference(self.matrix, self.norm)
+    def implicit(self) -> Dense:
+        return Dense(self.matrix)
+
+    def divided(self, by: float) -> Strategy:
+        return Strategy(frozen(self.matrix / by), self.norm)
 
     # -- error ---------------------------------------------------------------------------------------
 
@@ -144,16 +140,14 @@ class Strategy:
         inverse, _ = self._directions
         return float(np.linalg.norm(self.matrix) * np.linalg.norm(inverse))
 
-    def total_error(self, workload: Workload) -> float:
-        """‖A‖² ‖W A⁺‖²_F with the weighted W, in units of the noise's variance at sensitivity 1.
+    def squared_error(self, workload: Workload) -> float:
+        """‖W A⁺‖²_F with the weighted W (no sensitivity), for unit noise.
 
-        Infinity when W A⁺A differs from W by more than ``SUPPORT_TOLERANCE``. The sensitivity is the
-        upward-rounded one. W is replaced by its root (same Frobenius norm), A⁺ comes from a QR factorisation
-        or the singular value decomposition of A; no Gram matrix is formed.
+        Infinity when W A⁺A differs from W by more than ``SUPPORT_TOLERANCE``. W is replaced by its root (same
+        Frobenius norm), A⁺ comes from a QR factorisation or the singular value decomposition of A; no Gram
+        matrix is formed.
         """
-        if not self.supports(workload):
-            return float("inf")
-        return self.sensitivity**2 * self._error(workload)
+        return self._error(workload) if self.supports(workload) else float("inf")
 
     def _error(self, workload: Workload) -> float:
         """‖W A⁺‖²_F, once for each workload."""
@@ -184,14 +178,6 @@ class Strategy:
         outside = self.unsupported(workload)
         inverse, _ = self._directions
         return np.where(outside <= SUPPORT_TOLERANCE, _sum_of_squares(workload, inverse), float("inf"))
-
-    def mean_variance(self, workload: Workload) -> float:
-        """The mean of ``variances``, without them where A determines everything."""
-        self._fits(workload.n)
-        _, null = self._directions
-        if null.shape[1]:
-            return float(self.variances(workload).mean())
-        return self._error(workload.unweighted) / workload.m
 
     def unsupported(self, workload: Workload) -> Array:
         """‖w - w A⁺A‖ / ‖w‖ for each unweighted query w, (m,): the part of it that A does not tell."""
@@ -233,20 +219,8 @@ def _sum_of_squares(workload: Workload, directions: Array) -> Array:
     return workload.implicit(weighted=False).squared_lengths(directions)
 
 
-def normalise(strategy: Strategy) -> Strategy:
-    """The strategy scaled so that its upward-rounded sensitivity is at most 1 (as close as rounding allows).
-
-    Raises
-    ------
-    OptionError : a strategy of zeros, or one whose sensitivity overflows.
-    """
-    if not 0 < strategy.sensitivity < np.inf:
-        raise OptionError(
-            f"a strategy of sensitivity {strategy.sensitivity:g} cannot be scaled to sensitivity 1"
-        )
-    if strategy.sensitivity == 1.0:
-        return strategy
-    matrix = strategy.matrix / strategy.sensitivity
-    while (found := float(column_norms(matrix, strategy.norm).max())) > 1.0:
-        matrix /= np.nextafter(found, np.inf)
-    return Strategy(frozen(matrix), strategy.norm)
+def as_dense(strategy: StrategyForm) -> Strategy:
+    """The strategy with its matrix; TooLargeError where that does not fit in memory."""
+    return (
+        strategy if isinstance(strategy, Strategy) else Strategy(strategy.implicit().matrix(), strategy.norm)
+    )

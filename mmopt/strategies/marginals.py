@@ -10,18 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from mmopt.errors import OptionError
 from mmopt.numerics.arrays import Array, owned, require_memory
 from mmopt.strategies.product import products_of
+from mmopt.strategies.protocol import StrategyForm, check_norm
+from mmopt.workloads import Factor, Implicit, Kron, Scaled, Stack, Workload
 from mmopt.workloads.blocks.factor import identity, total
-from mmopt.workloads.blocks.factor_base import Factor
-from mmopt.workloads.blocks.implicit import Scaled
-from mmopt.workloads.blocks.kron import Kron, Stack, kron
-from mmopt.workloads.blocks.linear import Implicit
-from mmopt.workloads.workload import Workload
+from mmopt.workloads.blocks.kron import kron
 
 __all__ = ["MarginalStrategy", "energies", "subsets", "supersets", "volumes"]
 
@@ -29,7 +28,7 @@ NEAR = 1e-6  # of the squared length of a query: what is left of less by a diffe
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MarginalStrategy:
+class MarginalStrategy(StrategyForm):
     """All marginals S with a weight θ_S > 0, measured as θ_S times their counts, plus noise. Immutable.
 
     Parameters
@@ -46,10 +45,9 @@ class MarginalStrategy:
     norm: int = 2
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sizes", tuple(self.sizes))
+        object.__setattr__(self, "sizes", tuple(int(size) for size in self.sizes))
         object.__setattr__(self, "weights", owned(self.weights))
-        if self.norm not in (1, 2):
-            raise OptionError(f"the strategy's norm is {self.norm!r}, expected 1 (Laplace) or 2 (Gaussian)")
+        check_norm(self.norm)
         if self.weights.shape != (2 ** len(self.sizes),):
             raise OptionError(
                 f"the weights have shape {self.weights.shape}, expected one for each of the "
@@ -60,13 +58,11 @@ class MarginalStrategy:
 
     @property
     def p(self) -> int:
-        """Number of measured queries."""
         cells = np.prod(self.sizes, dtype=object) / volumes(self.sizes, object)
         return int(cells[self.weights > 0].sum())
 
     @property
     def n(self) -> int:
-        """Number of cells."""
         return int(np.prod(self.sizes, dtype=object))
 
     @property
@@ -80,16 +76,17 @@ class MarginalStrategy:
         """λ (2^d,): AᵀA on the subspace of each set of attributes."""
         return supersets(np.square(self.weights) * volumes(self.sizes), len(self.sizes))
 
-    def total_error(self, workload: Workload) -> float:
-        """Total squared error, weighted, at unit noise per unit of sensitivity; infinity if not supported."""
-        return self.sensitivity**2 * _over(energies(workload, self.sizes), self.eigenvalues)
+    def divided(self, by: float) -> MarginalStrategy:
+        return MarginalStrategy(self.sizes, self.weights / by, self.norm)
 
-    def mean_variance(self, workload: Workload) -> float:
-        """The mean of ``variances``."""
-        return _over(energies(workload, self.sizes, weighted=False), self.eigenvalues) / workload.m
+    def squared_error(self, workload: Workload) -> float:
+        """Σ energy / λ over the sets with energy; infinity where one of them is not measured."""
+        energy = energies(workload, self.sizes)
+        asked = energy > 0
+        with np.errstate(divide="ignore"):
+            return float((energy[asked] / self.eigenvalues[asked]).sum())
 
     def variances(self, workload: Workload) -> Array:
-        """Variance of each unweighted query's estimate at unit noise on A x (no sensitivity), (m,)."""
         require_memory((workload.m,), "list of the queries' variances")
         with np.errstate(divide="ignore"):
             inverse = 1.0 / self.eigenvalues
@@ -103,10 +100,6 @@ class MarginalStrategy:
                 total += np.where(seen > 0, inverse[mask], 0.0) * np.where(seen > 0, seen, 0.0)
             out.append(total)
         return np.concatenate(out)
-
-    def supports(self, workload: Workload) -> bool:
-        """Whether every query is a combination of the measured ones."""
-        return bool(np.isfinite(_over(energies(workload, self.sizes), self.eigenvalues)))
 
     def implicit(self) -> Implicit:
         """All rows (p, n), never formed: the marginals in the order of their bit masks."""
@@ -138,9 +131,11 @@ class MarginalStrategy:
             found += weights[mask] * image.sum(axis=summed, keepdims=True)
         return found.ravel()
 
+    def fields(self) -> dict[str, Any]:
+        return {"form": "marginals", **super().fields(), "sizes": np.array(self.sizes, dtype=np.int64)}
+
     def __repr__(self) -> str:
-        count = int((self.weights > 0).sum())
-        return f"MarginalStrategy({count} marginals, norm {self.norm}, sensitivity {self.sensitivity:g})"
+        return self._words(f"{int((self.weights > 0).sum())} marginals")
 
 
 def volumes(sizes: Sequence[int], dtype: type = float) -> Array:
@@ -175,15 +170,15 @@ def _swept(values: Array, d: int, step: Callable[[Array, Array], tuple[Array, Ar
     return out
 
 
-def energies(workload: Workload, sizes: tuple[int, ...] | None = None, *, weighted: bool = True) -> Array:
+def energies(workload: Workload, sizes: tuple[int, ...] | None = None) -> Array:
     """tr(G Π_T), (2^d,): how much of the workload's Gram matrix lies on the subspace of each set."""
     found = np.zeros(2 ** len(workload.domain.shape))
-    for product in products_of(workload.weighed if weighted else workload, sizes):
+    for product in products_of(workload.weighed, sizes):
         own = np.ones(1)
         for factor in product.factors:
             constant, rest = (float(part.sum()) for part in _split(factor))
             own = np.concatenate([own * constant, own * rest])
-        found += (product.weight if weighted else 1.0) * own
+        found += product.weight * own
     return found
 
 
@@ -198,10 +193,3 @@ def _split(factor: Factor) -> tuple[Array, Array]:
         off = rows - rows[:, :1]  # exactly zero where the row is constant
         rest[near] = np.square(off - off.mean(axis=1, keepdims=True)).sum(axis=1)
     return constant, rest
-
-
-def _over(energy: Array, eigenvalues: Array) -> float:
-    """Σ energy / eigenvalue over the sets with energy; infinity where one of them is not measured."""
-    asked = energy > 0
-    with np.errstate(divide="ignore"):
-        return float((energy[asked] / eigenvalues[asked]).sum())

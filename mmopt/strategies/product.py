@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
+from typing import Any
 
 import numpy as np
 
 from mmopt.errors import OptionError, UnsuitableError, WorkloadError
 from mmopt.numerics.arrays import Array, require_memory
 from mmopt.strategies.dense import Strategy
-from mmopt.workloads.blocks.factor_base import Factor
-from mmopt.workloads.blocks.implicit import Dense
-from mmopt.workloads.blocks.kron import Kron, kron
-from mmopt.workloads.domain import Attribute, Domain
-from mmopt.workloads.product import Product
-from mmopt.workloads.workload import Workload
+from mmopt.strategies.protocol import StrategyForm
+from mmopt.workloads import Attribute, Dense, Domain, Factor, Kron, Product, Workload
+from mmopt.workloads.blocks.kron import kron
 
 __all__ = ["ProductStrategy", "one_attribute", "products_of"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ProductStrategy:
+class ProductStrategy(StrategyForm):
     """A = A₁ ⊗ … ⊗ A_d, measured as A x + noise. Immutable.
 
     Parameters
@@ -45,18 +43,15 @@ class ProductStrategy:
 
     @property
     def norm(self) -> int:
-        """1 (Laplace) or 2 (Gaussian)."""
         return self.factors[0].norm
 
     @property
     def p(self) -> int:
-        """Number of measured queries."""
         return math.prod(factor.p for factor in self.factors)
 
     @property
     def n(self) -> int:
-        """Number of cells."""
-        return math.prod(factor.n for factor in self.factors)
+        return math.prod(self.sizes)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -68,65 +63,65 @@ class ProductStrategy:
         """The product of the factors' sensitivities, rounded upwards: a column is a product of columns."""
         return reduce(lambda a, b: float(np.nextafter(a * b, np.inf)), [f.sensitivity for f in self.factors])
 
-    def total_error(self, workload: Workload) -> float:
-        """Total squared error, weighted, at unit noise per unit of sensitivity; infinity if not supported.
+    def divided(self, by: float) -> ProductStrategy:
+        return ProductStrategy((self.factors[0].divided(by), *self.factors[1:]))
 
-        Σⱼ wⱼ Πᵢ tr(Gᵢⱼ (AᵢᵀAᵢ)⁺), times the squared sensitivity.
-        """
+    def squared_error(self, workload: Workload) -> float:
+        """Σⱼ wⱼ Πᵢ tr(Gᵢⱼ (AᵢᵀAᵢ)⁺)."""
         products = products_of(workload.weighed, self.sizes)
-        sums = [p.weight * math.prod(float(v.sum()) for v in self._told(p)) for p in products]
-        return self.sensitivity**2 * math.fsum(sums)
+        return math.fsum(p.weight * error for p, error in zip(products, self._each(products), strict=True))
 
     def errors(self, workload: Workload) -> Array:
         """Total unweighted error of each product, (products,), at unit noise per unit of sensitivity."""
-        each = [math.prod(float(v.sum()) for v in self._told(p)) for p in products_of(workload, self.sizes)]
-        return self.sensitivity**2 * np.array(each)
-
-    def mean_variance(self, workload: Workload) -> float:
-        """The mean of ``variances``."""
-        sums = [math.prod(float(v.sum()) for v in self._told(p)) for p in products_of(workload, self.sizes)]
-        return math.fsum(sums) / workload.m
+        return self.sensitivity**2 * np.array(self._each(products_of(workload, self.sizes)))
 
     def variances(self, workload: Workload) -> Array:
-        """Variance of each unweighted query's estimate at unit noise on A x (no sensitivity), (m,).
-
-        Products of the factors' variances. Infinity for a query that A does not support.
-        """
+        """Products of the factors' variances."""
         require_memory((workload.m,), "list of the queries' variances")
         rows = [[own[None] for own in self._told(product)] for product in products_of(workload, self.sizes)]
         return np.concatenate([kron(own)[0] for own in rows])
 
-    def supports(self, workload: Workload) -> bool:
-        """Whether every query is a combination of the measured ones."""
-        return all(
-            np.isfinite(v).all() for product in products_of(workload, self.sizes) for v in self._told(product)
-        )
-
     def implicit(self) -> Kron:
-        """A (p, n), never formed."""
         return Kron([Dense(factor.matrix) for factor in self.factors])
 
     def estimate(self, noisy: Array) -> Array:
         """Least-squares estimate (n,) of the data vector from noisy answers (p,): (A₁⁺ ⊗ … ⊗ A_d⁺) y."""
         return Kron([Dense(np.asarray(np.linalg.pinv(f.matrix))) for f in self.factors]).apply(noisy)
 
+    def _each(self, products: Sequence[Product]) -> list[float]:
+        """The sum of the variances of each product's queries."""
+        return [math.prod(float(v.sum()) for v in self._told(product)) for product in products]
+
     def _told(self, product: Product) -> list[Array]:
         """Variances of the queries of each factor under the strategy's factor, at unit noise."""
-        return [self._variances(place) for place in enumerate(product.factors)]
-
-    def _variances(self, place: tuple[int, Factor]) -> Array:
-        if place not in self._known:
-            i, factor = place
-            self._known[place] = self.factors[i].variances(one_attribute([(factor, 1.0)]))
-        return self._known[place]
+        for i, factor in enumerate(product.factors):
+            if (i, factor) not in self._known:
+                self._known[i, factor] = self.factors[i].variances(one_attribute([(factor, 1.0)]))
+        return [self._known[place] for place in enumerate(product.factors)]
 
     @cached_property
     def _known(self) -> dict[tuple[int, Factor], Array]:
         return {}
 
+    def fields(self) -> dict[str, Any]:
+        factors = {"0": self.matrices()}  # as a union of one
+        return {"form": "product", "norm": self.norm, "shares": np.ones(1), "factors": factors}
+
+    @classmethod
+    def from_fields(cls, fields: Mapping[str, Any]) -> ProductStrategy:
+        return cls.of_matrices(fields["factors"]["0"], fields["norm"])
+
+    def matrices(self) -> dict[str, Array]:
+        """The factors by their number."""
+        return {str(i): factor.matrix for i, factor in enumerate(self.factors)}
+
+    @staticmethod
+    def of_matrices(matrices: Mapping[str, Array], norm: int) -> ProductStrategy:
+        """The product whose ``matrices`` these are."""
+        return ProductStrategy(tuple(Strategy(matrices[str(i)], norm) for i in range(len(matrices))))
+
     def __repr__(self) -> str:
-        shapes = " ⊗ ".join(f"{f.p} × {f.n}" for f in self.factors)
-        return f"ProductStrategy({shapes}, norm {self.norm}, sensitivity {self.sensitivity:g})"
+        return self._words(" ⊗ ".join(f"{f.p} × {f.n}" for f in self.factors))
 
 
 def products_of(workload: Workload, sizes: tuple[int, ...] | None = None) -> tuple[Product, ...]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -11,11 +13,9 @@ from mmopt.errors import OptionError
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.pseudoinverse import pseudo_factors
 from mmopt.strategies.product import ProductStrategy
-from mmopt.workloads.blocks.implicit import Dense, Scaled
-from mmopt.workloads.blocks.kron import Kron, Stack
+from mmopt.strategies.protocol import StrategyForm
+from mmopt.workloads import Dense, Implicit, Kron, Scaled, Stack, Workload
 from mmopt.workloads.blocks.least_squares import least_squares
-from mmopt.workloads.blocks.linear import Implicit
-from mmopt.workloads.workload import Workload
 
 TINY = float(np.finfo(float).tiny)
 
@@ -23,7 +23,7 @@ __all__ = ["UnionStrategy"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class UnionStrategy:
+class UnionStrategy(StrategyForm):
     """The rows θ_g A_g of all parts, measured with noise.
 
     A query is estimated by the mean of what the parts say of it, with weights inverse to their variances:
@@ -55,17 +55,14 @@ class UnionStrategy:
 
     @property
     def norm(self) -> int:
-        """1 (Laplace) or 2 (Gaussian)."""
         return self.parts[0].norm
 
     @property
     def p(self) -> int:
-        """Number of measured queries."""
         return sum(part.p for part in self.parts)
 
     @property
     def n(self) -> int:
-        """Number of cells."""
         return self.parts[0].n
 
     @property
@@ -75,48 +72,54 @@ class UnionStrategy:
         total = float(own.sum()) if self.norm == 1 else float(np.sqrt(np.square(own).sum()))
         return total * (1.0 + (len(own) + 3) * float(np.finfo(float).eps))
 
-    def total_error(self, workload: Workload) -> float:
-        """Total squared error, weighted, at unit noise per unit of sensitivity; infinity if not supported."""
-        return self.sensitivity**2 * float(workload.weights @ self.variances(workload))
+    def divided(self, by: float) -> UnionStrategy:
+        return UnionStrategy(self.parts, tuple(share / by for share in self.shares))
 
-    def mean_variance(self, workload: Workload) -> float:
-        """The mean of ``variances``."""
-        return float(self.variances(workload).mean())
+    def squared_error(self, workload: Workload) -> float:
+        """Of the means, weighted: the variances times the queries' weights."""
+        return float(workload.weights @ self.variances(workload))
 
     def variances(self, workload: Workload) -> Array:
-        """Variance of each unweighted query's mean at unit noise on A x (no sensitivity), (m,).
-
-        Infinity for a query that no part supports.
-        """
+        """Of the means; infinity for a query that no part supports."""
         each = zip(self.parts, self.shares, strict=True)
         with np.errstate(divide="ignore"):
             return np.asarray(1.0 / sum(share**2 / part.variances(workload) for part, share in each))
 
-    def supports(self, workload: Workload) -> bool:
-        """Whether every query is supported by a part."""
-        return bool(np.isfinite(self.variances(workload)).all())
-
     def implicit(self) -> Implicit:
-        """All rows (p, n), never formed."""
         return Stack([Scaled(part.implicit(), s) for part, s in zip(self.parts, self.shares, strict=True)])
 
     def estimate(self, noisy: Array) -> Array:
-        """Least-squares estimate (n,) of the data vector from noisy answers (p,) of all parts, by LSMR.
+        """Least-squares estimate (n,) of the data vector from noisy answers (p,); of several parts by LSMR.
 
-        It is preconditioned by the inverse root of a Kronecker product: of each attribute's Gram matrices,
+        That is preconditioned by the inverse root of a Kronecker product: of each attribute's Gram matrices,
         averaged over the parts.
 
         Raises
         ------
         SolverError : it does not settle.
         """
-        roots = []
+        if len(self.parts) == 1:
+            return self.parts[0].estimate(noisy / self.shares[0])
+        sizes = [share * part.sensitivity for share, part in zip(self.shares, self.parts, strict=True)]
+        # Rows of lengths of about one: LSMR squares numbers, and the larger the noise the smaller they are.
+        equal, roots = self.divided(max(sizes)), []
         for own in zip(*(part.factors for part in self.parts), strict=True):
-            scaled = [s * f.matrix / max(f.sensitivity, TINY) for s, f in zip(self.shares, own, strict=True)]
-            inverse, _ = pseudo_factors(np.vstack(scaled))
+            scaled = [s * f.matrix / max(f.sensitivity, TINY) for s, f in zip(sizes, own, strict=True)]
+            inverse, _ = pseudo_factors(np.vstack(scaled) / max(sizes))
             roots.append(Dense(inverse))
-        return least_squares(self.implicit(), noisy, Kron(roots))
+        return least_squares(equal.implicit(), noisy / max(sizes), Kron(roots))
+
+    def fields(self) -> dict[str, Any]:
+        factors = {str(g): part.matrices() for g, part in enumerate(self.parts)}
+        return {"form": "union", "norm": self.norm, "shares": np.array(self.shares), "factors": factors}
+
+    @classmethod
+    def from_fields(cls, fields: Mapping[str, Any]) -> UnionStrategy:
+        parts = (fields["factors"][str(g)] for g in range(len(fields["factors"])))
+        return cls(
+            tuple(ProductStrategy.of_matrices(part, fields["norm"]) for part in parts),
+            tuple(fields["shares"]),
+        )
 
     def __repr__(self) -> str:
-        count = len(self.parts)
-        return f"UnionStrategy({count} products, norm {self.norm}, sensitivity {self.sensitivity:g})"
+        return self._words(f"{len(self.parts)} products")

@@ -135,23 +135,19 @@ class Attribute:
         if part.kind != "rest":
             rows = self.flat(part, sums)
         elif mean:
-            rows = self._each(part, root)
+            rows = self.of_query(part, root, sums)
         else:
-            v, w = np.flatnonzero(self.classes == self.classes[self._first(part)])[:2]
+            first = np.argmax(self.orbit_of == part.labels[0])
+            v, w = np.flatnonzero(self.classes == self.classes[first])[:2]
             rows = np.linalg.norm(root[:, v] - root[:, w]).reshape(1, 1) / np.sqrt(2.0)
         most = 2 * part.dim if mean else part.dim
         found = stacked_root([rows], part.dim, most)
         if np.linalg.norm(found) <= 8 * max(root.shape) * EPS * float(np.linalg.norm(root)):
-            found = stacked_root((self._each(part, own) for own in blocks()), part.dim, most)
+            each = (self.of_query(part, own, self.sums(own)) for own in blocks())
+            found = stacked_root(each, part.dim, most)
         return found if found.any() else found[:0]
 
-    def _each(self, part: Part, rows: Array) -> Array:
-        return self.of_query(part, rows, self.sums(rows), np.ones(len(rows), dtype=np.int64))
-
-    def _first(self, part: Part) -> int:
-        return int(np.argmax(self.orbit_of == part.labels[0]))
-
-    def of_query(self, part: Part, rows: Array, sums: Array, counts: Ints) -> Array:
+    def of_query(self, part: Part, rows: Array, sums: Array, counts: Ints | int = 1) -> Array:
         """(k, dim) t with t tᵀ the Gram matrix, on the part, of the orbit of each of the rows (k, size).
 
         ``counts`` (k,): queries in each orbit. On an even or odd part all queries of an orbit have the same
@@ -159,7 +155,7 @@ class Attribute:
         times is the squared length of the queries' projections, equal for all. What is within the rounding of
         a query's own length counts as zero: far below what a strategy may miss of a query that it supports.
         """
-        scale = np.sqrt(counts)[:, None]
+        scale = np.sqrt(np.broadcast_to(counts, len(rows)))[:, None]
         if part.kind != "rest":
             found = scale * self.flat(part, sums)
         else:
@@ -172,6 +168,11 @@ class Attribute:
         tiny = 8 * rows.shape[1] * EPS * np.linalg.norm(rows, axis=1)[:, None] * scale
         return np.where(np.abs(found) > tiny, found, 0.0)
 
+    def coordinates(self, rows: Array, counts: Ints | int = 1) -> list[Array]:
+        """``of_query`` on every part."""
+        sums = self.sums(rows)
+        return [self.of_query(part, rows, sums, counts) for part in self.parts]
+
     def basis(self, part: Part) -> scipy.sparse.csr_array:
         """(size, dim multiplicity) orthonormal columns, those of a basis vector side by side."""
         n = len(self.classes)
@@ -181,16 +182,13 @@ class Attribute:
                 scipy.sparse.hstack([_sum_zero(np.flatnonzero(self.classes == c), n) for c in wanted])
             )
         if part.kind == "even":
-            entries = 1.0 / np.sqrt(self.sizes[self.orbit_of])
-            return scipy.sparse.csr_array((entries, (np.arange(n), self.orbit_of)), shape=(n, part.dim))
-        column = np.full(len(self.mirror), -1)
-        sign = np.zeros(len(self.mirror))
-        for side, value in ((0, 1.0), (1, -1.0)):
-            column[self.pairs[:, side]] = np.arange(part.dim)
-            sign[self.pairs[:, side]] = value / np.sqrt(2.0 * self.class_sizes[self.pairs[:, side]])
-        own = np.flatnonzero(column[self.classes] >= 0)
-        where = (own, column[self.classes[own]])
-        return scipy.sparse.csr_array((sign[self.classes[own]], where), shape=(n, part.dim))
+            classes, columns = np.arange(len(self.mirror)), self.orbit_of_class
+            entries = 1.0 / np.sqrt(self.sizes[columns])
+        else:
+            classes, columns = self.pairs.T.ravel(), np.tile(np.arange(part.dim), 2)
+            entries = np.repeat([1.0, -1.0], part.dim) / np.sqrt(2.0 * self.class_sizes[classes])
+        shape = (len(self.mirror), part.dim)
+        return scipy.sparse.csr_array((entries, (classes, columns)), shape=shape)[self.classes]
 
 
 def _added(rows: Array, labels: Ints) -> Array:

@@ -11,16 +11,13 @@ import numpy as np
 from scipy.linalg import polar
 
 from mmopt.errors import TooLargeError, WorkloadError
-from mmopt.numerics.arrays import Array
 from mmopt.numerics.components import Level, Space, Split
-from mmopt.symmetry.asked_rows import asked_rows
 from mmopt.symmetry.attribute import Attribute
-from mmopt.symmetry.blocks import independent_columns
-from mmopt.symmetry.cells import blocks_of, component_roots, root_of
 from mmopt.symmetry.joint import Chosen, Joint
 from mmopt.symmetry.pieces import Piece, Term, terms_of
 from mmopt.symmetry.swaps import interchangeable, reverses
-from mmopt.symmetry.targets import asked_of
+from mmopt.symmetry.targets import asked_of, asked_rows
+from mmopt.symmetry.totals import blocks_of, component_roots, independent_columns, root_of
 from mmopt.workloads.check import no_targets, undetermined
 from mmopt.workloads.classes import refine
 from mmopt.workloads.workload import Workload
@@ -66,26 +63,21 @@ class Found:
         """
         known, queries = self.sources["workload.basis"], self.sources["workload.representation"]
         assert isinstance(known, Split) and isinstance(queries, Split)
-        same = len(basis.parts) == len(known.parts)
-        if not same or any(a.shape != b.shape for a, b in zip(basis.parts, known.parts, strict=True)):
+        if [part.shape for part in basis.parts] != [part.shape for part in known.parts]:
             raise WorkloadError("the basis by component has other sizes than the workload's")
-        off = 0.0
-        for old, new in zip(known.parts, basis.parts, strict=True):
-            turn = old @ new.T
-            off = max(off, *(float(np.abs(m @ m.T - np.eye(len(m))).max()) for m in (turn, new)))
+        pairs = list(zip(known.parts, basis.parts, strict=True))
+        unit = [matrix for old, new in pairs for matrix in (old @ new.T, new)]
+        off = max((float(np.abs(m @ m.T - np.eye(len(m))).max()) for m in unit), default=0.0)
         if not off <= CLOSE:
             raise WorkloadError(f"the basis by component is not one of the workload: it is off by {off:.1e}")
         # The workload's own rows turned, so that L B is W whatever the given ones are off by.
-        turns = [polar(new @ old.T)[0] for old, new in zip(known.parts, basis.parts, strict=True)]
-        parts = tuple(q @ turn.T for q, turn in zip(queries.parts, turns, strict=True))
+        turns = [polar(new @ old.T)[0] for old, new in pairs]
+        left = tuple(q @ turn.T for q, turn in zip(queries.parts, turns, strict=True))
+        right = tuple(turn @ old for turn, old in zip(turns, known.parts, strict=True))
         sources = {
             **self.sources,
-            "workload.representation": Split(queries.rows, queries.columns, parts),
-            "workload.basis": Split(
-                known.rows,
-                known.columns,
-                tuple(turn @ old for turn, old in zip(turns, known.parts, strict=True)),
-            ),
+            "workload.representation": Split(queries.rows, queries.columns, left),
+            "workload.basis": Split(known.rows, known.columns, right),
         }
         return replace(self, sources=MappingProxyType(sources))
 
@@ -150,15 +142,13 @@ def _with_targets(workload: Workload, joint: Joint, terms: Sequence[Term]) -> Fo
     if not kinds:
         return None
     others = component_roots(joint, [term for term in terms if not term.has_target])
-    found = asked_of(joint, products, blocks, others, lambda: _asked(workload))
-    if found is None:
+    asked = np.isfinite(workload.targets)
+    sources = asked_of(joint, products, blocks, others, lambda: workload.queries[asked])
+    if sources is None:
         raise undetermined(workload.m - sum(p.queries for p in products), workload.m)
-    sources: dict[str, Split | Level] = {
-        "workload.representation": found.representation,
-        "workload.basis": found.basis,
-        "workload.targets": found.targets,
-    }
-    return Found(kinds, found.basis.columns, MappingProxyType(sources))
+    basis = sources["workload.basis"]
+    assert isinstance(basis, Split)
+    return Found(kinds, basis.columns, MappingProxyType(sources))
 
 
 def _is_connected(term: Term) -> bool:
@@ -170,10 +160,6 @@ def _is_connected(term: Term) -> bool:
     return any(len(blocks) == 1 and len(blocks[0]) == piece.size for blocks in found)
 
 
-def _asked(workload: Workload) -> Array:
-    return np.asarray(workload.queries[np.isfinite(workload.targets)])
-
-
 def _attribute(size: int, pieces: Collection[tuple[Piece, bool]]) -> Attribute:
     """The classes and the reversal that all pieces allow; each with whether its queries have targets."""
     classes = np.zeros(size, dtype=np.int64)
@@ -183,11 +169,9 @@ def _attribute(size: int, pieces: Collection[tuple[Piece, bool]]) -> Attribute:
 
 
 def _kinds(joint: Joint, chosen: Sequence[Chosen]) -> tuple[str, ...]:
-    found = []
-    if any(len(a.mirror) < len(a.classes) for a in joint.attributes):
-        found.append("value symmetry")
-    if any(a.is_mirrored for a in joint.attributes):
-        found.append("reflection")
-    if len({own.key for own in chosen}) < len(chosen):
-        found.append("independent blocks")
-    return tuple(found)
+    kinds = {
+        "value symmetry": any(len(a.mirror) < len(a.classes) for a in joint.attributes),
+        "reflection": any(a.is_mirrored for a in joint.attributes),
+        "independent blocks": len({own.key for own in chosen}) < len(chosen),
+    }
+    return tuple(kind for kind, is_found in kinds.items() if is_found)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 import scipy.sparse
@@ -16,12 +17,14 @@ from mmopt.numerics.arrays import Array, Ints, require_memory
 from mmopt.numerics.components import Space
 from mmopt.symmetry.attribute import Attribute
 
-__all__ = ["Cells", "Chosen", "Joint", "Key", "Local", "choices", "combined"]
+__all__ = ["Cells", "Chosen", "Joint", "Key", "Local", "combined", "made_of", "mixed"]
 
 MOST = 200_000
 """Components that are held, at most."""
 
 Key = tuple[int, ...]
+Asking = TypeVar("Asking")
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,11 +67,8 @@ class Joint:
     def labels(self, key: Key) -> Ints:
         """The orbit of each basis vector of a component."""
         require_memory((self.dim(key),), "component")
-        out = np.zeros(1, dtype=np.int64)
-        for i in self._split:
-            a = self.attributes[i]
-            out = np.add.outer(out * len(a.sizes), a.parts[key[i]].labels).ravel()
-        return out
+        split = [(self.attributes[i], key[i]) for i in self._split]
+        return mixed([(a.parts[k].labels, len(a.sizes)) for a, k in split])
 
     def sizes(self) -> Array:
         """(o,) cells of each orbit, each rounded once."""
@@ -82,10 +82,7 @@ class Joint:
     def orbit_of(self) -> Ints:
         """(n,) the orbit of each cell."""
         require_memory((math.prod(len(a.classes) for a in self.attributes),), "orbit of each cell")
-        out = np.zeros(1, dtype=np.int64)
-        for a in self.attributes:
-            out = np.add.outer(out * len(a.sizes), a.orbit_of).ravel()
-        return out
+        return mixed([(a.orbit_of, len(a.sizes)) for a in self.attributes])
 
     def basis(self, chosen: Chosen) -> scipy.sparse.csr_array:
         """(n, kept multiplicity): the copies of a basis vector side by side."""
@@ -125,15 +122,24 @@ class Cells(Space):
     chosen: tuple[Chosen, ...] = field(kw_only=True)
 
 
-def choices(options: Sequence[Sequence[int]]) -> Iterator[Key]:
-    """One part per attribute in every way; TooLargeError for more than ``MOST``."""
-    count = math.prod(len(own) for own in options)
-    if count > MOST:
-        raise TooLargeError(
-            f"a product of the workload splits into {count:,} components; the limit is {MOST:,}",
-            hint="group values of the attributes",
-        )
-    return itertools.product(*options)
+def made_of(
+    joint: Joint, products: Iterable[Sequence[Asking]], make: Callable[[Attribute, Asking], Made]
+) -> Iterator[list[Made]]:
+    """What is made of each product's pieces, one per attribute; those of several products are made once."""
+    known: dict[tuple[int, int], Made] = {}
+    for pieces in products:
+        for at, piece in enumerate(pieces):
+            if (at, id(piece)) not in known:
+                known[at, id(piece)] = make(joint.attributes[at], piece)
+        yield [known[at, id(piece)] for at, piece in enumerate(pieces)]
+
+
+def mixed(numbers: Iterable[tuple[Ints, int]]) -> Ints:
+    """The number of every choice of one entry each, from numbers below a count each."""
+    out = np.zeros(1, dtype=np.int64)
+    for own, count in numbers:
+        out = np.add.outer(out * count, own).ravel()
+    return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,6 +147,11 @@ class Local:
     """What a piece has on the parts of its attribute: ``rows[k]`` (·, dim), parts of zeros left out."""
 
     rows: Mapping[int, Array]
+
+    @staticmethod
+    def of(parts: Iterable[Array]) -> Local:
+        """From the rows on every part."""
+        return Local({k: rows for k, rows in enumerate(parts) if rows.any()})
 
     @cached_property
     def keys(self) -> list[int]:
@@ -172,7 +183,14 @@ def combined(pieces: Sequence[Local]) -> Iterator[tuple[Key, Array]]:
     key = [0 if own is None else own[0] for own in known]
     scale = math.prod([own[1] for own in known if own is not None])
     numbers = [pieces[i].numbers for i in free]
-    for picked in choices([pieces[i].keys for i in free]):
+    options = [pieces[i].keys for i in free]
+    count = math.prod(map(len, options))
+    if count > MOST:
+        raise TooLargeError(
+            f"a product of the workload splits into {count:,} components; the limit is {MOST:,}",
+            hint="group values of the attributes",
+        )
+    for picked in itertools.product(*options):
         for i, k in zip(free, picked, strict=True):
             key[i] = k
         if None in numbers:

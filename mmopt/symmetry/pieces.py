@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,7 @@ from mmopt.workloads.blocks.row_weights import ScaledRows
 from mmopt.workloads.explicit import Explicit
 from mmopt.workloads.workload import Workload
 
-__all__ = ["UNKNOWN", "Piece", "Rows", "Term", "is_rigid", "pieces_at", "terms_of"]
+__all__ = ["UNKNOWN", "Piece", "Rows", "Term", "is_rigid", "terms_of"]
 
 # Kinds whose symmetry is known without looking at numbers.
 SYMMETRIC = ("identity", "total")
@@ -94,11 +94,6 @@ def terms_of(workload: Workload, with_targets: bool) -> tuple[tuple[int, ...], t
     return sizes, terms
 
 
-def pieces_at(terms: Sequence[Term], at: int) -> tuple[Piece, ...]:
-    """The pieces on an attribute, in the order of the terms, those of several terms once."""
-    return tuple(dict.fromkeys([term.pieces[at] for term in terms]))
-
-
 def _whole(workload: Workload) -> Term:
     (block,), n, weights = workload.blocks, workload.n, workload.weights
     assert isinstance(block, Explicit)
@@ -174,19 +169,13 @@ def _groups(factor: Factor) -> tuple[Rows, ...]:
         weights, factor = factor.weights, factor.inner
     elif factor.kind in SYMMETRIC:
         return (_closed(factor, 0, weights),)
-    found: list[Rows] = []
-    loose: list[Array] = []
-    places: list[Ints] = []
-    for part, start in _flat(factor, 0):
-        if is_rigid(part.kind, part.size):
-            found.append(_closed(part, start, weights))
-        else:
-            loose.append(part.matrix())
-            places.append(start + np.arange(part.rows))
-    if loose:
-        matrix, place = np.vstack(loose), np.concatenate(places)
-        found.append(Rows(None, matrix, weights[place], place))
-    return tuple(found)
+    parts = list(_flat(factor, 0))
+    rigid = [_closed(part, start, weights) for part, start in parts if is_rigid(part.kind, part.size)]
+    loose = [(part, start) for part, start in parts if not is_rigid(part.kind, part.size)]
+    if not loose:
+        return tuple(rigid)
+    places = np.concatenate([start + np.arange(part.rows) for part, start in loose])
+    return (*rigid, Rows(None, np.vstack([part.matrix() for part, _ in loose]), weights[places], places))
 
 
 def is_rigid(kind: str, size: int) -> bool:

@@ -4,27 +4,33 @@ For a matrix X that the symmetries leave alone trace(G X) and w X wᵀ are the s
 so only the mean of these images counts, and on a component that is one matrix: t tᵀ for a query w, with t the
 product of one vector per attribute (``Attribute.of_query``), and the sum over a product's queries is the
 product of the factors' sums.
+
+In integer rows whole orbits and classes are counted instead of orthonormal coordinates: on an even part the
+basis vector of an orbit O is 1_O, on an odd one 1_C - 1_σ(C), so that a row of integers has integer entries
+over the cells.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from mmopt.errors import OptionError
-from mmopt.numerics.arrays import Array, Ints
-from mmopt.symmetry.attribute import Attribute
-from mmopt.symmetry.cells import component_roots
-from mmopt.symmetry.joint import Joint, Key, Local, combined
+from mmopt.numerics.arrays import Array, Ints, require_memory
+from mmopt.symmetry.attribute import Attribute, Part
+from mmopt.symmetry.joint import Chosen, Joint, Key, Local, combined, made_of, mixed
 from mmopt.symmetry.pieces import terms_of
+from mmopt.symmetry.totals import component_roots
+from mmopt.workloads.blocks.closed_forms import Identity
 from mmopt.workloads.blocks.factor_base import Factor
+from mmopt.workloads.reduce import independent_rows, whole_rows
 from mmopt.workloads.workload import Workload
 
-__all__ = ["QueryRows", "check_fit", "mean_roots", "query_rows"]
+__all__ = ["QueryRows", "check_fit", "mean_roots", "query_rows", "spanning_rows"]
 
 WEIGHTED, PLAIN, UNIT = "weighted", "plain", "unit"
 
@@ -89,10 +95,7 @@ class QueryRows:
 
     @cached_property
     def labels(self) -> Ints:
-        labels = np.zeros(1, dtype=np.int64)
-        for piece in self.pieces:
-            labels = np.add.outer(labels * piece.count, piece.labels).ravel()
-        return labels
+        return mixed([(piece.labels, piece.count) for piece in self.pieces])
 
     def parts(self) -> Iterator[tuple[Key, Array]]:
         return combined([piece.local for piece in self.pieces])
@@ -110,16 +113,15 @@ class _Distinct:
 def query_rows(joint: Joint, workload: Workload) -> Iterator[QueryRows]:
     """The queries block by block, in the order of the workload; errors as ``mean_roots``."""
     check_fit(joint, workload)
+    return (QueryRows(tuple(own)) for own in made_of(joint, _factors(workload), _of_factor))
+
+
+def _factors(workload: Workload) -> list[tuple[Factor, ...]]:
+    """Those of each product; a matrix is the one of its own."""
+    from mmopt.workloads.blocks.composed import Predicates
+
     products = workload.products
-    if products is None:
-        yield QueryRows((_distinct(joint.attributes[0], workload.queries),))
-        return
-    known = tuple(
-        {id(f): _of_factor(attribute, f) for f in {id(p.factors[i]): p.factors[i] for p in products}.values()}
-        for i, attribute in enumerate(joint.attributes)
-    )
-    for product in products:
-        yield QueryRows(tuple([own[id(f)] for own, f in zip(known, product.factors, strict=True)]))
+    return [(Predicates(workload.queries, ()),)] if products is None else [p.factors for p in products]
 
 
 def _of_factor(attribute: Attribute, factor: Factor) -> _Distinct:
@@ -131,11 +133,103 @@ def _of_factor(attribute: Attribute, factor: Factor) -> _Distinct:
 
 
 def _distinct(attribute: Attribute, rows: Array) -> _Distinct:
-    sums = attribute.sums(rows)
-    once = np.ones(len(rows), dtype=np.int64)
-    found = [attribute.of_query(part, rows, sums, once) for part in attribute.parts]
-    whole, labels = np.unique(np.hstack(found), axis=0, return_inverse=True)
+    whole, labels = np.unique(np.hstack(attribute.coordinates(rows)), axis=0, return_inverse=True)
     ends = np.cumsum([part.dim for part in attribute.parts])
-    parts = np.split(whole, ends[:-1], axis=1)
-    local = Local({k: own for k, own in enumerate(parts) if own.any()})
+    local = Local.of(np.split(whole, ends[:-1], axis=1))
     return _Distinct(local, len(whole), np.asarray(labels, dtype=np.int64).reshape(-1))
+
+
+# -- integer rows ----------------------------------------------------------------------------------------
+
+MOST = 2**31  # of an entry
+
+
+def spanning_rows(joint: Joint, workload: Workload, chosen: Sequence[Chosen]) -> list[Ints | None]:
+    """Per component independent integer rows (k, kept) whose span is that of the workload's queries there.
+
+    None where there are none that are small: the queries are not integers, or their rank is not clear.
+
+    Raises
+    ------
+    OptionError : the attributes are not those of the symmetries.
+    TooLargeError : more rows than fit in memory.
+    """
+    check_fit(joint, workload)
+    stacks: dict[Key, list[Ints | None]] = {c.key: [] for c in chosen}
+    for own in made_of(joint, _factors(workload), _in_integers):
+        for key, rows in stacks.items():
+            local = [
+                parts.get(k, np.zeros((0, 0), dtype=np.int64)) for parts, k in zip(own, key, strict=True)
+            ]
+            if all(part is None or len(part) for part in local):
+                rows.append(_kron(local))
+    return [_chosen(stacks[c.key], c.kept) for c in chosen]
+
+
+def _in_integers(attribute: Attribute, factor: Factor) -> dict[int, Ints | None]:
+    """Integer coordinates on each part on which the factor is not zero; None where they are no integers."""
+    small = factor.spanning()
+    if isinstance(small, Identity):  # without the n × n identity matrix
+        return {k: np.eye(part.dim, dtype=np.int64) for k, part in enumerate(attribute.parts)}
+    rows = whole_rows(small.matrix())
+    if rows is None:
+        return dict.fromkeys(range(len(attribute.parts)))
+    found = {k: _coordinates(attribute, part, rows) for k, part in enumerate(attribute.parts)}
+    return {k: own for k, own in found.items() if len(own)}
+
+
+def _coordinates(attribute: Attribute, part: Part, rows: Ints) -> Ints:
+    """Of integer rows (k, size) on a part, multiples that are integers; rows of zeros left out."""
+    if part.kind == "rest":
+        classes = np.flatnonzero(attribute.orbit_of_class == part.labels[0])
+        own = [rows[:, attribute.classes == c] for c in classes]
+        told = any(bool((columns != columns[:, :1]).any()) for columns in own)
+        return np.ones((int(told), 1), dtype=np.int64)
+    member = np.equal.outer(attribute.classes, np.arange(len(attribute.mirror))).astype(np.int64)
+    sums = rows @ member
+    if part.kind == "even":
+        whole = np.equal.outer(attribute.orbit_of_class, np.arange(part.dim)).astype(np.int64)
+        sums, sizes = sums @ whole, attribute.sizes
+    else:
+        first, second = attribute.pairs.T
+        sums, sizes = sums[:, first] - sums[:, second], 2 * attribute.class_sizes[first]
+    common = np.array([math.lcm(*sizes[row != 0].tolist()) for row in sums], dtype=np.int64)
+    return _primitive(sums * (common[:, None] // sizes))
+
+
+def _primitive(rows: Ints) -> Ints:
+    """Rows up to a factor, without those of zeros."""
+    rows = rows[rows.any(axis=1)]
+    divisors = np.gcd.reduce(rows, axis=1) if len(rows) else np.ones(0, dtype=np.int64)
+    return np.unique(rows // divisors[:, None], axis=0)
+
+
+def _kron(local: Sequence[Ints | None]) -> Ints | None:
+    """The Kronecker product; None where a part is, or an entry would be too large."""
+    out = np.ones((1, 1), dtype=np.int64)
+    for part in local:
+        if part is None or float(np.abs(out).max()) * float(np.abs(part).max()) > MOST:
+            return None
+        require_memory((len(out) * len(part), out.shape[1] * part.shape[1]), "integer rows of a component")
+        out = np.kron(out, part)
+    return out
+
+
+def _chosen(stack: Sequence[Ints | None], kept: Ints) -> Ints | None:
+    """Independent rows of the stack on the columns kept."""
+    if any(part is None for part in stack):
+        return None
+    rows = _primitive(
+        np.vstack([np.zeros((0, len(kept)), np.int64), *(p[:, kept] for p in stack if p is not None)])
+    )
+    rank = _rank(rows) if len(rows) else 0
+    if rank == 0:
+        return rows
+    if rank == len(kept):
+        return np.eye(rank, dtype=np.int64)
+    return independent_rows(rows, rank)
+
+
+def _rank(rows: Ints) -> int:
+    unit: Array = rows / np.linalg.norm(rows.astype(np.float64), axis=1)[:, None]
+    return int(np.linalg.matrix_rank(unit))

@@ -23,7 +23,7 @@ from mmopt.symmetry.pieces import SYMMETRIC, UNKNOWN, Piece, Rows, is_rigid
 from mmopt.workloads.blocks.closed_forms import AllRange
 from mmopt.workloads.classes import refine
 
-__all__ = ["interchangeable", "keys", "reverses", "swappable_rows"]
+__all__ = ["interchangeable", "keys", "reverses", "swappable_rows", "swapped"]
 
 CLOSE = 64 * float(np.finfo(np.float64).eps)
 EXACT = 2.0**52  # sums of products of integers stay exact up to here, in any order
@@ -59,17 +59,16 @@ def _gram_classes(gram: Array, close: float) -> Ints:
     probes = np.unique(np.linspace(0, n - 1, min(PROBES, n)).astype(np.int64))
     seen = np.rint(np.column_stack([np.diag(gram), gram[:, probes]]) / (1e-7 * scale)).astype(np.int64)
     buckets: dict[bytes, list[list[int]]] = {}
-    of_probes: list[list[int]] = []
     members: list[list[int]] = []
     for v in range(n):
-        bucket = of_probes if v in probes else buckets.setdefault(seen[v].tobytes(), [])
-        near = members if v in probes else [*bucket, *of_probes]
+        key = b"" if v in probes else seen[v].tobytes()
+        near = members if v in probes else [*buckets.get(key, []), *buckets.get(b"", [])]
         own = next((m for m in near if _swaps(gram, m[0], v, close)), None)
-        if own is not None:
-            own.append(v)
-        else:
-            members.append([v])
-            bucket.append(members[-1])
+        if own is None:
+            own = []
+            members.append(own)
+            buckets.setdefault(key, []).append(own)
+        own.append(v)
     return _labels(members, n)
 
 
@@ -95,24 +94,28 @@ def swappable_rows(rows: Rows, size: int, classes: Ints) -> Ints:
     members: list[list[int]] = []
     for c in range(int(classes.max()) + 1):
         found: list[list[int]] = []
-        for v in np.flatnonzero(classes == c):
-            for own in found:
-                if _rows_swap(rows, own[0], int(v)):
-                    own.append(int(v))
-                    break
-            else:
-                found.append([int(v)])
+        for v in np.flatnonzero(classes == c).tolist():
+            own = next((m for m in found if _rows_swap(rows, m[0], v)), None)
+            if own is None:
+                own = []
+                found.append(own)
+            own.append(v)
         members += found
     return _labels(sorted(members), size)
 
 
 def _rows_swap(rows: Rows, v: int, w: int) -> bool:
-    moved = rows.matrix[:, v] != rows.matrix[:, w]
-    own = rows.matrix[moved]
-    other = own.copy()
-    other[:, [v, w]] = other[:, [w, v]]
-    targets = rows.targets[moved]
-    return Counter(keys(own, targets)) == Counter(keys(other, targets))
+    numbers, moved = swapped(rows.matrix, v, w)
+    targets = rows.targets[numbers]
+    return Counter(keys(rows.matrix[numbers], targets)) == Counter(keys(moved, targets))
+
+
+def swapped(matrix: Array, v: int, w: int) -> tuple[Ints, Array]:
+    """The rows that a swap of two values changes, by number, and what becomes of them."""
+    numbers = np.flatnonzero(matrix[:, v] != matrix[:, w])
+    moved = matrix[numbers]
+    moved[:, [v, w]] = moved[:, [w, v]]
+    return numbers, moved
 
 
 def keys(matrix: Array, targets: Array) -> list[bytes]:

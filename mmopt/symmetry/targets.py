@@ -9,31 +9,30 @@ constant on orbits, and the variance of a query of orbit o is Σ_κ μ_κ/size_o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse
+from scipy.sparse.csgraph import connected_components
 
-from mmopt.numerics.arrays import EPS, Array, svd
+from mmopt.numerics.arrays import EPS, Array, Ints, require_memory, svd
 from mmopt.numerics.components import Level, Space, Split
-from mmopt.symmetry.asked_rows import AskedProduct, AskedRows
-from mmopt.symmetry.joint import Chosen, Joint, Key
+from mmopt.symmetry.attribute import Attribute
+from mmopt.symmetry.joint import Chosen, Joint, Key, Local, combined, made_of, mixed
+from mmopt.symmetry.pieces import Piece, Rows, Term
+from mmopt.symmetry.swaps import keys, swapped
+from mmopt.symmetry.totals import independent_columns
+from mmopt.workloads.blocks.closed_forms import AllRange
 
-__all__ = ["Asked", "asked_of"]
+__all__ = ["AskedProduct", "AskedRows", "RowOrbits", "asked_of", "asked_rows", "row_orbits"]
 
 # Relative: what a query without a target may lie outside the span of those with one, by rounding.
 CLOSE = 1e-10
-
-
-@dataclass(frozen=True, eq=False)
-class Asked:
-    """L (queries with a target × basis rows), B (basis rows × cells) with L B = the queries; the targets."""
-
-    representation: Split
-    basis: Split
-    targets: Level
 
 
 def asked_of(
@@ -42,9 +41,10 @@ def asked_of(
     blocks: Sequence[AskedRows],
     others: dict[Key, Array],
     dense: Callable[[], Array],
-) -> Asked | None:
-    """The queries with a target, from ``asked_rows``; None where they do not determine all others.
+) -> dict[str, Split | Level] | None:
+    """L (queries with a target × basis rows) and B (basis rows × cells) with L B = the queries; the targets.
 
+    As a program takes them of the workload, from ``asked_rows``; None where they do not determine all others.
     ``others`` are the roots of the queries without a target. ``dense`` gives those with one as a matrix, when
     a basis of the query space is asked for.
     """
@@ -69,7 +69,11 @@ def asked_of(
     queries = replace(queries, bases=lambda at: _basis(queries, cells, blocks[at].rows, at, dense()))
     inner = cells.abstract(tuple(len(own) for own in right))
     targets = Level(queries, np.concatenate([p.targets() for p in products]))
-    return Asked(Split(queries, inner, left), Split(inner, cells, right), targets)
+    return {
+        "workload.representation": Split(queries, inner, left),
+        "workload.basis": Split(inner, cells, right),
+        "workload.targets": targets,
+    }
 
 
 def _determined(others: dict[Key, Array], chosen: Sequence[Chosen], bases: Sequence[Array]) -> bool:
@@ -104,3 +108,166 @@ def _basis(space: Space, cells: Space, rows: Array, at: int, matrix: Array) -> A
         own = np.einsum("iac,a->ic", image, t) / float(t @ t)
         columns.append(np.where((orbit == label)[:, None], own, 0.0))
     return scipy.sparse.csr_array(np.hstack(columns))
+
+
+@dataclass(frozen=True, eq=False)
+class RowOrbits:
+    """Orbits of queries on one attribute, which its symmetries map to each other, up to sign.
+
+    ``counts`` (o,): how many queries, ``targets`` and ``lengths`` (o,) what they share, ``local`` their rows
+    t (o, dim) on the parts; ``labels`` (m,) the orbit of each query of the piece.
+    """
+
+    counts: Ints
+    targets: Array
+    lengths: Array
+    local: Local
+    labels: Ints
+
+    @property
+    def size(self) -> int:
+        """Number of orbits, o."""
+        return len(self.counts)
+
+
+def row_orbits(attribute: Attribute, piece: Piece) -> RowOrbits:
+    """The orbits of a piece that the symmetries of the attribute leave as it is."""
+    found: list[tuple[Array, Ints, Array]] = []
+    start = 0
+    groups = piece.rows()
+    labels = np.empty(sum(len(rows.places) for rows in groups), dtype=np.int64)
+    for rows in groups:
+        _, first, own = np.unique(_labels(rows, attribute), return_index=True, return_inverse=True)
+        require_memory((len(first), piece.size), "matrix of queries up to symmetry")
+        labels[rows.places] = start + own
+        taken = rows.matrix[first] if rows.factor is None else rows.factor.take(first.astype(np.int64))
+        found.append((taken, np.bincount(own), rows.targets[first]))
+        start += len(first)
+    matrix, counts, targets = (np.concatenate(own) for own in zip(*found, strict=True))
+    local = Local.of(attribute.coordinates(matrix, counts))
+    return RowOrbits(counts, targets, np.linalg.norm(matrix, axis=1), local, labels)
+
+
+def _labels(rows: Rows, attribute: Attribute) -> Ints:
+    factor = rows.factor
+    if factor is None:
+        return _joined(rows, attribute)
+    if factor.kind == "identity":
+        return attribute.orbit_of
+    index = np.arange(factor.rows)
+    if isinstance(factor, AllRange) and attribute.is_mirrored:
+        low, high = factor.ends(index)
+        last = factor.size - 1
+        other_low, other_high = last - high, last - low
+        first = np.minimum(low * factor.size + high, other_low * factor.size + other_high)
+        return np.asarray(first)
+    return index  # one total; prefixes and ranges of values that stay where they are
+
+
+def _joined(rows: Rows, attribute: Attribute) -> Ints:
+    """Connected by swaps of neighbours in a class and by the reversal, which generate the group.
+
+    Queries that stand there several times are mapped copy by copy.
+    """
+    count = len(rows.matrix)
+    places: dict[bytes, list[int]] = {}
+    for at, key in enumerate(keys(rows.matrix, rows.targets)):
+        places.setdefault(key, []).append(at)
+    copy = np.empty(count, dtype=np.int64)
+    for same in places.values():
+        copy[same] = np.arange(len(same))
+    edges = [(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))]
+    for own, moved in _images(rows.matrix, attribute):
+        found = keys(moved, rows.targets[own])
+        edges.append((own, np.array([places[k][copy[at]] for at, k in zip(own, found, strict=True)])))
+    tails, heads = (np.concatenate(ends).astype(np.int64) for ends in zip(*edges, strict=True))
+    graph = scipy.sparse.coo_array((np.ones(len(tails)), (tails, heads)), shape=(count, count))
+    return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)
+
+
+def _images(matrix: Array, attribute: Attribute) -> Iterator[tuple[Ints, Array]]:
+    """The rows that each generator of the group changes, by number, and what becomes of them."""
+    for c in range(len(attribute.mirror)):
+        values = np.flatnonzero(attribute.classes == c)
+        for v, w in itertools.pairwise(values):
+            yield swapped(matrix, int(v), int(w))
+    if attribute.is_mirrored:
+        yield np.arange(len(matrix)), matrix[:, ::-1]
+
+
+@dataclass(frozen=True, eq=False)
+class AskedRows:
+    """On a component the rows t (q, d) of the query orbits ``numbers`` (q,), those that are zero left out."""
+
+    chosen: Chosen
+    rows: Array
+    numbers: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class AskedProduct:
+    """The query orbits of a product: from number ``start`` on, in the order of the attributes."""
+
+    orbits: tuple[RowOrbits, ...]
+    start: int
+    target: float | None
+
+    @cached_property
+    def count(self) -> int:
+        return math.prod([o.size for o in self.orbits])
+
+    @cached_property
+    def queries(self) -> int:
+        return math.prod([len(o.labels) for o in self.orbits])
+
+    @cached_property
+    def _several(self) -> tuple[RowOrbits, ...]:
+        """Those of more than one orbit."""
+        return tuple(o for o in self.orbits if o.size > 1)
+
+    def sizes(self) -> list[int]:
+        """Queries in each orbit."""
+        out = [math.prod([len(o.labels) for o in self.orbits if o.size == 1])]
+        for o in self._several:
+            out = [a * b for a in out for b in o.counts.tolist()]
+        return out
+
+    def targets(self) -> Array:
+        """(count,) of each orbit."""
+        return self.orbits[0].targets if self.target is None else np.full(self.count, self.target)
+
+    def lengths(self) -> Array:
+        """(count,) the length of a query of each orbit."""
+        out = np.array([math.prod([o.lengths[0] for o in self.orbits if o.size == 1])])
+        for o in self._several:
+            out = np.multiply.outer(out, o.lengths).ravel()
+        return out
+
+    def orbit_of(self) -> Ints:
+        """The orbit of each query."""
+        require_memory((self.queries,), "orbit of each query")
+        return self.start + mixed([(o.labels, o.size) for o in self.orbits])
+
+
+def asked_rows(joint: Joint, terms: Sequence[Term]) -> tuple[list[AskedProduct], list[AskedRows]]:
+    """The products with a target, and their rows on each component, split into independent blocks."""
+    products: list[AskedProduct] = []
+    stacks: dict[Key, list[tuple[Array, Ints]]] = {}
+    asked = [term for term in terms if term.has_target]
+    start = 0
+    for term, local in zip(asked, made_of(joint, [term.pieces for term in asked], row_orbits), strict=True):
+        products.append(AskedProduct(tuple(local), start, term.target))
+        start += products[-1].count
+        for key, rows in combined([own.local for own in local]):
+            stacks.setdefault(key, []).append((rows, products[-1].start + np.arange(len(rows))))
+    found: list[AskedRows] = []
+    for key in sorted(stacks):
+        whole = np.concatenate([rows for rows, _ in stacks[key]])
+        numbers = np.concatenate([own for _, own in stacks[key]])
+        asked_here = np.flatnonzero(whole.any(axis=1))
+        whole, numbers = whole[asked_here], numbers[asked_here]
+        for kept in independent_columns(whole):
+            used = np.flatnonzero(whole[:, kept].any(axis=1))
+            rows = whole if (len(used), len(kept)) == whole.shape else whole[used][:, kept]
+            found.append(AskedRows(Chosen(key, kept), rows, numbers[used]))
+    return products, found

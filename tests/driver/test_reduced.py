@@ -13,7 +13,7 @@ from mmopt import SolverError, Workload, explain, solve
 from mmopt.compiler.reductions import Solved
 from mmopt.compiler.reductions.merge_cells import MergeCells
 from mmopt.driver import Progress
-from mmopt.driver.reduced import LIFTED
+from mmopt.driver.convex import LIFTED
 from mmopt.numerics.outward import rounded
 
 MERGED = Workload.from_matrix(np.repeat(np.tri(4), [1, 5, 1, 2], axis=1))

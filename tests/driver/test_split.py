@@ -24,10 +24,10 @@ from mmopt import (
     verify,
 )
 from mmopt.driver.judge.assemble import charged_error, rmse
-from mmopt.driver.large import bound, is_large
+from mmopt.driver.plan import MOST_CELLS, plan_solve
 from mmopt.language import evaluate
 from mmopt.numerics.components import Level, Split, lift
-from mmopt.strategies import ComponentStrategy
+from mmopt.strategies import ComponentStrategy, as_dense
 from mmopt.symmetry import symmetry
 from mmopt.testing.census import census, domain_of, marginals
 from mmopt.workloads import Product
@@ -45,7 +45,7 @@ PROGRAMS = (
 
 @pytest.fixture
 def all_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmopt.driver.large.MOST_CELLS", 1)
+    monkeypatch.setattr("mmopt.driver.plan.MOST_CELLS", 1)
 
 
 def draw(rng: np.random.Generator, kind: int) -> Workload:
@@ -138,7 +138,7 @@ def test_weights_without_the_symmetry_of_the_targets() -> None:
     workload = Workload.from_matrix(rows, targets=1.0, weights=np.arange(1.0, 13.0))
     solution = solve(workload, "fitness_for_use")
     strategy = by_component(solution)
-    assert solution.error == pytest.approx(charged_error(strategy.dense(), workload), rel=1e-9)
+    assert solution.error == pytest.approx(charged_error(as_dense(strategy), workload), rel=1e-9)
     singular = np.linalg.svd(workload.root, compute_uv=False)
     assert solution.error_bound == pytest.approx(singular.sum() ** 2 / 6, rel=tolerances.RECOMPUTED)
     assert verify(solution, workload).holds
@@ -170,7 +170,7 @@ def test_a_solve_that_is_cut_short(limits: dict[str, Any]) -> None:
 )
 def test_marginals_over_240_000_cells(ways: list[int], value: float) -> None:
     workload = marginals([2, 5, 16, 20, 75], ways)
-    assert is_large(workload)
+    assert workload.n > MOST_CELLS
     solution = solve(workload)
     assert solution.objective == pytest.approx(value, rel=tolerances.PUBLISHED)
     assert solution.gap is not None and solution.gap <= 1e-9
@@ -259,7 +259,7 @@ def test_what_does_not_split_is_solved_over_the_cells() -> None:
     for workload, program in ((Workload.from_matrix(np.tri(4)), None), (marginals([2, 2], [1]), "min_error")):
         solution = solve(workload, program)
         assert isinstance(solution.strategy, Strategy)
-    assert bound(Program.load("l2_strategy"), marginals([2, 3], [1]), {}, reduce=False)[1] == ""
+    assert plan_solve(Program.load("l2_strategy"), marginals([2, 3], [1]), {}, reduce=False).split == ""
 
 
 @pytest.mark.usefixtures("all_large")
@@ -275,14 +275,16 @@ def test_the_objective_is_that_of_the_file() -> None:
 def test_between_the_two_sizes_it_is_by_component_where_those_are_small() -> None:
     """1,331 cells; a conic solver gets matrices over the cells, a workload with large components too."""
     workload = marginals((11, 11, 11), (1, 2))
-    assert bound(Program.load("l2_strategy"), workload, None)[1].startswith("value symmetry: 1331 cells")
-    assert not bound(Program.load("l2_strategy"), workload, None, solver="scs")[1]
-    assert bound(Program.load("l2_strategy"), workload, None, solver="Nuclear")[1]
-    assert not bound(Program.load("l2_strategy"), workload, None, reduce=False)[1]
-    assert not bound(Program.load("query_weighting"), workload, {"Q": np.eye(1331)})[1]
-    assert not bound(Program.load("l2_strategy"), marginals((8, 8, 8), (1, 2)), None)[1]
+    assert plan_solve(Program.load("l2_strategy"), workload, None).split.startswith(
+        "value symmetry: 1331 cells"
+    )
+    assert not plan_solve(Program.load("l2_strategy"), workload, None, solver="scs").split
+    assert plan_solve(Program.load("l2_strategy"), workload, None, solver="Nuclear").split
+    assert not plan_solve(Program.load("l2_strategy"), workload, None, reduce=False).split
+    assert not plan_solve(Program.load("query_weighting"), workload, {"Q": np.eye(1331)}).split
+    assert not plan_solve(Program.load("l2_strategy"), marginals((8, 8, 8), (1, 2)), None).split
     halves = Workload.from_products(domain_of(1331), [Product((factor.prefix(1331),))])
-    assert not bound(Program.load("l2_strategy"), halves, None)[1]
+    assert not plan_solve(Program.load("l2_strategy"), halves, None).split
     assert isinstance(solve(workload).strategy, ComponentStrategy)
 
 

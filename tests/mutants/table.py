@@ -138,11 +138,15 @@ MUTANTS = (
     *_rows(
         "mmopt/privacy/rounding/dense.py",
         "privacy/rounding/test_dense.py",
-        ("round_strategy", "squared_sensitivity(matrix, 2,", "squared_sensitivity(core, 2,"),
-        ("round_strategy", "squared_lengths(), 2 * bits", "squared_lengths(), bits"),
+        (
+            "_measured",
+            "squared_sensitivity(matrix, strategy.norm,",
+            "squared_sensitivity(core, strategy.norm,",
+        ),
+        ("_measured", "squared_lengths(), 2 * bits", "squared_lengths(), bits"),
     ),
     *_rows(
-        "mmopt/privacy/rounding/dense.py",
+        "mmopt/privacy/rounding/protocol.py",
         "mechanism/test_planning.py",
         ("standard_errors", "self.relative, -self.bits)", "self.relative, -self.bits - 1)"),
     ),
@@ -163,7 +167,7 @@ MUTANTS = (
         ("parts", "or self.workload.domain.may_drop)", ")"),
     ),
     *_rows(
-        "mmopt/privacy/rounding/factors.py",
+        "mmopt/privacy/rounding/union.py",
         "privacy/test_calibration.py",
         ("parts", 'is_one_count=self.neighbours == "add-remove" and all(', "is_one_count=all("),
         ("parts", "all(map(is_one_count, own))", "any(map(is_one_count, own))"),
@@ -187,7 +191,7 @@ MUTANTS = (
         ("squared_sensitivity", 'if neighbours == "add-remove":', "if True:"),
     ),
     *_rows(
-        "mmopt/privacy/rounding/protocol.py",
+        "mmopt/privacy/rounding/exact.py",
         "privacy/rounding/test_exact.py",
         ("replaced", "2 if norm == 2 and is_nonnegative else 4", "2 if is_nonnegative else 4"),
         ("replaced", "2 if norm == 2 and is_nonnegative else 4", "2 if norm == 2 else 4"),
@@ -208,11 +212,52 @@ MUTANTS = (
         "privacy/rounding/test_dense.py",
         ("check_loss", "np.max(rounded / unrounded)", "np.min(rounded / unrounded)"),
     ),
+    # -- forms of strategies
+    *_rows(
+        "mmopt/strategies/protocol.py",
+        "strategies/test_form_laws.py",
+        ("mean_variance", "self.squared_error(workload.unweighted)", "self.squared_error(workload)"),
+        ("total_error", "return self.sensitivity**2 * squared", "return self.sensitivity * squared"),
+        ("estimate", "noisy @ matrix @ inverse @ inverse.T", "noisy @ matrix @ inverse.T @ inverse"),
+    ),
+    *_rows(
+        "mmopt/strategies/union.py",
+        "strategies/test_form_laws.py",
+        ("variances", "share**2 / part", "share / part"),
+        ("divided", "share / by", "share * by"),
+    ),
+    *_rows(
+        "mmopt/strategies/marginals.py",
+        "strategies/test_form_laws.py",
+        ("sensitivity", "if self.norm == 1 else", "if self.norm == 2 else"),
+        ("squared_error", "energy[asked] / self.eigenvalues[asked]", "energy[asked] / self.eigenvalues[0]"),
+    ),
+    *_rows(
+        "mmopt/strategies/product.py",
+        "strategies/test_form_laws.py",
+        (
+            "squared_error",
+            "products_of(workload.weighed, self.sizes)",
+            "products_of(workload, self.sizes[::-1])",
+        ),
+        ("_told", "self.factors[i].variances", "self.factors[0].variances"),
+    ),
+    *_rows(
+        "mmopt/strategies/by_component.py",
+        "strategies/test_form_laws.py",
+        ("_of_rows", "return often * told, often * missed", "return told, often * missed"),
+    ),
+    *_rows(
+        "mmopt/privacy/rounding/union.py",
+        "strategies/test_form_laws.py",
+        ("round_union", "for own in rounded) / share)", "for own in rounded) * share)"),
+        ("_squared", "return [replaced(square, norm, sign)", "return [square"),
+    ),
     # -- error bounds
     *_rows(
         "mmopt/numerics/balls.py",
         "numerics/test_balls.py language/atoms/test_atom_law.py::test_law[add-balls]",
-        ("", "U = float(np.finfo(float).eps) / 2", "U = float(np.finfo(float).eps) / 64"),
+        ("", "U = EPS / 2", "U = EPS / 64"),
         ("gamma", "return k * U / (1.0 - k * U)", "return 0.0"),
         ("rounded", "out *= U", "out *= 0.0"),
         ("_mul", "a.rad * (np.abs(b.mid) + b.rad)", "a.rad * np.abs(b.mid)"),
@@ -297,9 +342,14 @@ MUTANTS = (
     ),
     *_laws(
         "mmopt/language/atoms/matrix_rules.py",
-        ("inv", "inv-curvature", "Curvature.CONVEX, loewner", "Curvature.CONCAVE, loewner"),
+        ("inv", "inv-curvature", "Curvature.CONVEX, holds,", "Curvature.CONCAVE, holds,"),
         ("inv", "inv-curvature", "and a.curvature.is_concave", "and a.curvature.is_convex"),
-        ("root", "root-curvature", "if a.curvature.is_concave and (", "if a.curvature.is_convex and ("),
+        (
+            "root",
+            "root-curvature",
+            "holds = a.curvature.is_concave and (",
+            "holds = a.curvature.is_convex and (",
+        ),
         ("trace", "trace-value", "(SCALAR, sign=1 if a.psd", "(SCALAR, sign=1 if a.symmetric"),
     ),
     *_laws(
@@ -355,11 +405,11 @@ MUTANTS = (
         "mmopt/compiler/lower.py",
         "compiler/test_lower.py",
         ("second_order", "(a + c, 2 * b, a - c)", "(a + c, b, a - c)"),
-        ("hypograph", "[[f, s], [s, i]]", "[[f, s], [s, f]]"),
+        ("bounded", "[[f, variable], [variable, i]]", "[[f, variable], [variable, f]]"),
         ("scaled_rows", "self.expr(r.left, scope, env)) <= 1.0", "self.expr(r.left, scope, env)) <= 2.0"),
         ("scaled_rows", "constraint.name] = 1.0 / limits", "constraint.name] = limits"),
         ("trace_inverse", "m = r if is_gram else factor(r @ lt).T", "m = r"),
-        ("relation", ") else right - left) >> 0", ") else left - right) >> 0"),
+        ("relation", "else large - small) >> 0", "else small - large) >> 0"),
         ("_corners", "end - sides[-1], end", "0, end"),
         ("lower", "and d.name not in implied", "and d.name in implied"),
     ),
@@ -376,10 +426,19 @@ MUTANTS = (
     ),
     # -- lifts
     *_rows(
+        "mmopt/compiler/reductions/step.py",
+        "compiler/reductions/test_two_ways.py driver/test_reduced.py",
+        ("spread", "sizes**-axis.degree", "sizes**axis.degree"),
+    ),
+    *_rows(
+        "mmopt/compiler/reductions/value_symmetry.py",
+        "compiler/reductions/test_lifts.py",
+        ("lift", "lift(v) if isinstance(v, Split | Level)", "lift(v) ** 2 if isinstance(v, Split | Level)"),
+    ),
+    *_rows(
         "mmopt/compiler/reductions/merge_cells.py",
         "compiler/reductions/test_two_ways.py driver/test_reduced.py",
-        ("lift", "sizes**-axis.degree", "sizes**axis.degree"),
-        ("_by_attribute", "touched &= own >= 0", "touched |= own >= 0"),
+        ("_by_attribute", "np.logical_and.outer", "np.logical_or.outer"),
     ),
     *_rows(
         "mmopt/compiler/reductions/parallel_queries.py",
@@ -610,8 +669,7 @@ MUTANTS = (
         "mmopt/strategies/dense.py",
         "strategies/test_dense.py",
         ("sensitivity", "matrix, self.norm).max()", "matrix, self.norm).min()"),
-        ("total_error", "self.sensitivity**2 *", "self.sensitivity *"),
-        ("total_error", "if not self.supports(workload):", "if False:"),
+        ("squared_error", "if self.supports(workload) else", "if True else"),
     ),
     *_rows(
         "mmopt/results/solution.py",
@@ -626,13 +684,13 @@ MUTANTS = (
         ("_gram", "0.0 if piece.is_whole and scale < EXACT", "0.0 if piece.is_whole"),
         ("reverses", "if not (is_near and close):", "if True:"),
         (
-            "_rows_swap",
-            "rows.matrix[:, v] != rows.matrix[:, w]",
-            "rows.matrix[:, v] > rows.matrix[:, w] + 1e-9",
+            "swapped",
+            "matrix[:, v] != matrix[:, w]",
+            "matrix[:, v] > matrix[:, w] + 1e-9",
         ),
     ),
     *_rows(
-        "mmopt/symmetry/cells.py",
+        "mmopt/symmetry/totals.py",
         "symmetry/test_find.py",
         ("blocks_of", "if len(blocks) > 1:", "if False:"),
     ),
@@ -668,23 +726,23 @@ MUTANTS = (
         ("spread", 'numbers.call("mul", numbers.count(copies), entries)', "entries"),
     ),
     *_rows(
-        "mmopt/compiler/units.py",
+        "mmopt/compiler/scale.py",
         "compiler/test_scale.py",
         ("_degree", "return _times(_degree(a, eq), power)", "return _degree(a, eq)"),
-        ("_psd_block", "_plus(ends[i], ends[j])", "ends[i]"),
+        ("_psd_block", "_plus(ends[i], (ends[j], 1.0))", "ends[i]"),
     ),
     *_rows(
         "mmopt/compiler/invariance/acting.py",
         "compiler/invariance/test_equivariance.py",
-        ("_at_degree", "if not close(axis.degree, degree):", "if False:"),
+        ("_entrywise", "if not close(axis.degree, 0.0):", "if False:"),
         ("_same", "if not close(a.degree, b.degree):", "if False:"),
         ("_entrywise", 'if expr.atom in ("sqrt", "exp", "log"):', "if False:"),
     ),
     *_rows(
         "mmopt/compiler/match.py",
         "compiler/test_match.py",
-        ("_same", "a.options == b.options", "True"),
-        ("_same", "return x == y", "return True"),
+        ("_same", "len(a) == len(b) and all(", "all("),
+        ("_same", "return bool(a == b)", "return True"),
         ("_same_line", "if op != other or not (", "if not ("),
         ("_same_kinds", "if chosen.get(x) != others.get(y):", "if False:"),
     ),
@@ -696,9 +754,9 @@ MUTANTS = (
     *_rows(
         "mmopt/compiler/invariance/composition.py",
         "compiler/invariance/test_composition.py",
-        ("of_factors", "not infer(small, scope).sign > 0", "False"),
+        ("_read_factors", "not infer(small, scope).sign > 0", "False"),
         ("_factors", "not infer(expr.args[0], scope).sign > 0", "False"),
-        ("of_blocks", "if SUM in sides:", "if False:"),
+        ("_read_blocks", "if SUM in sides:", "if False:"),
     ),
     # -- rows of the solvers
     *_rows(

@@ -16,7 +16,7 @@ from mmopt.privacy import Privacy, zcdp_epsilon
 from mmopt.privacy.calibration import _bounds, distance
 from mmopt.privacy.continuous import continuous_gaussian_scale
 from mmopt.privacy.guarantee import discrete_gaussian_delta, gaussian_delta
-from mmopt.privacy.rounding.any_form import round_any
+from mmopt.privacy.rounding.forms import round_any
 from mmopt.privacy.rounding.protocol import Part
 from mmopt.strategies import Strategy
 from mmopt.strategies.marginals import MarginalStrategy

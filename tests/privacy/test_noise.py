@@ -7,7 +7,7 @@ import pytest
 
 from mmopt.errors import PrivacyError, WorkloadError
 from mmopt.privacy.guarantee import gaussian_rho, laplace_epsilon
-from mmopt.privacy.noise import add_laplace_noise, add_noise, check_scale, laplace_variance, simulate
+from mmopt.privacy.noise import add_noise, check_scale, laplace_variance, simulate
 from mmopt.privacy.rounding.exact import root_above
 
 pytestmark = pytest.mark.quick
@@ -38,7 +38,7 @@ def test_opendp_draws_laplace_noise_at_the_scale_asked_for():
     # 400 draws: |z| / scale has mean and deviation 1, so its mean deviates by 0.05.
     scale, center = 2.0**30, 2**40
     answers = np.full(400, center)
-    noise = (add_laplace_noise(answers, scale, 1, laplace_epsilon(1, scale)) - center) / scale
+    noise = (add_noise(answers, scale, 1, laplace_epsilon(1, scale), 1) - center) / scale
     assert abs(noise.mean()) < 6 * math.sqrt(2) / 20
     assert abs(np.abs(noise).mean() - 1) < 6 / 20
 
@@ -50,12 +50,12 @@ def test_opendp_confirms_our_epsilon_over_many_scales():
     for _ in range(60):
         length, scale = int(np.exp2(rng.uniform(0, 60))), float(np.exp(rng.uniform(0, 35)))
         zeros = np.zeros(1, dtype=np.int64)
-        assert add_laplace_noise(zeros, scale, length, laplace_epsilon(length, scale)).shape == (1,)
+        assert add_noise(zeros, scale, length, laplace_epsilon(length, scale), 1).shape == (1,)
 
 
 def test_an_epsilon_that_opendp_does_not_confirm_is_refused():
     with pytest.raises(PrivacyError) as caught:
-        add_laplace_noise(np.zeros(2, dtype=np.int64), 2.0, 3, 1.25)
+        add_noise(np.zeros(2, dtype=np.int64), 2.0, 3, 1.25, 1)
     assert str(caught.value) == "OpenDP accounts epsilon 1.5 for this noise, the release claims 1.25"
 
 

@@ -13,8 +13,7 @@ from symmetric import random_products
 from mmopt import ResultError, Solution, solve
 from mmopt.numerics.components import Level, Space, Split, lift
 from mmopt.results import store
-from mmopt.results.by_component import plain_value, restored_value
-from mmopt.results.pack import pack, unpack
+from mmopt.results.saved import pack, plain, restored, unpack
 from mmopt.symmetry import symmetry
 from mmopt.testing.census import marginals
 
@@ -27,7 +26,7 @@ def values(rng: np.random.Generator) -> dict[str, Split | Level]:
 
 
 def there_and_back(value: Any) -> Any:
-    return restored_value(unpack(*pack({"value": plain_value(value)}))["value"])
+    return restored(unpack(*pack({"value": plain(value)}))["value"])
 
 
 @pytest.mark.draws(3)
@@ -58,13 +57,13 @@ def test_queries_do_not_know_their_coordinates(rng: np.random.Generator) -> None
 
 def test_other_values_stay_as_they_are() -> None:
     array = np.arange(3.0)
-    assert plain_value(array) is array and restored_value(array) is array
-    assert restored_value(plain_value({"a": {"b": array}}))["a"]["b"] is array
+    assert plain(array) is array and restored(array) is array
+    assert restored(plain({"a": {"b": array}}))["a"]["b"] is array
 
 
 @pytest.fixture
 def saved(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    monkeypatch.setattr("mmopt.driver.large.MOST_CELLS", 1)
+    monkeypatch.setattr("mmopt.driver.plan.MOST_CELLS", 1)
     solution = solve(marginals([2, 3, 3], [1, 2], target=1.0), "fitness_for_use")
     return solution.fields()
 

@@ -11,7 +11,7 @@ import pytest
 from mmopt.driver.templates import template_bound, templates
 from mmopt.errors import ResultError, WorkloadError
 from mmopt.results import FactoredSolution, Solution, load_saved, store
-from mmopt.results.pack import pack
+from mmopt.results.saved import pack
 from mmopt.strategies import Strategy
 from mmopt.strategies.marginals import MarginalStrategy
 from mmopt.strategies.product import ProductStrategy
@@ -107,8 +107,8 @@ def test_refused(tmp_path):
         f"marginals\n  {hint}"
     )
     for name, value, words in (
-        ("error", "low", "its field 'error' is no number"),
-        ("template", 3, "its field 'template' is no text"),
+        ("error", "low", "its field 'error' is a str, expected float"),
+        ("template", 3, "its field 'template' is a int, expected str"),
     ):
         path = store.write({**pack(found.fields())[0], name: value}, arrays, tmp_path / "wrong.npz")
         with pytest.raises(ResultError) as caught:

@@ -12,8 +12,7 @@ from cases import named
 
 from mmopt import ResultError, Solution, certify
 from mmopt.results import Status, store
-from mmopt.results.pack import pack
-from mmopt.results.typed import _KINDS, check_kinds
+from mmopt.results.saved import _KINDS, check_kinds, pack
 
 
 def solution() -> Solution:
@@ -54,7 +53,8 @@ def test_a_file_with_a_field_of_another_kind(field: str, value: Any, message: st
     path = store.write(*pack({**solution().fields(), field: value}), tmp_path / "saved.npz")
     with pytest.raises(ResultError) as error:
         Solution.load(path)
-    assert str(error.value) == f"'{path}' is not a saved solution: {message}"
+    hint = "save one with --out or Solution.save"
+    assert str(error.value) == f"'{path}' is not a saved solution: {message}\n  {hint}"
 
 
 def test_the_status_too() -> None:

@@ -10,7 +10,7 @@ from symmetric import random_factor, random_products, random_symmetric_matrix
 
 from mmopt import OptionError, Strategy, TooLargeError, Workload
 from mmopt.numerics.components import Space, Split, lift
-from mmopt.strategies import ComponentStrategy, as_dense
+from mmopt.strategies import ComponentStrategy, as_dense, normalise
 from mmopt.symmetry import symmetry
 from mmopt.symmetry.joint import Cells
 from mmopt.testing.census import domain_of, marginals
@@ -55,7 +55,7 @@ def others(rng: np.random.Generator, workload: Workload) -> Workload:
 
 
 def check_figures(strategy: ComponentStrategy, workload: Workload) -> None:
-    dense = strategy.dense()
+    dense = as_dense(strategy)
     assert strategy.supports(workload) == dense.supports(workload)
     for name in ("total_error", "variances", "mean_variance"):
         found, wanted = getattr(strategy, name)(workload), getattr(dense, name)(workload)
@@ -72,7 +72,7 @@ def test_figures_are_those_of_the_matrix(rng: np.random.Generator, case: int) ->
         if case % 6 == 0:
             workload = weighted(rng, workload)
         strategy = random_strategy(rng, workload, loss=case % 4 == 3)
-    dense = strategy.dense()
+    dense = as_dense(strategy)
     assert (strategy.p, strategy.n, strategy.norm) == (dense.p, dense.n, 2)
     assert strategy.sensitivity == pytest.approx(dense.sensitivity, rel=tolerances.ROUNDING)
     np.testing.assert_allclose(lift(strategy.profile), np.square(dense.matrix).sum(axis=0), rtol=RANDOM)
@@ -86,7 +86,7 @@ def test_the_sensitivity_is_an_upper_bound(rng: np.random.Generator) -> None:
     for _ in range(20):
         strategy = random_strategy(rng, marginals([3, 2, 4], [1, 2], target=1.0), loss=False)
         assert strategy is not None
-        scaled = strategy.normalised()
+        scaled = normalise(strategy)
         for own in (strategy, scaled):
             cells = own.cells
             assert cells.labels is not None and cells.sizes is not None
@@ -145,7 +145,7 @@ def test_more_cells_than_any_machine_holds() -> None:
     assert variances.shape == (300,)
     np.testing.assert_allclose(variances, 1e29, rtol=tolerances.ROUNDING)
     with pytest.raises(TooLargeError) as error:
-        strategy.dense()
+        as_dense(strategy)
     assert str(error.value).startswith("the strategy matrix has 271 × 1e+30 entries, ")
     with pytest.raises(TooLargeError):
         _ = strategy.sensitivity_replace_one
@@ -183,7 +183,7 @@ def test_what_is_refused() -> None:
             "the strategy has NaN or infinite entries, expected finite numbers",
         ),
         (
-            lambda: ComponentStrategy(Split(cells, cells, tuple(0 * e for e in eyes(cells)))).normalised(),
+            lambda: normalise(ComponentStrategy(Split(cells, cells, tuple(0 * e for e in eyes(cells))))),
             "a strategy of sensitivity 0 cannot be scaled to sensitivity 1",
         ),
         (

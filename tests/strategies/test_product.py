@@ -179,8 +179,8 @@ def union(shares: tuple[float, ...] = (0.5, 0.5), sizes: tuple[int, ...] = (2, 2
 def test_least_squares_that_do_not_settle(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
     monkeypatch.setattr("mmopt.workloads.blocks.least_squares.STEPS", 1)
     found = union(sizes=(5, 5))
-    found = UnionStrategy(tuple(factors_of(rng, [5], 2) for _ in range(2)), found.shares)
-    with pytest.raises(SolverError, match=r"^least squares over 14 × 5 did not settle in 1 steps"):
+    found = UnionStrategy(tuple(factors_of(rng, [5, 2], 2) for _ in range(2)), found.shares)
+    with pytest.raises(SolverError, match=r"^least squares over 56 × 10 did not settle in 1 steps"):
         found.estimate(rng.normal(size=found.p))
 
 

@@ -89,6 +89,7 @@ def put_sizes(sizes: list[Sizes]) -> None:
             ("dimensions", ", ".join(f"{dim} = {size:,}" for dim, size in problem.dims.items())),
             ("unknowns", f"{problem.variables:,}"),
             *((("components", problem.components),) if problem.components else ()),
+            *(("reduced by", line) for line in problem.reductions if line != problem.components),
             ("solver", problem.chosen or "none can take it"),
         ]
         put("", pairs_table(rows))

@@ -18,21 +18,59 @@ identity, ones, transpose : as they are called
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from mmopt.compiler.invariance.actions import STRONG, WEAK, Acted, Axis, close
-from mmopt.compiler.invariance.axes import Reducing, multiplied
+from mmopt.compiler.invariance.actions import DROP_CELLS, STRONG, WEAK, Acted, Axis, close
+from mmopt.language.atoms.dims import Dim
 from mmopt.language.atoms.table import ATOMS
-from mmopt.language.check.infer import infer
+from mmopt.language.check.infer import Scope, infer
 from mmopt.language.evaluate.evaluator import evaluate
 from mmopt.language.syntax.tree import Apply, Block, Expr, Index, Name, Number, names_in
 
-__all__ = ["Acting"]
+__all__ = ["Acting", "is_zero"]
 
 
 @dataclass
-class Acting(Reducing):
-    """The visitor: how an expression goes with the actions, and what is to blame where it does not."""
+class Acting:
+    """The visitor: how an expression goes with the actions, and what is to blame where it does not.
+
+    ``faults`` collects for each action the first reason why it changes the value of a line.
+
+    ``groups`` says which group acts on a dimension, ``numbers`` holds the parameters that are numbers.
+    ``summed`` collects the groups along whose axes something is added up.
+    """
+
+    scope: Scope
+    groups: Mapping[str, str]
+    names: dict[str, Acted]
+    numbers: Mapping[str, float]
+    faults: dict[str, str]
+    summed: set[str]
+    line: str = ""
+
+    def group(self, dim: Dim) -> str:
+        """The group that acts on a dimension of an expression."""
+        found = {self.groups.get(name, "") for name in dim.symbols} - {""}
+        if not found:
+            return ""
+        if len(found) > 1 or dim not in map(Dim.of, dim.symbols):
+            self.lose(WEAK, found, f"a dimension {dim}")
+        return min(found)
+
+    def lose(self, table: Mapping[str, tuple[str, ...]], groups: Iterable[str], why: str) -> None:
+        """Note that the actions on these groups change the value of the line."""
+        for group in groups:
+            for action in table.get(group, ()):
+                self.faults.setdefault(action, f"{self.line}: {why}")
+
+    def lose_rotations(self, axes: Iterable[Axis], why: str) -> None:
+        """Note that rotations of any of these axes do."""
+        self.lose(WEAK, {a.group for a in axes if a.is_rotated}, why)
+
+    def lose_untouched(self, why: str) -> None:
+        """Note that leaving out untouched cells does."""
+        self.faults.setdefault(DROP_CELLS, f"{self.line}: {why}")
 
     def visit(self, expr: Expr) -> Acted:
         """How an expression goes with the actions."""
@@ -44,9 +82,8 @@ class Acting(Reducing):
             case Index():
                 return self._index(expr)
             case Block(rows=rows):
-                entries = [self.visit(e) for row in rows for e in row]
-                groups = {a.group for e in entries for a in (*e.axes, *e.index.values())}
-                self.lose(STRONG, groups, "a block matrix inside an expression")
+                for entry in [self.visit(e) for row in rows for e in row]:
+                    self.lose(STRONG, entry.groups, "a block matrix inside an expression")
                 return Acted((Axis(), Axis()))
             case Apply():
                 return self._apply(expr)
@@ -67,23 +104,19 @@ class Acting(Reducing):
             if item is None:
                 kept.append(axis)
             elif isinstance(item, Name) and self.scope.indices and item.id in self.scope.indices:
-                if axis.is_rotated:
-                    self.lose(WEAK, {axis.group}, "single entries along a rotated axis")
-                index[item.id] = multiplied(index.get(item.id), axis)
+                self.lose_rotations([axis], "single entries along a rotated axis")
+                index[item.id] = _multiplied(index.get(item.id), axis)
             else:
                 self.lose(WEAK, {axis.group}, "one entry taken out")
         return replace(base, axes=tuple(kept), index=index, diagonal=False)
 
     def _apply(self, expr: Apply) -> Acted:
-        atom = ATOMS[expr.atom]
-        word = atom.equivariance
+        word = ATOMS[expr.atom].equivariance
         if word in ("identity", "ones"):
             axes = tuple(Axis(self.group(d)) for d in infer(expr, self.scope).dims)
             if word == "ones":
-                self.lose(WEAK, {a.group for a in axes if a.is_rotated}, "a vector of ones")
-            return Acted(
-                axes, diagonal=word == "identity", vanishes=not any(a.group == "cells" for a in axes)
-            )
+                self.lose_rotations(axes, "a vector of ones")
+            return Acted(axes, diagonal=word == "identity", is_zero=False)
         if expr.atom == "pow":
             return self._power(expr)
         args = [self.visit(a) for a in expr.args]
@@ -108,39 +141,32 @@ class Acting(Reducing):
                 return self._spectral(expr, args[0], word)
             case "factor":
                 return replace(args[0], axes=(Axis(), *args[0].axes[1:]), diagonal=False)
-        groups = {a.group for arg in args for a in (*arg.axes, *arg.index.values())}
-        self.lose(WEAK, groups, f"'{expr.atom}' depends on the order of its rows or entries")
-        return Acted(tuple(Axis(self.group(d)) for d in infer(expr, self.scope).dims), vanishes=False)
+        for arg in args:
+            self.lose(WEAK, arg.groups, f"'{expr.atom}' depends on the order of its rows or entries")
+        return Acted(tuple(Axis(self.group(d)) for d in infer(expr, self.scope).dims), is_zero=False)
 
     # -- entry by entry ------------------------------------------------------------------------------
 
     def alike(self, args: list[Acted], exprs: tuple[Expr, ...]) -> Acted:
         """A sum, or the two sides of a relation: both go alike. Zero goes with everything."""
-        kept = [a for a, e in zip(args, exprs, strict=True) if not _is_zero(e)]
+        kept = [a for a, e in zip(args, exprs, strict=True) if not is_zero(e)]
         if len(kept) < 2:
             return kept[0] if kept else args[0]
         one, two = kept
         index = self._indices(one, two)
+        vanishes = one.has_cells == two.has_cells and one.vanishes and two.vanishes
         shaped = [a for a in (one, two) if a.axes]
         if not shaped:
-            return Acted(index=index, vanishes=self._both_vanish(one, two))
+            return Acted(index=index, is_zero=vanishes)
         axes = shaped[0].axes
         if len(shaped) == 1:  # a number added to every entry
-            groups = {a.group for a in axes if a.is_rotated}
-            self.lose(WEAK, groups, "a number added along a rotated axis")
+            self.lose_rotations(axes, "a number added along a rotated axis")
             self._same(axes, tuple(Axis(a.group) for a in axes))
         else:
             self._same(axes, shaped[1].axes)
-        mixed = one.diagonal != two.diagonal
-        if mixed:
+        if one.diagonal != two.diagonal:
             self.lose(STRONG, {a.group for a in axes}, "a diagonal matrix added to one that is not")
-        diagonal = one.diagonal and two.diagonal
-        return Acted(axes, index, diagonal, self._both_vanish(one, two))
-
-    def _both_vanish(self, one: Acted, two: Acted) -> bool:
-        if not (one.has_cells or two.has_cells):
-            return True
-        return one.has_cells and two.has_cells and one.vanishes and two.vanishes
+        return Acted(axes, index, one.diagonal and two.diagonal, vanishes)
 
     def _same(self, one: tuple[Axis, ...], two: tuple[Axis, ...]) -> None:
         for a, b in zip(one, two, strict=True):
@@ -151,41 +177,40 @@ class Acting(Reducing):
 
     def _indices(self, one: Acted, two: Acted) -> dict[str, Axis]:
         """Of a sum: an index that only one side has is of degree 0 in the other."""
-        out: dict[str, Axis] = {}
-        for name in {**one.index, **two.index}:
-            known = one.index.get(name) or two.index[name]
-            here, there = (x.index.get(name, Axis(known.group)) for x in (one, two))
+        found = {**two.index, **one.index}
+        for name, axis in found.items():
+            here, there = (x.index.get(name, Axis(axis.group)) for x in (one, two))
             self._same((here,), (there,))
-            out[name] = known
-        return out
+        return found
 
     def _entrywise(self, expr: Apply, args: list[Acted]) -> Acted:
         atom = ATOMS[expr.atom]
-        if atom.unitless:
-            self._at_degree(args[0], 0.0, f"'{expr.atom}' of what splits")
-        degrees = atom.degrees or (0.0,) * len(args)
+        for axis in args[0].all if atom.unitless else ():
+            if not close(axis.degree, 0.0):
+                self.lose(STRONG, {axis.group}, f"'{expr.atom}' of what splits")
         shaped = [a for a in args if a.axes]
         if len(shaped) == 2 or (shaped and len(args) == 1):
-            groups = {a.group for s in shaped for a in s.axes if a.is_rotated}
-            self.lose(WEAK, groups, f"'{expr.atom}' entry by entry along a rotated axis")
-        if any(s.diagonal for s in shaped) and (len(shaped) == 2 or len(args) == 1):
-            self.lose(STRONG, {a.group for s in shaped for a in s.axes}, "entries of a diagonal matrix")
+            rotated = [a for s in shaped for a in s.axes]
+            self.lose_rotations(rotated, f"'{expr.atom}' entry by entry along a rotated axis")
+            if any(s.diagonal for s in shaped):
+                self.lose(STRONG, {a.group for a in rotated}, "entries of a diagonal matrix")
         if expr.atom in ("sqrt", "exp", "log"):
-            odd = {a.group for arg in args for a in (*arg.axes, *arg.index.values()) if a.odd}
+            odd = {a.group for arg in args for a in arg.all if a.odd}
             self.lose(WEAK, odd, f"'{expr.atom}' of what has a query's sign")
-        axes: list[Axis] = []
-        for place in range(max((len(s.axes) for s in shaped), default=0)):
-            parts = [(s.axes[place], by) for s, by in zip(args, degrees, strict=True) if s.axes]
-            axes.append(_combined(parts, signed=expr.atom != "abs"))
-        index: dict[str, Axis] = {}
-        for name in dict.fromkeys(n for a in args for n in a.index):
-            parts = [(a.index[name], by) for a, by in zip(args, degrees, strict=True) if name in a.index]
-            index[name] = _combined(parts, signed=expr.atom != "abs")
+        powers = list(zip(args, atom.degrees or (0.0,) * len(args), strict=True))
+
+        def combined(parts: list[tuple[Axis, float]]) -> Axis:
+            degree = sum(axis.degree * by for axis, by in parts)
+            odd = expr.atom != "abs" and sum(axis.odd for axis, _ in parts) % 2 == 1
+            return Axis(parts[0][0].group, degree, odd)
+
+        places = range(max((len(s.axes) for s in shaped), default=0))
+        axes = [combined([(s.axes[place], by) for s, by in powers if s.axes]) for place in places]
+        names = dict.fromkeys(n for a in args for n in a.index)
+        index = {n: combined([(a.index[n], by) for a, by in powers if n in a.index]) for n in names}
         zero = args[:1] if expr.atom == "div" else args
         vanishes = any(a.has_cells and a.vanishes for a in zero) and not atom.unitless
-        diagonal = any(a.diagonal for a in args)
-        out = Acted(tuple(axes), index, diagonal)
-        return replace(out, vanishes=vanishes or not out.has_cells)
+        return Acted(tuple(axes), index, any(a.diagonal for a in args), vanishes)
 
     def _power(self, expr: Apply) -> Acted:
         base, exponent = self.visit(expr.args[0]), expr.args[1]
@@ -193,29 +218,115 @@ class Acting(Reducing):
             self.lose(STRONG, WEAK, "a power whose exponent is not a number")
             return base
         by = float(evaluate(exponent, self.numbers))
-        if base.axes:
-            self.lose(WEAK, {a.group for a in base.axes if a.is_rotated}, "a power along a rotated axis")
+        self.lose_rotations(base.axes, "a power along a rotated axis")
+        if by != int(by):
+            self.lose(WEAK, {a.group for a in base.all if a.odd}, "a broken power of what has a query's sign")
 
         def raised(axis: Axis) -> Axis:
-            if axis.odd and by != int(by):
-                self.lose(WEAK, {axis.group}, "a broken power of what has a query's sign")
             return Axis(axis.group, by * axis.degree, axis.odd and by % 2 == 1)
 
         index = {name: raised(a) for name, a in base.index.items()}
-        zero = (base.vanishes and by > 0) or not base.has_cells
-        return replace(base, axes=tuple(map(raised, base.axes)), index=index, vanishes=zero)
+        return replace(
+            base, axes=tuple(map(raised, base.axes)), index=index, is_zero=base.vanishes and by > 0
+        )
 
-    def _at_degree(self, arg: Acted, degree: float, why: str) -> None:
-        for axis in (*arg.axes, *arg.index.values()):
-            if not close(axis.degree, degree):
-                self.lose(STRONG, {axis.group}, why)
+    # -- over an axis --------------------------------------------------------------------------------
+
+    def _sum_over(self, axis: Axis, degree: float, odd: bool, why: str) -> None:
+        """Along an axis something of this degree is added up."""
+        self.summed.add(axis.group)
+        if axis.group != "root" and not close(degree, 1.0):
+            self.lose(STRONG, {axis.group}, why)
+        if odd:
+            self.lose(WEAK, {axis.group}, "a sum of what has a query's sign")
+
+    def _reduced(self, expr: Apply, arg: Acted, word: str) -> Acted:
+        over = dict(expr.options).get("axis")
+        gone = [a for place, a in enumerate(arg.axes) if over in (None, place)]
+        kept = tuple(a for place, a in enumerate(arg.axes) if over not in (None, place))
+        for axis in gone[:1] if arg.diagonal else gone:
+            if axis.is_rotated:
+                self.lose(WEAK, {axis.group}, f"'{expr.atom}' over a rotated axis")
+            elif word == "sum":
+                self._sum_over(axis, axis.degree, axis.odd, f"'{expr.atom}' counts every copy")
+            elif word == "soft" or not close(axis.degree, 0.0) or axis.odd:
+                self.lose(STRONG, {axis.group}, f"'{expr.atom}' of what splits, or counts every copy")
+            # Zeros for untouched cells do not change a sum, or a maximum of what is not negative.
+            harmless = arg.vanishes and (word == "sum" or infer(expr.args[0], self.scope).sign > 0)
+            if axis.group == "cells" and not harmless:
+                self.lose_untouched(f"'{expr.atom}' over untouched cells")
+        return Acted(kept, arg.index, arg.diagonal and bool(kept), arg.vanishes)
+
+    def _product(self, one: Acted, two: Acted) -> Acted:
+        index = {**one.index, **{n: _multiplied(one.index.get(n), axis) for n, axis in two.index.items()}}
+        left, right = one.axes[-1], two.axes[0]
+        vanishes = one.vanishes and two.vanishes
+        if one.diagonal or two.diagonal:
+            scaled = _multiplied(left, right)
+            axes = (*one.axes[:-1], scaled) if two.diagonal else (scaled, *two.axes[1:])
+            both = one.diagonal and two.diagonal
+            either = any(a.vanishes and a.has_cells for a in (one, two)) and left.group == "cells"
+            return Acted((scaled, scaled) if both else axes, index, both, vanishes or either)
+        why = "a product that counts every copy, or none"
+        self._sum_over(left, left.degree + right.degree, left.odd != right.odd, why)
+        if left.group == "cells" and not (one.vanishes or two.vanishes):
+            self.lose_untouched("a product over untouched cells")
+        return Acted((*one.axes[:-1], *two.axes[1:]), index, False, vanishes)
+
+    def _trace(self, arg: Acted) -> Acted:
+        one, two = arg.axes
+        why = "a trace that counts every copy"
+        if not arg.diagonal:
+            self._sum_over(one, one.degree + two.degree, one.odd != two.odd, why)
+        elif not one.is_rotated:
+            self._sum_over(one, one.degree, one.odd, why)
+        if one.group == "cells" and not arg.vanishes:
+            self.lose_untouched("a trace over untouched cells")
+        return Acted((), arg.index, is_zero=arg.vanishes)
+
+    # -- matrices ------------------------------------------------------------------------------------
+
+    def _diagonal(self, arg: Acted) -> Acted:
+        self.lose_rotations(arg.axes, "'diag' along a rotated axis")
+        if len(arg.axes) == 1:
+            return replace(arg, axes=arg.axes * 2, diagonal=True)
+        axis = arg.axes[0] if arg.diagonal else _multiplied(*arg.axes)
+        return replace(arg, axes=(axis,), diagonal=False)
+
+    def _inverse(self, arg: Acted) -> Acted:
+        own = 0.0 if arg.diagonal else 1.0
+        axes = tuple(replace(a, degree=own - a.degree) for a in reversed(arg.axes))
+        return replace(arg, axes=axes, index=_scaled(arg.index, -1.0))
+
+    def _spectral(self, expr: Apply, arg: Acted, word: str) -> Acted:
+        """Degree 1/2 is where repeating is a rotation into more dimensions, which keeps singular values."""
+        by = (ATOMS[expr.atom].degrees or (0.0,))[0]
+        index = _scaled(arg.index, by)
+        if arg.diagonal and word == "spectral":
+            if expr.atom == "polar":
+                self.lose(STRONG, {a.group for a in arg.axes}, "'polar' of a diagonal matrix")
+            axes = tuple(replace(a, degree=by * a.degree) for a in arg.axes)
+            return replace(arg, axes=axes, index=index)
+        if expr.atom == "rank":
+            return Acted()
+        for axis in arg.axes:
+            if arg.diagonal or not close(axis.degree, 0.5):
+                self.lose(STRONG, {axis.group}, f"'{expr.atom}' of what repeats")
+        if word == "norm":
+            self.summed.update(axis.group for axis in arg.axes)
+            return Acted((), index, is_zero=arg.vanishes)
+        return replace(arg, axes=tuple(reversed(arg.axes)) if expr.atom == "pinv" else arg.axes, index=index)
 
 
-def _is_zero(expr: Expr) -> bool:
+def is_zero(expr: Expr) -> bool:
+    """Whether it is the number 0."""
     return isinstance(expr, Number) and expr.value == 0
 
 
-def _combined(parts: list[tuple[Axis, float]], signed: bool) -> Axis:
-    degree = sum(axis.degree * by for axis, by in parts)
-    odd = signed and sum(axis.odd for axis, _ in parts) % 2 == 1
-    return Axis(parts[0][0].group, degree, odd)
+def _scaled(index: Mapping[str, Axis], by: float) -> dict[str, Axis]:
+    return {name: replace(a, degree=by * a.degree) for name, a in index.items()}
+
+
+def _multiplied(one: Axis | None, two: Axis) -> Axis:
+    """An axis along which two things are multiplied."""
+    return two if one is None else Axis(one.group, one.degree + two.degree, one.odd != two.odd)

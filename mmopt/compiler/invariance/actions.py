@@ -77,19 +77,34 @@ class Axis:
 class Acted:
     """How an expression goes with the actions: along its axes, and with the index of each family.
 
-    ``diagonal`` is a diagonal matrix, its degree that of its entries (in both axes). ``vanishes``: zero at a
-    cell that no query touches, and so for what has no cells.
+    ``diagonal`` is a diagonal matrix, its degree that of its entries (in both axes). ``is_zero``: at a cell
+    that no query touches.
     """
 
     axes: tuple[Axis, ...] = ()
     index: Mapping[str, Axis] = field(default_factory=dict)
     diagonal: bool = False
-    vanishes: bool = True
+    is_zero: bool = True
+
+    @property
+    def all(self) -> tuple[Axis, ...]:
+        """The axes, and those of indices."""
+        return (*self.axes, *self.index.values())
+
+    @property
+    def groups(self) -> set[str]:
+        """The groups that act along any of them."""
+        return {a.group for a in self.all}
 
     @property
     def has_cells(self) -> bool:
         """Whether it has an entry per cell."""
-        return any(a.group == "cells" for a in (*self.axes, *self.index.values()))
+        return "cells" in self.groups
+
+    @property
+    def vanishes(self) -> bool:
+        """Whether it is zero at a cell that no query touches; so is what has no cells."""
+        return self.is_zero or not self.has_cells
 
 
 def close(a: float, b: float) -> bool:

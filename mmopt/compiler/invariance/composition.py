@@ -12,6 +12,7 @@ parts'. If objective and bound agree in the parts, they agree in the whole.
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import dataclass
 
 from mmopt.compiler.invariance.actions import SOURCE_AXES
@@ -55,6 +56,20 @@ def _scope(checked: Checked, c: Constraint) -> Scope:
     return checked.scope if c.family is None else checked.scope.with_index(c.family.index, c.family.dim)
 
 
+def _composition(checked: Checked, own: frozenset[str], reading: Generator[str, None, str]) -> Composition:
+    """What a reading of the program comes to, which names each line before it looks at it."""
+    if passed := _passed(checked, own):
+        return Composition("", f"{passed} does not come from the workload")
+    line = ""
+    try:
+        while True:
+            line = next(reading)
+    except StopIteration as end:
+        return Composition(end.value)
+    except _NotSo as found:
+        return Composition("", f"{line}: {found}")
+
+
 def _passed(checked: Checked, own: frozenset[str]) -> str:
     """The first array that does not come from the workload as a whole; "" when all do."""
     program = checked.program
@@ -75,7 +90,6 @@ class _Blocks:
     """Says of a number how it is made of the parts': "sum", "largest", "shared", or "each" (the same for all,
     or one per entry). Arrays are "each" when they are block diagonal, vectors whatever they hold."""
 
-    checked: Checked
     scope: Scope
     shared: frozenset[str]
 
@@ -104,26 +118,21 @@ class _Blocks:
             return "each"
         known = infer(expr, self.scope)
         kinds = [self.visit(a) for a in expr.args]
-        if word in ("sum", "trace", "norm") or (word == "product" and known.is_scalar):
-            return self._number(expr, kinds, "each" if over is not None or self._one_entry(expr) else SUM)
+        if word in _KEPT - {"product"} or word == "entrywise" or (word == "product" and not known.is_scalar):
+            return self._kept(expr, kinds)
         if word == "extreme":
-            argument = infer(expr.args[0], self.scope)
+            argument, made = infer(expr.args[0], self.scope), LARGEST
             if expr.atom == "min" or ((over is not None or argument.is_matrix) and argument.sign <= 0):
                 raise _NotSo(f"'{expr.atom}' of what is zero between the blocks")
-            return self._number(expr, kinds, "each" if over is not None else LARGEST)
-        if word in _KEPT or word == "entrywise":
-            return self._kept(expr, kinds)
-        raise _NotSo(f"'{expr.atom}'")
-
-    def _one_entry(self, expr: Apply) -> bool:
-        """Whether a product is about one query or cell of a family, so that it lies within one part."""
-        indices = self.scope.indices or {}
-        return any(isinstance(e, Name) and e.id in indices for e in walk(expr))
-
-    def _number(self, expr: Apply, kinds: list[str], made: str) -> str:
+        elif word in ("sum", "trace", "norm", "product"):
+            # A product about one query or cell of a family lies within one part.
+            indices = self.scope.indices or {}
+            made = "each" if any(isinstance(e, Name) and e.id in indices for e in walk(expr)) else SUM
+        else:
+            raise _NotSo(f"'{expr.atom}'")
         if set(kinds) - {"each"}:
             raise _NotSo(f"'{expr.atom}' of an array made of all parts")
-        return made
+        return made if over is None else "each"
 
     def _kept(self, expr: Apply, kinds: list[str]) -> str:
         args = [infer(a, self.scope) for a in expr.args]
@@ -143,53 +152,48 @@ class _Blocks:
             raise _NotSo(f"'{expr.atom}' of numbers that are made of the parts in different ways")
         kind = other.pop()
         same = len(set(kinds)) == 1
-        if expr.atom in ("add", "sub", "neg") and (same or kind != SUM) and expr.atom == "add":
+        if expr.atom == "add" and (same or kind != SUM):
             return kind
-        if expr.atom in ("mul", "div") and kinds[0] == kind and not same:
-            factor = infer(expr.args[1], self.scope)
-            if factor.is_scalar and factor.is_constant and (kind == SUM or factor.sign > 0):
-                return kind
-        if expr.atom == "mul" and kinds[1] == kind and not same:
-            factor = infer(expr.args[0], self.scope)
-            if factor.is_scalar and factor.is_constant and (kind == SUM or factor.sign > 0):
+        if expr.atom in ("mul", "div") and not same:
+            at = kinds.index(kind)  # the other is a factor that is the same for all parts
+            factor = args[1 - at]
+            is_number = factor.is_scalar and factor.is_constant and (kind == SUM or factor.sign > 0)
+            if is_number and (expr.atom == "mul" or at == 0):
                 return kind
         raise _NotSo(f"'{expr.atom}' of a number made of all parts")
 
 
 def of_blocks(checked: Checked, own: frozenset[str] = frozenset()) -> Composition:
     """How the objective of a workload of independent blocks is made of theirs."""
+    return _composition(checked, own, _read_blocks(checked))
+
+
+def _read_blocks(checked: Checked) -> Generator[str, None, str]:
     program = checked.program
-    if passed := _passed(checked, own):
-        return Composition("", f"{passed} does not come from the workload")
     shared = frozenset(d.name for d in program.choose if not d.dims)
-    visitor = _Blocks(checked, checked.scope, shared)
-    line = "the objective"
-    try:
-        for let in program.lets:
-            line = let.name
-            if visitor.visit(let.expr) != "each":
-                raise _NotSo("a number made of all parts")
-        line = "the objective"
-        kind = visitor.visit(program.objective)
-        if kind == "each":
-            raise _NotSo("a number that is not made of the parts")
-        # One number that bounds lines of all parts, and nothing else, is as large as the largest asks.
-        if shared and not (len(shared) == 1 and isinstance(program.objective, Name)):
-            raise _NotSo("numbers are chosen for all parts together")
-        for c in program.constraints:
-            line = f"constraint '{c.name}'"
-            visitor.scope = _scope(checked, c)
-            sides = [visitor.visit(c.relation.left), visitor.visit(c.relation.right)]
-            if SUM in sides:
-                raise _NotSo("a limit on all parts together")
-            larger = sides[1] if c.relation.op in ("<=", "<<") else sides[0]
-            if "shared" in sides and (
-                c.relation.op == "==" or larger != "shared" or sides.count("shared") > 1
-            ):
-                raise _NotSo("the chosen number does not only bound")
-        return Composition(LARGEST if kind in ("shared", LARGEST) else SUM)
-    except _NotSo as found:
-        return Composition("", f"{line}: {found}")
+    visitor = _Blocks(checked.scope, shared)
+    for let in program.lets:
+        yield let.name
+        if visitor.visit(let.expr) != "each":
+            raise _NotSo("a number made of all parts")
+    yield "the objective"
+    kind = visitor.visit(program.objective)
+    if kind == "each":
+        raise _NotSo("a number that is not made of the parts")
+    # One number that bounds lines of all parts, and nothing else, is as large as the largest asks.
+    if shared and not (len(shared) == 1 and isinstance(program.objective, Name)):
+        raise _NotSo("numbers are chosen for all parts together")
+    for c in program.constraints:
+        yield f"constraint '{c.name}'"
+        visitor.scope = _scope(checked, c)
+        sides = [visitor.visit(c.relation.left), visitor.visit(c.relation.right)]
+        if SUM in sides:
+            raise _NotSo("a limit on all parts together")
+        larger = sides[1] if c.relation.op in ("<=", "<<") else sides[0]
+        is_bound = larger == "shared" and c.relation.op != "==" and sides.count("shared") == 1
+        if "shared" in sides and not is_bound:
+            raise _NotSo("the chosen number does not only bound")
+    return LARGEST if kind in ("shared", LARGEST) else SUM
 
 
 # -- Kronecker products ----------------------------------------------------------------------------------
@@ -216,32 +220,28 @@ def _factors(expr: Expr, scope: Scope) -> None:
 
 def of_factors(checked: Checked, own: frozenset[str] = frozenset()) -> Composition:
     """Whether the objective of a Kronecker product is the product of those of the factors."""
+    return _composition(checked, own, _read_factors(checked))
+
+
+def _read_factors(checked: Checked) -> Generator[str, None, str]:
     program = checked.program
-    if passed := _passed(checked, own):
-        return Composition("", f"{passed} does not come from the workload")
-    line = "the objective"
-    try:
-        for let in program.lets:
-            line = let.name
-            _factors(let.expr, checked.scope)
-        line = "the objective"
-        _factors(program.objective, checked.scope)
-        for c in program.constraints:
-            line = f"constraint '{c.name}'"
-            scope = _scope(checked, c)
-            small, large = c.relation.left, c.relation.right
-            if c.relation.op == ">=":
-                small, large = large, small
-            if c.relation.op not in ("<=", ">=", "=="):
-                raise _NotSo("a matrix inequality")
-            for side in (small, large):
-                _factors(side, scope)
-            # 0 <= a <= b and 0 <= c <= d give a c <= b d.
-            if c.relation.op != "==" and not infer(small, scope).sign > 0:
-                raise _NotSo("a side that may be negative")
-        if program.certificate is not None:
-            line = "the certificate"
-            _factors(program.certificate.expr, checked.scope)
-        return Composition("product")
-    except _NotSo as found:
-        return Composition("", f"{line}: {found}")
+    for let in program.lets:
+        yield let.name
+        _factors(let.expr, checked.scope)
+    yield "the objective"
+    _factors(program.objective, checked.scope)
+    for c in program.constraints:
+        yield f"constraint '{c.name}'"
+        scope, r = _scope(checked, c), c.relation
+        if r.op not in ("<=", ">=", "=="):
+            raise _NotSo("a matrix inequality")
+        small, large = (r.right, r.left) if r.op == ">=" else (r.left, r.right)
+        for side in (small, large):
+            _factors(side, scope)
+        # 0 <= a <= b and 0 <= c <= d give a c <= b d.
+        if r.op != "==" and not infer(small, scope).sign > 0:
+            raise _NotSo("a side that may be negative")
+    if program.certificate is not None:
+        yield "the certificate"
+        _factors(program.certificate.expr, checked.scope)
+    return "product"

@@ -14,7 +14,7 @@ import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from mmopt.compiler.invariance.acting import Acting
+from mmopt.compiler.invariance.acting import Acting, is_zero
 from mmopt.compiler.invariance.actions import (
     CHANGE_BASIS,
     DROP_CELLS,
@@ -29,7 +29,7 @@ from mmopt.compiler.invariance.actions import (
 )
 from mmopt.language import Checked
 from mmopt.language.check.infer import Scope, infer
-from mmopt.language.syntax.tree import Block, Constraint, Declaration, Expr, Number
+from mmopt.language.syntax.tree import Block, Constraint, Declaration
 
 __all__ = ["Equivariance", "equivariance"]
 
@@ -116,9 +116,8 @@ def _typed(
         visitor.names[let.name] = visitor.visit(let.expr)
     for d in program.choose:
         visitor.names[d.name] = _declared(visitor, d, chosen[d.name])
-    if program.objective is not None:
-        visitor.line = "the objective"
-        visitor.visit(program.objective)
+    visitor.line = "the objective"
+    visitor.visit(program.objective)
     multipliers: dict[str, tuple[Axis, ...]] = {}
     for c in program.constraints:
         multipliers |= _constraint(visitor, c, checked.scope)
@@ -169,32 +168,22 @@ def _constraint(visitor: Acting, c: Constraint, whole: Scope) -> dict[str, tuple
     visitor.line = f"constraint '{c.name}'"
     visitor.scope = whole if c.family is None else whole.with_index(c.family.index, c.family.dim)
     try:
+        index = c.family.index if c.family else ""
         family: tuple[Axis, ...] = () if c.family is None else (Axis(visitor.group(c.family.dim)),)
-        for axis in family:
-            if axis.is_rotated:
-                visitor.lose(WEAK, {axis.group}, "a line for each entry along a rotated axis")
+        visitor.lose_rotations(family, "a line for each entry along a rotated axis")
         left, right = c.relation.left, c.relation.right
-        if c.relation.op in (">>", "<<") and isinstance(left, Block) and _is_zero(right):
-            return _blocks(visitor, c.name, left, family, c.family.index if c.family else "")
+        if c.relation.op in (">>", "<<") and isinstance(left, Block) and is_zero(right):
+            return _blocks(visitor, c.name, left, family, index)
         sides = [visitor.visit(left), visitor.visit(right)]
         both = visitor.alike(sides, (left, right))
         axes = max((s.axes for s in sides), key=len)
         if c.relation.op not in (">>", "<<"):
             _untouched(visitor, c, sides)
-            if any(a.is_rotated for a in axes):
-                visitor.lose(WEAK, {a.group for a in axes}, "a relation entry by entry along a rotated axis")
-        family = tuple(both.index.get(c.family.index if c.family else "", axis) for axis in family)
-        return {c.name: tuple(_dual(a) for a in (*family, *axes))}
+            visitor.lose_rotations(axes, "a relation entry by entry along a rotated axis")
+        family = tuple(both.index.get(index, axis) for axis in family)
+        return {c.name: tuple(Axis(a.group, 1.0 - a.degree, a.odd) for a in (*family, *axes))}
     finally:
         visitor.scope = whole
-
-
-def _dual(axis: Axis) -> Axis:
-    return Axis(axis.group, 1.0 - axis.degree, axis.odd)
-
-
-def _is_zero(expr: Expr) -> bool:
-    return isinstance(expr, Number) and expr.value == 0
 
 
 def _untouched(visitor: Acting, c: Constraint, sides: list[Acted]) -> None:
@@ -208,7 +197,7 @@ def _untouched(visitor: Acting, c: Constraint, sides: list[Acted]) -> None:
     safe = signs[large] > 0 or (signs[small] > 0 and not sides[large].has_cells)
     both = all(s.has_cells and s.vanishes for s in sides)
     if not both and (c.relation.op == "==" or not (zero and safe)):
-        visitor.faults.setdefault(DROP_CELLS, f"{visitor.line}: does not hold at a cell by itself")
+        visitor.lose_untouched("does not hold at a cell by itself")
 
 
 def _blocks(
@@ -218,25 +207,20 @@ def _blocks(
     entries = [[visitor.visit(e) for e in row] for row in block.rows]
     found: dict[str, tuple[Axis, ...]] = {}
     diagonal = [entries[i][i] for i in range(len(entries))]
-    known = {index} if index else set()
-    half = [{n: replace(a, degree=a.degree / 2) for n, a in d.index.items()} for d in diagonal]
+    half = [d.index[index].degree / 2 if index in d.index else 0.0 for d in diagonal]
     for i, row in enumerate(entries):
         for j, entry in enumerate(row):
-            if _is_zero(block.rows[i][j]):
+            if is_zero(block.rows[i][j]):
                 continue
-            for n in known:
-                group = next((a.group for e in (*row, *diagonal) if (a := e.index.get(n))), "")
-                wanted = sum(h[n].degree for h in (half[i], half[j]) if n in h)
-                if not close(entry.index.get(n, Axis(group)).degree, wanted):
+            if family:
+                group = next((a.group for e in (*row, *diagonal) if (a := e.index.get(index))), "")
+                if not close(entry.index.get(index, Axis(group)).degree, half[i] + half[j]):
                     visitor.lose(STRONG, {group}, "blocks that split differently")
             _sides(visitor, entry, infer(block.rows[i][j], visitor.scope).is_row, diagonal[i], diagonal[j])
             if entry.has_cells and not entry.vanishes:
-                visitor.faults.setdefault(DROP_CELLS, f"{visitor.line}: does not hold at a cell by itself")
+                visitor.lose_untouched("does not hold at a cell by itself")
     for i, entry in enumerate(diagonal):
-        own = family
-        if family:
-            by = half[i][index].degree if index in half[i] else 0.0
-            own = (Axis(family[0].group, 1.0 - 2.0 * by),)
+        own = tuple(Axis(axis.group, 1.0 - 2.0 * half[i]) for axis in family)
         found[f"{name}[{i}, {i}]"] = (*own, *(replace(a, degree=1.0 - a.degree) for a in entry.axes))
     return found
 

@@ -1,54 +1,90 @@
-"""Exact reductions of an instance to smaller ones of the same program: one explicit list, in order.
+"""Exact reductions of an instance to smaller ones of the same program: one explicit table, in order.
 
 Each file states its theorem and has ``applies``, which decides by the program's tree and the
-workload, and a plan whose ``lift`` leads back. After each reduction the list is gone through again.
+workload, and a step whose ``lift`` leads back. After each step the table is gone through again.
 
 Cells, zeros and factors are compared as they were given; a multiple of a query, a degree and what is as good
 as zero in a lift are decided to rounding. None of it is believed: the lifted point and multipliers are scored
-over all cells (``pipeline.reduced``). By component nothing is scored again, so symmetries are decided exactly
-(``queries.symmetry.swaps``, ``cells``).
+over all cells (``driver.convex``). What stays by component is not scored again, so symmetries are decided
+exactly (``symmetry.swaps``, ``symmetry.totals``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from mmopt.compiler.bind import Instance
-from mmopt.compiler.reductions import blocks, kronecker, merge_cells, parallel_queries
-from mmopt.compiler.reductions.plan import Plan, Solved, Traits, reducible, smaller, traits_of
+from mmopt.compiler.invariance.actions import (
+    CHANGE_BASIS,
+    PERMUTE_CELLS,
+    PERMUTE_QUERIES,
+    REPEAT_CELLS,
+    ROTATE_BASIS,
+    ROTATE_ROOT,
+    SPLIT_QUERIES,
+)
+from mmopt.compiler.reductions import blocks, kronecker, merge_cells, parallel_queries, value_symmetry
+from mmopt.compiler.reductions.step import Solved, Step, Traits, reducible, traits_of
 from mmopt.compiler.reductions.value_symmetry import by_components, obstacle
 
 __all__ = [
     "REDUCTIONS",
-    "Plan",
     "Reduction",
     "Solved",
+    "Step",
     "Traits",
     "by_components",
-    "first_plan",
+    "first_step",
     "obstacle",
-    "planned",
     "reducible",
-    "smaller",
     "traits_of",
 ]
 
 
 @dataclass(frozen=True)
 class Reduction:
-    """A row of the list; ``place`` says why it stands where it stands."""
+    """A row of the table.
+
+    goes_with : the actions that have to leave the program as it is. place : why it stands where it stands.
+    is_for_kernels : whether only a kernel can take its parts.
+    """
 
     name: str
-    applies: Callable[[Instance, Traits], Plan | None]
+    goes_with: tuple[str, ...]
+    applies: Callable[[Instance, Traits], Step | None]
     place: str
+    is_for_kernels: bool = False
 
 
+PERMUTED = (PERMUTE_CELLS, PERMUTE_QUERIES, ROTATE_ROOT, ROTATE_BASIS)
 REDUCTIONS = (
-    Reduction("merge cells", merge_cells.applies, "first: it keeps products, and all others get smaller"),
-    Reduction("Kronecker product", kronecker.applies, "before what makes a matrix of a product"),
-    Reduction("independent blocks", blocks.applies, "before queries are looked at: there are fewer in each"),
-    Reduction("parallel queries", parallel_queries.applies, "last: it leaves the cells as they are"),
+    Reduction(
+        "merge cells",
+        (PERMUTE_CELLS, REPEAT_CELLS, ROTATE_ROOT, CHANGE_BASIS),
+        merge_cells.applies,
+        "first: it keeps products, and all others get smaller",
+    ),
+    Reduction("Kronecker product", PERMUTED, kronecker.applies, "before what makes a matrix of a product"),
+    Reduction(
+        "independent blocks",
+        PERMUTED,
+        blocks.applies,
+        "before queries are looked at: there are fewer in each",
+    ),
+    Reduction(
+        "parallel queries",
+        (PERMUTE_QUERIES, SPLIT_QUERIES, ROTATE_ROOT, ROTATE_BASIS),
+        parallel_queries.applies,
+        "it leaves the cells as they are",
+    ),
+    Reduction(
+        "value symmetry",
+        PERMUTED,
+        value_symmetry.applies,
+        "last: it leaves the workload as it is and changes what stands for its arrays",
+        is_for_kernels=True,
+    ),
 )
 
 # Left out:
@@ -59,30 +95,11 @@ REDUCTIONS = (
 # - Kronecker products of weighting programs: their design queries are arrays from outside, or eigenvectors
 
 
-def first_plan(instance: Instance, traits: Traits) -> Plan | None:
-    """The first reduction of the list that applies."""
-    for reduction in REDUCTIONS:
-        plan = reduction.applies(instance, traits)
-        if plan is not None:
-            return plan
+def first_step(instance: Instance, traits: Traits, has_kernel: Callable[[Instance], bool]) -> Step | None:
+    """That of the first row of the table that applies; ``has_kernel``: whether a kernel takes an instance."""
+    for row in REDUCTIONS:
+        if traits.acts.allows(*row.goes_with) and (not row.is_for_kernels or has_kernel(instance)):
+            step = row.applies(instance, traits)
+            if step is not None:
+                return step
     return None
-
-
-def planned(instance: Instance) -> tuple[str, ...]:
-    """What the reductions would do, a line each as in ``Solution.reductions``; nothing is solved."""
-    if not reducible(instance):
-        return ()
-    traits = traits_of(instance)
-    known: set[str] = set()
-
-    def lines(inner: Instance, prefix: str) -> Iterator[str]:
-        plan = first_plan(inner, traits)
-        if plan is None:
-            return
-        yield prefix + plan.text
-        for word, part in plan.parts(prefix):
-            if part.hash not in known:
-                known.add(part.hash)
-                yield from lines(smaller(inner, part), word)
-
-    return tuple(lines(instance, ""))

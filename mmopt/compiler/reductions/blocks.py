@@ -25,19 +25,21 @@ import scipy.sparse
 import scipy.sparse.csgraph
 
 from mmopt.compiler.bind import Instance
-from mmopt.compiler.invariance.actions import (
-    PERMUTE_CELLS,
-    PERMUTE_QUERIES,
-    ROTATE_BASIS,
-    ROTATE_ROOT,
-    Axis,
-)
 from mmopt.compiler.invariance.composition import SUM
-from mmopt.compiler.reductions.plan import MOST_ENTRIES, Plan, Solved, Traits, along, counted
+from mmopt.compiler.reductions.step import (
+    BOTH,
+    MOST_ENTRIES,
+    SOURCES,
+    Solved,
+    Step,
+    Traits,
+    counted,
+    restricted,
+    smaller,
+)
 from mmopt.numerics.arrays import Ints
 from mmopt.numerics.numpy_forms import Array
-from mmopt.strategies import Strategy, normalise
-from mmopt.workloads import Workload
+from mmopt.strategies import Strategy, as_dense, normalise
 
 __all__ = ["IndependentBlocks", "applies"]
 
@@ -47,8 +49,8 @@ FARTHEST = 3e4
 FULL = 1e-12  # singular values above this part of the largest are not zero
 
 
-@dataclass(frozen=True)
-class IndependentBlocks(Plan):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class IndependentBlocks(Step):
     """``cells`` and ``rows`` of each block; ``counts`` of cells and of the queries that have multipliers.
 
     ``certified`` : the multipliers of the certificate, which are scaled together.
@@ -59,22 +61,22 @@ class IndependentBlocks(Plan):
     counts: tuple[int, int]
     kind: str
     certified: frozenset[str]
-    axes: dict[str, tuple[Axis, ...]]
 
     def lift(self, parts: Sequence[Solved]) -> Solved:
         """The strategies on the diagonal; the multipliers side by side, as the objective is made."""
         bounds = np.array([0.0 if p.bound is None else p.bound for p in parts])
+        strategies = [as_dense(p.strategy) for p in parts]
         if self.kind == SUM:
-            strategies = [normalise(p.strategy) for p in parts]
+            strategies = [normalise(s) for s in strategies]
             scales, total = bounds, float(bounds.sum())
         else:
-            strategies = _together([p.strategy for p in parts])
-            largest = self.workloads[int(np.argmax(bounds))]
-            scales = np.array([float(w == largest) for w in self.workloads])
+            strategies = _together(strategies)
+            largest = self.parts[int(np.argmax(bounds))].workload
+            scales = np.array([float(p.workload == largest) for p in self.parts])
             total = float(bounds.max())
         matrix = np.asarray(scipy.linalg.block_diag(*(s.matrix for s in strategies)))
         order = np.argsort(np.concatenate(self.cells))
-        known = [along(p.multipliers, self.axes, frozenset({"cells", "queries"})) for p in parts]
+        known = [self.along(p, BOTH) for p in parts]
         found: dict[str, Array] = {}
         for scale, places, multipliers in zip(
             scales, zip(self.cells, self.rows, strict=True), known, strict=True
@@ -93,8 +95,6 @@ def applies(instance: Instance, traits: Traits) -> IndependentBlocks | None:
     """Connect cells through queries; two components or more are blocks."""
     if not traits.blocks.kind:
         return None
-    if not traits.acts.allows(PERMUTE_CELLS, PERMUTE_QUERIES, ROTATE_ROOT, ROTATE_BASIS):
-        return None
     workload = instance.workload
     if workload.m * workload.n > MOST_ENTRIES or (workload.cell_classes < 0).any():
         return None
@@ -111,26 +111,22 @@ def applies(instance: Instance, traits: Traits) -> IndependentBlocks | None:
     found = [of_cells[i] for i in np.sort(np.unique(of_cells, return_index=True)[1])]
     cells = tuple(np.flatnonzero(of_cells == b) for b in found)
     rows = tuple(np.flatnonzero(of_rows == b) for b in found)
-    parts = tuple(_part(workload, r, c) for r, c in zip(rows, cells, strict=True))
+    parts = smaller(instance, *(restricted(workload, r, c) for r, c in zip(rows, cells, strict=True)))
     counts, kept = (workload.n, workload.m), rows
-    if _by_targets(instance):
+    if {d.source for d in instance.program.givens} & SOURCES:  # the queries are those that have a target
         finite = np.flatnonzero(np.isfinite(workload.targets))
         kept = tuple(np.flatnonzero(of_rows[finite] == b) for b in found)
         counts = (workload.n, len(finite))
-    text = f"independent blocks: {workload.n:,} cells -> {_sizes([len(c) for c in cells])}"
-    names = tuple(f"block {i + 1}" for i in range(len(parts)))
-    certified = frozenset(m.key for m in instance.program.multipliers)
     return IndependentBlocks(
-        text,
-        parts,
-        names,
-        False,
-        cells,
-        kept,
-        counts,
-        traits.blocks.kind,
-        certified,
-        dict(traits.acts.multipliers),
+        text=f"independent blocks: {workload.n:,} cells -> {_sizes([len(c) for c in cells])}",
+        parts=parts,
+        names=tuple(f"block {i + 1}" for i in range(len(parts))),
+        axes=traits.acts.multipliers,
+        cells=cells,
+        rows=kept,
+        counts=counts,
+        kind=traits.blocks.kind,
+        certified=frozenset(m.key for m in instance.program.multipliers),
     )
 
 
@@ -141,17 +137,6 @@ def _together(strategies: Sequence[Strategy]) -> list[Strategy]:
     room = np.array([s.sensitivity for s in strategies])
     factors = np.clip(max(v[0] for v in found) / FARTHEST / weakest, 1.0, room.max() / room)
     return [Strategy(f * s.matrix, s.norm) for f, s in zip(factors, strategies, strict=True)]
-
-
-def _part(workload: Workload, rows: Ints, cells: Ints) -> Workload:
-    matrix = workload.queries[np.ix_(rows, cells)]
-    return Workload.from_matrix(matrix, workload.targets[rows], workload.weights[rows])
-
-
-def _by_targets(instance: Instance) -> bool:
-    """Whether the program's queries are those that have a target."""
-    sources = {d.source for d in instance.program.givens}
-    return bool(sources & {"workload.targets", "workload.representation"})
 
 
 def _sizes(sizes: list[int]) -> str:

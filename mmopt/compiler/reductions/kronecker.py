@@ -11,6 +11,7 @@ optimum. The weight and the target go to the first factor.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,14 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mmopt.compiler.bind import Instance
-from mmopt.compiler.invariance.actions import (
-    PERMUTE_CELLS,
-    PERMUTE_QUERIES,
-    ROTATE_BASIS,
-    ROTATE_ROOT,
-    Axis,
-)
-from mmopt.compiler.reductions.plan import Plan, Solved, Traits, along
+from mmopt.compiler.reductions.step import BOTH, Solved, Step, Traits, smaller
 from mmopt.numerics.numpy_forms import Array
 from mmopt.strategies import Strategy
 from mmopt.workloads import Domain, Product, Workload
@@ -34,35 +28,24 @@ from mmopt.workloads.blocks.factor_base import Factor
 __all__ = ["KroneckerProduct", "applies"]
 
 
-@dataclass(frozen=True)
-class KroneckerProduct(Plan):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class KroneckerProduct(Step):
     """Parts in the order of the attributes; attributes of one cell and one query are left out."""
-
-    axes: dict[str, tuple[Axis, ...]]
 
     def lift(self, parts: Sequence[Solved]) -> Solved:
         """The Kronecker products of the strategies and of the multipliers."""
-        matrix = parts[0].strategy.matrix
-        for part in parts[1:]:
-            matrix = np.asarray(np.kron(matrix, part.strategy.matrix), dtype=float)
-        known = [along(p.multipliers, self.axes, frozenset({"cells", "queries"})) for p in parts]
-        found: dict[str, Array] = {}
-        for name in known[0]:
-            if all(name in k for k in known):
-                arrays = [k[name][0] for k in known]
-                found[name] = arrays[0]
-                for array in arrays[1:]:
-                    found[name] = np.asarray(np.kron(found[name], array), dtype=float)
+        matrix = _kron([p.strategy.matrix for p in parts])
+        known = [self.along(p, BOTH) for p in parts]
+        names = [name for name in known[0] if all(name in k for k in known)]
+        multipliers = {name: _kron([k[name][0] for k in known]) for name in names}
         bounds = [p.bound for p in parts if p.bound is not None]
         bound = math.prod(bounds) if len(bounds) == len(parts) else None
-        return Solved(Strategy(matrix, parts[0].strategy.norm), found, bound)
+        return Solved(Strategy(matrix, parts[0].strategy.norm), multipliers, bound)
 
 
 def applies(instance: Instance, traits: Traits) -> KroneckerProduct | None:
     """One product with at least two factors that ask for anything."""
     if not traits.factors.kind:
-        return None
-    if not traits.acts.allows(PERMUTE_CELLS, PERMUTE_QUERIES, ROTATE_ROOT, ROTATE_BASIS):
         return None
     workload = instance.workload
     products = workload.products
@@ -90,7 +73,12 @@ def applies(instance: Instance, traits: Traits) -> KroneckerProduct | None:
     sizes = " x ".join(f"{w.n:,}" for w in parts)
     text = f"Kronecker product: {workload.n:,} -> {sizes} cells"
     names = tuple(f"factor '{attribute.name}'" for attribute, _ in asked)
-    return KroneckerProduct(text, tuple(parts), names, True, dict(traits.acts.multipliers))
+    found, axes = smaller(instance, *parts), traits.acts.multipliers
+    return KroneckerProduct(text=text, parts=found, names=names, multiplies=True, axes=axes)
+
+
+def _kron(arrays: Sequence[Array]) -> Array:
+    return functools.reduce(lambda one, two: np.asarray(np.kron(one, two), dtype=float), arrays)
 
 
 def _is_one(factor: Factor) -> bool:

@@ -15,6 +15,7 @@ sums over 4 cells with multiplicities 1, 5, 1, 2 cost 10 by the identity on merg
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,18 +23,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from mmopt.compiler.bind import Instance
-from mmopt.compiler.invariance.actions import (
-    CHANGE_BASIS,
-    DROP_CELLS,
-    PERMUTE_CELLS,
-    REPEAT_CELLS,
-    ROTATE_ROOT,
-    Axis,
-)
-from mmopt.compiler.reductions.plan import MOST_ENTRIES, Plan, Solved, Traits, along, counted
+from mmopt.compiler.invariance.actions import DROP_CELLS
+from mmopt.compiler.reductions.step import MOST_ENTRIES, Solved, Step, Traits, counted, expanded, smaller
 from mmopt.numerics.arrays import Ints
-from mmopt.numerics.numpy_forms import Array
 from mmopt.strategies import Strategy
+from mmopt.symmetry.joint import mixed
 from mmopt.workloads import Attribute, Domain, Product, Workload
 from mmopt.workloads.blocks import factor as factors
 from mmopt.workloads.blocks.factor_base import Factor
@@ -43,35 +37,21 @@ from mmopt.workloads.classes import refine
 __all__ = ["MergeCells", "applies"]
 
 
-@dataclass(frozen=True)
-class MergeCells(Plan):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MergeCells(Step):
     """``classes`` (n,) says to which merged cell a cell belongs; -1: to none."""
 
     classes: Ints
-    axes: dict[str, tuple[Axis, ...]]
 
     def lift(self, parts: Sequence[Solved]) -> Solved:
         """Columns repeated, multipliers split evenly within a class."""
         (part,) = parts
-        strategy = Strategy(_expanded(part.strategy.matrix, 1, self.classes), part.strategy.norm)
-        sizes = np.bincount(self.classes[self.classes >= 0])
-        found: dict[str, Array] = {}
-        for name, (array, axes) in along(
-            part.multipliers, self.axes, frozenset({"cells", "queries", ""})
-        ).items():
-            for place, axis in enumerate(axes):
-                if axis.group == "cells":
-                    shape = [1] * array.ndim
-                    shape[place] = len(sizes)
-                    array = _expanded(array * (sizes**-axis.degree).reshape(shape), place, self.classes)
-            found[name] = array
-        return Solved(strategy, found, part.bound)
+        strategy = Strategy(expanded(part.strategy.matrix, 1, self.classes), part.strategy.norm)
+        return Solved(strategy, self.spread(part, "cells", self.classes), part.bound)
 
 
 def applies(instance: Instance, traits: Traits) -> MergeCells | None:
     """Merge attribute by attribute where that is possible, so that products stay products; else cells."""
-    if not traits.acts.allows(PERMUTE_CELLS, REPEAT_CELLS, ROTATE_ROOT, CHANGE_BASIS):
-        return None
     workload = instance.workload
     classes = workload.cell_classes
     untouched = int((classes < 0).sum())
@@ -88,14 +68,8 @@ def applies(instance: Instance, traits: Traits) -> MergeCells | None:
     text = f"merge cells: {workload.n:,} -> {counted(merged.n, 'cell')}"
     if left := int((classes < 0).sum()):
         text += f" ({left:,} that no query touches left out)"
-    return MergeCells(text, (merged,), (), False, classes, dict(traits.acts.multipliers))
-
-
-def _expanded(array: Array, place: int, classes: Ints) -> Array:
-    """The array with each class's entry along one axis at all its cells, zero elsewhere."""
-    pad = [(0, 0)] * array.ndim
-    pad[place] = (0, 1)
-    return np.take(np.pad(array, pad), classes, axis=place)  # class -1 takes the last
+    parts = smaller(instance, merged)
+    return MergeCells(text=text, parts=parts, axes=traits.acts.multipliers, classes=classes)
 
 
 def _first(classes: Ints) -> Ints:
@@ -115,8 +89,8 @@ def _by_attribute(workload: Workload) -> tuple[Workload, Ints] | None:
     products = workload.products
     if products is None:
         return None
-    shape = workload.domain.shape
-    classes = [refine([p.factors[i].classes() for p in products]) for i in range(len(shape))]
+    columns = zip(*(p.factors for p in products), strict=True)
+    classes = [refine([factor.classes() for factor in own]) for own in columns]
     first = [_first(c) for c in classes]
     if math.prod(map(len, first)) == workload.n:
         return None
@@ -133,14 +107,9 @@ def _by_attribute(workload: Workload) -> tuple[Workload, Ints] | None:
         )
         for p in products
     )
-    codes = np.unravel_index(np.arange(workload.n), shape)
-    cells = np.zeros(workload.n, dtype=np.int64)
-    touched = np.ones(workload.n, dtype=bool)
-    for of, code, chosen in zip(classes, codes, first, strict=True):
-        own = of[code]
-        touched &= own >= 0
-        cells = cells * len(chosen) + own
-    return Workload(Domain(attributes), merged), np.where(touched, cells, -1)
+    cells = mixed([(own, len(chosen)) for own, chosen in zip(classes, first, strict=True)])
+    touched = functools.reduce(np.logical_and.outer, [own >= 0 for own in classes])
+    return Workload(Domain(attributes), merged), np.where(touched.ravel(), cells, -1)
 
 
 def _restricted(factor: Factor, chosen: Ints) -> Factor:

@@ -15,20 +15,22 @@ with the same c_j / t_j**2 are left out.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from mmopt.compiler.bind import Instance
-from mmopt.compiler.invariance.actions import (
-    PERMUTE_QUERIES,
-    ROTATE_BASIS,
-    ROTATE_ROOT,
-    SPLIT_QUERIES,
-    Axis,
+from mmopt.compiler.reductions.step import (
+    MOST_ENTRIES,
+    SOURCES,
+    Solved,
+    Step,
+    Traits,
+    counted,
+    restricted,
+    smaller,
 )
-from mmopt.compiler.reductions.plan import MOST_ENTRIES, Plan, Solved, Traits, along, counted
 from mmopt.language import Checked
 from mmopt.language.check.infer import infer
 from mmopt.language.syntax.tree import Apply, Constraint, Expr, Index, Name, mentions
@@ -42,76 +44,69 @@ TARGETS = "workload.targets"
 # Of the queries; with more of them left the solve is no faster, and the lifted point has to be scored again.
 WORTH = 0.95
 HEIGHT = 256  # queries at a time
-SOURCES = frozenset({TARGETS, "workload.representation"})
+CELLS = frozenset({"cells", ""})
 
 
-@dataclass(frozen=True)
-class ParallelQueries(Plan):
-    """``kept`` says where the queries of the smaller workload stand among ``count`` that have multipliers.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ParallelQueries(Step):
+    """``kept`` (of those that have multipliers): the query of the smaller workload; -1 for one left out.
 
     Without it, nothing is known of multipliers of queries: they add up to others.
     """
 
     kept: Ints | None
-    count: int
-    axes: dict[str, tuple[Axis, ...]]
 
     def lift(self, parts: Sequence[Solved]) -> Solved:
         """The same strategy; a multiplier of zero for what was left out."""
         (part,) = parts
-        groups = {"cells", ""} if self.kept is None else {"cells", "", "queries"}
-        found: dict[str, Array] = {}
-        for name, (array, axes) in along(part.multipliers, self.axes, frozenset(groups)).items():
-            for place, axis in enumerate(axes):
-                if axis.group == "queries" and self.kept is not None:
-                    shape = [self.count if i == place else size for i, size in enumerate(array.shape)]
-                    wide = np.zeros(shape)
-                    np.moveaxis(wide, place, 0)[self.kept] = np.moveaxis(array, place, 0)
-                    array = wide
-            found[name] = array
-        return Solved(part.strategy, found, part.bound)
+        if self.kept is None:
+            multipliers = {name: array for name, (array, _) in self.along(part, CELLS).items()}
+        else:
+            multipliers = self.spread(part, "queries", self.kept)
+        return Solved(part.strategy, multipliers, part.bound)
 
 
 def applies(instance: Instance, traits: Traits) -> ParallelQueries | None:
     """Parallel rows, among those with a target where targets are what the program asks for."""
-    if not traits.acts.allows(PERMUTE_QUERIES, SPLIT_QUERIES, ROTATE_ROOT, ROTATE_BASIS):
-        return None
     workload = instance.workload
     if workload.m * workload.n > MOST_ENTRIES:
         return None
     sources = {d.source for d in instance.program.givens}
-    axes = dict(traits.acts.multipliers)
+    kept: Ints | None = None
     if sources & SOURCES:
-        if not traits.acts.per_query:
+        if not traits.acts.per_query or (kept := _left_out(instance)) is None:
             return None
-        return _left_out(instance, axes)
-    # The root of a product comes from its factors and has no more rows for it.
-    if "workload.matrix" not in sources and workload.products is not None:
+        stays = np.isinf(workload.targets)  # those without a target too
+        stays[~stays] = kept >= 0
+        fewer: Workload | None = restricted(workload, np.flatnonzero(stays))
+    elif "workload.matrix" not in sources and workload.products is not None:
+        return None  # the root of a product comes from its factors and has no more rows for it
+    else:
+        fewer = _added_up(workload)
+    if fewer is None:
         return None
-    return _added_up(workload, axes)
+    return ParallelQueries(
+        text=f"parallel queries: {workload.m:,} -> {counted(fewer.m, 'query')}",
+        parts=smaller(instance, fewer),
+        axes=traits.acts.multipliers,
+        kept=kept,
+    )
 
 
 def _parallel(rows: Array) -> tuple[Ints, Array]:
     """Which rows are multiples of each other, to rounding, (m,), and the factors (m,) of their direction."""
     lead = rows[np.arange(len(rows)), np.argmax(rows != 0, axis=1)]
     known: dict[bytes, int] = {}
-    found = [known.setdefault(key, len(known)) for key in _digests(rows, lead)]
-    return np.array(found), lead
-
-
-def _digests(rows: Array, lead: Array) -> Iterator[bytes]:
-    """A digest of each row divided by its factor: of the rows themselves there may be gigabytes."""
+    same = []
     for start in range(0, len(rows), HEIGHT):
         own = slice(start, start + HEIGHT)
         for row in rows[own] / lead[own, None] + 0.0:  # minus zero equals zero
-            yield hashlib.sha256(row.tobytes()).digest()
+            # A digest: of the rows themselves there may be gigabytes.
+            same.append(known.setdefault(hashlib.sha256(row.tobytes()).digest(), len(known)))
+    return np.array(same), lead
 
 
-def _text(before: int, after: int) -> str:
-    return f"parallel queries: {before:,} -> {counted(after, 'query')}"
-
-
-def _added_up(workload: Workload, axes: dict[str, tuple[Axis, ...]]) -> ParallelQueries | None:
+def _added_up(workload: Workload) -> Workload | None:
     same, lead = _parallel(workload.queries)
     _, first = np.unique(same, return_index=True)
     if len(first) > WORTH * workload.m:
@@ -119,12 +114,11 @@ def _added_up(workload: Workload, axes: dict[str, tuple[Axis, ...]]) -> Parallel
     size = np.sqrt(np.bincount(same, weights=workload.weights * lead**2))
     order = np.argsort(first)
     chosen = first[order]
-    rows = workload.queries[chosen] * (size[order] / lead[chosen])[:, None]
-    smaller = Workload.from_matrix(rows)
-    return ParallelQueries(_text(workload.m, len(first)), (smaller,), (), False, None, workload.m, axes)
+    return Workload.from_matrix(workload.queries[chosen] * (size[order] / lead[chosen])[:, None])
 
 
-def _left_out(instance: Instance, axes: dict[str, tuple[Axis, ...]]) -> ParallelQueries | None:
+def _left_out(instance: Instance) -> Ints | None:
+    """Of the queries with a target: the number of each that is kept, -1 for the others."""
     workload = instance.workload
     finite = np.flatnonzero(np.isfinite(workload.targets))
     same, lead = _parallel(workload.queries[finite])
@@ -136,13 +130,7 @@ def _left_out(instance: Instance, axes: dict[str, tuple[Axis, ...]]) -> Parallel
     kept = ~implied
     kept[tight] = False
     kept[tight[np.unique(same[tight], return_index=True)[1]]] = True  # one of those that say the same
-    if kept.sum() > WORTH * len(kept):
-        return None
-    others = np.setdiff1d(np.arange(workload.m), finite)
-    rows = np.sort(np.concatenate([others, finite[kept]]))
-    smaller = Workload.from_matrix(workload.queries[rows], workload.targets[rows], workload.weights[rows])
-    text = _text(workload.m, len(rows))
-    return ParallelQueries(text, (smaller,), (), False, np.flatnonzero(kept), len(finite), axes)
+    return None if kept.sum() > WORTH * len(kept) else np.where(kept, np.cumsum(kept) - 1, -1)
 
 
 def _only_relax(checked: Checked) -> bool:

@@ -8,37 +8,42 @@ the space of cells and one number per orbit (``mmopt.symmetry``). Every line of 
 evaluated on these components, exactly as on the whole.
 
 Unlike the other reductions it leaves the workload as it is and changes what stands for its arrays, which
-only a kernel can take. So it comes last, and says nothing where no kernel claims the program.
+only a kernel can take. A workload of very many cells stays by component; else what is found is lifted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from mmopt.compiler.bind import Instance, bind
 from mmopt.compiler.invariance.actions import PERMUTE_CELLS, PERMUTE_QUERIES, ROTATE_BASIS, ROTATE_ROOT
-from mmopt.compiler.invariance.equivariance import equivariance
+from mmopt.compiler.invariance.equivariance import Equivariance, equivariance
+from mmopt.compiler.reductions.step import Solved, Step, Traits
 from mmopt.language import Checked, evaluate
-from mmopt.language.evaluate.without_form import without_form
+from mmopt.language.evaluate.by_component import without_form
 from mmopt.language.syntax.tree import names_in
-from mmopt.numerics.components import Split
+from mmopt.numerics.components import Level, Split, lift
+from mmopt.strategies import as_dense
 from mmopt.symmetry import symmetry
 from mmopt.workloads import Workload
 
-__all__ = ["by_components", "obstacle"]
+__all__ = ["ValueSymmetry", "applies", "by_components", "obstacle"]
 
-ACTIONS = (PERMUTE_CELLS, PERMUTE_QUERIES, ROTATE_ROOT, ROTATE_BASIS)
 TOTALS = frozenset({"workload.root", "workload.gram"})
 TARGETS = frozenset({"workload.targets", "workload.representation", "workload.basis"})
 # A largest component of more than this part of the cells saves too little to be worth the detour.
 WORTH = 0.8
 
 
-def obstacle(checked: Checked, givens: Mapping[str, Any]) -> str:
-    """Why a program, with these givens, cannot be taken to the components of any workload; "" if it can."""
+def obstacle(checked: Checked, givens: Mapping[str, Any], acts: Equivariance | None = None) -> str:
+    """Why a program, with these givens, cannot be taken to the components of any workload; "" if it can.
+
+    ``acts``: what the program goes with, where that is known.
+    """
     program = checked.program
     if program.klass != "convex":
         return f"it is of class {program.klass}, where no solution needs to have the workload's symmetries"
@@ -49,8 +54,10 @@ def obstacle(checked: Checked, givens: Mapping[str, Any]) -> str:
     other = sorted(sources - (TARGETS if sources & TARGETS else TOTALS))
     if other:
         return f"it takes {other[0]}, which is not known by component"
-    numbers = _defaults(checked, {name: float(value) for name, value in givens.items()})
-    why = equivariance(checked, frozenset(givens), numbers).why_not(*ACTIONS)
+    if acts is None:
+        numbers = _defaults(checked, {name: float(value) for name, value in givens.items()})
+        acts = equivariance(checked, frozenset(givens), numbers)
+    why = acts.why_not(PERMUTE_CELLS, PERMUTE_QUERIES, ROTATE_ROOT, ROTATE_BASIS)
     if why:
         return f"it does not go with the symmetries: {why}"
     form = without_form(program)
@@ -63,6 +70,7 @@ def by_components(
     givens: Mapping[str, Any],
     basis: Split | None = None,
     largest: int | None = None,
+    acts: Equivariance | None = None,
 ) -> tuple[Instance, str] | None:
     """The program bound to the workload's components, and one line on their sizes.
 
@@ -74,7 +82,7 @@ def by_components(
     ------
     WorkloadError : the program asks for targets, and the workload lacks them; another basis of another space.
     """
-    if obstacle(checked, givens):
+    if obstacle(checked, givens, acts):
         return None
     sources = _sources(checked, givens)
     found = symmetry(workload, bool(sources & TARGETS))
@@ -84,6 +92,24 @@ def by_components(
     if basis is not None:
         found = found.in_basis(basis)
     return bind(checked, workload, givens, found.taken(sources)), str(found)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ValueSymmetry(Step):
+    """The one part is the program by component."""
+
+    def lift(self, parts: Sequence[Solved]) -> Solved:
+        """The strategy and the multipliers over all cells."""
+        (part,) = parts
+        values = part.multipliers.items()
+        multipliers = {n: lift(v) if isinstance(v, Split | Level) else v for n, v in values}
+        return Solved(as_dense(part.strategy), multipliers, part.bound)
+
+
+def applies(instance: Instance, traits: Traits) -> ValueSymmetry | None:
+    """The workload has symmetries, and the program takes nothing else than what is known by component."""
+    found = None if instance.own else by_components(instance.checked, instance.workload, {}, acts=traits.acts)
+    return None if found is None else ValueSymmetry(text=found[1], parts=(found[0],))
 
 
 def _sources(checked: Checked, givens: Mapping[str, Any]) -> set[str]:

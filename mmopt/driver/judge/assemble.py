@@ -10,12 +10,10 @@ import numpy as np
 
 from mmopt.compiler import Instance
 from mmopt.compiler.match import is_shipped
-from mmopt.driver.judge.bounds import error_bound
-from mmopt.driver.judge.bounds_by_component import bound_by_component
+from mmopt.driver.judge.bounds import bound_by_component, error_bound
 from mmopt.driver.judge.claims import bounds_error, check_figures, grade_of, objective_grade, survived
 from mmopt.driver.judge.score import SLIGHT, Array, named_multipliers
-from mmopt.driver.judge.split_meaning import split_meaning
-from mmopt.driver.judge.values import as_value
+from mmopt.driver.judge.values import as_value, split_meaning
 from mmopt.errors import SolverError
 from mmopt.language import evaluate
 from mmopt.language.evaluate.by_component import splits
@@ -62,8 +60,7 @@ def meaning(
     strategy, covariance, basis = _meant(instance, {**env, **named_multipliers(instance, multipliers or {})})
     if m.kind == "covariance":
         return strategy, covariance, basis
-    is_split = isinstance(strategy, ComponentStrategy)
-    return strategy.normalised() if is_split else normalise(strategy), None, None
+    return normalise(strategy), None, None
 
 
 def _meant(instance: Instance, env: Mapping[str, Any]) -> tuple[Any, Value | None, Value | None]:

@@ -70,32 +70,28 @@ def placed_multipliers(instance: Instance, values: Mapping[str, Any]) -> dict[st
     found: dict[str, Any] = {}
     for m in instance.program.multipliers:
         if m.key in values:
-            own = _placed(instance, {m.key: values[m.key]}, {m.key: m.declaration.dims})
-            found |= own or {}
+            found |= _placed(instance, {m.key: values[m.key]}, {m.key: m.declaration.dims}) or {}
     return found
 
 
 def _placed(
     instance: Instance, values: Mapping[str, Any], dims: Mapping[str, Sequence[Dim]]
 ) -> dict[str, Any] | None:
-    spaces, found = _spaces(instance), dict[str, Any]()
-    for name, value in values.items():
-        own = [spaces.get(str(dim)) for dim in dims[name]]
-        if isinstance(value, Split) and len(own) == 2:
-            rows, columns = own
-            if rows is None or columns is None or not _fits(value, rows, columns):
-                return None
-            found[name] = Split(rows, columns, value.parts)
-        elif isinstance(value, Level) and len(own) == 1:
-            (space,) = own
-            if space is None or space.sizes is None or np.shape(value.values) != space.sizes.shape:
-                return None
-            found[name] = Level(space, value.values)
-        elif not own and np.shape(value) == ():
-            found[name] = value
-        else:
-            return None
-    return found
+    spaces = _spaces(instance)
+    found = {name: _on(value, [spaces.get(str(dim)) for dim in dims[name]]) for name, value in values.items()}
+    return None if any(value is None for value in found.values()) else found
+
+
+def _on(value: Any, spaces: list[Space | None]) -> Any:
+    """The value on these spaces; None where it does not fit."""
+    match value, spaces:
+        case Split(), [Space() as rows, Space() as columns] if _fits(value, rows, columns):
+            return Split(rows, columns, value.parts)
+        case Level(), [Space() as space] if space.sizes is not None:
+            return Level(space, value.values) if np.shape(value.values) == space.sizes.shape else None
+        case _, [] if np.shape(value) == ():
+            return value
+    return None
 
 
 def _fits(value: Split, rows: Space, columns: Space) -> bool:
@@ -107,30 +103,24 @@ def _spaces(instance: Instance) -> dict[str, Space]:
     """The space of each dimension, by the givens that split."""
     found: dict[str, Space] = {}
     for d in instance.program.givens:
-        value = instance.env[d.name]
-        if isinstance(value, Split):
-            own: tuple[Space, ...] = (value.rows, value.columns)
-        elif isinstance(value, Level):
-            own = (value.space,)
-        else:
-            continue
-        for dim, space in zip(d.dims, own, strict=True):
-            found.setdefault(str(dim), space)
+        match instance.env[d.name]:
+            case Split(rows=rows, columns=columns):
+                found = {**dict(zip(map(str, d.dims), (rows, columns), strict=True)), **found}
+            case Level(space=space):
+                found.setdefault(str(d.dims[0]), space)
     return found
 
 
 def _same_cells(one: Cells, two: Cells) -> bool:
     """Whether two spaces come from the same symmetries and keep the same components."""
-    pairs = list(zip(one.joint.attributes, two.joint.attributes, strict=False))
-    if len(one.joint.attributes) != len(two.joint.attributes) or len(one.chosen) != len(two.chosen):
-        return False
-    alike = all(_equal(a.classes, b.classes) and _equal(a.mirror, b.mirror) for a, b in pairs)
-    kept = zip(one.chosen, two.chosen, strict=True)
-    return alike and all(a.key == b.key and _equal(a.kept, b.kept) for a, b in kept)
-
-
-def _equal(one: Any, two: Any) -> bool:
-    return bool(np.array_equal(one, two))
+    told = [
+        (
+            [(a.classes.tolist(), a.mirror.tolist()) for a in cells.joint.attributes],
+            [(c.key, c.kept.tolist()) for c in cells.chosen],
+        )
+        for cells in (one, two)
+    ]
+    return told[0] == told[1]
 
 
 def same_parts(one: Any, two: Any, close: float) -> bool:

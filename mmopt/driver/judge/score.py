@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mmopt.compiler import Instance
 from mmopt.compiler.match import is_shipped
@@ -26,12 +25,13 @@ from mmopt.language.syntax.tree import Apply, Declaration, Expr, names_in
 from mmopt.numerics.ball_functions import is_semidefinite
 from mmopt.numerics.ball_nuclear import GUESS
 from mmopt.numerics.balls import GROW, Ball, exact
-from mmopt.numerics.components import Level, Split, floored
+from mmopt.numerics.components import Array, Level, Split, floored
 from mmopt.numerics.numpy_forms import FLOOR
 
 __all__ = [
     "FEASIBLE",
     "SLIGHT",
+    "Array",
     "Candidate",
     "bound_of",
     "candidate",
@@ -43,7 +43,6 @@ __all__ = [
     "upper_value",
 ]
 
-Array = NDArray[np.float64]
 
 # A repaired point may miss a constraint by this much, relatively: the rounding of its evaluation. What
 # it misses is charged to the objective.

@@ -22,8 +22,7 @@ from mmopt.driver.threads import one_thread
 from mmopt.errors import OptionError, TooLargeError, suggest
 from mmopt.language import Program, check
 from mmopt.results import FactoredSolution
-from mmopt.strategies import Strategy
-from mmopt.strategies.factored import FactoredStrategy
+from mmopt.strategies import Strategy, StrategyForm
 from mmopt.strategies.product import ProductStrategy, products_of
 from mmopt.workloads import Workload
 
@@ -42,7 +41,7 @@ class Candidate:
     """
 
     template: str
-    strategy: FactoredStrategy | None
+    strategy: StrategyForm | None
     error: float
     rmse: float
     seconds: float
@@ -143,11 +142,10 @@ class _Search:
                 strategy = self._strategy(name)
         except TooLargeError as error:
             return Candidate(name, None, np.inf, np.inf, time.monotonic() - started, error.message)
-        total = strategy.total_error(self.workload)
-        rmse = strategy.sensitivity * float(np.sqrt(strategy.mean_variance(self.workload)))
+        total, rmse = strategy.total_error(self.workload), strategy.rmse(self.workload)
         return Candidate(name, strategy, total, rmse, time.monotonic() - started)
 
-    def _strategy(self, name: str) -> FactoredStrategy:
+    def _strategy(self, name: str) -> StrategyForm:
         if name == "identity":
             return ProductStrategy(tuple(Strategy(np.eye(n), self.norm) for n in self.workload.domain.shape))
         if name == "product":

@@ -86,8 +86,3 @@ class Atom:
     equivariance: str = ""
     takes_dim: bool = False
     axis: bool = False
-
-    @property
-    def is_entrywise(self) -> bool:
-        """Whether each entry of the value comes from those at its place alone."""
-        return self.equivariance in ("linear", "entrywise")

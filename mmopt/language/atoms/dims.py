@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -35,9 +38,8 @@ class Dim:
         return Dim(tuple(sorted((m, c) for m, c in terms.items() if c)))
 
     def __add__(self, other: Dim) -> Dim:
-        total = dict(self.terms)
-        for monomial, coefficient in other.terms:
-            total[monomial] = total.get(monomial, 0) + coefficient
+        total = Counter(dict(self.terms))
+        total.update(dict(other.terms))
         return Dim._collect(total)
 
     def __neg__(self) -> Dim:
@@ -47,11 +49,9 @@ class Dim:
         return self + -other
 
     def __mul__(self, other: Dim) -> Dim:
-        total: dict[Monomial, int] = {}
-        for left, a in self.terms:
-            for right, b in other.terms:
-                key = tuple(sorted(left + right))
-                total[key] = total.get(key, 0) + a * b
+        total: Counter[Monomial] = Counter()
+        for (left, a), (right, b) in itertools.product(self.terms, other.terms):
+            total[tuple(sorted(left + right))] += a * b
         return Dim._collect(total)
 
     @property
@@ -66,26 +66,17 @@ class Dim:
 
     def value(self, sizes: Mapping[str, int]) -> int:
         """The number, given each symbol's; ``KeyError`` names a missing one."""
-        total = 0
-        for monomial, coefficient in self.terms:
-            product = coefficient
-            for name in monomial:
-                product *= sizes[name]
-            total += product
-        return total
+        return sum(
+            coefficient * math.prod(sizes[name] for name in monomial) for monomial, coefficient in self.terms
+        )
 
     def __str__(self) -> str:
-        if not self.terms:
-            return "0"
-        parts = []
-        for monomial, coefficient in sorted(self.terms, key=lambda t: (-len(t[0]), t[0])):
-            name = "*".join(monomial)
-            if not name:
-                parts.append(str(coefficient))
-            elif coefficient == 1:
-                parts.append(name)
-            elif coefficient == -1:
-                parts.append(f"-{name}")
-            else:
-                parts.append(f"{coefficient}*{name}")
-        return " + ".join(parts).replace("+ -", "- ")
+        ordered = sorted(self.terms, key=lambda t: (-len(t[0]), t[0]))
+        return " + ".join(_written(*term) for term in ordered).replace("+ -", "- ") or "0"
+
+
+def _written(monomial: Monomial, coefficient: int) -> str:
+    name = "*".join(monomial)
+    if name and abs(coefficient) == 1:
+        return name if coefficient > 0 else f"-{name}"
+    return f"{coefficient}*{name}" if name else str(coefficient)

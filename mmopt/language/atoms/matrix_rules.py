@@ -7,20 +7,21 @@ keep either.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from mmopt.language.atoms.dims import Dim
-from mmopt.language.atoms.rules import Options, Rule
+from mmopt.language.atoms.rules import Options, Rule, curved
 from mmopt.language.atoms.types import SCALAR, UNKNOWN, Curvature, RuleError, Type, column, matrix
 
 __all__ = [
     "diag",
+    "eye",
     "factor",
-    "fixed",
     "groups",
     "inv",
     "nuclear",
+    "ones",
     "pinv",
     "polar",
     "rank",
@@ -33,10 +34,23 @@ __all__ = [
 ]
 
 
+def _sides(a: Type, what: str) -> tuple[Dim, Dim]:
+    if not a.is_matrix:
+        raise RuleError(f"{what} needs a matrix, this is {a.shape}")
+    return a.dims[0], a.dims[1]
+
+
 def _square(a: Type, what: str) -> Dim:
     if not a.is_matrix or a.dims[0] != a.dims[1]:
         raise RuleError(f"{what} needs a square matrix, this is {a.shape}")
     return a.dims[0]
+
+
+def _psd(a: Type, what: str, gram: str) -> Dim:
+    n = _square(a, what)
+    if not a.psd:
+        raise RuleError(f"{what} needs a matrix known to be psd", f"declare it psd, or write {gram}")
+    return n
 
 
 def trace(args: Sequence[Type], options: Options) -> Type:
@@ -60,123 +74,90 @@ def inv(args: Sequence[Type], options: Options) -> Type:
     (a,) = args
     n = _square(a, "inv")
     out = matrix(n, n, psd=a.psd, symmetric=a.symmetric)
-    if a.is_constant:
-        return out
-    if a.psd and a.curvature.is_concave and (a.loewner or a.curvature.is_affine):
-        return replace(out, curvature=Curvature.CONVEX, loewner=True)
-    return out.broken(a.why or "the inverse of a matrix that is not both psd and affine (or concave)")
-
-
-def pinv(args: Sequence[Type], options: Options) -> Type:
-    (a,) = args
-    if not a.is_matrix:
-        raise RuleError(f"pinv needs a matrix, this is {a.shape}")
-    out = matrix(a.dims[1], a.dims[0], psd=a.psd, symmetric=a.symmetric)
-    return out if a.is_constant else out.broken("a pseudo-inverse of what is chosen")
+    holds = a.psd and a.curvature.is_concave and (a.loewner or a.curvature.is_affine)
+    why = "the inverse of a matrix that is not both psd and affine (or concave)"
+    return curved(out, a, Curvature.CONVEX, holds, why, loewner=True)
 
 
 def root(args: Sequence[Type], options: Options) -> Type:
     (a,) = args
-    n = _square(a, "root")
-    if not a.psd:
-        raise RuleError("root needs a matrix known to be psd", "declare it psd, or write W.T @ W")
+    n = _psd(a, "root", "W.T @ W")
     out = matrix(n, n, psd=True, symmetric=True)
-    if a.is_constant:
-        return out
-    if a.curvature.is_concave and (a.loewner or a.curvature.is_affine):
-        return replace(out, curvature=Curvature.CONCAVE, loewner=True)
-    return out.broken(a.why or "the square root of a matrix that is not affine (or concave)")
-
-
-def factor(args: Sequence[Type], options: Options) -> Type:
-    (a,) = args
-    n = _square(a, "factor")
-    if not a.psd:
-        raise RuleError("factor needs a matrix known to be psd", "declare it psd, or write A.T @ A")
-    out = matrix(UNKNOWN, n)
-    return out if a.is_constant else out.broken("a factor of what is chosen")
-
-
-def row_basis(args: Sequence[Type], options: Options) -> Type:
-    (a,) = args
-    if not a.is_matrix:
-        raise RuleError(f"row_basis needs a matrix, this is {a.shape}")
-    out = matrix(UNKNOWN, a.dims[1])
-    return out if a.is_constant else out.broken("a basis of what is chosen")
+    holds = a.curvature.is_concave and (a.loewner or a.curvature.is_affine)
+    why = "the square root of a matrix that is not affine (or concave)"
+    return curved(out, a, Curvature.CONCAVE, holds, why, loewner=True)
 
 
 def nuclear(args: Sequence[Type], options: Options) -> Type:
     (a,) = args
-    if not a.is_matrix:
-        raise RuleError(f"nuclear needs a matrix, this is {a.shape}")
+    _sides(a, "nuclear")
     out = replace(SCALAR, sign=1)
-    if a.is_constant:
-        return out
-    if a.curvature.is_affine:
-        return replace(out, curvature=Curvature.CONVEX)
-    return out.broken(a.why or "a norm of a curved expression")
+    return curved(out, a, Curvature.CONVEX, a.curvature.is_affine, "a norm of a curved expression")
 
 
-def polar(args: Sequence[Type], options: Options) -> Type:
-    (a,) = args
+def _given(what: str, known: Callable[..., Type]) -> Rule:
+    """A rule for what is given only, and how it is called where it is of what is chosen."""
+
+    def rule(args: Sequence[Type], options: Options) -> Type:
+        out = known(*args)
+        return out if all(a.is_constant for a in args) else out.broken(f"{what} what is chosen")
+
+    return rule
+
+
+def _pinv(a: Type) -> Type:
+    rows, columns = _sides(a, "pinv")
+    return matrix(columns, rows, psd=a.psd, symmetric=a.symmetric)
+
+
+def _polar(a: Type) -> Type:
+    """The polar factor of a psd matrix is psd where that is invertible; otherwise it need not be."""
     n = _square(a, "polar")
-    # The polar factor of a psd matrix is psd where that is invertible; otherwise it need not be.
-    out = matrix(n, n)
-    return out if a.is_constant else out.broken("the polar factor of what is chosen")
+    return matrix(n, n)
 
 
-def rank(args: Sequence[Type], options: Options) -> Type:
-    (a,) = args
-    if not a.is_matrix:
-        raise RuleError(f"rank needs a matrix, this is {a.shape}")
-    out = replace(SCALAR, sign=1)
-    return out if a.is_constant else out.broken("a rank of what is chosen")
+def _rank(a: Type) -> Type:
+    _sides(a, "rank")
+    return replace(SCALAR, sign=1)
 
 
-def stack(args: Sequence[Type], options: Options) -> Type:
-    a, b = args
+def _stack(a: Type, b: Type) -> Type:
     if not (a.is_matrix and b.is_matrix) or a.dims[1] != b.dims[1]:
         raise RuleError(f"stack puts {a.shape} on {b.shape}: both need as many columns")
-    out = matrix(UNKNOWN, a.dims[1])  # rows of zeros are left out
-    return out if a.is_constant and b.is_constant else out.broken("a stack of what is chosen")
+    return matrix(UNKNOWN, a.dims[1])  # rows of zeros are left out
 
 
-def used_rows(args: Sequence[Type], options: Options) -> Type:
-    a, b = args
+def _used_rows(a: Type, b: Type) -> Type:
     if not a.is_matrix or not b.is_vector or a.dims[0] != b.dims[0]:
         raise RuleError(f"used_rows takes a matrix and a number per row, not {a.shape} and {b.shape}")
-    out = matrix(UNKNOWN, a.dims[1])
-    return out if a.is_constant and b.is_constant else out.broken("rows picked by what is chosen")
+    return matrix(UNKNOWN, a.dims[1])
+
+
+def _support(a: Type) -> Type:
+    if not a.is_vector:
+        raise RuleError(f"support needs a vector, this is {a.shape}")
+    return column(a.dims[0], sign=1)
 
 
 def groups(kind: str) -> Rule:
     """Rows of 0 and 1 that say which entries of a vector belong together."""
 
-    def rule(args: Sequence[Type], options: Options) -> Type:
-        a, b = args
+    def known(a: Type, b: Type) -> Type:
         if not a.is_vector or not b.is_scalar:
             raise RuleError(f"{kind} takes a vector and a number, not {a.shape} and {b.shape}")
-        out = matrix(UNKNOWN, a.dims[0], sign=1)
-        return out if a.is_constant and b.is_constant else out.broken("groups of what is chosen")
+        return matrix(UNKNOWN, a.dims[0], sign=1)
 
-    return rule
-
-
-def support(args: Sequence[Type], options: Options) -> Type:
-    (a,) = args
-    if not a.is_vector:
-        raise RuleError(f"support needs a vector, this is {a.shape}")
-    out = column(a.dims[0], sign=1)
-    return out if a.is_constant else out.broken("a support of what is chosen")
+    return _given("groups of", known)
 
 
-def fixed(kind: str) -> Rule:
-    """eye(n), ones(n): a constant whose size is a dimension; the checker passes it as ``dims``."""
-
-    def rule(args: Sequence[Type], options: Options) -> Type:
-        (a,) = args
-        if kind == "eye":
-            return matrix(a.dims[0], a.dims[0], sign=1, psd=True, symmetric=True)
-        return column(a.dims[0], sign=1)
-
-    return rule
+pinv = _given("a pseudo-inverse of", _pinv)
+polar = _given("the polar factor of", _polar)
+rank = _given("a rank of", _rank)
+factor = _given("a factor of", lambda a: matrix(UNKNOWN, _psd(a, "factor", "A.T @ A")))
+row_basis = _given("a basis of", lambda a: matrix(UNKNOWN, _sides(a, "row_basis")[1]))
+stack = _given("a stack of", _stack)
+used_rows = _given("rows picked by", _used_rows)
+support = _given("a support of", _support)
+# Constants, whose size is a dimension; the checker passes it as ``dims``.
+eye = _given("an identity of", lambda a: matrix(a.dims[0], a.dims[0], sign=1, psd=True, symmetric=True))
+ones = _given("ones of", lambda a: column(a.dims[0], sign=1))

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from mmopt.language.atoms.dims import Dim
-from mmopt.language.atoms.types import SCALAR, Curvature, RuleError, Type, column, matrix, row
+from mmopt.language.atoms.types import SCALAR, Curvature, RuleError, Type, column
 
 __all__ = [
     "Options",
     "Rule",
     "add",
+    "curved",
     "div",
     "elementwise",
     "matmul",
@@ -32,22 +32,27 @@ Options = dict[str, float]
 Rule = Callable[[Sequence[Type], Options], Type]
 
 
-def _broadcast(a: Type, b: Type) -> tuple[tuple[Dim, ...], bool]:
-    if a.is_scalar:
-        return b.dims, b.is_row
-    if b.is_scalar or (a.dims == b.dims and (a.is_row == b.is_row or a.is_matrix)):
-        return a.dims, a.is_row
-    hint = "turn one of them with .T" if a.dims == b.dims else ""
-    raise RuleError(f"{a.shape} does not fit {b.shape}", hint)
+def _broadcast(a: Type, b: Type, sign: int) -> Type:
+    """The shape of two arguments that go together entry by entry."""
+    if not (a.is_scalar or b.is_scalar or (a.dims == b.dims and (a.is_row == b.is_row or a.is_matrix))):
+        hint = "turn one of them with .T" if a.dims == b.dims else ""
+        raise RuleError(f"{a.shape} does not fit {b.shape}", hint)
+    wide = b if a.is_scalar else a
+    symmetric = all(t.symmetric or t.is_scalar for t in (a, b)) and wide.is_matrix
+    return Type(wide.dims, wide.is_row, sign, symmetric=symmetric)
+
+
+def curved(out: Type, a: Type, bent: Curvature, holds: bool, why: str, loewner: bool = False) -> Type:
+    """A value of the curvature that it has of what is chosen, where that holds; else why it is lost."""
+    if a.is_constant:
+        return out
+    return replace(out, curvature=bent, loewner=loewner) if holds else out.broken(a.why or why)
 
 
 def add(args: Sequence[Type], options: Options) -> Type:
     a, b = args
-    dims, is_row = _broadcast(a, b)
-    sign = a.sign if a.sign == b.sign else 0
-    symmetric = (a.symmetric or a.is_scalar) and (b.symmetric or b.is_scalar) and len(dims) == 2
-    out = Type(dims, is_row, sign, psd=a.psd and b.psd, symmetric=symmetric)
-    return _sum_curvature(out, a, b)
+    out = _broadcast(a, b, a.sign if a.sign == b.sign else 0)
+    return _sum_curvature(replace(out, psd=a.psd and b.psd), a, b)
 
 
 def _sum_curvature(out: Type, a: Type, b: Type) -> Type:
@@ -92,11 +97,9 @@ def _scaled(out: Type, factor: Type, curved: Type) -> Type:
 
 def mul(args: Sequence[Type], options: Options) -> Type:
     a, b = args
-    dims, is_row = _broadcast(a, b)
     scalar_psd = (a.is_scalar and a.sign > 0 and b.psd) or (b.is_scalar and b.sign > 0 and a.psd)
     schur = a.psd and b.psd
-    symmetric = (a.symmetric or a.is_scalar) and (b.symmetric or b.is_scalar) and len(dims) == 2
-    out = Type(dims, is_row, a.sign * b.sign, psd=scalar_psd or schur, symmetric=symmetric)
+    out = replace(_broadcast(a, b, a.sign * b.sign), psd=scalar_psd or schur)
     if a.is_constant:
         return _scaled(out, a, b)
     if b.is_constant:
@@ -108,9 +111,8 @@ def div(args: Sequence[Type], options: Options) -> Type:
     a, b = args
     if b.is_matrix and not a.is_matrix:
         raise RuleError(f"{a.shape} divided by {b.shape}", "for the matrix inverse write inv(X)")
-    dims, is_row = _broadcast(a, b)
     psd = a.psd and b.is_scalar and b.sign > 0
-    out = Type(dims, is_row, a.sign * b.sign, psd=psd, symmetric=a.symmetric and b.is_scalar)
+    out = replace(_broadcast(a, b, a.sign * b.sign), psd=psd, symmetric=a.symmetric and b.is_scalar)
     if b.is_constant:
         return _scaled(out, b, a)
     if not a.is_constant:
@@ -131,15 +133,7 @@ def matmul(args: Sequence[Type], options: Options) -> Type:
     if a.is_vector and not a.is_row and b.is_vector and b.is_row:
         message = f"{a.shape} @ {b.shape}: a column times a row is a matrix on paper and a number in numpy"
         raise RuleError(message, "the inner product is u @ v; an outer product is not in the language")
-    sign = a.sign * b.sign
-    if a.is_matrix and b.is_matrix:
-        out = matrix(a.dims[0], b.dims[1], sign=sign)
-    elif a.is_matrix:
-        out = column(a.dims[0], sign=sign)
-    elif b.is_matrix:
-        out = row(b.dims[1], sign=sign)
-    else:
-        out = replace(SCALAR, sign=sign)
+    out = Type((*a.dims[:-1], *b.dims[1:]), b.is_matrix and not a.is_matrix, a.sign * b.sign)
     if not a.is_constant and not b.is_constant:
         return out.broken(a.why or b.why or TWO_CHOSEN)
     factor, curved = (a, b) if a.is_constant else (b, a)
@@ -152,11 +146,7 @@ def matmul(args: Sequence[Type], options: Options) -> Type:
 
 def transpose(args: Sequence[Type], options: Options) -> Type:
     (a,) = args
-    if a.is_scalar:
-        return a
-    if a.is_vector:
-        return replace(a, is_row=not a.is_row)
-    return replace(a, dims=(a.dims[1], a.dims[0]))
+    return replace(a, dims=a.dims[::-1], is_row=a.is_vector and not a.is_row)
 
 
 def power(args: Sequence[Type], options: Options) -> Type:
@@ -172,20 +162,15 @@ def power(args: Sequence[Type], options: Options) -> Type:
         raise RuleError(f"the power {exponent:g} of a matrix", hint)
     sign = 1 if exponent % 2 == 0 or a.sign > 0 else 0
     out = Type(a.dims, a.is_row, sign, symmetric=a.symmetric)
-    if a.is_constant:
-        return out
-    if exponent == 1:
+    if exponent == 1 and not a.is_constant:
         return a
-    if a.curvature.is_affine and (exponent % 2 == 0 and exponent > 0):
-        return replace(out, curvature=Curvature.CONVEX)
-    if a.sign > 0 and not a.loewner:
-        if exponent > 1 and a.curvature.is_convex:
-            return replace(out, curvature=Curvature.CONVEX)
-        if 0 < exponent < 1 and a.curvature.is_concave:
-            return replace(out, curvature=Curvature.CONCAVE)
-        if exponent < 0 and a.curvature.is_concave:
-            return replace(out, curvature=Curvature.CONVEX)
-    return out.broken(a.why or f"the power {exponent:g} of an expression of this sign and curvature")
+    is_positive = a.sign > 0 and not a.loewner
+    convex = a.curvature.is_affine and (exponent % 2 == 0 and exponent > 0)
+    convex |= is_positive and exponent > 1 and a.curvature.is_convex
+    convex |= is_positive and exponent < 0 and a.curvature.is_concave
+    concave = is_positive and 0 < exponent < 1 and a.curvature.is_concave
+    why = f"the power {exponent:g} of an expression of this sign and curvature"
+    return curved(out, a, Curvature.CONCAVE if concave else Curvature.CONVEX, convex or concave, why)
 
 
 def elementwise(bent: Curvature, *, increasing: bool | None, sign: int = 0, even: bool = False) -> Rule:
@@ -198,13 +183,9 @@ def elementwise(bent: Curvature, *, increasing: bool | None, sign: int = 0, even
     def rule(args: Sequence[Type], options: Options) -> Type:
         (a,) = args
         out = Type(a.dims, a.is_row, sign, symmetric=a.symmetric)
-        if a.is_constant:
-            return out
         rises = increasing if increasing is not None else (True if even and a.sign > 0 else None)
         keeps = a.curvature.is_affine or (not a.loewner and rises is True and a.curvature is bent)
-        if keeps:
-            return replace(out, curvature=bent)
-        return out.broken(a.why or "a function of an expression whose curvature it does not keep")
+        return curved(out, a, bent, keeps, "a function of an expression whose curvature it does not keep")
 
     return rule
 
@@ -218,22 +199,14 @@ def reduction(bent: Curvature | None) -> Rule:
         if "axis" in options:
             if not a.is_matrix:
                 raise RuleError(f"axis is for a matrix, this is {a.shape}")
-            kept = a.dims[1 - int(options["axis"])]
-            out = row(kept, sign=a.sign) if options["axis"] == 0 else column(kept, sign=a.sign)
-            out = replace(out, is_row=False)
-        if a.is_constant:
-            return out
-        if bent is None and a.curvature.is_affine:
-            return replace(out, curvature=a.curvature)
+            out = column(a.dims[1 - int(options["axis"])], sign=a.sign)
         if a.loewner or a.curvature is Curvature.UNKNOWN:
             return out.broken(
                 a.why or "a sum or an extreme of the entries of a matrix that is curved as a whole"
             )
-        if bent is None:
-            return replace(out, curvature=a.curvature)
-        if a.curvature.is_affine or a.curvature is bent:
-            return replace(out, curvature=bent)
-        return out.broken("a largest (smallest) entry of something concave (convex)")
+        keeps = a.curvature.is_affine or bent in (None, a.curvature)
+        why = "a largest (smallest) entry of something concave (convex)"
+        return curved(out, a, bent or a.curvature, keeps, why)
 
     return rule
 

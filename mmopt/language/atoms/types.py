@@ -8,7 +8,7 @@ from typing import Any
 
 from mmopt.language.atoms.dims import Dim
 
-__all__ = ["SCALAR", "UNKNOWN", "Curvature", "RuleError", "Type", "column", "matrix", "row"]
+__all__ = ["SCALAR", "UNKNOWN", "Curvature", "RuleError", "Type", "column", "matrix"]
 
 
 class Curvature(Enum):
@@ -86,11 +86,10 @@ class Type:
     def block_shape(self) -> tuple[Dim, Dim]:
         """Rows and columns when it stands in a block matrix."""
         one = Dim.of(1)
-        if self.is_scalar:
-            return one, one
-        if self.is_vector:
-            return (one, self.dims[0]) if self.is_row else (self.dims[0], one)
-        return self.dims[0], self.dims[1]
+        if self.is_row:
+            return one, self.dims[0]
+        rows, columns, *_ = (*self.dims, one, one)
+        return rows, columns
 
     @property
     def shape(self) -> str:
@@ -116,11 +115,6 @@ UNKNOWN = Dim.of("?rows")
 def column(dim: Dim, **known: Any) -> Type:
     """A column vector."""
     return Type(dims=(dim,), **known)
-
-
-def row(dim: Dim, **known: Any) -> Type:
-    """A row vector."""
-    return Type(dims=(dim,), is_row=True, **known)
 
 
 def matrix(rows: Dim, columns: Dim, **known: Any) -> Type:

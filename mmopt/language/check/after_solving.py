@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from mmopt.errors import suggest
 from mmopt.language.atoms.dims import Dim
-from mmopt.language.atoms.types import SCALAR, Curvature, Type
+from mmopt.language.atoms.types import SCALAR, Curvature
 from mmopt.language.check.infer import Scope, infer
 from mmopt.language.check.names import Names, declared_type
 from mmopt.language.check.procedures import cells, check_steps, solved_programs
 from mmopt.language.syntax.program import Program
-from mmopt.language.syntax.tree import Assignment, Block, Constraint, Expr, Multiplier, Name, names_in
+from mmopt.language.syntax.tree import Assignment, Block, Constraint, Multiplier, Name, names_in
 
 __all__ = ["check_closing"]
 
@@ -30,16 +30,14 @@ def check_closing(program: Program, names: Names, derived: frozenset[str] = froz
     check_steps(program, names)
     derived |= set(names.types) - before  # what steps bring is no more given than what is chosen
     if program.klass in ("procedure", "closed form"):
-        _number(program.objective, "an objective is a number", names)
+        names.number(program.objective, "an objective is a number")
     _starts(program, names)
     for a in program.repair:
         _set(program, a, names, "repair")
     _adoption(program, names)
     all_types = {**names.types, "objective": SCALAR}
     if program.value is not None:
-        names.types["objective"] = SCALAR
-        _number(program.value, "the value of a program is a number", names)
-        del names.types["objective"]
+        names.number(program.value, "the value of a program is a number", objective=SCALAR)
     _certificate(program, names, derived)
     # A dual program has its strategy in the multipliers.
     names.types |= all_types
@@ -53,12 +51,6 @@ def check_closing(program: Program, names: Names, derived: frozenset[str] = froz
             suggest(program.bound, (*BOUNDS, *solved)),
         )
     return names.scope()
-
-
-def _number(expr: Expr, what: str, names: Names) -> None:
-    known = names.infer(expr)
-    if not known.is_scalar:
-        names.source.fail(expr.span, f"{what}, this is {known.shape}")
 
 
 def _set(program: Program, a: Assignment, names: Names, section: str) -> None:
@@ -186,80 +178,56 @@ def _certificate(program: Program, names: Names, derived: frozenset[str]) -> Non
                 program.source.fail(
                     m.span or d.span, f"there is no constraint '{m.dual_of}'", suggest(m.dual_of, constraints)
                 )
-            _multiplier_fits(m, constraints[m.dual_of], program, names)
+            _multiplier_fits(m, constraints[m.dual_of], names)
         if isinstance(m.start, Name) and m.start.id in constraints:
             program.source.fail(
                 m.start.span, f"'{m.start.id}' is a constraint", f"write: from dual({m.start.id})"
             )
         if m.start is not None:
-            _start_fits(m, m.start, all_types, names)
+            known = infer(m.start, replace(names.scope(), types=all_types, found={}))
+            stated = declared_type(d, Curvature.CONSTANT)
+            if known.dims != stated.dims:
+                message = f"'{d.name}' is declared {stated.shape}, its start is {known.shape}"
+                names.source.fail(m.start.span, message)
     for name in chosen | derived:
         names.types.pop(name, None)
     names.hints = dict.fromkeys(
         chosen | derived, "a bound holds whatever is chosen, so it uses what is given"
     )
-    _number(program.certificate.expr, "a bound is a number", names)
+    names.number(program.certificate.expr, "a bound is a number")
     names.hints = {}
 
 
-def _start_fits(m: Multiplier, start: Expr, all_types: dict[str, Type], names: Names) -> None:
-    d = m.declaration
-    known = infer(start, replace(names.scope(), types=all_types, found={}))
-    stated = declared_type(d, Curvature.CONSTANT)
-    if known.dims != stated.dims:
-        names.source.fail(start.span, f"'{d.name}' is declared {stated.shape}, its start is {known.shape}")
-
-
-def _block_fits(m: Multiplier, i: int, c: Constraint, program: Program, names: Names) -> None:
-    """``dual(name)[i, i]``: diagonal block i of a psd block constraint; a number in those of a family."""
-    d, block = m.declaration, c.relation.left
+def _multiplier_fits(m: Multiplier, c: Constraint, names: Names) -> None:
+    """``dual(name)`` has the entries of a line; ``dual(name)[i, i]`` is diagonal block i of a psd line."""
+    d, relation = m.declaration, c.relation
     span = m.span or d.span
-    if not isinstance(block, Block) or c.relation.op != ">>":
-        program.source.fail(span, f"'{c.name}' has no blocks", "write dual(name) without [ ]")
-    if i >= len(block.rows):
-        program.source.fail(span, f"'{c.name}' has {len(block.rows)} diagonal blocks, counted from 0")
-    scope = names.scope().with_types(**{x.name: declared_type(x, Curvature.CONSTANT) for x in program.choose})
-    dims: tuple[Dim, ...] = ()
-    if c.family:
-        scope, dims = scope.with_index(c.family.index, c.family.dim), (c.family.dim,)
-    known = infer(block.rows[i][i], scope)
-    if known.is_matrix and c.family:
-        program.source.fail(
-            span,
-            f"block ({i}, {i}) of '{c.name}' is {known.shape}, one for each '{c.family.index}'",
-            "only blocks of one number have a multiplier in a family",
-        )
-    if dims + known.dims != d.dims:
-        sizes = " by ".join(map(str, dims + known.dims)) or "one"
-        stated = " by ".join(map(str, d.dims)) or "one"
-        program.source.fail(
-            span,
-            f"block ({i}, {i}) of '{c.name}' has {sizes} multipliers, '{d.name}' is declared with {stated}",
-        )
-
-
-def _multiplier_fits(m: Multiplier, c: Constraint, program: Program, names: Names) -> None:
-    d, span = m.declaration, m.span or m.declaration.span
+    scope = names.inside(c)
+    dims: tuple[Dim, ...] = (c.family.dim,) if c.family else ()
+    what, place, stated = f"'{c.name}'", d.dim_spans[0] if d.dims else d.span, d.dims[:1]
     if m.block is not None:
-        _block_fits(m, m.block, c, program, names)
-        return
-    if c.relation.op in (">>", "<<"):
-        program.source.fail(
+        rows = relation.left.rows if isinstance(relation.left, Block) and relation.op == ">>" else ()
+        if not rows:
+            names.source.fail(span, f"'{c.name}' has no blocks", "write dual(name) without [ ]")
+        if m.block >= len(rows):
+            names.source.fail(span, f"'{c.name}' has {len(rows)} diagonal blocks, counted from 0")
+        what, place, stated = f"block ({m.block}, {m.block}) of '{c.name}'", span, d.dims
+        known = infer(rows[m.block][m.block], scope)
+        if known.is_matrix and c.family:
+            names.source.fail(
+                span,
+                f"{what} is {known.shape}, one for each '{c.family.index}'",
+                "only blocks of one number have a multiplier in a family",
+            )
+        dims += known.dims
+    elif relation.op in (">>", "<<"):
+        names.source.fail(
             span,
             f"'{c.name}' compares matrices; '{d.name}' would have to be a matrix",
             "start from another constraint, or leave out 'from'",
         )
-    known = {x.name: declared_type(x, Curvature.CONSTANT) for x in program.choose}
-    scope = names.scope().with_types(**known)
-    dims: tuple[Dim, ...] = ()
-    if c.family:
-        scope, dims = scope.with_index(c.family.index, c.family.dim), (c.family.dim,)
-    left, right = infer(c.relation.left, scope), infer(c.relation.right, scope)
-    dims += left.dims or right.dims
+    else:
+        dims += infer(relation.left, scope).dims or infer(relation.right, scope).dims
     if dims != d.dims:
-        sizes = " by ".join(map(str, dims)) or "one"
-        stated = str(d.dims[0]) if d.dims else "one"
-        program.source.fail(
-            d.dim_spans[0] if d.dims else d.span,
-            f"'{c.name}' has {sizes} multipliers, '{d.name}' is declared with {stated}",
-        )
+        sizes, declared = (" by ".join(map(str, x)) or "one" for x in (dims, stated))
+        names.source.fail(place, f"{what} has {sizes} multipliers, '{d.name}' is declared with {declared}")

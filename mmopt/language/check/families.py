@@ -8,6 +8,7 @@ family.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import reduce
 
 from mmopt.language.atoms.table import ATOMS
 from mmopt.language.syntax.tree import Apply, Block, Expr, Index, Name, chain, mentions, transpose
@@ -15,7 +16,7 @@ from mmopt.language.syntax.tree import Apply, Block, Expr, Index, Name, chain, m
 __all__ = ["ENTRYWISE", "shared", "two_by_two", "vectorised"]
 
 # Entry by entry: the result lies as its arguments do.
-ENTRYWISE = frozenset(name for name, atom in ATOMS.items() if atom.is_entrywise)
+ENTRYWISE = frozenset(name for name, atom in ATOMS.items() if atom.equivariance in ("linear", "entrywise"))
 
 
 def _slice(expr: Expr, index: str) -> tuple[Expr, str] | None:
@@ -67,10 +68,7 @@ def _product(factors: list[Expr], index: str, expr: Apply) -> Expr | None:
         return None
 
     def join(parts: list[Expr]) -> Expr:
-        out = parts[0]
-        for part in parts[1:]:
-            out = Apply("matmul", (out, part), expr.span)
-        return out
+        return reduce(lambda left, right: Apply("matmul", (left, right), expr.span), parts)
 
     def as_rows(found: tuple[Expr, str]) -> Expr:
         return found[0] if found[1] == "rows" else transpose(found[0])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import reduce
 
 from mmopt.errors import placed, suggest
 from mmopt.language.atoms.dims import Dim
@@ -19,6 +20,7 @@ from mmopt.language.syntax.tree import Apply, Block, Expr, Index, Name, Number, 
 
 __all__ = ["Scope", "dimension", "infer", "is_gram", "normal", "not_symmetric"]
 
+DIMS = {"add": Dim.__add__, "sub": Dim.__sub__, "mul": Dim.__mul__}
 # (f(A, B)).T = f(A.T, B.T)
 THROUGH = frozenset({"add", "sub", "neg", "mul", "div", "pow", "abs", "sqrt", "inv", "pinv"})
 
@@ -88,14 +90,12 @@ def _apply(expr: Apply, scope: Scope) -> Type:
     options: dict[str, float] = dict(expr.options)
     if options and not atom.axis:
         scope.source.fail(expr.span, f"'{expr.atom}' takes no axis", atom.about)
-    if atom.takes_dim:
-        args = [column(dimension(expr.args[0], scope))]
-    else:
-        args = [infer(a, scope) for a in expr.args]
+    size = [column(dimension(expr.args[0], scope))] if atom.takes_dim else None
+    args = size or [infer(a, scope) for a in expr.args]
     if expr.atom == "pow" and (exponent := constant(expr.args[1])) is not None:
         options["exponent"] = exponent
     try:
-        plain = atom.rule(args, options)
+        whole = plain = atom.rule(args, options)
     except RuleError as error:
         scope.source.fail(expr.span, error.message, error.hint)
     if expr.atom == "matmul":
@@ -104,13 +104,9 @@ def _apply(expr: Apply, scope: Scope) -> Type:
         whole = _trace(expr, plain, scope)
     elif expr.atom == "mul" and expr.args[0] == expr.args[1]:
         hint = "a product with itself (a square is written x**2)"
-        whole = replace(
-            plain, sign=1, why=hint if infer(expr.args[0], scope).curvature.is_affine else plain.why
-        )
+        whole = replace(plain, sign=1, why=hint if args[0].curvature.is_affine else plain.why)
     elif expr.atom == "add" and _transposed(expr.args[0], expr.args[1], scope):
         whole = replace(plain, symmetric=plain.is_matrix)
-    else:
-        whole = plain
     if UNKNOWN in whole.dims:  # two such numbers are the same only for the same expression
         rows = Dim.of(f"?rows({to_source(expr)})")
         whole = replace(whole, dims=tuple(rows if d == UNKNOWN else d for d in whole.dims))
@@ -129,12 +125,8 @@ def _dimension(expr: Expr, scope: Scope) -> Dim:
             return Dim.of(name)
         case Number(value=value) if value == int(value):
             return Dim.of(int(value))
-        case Apply(atom="add", args=(a, b)):
-            return _dimension(a, scope) + _dimension(b, scope)
-        case Apply(atom="sub", args=(a, b)):
-            return _dimension(a, scope) - _dimension(b, scope)
-        case Apply(atom="mul", args=(a, b)):
-            return _dimension(a, scope) * _dimension(b, scope)
+        case Apply(atom=atom, args=(a, b)) if atom in DIMS:
+            return DIMS[atom](_dimension(a, scope), _dimension(b, scope))
     scope.source.fail(
         expr.span,
         f"'{to_source(expr)}' is not a dimension",
@@ -148,10 +140,7 @@ def _dimension(expr: Expr, scope: Scope) -> Dim:
 
 def product(factors: list[Expr]) -> Expr:
     """The matrix product of the factors, left to right."""
-    out = factors[0]
-    for f in factors[1:]:
-        out = Apply("matmul", (out, f), out.span)
-    return out
+    return reduce(lambda left, right: Apply("matmul", (left, right), left.span), factors)
 
 
 def normal(expr: Expr, symmetric: Callable[[Expr], bool], *, flip: bool = False) -> Expr:
@@ -219,9 +208,8 @@ def _congruence(expr: Apply, plain: Type, scope: Scope) -> Type:
     if not _transposed(expr, expr, scope):
         return plain
     psd = is_gram(factors, scope)
-    known = replace(plain, psd=psd and plain.is_matrix, symmetric=plain.is_matrix)
-    if plain.is_scalar:
-        known = replace(known, sign=1 if psd else plain.sign)
+    sign = 1 if psd and plain.is_scalar else plain.sign
+    known = replace(plain, psd=psd and plain.is_matrix, symmetric=plain.is_matrix, sign=sign)
     found = _curved(factors, scope)
     if found is None:
         return known  # constant, or of no known curvature: symmetric (and psd) by its form all the same
@@ -263,10 +251,7 @@ def _index(expr: Index, scope: Scope) -> Type:
         return base
     sign = 1 if base.psd and expr.items[0] == expr.items[-1] else base.sign
     known = replace(base, psd=False, symmetric=False, sign=sign)
-    if not kept:
-        out = replace(known, dims=(), is_row=False)
-    else:
-        out = replace(known, dims=(kept[0],), is_row=expr.items[0] is not None)
+    out = replace(known, dims=tuple(kept), is_row=bool(kept) and expr.items[0] is not None)
     if base.loewner:
         return out.broken("an entry of a matrix that is curved as a whole (its diagonal is diag(F))")
     return out
@@ -276,11 +261,9 @@ def _item(item: Expr, dim: Dim, scope: Scope) -> None:
     """An index is a whole number, or the index of a family that runs over this dimension."""
     match item:
         case Number(value=value) if value == int(value):
-            limit = dim.value({}) if not dim.symbols else None
-            if limit is not None and value >= limit:
-                scope.source.fail(
-                    item.span, f"the index {int(value)} is beyond {limit} entries counted from 0"
-                )
+            if not dim.symbols and value >= dim.value({}):
+                message = f"the index {int(value)} is beyond {dim.value({})} entries counted from 0"
+                scope.source.fail(item.span, message)
             return
         case Name(id=name) if scope.indices is not None and name in scope.indices:
             if scope.indices[name] != dim:
@@ -322,10 +305,12 @@ def _block(expr: Block, scope: Scope) -> Type:
                         or "in a block a vector is a column, W[j, :] is a row, a number is one entry",
                     )
     entries = [t for r in rows for t in r]
-    sign = 1 if all(t.sign > 0 for t in entries) else 0
-    out = matrix(sum(heights[1:], heights[0]), sum(widths[1:], widths[0]), sign=sign)
-    same = heights == widths and not_symmetric(expr, scope) is None
-    out = replace(out, symmetric=same)
+    out = matrix(
+        sum(heights[1:], heights[0]),
+        sum(widths[1:], widths[0]),
+        sign=1 if all(t.sign > 0 for t in entries) else 0,
+        symmetric=heights == widths and not_symmetric(expr, scope) is None,
+    )
     bad = next((t for t in entries if not t.curvature.is_affine), None)
     if bad is not None:
         return out.broken(bad.why or "a block matrix with a curved block")

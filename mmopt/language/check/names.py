@@ -11,7 +11,7 @@ from mmopt.language.atoms.dims import Dim
 from mmopt.language.atoms.types import Curvature, Type, column, matrix
 from mmopt.language.check.infer import Scope, infer
 from mmopt.language.syntax.source import Source
-from mmopt.language.syntax.tree import Assignment, Declaration, Expr, Span
+from mmopt.language.syntax.tree import Assignment, Constraint, Declaration, Expr, Span
 
 __all__ = ["AXES", "PSD", "SOURCES", "Names", "declared_type"]
 
@@ -72,8 +72,19 @@ class Names:
     def scope(self) -> Scope:
         return Scope(self.source, dict(self.types), frozenset(self.dims), {}, dict(self.hints))
 
+    def inside(self, c: Constraint) -> Scope:
+        """The names inside a constraint: the index of its family too."""
+        return self.scope().with_index(c.family.index, c.family.dim) if c.family else self.scope()
+
     def infer(self, expr: Expr) -> Type:
         return infer(expr, self.scope())
+
+    def number(self, expr: Expr, what: str, hint: str = "", **more: Type) -> Type:
+        """The type of what has to be a number; ``more`` are names that are known here only."""
+        known = infer(expr, self.scope().with_types(**more))
+        if not known.is_scalar:
+            self.source.fail(expr.span, f"{what}, this is {known.shape}", hint)
+        return known
 
     def new(self, name: str, span: Span) -> None:
         """Refuse a name that has a meaning already."""
@@ -82,9 +93,10 @@ class Names:
         if name in self.types:
             self.source.fail(span, f"'{name}' is defined twice", "give one of them another name")
 
-    def define(self, name: str, span: Span, known: Type) -> None:
-        self.new(name, span)
-        self.types[name] = known
+    def compute(self, a: Assignment) -> None:
+        """Define what an assignment says under a new name."""
+        self.new(a.name, a.span)
+        self.types[a.name] = self.assign(a)
 
     def declare(self, d: Declaration, curvature: Curvature) -> None:
         """Define what a declaration states; its dimensions have to be known."""
@@ -96,7 +108,8 @@ class Names:
                 f"'{d.kind}' is square, here are {d.dims[0]} rows and {d.dims[1]} columns",
                 f"write {d.kind}[{d.dims[0]}, {d.dims[0]}]",
             )
-        self.define(d.name, d.span, declared_type(d, curvature))
+        self.new(d.name, d.span)
+        self.types[d.name] = declared_type(d, curvature)
 
     def dims_known(self, dim: Dim, span: Span) -> None:
         for name in sorted(dim.symbols - self.dims):

@@ -78,18 +78,13 @@ class _Steps:
                 self.names.types[step.name] = self.names.assign(step)
 
     def repeat(self, loop: Repeat) -> None:
-        source = self.program.source
-        times = self.names.infer(loop.times)
-        if not times.is_scalar:
-            source.fail(loop.times.span, f"a number of times is a number, this is {times.shape}")
+        self.names.number(loop.times, "a number of times is a number")
         if loop.until is not None:  # looked at before each round, so its names are known before the block
             for side in (loop.until.left, loop.until.right):
-                known = self.names.infer(side)
-                if not known.is_scalar:
-                    source.fail(side.span, f"'until' compares two numbers, this is {known.shape}")
+                self.names.number(side, "'until' compares two numbers")
         self.each(loop.steps)
         if loop.settles and not any(isinstance(step, SubProgram) for step in loop.steps):
-            source.fail(
+            self.program.source.fail(
                 loop.span,
                 "'alternate' ends by the objective of its last step that solves, and none does",
                 "write 'repeat'",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 
 from mmopt.errors import ProgramError, suggest
 from mmopt.language.atoms.dims import Dim
@@ -13,13 +13,14 @@ from mmopt.language.atoms.types import Curvature, Type
 from mmopt.language.check.after_solving import check_closing
 from mmopt.language.check.infer import Scope, dimension
 from mmopt.language.check.names import AXES, PSD, SOURCES, Names, declared_type
-from mmopt.language.check.rank import check_rank, is_rank
+from mmopt.language.check.rank import check_rank
 from mmopt.language.check.relations import (
     check_relation,
     check_shapes,
     check_smooth,
     check_smooth_line,
     refuse_curvature,
+    suits,
 )
 from mmopt.language.syntax.expression import MAX_NESTING
 from mmopt.language.syntax.program import Program
@@ -32,6 +33,7 @@ from mmopt.language.syntax.tree import (
     Name,
     Span,
     children,
+    is_rank,
     names_in,
     rewrite,
 )
@@ -71,14 +73,25 @@ def check(program: Program, faults: dict[str, ProgramError] | None = None) -> Ch
     With ``faults``, a line of the wrong curvature is noted there by its name (the objective by "") and
     the check goes on; names and shapes have to fit all the same.
     """
+    text, file = program.text, program.source.file
+    is_as_read = faults is None and program is Program.parse(text, file)
+    return _checked(text, file) if is_as_read else _check(program, faults)
+
+
+# As for reading: many small solves of one program check it once.
+@lru_cache(maxsize=128)
+def _checked(text: str, file: str) -> Checked:
+    return _check(Program.parse(text, file), None)
+
+
+def _check(program: Program, faults: dict[str, ProgramError] | None) -> Checked:
     names = Names(program.source)
     _givens(program, names)
     for parameter in program.parameters:
         _parameter(parameter, names)
     given, derived = split_lets(program)
     for let in given:
-        names.new(let.name, let.span)
-        names.define(let.name, let.span, names.assign(let))
+        names.compute(let)
     names.hints = {d.name: "'require' uses what is given, not what is chosen" for d in program.choose}
     for requirement in program.requires:
         check_shapes(requirement, _inside(requirement, names))
@@ -86,8 +99,7 @@ def check(program: Program, faults: dict[str, ProgramError] | None = None) -> Ch
     for d in program.choose:
         _chosen(program, d, names)
     for let in derived:
-        names.new(let.name, let.span)
-        names.define(let.name, let.span, names.assign(let))
+        names.compute(let)
     written, program = program, expand(program)
     objective = _objective(program, names, faults)
     constraints: dict[str, tuple[Type, Type]] = {}
@@ -103,7 +115,7 @@ def check(program: Program, faults: dict[str, ProgramError] | None = None) -> Ch
             check_smooth_line(c, scope)
         elif not is_rank(c):
             with _noted(faults, c.name):
-                check_relation(c, scope)
+                check_relation(c, constraints[c.name], scope)
     types = dict(names.types)
     scope = check_closing(program, names, derived=frozenset(let.name for let in derived))
     return Checked(program, written, types, objective, constraints, scope)
@@ -160,21 +172,21 @@ def _parameter(p: Assignment, names: Names) -> None:
         )
     # Its default may have signs and forms that another value, which the caller passes, has not.
     stated = declared_type(p.declared, known.curvature) if p.declared else known
-    names.define(p.name, p.span, stated)
+    names.new(p.name, p.span)
+    names.types[p.name] = stated
 
 
 def _inside(c: Constraint, names: Names) -> Scope:
-    """The names inside a constraint: those of the program and the index of its family."""
-    if not c.family:
-        return names.scope()
-    names.dims_known(c.family.dim, c.family.span)
-    if c.family.index in names.types or c.family.index in names.dims:
-        names.source.fail(
-            c.family.span,
-            f"'{c.family.index}' has another meaning already",
-            "name the index of this family otherwise",
-        )
-    return names.scope().with_index(c.family.index, c.family.dim)
+    """The names inside a constraint; its family has a known dimension and an index of its own."""
+    if c.family:
+        names.dims_known(c.family.dim, c.family.span)
+        if c.family.index in names.types or c.family.index in names.dims:
+            names.source.fail(
+                c.family.span,
+                f"'{c.family.index}' has another meaning already",
+                "name the index of this family otherwise",
+            )
+    return names.inside(c)
 
 
 @contextmanager
@@ -191,20 +203,12 @@ def _noted(faults: dict[str, ProgramError] | None, line: str) -> Iterator[None]:
 def _objective(program: Program, names: Names, faults: dict[str, ProgramError] | None) -> Type | None:
     if program.klass == "procedure":
         return None  # a procedure's is known after its steps
-    known = names.infer(program.objective)
-    if not known.is_scalar:
-        program.source.fail(
-            program.objective.span,
-            f"an objective is a number, this is {known.shape}",
-            "take a sum, trace or max",
-        )
+    known = names.number(program.objective, "an objective is a number", "take a sum, trace or max")
     if program.klass == "smooth":
         check_smooth(program.objective, names.scope())
         return known
-    wanted, fits = "convex", known.curvature.is_convex
-    if program.sense == "maximize":
-        wanted, fits = "concave", known.curvature.is_concave
-    if not fits:
+    wanted = "convex" if program.sense == "minimize" else "concave"
+    if not suits(known, wanted):
         what = f"the objective of '{program.sense}' has to be {wanted}"
         with _noted(faults, ""):
             refuse_curvature(program.objective, known, what, names.scope())

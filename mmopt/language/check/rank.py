@@ -8,18 +8,13 @@ import numpy as np
 
 from mmopt.language.check.infer import Scope, infer
 from mmopt.language.syntax.program import Program
-from mmopt.language.syntax.tree import Apply, Constraint
+from mmopt.language.syntax.tree import Apply, Constraint, is_rank
 from mmopt.numerics.numpy_forms import Array
 from mmopt.numerics.pseudoinverse import has_full_rank
 
-__all__ = ["check_rank", "is_rank", "rank_line", "rank_residual"]
+__all__ = ["check_rank", "rank_line", "rank_residual"]
 
 HINT = "write: exact: rank(Z) == p"
-
-
-def is_rank(c: Constraint) -> bool:
-    """Whether the constraint is about a rank."""
-    return isinstance(c.relation.left, Apply) and c.relation.left.atom == "rank"
 
 
 def rank_line(constraints: Sequence[Constraint]) -> Constraint:

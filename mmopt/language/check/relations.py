@@ -9,8 +9,25 @@ from mmopt.language.atoms.types import Curvature, Type
 from mmopt.language.check.infer import Scope, infer, not_symmetric
 from mmopt.language.syntax.tree import Apply, Block, Constraint, Expr, Name, Number, children, walk
 
-__all__ = ["check_relation", "check_shapes", "check_smooth", "check_smooth_line", "refuse_curvature"]
+__all__ = [
+    "SIDES",
+    "check_relation",
+    "check_shapes",
+    "check_smooth",
+    "check_smooth_line",
+    "refuse_curvature",
+    "suits",
+]
 
+# Which curvature the left and the right side of a relation need.
+SIDES = {
+    "<=": ("convex", "concave"),
+    "<<": ("convex", "concave"),
+    ">=": ("concave", "convex"),
+    ">>": ("concave", "convex"),
+    "==": ("affine", "affine"),
+}
+BOTH = "both sides of '==' have to be affine"
 RULES = "the rules: python -m pydoc mmopt.language"
 
 
@@ -18,19 +35,15 @@ def check_shapes(c: Constraint, scope: Scope) -> tuple[Type, Type]:
     """The types of both sides of a relation whose shapes fit."""
     r = c.relation
     left, right = infer(r.left, scope), infer(r.right, scope)
-    if r.op in (">>", "<<"):
-        for t, e in ((left, r.left), (right, r.right)):
-            if not (isinstance(e, Number) and e.value == 0):
-                _symmetric(e, t, r.op, scope)
-        if left.is_matrix and right.is_matrix and left.dims != right.dims:
-            scope.source.fail(r.span, f"{left.shape} {r.op} {right.shape}: both sides need the same shape")
-        if not (left.is_matrix or right.is_matrix):
-            scope.source.fail(
-                r.span, f"'{r.op}' compares symmetric matrices, both sides are numbers", "write >= 0"
-            )
-        return left, right
+    is_order = r.op in (">>", "<<")
+    for t, e in ((left, r.left), (right, r.right)):
+        if is_order and not (isinstance(e, Number) and e.value == 0):
+            _symmetric(e, t, r.op, scope)
     if not (left.is_scalar or right.is_scalar or left.dims == right.dims):
         scope.source.fail(r.span, f"{left.shape} {r.op} {right.shape}: both sides need the same shape")
+    if is_order and not (left.is_matrix or right.is_matrix):
+        message = f"'{r.op}' compares symmetric matrices, both sides are numbers"
+        scope.source.fail(r.span, message, "write >= 0")
     return left, right
 
 
@@ -59,24 +72,14 @@ def _symmetric(e: Expr, t: Type, op: str, scope: Scope) -> None:
     scope.source.fail(e.span, message, hint)
 
 
-def check_relation(c: Constraint, scope: Scope) -> tuple[Type, Type]:
-    """The types of both sides of a convex constraint."""
-    left, right = check_shapes(c, scope)
+def check_relation(c: Constraint, known: tuple[Type, Type], scope: Scope) -> None:
+    """Check the curvature of both sides of a convex constraint; the smaller side is looked at first."""
     r = c.relation
-    if r.op == "==":
-        for t, e in ((left, r.left), (right, r.right)):
-            if not t.curvature.is_affine:
-                refuse_curvature(e, t, f"'{c.name}': both sides of '==' have to be affine", scope)
-        return left, right
-    small, large = (
-        ((left, r.left), (right, r.right)) if r.op in ("<=", "<<") else ((right, r.right), (left, r.left))
-    )
-    for (t, e), fits, word in (
-        (small, small[0].curvature.is_convex, "convex"),
-        (large, large[0].curvature.is_concave, "concave"),
-    ):
-        wanted = f"'{c.name}': the {'smaller' if word == 'convex' else 'larger'} side has to be {word}"
-        if not fits:
+    sides = zip(SIDES[r.op], known, (r.left, r.right), strict=True)
+    for word, t, e in sorted(sides, key=lambda side: side[0] == "concave"):
+        what = f"the {'smaller' if word == 'convex' else 'larger'} side has to be {word}"
+        wanted = f"'{c.name}': {BOTH if word == 'affine' else what}"
+        if not suits(t, word):
             refuse_curvature(e, t, wanted, scope)
         if not t.curvature.is_affine and t.is_matrix and t.loewner != (r.op in ("<<", ">>")):
             as_whole = "as a whole, not entry by entry (compare with << or >>, or take its diag)"
@@ -84,7 +87,12 @@ def check_relation(c: Constraint, scope: Scope) -> tuple[Type, Type]:
             scope.source.fail(
                 e.span, f"{wanted}, and it is {word} {as_whole if t.loewner else by_entry}", RULES
             )
-    return left, right
+
+
+def suits(known: Type, word: str) -> bool:
+    """Whether an expression is convex, concave or affine, as the word says."""
+    curvature = known.curvature
+    return {"convex": curvature.is_convex, "concave": curvature.is_concave}.get(word, curvature.is_affine)
 
 
 def refuse_curvature(expr: Expr, known: Type, what: str, scope: Scope) -> NoReturn:
@@ -98,13 +106,8 @@ def _culprit(expr: Expr, known: Type, scope: Scope) -> Expr:
     """The first part that breaks the curvature for this reason while nothing inside it does."""
 
     def broken(e: Expr) -> bool:
-        if isinstance(e, Name | Number):
-            return False
-        found = infer(e, scope)
-        return found.curvature is Curvature.UNKNOWN and found.why == known.why
-
-    def inside(e: Expr) -> bool:
-        return any(broken(child) for child in children(e))
+        is_leaf = isinstance(e, Name | Number)
+        return not is_leaf and (t := infer(e, scope)).curvature is Curvature.UNKNOWN and t.why == known.why
 
     skip = {
         id(a)
@@ -112,8 +115,8 @@ def _culprit(expr: Expr, known: Type, scope: Scope) -> Expr:
         if isinstance(e, Apply) and e.atom in ("eye", "ones")
         for a in walk(e.args[0])
     }
-    found = [e for e in walk(expr) if id(e) not in skip and broken(e) and not inside(e)]
-    return found[0] if found else expr
+    able = (e for e in walk(expr) if id(e) not in skip and broken(e))
+    return next((e for e in able if not any(map(broken, children(e)))), expr)
 
 
 def check_smooth(expr: Expr, scope: Scope) -> None:

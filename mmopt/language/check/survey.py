@@ -15,6 +15,7 @@ from mmopt.language.atoms.table import ATOMS
 from mmopt.language.atoms.types import Curvature, RuleError, Type
 from mmopt.language.check.infer import Scope, infer
 from mmopt.language.check.program import Checked, check
+from mmopt.language.check.relations import SIDES
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.to_text import number_text, to_source
 from mmopt.language.syntax.tree import (
@@ -74,16 +75,6 @@ class Survey:
     lines: tuple[LineSurvey, ...]
 
 
-# Which curvature the left and the right side of a relation need.
-SIDES = {
-    "<=": ("convex", "concave"),
-    "<<": ("convex", "concave"),
-    ">=": ("concave", "convex"),
-    ">>": ("concave", "convex"),
-    "==": ("affine", "affine"),
-}
-
-
 def survey(program: Program) -> Survey:
     """The types of every node of the objective and the constraints.
 
@@ -93,30 +84,21 @@ def survey(program: Program) -> Survey:
     faults: dict[str, ProgramError] = {}
     checked = check(program, faults)
     program = checked.program
-    lines = []
+    lines: list[tuple[Constraint | None, tuple[Node, ...], tuple[str, ...]]] = []
     # The objective of a procedure is evaluated after its steps, not optimised.
     if checked.objective is not None:
         wanted = "convex" if program.sense == "minimize" else "concave"
-        lines.append(_line(None, (describe(checked, program.objective),), (wanted,), faults.get("")))
+        lines.append((None, (describe(checked, program.objective),), (wanted,)))
     for c in program.constraints:
         sides = tuple(describe(checked, e, c.family) for e in (c.relation.left, c.relation.right))
-        lines.append(_line(c, sides, SIDES[c.relation.op], faults.get(c.name)))
-    return Survey(checked, tuple(lines))
+        lines.append((c, sides, SIDES[c.relation.op]))
+    found = [(line, faults.get(line[0].name if line[0] else "")) for line in lines]
+    return Survey(checked, tuple(LineSurvey(*line, fault, _blamed(line[1], fault)) for line, fault in found))
 
 
-def _line(
-    constraint: Constraint | None,
-    sides: tuple[Node, ...],
-    wanted: tuple[str, ...],
-    fault: ProgramError | None,
-) -> LineSurvey:
-    blamed = _blamed(sides, fault) if fault else None
-    return LineSurvey(constraint, sides, wanted, fault, blamed)
-
-
-def _blamed(sides: tuple[Node, ...], fault: ProgramError) -> Node | None:
+def _blamed(sides: tuple[Node, ...], fault: ProgramError | None) -> Node | None:
     """The node at which the error points: of several at one place the innermost that is neither."""
-    where = fault.where
+    where = fault.where if fault else None
     if where is None:
         return None
     place = (where.line, where.column, where.width)

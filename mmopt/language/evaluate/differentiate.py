@@ -16,7 +16,7 @@ import numpy as np
 
 from mmopt.language.atoms.table import ATOMS
 from mmopt.language.evaluate.evaluator import Env, evaluate, is_row, positions
-from mmopt.language.syntax.tree import Apply, Block, Expr, Index, Name, names_in
+from mmopt.language.syntax.tree import Apply, Block, Expr, Index, Name, names_in, transpose
 from mmopt.numerics import numpy_forms
 from mmopt.numerics.numpy_forms import Array
 
@@ -27,13 +27,6 @@ Pull = Callable[[Any], dict[str, Array]]
 # One operation: its arguments' places, its value from theirs, and their derivatives from its own.
 Forward = Callable[[Sequence[Any], float], Any]
 Backward = Callable[[Sequence[Any], Any, Any, float], Sequence[Any]]
-
-
-@dataclass(frozen=True)
-class _Node:
-    arguments: tuple[int, ...]
-    forward: Forward
-    backward: Backward
 
 
 @dataclass
@@ -47,7 +40,7 @@ class Tape:
     expr: Expr
     env: Env
     wrt: Sequence[str]
-    nodes: dict[int, _Node] = field(default_factory=dict)
+    nodes: dict[int, tuple[Sequence[int], Forward, Backward]] = field(default_factory=dict)
     leaves: dict[str, int] = field(default_factory=dict)
     sample: list[Any] = field(default_factory=list)  # the values at the point of recording
     known: dict[Expr, int] = field(default_factory=dict)
@@ -66,8 +59,8 @@ class Tape:
         for name, place in self.leaves.items():
             at[place] = np.asarray(values[name], dtype=float)
         with np.errstate(all="ignore"):
-            for place, node in self.nodes.items():
-                at[place] = node.forward([at[i] for i in node.arguments], rounding)
+            for place, (arguments, forward, _) in self.nodes.items():
+                at[place] = forward([at[i] for i in arguments], rounding)
 
         def pull(bar: Any) -> dict[str, Array]:
             bars: dict[int, Any] = {self.last: bar}
@@ -75,10 +68,9 @@ class Tape:
                 for place in reversed(self.nodes):
                     if place not in bars:
                         continue
-                    node = self.nodes[place]
-                    arguments = [at[i] for i in node.arguments]
-                    parts = node.backward(arguments, at[place], bars.pop(place), rounding)
-                    for i, part in zip(node.arguments, parts, strict=True):
+                    arguments, _, backward = self.nodes[place]
+                    parts = backward([at[i] for i in arguments], at[place], bars.pop(place), rounding)
+                    for i, part in zip(arguments, parts, strict=True):
                         if i in self.nodes or i in self.leaves.values():
                             bars[i] = bars[i] + part if i in bars else part
             return {
@@ -109,9 +101,12 @@ class Tape:
         assert isinstance(expr, Apply)
         (atom, args), options = (expr.atom, expr.args), dict(expr.options)
         if atom in ("diag", "trace") and isinstance(args[0], Apply) and args[0].atom == "matmul":
-            factors = [self.record(a) for a in args[0].args]
-            if all(np.ndim(self.sample[i]) == 2 for i in factors):
-                return self.diagonal(atom, factors[0], factors[1])
+            left, right = args[0].args
+            if all(np.ndim(self.sample[self.record(side)]) == 2 for side in (left, right)):
+                # Without forming the product: sums of left * right.T.
+                together = Apply("mul", (left, transpose(right)), expr.span)
+                axis = (("axis", 1),) if atom == "diag" else ()
+                return self.record(Apply("sum", (together,), expr.span, axis))
         return self.atom(atom, [self.record(a) for a in args], options)
 
     def place(self, value: Any) -> int:
@@ -120,7 +115,7 @@ class Tape:
 
     def add(self, arguments: Sequence[int], forward: Forward, backward: Backward) -> int:
         at = self.place(forward([self.sample[i] for i in arguments], 0.0))
-        self.nodes[at] = _Node(tuple(arguments), forward, backward)
+        self.nodes[at] = arguments, forward, backward
         return at
 
     def atom(self, name: str, arguments: Sequence[int], options: Mapping[str, int]) -> int:
@@ -140,12 +135,6 @@ class Tape:
 
         return self.add(arguments, forward, backward)
 
-    def diagonal(self, atom: str, left: int, right: int) -> int:
-        """The diagonal (or trace) of a product, without forming the product: sums of left * right.T."""
-        turned = self.atom("transpose", [right], {})
-        together = self.atom("mul", [left, turned], {})
-        return self.atom("sum", [together], {"axis": 1} if atom == "diag" else {})
-
     def index(self, expr: Index, base: int) -> int:
         at = positions(expr, np.shape(self.sample[base]), self.env)
 
@@ -164,16 +153,10 @@ class Tape:
             rest = iter(args)
             return [[(next(rest), lies) for lies in row] for row in lying]
 
+        shapes = [np.shape(self.sample[i]) for i in arguments]
+        owners = numpy_forms.block(sides([np.full(shape, float(k)) for k, shape in enumerate(shapes)]))
+
         def backward(args: Sequence[Any], value: Any, bar: Array, rounding: float) -> Sequence[Any]:
-            parts, top = [], 0
-            for row in sides(args):
-                left = height = 0
-                for entry, lies in row:
-                    height, width = numpy_forms.as_block(np.asarray(entry), lies).shape
-                    piece = bar[top : top + height, left : left + width]
-                    parts.append(piece.reshape(np.shape(entry)))
-                    left += width
-                top += height
-            return parts
+            return [bar[owners == k].reshape(shape) for k, shape in enumerate(shapes)]
 
         return self.add(arguments, lambda args, rounding: numpy_forms.block(sides(args)), backward)

@@ -9,11 +9,11 @@ import numpy as np
 
 from mmopt.errors import ProgramError
 from mmopt.language.check.families import shared, vectorised
-from mmopt.language.check.rank import is_rank, rank_residual
+from mmopt.language.check.rank import rank_residual
 from mmopt.language.evaluate.by_component import ByComponent, splits
 from mmopt.language.evaluate.evaluator import Env, Memo, evaluate, evaluate_ball
 from mmopt.language.evaluate.number_systems import BALLS, PLAIN, Numbers
-from mmopt.language.syntax.tree import Apply, Block, Constraint, Expr, Family, Number
+from mmopt.language.syntax.tree import Apply, Block, Constraint, Expr, Family, Number, is_rank
 from mmopt.numerics import numpy_forms
 from mmopt.numerics.ball_functions import is_semidefinite
 from mmopt.numerics.balls import GROW, Ball

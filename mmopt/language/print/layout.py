@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from mmopt.language.check.infer import Scope
 from mmopt.language.check.program import Checked, check
 from mmopt.language.print.typeset import (
+    STYLES,
     Style,
     latex_name,
     latex_text,
@@ -30,8 +32,7 @@ from mmopt.language.syntax.tree import (
 __all__ = ["program_lines", "typeset_latex"]
 
 
-@dataclass(frozen=True)
-class _Line:
+class _Line(NamedTuple):
     """A label (of the first line of a section), a formula, and words beside it."""
 
     label: str
@@ -45,33 +46,33 @@ def typeset_latex(program: Program | Checked) -> str:
     Raises :class:`~mmopt.errors.ProgramError` when the program does not check.
     """
     lines = []
-    for line in _lines(program, "latex"):
-        label = rf"\text{{{latex_text(line.label)}}}" if line.label else ""
-        words = rf" && \text{{{latex_text(line.words)}}}" if line.words else ""
-        lines.append(rf"{label}\quad & {line.formula}{words}")
+    for name, formula, beside in program_lines(program, "latex"):
+        label = rf"\text{{{latex_text(name)}}}" if name else ""
+        words = rf" && \text{{{latex_text(beside)}}}" if beside else ""
+        lines.append(rf"{label}\quad & {formula}{words}")
     return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
 
 
-def program_lines(program: Program | Checked, style: Style) -> list[tuple[str, str, str]]:
+def program_lines(program: Program | Checked, style: Style) -> Sequence[tuple[str, str, str]]:
     """Every line as (label of the first line of a section, formula, words beside it).
 
     Raises :class:`~mmopt.errors.ProgramError` when the program does not check.
     """
-    return [(line.label, line.formula, line.words) for line in _lines(program, style)]
-
-
-def _lines(program: Program | Checked, style: Style) -> Iterator[_Line]:
     checked = program if isinstance(program, Checked) else check(program)
-    writer = _Writer(checked.scope, style)
-    for label, lines in writer.sections(checked.written):
-        for position, line in enumerate(lines):
-            yield _Line("" if position else label, line.formula, line.words)
+    sections = _Writer(checked.scope, style).sections(checked.written)
+    return [
+        line._replace(label="" if i else name) for name, lines in sections for i, line in enumerate(lines)
+    ]
 
 
 @dataclass(frozen=True)
 class _Writer:
     scope: Scope
     style: Style
+
+    @property
+    def form(self) -> Mapping[str, str]:
+        return STYLES[self.style]
 
     def name(self, name: str) -> str:
         return latex_name(name) if self.style == "latex" else plain_name(name)
@@ -90,7 +91,7 @@ class _Writer:
         yield p.sense, [_Line("", print_expr(p.objective, self.scope, self.style))]
         yield "subject to", [self.constraint(c) for c in p.constraints]
         yield "start", [line for s in p.starts for line in self.start(s)]
-        yield "repair", [self.assignment(a, "←") for a in p.repair]
+        yield "repair", [self.assignment(a, self.form["set"]) for a in p.repair]
         if p.value is not None:
             yield "value", [_Line("", print_expr(p.value, self.scope, self.style))]
         is_strategy = p.meaning.kind == "strategy"
@@ -121,19 +122,17 @@ class _Writer:
         return _Line("", f"{name}{kind}{positive}, {size}", d.doc)
 
     def assignment(self, a: Assignment, sign: str) -> _Line:
-        arrow = r"\leftarrow" if sign == "←" and self.style == "latex" else sign
-        return _Line("", f"{self.name(a.name)} {arrow} {print_expr(a.expr, self.scope, self.style)}")
+        return _Line("", f"{self.name(a.name)} {sign} {print_expr(a.expr, self.scope, self.style)}")
 
     def step(self, s: Step, depth: int = 0) -> Iterator[_Line]:
         """One line, or those of a block, indented."""
+        indent = self.form["indent"] * depth
         if not isinstance(s, Repeat):
-            line = self.assignment(s, "←") if isinstance(s, Assignment) else self.solve(s)
-            indent = (r"\quad " if self.style == "latex" else "    ") * depth
-            yield _Line("", indent + line.formula, line.words)
+            line = self.assignment(s, self.form["set"]) if isinstance(s, Assignment) else self.solve(s)
+            yield line._replace(formula=indent + line.formula)
             return
-        indent = (r"\quad " if self.style == "latex" else "    ") * depth
         times = print_expr(s.times, self.scope, self.style)
-        word, space = "alternate" if s.settles else "repeat", r"\ " if self.style == "latex" else " "
+        word, space = "alternate" if s.settles else "repeat", self.form["space"]
         head = f"{indent}{self.words(word)}{space}{times}{space}{self.words('times')}"
         if s.until is not None:
             head += f"{space}{self.words('or until')}{space}{print_relation(s.until, self.scope, self.style)}"
@@ -145,32 +144,24 @@ class _Writer:
         if not s.values:
             yield _Line("", self.words("entries drawn at random"), s.name)
         for a in s.values:
-            yield replace(self.assignment(a, "="), words=s.name)
+            yield self.assignment(a, "=")._replace(words=s.name)
 
     def solve(self, s: SubProgram) -> _Line:
         arguments = [f"{self.name(n)} = {print_expr(e, self.scope, self.style)}" for n, e in s.arguments]
-        arrow = r"\leftarrow" if self.style == "latex" else "←"
         inside = "; ".join([self.words(s.program), *arguments])
-        return _Line("", f"{self.name(s.name)} {arrow} {self.words('solve')}({inside})")
+        return _Line("", f"{self.name(s.name)} {self.form['set']} {self.words('solve')}({inside})")
 
     def constraint(self, c: Constraint) -> _Line:
         scope, every = self.scope, ""
         if c.family:
             scope = scope.with_index(c.family.index, c.family.dim)
-            index, dim = self.name(c.family.index), c.family.dim
-            every = (
-                rf" \quad \forall {index} \in [{dim}]" if self.style == "latex" else f"   ∀ {index} ∈ [{dim}]"
-            )
+            indices = self.form["in"].format(self.name(c.family.index), c.family.dim)
+            every = self.form["every"].format(indices)
         words = "" if c.name.startswith("constraint_") else c.name
         return _Line("", print_relation(c.relation, scope, self.style) + every, words)
 
     def certificate(self, c: Certificate) -> _Line:
+        names = [(self.name(m.declaration.name), m.declaration.sign) for m in c.multipliers]
+        every = ", ".join(name + (self.form["not negative"] if sign else "") for name, sign in names)
         bound = print_expr(c.expr, self.scope, self.style)
-        latex = self.style == "latex"
-        signed = {True: r" \ge 0" if latex else " ≥ 0", False: ""}
-        every = ", ".join(
-            self.name(m.declaration.name) + signed[bool(m.declaration.sign)] for m in c.multipliers
-        )
-        if not every:
-            return _Line("", bound)
-        return _Line("", bound + (rf" \quad \forall {every}" if latex else f"   ∀ {every}"))
+        return _Line("", bound + (self.form["every"].format(every) if every else ""))

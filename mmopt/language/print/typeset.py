@@ -7,6 +7,7 @@ with the transpose that it means, ``*`` as a circle between arrays and as a plai
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,7 +19,16 @@ from mmopt.language.check.infer import Scope, infer
 from mmopt.language.syntax.to_text import number_text
 from mmopt.language.syntax.tree import Apply, Block, Expr, Index, Name, Number, Relation, transpose
 
-__all__ = ["GREEK", "Style", "latex_name", "latex_text", "plain_name", "print_expr", "print_relation"]
+__all__ = [
+    "GREEK",
+    "STYLES",
+    "Style",
+    "latex_name",
+    "latex_text",
+    "plain_name",
+    "print_expr",
+    "print_relation",
+]
 
 Style = Literal["latex", "plain"]
 
@@ -71,6 +81,39 @@ PRODUCT = {
     "latex": (Form(r"{0}\,{1}", 3), Form(r"{0} \cdot {1}", 3)),
     "plain": (Form("{0} {1}", 3), Form("{0} · {1}", 3)),
 }
+# How each style writes what is no atom.
+STYLES: Mapping[Style, Mapping[str, str]] = {
+    "latex": {
+        "brackets": r"\left({0}\right)",
+        "along": r"{0}_{{\text{{{1}}}}}\left({2}\right)",
+        "index": "{0}_{{{1}}}",
+        "comma": ",",
+        "block": r"\begin{{bmatrix}} {0} \end{{bmatrix}}",
+        "entry": " & ",
+        "row": r" \\ ",
+        "every": r" \quad \forall {0}",
+        "in": r"{0} \in [{1}]",
+        "set": r"\leftarrow",
+        "indent": r"\quad ",
+        "space": r"\ ",
+        "not negative": r" \ge 0",
+    },
+    "plain": {
+        "brackets": "({0})",
+        "along": "{1}-{0}({2})",
+        "index": "{0}[{1}]",
+        "comma": ", ",
+        "block": "[{0}]",
+        "entry": ", ",
+        "row": "; ",
+        "every": "   ∀ {0}",
+        "in": "{0} ∈ [{1}]",
+        "set": "←",
+        "indent": "    ",
+        "space": " ",
+        "not negative": " ≥ 0",
+    },
+}
 SYMBOLS = {
     "latex": {"<=": r"\le", ">=": r"\ge", "==": "=", ">>": r"\succeq", "<<": r"\preceq"},
     "plain": {"<=": "≤", ">=": "≥", "==": "=", ">>": "⪰", "<<": "⪯"},
@@ -98,6 +141,9 @@ class _Printer:
     @property
     def latex(self) -> bool:
         return self.style == "latex"
+
+    def written(self, what: str, *parts: str) -> str:
+        return STYLES[self.style][what].format(*parts)
 
     def type_of(self, expr: Expr) -> Type | None:
         """The type, or nothing where a name has another meaning by now (in the steps of a procedure)."""
@@ -143,34 +189,26 @@ class _Printer:
     def held(self, expr: Expr, needed: int) -> str:
         """The text, in brackets when it does not hold together strongly enough."""
         text, binds = self.write(expr)
-        if binds >= needed:
-            return text
-        return rf"\left({text}\right)" if self.latex else f"({text})"
+        return text if binds >= needed else self.written("brackets", text)
 
     def infix(self, form: Form, atom: str, left: Expr, right: Expr) -> tuple[str, int]:
-        needed = form.binds + 1
-        if isinstance(right, Apply) and right.atom in ASSOCIATIVE.get(atom, ()):
-            needed = form.binds
-        if atom == "div":  # nothing but a bare name is read as one below a slanted line
-            needed = POSTFIX
+        is_chain = isinstance(right, Apply) and right.atom in ASSOCIATIVE.get(atom, ())
+        # Nothing but a bare name is read as one below a slanted line.
+        needed = POSTFIX if atom == "div" else form.binds + (not is_chain)
         return form.text.format(self.held(left, form.binds), self.held(right, needed)), form.binds
 
     def product(self, left: Expr, right: Expr) -> Form:
         """Between arrays the circle, with a number a plain product."""
         types = self.type_of(left), self.type_of(right)
-        if not any(t is not None and t.is_scalar for t in types):
-            return self.form("mul")
         begins_with_digit = self.write(right)[0][:1].isdigit()
-        return PRODUCT[self.style][begins_with_digit]
+        has_number = any(t is not None and t.is_scalar for t in types)
+        return PRODUCT[self.style][begins_with_digit] if has_number else self.form("mul")
 
     def oriented(self, left: Expr, right: Expr) -> tuple[Expr, Expr]:
         """Both sides of ``@`` with the transposes that numpy leaves out."""
         a, b = self.type_of(left), self.type_of(right)
-        if a is not None and a.is_vector and not a.is_row:
-            left = transpose(left)
-        if b is not None and b.is_vector and b.is_row:
-            right = transpose(right)
-        return left, right
+        is_column, is_row = a and a.is_vector and not a.is_row, b and b.is_vector and b.is_row
+        return transpose(left) if is_column else left, transpose(right) if is_row else right
 
     def power(self, base: Expr, exponent: Expr) -> tuple[str, int]:
         written = self.held(base, ENCLOSED)
@@ -185,28 +223,20 @@ class _Printer:
 
     def along(self, atom: str, inner: Expr, axis: int) -> tuple[str, int]:
         """One number per column (axis 0) or per row (axis 1)."""
-        per = "column" if axis == 0 else "row"
-        if self.latex:
-            return rf"{self.operator(atom)}_{{\text{{{per}}}}}\left({self.write(inner)[0]}\right)", ENCLOSED
-        return f"{per}-{atom}({self.write(inner)[0]})", ENCLOSED
-
-    def operator(self, atom: str) -> str:
-        return rf"\{atom}" if atom in ("max", "min") else rf"\operatorname{{{atom}}}"
+        operator = r"\operatorname{sum}" if atom == "sum" else rf"\{atom}"
+        per, name = ("row" if axis else "column"), operator if self.latex else atom
+        return self.written("along", name, per, self.write(inner)[0]), ENCLOSED
 
     def index(self, expr: Index) -> tuple[str, int]:
         items = [":" if item is None else self.write(item)[0] for item in expr.items]
         base = self.held(expr.base, ENCLOSED)
-        if self.latex:
-            inside = f"{{{base}}}" if "_" in base else base
-            return f"{inside}_{{{','.join(items)}}}", ENCLOSED
-        return f"{base}[{', '.join(items)}]", ENCLOSED
+        base = f"{{{base}}}" if self.latex and "_" in base else base
+        return self.written("index", base, STYLES[self.style]["comma"].join(items)), ENCLOSED
 
     def block(self, rows: tuple[tuple[Expr, ...], ...]) -> tuple[str, int]:
-        written = [[self.write(e)[0] for e in row] for row in rows]
-        if self.latex:
-            lines = r" \\ ".join(" & ".join(row) for row in written)
-            return rf"\begin{{bmatrix}} {lines} \end{{bmatrix}}", ENCLOSED
-        return "[" + "; ".join(", ".join(row) for row in written) + "]", ENCLOSED
+        entry, row_end = STYLES[self.style]["entry"], STYLES[self.style]["row"]
+        lines = row_end.join(entry.join(self.write(e)[0] for e in row) for row in rows)
+        return self.written("block", lines), ENCLOSED
 
 
 def _parts(name: str) -> tuple[str, str]:

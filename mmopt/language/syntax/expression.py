@@ -29,6 +29,13 @@ BINARY: dict[type[ast.operator], str] = {
     ast.Pow: "pow",
 }
 DIMS = {ast.Add: Dim.__add__, ast.Sub: Dim.__sub__, ast.Mult: Dim.__mul__}
+# Relations that no constraint has: why, and what to write.
+REFUSED = {
+    "<": ("describes a set that is not closed", "<="),
+    ">": ("describes a set that is not closed", ">="),
+    "=": ("is not a relation of a constraint", "=="),
+    "!=": ("is not a relation of a constraint", "=="),
+}
 # Names under which an atom is known elsewhere.
 SYNONYMS = {
     "dot": "a @ b",
@@ -204,10 +211,9 @@ def parse_relation(text: Text, atoms: Collection[str]) -> Relation:
         text.fail_at(
             found[1], f"a second relation '{found[1].text}' in one constraint", "write two constraints"
         )
-    if op.text in ("<", ">"):
-        text.fail_at(op, f"'{op.text}' describes a set that is not closed", f"write {op.text}=")
-    if op.text in ("=", "!="):
-        text.fail_at(op, f"'{op.text}' is not a relation of a constraint", "write ==")
+    if op.text in REFUSED:
+        why, better = REFUSED[op.text]
+        text.fail_at(op, f"'{op.text}' {why}", f"write {better}")
     left, right = text.cut(text.start, op.start), text.cut(op.end, text.end)
     for side, word in ((left, "before"), (right, "after")):
         if not side.text:

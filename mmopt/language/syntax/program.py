@@ -6,13 +6,14 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from operator import attrgetter
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from mmopt.errors import Location, OptionError, ProgramError, suggest
 from mmopt.language.atoms.table import FUNCTIONS
 from mmopt.language.syntax.expression import parse_expr
-from mmopt.language.syntax.sections import CLASSES, Section, check_sections, split_sections
+from mmopt.language.syntax.sections import CLASSES, Klass, Section, check_sections, split_sections
 from mmopt.language.syntax.source import MAX_BYTES, Source, Text
 from mmopt.language.syntax.statements import (
     assignment,
@@ -62,7 +63,7 @@ class Program:
     meaning: Meaning
     title: str = ""
     cite: str = ""
-    klass: str = "convex"
+    klass: Klass = "convex"
     formulation_of: str = ""
     about: str = field(default="", compare=False)
     proof: str = field(default="", compare=False)
@@ -71,7 +72,7 @@ class Program:
     lets: tuple[Assignment, ...] = ()
     requires: tuple[Constraint, ...] = ()
     choose: tuple[Declaration, ...] = ()
-    sense: str = "minimize"
+    sense: Literal["minimize", "maximize"] = "minimize"
     constraints: tuple[Constraint, ...] = ()
     steps: tuple[Step, ...] = ()
     starts: tuple[Start, ...] = ()
@@ -184,19 +185,19 @@ def _assembled(source: Source, sections: dict[str, Section]) -> Program:
             text.fail(f"'{name}' takes one word, not '{text.text}'", "letters, digits and _")
         return text.text
 
-    def quoted(name: str) -> str:
-        return string_value(sections[name].single()) if name in sections else ""
+    def one(name: str, read: Callable[[Text], T], default: T) -> T:
+        return read(sections[name].single()) if name in sections else default
 
-    def prose(name: str) -> str:
-        return sections[name].single().text if name in sections else ""
+    def expression(text: Text) -> Expr | None:
+        return parse_expr(text, FUNCTIONS)
 
-    def expression(name: str) -> Expr | None:
-        return parse_expr(sections[name].single(), FUNCTIONS) if name in sections else None
-
-    klass = "closed form" if _says(sections, "class", "closed form") else word("class", "convex")
+    says = one("class", lambda text: " ".join(text.text.split()), "")
+    klass = "closed form" if says == "closed form" else word("class", "convex")
     if klass not in CLASSES:
         text = sections["class"].single()
-        text.fail(f"class '{klass}' is not one of those that this version solves", _known(CLASSES))
+        text.fail(
+            f"class '{klass}' is not one of those that this version solves", f"known: {', '.join(CLASSES)}"
+        )
     if word("language", "1") != "1":
         text = sections["language"].single()
         text.fail(f"language '{text.text}' is not one that this version reads", "known: 1")
@@ -209,24 +210,24 @@ def _assembled(source: Source, sections: dict[str, Section]) -> Program:
     said: dict[str, Any] = {
         "name": word("program"),
         "source": source,
-        "title": quoted("title"),
-        "cite": quoted("source"),
+        "title": one("title", string_value, ""),
+        "cite": one("source", string_value, ""),
         "klass": klass,
         "formulation_of": word("formulation of"),
-        "about": prose("about"),
-        "proof": prose("proof"),
+        "about": one("about", attrgetter("text"), ""),
+        "proof": one("proof", attrgetter("text"), ""),
         "givens": each("given", declaration),
         "parameters": each("parameter", assignment),
         "requires": each("require", constraint),
         "lets": each("let", assignment),
         "choose": each("choose", declaration),
         "sense": sense,
-        "objective": expression(sense),
+        "objective": one(sense, expression, None),
         "constraints": named,
         "steps": each("steps", step),
         "starts": each("start", start),
         "repair": each("repair", assignment),
-        "value": expression("value"),
+        "value": one("value", expression, None),
         "meaning": _meaning(source, sections),
         "adoption": _adoption(sections["from strategy"]) if "from strategy" in sections else None,
         "certificate": _certificate(sections["certificate"]) if "certificate" in sections else None,
@@ -235,14 +236,6 @@ def _assembled(source: Source, sections: dict[str, Section]) -> Program:
     }
     check_sections(source, klass, sections)
     return Program(**said)
-
-
-def _known(words: tuple[str, ...]) -> str:
-    return f"known: {', '.join(words)}"
-
-
-def _says(sections: dict[str, Section], name: str, words: str) -> bool:
-    return name in sections and sections[name].single().text.split() == words.split()
 
 
 def _adoption(section: Section) -> Adoption:

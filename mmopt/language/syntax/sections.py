@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import NoReturn
+from typing import Literal, get_args
 
 from mmopt.errors import suggest
 from mmopt.language.syntax.source import CLOSING, PAIRS, Source, Text
 from mmopt.language.syntax.tree import Span
 
-__all__ = ["CLASSES", "SECTIONS", "Section", "check_sections", "split_sections", "statements"]
+__all__ = ["CLASSES", "SECTIONS", "Klass", "Section", "check_sections", "split_sections", "statements"]
 
 # In the order in which a program is best read; a section may stand only once.
 SECTIONS = (
@@ -68,7 +68,8 @@ FOREIGN: Mapping[str, Mapping[str, str]] = {
         "maximize": "a procedure reports its error under 'minimize'",
     },
 }
-CLASSES = ("convex", "rank", "smooth", "closed form", "procedure")
+Klass = Literal["convex", "rank", "smooth", "closed form", "procedure"]
+CLASSES: tuple[Klass, ...] = get_args(Klass)
 LONGER = "a longer statement goes on in open brackets, or in lines indented deeper"
 PROSE = ("about", "proof")
 
@@ -155,40 +156,58 @@ def _section_name(source: Source, number: int, line: str) -> str:
 def check_sections(source: Source, klass: str, sections: Mapping[str, Section]) -> None:
     """Raise a :class:`~mmopt.errors.ProgramError` unless the sections are those of the class."""
 
-    def fail(section: str, message: str, hint: str) -> NoReturn:
-        source.fail(sections[section].span, message, hint)
+    def lacks(*names: str) -> bool:
+        return not any(name in sections and sections[name].statements for name in names)
 
-    def lacks(section: str) -> bool:
-        return section not in sections or not sections[section].statements
-
-    for section, hint in FOREIGN[klass].items():
-        if section in sections:
-            fail(section, f"section '{section}' has no place in a program of class '{klass}'", hint)
     chooses = klass not in ("closed form", "procedure")
-    if chooses and lacks("minimize") and lacks("maximize"):
-        fail(
+    either = "'minimize'" if klass == "smooth" else "'minimize' or 'maximize'"
+    foreign = (
+        (name in sections, name, f"section '{name}' has no place in a program of class '{klass}'", hint)
+        for name, hint in FOREIGN[klass].items()
+    )
+    # Whether it is wrong, where it is, the message, and what to do.
+    mistakes = (
+        *foreign,
+        (
+            chooses and lacks("minimize", "maximize"),
             "program",
-            f"a {klass} program needs 'minimize'" + " or 'maximize'" * (klass != "smooth"),
+            f"a {klass} program needs {either}",
             "for example: minimize alpha",
-        )
-    if chooses and lacks("choose"):
-        fail("program", f"a {klass} program needs 'choose'", "for example: choose X: psd[n, n]")
-    if klass == "procedure" and lacks("steps"):
-        fail("program", "a procedure needs 'steps'", "for example: weighting = solve(query_weighting)")
-    if not chooses and lacks("minimize"):
-        fail("program", f"a {klass} needs 'minimize'", "the error that its result is judged by")
-    if "maximize" in sections and "bound" in sections:
-        fail(
+        ),
+        (
+            chooses and lacks("choose"),
+            "program",
+            f"a {klass} program needs 'choose'",
+            "for example: choose X: psd[n, n]",
+        ),
+        (
+            klass == "procedure" and lacks("steps"),
+            "program",
+            "a procedure needs 'steps'",
+            "for example: weighting = solve(query_weighting)",
+        ),
+        (
+            not chooses and lacks("minimize"),
+            "program",
+            f"a {klass} needs 'minimize'",
+            "the error that its result is judged by",
+        ),
+        (
+            "maximize" in sections and "bound" in sections,
             "bound",
             "section 'bound' states a lower bound, and this program maximizes",
             "minimize the negative, or state an upper bound with 'certificate'",
-        )
-    if lacks("strategy") and lacks("covariance"):
-        fail(
+        ),
+        (
+            lacks("strategy", "covariance"),
             "program",
             "a program says what its solution means",
             "write 'strategy' (factor(X) norm 2) or 'covariance' (Sigma on B)",
-        )
+        ),
+    )
+    for is_wrong, section, message, hint in mistakes:
+        if is_wrong:
+            source.fail(sections[section].span, message, hint)
 
 
 def statements(text: Text) -> tuple[Text, ...]:

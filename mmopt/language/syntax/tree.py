@@ -34,6 +34,7 @@ __all__ = [
     "chain",
     "children",
     "constant",
+    "is_rank",
     "mentions",
     "names_in",
     "rewrite",
@@ -308,3 +309,8 @@ def transpose(expr: Expr) -> Expr:
     if isinstance(expr, Apply) and expr.atom == "transpose":
         return expr.args[0]
     return Apply("transpose", (expr,), expr.span)
+
+
+def is_rank(c: Constraint) -> bool:
+    """Whether the constraint is about a rank."""
+    return isinstance(c.relation.left, Apply) and c.relation.left.atom == "rank"

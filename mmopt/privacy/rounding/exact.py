@@ -15,8 +15,9 @@ import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
 from mmopt.errors import TooLargeError
+from mmopt.numerics.arrays import Ints
 from mmopt.privacy.guarantee import float_above
-from mmopt.privacy.rounding.protocol import Integers, Neighbours
+from mmopt.privacy.parameters import Neighbours
 
 __all__ = [
     "integer_product",
@@ -26,6 +27,7 @@ __all__ = [
     "largest_row_sum",
     "largest_squared_difference",
     "largest_squared_norm",
+    "replaced",
     "root_above",
     "squared_sensitivity",
 ]
@@ -36,7 +38,7 @@ _LIMB = 15  # entries below 2^30 split into two limbs whose products float64 sum
 _BLOCK = 1024
 
 
-def integer_product(left: Integers, right: Integers) -> Integers:
+def integer_product(left: Ints, right: Ints) -> Ints:
     """left @ right exactly; TooLargeError when an entry may reach 2^62.
 
     The bound is (largest absolute row sum of left) x (largest entry of right) when that fits, else
@@ -59,12 +61,12 @@ def integer_product(left: Integers, right: Integers) -> Integers:
     return np.asarray(wide, dtype=np.int64)
 
 
-def largest_entry(matrix: Integers) -> int:
+def largest_entry(matrix: Ints) -> int:
     """Largest absolute entry, as a Python integer (correct at -2^63 too)."""
     return max(abs(int(matrix.max())), abs(int(matrix.min()))) if matrix.size else 0
 
 
-def largest_row_sum(matrix: Integers) -> int:
+def largest_row_sum(matrix: Ints) -> int:
     """Largest sum of absolute values in a row, as a Python integer."""
     if matrix.size == 0:
         return 0
@@ -73,14 +75,14 @@ def largest_row_sum(matrix: Integers) -> int:
     return max(sum(abs(int(v)) for v in row) for row in matrix)
 
 
-def largest_squared_norm(matrix: Integers) -> int:
+def largest_squared_norm(matrix: Ints) -> int:
     """Largest squared L2 norm of a column, exactly."""
     if matrix.size == 0:
         return 0
     return max(int(v) for v in _squared_norms(matrix))
 
 
-def largest_squared_difference(matrix: Integers) -> int:
+def largest_squared_difference(matrix: Ints) -> int:
     """Largest squared L2 norm of a difference of two columns, exactly, over all pairs."""
     columns = np.unique(matrix, axis=1)  # equal columns add no new difference
     count = columns.shape[1]
@@ -103,12 +105,12 @@ def largest_squared_difference(matrix: Integers) -> int:
     return best
 
 
-def largest_absolute_sum(matrix: Integers) -> int:
+def largest_absolute_sum(matrix: Ints) -> int:
     """Largest L1 norm of a column, exactly."""
     return largest_row_sum(matrix.T)
 
 
-def largest_absolute_difference(matrix: Integers) -> int:
+def largest_absolute_difference(matrix: Ints) -> int:
     """Largest L1 norm of a difference of two columns, exactly, over all pairs."""
     columns = np.unique(matrix, axis=1).T
     if len(columns) < 2:
@@ -123,7 +125,7 @@ def largest_absolute_difference(matrix: Integers) -> int:
     return max(int(distances.max()) for distances in blocks)
 
 
-def squared_sensitivity(matrix: Integers, norm: int, neighbours: Neighbours, may_drop: bool) -> int:
+def squared_sensitivity(matrix: Ints, norm: int, neighbours: Neighbours, may_drop: bool) -> int:
     """Exact square of the largest L1 or L2 norm by which one row of data changes ``matrix @ x``.
 
     A row adds the column of its cell, or zero where rules drop it. Added or removed, it changes the answers
@@ -134,6 +136,14 @@ def squared_sensitivity(matrix: Integers, norm: int, neighbours: Neighbours, may
         return added
     moved = largest_squared_difference(matrix) if norm == 2 else largest_absolute_difference(matrix) ** 2
     return max(added, moved) if may_drop else moved
+
+
+def replaced(squared: int, norm: int, is_nonnegative: bool) -> int:
+    """Bound on the squared norm of a difference of two columns, of ``squared`` norm at most, or one and zero.
+
+    The triangle inequality; for columns without negative entries |a - b|² <= |a|² + |b|² in L2.
+    """
+    return squared * (2 if norm == 2 and is_nonnegative else 4)
 
 
 def root_above(squared: int) -> float:
@@ -148,14 +158,14 @@ def root_above(squared: int) -> float:
     return float_above(Fraction(math.isqrt(squared << 128) + 1, 2**64))
 
 
-def _squared_norms(matrix: Integers) -> Integers | npt.NDArray[np.object_]:
+def _squared_norms(matrix: Ints) -> Ints | npt.NDArray[np.object_]:
     if largest_entry(matrix) ** 2 * matrix.shape[0] < _LIMIT:
         return np.asarray(np.einsum("ij,ij->j", matrix, matrix), dtype=np.int64)
     wide = matrix.astype(object)
     return np.asarray((wide * wide).sum(axis=0), dtype=object)
 
 
-def _small_product(left: Integers, right: Integers) -> Integers:
+def _small_product(left: Ints, right: Ints) -> Ints:
     """left @ right for entries below 2^30 through exact float64 products of 15-bit limbs (BLAS speed).
 
     A limb is at most 2^15 in size, so each float sum is at most rows x 2^30 <= 2^53 for fewer than

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance, bind
-from mmopt.compiler.reductions import by_components, planned
-from mmopt.driver.large import bound
+from mmopt.driver.plan import Plan, plan_instance, plan_solve
 from mmopt.errors import ResultError
 from mmopt.language import Program, evaluate
 from mmopt.language.check.survey import Survey, survey
@@ -23,7 +22,6 @@ from mmopt.report.explain.reading import bound_facts, line_facts, repair_words, 
 from mmopt.report.explain.solved import solved_facts
 from mmopt.report.explain.text import as_text
 from mmopt.results import Solution
-from mmopt.solvers import claims
 from mmopt.strategies import ComponentStrategy
 from mmopt.workloads import Workload
 
@@ -87,25 +85,17 @@ def explain(
     if solution is not None:
         _belongs(solution, parsed, workload)
         givens = {**solution.givens, **(givens or {})}
-    instance, line = (None, "") if workload is None else _bound(surveyed, workload, givens, solution)
-    if line:
-        return _explained(surveyed, instance, solution, (line,))
-    return _explained(surveyed, instance, solution)
+    plan = None if workload is None else _planned(surveyed, workload, givens, solution)
+    return _explained(surveyed, plan, solution)
 
 
-def _bound(
+def _planned(
     surveyed: Survey, workload: Workload, givens: Mapping[str, Any] | None, solution: Solution | None
-) -> tuple[Instance, str]:
-    """The instance as it is, or was, solved, and how it splits if it does."""
-    checked = surveyed.checked
-    if solution is None and all(line.fault is None for line in surveyed.lines):
-        return bound(checked, workload, givens)
-    if solution is not None and isinstance(solution.strategy, ComponentStrategy):
-        passed = {name: float(value) for name, value in (givens or {}).items()}
-        found = by_components(checked, workload, passed)
-        if found is not None:
-            return found
-    return bind(checked, workload, givens), ""
+) -> Plan:
+    """The plan of a solve; with a solution, the instance as it was solved."""
+    is_whole = solution is not None and not isinstance(solution.strategy, ComponentStrategy)
+    is_convex = all(line.fault is None for line in surveyed.lines)
+    return plan_solve(surveyed.checked, workload, givens, reduce=is_convex and not is_whole)
 
 
 def _belongs(solution: Solution, program: Program, workload: Workload | None) -> None:
@@ -121,27 +111,12 @@ def _belongs(solution: Solution, program: Program, workload: Workload | None) ->
         raise ResultError(message, hint="give the workload file that was solved")
 
 
-def _planned(instance: Instance) -> tuple[str, ...]:
-    """The reductions that a solve would begin with; what becomes of their parts shows when it is done."""
-    found = planned(instance)
-    if found or instance.own or next(claims(instance), None) is None:
-        return found
-    split = by_components(instance.checked, instance.workload, {})
-    return () if split is None else (split[1],)
-
-
-def _explained(
-    surveyed: Survey,
-    instance: Instance | None,
-    solution: Solution | None,
-    reductions: tuple[str, ...] | None = None,
-) -> Explanation:
+def _explained(surveyed: Survey, plan: Plan | None, solution: Solution | None) -> Explanation:
     program = surveyed.checked.program
-    compiled = None
-    if instance is not None:
-        if reductions is None:
-            reductions = solution.reductions if solution else _planned(instance)
-        compiled = compiled_facts(surveyed, instance, reductions)
+    instance = compiled = None
+    if plan is not None:
+        instance = plan.instance
+        compiled = compiled_facts(surveyed, instance, solution.reductions if solution else plan.lines)
     return Explanation(
         program.name,
         program.title,
@@ -190,8 +165,9 @@ def _step(
 ) -> Explanation:
     """The program of a step, with numbers when those of its arguments are known."""
     surveyed = survey(Program.load(step.program))
-    inner = None
+    inner: Plan | None = None
     if instance and all(names_in(expr) <= set(env) for _, expr in step.arguments):
         arguments = {name: evaluate(expr, env) for name, expr in step.arguments}
-        inner = bind(surveyed.checked, instance.workload, arguments)
+        bound = bind(surveyed.checked, instance.workload, arguments)
+        inner = plan_instance(bound, reduce=solution is None)
     return _explained(surveyed, inner, solution)

@@ -4,9 +4,18 @@
 ``evaluate(name, workload)`` tells what one costs.
 """
 
+from mmopt.strategies.baselines.by_name import (
+    Cost,
+    Evaluated,
+    baseline,
+    baseline_names,
+    baseline_words,
+    design_rows,
+    evaluate,
+    is_baseline,
+    read,
+)
 from mmopt.strategies.baselines.catalogue import ALIASES, CATALOGUE
-from mmopt.strategies.baselines.evaluate import Cost, Evaluated, baseline, design_rows, evaluate
-from mmopt.strategies.baselines.names import baseline_names, baseline_words, is_baseline, read
 from mmopt.strategies.baselines.row import Baseline, Parameter
 
 __all__ = [

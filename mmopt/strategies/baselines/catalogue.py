@@ -10,25 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from mmopt.strategies.baselines.asked import asked_marginals, not_marginals
-from mmopt.strategies.baselines.datacube import MOST_CANDIDATES, candidates, datacube
-from mmopt.strategies.baselines.fourier import fourier
-from mmopt.strategies.baselines.greedy_h import greedy_h
-from mmopt.strategies.baselines.hierarchical import hierarchical
+from mmopt.strategies.baselines.of_marginals import datacube, fourier, many_unions, not_marginals
 from mmopt.strategies.baselines.plain import answers, cells
-from mmopt.strategies.baselines.quadtree import quadtree
 from mmopt.strategies.baselines.row import Baseline, Parameter
-from mmopt.strategies.baselines.wavelet import wavelet
-from mmopt.workloads.workload import Workload
+from mmopt.strategies.baselines.trees import greedy_h, hierarchical, quadtree, wavelet
+from mmopt.workloads import Workload
 
 __all__ = ["ALIASES", "CATALOGUE"]
-
-
-def _many_unions(workload: Workload) -> str | None:
-    reason = not_marginals(workload)
-    if reason is None and len(candidates(sorted({*(asked_marginals(workload) or ())}))) > MOST_CANDIDATES:
-        return f"more than {MOST_CANDIDATES} unions of asked marginals, too many to choose among"
-    return reason
 
 
 def _one_attribute(workload: Workload) -> str | None:
@@ -109,7 +97,7 @@ CATALOGUE: tuple[Baseline, ...] = (
         "Ding et al., SIGMOD 2011, section 4",
         (1,),
         datacube,
-        reason_against=_many_unions,
+        reason_against=many_unions,
         depends_on_norm=True,
     ),
 )

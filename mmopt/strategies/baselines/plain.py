@@ -7,62 +7,59 @@ import math
 import numpy as np
 
 from mmopt.numerics.arrays import Array, require_memory
-from mmopt.strategies.baselines.design import Design
+from mmopt.strategies.baselines.row import Design
+from mmopt.workloads import Factor, Kron, Workload
 from mmopt.workloads.blocks.closed_forms import Identity
-from mmopt.workloads.blocks.factor_base import Factor
-from mmopt.workloads.blocks.kron import Kron
-from mmopt.workloads.workload import Workload
 
 __all__ = ["answers", "cells"]
 
 
 def cells(workload: Workload, norm: int) -> Design:
-    """Every cell by itself (input perturbation; Dwork, McSherry, Nissim, Smith: TCC 2006).
-
-    W A⁺ = W, so the error is the sum of the squared lengths of the queries.
-    """
+    """Every cell by itself (input perturbation; Dwork, McSherry, Nissim, Smith: TCC 2006)."""
     blocks = [Identity(size) for size in workload.domain.shape]
-    return Design(
-        blocks[0] if len(blocks) == 1 else Kron(blocks), own_error=_lengths, own_variances=_each_length
-    )
+    return Design(blocks[0] if len(blocks) == 1 else Kron(blocks), known=_OnCells())
 
 
-def _lengths(workload: Workload) -> float:
-    if workload.products is None:
-        return math.fsum(workload.weights * workload.squared_norms())
-    return math.fsum(
-        product.weight
-        * math.prod(float(factor.squared_norms().sum()) for factor in product.weighed().factors)
-        for product in workload.products
-    )
+class _OnCells:
+    """W A⁺ = W, so the error is the sum of the squared lengths of the queries."""
 
+    def squared_error(self, workload: Workload) -> float:
+        if workload.products is None:
+            return math.fsum(workload.weights * workload.squared_norms())
+        return math.fsum(
+            product.weight
+            * math.prod(float(factor.squared_norms().sum()) for factor in product.weighed().factors)
+            for product in workload.products
+        )
 
-def _each_length(workload: Workload) -> Array:
-    require_memory((workload.m,), "list of the queries' variances")
-    return workload.squared_norms()
+    def variances(self, workload: Workload) -> Array:
+        require_memory((workload.m,), "list of the queries' variances")
+        return workload.squared_norms()
 
 
 def answers(workload: Workload, norm: int) -> Design:
-    """Every query of the workload as it stands, repeated ones repeatedly (Laplace or Gaussian mechanism).
+    """Every query of the workload as it stands, repeated ones repeatedly (Laplace or Gaussian mechanism)."""
+    return Design(workload.implicit(weighted=False), known=_OnAnswers())
 
-    The error is that of the mechanism, which answers with what it measured: the noise of each query, Σ of the
-    weights. Least squares on the same rows, as every ``Strategy`` does them, are never worse.
+
+class _OnAnswers:
+    """The error is that of the mechanism, which answers with what it measured: the noise of each query.
+
+    Least squares on the same rows, as every ``Strategy`` does them, are never worse.
     """
-    return Design(workload.implicit(weighted=False), own_error=_weights, own_variances=_ones)
 
+    def squared_error(self, workload: Workload) -> float:
+        """Σ of the weights."""
+        if workload.products is None:
+            return math.fsum(workload.weights)
+        return math.fsum(
+            product.weight * math.prod(_row_weights(factor) for factor in product.factors)
+            for product in workload.products
+        )
 
-def _weights(workload: Workload) -> float:
-    if workload.products is None:
-        return math.fsum(workload.weights)
-    return math.fsum(
-        product.weight * math.prod(_row_weights(factor) for factor in product.factors)
-        for product in workload.products
-    )
-
-
-def _ones(workload: Workload) -> Array:
-    require_memory((workload.m,), "list of the queries' variances")
-    return np.ones(workload.m)
+    def variances(self, workload: Workload) -> Array:
+        require_memory((workload.m,), "list of the queries' variances")
+        return np.ones(workload.m)
 
 
 def _row_weights(factor: Factor) -> float:

@@ -1,14 +1,55 @@
-"""A row of the catalogue of baselines."""
+"""A row of the catalogue of baselines, and what such a row makes: rows to be measured, kept implicit."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
 
-from mmopt.strategies.baselines.design import Design
-from mmopt.workloads.workload import Workload
+from mmopt.numerics.arrays import Array
+from mmopt.strategies import ProductStrategy, Strategy
+from mmopt.workloads import Implicit, Kron, Workload
 
-__all__ = ["Baseline", "Parameter"]
+__all__ = ["Baseline", "Design", "Errors", "Parameter", "by_attribute"]
+
+
+class Errors(Protocol):
+    """What the rows tell of the queries at noise of unit variance, no sensitivity: any form of strategy."""
+
+    def squared_error(self, workload: Workload) -> float:
+        """‖W A⁺‖²_F, weighted; infinity where the rows do not determine the workload."""
+
+    def variances(self, workload: Workload) -> Array:
+        """Of each unweighted query (m,); infinity for one that the rows do not determine."""
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """Rows to be measured for a workload.
+
+    rows : A (p, n), unscaled. detail : what was chosen for this workload, in words; may be empty.
+    known : their errors on this workload without a matrix; None where A has to be formed.
+    """
+
+    rows: Implicit
+    detail: str = ""
+    known: Errors | None = None
+
+    @cached_property
+    def errors(self) -> Errors:
+        """On this workload; TooLargeError where A has to be formed and does not fit in memory."""
+        return Strategy(self.rows.matrix()) if self.known is None else self.known
+
+
+def by_attribute(workload: Workload, blocks: Sequence[Implicit], detail: str = "") -> Design:
+    """A₁ ⊗ … ⊗ A_d; the error of a union of products is taken attribute by attribute (tr(⊗ Gᵢ) = Π tr Gᵢ)."""
+    if len(blocks) == 1:
+        return Design(blocks[0], detail)
+    known = None
+    if workload.products is not None:
+        known = ProductStrategy(tuple(Strategy(block.matrix()) for block in blocks))
+    return Design(Kron(blocks), detail, known)
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,79 @@
-"""Algorithm 2: the disjoint sets of cells, and the normalised independent queries over each of them."""
+"""Algorithms 1-3: independent queries, disjoint sets of cells, and every query in the new ones of a set."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from mmopt.errors import SolverError
 from mmopt.numerics.arrays import Array, Ints, frozen
-from mmopt.strategies.orthogonal.rows import first_independent
 from mmopt.workloads.classes import column_classes
 
-__all__ = ["Block", "disjoint_blocks"]
+__all__ = ["Block", "Inexact", "coefficients", "disjoint_blocks", "first_independent", "is_whole"]
+
+# Rows that are independent modulo a prime are independent. The converse fails with a chance of about one in
+# the prime; what is written in too few rows is then found out (``coefficients``).
+PRIME = 2**31 - 1
+DEPENDENT = 1e-10  # part of a row outside the span of those before it, relatively, that counts as nothing
+Exact = NDArray[Any]  # of Python's integers
+
+CLOSE = 1e-9  # largest ‖part left over‖ / ‖query‖ where the queries are not integers
+
+
+def is_whole(matrix: Array) -> bool:
+    """Whether all entries are integers that floats hold exactly."""
+    return bool((matrix == np.rint(matrix)).all() and np.abs(matrix).max(initial=0.0) <= 2**53)
+
+
+def first_independent(matrix: Array) -> Ints:
+    """Positions of the rows of a matrix (m, n) that are no combination of the rows before them, in order."""
+    return _modulo(matrix) if is_whole(matrix) else _by_projection(matrix)
+
+
+def _modulo(matrix: Array) -> Ints:
+    """By elimination modulo a prime; every pivot row is 1 at its pivot, the others 0 there."""
+    reduced = np.zeros((0, matrix.shape[1]), dtype=np.int64)
+    pivots: list[int] = []
+    chosen: list[int] = []
+    for position, row in enumerate(matrix.astype(np.int64) % PRIME):
+        rest = row.copy()
+        for factor, known in zip(row[pivots], reduced, strict=True):
+            if factor:
+                rest = (rest - factor * known) % PRIME
+        if not rest.any():
+            continue
+        pivot = int(np.argmax(rest != 0))
+        rest = rest * pow(int(rest[pivot]), -1, PRIME) % PRIME
+        reduced = (reduced - reduced[:, [pivot]] * rest) % PRIME
+        reduced = np.vstack([reduced, rest])
+        pivots.append(pivot)
+        chosen.append(position)
+        if len(chosen) == matrix.shape[1]:
+            break
+    return np.array(chosen, dtype=np.int64)
+
+
+def _by_projection(matrix: Array) -> Ints:
+    most = min(matrix.shape)
+    basis = np.zeros((most, matrix.shape[1]))
+    chosen: list[int] = []
+    for position, row in enumerate(matrix):
+        size = float(np.linalg.norm(row))
+        if len(chosen) == most or size == 0.0:
+            continue
+        rest = row / size
+        for _ in range(2):  # twice is enough
+            known = basis[: len(chosen)]
+            rest = rest - (known @ rest) @ known
+        left = float(np.linalg.norm(rest))
+        if left > DEPENDENT:
+            basis[len(chosen)] = rest / left
+            chosen.append(position)
+    return np.array(chosen, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,3 +116,74 @@ def _block(selected: Array, cells: Ints) -> Block:
     largest = np.abs(unscaled).argmax(axis=1)
     queries = unscaled / unscaled[np.arange(len(unscaled)), largest][:, None]
     return Block(frozen(cells), frozen(queries), frozen(np.array(unscaled)))
+
+
+class Inexact(SolverError):
+    """The new queries do not span the queries."""
+
+
+def coefficients(inside: Array, block: Block) -> Array:
+    """C (m, t) with C Q = the queries' part inside the block (m, c), Q its new queries (t, c).
+
+    With one new query this is the queries' entry where the new one is 1. With more it is a linear system
+    (the paper's Algorithm 3 looks for a parallel query instead). Integers are solved without rounding, and
+    C is rounded once; that C Q is the part is checked, for integers exactly.
+
+    Raises
+    ------
+    Inexact : they do not span the part.
+    """
+    count = len(block.queries)
+    if is_whole(inside) and is_whole(block.unscaled):
+        return _whole(inside, block)
+    if count == 1:
+        found: Array = inside[:, block.leads]
+    else:
+        found = np.asarray(np.linalg.lstsq(block.queries.T, inside.T, rcond=None)[0].T, dtype=np.float64)
+    left = np.linalg.norm(inside - found @ block.queries, axis=1)
+    size = np.linalg.norm(inside, axis=1)
+    if (left > CLOSE * size).any():
+        worst = float((left[size > 0] / size[size > 0]).max())
+        raise Inexact(
+            f"over a block of {len(block.cells)} cells the {count} new queries leave a part {worst:.1e} "
+            f"of a query over, expected at most {CLOSE:g}",
+            hint="queries that are nearly dependent: leave one of them out, or scale them to integers",
+        )
+    return found
+
+
+def _whole(inside: Array, block: Block) -> Array:
+    """By fractions with one denominator; the new queries are the unscaled ones over their largest entries."""
+    rows, right = _integers(block.unscaled), _integers(inside)
+    at = first_independent(block.unscaled.T)
+    inverse, denominator = _inverse(rows[:, at])
+    found = right[:, at].dot(inverse)
+    if len(at) != len(rows) or (found.dot(rows) != denominator * right).any():
+        raise Inexact(
+            f"over a block of {len(block.cells)} cells the {len(rows)} new queries do not span the queries",
+            hint="the integers are too large to be compared modulo a prime: divide the queries by a number",
+        )
+    lead = rows[np.arange(len(rows)), block.leads]
+    exact = [
+        [float(Fraction(int(c * s), denominator)) for c, s in zip(row, lead, strict=True)] for row in found
+    ]
+    return np.array(exact, dtype=np.float64).reshape(len(inside), len(rows))
+
+
+def _integers(matrix: Array) -> Exact:
+    return np.array([[int(v) for v in row] for row in matrix.tolist()], dtype=object).reshape(matrix.shape)
+
+
+def _inverse(matrix: Exact) -> tuple[Exact, int]:
+    """(N, d) with matrix⁻¹ = N / d, by elimination without fractions (Bareiss); the matrix has an inverse."""
+    size = len(matrix)
+    work = np.concatenate([matrix, _integers(np.eye(size))], axis=1)
+    before = 1
+    for k in range(size):
+        pivot = next(i for i in range(k, size) if work[i, k] != 0)
+        work[[k, pivot]] = work[[pivot, k]]
+        for i in range(size):
+            if i != k:
+                work[i] = (work[k, k] * work[i] - work[i, k] * work[k]) // before
+        before = work[k, k]
+    return work[:, size:], int(before)

@@ -7,8 +7,7 @@ import pytest
 import tolerances
 
 from mmopt import Attribute, Domain, Strategy, Workload
-from mmopt.privacy.rounding.answering import Reconstruction, dense
-from mmopt.privacy.rounding.dense import round_strategy
+from mmopt.privacy.rounding.dense import Reconstruction, as_is, round_strategy
 from mmopt.workloads import Product
 from mmopt.workloads.blocks import factor
 from mmopt.workloads.blocks.kron import Kron
@@ -28,7 +27,7 @@ def test_an_implicit_factor(rng: np.random.Generator, columns: int) -> None:
 
 def test_a_matrix_as_it_is(rng: np.random.Generator) -> None:
     matrix = rng.normal(size=(5, 3))
-    found = dense(matrix)
+    found = as_is(matrix)
     np.testing.assert_array_equal(found.matrix, matrix)
     np.testing.assert_allclose(found.apply(np.ones(3)), matrix.sum(axis=1), rtol=tolerances.ROUNDING)
     np.testing.assert_allclose(found.squared_lengths(), np.square(matrix).sum(axis=1))

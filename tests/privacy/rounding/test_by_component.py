@@ -14,10 +14,11 @@ from mmopt import PrivacyError, Strategy, Workload, WorkloadError, solve
 from mmopt.mechanism import measure, plan
 from mmopt.numerics.components import lift
 from mmopt.privacy import Privacy
-from mmopt.privacy.rounding.any_form import round_any
+from mmopt.privacy.parameters import Neighbours
 from mmopt.privacy.rounding.by_component import IntegerComponents
 from mmopt.privacy.rounding.dense import IntegerStrategy
-from mmopt.privacy.rounding.protocol import MAX_ROWS, Neighbours
+from mmopt.privacy.rounding.forms import round_any
+from mmopt.privacy.rounding.protocol import MAX_ROWS
 from mmopt.strategies import ComponentStrategy
 from mmopt.symmetry import symmetry
 from mmopt.testing.census import marginals
@@ -27,8 +28,8 @@ from mmopt.workloads.blocks import factor
 
 @pytest.fixture(autouse=True)
 def all_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmopt.driver.large.MOST_CELLS", 1)
-    monkeypatch.setattr("mmopt.privacy.rounding.any_form.MOST_CELLS", 1)
+    monkeypatch.setattr("mmopt.driver.plan.MOST_CELLS", 1)
+    monkeypatch.setattr("mmopt.privacy.rounding.by_component.MOST_CELLS", 1)
     monkeypatch.setattr("mmopt.strategies.by_component.MOST_CELLS", 1)
 
 
@@ -63,7 +64,7 @@ def test_it_is_the_matrix_that_it_says(rng: np.random.Generator, kind: int) -> N
     exact = (dense.astype(object) ** 2).sum(axis=0).max()
     assert found.squared_sensitivity == exact
     assert Fraction(found.sensitivity) ** 2 >= exact
-    assert abs(dense).max() * MAX_ROWS <= found.largest_answer < 2**62
+    assert abs(dense).max() * MAX_ROWS <= found.parts[0].largest_answer < 2**62
     plain = Strategy(np.ldexp(dense.astype(float), -found.bits))
     assert plain.supports(w)
     assert found.variances == pytest.approx(plain.variances(w), rel=tolerances.SHAPE)
@@ -129,7 +130,7 @@ def test_a_matrix_is_rounded_where_components_cannot_be(
     monkeypatch: pytest.MonkeyPatch, neighbours: Neighbours
 ) -> None:
     """Real queries, or replaced rows, over few cells."""
-    monkeypatch.setattr("mmopt.privacy.rounding.any_form.MOST_CELLS", 8)
+    monkeypatch.setattr("mmopt.privacy.rounding.by_component.MOST_CELLS", 8)
     rows = (
         np.ones((2, 8)) if neighbours == "replace-one" else np.array([[1.0, 1.0, 0.3, 0.3, 0.7, 0.7, 0, 0]])
     )

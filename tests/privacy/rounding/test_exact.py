@@ -16,9 +16,9 @@ from mmopt.privacy.rounding.exact import (
     largest_row_sum,
     largest_squared_difference,
     largest_squared_norm,
+    replaced,
     root_above,
 )
-from mmopt.privacy.rounding.protocol import replaced
 
 
 def matrices(bits: int, shape: tuple[int, int] = (3, 5)) -> st.SearchStrategy[np.ndarray]:

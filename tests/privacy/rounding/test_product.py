@@ -15,11 +15,10 @@ from mmopt.errors import UnsuitableError, WorkloadError
 from mmopt.mechanism import measure, plan
 from mmopt.mechanism.accuracy import deviations
 from mmopt.privacy import Privacy
-from mmopt.privacy.rounding.any_form import round_any
-from mmopt.privacy.rounding.factors import IntegerFactors
-from mmopt.privacy.rounding.one_attribute import best_choice, rounded_choices
-from mmopt.privacy.rounding.product import FACTORED_LOSS_LIMIT
+from mmopt.privacy.rounding.forms import round_any
+from mmopt.privacy.rounding.product import best_choice, rounded_choices
 from mmopt.privacy.rounding.protocol import MAX_ROWS
+from mmopt.privacy.rounding.union import FACTORED_LOSS_LIMIT, IntegerFactors
 from mmopt.strategies import Strategy
 from mmopt.strategies.marginals import MarginalStrategy
 from mmopt.strategies.product import ProductStrategy

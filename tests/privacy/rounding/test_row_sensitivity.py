@@ -14,8 +14,9 @@ from privacy.rounding.test_product import columns_normalised
 from mmopt import solve
 from mmopt.data import data_vector
 from mmopt.errors import WorkloadError
-from mmopt.privacy.rounding.any_form import Measured, round_any
 from mmopt.privacy.rounding.by_component import round_components
+from mmopt.privacy.rounding.forms import round_any
+from mmopt.privacy.rounding.protocol import Measured
 from mmopt.strategies import ComponentStrategy, Strategy
 from mmopt.strategies.marginals import MarginalStrategy
 from mmopt.strategies.product import ProductStrategy
@@ -79,7 +80,7 @@ def rounded(form: str, norm: int, domain: Domain, rng: np.random.Generator) -> p
     w = Workload.from_products(domain, [product(mask) for mask in masks])
     if form == "components":
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("mmopt.driver.large.MOST_CELLS", 1)
+            patch.setattr("mmopt.driver.plan.MOST_CELLS", 1)
             strategy = solve(w, "l2_strategy").strategy
         return partial(
             round_components if isinstance(strategy, ComponentStrategy) else round_any, strategy, w

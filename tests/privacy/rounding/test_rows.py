@@ -9,9 +9,9 @@ import pytest
 from privacy.rounding.test_dense import CASES, marginals
 
 from mmopt.errors import PrivacyError, WorkloadError
-from mmopt.privacy.rounding.any_form import round_any
-from mmopt.privacy.rounding.lattice import LOSS_LIMIT
-from mmopt.privacy.rounding.rows import kept_rows, round_rows
+from mmopt.privacy.rounding.dense import round_rows
+from mmopt.privacy.rounding.forms import round_any
+from mmopt.privacy.rounding.lattice import LOSS_LIMIT, kept_rows
 from mmopt.strategies import Strategy
 from mmopt.workloads import Workload
 

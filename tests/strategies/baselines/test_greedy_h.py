@@ -10,7 +10,7 @@ from tolerances import FINE
 
 from mmopt.strategies import Strategy
 from mmopt.strategies.baselines import baseline, evaluate
-from mmopt.strategies.baselines.greedy_h import best_share, same_throughout
+from mmopt.strategies.baselines.trees import best_share, same_throughout
 from mmopt.testing.census import domain_of
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.blocks import factor as f

@@ -11,8 +11,7 @@ from asked import line, marginals_of
 from tolerances import FINE, ROUNDING
 
 from mmopt.strategies.baselines import baseline, evaluate
-from mmopt.strategies.baselines.datacube import bmax
-from mmopt.strategies.baselines.fourier import real_fourier
+from mmopt.strategies.baselines.of_marginals import bmax, real_fourier
 from mmopt.workloads.blocks import factor as f
 
 

@@ -8,7 +8,7 @@ from asked import line, marginals_of
 from tolerances import ROUNDING
 
 from mmopt.strategies.baselines import baseline, evaluate
-from mmopt.strategies.baselines.hierarchical import best_branching
+from mmopt.strategies.baselines.trees import best_branching
 from mmopt.workloads.blocks import factor as f
 
 

@@ -3,30 +3,42 @@
 On the component of one part per attribute, the Gram matrix of Σⱼ wⱼ ⊗ᵢ Gᵢ⁽ʲ⁾ is Σⱼ wⱼ ⊗ᵢ (that of Gᵢ⁽ʲ⁾ on
 the part). Only components on which some product is not zero are ever listed. Each comes as a root that is put
 together from the factors' roots by QR, so that small singular values keep their digits.
+
+Basis vectors of a component that its Gram matrix does not connect are in blocks, components of their own:
+flipping the signs of a block's vectors leaves the Gram matrix as it is and the diagonal of any X too, so some
+optimal X has zeros between the blocks.
 """
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from mmopt.numerics.arrays import EPS, Array, columns_of, qr, rounding_of_root, stacked_root, svd
+from mmopt.numerics.arrays import EPS, Array, Ints, columns_of, qr, rounding_of_root, stacked_root, svd
 from mmopt.numerics.components import Split
 from mmopt.symmetry.attribute import Attribute
-from mmopt.symmetry.blocks import connected, independent
-from mmopt.symmetry.joint import Cells, Chosen, Joint, Key, Local, combined
-from mmopt.symmetry.pieces import Piece, Term, pieces_at
+from mmopt.symmetry.joint import Cells, Chosen, Joint, Key, Local, combined, made_of
+from mmopt.symmetry.pieces import Piece, Term
 from mmopt.symmetry.swaps import EXACT
 from mmopt.workloads.blocks.reflected_ranges import reflected_ranges
 from mmopt.workloads.product import Product
 from mmopt.workloads.workload import Workload
 
-__all__ = ["blocks_of", "component_roots", "representation_rounding", "root_of", "root_rounding"]
+__all__ = [
+    "blocks_of",
+    "component_roots",
+    "connected",
+    "independent",
+    "independent_columns",
+    "representation_rounding",
+    "root_of",
+    "root_rounding",
+]
 
 
 def component_roots(joint: Joint, terms: Sequence[Term], *, mean: bool = False) -> dict[Key, Array]:
@@ -36,12 +48,9 @@ def component_roots(joint: Joint, terms: Sequence[Term], *, mean: bool = False) 
     all images of the terms. There may be up to 2 d rows then, of which only sums are wanted: QR costs more.
     """
     stacks: dict[Key, list[Array]] = {}
-    known = [
-        {piece: Local(_roots(piece, a, mean)) for piece in pieces_at(terms, at)}
-        for at, a in enumerate(joint.attributes)
-    ]
-    for term in terms:
-        local = [own[piece] for own, piece in zip(known, term.pieces, strict=True)]
+    pieces = [term.pieces for term in terms]
+    roots = made_of(joint, pieces, lambda attribute, piece: Local(_roots(piece, attribute, mean)))
+    for term, local in zip(terms, roots, strict=True):
         scale = math.sqrt(term.weight)
         for key, rows in combined(local):
             stacks.setdefault(key, []).append(rows if scale == 1.0 else scale * rows)
@@ -170,3 +179,48 @@ def revealed(rows: Array) -> Array:
     values, right = svd(rows)
     kept = values > tiny * values[0]
     return np.asarray(values[kept, None] * right[kept])
+
+
+def independent(root: Array) -> list[Ints]:
+    """Columns of a root (r, d) by blocks of RᵀR that are zero between each other, to rounding.
+
+    An entry counts as zero below 8 max(r, d) ε times the lengths of both columns, what a QR of the root is
+    off by, and the root of that in singular values: more than one block is a guess, for ``connected`` to
+    check. Columns of zeros are in no block.
+    """
+    if root.shape[1] == 1:
+        return [np.zeros(1, dtype=np.int64)] if root.any() else []
+    lengths = np.linalg.norm(root, axis=0)
+    unit = root / np.where(lengths > 0, lengths, 1.0)
+    tiny = 8 * max(root.shape) * float(np.finfo(np.float64).eps)
+    return _reached(np.flatnonzero(lengths), lambda new, old: np.abs(unit[:, new].T @ unit[:, old]) > tiny)
+
+
+def connected(linked: NDArray[np.bool_]) -> list[Ints]:
+    """Columns by blocks, from which pairs of them are linked (d, d); none that is not linked to itself."""
+    return _reached(np.flatnonzero(linked.diagonal()), lambda new, old: linked[np.ix_(new, old)])
+
+
+def independent_columns(rows: Array) -> list[Ints]:
+    """Columns by blocks that no row connects; a row has an entry other than zero in one block only."""
+    if rows.shape[1] == 1:
+        return [np.zeros(1, dtype=np.int64)] if rows.any() else []
+    used = rows != 0
+    return _reached(
+        np.flatnonzero(used.any(axis=0)),
+        lambda new, old: used[used[:, new].any(axis=1)][:, old].any(axis=0)[None, :],
+    )
+
+
+def _reached(columns: Ints, linked: Callable[[Ints, Ints], np.ndarray]) -> list[Ints]:
+    """Connected sets of columns; ``linked(new, old)``: which of ``old`` each of ``new`` is linked to."""
+    found: list[Ints] = []
+    left = columns
+    while len(left):
+        block, new, left = [left[:1]], left[:1], left[1:]
+        while len(new) and len(left):
+            hit = linked(new, left).any(axis=0)
+            new, left = left[hit], left[~hit]
+            block.append(new)
+        found.append(np.sort(np.concatenate(block)))
+    return found

@@ -1,0 +1,175 @@
+"""What a solve does with a program and a workload: by which reductions, over the cells or by component.
+
+A plan is made once for each solve, which runs it; ``explain`` and ``--dry-run`` print the same one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mmopt.compiler import Instance, bind
+from mmopt.compiler.match import match
+from mmopt.compiler.reductions import (
+    Step,
+    Traits,
+    by_components,
+    first_step,
+    obstacle,
+    reducible,
+    traits_of,
+)
+from mmopt.driver.choice import is_claimed
+from mmopt.driver.threads import one_thread
+from mmopt.errors import TooLargeError
+from mmopt.language import Checked, Program, check, program_names, shipped
+from mmopt.language.evaluate.by_component import splits
+from mmopt.numerics.arrays import MOST_CELLS
+from mmopt.solvers import KERNELS, memory_limit
+from mmopt.workloads import Workload
+
+__all__ = ["FEW_CELLS", "MOST_CELLS", "Plan", "plan_instance", "plan_solve"]
+
+FEW_CELLS = 512
+"""A workload over no more cells is always taken to matrices over them."""
+
+SMALL = 0.51
+"""Of the cells: components that are no larger are worth a solution by component between the two sizes.
+
+A reflection leaves half, or with an odd number of cells a little more.
+"""
+
+ARRAYS = 12  # matrices of the size of the cells that a dense solve holds at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """How an instance is solved: as it is, or by a step to smaller ones, whose solutions it lifts.
+
+    split : how the instance stands by component, where its solution stays so; else "".
+    step : a reduction; with the plans of its ``parts``, of which those of equal parts are one.
+    reduce : whether steps of a procedure may be reduced.
+    """
+
+    instance: Instance
+    split: str = ""
+    step: Step | None = None
+    parts: tuple[Plan, ...] = ()
+    reduce: bool = True
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What is reduced, a line each, equal parts once."""
+        known: set[Plan] = set()
+
+        def said(plan: Plan, prefix: str) -> Iterator[str]:
+            known.add(plan)
+            text = plan.split if plan.step is None else plan.step.text
+            if text:
+                yield prefix + text
+            names = plan.step.names if plan.step is not None else ()
+            for place, part in enumerate(plan.parts):
+                if part not in known:
+                    yield from said(part, f"{prefix}{names[place]}: " if names else prefix)
+
+        return tuple(said(self, ""))
+
+
+def plan_solve(
+    program: Program | Checked,
+    workload: Workload,
+    givens: Mapping[str, Any] | None = None,
+    *,
+    reduce: bool = True,
+    solver: str | None = None,
+) -> Plan:
+    """The plan of a solve.
+
+    Over more than ``MOST_CELLS`` cells, and over more than ``FEW_CELLS`` where components are small, the
+    instance is by component, if a kernel solves it, and its solution stays so; else it is over the cells.
+    ``reduce`` False: over the cells, whatever their number. ``solver``: the one that the caller names.
+
+    Raises
+    ------
+    TooLargeError : a large workload that cannot be solved by component, and does not fit in memory otherwise.
+    mmopt.Error : as ``bind``.
+    """
+    checked = program if isinstance(program, Checked) else check(program)
+    is_large = workload.n > MOST_CELLS
+    is_kernel = solver is None or solver.lower() in {kernel.name for kernel in KERNELS}
+    if reduce and (is_large or (workload.n > FEW_CELLS and is_kernel)):
+        largest = None if is_large else int(SMALL * workload.n)
+        found = _by_component(checked, workload, givens or {}, largest)
+        if isinstance(found, Plan):
+            return found
+        if is_large:
+            _refuse_dense(checked.program, workload, found)
+    return plan_instance(bind(checked, workload, givens), solver, reduce=reduce)
+
+
+def plan_instance(instance: Instance, solver: str | None = None, *, reduce: bool = True) -> Plan:
+    """The plan for an instance over the cells: the first reduction that applies, then those of its parts."""
+    if not (reduce and reducible(instance)):
+        return Plan(instance, reduce=reduce)
+    return _reduced(instance, solver, traits_of(instance), {})
+
+
+def _reduced(instance: Instance, solver: str | None, traits: Traits, known: dict[str, Plan]) -> Plan:
+    """``known`` has the plans of parts by the hash of their workload."""
+    step = first_step(instance, traits, lambda inner: is_claimed(inner, solver))
+    parts: list[Plan] = []
+    for inner in step.parts if step is not None else ():
+        if splits(inner.env):  # where no reduction applies any more
+            parts.append(Plan(inner))
+            continue
+        key = inner.workload.hash
+        if key not in known:
+            known[key] = _reduced(inner, solver, traits, known)
+        parts.append(known[key])
+    return Plan(instance, step=step, parts=tuple(parts))
+
+
+def _by_component(
+    checked: Checked, workload: Workload, givens: Mapping[str, Any], largest: int | None
+) -> Plan | str:
+    """The plan by component, its components no larger than ``largest``; or why there is none."""
+    why = obstacle(checked, givens)
+    if why:
+        return why
+    with one_thread():  # components are found from many small matrices
+        found = by_components(checked, workload, givens, largest=largest)
+    if found is None:
+        return "no two values of an attribute can be swapped, so the workload does not split"
+    if not is_claimed(found[0], None):
+        return "no kernel knows the program, and conic solvers need matrices over the cells"
+    return Plan(*found)
+
+
+def _refuse_dense(program: Program, workload: Workload, why: str) -> None:
+    """Refuse what does not fit in memory, with the reason why it is not solved by component."""
+    one, limit = 8.0 * float(workload.n) ** 2, memory_limit()
+    if ARRAYS * one <= limit:
+        return
+    raise TooLargeError(
+        f"'{program.name}' cannot be solved by component: {why}; over {workload.n:,} cells one matrix alone "
+        f"takes {_gigabytes(one)}, and the limit here is {_gigabytes(limit)} for {ARRAYS} of them",
+        hint=f"these are: {', '.join(_able())}; or group values of the attributes, so that there are fewer "
+        "cells; or try it as it is with reduce=False (--no-reduce)",
+    )
+
+
+def _able() -> list[str]:
+    """The shipped programs that are solved by component."""
+    known = [shipped(name) for kernel in KERNELS for name in kernel.programs]
+    able = [
+        c
+        for c in map(shipped, program_names())
+        if not obstacle(c, {}) and any(match(k, c) is not None for k in known)
+    ]
+    return [c.program.name for c in able]
+
+
+def _gigabytes(size: float) -> str:
+    gigabytes = size / 2**30
+    return f"{gigabytes:,.0f} GiB" if gigabytes < 1e9 else f"{gigabytes:.0e} GiB"

@@ -1,0 +1,240 @@
+"""The law of the table of forms: every figure of a strategy, rounded and measured too, against its matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import tolerances
+from privacy.rounding.test_product import columns_normalised
+
+from mmopt.errors import OptionError
+from mmopt.mechanism import measure, plan
+from mmopt.numerics.components import Level, Split, lift
+from mmopt.privacy import Privacy
+from mmopt.privacy.rounding.forms import ROUNDED, round_any
+from mmopt.privacy.rounding.lattice import LOSS_LIMIT
+from mmopt.privacy.rounding.union import FACTORED_LOSS_LIMIT
+from mmopt.results import store
+from mmopt.results.saved import _KINDS, pack, plain, unpack
+from mmopt.strategies import (
+    FORMS,
+    ComponentStrategy,
+    MarginalStrategy,
+    ProductStrategy,
+    Strategy,
+    StrategyForm,
+    UnionStrategy,
+    normalise,
+)
+from mmopt.symmetry import symmetry
+from mmopt.testing.census import domain_of
+from mmopt.workloads import Product, Workload
+from mmopt.workloads.blocks.factor import identity, total
+
+SIZES = (2, 4)
+N = 8
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_dense(monkeypatch: pytest.MonkeyPatch) -> None:
+    for room in ("strategies", "privacy.rounding"):
+        monkeypatch.setattr(f"mmopt.{room}.by_component.MOST_CELLS", 1)
+
+
+def workload() -> Workload:
+    """Marginals, of different weights: every form has a strategy for them."""
+    return Workload.from_products(
+        domain_of(*SIZES),
+        [
+            Product((identity(2), total(4)), "first", weight=3.0, target=2.0),
+            Product((total(2), identity(4)), "second", target=5.0),
+        ],
+    )
+
+
+def factor(rng: np.random.Generator, size: int, norm: int) -> Strategy:
+    return columns_normalised(np.vstack([np.eye(size), rng.uniform(-0.5, 0.7, (2, size))]), norm)
+
+
+def products(rng: np.random.Generator, norm: int) -> tuple[ProductStrategy, ProductStrategy]:
+    """One for each marginal."""
+    sums = {n: Strategy(np.ones((1, n)), norm) for n in SIZES}
+    first = ProductStrategy((factor(rng, 2, norm), sums[4]))
+    return first, ProductStrategy((sums[2], factor(rng, 4, norm)))
+
+
+def by_component(rng: np.random.Generator, norm: int) -> ComponentStrategy:
+    found = symmetry(workload(), False)
+    assert found is not None
+    cells = found.cells
+    parts = tuple(np.vstack([np.eye(d), rng.uniform(-0.5, 0.7, (1, d))]) for d in cells.dims)
+    return ComponentStrategy(Split(cells.abstract(tuple(map(len, parts))), cells, parts))
+
+
+MADE: dict[str, Callable[[np.random.Generator, int], StrategyForm]] = {
+    "dense": lambda rng, norm: Strategy(np.vstack([np.eye(N), rng.uniform(-0.5, 0.7, (3, N))]), norm),
+    "by_component": by_component,
+    "product": lambda rng, norm: ProductStrategy(tuple(factor(rng, n, norm) for n in SIZES)),
+    "union": lambda rng, norm: UnionStrategy(products(rng, norm), (0.6, 0.4)),
+    "marginals": lambda rng, norm: MarginalStrategy(SIZES, [0.0, 0.6, 0.3, 0.1], norm),
+}
+# Queries are answered by means of what the parts say: least squares are no worse.
+BOUNDS = ("union",)
+CASES = [(name, norm) for name in FORMS for norm in (1, 2) if (name, norm) != ("by_component", 1)]
+
+
+@pytest.fixture(params=CASES, ids=lambda case: f"{case[0]}-{case[1]}")
+def case(request: pytest.FixtureRequest, rng: np.random.Generator) -> tuple[str, StrategyForm]:
+    name, norm = request.param
+    return name, MADE[name](rng, norm)
+
+
+@pytest.mark.quick
+def test_the_tables_have_the_same_forms() -> None:
+    assert set(MADE) == set(FORMS) and set(ROUNDED) == set(FORMS.values())
+    assert all(type(MADE[name](np.random.default_rng(1), 2)) is form for name, form in FORMS.items())
+
+
+def near(found: object, expected: object) -> None:
+    np.testing.assert_allclose(found, expected, rtol=tolerances.RECOMPUTED, atol=tolerances.FINE)
+
+
+def told(matrix: np.ndarray, w: Workload) -> np.ndarray:
+    """Variances (m,) of least squares at unit noise."""
+    return np.square(w.queries @ np.linalg.pinv(matrix)).sum(axis=1)
+
+
+def column_lengths(columns: np.ndarray, norm: int) -> np.ndarray:
+    return np.linalg.norm(columns, ord=norm, axis=0)
+
+
+def differences(matrix: np.ndarray) -> np.ndarray:
+    """Of all pairs of columns, as columns."""
+    return (matrix[:, :, None] - matrix[:, None, :]).reshape(len(matrix), -1)
+
+
+@pytest.mark.quick
+def test_figures_are_those_of_the_matrix(case: tuple[str, StrategyForm]) -> None:
+    name, strategy = case
+    w, a = workload(), strategy.implicit().matrix()
+    assert (strategy.p, strategy.n) == a.shape and repr(strategy).startswith(type(strategy).__name__)
+    largest = column_lengths(a, strategy.norm).max()
+    assert strategy.sensitivity >= largest * (1 - tolerances.ROUNDING)
+    near(strategy.sensitivity, largest)
+    near(strategy.sensitivity_replace_one, column_lengths(differences(a), strategy.norm).max())
+    profile = strategy.profile
+    near(lift(profile) if isinstance(profile, Level) else profile, np.square(a).sum(axis=0))
+    variances, least = strategy.variances(w), told(a, w)
+    if name in BOUNDS:
+        assert (variances >= least * (1 - tolerances.RECOMPUTED)).all() and (variances < 2 * least).all()
+    else:
+        near(variances, least)
+    near(strategy.squared_error(w), w.weights @ variances)
+    near(strategy.total_error(w), strategy.sensitivity**2 * (w.weights @ variances))
+    near(strategy.mean_variance(w), variances.mean())
+    near(strategy.rmse(w), strategy.sensitivity * np.sqrt(variances.mean()))
+    assert strategy.supports(w)
+
+
+def test_estimates_are_least_squares(case: tuple[str, StrategyForm], rng: np.random.Generator) -> None:
+    _, strategy = case
+    w, a = workload(), strategy.implicit().matrix()
+    noisy = rng.normal(size=strategy.p)
+    expected = w.answers(np.linalg.pinv(a) @ noisy)
+    np.testing.assert_allclose(w.answers(strategy.estimate(noisy)), expected, rtol=1e-6, atol=1e-7)
+
+
+def test_what_is_not_measured_is_not_supported(rng: np.random.Generator) -> None:
+    """Of each form a strategy that tells the total alone, or nothing of one attribute."""
+    sums = {n: Strategy(np.ones((1, n))) for n in SIZES}
+    alone = ProductStrategy((sums[2], sums[4]))
+    whole = by_component(rng, 2)
+    parts = tuple(
+        part if not any(chosen.key) else 0.0 * part
+        for part, chosen in zip(whole.split.parts, whole.cells.chosen, strict=True)
+    )
+    few = {
+        "dense": Strategy(np.ones((1, N))),
+        "by_component": ComponentStrategy(Split(whole.split.rows, whole.split.columns, parts)),
+        "product": alone,
+        "union": UnionStrategy((alone, products(rng, 2)[0]), (0.5, 0.5)),
+        "marginals": MarginalStrategy(SIZES, [1.0, 0.0, 0.0, 0.0]),
+    }
+    assert set(few) == set(FORMS)
+    w = workload()
+    for strategy in few.values():
+        assert not strategy.supports(w)
+        assert strategy.total_error(w) == strategy.mean_variance(w) == np.inf
+        variances = strategy.variances(w)
+        assert np.isinf(variances[2:]).all()
+
+
+def test_scaled_to_sensitivity_one(case: tuple[str, StrategyForm]) -> None:
+    _, strategy = case
+    scaled = normalise(strategy)
+    assert type(scaled) is type(strategy) and 1 - tolerances.ROUNDING <= scaled.sensitivity <= 1.0
+    near(scaled.implicit().matrix() * strategy.sensitivity, strategy.implicit().matrix())
+    near(scaled.total_error(workload()), strategy.total_error(workload()))
+    with pytest.raises(OptionError, match="cannot be scaled to sensitivity 1"):
+        normalise(Strategy(np.zeros((1, 2))))
+
+
+def test_saved_and_back(case: tuple[str, StrategyForm], tmp_path) -> None:
+    _, strategy = case
+    path = store.write(*pack({"strategy": plain(strategy)}), tmp_path / "one.npz")
+    found = _KINDS["StrategyForm"].restored(unpack(*store.read(path))["strategy"])
+    assert type(found) is type(strategy) and found.norm == strategy.norm
+    np.testing.assert_array_equal(found.implicit().matrix(), strategy.implicit().matrix())
+    assert found.sensitivity == strategy.sensitivity
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+def test_integers_are_the_strategy_and_their_sensitivity_is_exact(
+    case: tuple[str, StrategyForm], neighbours: str
+) -> None:
+    name, strategy = case
+    w = workload()
+    integer = round_any(strategy, w, neighbours)
+    k = np.column_stack([integer.answers(unit) for unit in np.eye(N, dtype=np.int64)])
+    assert k.dtype == np.int64 and len(k) == integer.rows
+    assert integer.squared_sensitivities() == [part.squared_sensitivity for part in integer.parts]
+    power, scales = (2 if integer.norm == 1 else 1), [part.relative for part in integer.parts]
+    ends = np.cumsum([part.rows for part in integer.parts])[:-1]
+    for rows, part in zip(np.split(k, ends), integer.parts, strict=True):
+        changes = rows if neighbours == "add-remove" else np.hstack([rows, differences(rows)])
+        sizes = np.abs(changes.astype(object)) ** (1 if integer.norm == 1 else 2)
+        least = max(sizes.sum(axis=0)) ** power
+        assert least <= part.squared_sensitivity
+        assert part.squared_sensitivity == least or neighbours == "replace-one"
+    deviations = np.repeat(scales, [part.rows for part in integer.parts]) * 2.0**integer.bits
+    least = told(k / deviations[:, None], w)
+    if name in BOUNDS:
+        assert (integer.variances >= least * (1 - tolerances.RECOMPUTED)).all()
+    else:
+        np.testing.assert_allclose(integer.variances, least, rtol=1e-6)
+    errors = integer.standard_errors(np.array(scales) * 2.0**integer.bits)
+    np.testing.assert_allclose(errors, np.sqrt(integer.variances), rtol=1e-9)
+    limit = FACTORED_LOSS_LIMIT if len(integer.parts) > 1 or name == "product" else LOSS_LIMIT
+    assert integer.loss <= limit and not integer.is_biased
+    # At equal privacy rounding costs next to nothing: the strategy is the one that was given.
+    size = integer.sensitivity * 2.0**-integer.bits
+    size = size / scales[0] if integer.compares_columns else size
+    if neighbours == "add-remove":
+        cost = size**2 * integer.variances.mean()
+        assert cost <= strategy.rmse(w) ** 2 * limit * (1 + tolerances.RECOMPUTED)
+    x = np.arange(3, 3 + N)
+    np.testing.assert_allclose(integer.estimate(integer.answers(x)), w.answers(x), rtol=1e-6)
+
+
+def test_measured_with_the_errors_that_are_planned(case: tuple[str, StrategyForm]) -> None:
+    _, strategy = case
+    w, x = workload(), np.arange(100, 100 + N)
+    privacy = Privacy(epsilon=1.0) if strategy.norm == 1 else Privacy(epsilon=1.0, delta=1e-6)
+    planned = plan(w, strategy, privacy)
+    drawn = [measure(planned, x, simulate_seed=seed).estimates for seed in range(60)]
+    off = (np.array(drawn) - w.answers(x)) / planned.standard_errors
+    # Of 360 errors the mean square has relative standard deviation 0.08 to 0.2: they are correlated.
+    assert 0.2 < np.square(off).mean() < 2.5
+    assert measure(planned, x).private
