@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-import numpy as np
 import typer
 from printed import (
     DELTA,
@@ -42,10 +41,10 @@ from workloads import (
 from mmopt import OptionError, Workload, baseline, solve
 from mmopt.strategies.baselines import design_rows, evaluate
 from mmopt.strategies.baselines.of_marginals import real_fourier
-from mmopt.testing.figures import starred
-from mmopt.testing.scripts import cell, gap, new_table, note, paragraphs, run_alone, show
-from mmopt.workloads import Dense, Kron, Product
-from mmopt.workloads.blocks.factor import identity, total
+from mmopt.testing.census import products_on
+from mmopt.testing.known import singular_value_bound, starred
+from mmopt.testing.scripts import bold, gap, note, paragraphs, rows_table, run_alone, show
+from mmopt.workloads import Dense, Kron
 
 SCALE = math.sqrt(2 * math.log(2 / DELTA)) / EPSILON
 """Noise per unit of sensitivity, Proposition 2."""
@@ -131,7 +130,7 @@ def draw(w: Workload, names: Sequence[str]) -> Draw:
         eigen=SCALE * rmse,
         rivals={name: rival_rmse(name, w) / rmse for name in names},
         best=math.sqrt(best.error / eigen.error),
-        bound=float(np.sqrt(w.eigenvalues).sum()) / math.sqrt(w.n * eigen.error),
+        bound=math.sqrt(singular_value_bound(w) / eigen.error),
         gap=best.error_gap,
     )
 
@@ -154,14 +153,12 @@ def rival_rmse(name: str, w: Workload) -> float:
 
 def margins_of(w: Workload) -> Workload:
     """The marginals on which the queries of a workload are; all cells where it has no products."""
-    sizes = w.domain.shape
-    whole = (True,) * len(sizes)
-    kinds = [tuple(factor.kind != "total" for factor in product.factors) for product in w.products or ()]
-    products = [
-        Product(tuple(identity(n) if is_kept else total(n) for n, is_kept in zip(sizes, kind, strict=True)))
-        for kind in dict.fromkeys(kinds or [whole])  # each once
+    kinds = [
+        tuple(i for i, factor in enumerate(product.factors) if factor.kind != "total")
+        for product in w.products or ()
     ]
-    return Workload.from_products(w.domain, products)
+    every = tuple(range(len(w.domain.shape)))
+    return products_on(w.domain.shape, dict.fromkeys(kinds or [every]))  # each once
 
 
 def designs(cells: int, seed: int = 0) -> Iterator[tuple[str, str, dict[str, float]]]:
@@ -180,8 +177,11 @@ def designs(cells: int, seed: int = 0) -> Iterator[tuple[str, str, dict[str, flo
         for state, w in zip(("as is", "permuted"), pair, strict=True):
             eigen = solve(w, "query_weighting").objective
             solved = [solve(w, "query_weighting", givens={"Q": rows}).objective for rows in bases]
-            ratios = (math.sqrt(one / eigen) for one in solved)
-            yield kind, state, dict(zip(DESIGNS, ratios, strict=True))
+            yield (
+                kind,
+                state,
+                {name: math.sqrt(one / eigen) for name, one in zip(DESIGNS, solved, strict=True)},
+            )
 
 
 def _fourier(sizes: Sequence[int]) -> Array:
@@ -195,45 +195,43 @@ def _fourier(sizes: Sequence[int]) -> Array:
 def figure_table(found: Sequence[Line], kind: str, cells: int) -> Table:
     """Figure 3, errors at ε = ½, δ = 10⁻⁴, and factors."""
     rivals = (*found[0].case.rivals, *ALWAYS)
-    columns = ("eigen", *rivals, "best", "bound")
-    title = f"Figure 3 ({'a' if kind == 'ranges' else 'c'}): {kind}, {cells} cells"
-    table = new_table("", *columns, right=columns, title=title)
+    rows = []
     for line in found:
         factors = (_factor(line.factor(name)) for name in rivals)
         ends = (f"{line.best:.3f}", f"{line.bound:.3f}")
-        table.add_row(cell(line.case.label, "bold"), f"{line.eigen:.2f}", *factors, *ends)
-    return table
+        rows.append((bold(line.case.label), f"{line.eigen:.2f}", *factors, *ends))
+    columns = ("eigen", *rivals, "best", "bound")
+    title = f"Figure 3 ({'a' if kind == 'ranges' else 'c'}): {kind}, {cells} cells"
+    return rows_table(("", *columns), rows, columns, title)
 
 
 def printed_table(found: Sequence[Line], cells: int) -> Table:
     """Table 2: the median of our draws, print, and at the paper's size the ratio."""
-    columns = (*RIVALS, "best", "bound")
-    table = new_table("", "", *columns, right=columns, title=f"Table 2: {cells} cells")
+    rows: list[tuple[object, ...]] = []
     for line in found:
         paper = TABLE_2[line.case.kind]
         ours = (_factor(line.factor(name)) if name in line.draws[0].rivals else "" for name in RIVALS)
-        label = cell(line.case.kind, "bold")
-        table.add_row(label, "here", *ours, f"{line.best:.3f}", f"{line.bound:.3f}")
+        rows.append((bold(line.case.kind), "here", *ours, f"{line.best:.3f}", f"{line.bound:.3f}"))
         theirs = (_factor(paper.factors[name]) if name in paper.factors else "" for name in RIVALS)
-        table.add_row("", "print", *theirs, "", f"{paper.bound:.2f}")
+        rows.append(("", "print", *theirs, "", f"{paper.bound:.2f}"))
         if cells == PAPER_CELLS:
             ratios = (
                 starred(line.factors(name), paper.factors[name]) if name in paper.factors else ""
                 for name in RIVALS
             )
-            table.add_row("", "ratio", *ratios, "", f"{line.bound / paper.bound:.3f}")
-    return table
+            rows.append(("", "ratio", *ratios, "", f"{line.bound / paper.bound:.3f}"))
+    columns = (*RIVALS, "best", "bound")
+    return rows_table(("", "", *columns), rows, columns, f"Table 2: {cells} cells")
 
 
 def designs_table(found: Iterable[tuple[str, str, dict[str, float]]], cells: int) -> Table:
     """Figure 5."""
-    columns = (*DESIGNS, "text")
+    rows = (
+        (bold(kind), state, *(f"{ratios[name]:.3f}" for name in DESIGNS), FIGURE_5[kind, state])
+        for kind, state, ratios in found
+    )
     title = f"Figure 5: weighted design queries over eigen-queries, {cells} cells"
-    table = new_table("", "", *columns, right=columns, title=title)
-    for kind, state, ratios in found:
-        row = (f"{ratios[name]:.3f}" for name in DESIGNS)
-        table.add_row(cell(kind, "bold"), state, *row, FIGURE_5[kind, state])
-    return table
+    return rows_table(("", "", *DESIGNS, "text"), rows, (*DESIGNS, "text"), title)
 
 
 def _factor(value: float) -> str:

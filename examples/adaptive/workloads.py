@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmopt import OptionError, Workload
-from mmopt.testing.census import domain_of
+from mmopt.testing.census import domain_of, products_on
 from mmopt.workloads import Factor, Product
-from mmopt.workloads.blocks.factor import all_range, identity, predicates, prefix, reordered, total
+from mmopt.workloads.blocks.factor import all_range, identity, predicates, prefix, reordered
 
 Array = NDArray[np.float64]
 Shape = tuple[int, ...]
@@ -43,25 +43,19 @@ def shape(cells: int, attributes: int | None = None) -> Shape:
     return (2 ** (each + 1),) * more + (2**each,) * (count - more)
 
 
-def _products(sizes: Shape, sets: Sequence[Sequence[int]], block: Callable[[int], Factor]) -> Workload:
-    """A product for each set of attributes: ``block`` on those, totals on the others."""
-    factors = [[block(n) if i in chosen else total(n) for i, n in enumerate(sizes)] for chosen in sets]
-    return Workload.from_products(domain_of(*sizes), [Product(tuple(product)) for product in factors])
-
-
 def all_ranges(sizes: Shape) -> Workload:
     """Every product of one range per attribute."""
-    return _products(sizes, [range(len(sizes))], all_range)
+    return products_on(sizes, [range(len(sizes))], all_range)
 
 
 def cumulative(cells: int) -> Workload:
     """CDF: the first cell, the first two, … all of them."""
-    return _products((cells,), [[0]], prefix)
+    return products_on((cells,), [[0]], prefix)
 
 
 def k_way(sizes: Shape, k: int, *, ranges: bool = False) -> Workload:
     """All k-way marginals; with ``ranges`` all ranges on each margin (k-way range marginals)."""
-    return _products(
+    return products_on(
         sizes, [*itertools.combinations(range(len(sizes)), k)], all_range if ranges else identity
     )
 
@@ -73,7 +67,7 @@ def order(cells: int, seed: int) -> list[int]:
 
 def permuted_ranges(cells: int, seed: int) -> Workload:
     """All ranges of one attribute, cells in a random order."""
-    return _products((cells,), [[0]], lambda n: reordered(all_range(n), order(n, seed)))
+    return products_on((cells,), [[0]], lambda n: reordered(all_range(n), order(n, seed)))
 
 
 def permuted_cells(w: Workload, seed: int) -> Workload:
@@ -105,15 +99,14 @@ def _range(n: int, low: int, high: int) -> Factor:
 
 def sampled_sets(attributes: int, seed: int) -> list[tuple[int, ...]]:
     """As many different sets of attributes as there are attributes, none empty."""
-    ways = range(1, attributes + 1)
-    sets = [one for k in ways for one in itertools.combinations(range(attributes), k)]
+    sets = [one for k in range(1, attributes + 1) for one in itertools.combinations(range(attributes), k)]
     chosen = np.random.default_rng(seed).choice(len(sets), size=attributes, replace=False)
     return [sets[at] for at in np.sort(chosen)]
 
 
 def random_marginals(sizes: Shape, seed: int) -> Workload:
     """The marginals of ``sampled_sets``."""
-    return _products(sizes, sampled_sets(len(sizes), seed), identity)
+    return products_on(sizes, sampled_sets(len(sizes), seed), identity)
 
 
 def sampled_predicates(cells: int, count: int, seed: int) -> Array:

@@ -22,15 +22,15 @@ from workloads import RANDOM, workload
 
 from mmopt import OptionError, Solution, Strategy, Workload, solve
 from mmopt.strategies import AnyStrategy, largest_ratio
-from mmopt.testing.figures import starred
+from mmopt.testing.known import starred
 from mmopt.testing.scripts import (
-    cell,
+    bold,
     figure,
     gap,
     integers_in,
-    new_table,
     note,
     paragraphs,
+    rows_table,
     run_alone,
     show,
 )
@@ -134,17 +134,17 @@ def lines(tables: Sequence[int], largest: int, draws: int) -> Iterator[Line]:
 def table_of(number: int, found: Sequence[Line]) -> Table:
     """Four rows for each size: the median of our draws, their range, print, and the ratio."""
     title = f"Table {number}: {TITLES[number]} (gap {gap(max(line.gap for line in found))})"
-    table = new_table("", "", *MECHANISMS, right=MECHANISMS, title=title)
+    rows: list[tuple[object, ...]] = []
     for line in found:
         paper = printed(number, line.size)
         draws = [line.ratios[name] for name in MECHANISMS]
         medians = (f"{statistics.median(ratios):.2f}" for ratios in draws)
-        table.add_row(cell(label_of(number, line.size), "bold"), "here", *medians)
+        rows.append((bold(label_of(number, line.size)), "here", *medians))
         if len(draws[0]) > 1:
-            table.add_row("", "draws", *(f"{figure(min(r), 3)}-{figure(max(r), 3)}" for r in draws))
-        table.add_row("", "print", *(f"{paper[name]:.2f}" for name in MECHANISMS))
-        table.add_row("", "ratio", *(starred(line.ratios[name], paper[name]) for name in MECHANISMS))
-    return table
+            rows.append(("", "draws", *(f"{figure(min(r), 3)}-{figure(max(r), 3)}" for r in draws)))
+        rows.append(("", "print", *(f"{paper[name]:.2f}" for name in MECHANISMS)))
+        rows.append(("", "ratio", *(starred(line.ratios[name], paper[name]) for name in MECHANISMS)))
+    return rows_table(("", "", *MECHANISMS), rows, MECHANISMS, title)
 
 
 def fitness(

@@ -48,15 +48,6 @@ def coins(rng: Random, d: int) -> Array:
     return np.where(rng.random((2 * d, d)) < 0.5, 1.0, -1.0)
 
 
-def related(rng: Random, d: int) -> Array:
-    """d / 2 combinations of d / 2 Gaussian queries."""
-    return np.asarray(rng.normal(size=(d // 2, d // 2)) @ rng.normal(size=(d // 2, d)))
-
-
-def _equal(rng: Random, m: int) -> Array:
-    return np.ones(m)
-
-
 def _integers(rng: Random, m: int) -> Array:
     """1 to 9 (the text has uniform(1, 10))."""
     return rng.integers(1, 10, size=m).astype(float)
@@ -65,11 +56,15 @@ def _integers(rng: Random, m: int) -> Array:
 Drawn = Callable[[Random, int], Array]
 
 RANDOM: Mapping[int, tuple[Drawn, Drawn]] = {
-    5: (ranges, _equal),
+    5: (ranges, lambda rng, m: np.ones(m)),
     6: (ranges, _integers),
-    7: (coins, _equal),
+    7: (coins, lambda rng, m: np.ones(m)),
     8: (coins, _integers),
-    11: (related, _equal),
+    # d / 2 combinations of d / 2 Gaussian queries.
+    11: (
+        lambda rng, d: rng.normal(size=(d // 2, d // 2)) @ rng.normal(size=(d // 2, d)),
+        lambda rng, m: np.ones(m),
+    ),
 }
 """How the queries and the targets of a table are drawn."""
 

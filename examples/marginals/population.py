@@ -6,10 +6,9 @@ can be learnt from it; it is there so that a release has something to count.
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
+
+from mmopt.testing.scripts import write_columns
 
 ROWS = 100_000
 RACES = {"White": 0.72, "Black": 0.13, "Asian": 0.06, "Native": 0.01, "Other": 0.08}
@@ -28,15 +27,5 @@ def columns(rows: int, seed: int = 2022) -> dict[str, np.ndarray]:
     }
 
 
-def main() -> None:
-    rows = int(sys.argv[1]) if len(sys.argv) > 1 else ROWS
-    path = Path(sys.argv[2] if len(sys.argv) > 2 else "survey.csv")
-    table = columns(rows)
-    with path.open("w", encoding="utf-8") as file:
-        file.write(",".join(table) + "\n")
-        file.writelines(",".join(map(str, row)) + "\n" for row in zip(*table.values(), strict=True))
-    print(f"{rows:,} rows: {path}")
-
-
 if __name__ == "__main__":
-    main()
+    write_columns(columns, ROWS, "survey.csv")

@@ -20,6 +20,7 @@ import numpy as np
 
 from mmopt import Strategy, Workload, solve
 from mmopt.strategies.orthogonal import orthogonal
+from mmopt.testing.known import singular_value_bound
 
 DENSITIES = (0.2, 0.4, 0.8)
 EPSILON = 1.0
@@ -39,41 +40,21 @@ def draw(m: int, n: int, density: float, rng: np.random.Generator) -> Workload:
     return Workload.from_matrix(rows)
 
 
-def laplace(w: Workload) -> float:
-    """Laplace noise on each query: m S(W)²."""
-    return w.m * Strategy(w.matrix, norm=1).sensitivity ** 2
-
-
-def bound(w: Workload) -> float:
-    """No strategy is below it: the square of the sum of the singular values, over n."""
-    return float(np.sqrt(w.eigenvalues).sum() ** 2 / w.n)
-
-
-def spectral(w: Workload) -> float:
-    """The eigen-queries by the roots of their singular values, scaled for Laplace noise (PODS 2010, 5.25)."""
-    return Strategy(w.eigenvalues[:, None] ** 0.25 * w.eigenqueries, norm=1).total_error(w)
-
-
 def searched(program: str) -> Callable[[Workload], float]:
     return lambda w: solve(w, program).error
-
-
-def by_search(w: Workload) -> float:
-    """The low-rank search alone, from the eigen-queries, with 1.2 times as many rows as the rank."""
-    return solve(w, "low_rank", givens=COARSE, tolerance=1e-3).error
-
-
-def by_search_from_queries(w: Workload) -> float:
-    """The same, from the queries themselves, as many rows as there are."""
-    return solve(w, "low_rank", givens={**COARSE, "S": w.matrix}, tolerance=1e-3).error
 
 
 Column = tuple[str, Callable[[Workload], float]]
 CLOSED: tuple[Column, ...] = (
     ("orthogonal", lambda w: orthogonal(w).total_error),
-    ("Laplace", laplace),
-    ("spectral", spectral),
-    ("bound", bound),
+    # Laplace noise on each query: m S(W)².
+    ("Laplace", lambda w: w.m * Strategy(w.matrix, norm=1).sensitivity ** 2),
+    # The eigen-queries by the roots of their singular values, scaled for Laplace noise (PODS 2010, 5.25).
+    (
+        "spectral",
+        lambda w: Strategy(w.eigenvalues[:, None] ** 0.25 * w.eigenqueries, norm=1).total_error(w),
+    ),
+    ("bound", singular_value_bound),  # no strategy is below it
 )
 SEARCHED: tuple[Column, ...] = (
     ("weighted eigen", searched("laplace_weighting")),
@@ -133,8 +114,16 @@ def low_rank(draws: int) -> None:
     """A quarter of an hour. Cells used by the same queries could be merged first; here are none."""
     columns = (
         *CLOSED[:2],
-        ("low rank, from eigen-queries", by_search),
-        ("low rank, from the queries", by_search_from_queries),
+        # The search alone, from the eigen-queries, with 1.2 times as many rows as the rank.
+        (
+            "low rank, from eigen-queries",
+            lambda w: solve(w, "low_rank", givens=COARSE, tolerance=1e-3).error,
+        ),
+        # The same, from the queries themselves, as many rows as there are.
+        (
+            "low rank, from the queries",
+            lambda w: solve(w, "low_rank", givens={**COARSE, "S": w.matrix}, tolerance=1e-3).error,
+        ),
         *CLOSED[3:],
     )
     table("The low-rank search", list(LOW_RANK), columns, draws)

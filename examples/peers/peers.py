@@ -23,13 +23,13 @@ from mmopt.strategies.baselines import evaluate
 from mmopt.testing.scripts import (
     TimeLimit,
     Tolerance,
-    cell,
     duration,
     figure,
     gap,
     names_in,
-    new_table,
     note,
+    options_for,
+    rows_table,
     run_alone,
     show,
 )
@@ -90,20 +90,13 @@ def computed(row: Row) -> dict[str, float]:
 def table_of(group: str, rows: Sequence[Row], **options: Any) -> Table:
     """The rows of a group, solved, beside the others."""
     numbers = ("ours", "gap", "CPU", "theirs", "theirs / ours")
-    table = new_table("workload", *numbers, "whose", right=numbers, title=f"{group} ({FIGURES[group]})")
+    found = []
     for row in rows:
         note(f"{group}: {row.name}")
         ours = reach(row, **options)
-        table.add_row(
-            cell(row.name),
-            figure(ours.value, 8),
-            gap(ours.gap),
-            duration(ours.cpu),
-            figure(ours.theirs, 8),
-            f"{ours.ratio:.4f}",
-            cell(whose(row)),
-        )
-    return table
+        figures = figure(ours.value, 8), gap(ours.gap), duration(ours.cpu), figure(ours.theirs, 8)
+        found.append((row.name, *figures, f"{ours.ratio:.4f}", whose(row)))
+    return rows_table(("workload", *numbers, "whose"), found, numbers, f"{group} ({FIGURES[group]})")
 
 
 def whose(row: Row) -> str:
@@ -115,12 +108,12 @@ def whose(row: Row) -> str:
 def baselines_table(rows: Sequence[Row]) -> Table:
     """The baselines computed here, above the figures in the rows."""
     numbers = tuple(dict.fromkeys(name for row in rows for name in row.baselines))
-    table = new_table("workload", *numbers, right=numbers, title="baselines, computed here")
+    found = []
     for row in rows:
         note(f"baselines: {row.name}")
         for label, errors in ((row.name, computed(row)), ("  as above", row.peers)):
-            table.add_row(cell(label), *(figure(errors[name], 4) for name in numbers))
-    return table
+            found.append((label, *(figure(errors[name], 4) for name in numbers)))
+    return rows_table(("workload", *numbers), found, numbers, "baselines, computed here")
 
 
 def peers(
@@ -135,8 +128,7 @@ def peers(
     if groups == "list":
         show("\n".join(FIGURES))
         return
-    limits = {"tolerance": tolerance, "time_limit": time_limit}
-    options = {name: value for name, value in limits.items() if value is not None}
+    options = options_for(tolerance=tolerance, time_limit=time_limit)
     chosen = rows_named(names_in(groups, "--groups") or None)
     for group, rows in itertools.groupby(chosen, lambda row: row.group):
         show(table_of(group, list(rows), **options), "")

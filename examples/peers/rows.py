@@ -15,8 +15,7 @@ from functools import partial
 
 from mmopt import OptionError, Workload
 from mmopt.errors import suggest
-from mmopt.testing.census import census, domain_of, marginals
-from mmopt.workloads import Product
+from mmopt.testing.census import census, marginals, products_on
 from mmopt.workloads.blocks import factor as f
 
 
@@ -47,8 +46,7 @@ class Row:
 
 def line(kind: str, n: int, target: float = math.inf) -> Workload:
     """Prefix sums or all ranges of one attribute."""
-    block = {"prefix": f.prefix, "all ranges": f.all_range}[kind]
-    return Workload.from_products(domain_of(n), [Product((block(n),), target=target)])
+    return products_on((n,), [(0,)], {"prefix": f.prefix, "all ranges": f.all_range}[kind], target)
 
 
 TOTAL_ERROR = {

@@ -18,6 +18,7 @@ import mmopt
 from mmopt.strategies import normalise
 
 CELLS = 64
+TICKS = (1, 16, 32, 48, 64)
 
 
 def main() -> None:
@@ -32,34 +33,25 @@ def main() -> None:
     }
     plt.rcParams.update({"font.size": 9, "svg.fonttype": "path", "svg.hashsalt": "mmopt"})
     figure, (left, middle, right) = plt.subplots(1, 3, figsize=(10.5, 3.4), width_ratios=(1, 1, 1.5))
+    # Of the estimates of all cells: its inverse root is the symmetric form of the strategy.
+    covariance = best.strategy.covariance(np.eye(CELLS))
     for axes, matrix, title in (
         (left, np.tri(CELLS), "workload: at most i"),
-        (middle, mmopt.Strategy.from_covariance(covariance(best), np.eye(CELLS)).matrix, "strategy"),
+        (middle, mmopt.Strategy.from_covariance(covariance, np.eye(CELLS)).matrix, "strategy"),
     ):
         limit = np.abs(matrix).max()
         axes.imshow(matrix, cmap="RdBu", vmin=-limit, vmax=limit, interpolation="nearest")
-        axes.set_title(title)
-        axes.set_xlabel("cell")
-        axes.set_xticks([0, 15, 31, 47, 63], ["1", "16", "32", "48", "64"])
-        axes.set_yticks([0, 15, 31, 47, 63], ["1", "16", "32", "48", "64"])
+        axes.set(title=title, xlabel="cell", xticks=[i - 1 for i in TICKS], yticks=[i - 1 for i in TICKS])
+        axes.set(xticklabels=TICKS, yticklabels=TICKS)
     left.set_ylabel("query")
     for (name, strategy), style in zip(strategies.items(), (":", "-.", "-", "--"), strict=True):
         errors = strategy.sensitivity * np.sqrt(strategy.variances(workload))
         right.plot(np.arange(1, CELLS + 1), errors, style, label=name)
-    right.set_title("standard error of each answer")
-    right.set_xlabel("query")
-    right.set_xticks([1, 16, 32, 48, 64])
-    right.set_ylim(0, None)
+    right.set(title="standard error of each answer", xlabel="query", xticks=TICKS, ylim=(0, None))
     right.legend(frameon=False, fontsize=8, loc=(0.38, 0.31))
-    for side in ("top", "right"):
-        right.spines[side].set_visible(False)
+    right.spines[["top", "right"]].set_visible(False)
     figure.tight_layout()
     figure.savefig(Path(__file__).with_name("prefix.svg"), metadata={"Date": None})
-
-
-def covariance(solution: mmopt.Solution) -> np.ndarray:
-    """Of the estimates of all cells: its inverse root is the symmetric form of the strategy."""
-    return solution.strategy.covariance(np.eye(solution.strategy.n))
 
 
 if __name__ == "__main__":

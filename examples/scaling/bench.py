@@ -80,19 +80,15 @@ def bench(
     fits = exponents(rows)
     show(*tables(rows, fits, baseline))
     if out is not None:
-        for path in write(rows, fits, {**how, **_machine()}, out):
+        machine = {
+            "machine": platform.machine(),
+            "cores": os.cpu_count(),
+            "python": platform.python_version(),
+            "mmopt": __version__,
+            **{name: version(name) for name in ("numpy", "scipy", "cvxpy", "clarabel", "scs")},
+        }
+        for path in write(rows, fits, {**how, **machine}, out):
             note(f"written: {path}")
-
-
-def _machine() -> dict[str, Any]:
-    """What the figures depend on besides the settings."""
-    return {
-        "machine": platform.machine(),
-        "cores": os.cpu_count(),
-        "python": platform.python_version(),
-        "mmopt": __version__,
-        **{name: version(name) for name in ("numpy", "scipy", "cvxpy", "clarabel", "scs")},
-    }
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from typing import Any
 from mmopt import OptionError, Program, Workload
 from mmopt.comparison import Combination, Isolated, Outcome, outcomes
 from mmopt.testing import Problem, problem
-from mmopt.testing.solvable import check_solver
+from mmopt.testing.conformance import check_solver
 
 AUTOMATIC = "automatic"  # the solver that solve would choose
 DOUBLE = 8  # bytes
@@ -162,7 +162,10 @@ def measure(
             curve = (case.program.name, case.problem.name, case.label)
             workload = case.problem.workload(case.n, seed)
             if curve in stopped:
-                yield _not_tried(case, workload, stopped[curve])
+                before = stopped[curve]  # the same solver has not done a smaller size
+                reason = f"not tried: {before.n} cells ended with '{before.stop}'"
+                none = Outcome(case.program.name, case.label, None, reason, reason, "not tried")
+                yield replace(row_of(case, workload, [none]), repeats=0)
                 continue
             if begin is not None:
                 begin(f"{case.program.name} on {case.problem.name}, {workload.n} cells, {case.label}")
@@ -210,10 +213,3 @@ def row_of(case: Case, workload: Workload, solves: Sequence[Outcome]) -> Row:
         reason=last.reason,
         repeats=len(solves),
     )
-
-
-def _not_tried(case: Case, workload: Workload, before: Row) -> Row:
-    """A row without figures: the same solver has not done a smaller size."""
-    reason = f"not tried: {before.n} cells ended with '{before.stop}'"
-    row = row_of(case, workload, [Outcome(case.program.name, case.label, None, reason, reason, "not tried")])
-    return replace(row, repeats=0)

@@ -20,11 +20,13 @@ from mmopt.testing.scripts import (
     COLOURS,
     DASHES,
     MARKERS,
+    by_reason,
     cell,
     check_chart,
     figure,
     gap,
-    new_table,
+    plainly,
+    rows_table,
     save,
     write_whole,
 )
@@ -69,8 +71,7 @@ def exponents(rows: Sequence[Row]) -> list[Exponent]:
         cpu = fitted([(row.n, row.cpu) for row in kept if row.cpu])
         if cpu is not None:
             memory = fitted([(row.n, float(row.memory)) for row in kept if row.memory])
-            low = min(row.n for row in kept)
-            fits.append(Exponent(*curve, cpu, memory, low, high, len(kept)))
+            fits.append(Exponent(*curve, cpu, memory, min(row.n for row in kept), high, len(kept)))
     return fits
 
 
@@ -105,8 +106,7 @@ def tables(rows: Sequence[Row], fits: Sequence[Exponent], baseline: str) -> list
 
 
 def _table(group: Sequence[str], rows: Sequence[Row]) -> Table:
-    table = new_table("n", "solver", *NUMBERS, right=("n", *NUMBERS), title=" on ".join(group))
-    table.columns[1].no_wrap = True
+    lines = []
     last = None
     for row in sorted(rows, key=lambda row: row.n):
         size = "" if row.n == last else f"{row.n:,}"
@@ -121,8 +121,8 @@ def _table(group: Sequence[str], rows: Sequence[Row]) -> Table:
             gap(row.gap),
             "-" if row.ratio is None else f"{row.ratio:.3g}",
         )
-        table.add_row(size, cell(name), *(["-"] * len(NUMBERS) if row.objective is None else numbers))
-    return table
+        lines.append((size, name, *(["-"] * len(NUMBERS) if row.objective is None else numbers)))
+    return rows_table(("n", "solver", *NUMBERS), lines, ("n", *NUMBERS), " on ".join(group), ("solver",))
 
 
 def _law(e: Exponent) -> str:
@@ -133,13 +133,12 @@ def _law(e: Exponent) -> str:
 
 def _left_out(rows: Sequence[Row]) -> list[str]:
     """A line for each reason, with the sizes that have it."""
-    sizes: dict[str, list[str]] = {}
+    reasons = []
     for row in rows:
         if not row.has_reached:
             reason = row.reason if row.gap is None else f"{row.stop}, at gap {gap(row.gap)}"
-            line = f"{row.program} on {row.problem}, {row.solver}: {reason}"
-            sizes.setdefault(line, []).append(f"{row.n:,}")
-    return [f"{line} (n = {', '.join(all_n)})" for line, all_n in sizes.items()]
+            reasons.append((f"{row.program} on {row.problem}, {row.solver}: {reason}", f"{row.n:,}"))
+    return [f"{line} (n = {', '.join(sizes)})" for line, sizes in by_reason(reasons)]
 
 
 # -- the chart
@@ -165,8 +164,7 @@ def draw(rows: Sequence[Row], fits: Sequence[Exponent]) -> Figure:
             if line:
                 label = solver + powers.get((*group, solver), "")
                 _draw_line(axes, sorted(line, key=lambda row: row.n), place, label)
-        sizes = sorted({row.n for row in rows if row.curve[:2] == group})
-        _dress(axes, " on ".join(group), sizes)
+        _dress(axes, " on ".join(group), sorted({row.n for row in rows if row.curve[:2] == group}))
     return chart
 
 
@@ -176,14 +174,10 @@ def _draw_line(axes: Axes, rows: Sequence[Row], place: int, label: str) -> None:
         "marker": MARKERS[place % len(MARKERS)],
         "markersize": 6,
     }
-    dash = DASHES[place % len(DASHES)]
-    short = [row for row in rows if not row.has_reached]
-    axes.plot(*_points(rows), linestyle=dash, linewidth=1.4, label=label, **style)
-    axes.plot(*_points(short), linestyle="none", markerfacecolor="white", **style)
-
-
-def _points(rows: Sequence[Row]) -> tuple[list[int], list[float]]:
-    return [row.n for row in rows], [row.cpu or 0.0 for row in rows]
+    solid = {"linestyle": DASHES[place % len(DASHES)], "linewidth": 1.4, "label": label}
+    hollow = {"linestyle": "none", "markerfacecolor": "white"}
+    for shown, look in ((rows, solid), ([row for row in rows if not row.has_reached], hollow)):
+        axes.plot([row.n for row in shown], [row.cpu or 0.0 for row in shown], **style, **look)
 
 
 def _dress(axes: Axes, title: str, sizes: Sequence[int]) -> None:
@@ -193,10 +187,7 @@ def _dress(axes: Axes, title: str, sizes: Sequence[int]) -> None:
     axes.set_xscale("log", base=2)
     axes.set_xticks(sizes, [f"{n:,}" for n in sizes])
     axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.set_title(title, loc="left", fontsize=10)
-    axes.grid(which="major", color="0.92", linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
+    plainly(axes, title)
     if axes.lines:
         axes.legend(frameon=False, fontsize=8)
 

@@ -22,9 +22,8 @@ from mmopt.cli.commands.solve import solve
 from mmopt.cli.commands.templates import templates
 from mmopt.cli.commands.tune import tune
 from mmopt.cli.commands.verify import verify
-from mmopt.cli.guard import MISTAKE, guarded
+from mmopt.cli.guard import MISTAKE, WATCH, guarded
 from mmopt.cli.output import note
-from mmopt.cli.watch import WATCH
 
 __all__ = ["build", "main"]
 

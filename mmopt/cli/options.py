@@ -96,32 +96,11 @@ Verbose = Annotated[bool, typer.Option("--verbose", help="Show what the solver p
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout instead of tables.")]
 
 
-def options_for(
-    tolerance: float | None,
-    time_limit: float | None,
-    max_iterations: int | None,
-    threads: int | None,
-    verbose: bool,
-    starts: int | None = None,
-    seed: int | None = None,
-    penalty: float | None = None,
-    arrays: str | None = None,
-) -> dict[str, Any]:
+def options_for(**options: Any) -> dict[str, Any]:
     """Keywords for ``mmopt.solve``: those that were given. OptionError when one is out of range."""
     from mmopt.solvers import Options
 
-    values: dict[str, Any] = {
-        "tolerance": tolerance,
-        "time_limit": time_limit,
-        "max_iterations": max_iterations,
-        "threads": threads,
-        "starts": starts,
-        "seed": seed,
-        "penalty": penalty,
-        "arrays": arrays,
-    }
-    chosen = {name: value for name, value in values.items() if value is not None}
-    chosen["verbose"] = verbose
+    chosen = {name: value for name, value in options.items() if value is not None}
     Options(**chosen)
     return chosen
 

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from mmopt.comparison.isolate import Isolated
-from mmopt.comparison.memory import allowed
-from mmopt.comparison.messages import Task
 from mmopt.comparison.outcome import Outcome
-from mmopt.driver.convex import Report
-from mmopt.driver.givens import require_workload
+from mmopt.comparison.processes import Solving, allowed
+from mmopt.driver.solve import require_workload
+from mmopt.driver.task import Report
 from mmopt.errors import OptionError, suggest
 from mmopt.language import Program, program_names
+from mmopt.limits import Stop
 from mmopt.solvers import Options, solver_name
 from mmopt.workloads import Workload
 
@@ -159,7 +159,7 @@ def outcomes(
         if name not in declared:
             raise OptionError(f"no program compared has a given '{name}'", hint=suggest(name, declared))
     tasks = [
-        Task(
+        Solving(
             workload,
             c.program,
             c.solver,
@@ -170,29 +170,23 @@ def outcomes(
         )
         for c in chosen
     ]
-    own = Isolated(verbose) if isolated is None else contextlib.nullcontext(isolated)
-    return _each(tasks, own, progress)
+
+    def found() -> Generator[Outcome, None, None]:
+        with Isolated(verbose) if isolated is None else contextlib.nullcontext(isolated) as processes:
+            for task in tasks:
+                yield _not_started(task) if processes.interrupted else processes.run(task, progress)
+
+    return found()
 
 
-def _each(
-    tasks: Sequence[Task], isolated: contextlib.AbstractContextManager[Isolated], progress: Report | None
-) -> Generator[Outcome, None, None]:
-    with isolated as processes:
-        for task in tasks:
-            if processes.interrupted:
-                yield _not_started(task)
-            else:
-                yield processes.run(task, progress)
-
-
-def _not_started(task: Task) -> Outcome:
+def _not_started(task: Solving) -> Outcome:
     return Outcome(
         task.program.name,
         task.solver or "",
         None,
         problem=INTERRUPTED,
         reason=INTERRUPTED,
-        stop="not started",
+        stop=Stop.NOT_STARTED,
         formulation_of=task.program.formulation_of,
         tolerance=task.tolerance,
     )

@@ -14,13 +14,11 @@ import threading
 import time
 from typing import IO, Any
 
-from mmopt.comparison.endings import Run, costs_of, outcome_of
-from mmopt.comparison.memory import peak_above
-from mmopt.comparison.messages import Costing, Ended, Started, Task, receive, send
-from mmopt.comparison.outcome import Outcome
-from mmopt.driver.convex import Report
+from mmopt.comparison.outcome import Outcome, Run, costs_of, outcome_of
+from mmopt.comparison.processes import Costing, Ended, Solving, Started, peak_above, receive, send
+from mmopt.driver.task import Report
 from mmopt.errors import SolverError
-from mmopt.limits import hard_limit
+from mmopt.limits import Stop, hard_limit
 from mmopt.strategies.baselines import Evaluated
 
 __all__ = ["Isolated"]
@@ -67,7 +65,7 @@ class Isolated:
         if self._said is not None:
             self._said.close()
 
-    def run(self, task: Task, report: Report | None = None) -> Outcome:
+    def run(self, task: Solving, report: Report | None = None) -> Outcome:
         """Solve a combination; ``report`` is called with each certified point.
 
         Its process is killed at the ``hard_limit`` of the task's time limit.
@@ -96,7 +94,7 @@ class Isolated:
             self._begin(run.task)
         except KeyboardInterrupt:
             self.interrupted = True
-            self._kill(run, "interrupted")
+            self._kill(run, Stop.INTERRUPTED)
             return 0, ""
         deadline = time.monotonic() + START
         while True:
@@ -108,7 +106,7 @@ class Isolated:
                 if isinstance(message, Started):
                     deadline = run.started + limit
                 if message is None:
-                    self._kill(run, run.killed or "time limit")
+                    self._kill(run, run.killed or Stop.TIME)
                     deadline = math.inf
             except KeyboardInterrupt:
                 deadline = self._interrupt(run, deadline)
@@ -123,7 +121,7 @@ class Isolated:
             )
         return message.status, said
 
-    def _begin(self, task: Task | Costing) -> None:
+    def _begin(self, task: Solving | Costing) -> None:
         """Send the task to the process that waits for one, or to a new one."""
         if self._server is None:
             self._server = self._started()
@@ -167,10 +165,10 @@ class Isolated:
         """Ask the process for what it has, once; the deadline from now on."""
         if self.interrupted or run.process is None:
             self.interrupted = True
-            self._kill(run, "interrupted")
+            self._kill(run, Stop.INTERRUPTED)
             return math.inf
         self.interrupted = True
-        run.killed = "interrupted"
+        run.killed = Stop.INTERRUPTED
         with contextlib.suppress(ProcessLookupError):
             os.kill(run.process.pid, signal.SIGINT)
         return min(deadline, time.monotonic() + PATIENCE)

@@ -22,27 +22,28 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from types import FrameType
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
-from mmopt.comparison.memory import held, limited, peak_above
-from mmopt.comparison.messages import (
-    Costed,
+from mmopt.comparison.processes import (
     Costing,
     Done,
     Ended,
     Failed,
+    Solving,
     Started,
-    Task,
     frames,
+    held,
+    limited,
+    peak_above,
     receive,
     send,
 )
 from mmopt.compiler import bind, lower
-from mmopt.driver.convex import Progress, Report
 from mmopt.driver.plan import FEW_CELLS
 from mmopt.driver.solve import solve
+from mmopt.driver.task import Progress
 from mmopt.errors import (
     Error,
     SolverError,
@@ -52,9 +53,9 @@ from mmopt.errors import (
     WorkloadError,
 )
 from mmopt.language import Program
-from mmopt.results import Solution
+from mmopt.limits import Stop
 from mmopt.solvers import SOLVERS
-from mmopt.solvers.handover import hand_over
+from mmopt.solvers.conic import hand_over
 from mmopt.strategies.baselines import evaluate
 from mmopt.workloads import Workload
 
@@ -62,11 +63,11 @@ __all__ = ["main", "perform"]
 
 # One vocabulary for what did not get as far as a status; the first class that fits.
 WORDS = (
-    (WorkloadError, "does not apply"),
-    (UnsuitableError, "does not apply"),
-    (TooLargeError, "too large"),
-    (TimeLimitError, "time limit"),
-    (SolverError, "no result"),
+    (WorkloadError, Stop.UNSUITABLE),
+    (UnsuitableError, Stop.UNSUITABLE),
+    (TooLargeError, Stop.TOO_LARGE),
+    (TimeLimitError, Stop.TIME),
+    (SolverError, Stop.NO_RESULT),
 )
 
 
@@ -81,7 +82,7 @@ def main() -> None:
                 send(answers, Ended(status))
         elif (task := receive(orders)) is not None:
             threading.Thread(target=_end_with, args=(orders,), daemon=True).start()
-            if isinstance(task, Task):
+            if isinstance(task, Solving):
                 _preload()
             perform(task, answers)
 
@@ -107,7 +108,7 @@ def _preload() -> None:
     hand_over(lower(bind(Program.load("l2_strategy"), Workload.from_matrix(np.eye(2)))), "SCS")
 
 
-def perform(task: Task | Costing, answers: BinaryIO) -> None:
+def perform(task: Solving | Costing, answers: BinaryIO) -> None:
     """Do one task; say that it started, each certified point, and how it went.
 
     SIGINT ends it: with the best point so far once there is one, with nothing before.
@@ -128,47 +129,42 @@ def perform(task: Task | Costing, answers: BinaryIO) -> None:
         # Seconds since the start of the process: those of the solver begin anew with each step.
         send(answers, replace(point, seconds=time.monotonic() - started))
 
-    answer: Done | Costed | Failed
+    answer: Done | Failed
     signal.signal(signal.SIGINT, pressed)  # before our parent knows whom to interrupt
     send(answers, Started(pid, start))
     try:
         with limited(task.memory_limit):
             if isinstance(task, Costing):
-                found = evaluate(task.baseline, task.workload, task.norms)
-                answer = Costed(found, peak_above(start, pid))
+                found: Any = evaluate(task.baseline, task.workload, task.norms)
             else:
-                solution = _solved(task, report)
-                answer = Done(solution.fields(), peak_above(start, pid), time.process_time() - cpu)
+                found = solve(
+                    task.workload,
+                    task.program,
+                    solver=task.solver,
+                    tolerance=task.tolerance,
+                    time_limit=task.time_limit,
+                    progress=report,
+                    # What is compared are the forms of a problem at the same size, where that can be solved.
+                    reduce=task.workload.n > FEW_CELLS,
+                    **task.options,
+                ).fields()
+            answer = Done(found, peak_above(start, pid), time.process_time() - cpu)
     except Error as error:
-        word = next((word for kind, word in WORDS if isinstance(error, kind)), "refused")
+        word = next((word for kind, word in WORDS if isinstance(error, kind)), Stop.REFUSED)
         reason = "; ".join(text for text in (error.message, error.hint) if text)
         answer = Failed(word, reason, str(error), peak_above(start, pid))
     except MemoryError:
-        answer = Failed("memory limit", "", "", peak_above(start, pid))
+        answer = Failed(Stop.MEMORY, "", "", peak_above(start, pid))
     except KeyboardInterrupt:
-        reason = "interrupted before it had a certified point" if isinstance(task, Task) else "interrupted"
-        answer = Failed("interrupted", reason, reason, peak_above(start, pid))
+        reason = "interrupted before it had a certified point" if isinstance(task, Solving) else "interrupted"
+        answer = Failed(Stop.INTERRUPTED, reason, reason, peak_above(start, pid))
     except Exception as error:  # noqa: BLE001 - the last line of defence, as in cli/guard.py
         reason = f"a bug in mmopt ({type(error).__name__}: {error})"
-        answer = Failed("crashed", reason, f"{reason}\n  please report it", peak_above(start, pid))
+        answer = Failed(Stop.CRASHED, reason, f"{reason}\n  please report it", peak_above(start, pid))
     send(answers, answer)
 
 
-def _solved(task: Task, report: Report) -> Solution:
-    return solve(
-        task.workload,
-        task.program,
-        solver=task.solver,
-        tolerance=task.tolerance,
-        time_limit=task.time_limit,
-        progress=report,
-        # What is compared are the forms of a problem at the same size, where that can be solved.
-        reduce=task.workload.n > FEW_CELLS,
-        **task.options,
-    )
-
-
-def _in_child(task: Task | Costing, orders: BinaryIO, answers: BinaryIO) -> int:
+def _in_child(task: Solving | Costing, orders: BinaryIO, answers: BinaryIO) -> int:
     """Do a task in a forked child; its exit status, or minus the signal that ended it."""
     inlet, outlet = os.pipe()
     with warnings.catch_warnings():
@@ -189,7 +185,7 @@ def _in_child(task: Task | Costing, orders: BinaryIO, answers: BinaryIO) -> int:
     return status
 
 
-def _be_child(task: Task | Costing, inlet: int, outlet: int, others: tuple[BinaryIO, BinaryIO]) -> None:
+def _be_child(task: Solving | Costing, inlet: int, outlet: int, others: tuple[BinaryIO, BinaryIO]) -> None:
     status = 1
     try:
         os.close(inlet)

@@ -56,9 +56,8 @@ def match(known: Checked, asked: Checked) -> Renaming | None:
     start = Renaming()
     if not _same(_plain(known, a.objective), _plain(asked, b.objective), start):
         return None
-    few = len(b.constraints) <= MOST
-    orders = itertools.permutations(b.constraints) if few else [b.constraints]
-    for order in orders:
+    is_short = len(b.constraints) <= MOST
+    for order in itertools.permutations(b.constraints) if is_short else [b.constraints]:
         found = start.copy()
         pairs = zip(a.constraints, order, strict=True)
         if all(_same_line(known, x, asked, y, found) for x, y in pairs) and _same_kinds(known, asked, found):

@@ -24,7 +24,7 @@ from mmopt.compiler.bind import Instance, with_lets
 from mmopt.language import ATOMS
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.tree import Apply, Block, Expr, Index, Name, Number, constant, is_rank, rewrite
-from mmopt.numerics.numpy_forms import nuclear
+from mmopt.numerics.numpy_forms import Array, nuclear
 
 __all__ = [
     "SOURCE_UNITS",
@@ -46,6 +46,14 @@ class Scaling:
     multipliers: Mapping[str, float]
     objective: float
     scales: Mapping[str, float]
+
+    def undone(
+        self, variables: Mapping[str, Array], multipliers: Mapping[str, Array]
+    ) -> tuple[dict[str, Array], dict[str, Array]]:
+        """Variables and multipliers of the scaled program as those of the original one."""
+        known = self.multipliers
+        point = {name: value * self.variables[name] for name, value in variables.items()}
+        return point, {name: value * known[name] for name, value in multipliers.items() if name in known}
 
 
 def _scales(instance: Instance) -> dict[str, float]:

@@ -20,13 +20,12 @@ from mmopt.compiler.reductions import (
     reducible,
     traits_of,
 )
-from mmopt.driver.choice import is_claimed
 from mmopt.driver.threads import one_thread
 from mmopt.errors import TooLargeError
 from mmopt.language import Checked, Program, check, program_names, shipped
 from mmopt.language.evaluate.by_component import splits
 from mmopt.numerics.arrays import MOST_CELLS
-from mmopt.solvers import KERNELS, memory_limit
+from mmopt.solvers import KERNELS, is_claimed, memory_limit
 from mmopt.workloads import Workload
 
 __all__ = ["FEW_CELLS", "MOST_CELLS", "Plan", "plan_instance", "plan_solve"]
@@ -162,12 +161,11 @@ def _refuse_dense(program: Program, workload: Workload, why: str) -> None:
 def _able() -> list[str]:
     """The shipped programs that are solved by component."""
     known = [shipped(name) for kernel in KERNELS for name in kernel.programs]
-    able = [
-        c
-        for c in map(shipped, program_names())
-        if not obstacle(c, {}) and any(match(k, c) is not None for k in known)
+    return [
+        checked.program.name
+        for checked in map(shipped, program_names())
+        if not obstacle(checked, {}) and any(match(k, checked) is not None for k in known)
     ]
-    return [c.program.name for c in able]
 
 
 def _gigabytes(size: float) -> str:

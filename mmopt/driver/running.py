@@ -5,149 +5,175 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from mmopt.compiler import Instance, Scaling, lower, scale
-from mmopt.driver.best import Best
-from mmopt.driver.choice import predicted
-from mmopt.driver.diagnosis.diagnose import explain_failure, missed
-from mmopt.driver.judge.score import Candidate
-from mmopt.driver.judge.shortfalls import stopped_early, unscaled
+from mmopt.compiler.match import is_shipped
+from mmopt.driver.diagnosis.diagnose import explain_failure
+from mmopt.driver.judge.assemble import Ending, stopped_early, unscaled
+from mmopt.driver.judge.score import Array, Candidate, bound_of, candidate, charged, improves, starts_from
+from mmopt.driver.task import Task
 from mmopt.errors import OptionError, SolverError
-from mmopt.language import Program
-from mmopt.results import Solution, Status, gap_between
-from mmopt.solvers import KERNELS, Claim, Clock, Options, Point, SolverRow, run
+from mmopt.language.evaluate.evaluator import Memo
+from mmopt.limits import Stop
+from mmopt.results import gap_between
+from mmopt.solvers import KERNELS, Claim, Clock, Options, Point, SolverRow, predicted, run
 
-__all__ = ["Progress", "Report", "Run", "options_of", "run_solver", "stop_of", "with_total"]
-
-
-@dataclass(frozen=True)
-class Progress:
-    """What a solve has so far; passed to the caller's ``progress`` after each point.
-
-    ``certified`` is False for a kernel's own count, before the program was evaluated. A solve that is
-    predicted to take more than ``LONG`` seconds says so before it begins: then ``predicted`` has the seconds,
-    and there is no objective (NaN).
-    """
-
-    program: str
-    solver: str
-    seconds: float
-    iterations: int
-    objective: float
-    bound: float | None
-    sense: str = "minimize"
-    certified: bool = True
-    predicted: float | None = None
-
-    @property
-    def gap(self) -> float | None:
-        return gap_between(self.objective, self.bound, self.sense)
+__all__ = ["Best", "run_solver"]
 
 
-Report = Callable[[Progress], None]
-LONG = 60.0  # seconds
+@dataclass
+class Best:
+    """The best repaired point and the best bound so far; they may come from different points."""
 
+    instance: Instance
+    plain: Candidate | None = None
+    point: Candidate | None = None  # the same, its last violations charged at the multipliers
+    bound: float | None = None
+    multipliers: Mapping[str, Array] | None = None
+    values: Mapping[str, Array] | None = None  # of the point, before its repair
 
-@dataclass(frozen=True)
-class Handed:
-    """An instance as a solver gets it: points in the program's own scale, and what a failure is explained by.
+    def offer(
+        self, values: Mapping[str, Array], multipliers: Mapping[str, Array], polar: Any = None
+    ) -> Candidate | None:
+        """Repair and score a point (in the program's own scale); None when no repair exists."""
+        sense = self.instance.program.sense
+        try:
+            found = candidate(self.instance, values)
+        except (ArithmeticError, np.linalg.LinAlgError):  # so far off that no repair exists
+            return None
+        # Feasible before infeasible, then by the objective.
+        known = self.plain
+        if known is None or (
+            improves(found.objective, known.objective, sense)
+            if found.is_feasible == known.is_feasible
+            else found.is_feasible
+        ):
+            known, self.values = found, values
+        self.plain = known
+        multipliers = {**multipliers, **starts_from(self.instance, found.env)}
+        bound = bound_of(self.instance, multipliers, polar)
+        if bound is not None and (self.bound is None or improves(self.bound, bound, sense)):
+            self.bound, self.multipliers = bound, multipliers
+        if self.multipliers is None:
+            self.multipliers = multipliers
+        self.point = charged(self.instance, known, self.multipliers)
+        return found
 
-    ``scaled`` and ``scaling`` are None for a kernel, which takes the instance as it is.
-    """
+    def settle(self) -> None:
+        """Let go of what only another point, or a failure, would ask for: it may be large."""
+        if is_shipped(self.instance.checked.written):  # another bound is tested with it
+            self.values = None
+        if self.point is not None:
+            self.plain = self.point = replace(self.point, memo=Memo())
 
-    points: Generator[Point, None, None]
-    scaled: Instance | None = None
-    scaling: Scaling | None = None
+    def stop(self, options: Options, clock: Clock) -> Stop | None:
+        """Why work ends on this: the gap is reached, Ctrl-C, or the time is over; None for another reason."""
+        if self.gap <= options.tolerance:
+            return Stop.REACHED
+        return Stop.INTERRUPTED if clock.interrupted else Stop.TIME if clock.is_over else None
 
+    def tell(self, task: Task, solver: str, seconds: float, iterations: int) -> None:
+        """Report the best point so far."""
+        if self.point is not None:
+            task.tell(solver, seconds, iterations, self.point.objective, self.bound)
 
-def _hand_over(instance: Instance, row: SolverRow | Claim, options: Options, clock: Clock) -> Handed:
-    if isinstance(row, Claim):
-        return Handed(row.points(instance, options, clock))
-    scaled, scaling = scale(instance)
-    return Handed(_unscaled(run(row, lower(scaled), options, clock), scaling), scaled, scaling)
-
-
-def _unscaled(points: Generator[Point, None, None], scaling: Scaling) -> Generator[Point, None, None]:
-    known = scaling.multipliers
-    with closing(points):
-        for point in points:
-            yield replace(
-                point,
-                variables={n: v * scaling.variables[n] for n, v in point.variables.items()},
-                multipliers={n: v * known[n] for n, v in point.multipliers.items() if n in known},
-            )
-
-
-@dataclass(frozen=True)
-class Run:
-    """What a solver came to: its best point and bound, how it ended, and the seconds that it took.
-
-    ``before`` are the seconds until the run began, ``solved`` those of the run.
-    """
-
-    row: SolverRow | Claim
-    options: Options
-    best: Best
-    last: Point
-    handed: Handed
-    clock: Clock
-    before: float
-    solved: float
-
-    @property
-    def point(self) -> Candidate:
-        """The best point; there is one."""
-        assert self.best.point is not None
-        return self.best.point
-
-    def failure(self) -> SolverError:
-        """Why the best point is not feasible; KeyboardInterrupt where that was Ctrl-C."""
-        handed, best = self.handed, self.best
-        if self.clock.interrupted:
-            raise KeyboardInterrupt
-        if handed.scaled is None or handed.scaling is None:
-            return missed(best.instance, self.row.name, self.last, best.point)
-        return explain_failure(
-            best.instance,
-            handed.scaled,
-            handed.scaling,
-            self.row.name,
-            self.last,
-            best.point,
+    def ending(self, **how: Any) -> Ending:
+        """The best point, which is feasible, and the best bound; ``how`` they came about."""
+        point = self.point
+        assert point is not None
+        return Ending(
+            objective=point.objective,
+            proved=point.proved,
+            violation=point.before,
+            raw=self.values,
+            bound=self.bound,
+            multipliers=self.multipliers or {},
+            **how,
         )
 
-    def conclusion(self) -> dict[str, Any]:
-        """What a Solution says of how it came about; there is a feasible point."""
-        best, row, options, point = self.best, self.row, self.options, self.point
-        has_certificate = best.instance.program.certificate is not None
-        stop = stop_of(best.gap, options, self.clock.interrupted, self.last, has_certificate)
-        status = Status(stop, True, point.before, best.bound is not None, self.last.raw)
-        warnings = stopped_early(best.instance, row, options, status, best.gap, best.values or {})
-        scaling = self.handed.scaling
-        if scaling is not None:
-            warnings = (*unscaled(best.instance, scaling), *warnings)
-        compiling = self.clock.handed_over
-        return {
-            "objective": point.objective,
-            "proved": point.proved,
-            "raw": best.values,
-            "bound": best.bound,
-            "status": status,
-            "solver": (row.name, row.version),
-            "options": asdict(options),
-            "iterations": self.last.iterations,
-            "seconds": {"compile": self.before + compiling, "solve": self.solved - compiling, "total": 0.0},
-            "multipliers": best.multipliers or {},
-            "scaling": {} if scaling is None else scaling.scales,
-            "warnings": warnings,
-        }
+    def feasible(self, clock: Clock, failure: Callable[[], SolverError]) -> Candidate:
+        """The best point, where it is feasible; else KeyboardInterrupt after Ctrl-C, or the failure."""
+        if self.point is not None and self.point.is_feasible:
+            return self.point
+        if clock.interrupted:
+            raise KeyboardInterrupt
+        raise failure()
+
+    @property
+    def gap(self) -> float:
+        if self.point is None or not self.point.is_feasible:
+            return float("inf")
+        gap = gap_between(self.point.objective, self.bound, self.instance.program.sense)
+        return float("inf") if gap is None else gap
 
 
-def options_of(row: SolverRow | Claim, overrides: Mapping[str, Any]) -> Options:
-    """The options, with the tolerance of the solver's row unless they have one; OptionError as they say."""
-    chosen = Options(**{"tolerance": row.tolerance, **overrides})
+# The caller hears of a solve that is predicted to take longer, in seconds, before it begins.
+LONG = 60.0
+
+
+def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -> tuple[Candidate, Ending]:
+    """Score the solver's points until the gap is reached, the time is over, or it has no more.
+
+    Returns the best point, which is feasible, and how it came about. ``best`` does the scoring; ``started``
+    (``time.monotonic``) is when the work on this task began.
+
+    Raises
+    ------
+    OptionError : an option that the solver does not have.
+    SolverError : no feasible point was found.
+    KeyboardInterrupt : nor was it when Ctrl-C was pressed.
+    """
+    instance, options, last = task.instance, _options_of(row, task), None
+    seconds = predicted(instance, row).seconds if task.report is not None else 0.0
+    if seconds > LONG:
+        task.tell(row.name, 0.0, 0, float("nan"), None, certified=False, predicted=seconds)
+    before = time.monotonic() - started
+    handed: tuple[Instance, Scaling] | None = None  # a kernel takes the instance as it is
+    with Clock(options.time_limit, compiling=not isinstance(row, Claim)) as clock:
+        if isinstance(row, Claim):
+            points = row.points(instance, options, clock)
+        else:
+            handed = scale(instance)
+            points = _unscaled(run(row, lower(handed[0]), options, clock), handed[1])
+        with closing(points):
+            for last in points:
+                if len(last.variables) == len(instance.program.choose):
+                    best.offer(last.variables, last.multipliers, last.polar)
+                if best.point is not None:
+                    best.tell(task, row.name, clock.elapsed, last.iterations)
+                elif last.estimate is not None:
+                    task.tell(row.name, clock.elapsed, last.iterations, *last.estimate, certified=False)
+                # A kernel that has only reported so far is asked once more: it sees that the time is over.
+                has_point = bool(last.variables) or best.point is not None
+                if best.gap <= options.tolerance or (clock.is_over and has_point):
+                    break
+        solved = clock.elapsed
+    assert last is not None
+    stop, final = _stop(best, options, clock, last), last
+    if stop == Stop.REACHED:
+        best.settle()
+    point = best.feasible(clock, lambda: explain_failure(best.instance, handed, row.name, final, best.point))
+    warnings = stopped_early(best.instance, row, options, stop, best.gap, best.values or {})
+    return point, best.ending(
+        stop=stop,
+        solver=(row.name, row.version),
+        word=last.raw,
+        options=options,
+        iterations=last.iterations,
+        compile=before + clock.handed_over,
+        solve=solved - clock.handed_over,
+        scaling={} if handed is None else handed[1].scales,
+        warnings=warnings if handed is None else (*unscaled(best.instance, handed[1]), *warnings),
+    )
+
+
+def _options_of(row: SolverRow | Claim, task: Task) -> Options:
+    """The options, with the tolerance of the solver's row unless the caller names one."""
+    chosen = task.options(tolerance=row.tolerance)
     if chosen.arrays is not None and not (isinstance(row, Claim) and row.kernel.takes_arrays):
         raise OptionError(
             f"{row.name} computes with its own arrays, not with those of '{chosen.arrays}'",
@@ -156,80 +182,22 @@ def options_of(row: SolverRow | Claim, overrides: Mapping[str, Any]) -> Options:
     return chosen
 
 
-def run_solver(
-    instance: Instance,
-    row: SolverRow | Claim,
-    options: Options,
-    report: Report | None,
-    started: float,
-    best: Best,
-) -> Run:
-    """Score the solver's points until the gap is reached, the time is over, or it has no more.
+def _unscaled(points: Generator[Point, None, None], scaling: Scaling) -> Generator[Point, None, None]:
+    with closing(points):
+        for point in points:
+            variables, multipliers = scaling.undone(point.variables, point.multipliers)
+            yield replace(point, variables=variables, multipliers=multipliers)
 
-    ``started`` (``time.monotonic``) is when the work on this instance began; ``best`` does the scoring.
-    """
-    last: Point | None = None
-    if report is not None:
-        _announce(report, instance, row)
-    before = time.monotonic() - started
-    with Clock(options.time_limit, compiling=not isinstance(row, Claim)) as clock:
-        handed = _hand_over(instance, row, options, clock)
-        with closing(handed.points):
-            for last in handed.points:
-                if len(last.variables) == len(instance.program.choose):
-                    best.offer(last.variables, last.multipliers, last.polar)
-                if report is not None:
-                    _tell(report, instance.program, row.name, clock, last, best)
-                # A kernel that has only reported so far is asked once more: it sees that the time is over.
-                has_point = bool(last.variables) or best.point is not None
-                if best.gap <= options.tolerance or (clock.is_over and has_point):
-                    break
-        solved = clock.elapsed
-    assert last is not None
+
+def _stop(best: Best, options: Options, clock: Clock, last: Point) -> str:
+    """Why it ended, in the vocabulary of :class:`~mmopt.results.Status`."""
     if best.gap <= options.tolerance:
-        best.settle()
-        last = replace(last, variables={}, multipliers={}, polar=None)
-    return Run(row, options, best, last, handed, clock, before, solved)
-
-
-def _announce(report: Report, instance: Instance, row: SolverRow | Claim) -> None:
-    """Say that it will take long, if it is predicted to."""
-    seconds = predicted(instance, row).seconds
-    if seconds > LONG:
-        name, nothing, sense = instance.program.name, float("nan"), instance.program.sense
-        report(Progress(name, row.name, 0.0, 0, nothing, None, sense, certified=False, predicted=seconds))
-
-
-def _tell(report: Report, program: Program, solver: str, clock: Clock, last: Point, best: Best) -> None:
-    """Report the best point so far; before there is one, what a kernel counts itself."""
-    if best.point is not None:
-        objective, bound = best.point.objective, best.bound
-    elif last.estimate is not None:
-        objective, bound = last.estimate
-    else:
-        return
-    certified = best.point is not None
-    report(
-        Progress(
-            program.name, solver, clock.elapsed, last.iterations, objective, bound, program.sense, certified
-        )
-    )
-
-
-def with_total(solution: Solution, total: float) -> Solution:
-    """The same solution with its total time."""
-    return replace(solution, seconds={**solution.seconds, "total": total})
-
-
-def stop_of(gap: float, options: Options, interrupted: bool, last: Point, has_certificate: bool) -> str:
-    """Why a solve ended, in the vocabulary of :class:`~mmopt.results.Status`."""
-    if gap <= options.tolerance:
-        return "gap reached"
-    if interrupted:
-        return "interrupted"
+        return Stop.REACHED
+    if clock.interrupted:
+        return Stop.INTERRUPTED
     # A point that is not the solver's last was the last all the same: the time was over after it.
-    if last.stop == "stopped" or not last.final:
-        return "time limit"
-    if last.stop == "iteration limit" or last.stop.startswith("local optimum"):
-        return last.stop
-    return "gap not reached" if has_certificate else "solver finished"
+    if last.stop in (None, Stop.STOPPED):
+        return Stop.TIME
+    if last.stop in (Stop.ITERATIONS, Stop.LOCAL):
+        return last.summary or last.stop
+    return Stop.FINISHED if best.instance.program.certificate is None else Stop.MISSED

@@ -2,26 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import nullcontext
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mmopt.driver.convex import Report
-from mmopt.driver.dispatch import solve_planned
-from mmopt.driver.givens import named_givens, require_workload, within_range
-from mmopt.driver.judge.adopt import adopt, row_parameter
+import numpy as np
+
+from mmopt.driver.convex import solve_convex
+from mmopt.driver.judge.adopt import adopt, row_parameter, starting
 from mmopt.driver.plan import plan_solve
-from mmopt.driver.search.start import starting
+from mmopt.driver.procedure import solve_closed, solve_procedure
+from mmopt.driver.search.rank import solve_rank
+from mmopt.driver.search.smooth import solve_smooth
+from mmopt.driver.task import Report, Task
 from mmopt.driver.threads import blas_threads
-from mmopt.errors import OptionError
+from mmopt.errors import OptionError, SolverError, WorkloadError
 from mmopt.language import Program
 from mmopt.limits import deadline
 from mmopt.results import Solution
-from mmopt.solvers import Options
+from mmopt.solvers import Options, is_claimed
+from mmopt.strategies.baselines import design_rows
 from mmopt.workloads import Workload
 
-__all__ = ["default_program", "solve"]
+__all__ = ["default_program", "named_givens", "require_workload", "solve", "with_total", "within_range"]
+
+
+@contextmanager
+def within_range() -> Iterator[None]:
+    """SolverError where arithmetic breaks down below: beyond the range of doubles, or not convergent."""
+    try:
+        yield
+    except (ArithmeticError, np.linalg.LinAlgError) as error:
+        raise SolverError(
+            f"the numbers leave the range of floating point: {error}",
+            hint="scale queries and targets nearer to 1, and look at what is given and at parameters",
+        ) from error
+
+
+def require_workload(value: object) -> None:
+    """Raise WorkloadError for what is no Workload: a matrix, the path of a file, a request with one."""
+    if not isinstance(value, Workload):
+        hint = "write Workload.from_matrix(matrix), Workload.load(path), or request.workload"
+        raise WorkloadError(f"a {type(value).__name__} is no Workload", hint=hint)
+
+
+def named_givens(givens: Mapping[str, Any] | None, program: Program, workload: Workload) -> dict[str, Any]:
+    """The givens with the rows of a baseline where a string names one, for the norm of the program.
+
+    OptionError for a string that names none, or one that does not apply to the workload.
+    """
+    norm = program.meaning.norm
+    return {
+        name: design_rows(value, workload, norm) if isinstance(value, str) else value
+        for name, value in (givens or {}).items()
+    }
 
 
 def default_program(workload: Workload, pure: bool = False) -> tuple[str, str]:
@@ -119,4 +156,34 @@ def solve(
         plan = plan_solve(parsed, workload, named, reduce=reduce, solver=solver)
         point = None if strategy is None else adopt(plan.instance, strategy)
         with blas_threads(plan.instance, threads) if plan.split else nullcontext():
-            return solve_planned(plan, solver, overrides, progress, point)
+            return solve_task(Task(plan, solver, overrides, progress, point))
+
+
+def solve_task(task: Task) -> Solution:
+    """Solve a task of any class."""
+    started = time.monotonic()
+    return with_total(_SOLVES[task.program.klass](task), started)
+
+
+def _procedure(task: Task) -> Solution:
+    return solve_procedure(task, lambda step: solve_task(step.planned()))
+
+
+def _smooth(task: Task) -> Solution:
+    if is_claimed(task.instance, task.solver, has_start=task.start is not None):
+        return solve_convex(task)
+    return solve_smooth(task)
+
+
+_SOLVES = {
+    "closed form": solve_closed,
+    "convex": solve_convex,
+    "procedure": _procedure,
+    "rank": solve_rank,
+    "smooth": _smooth,
+}
+
+
+def with_total(solution: Solution, started: float) -> Solution:
+    """The same solution with the seconds since then (``time.monotonic``) as its total."""
+    return replace(solution, seconds={**solution.seconds, "total": time.monotonic() - started})

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mmopt.driver.convex import Report
 from mmopt.driver.solve import solve
+from mmopt.driver.task import Report
 from mmopt.errors import OptionError
 from mmopt.language import Program
+from mmopt.limits import Stop
 from mmopt.results.solution import gap_between
 from mmopt.strategies import StrategyForm
 from mmopt.workloads import Workload
@@ -98,7 +99,7 @@ def tune(
 
     def solved(case: Workload, words: str) -> Found:
         found = solve(case, program, progress=progress and progress(words), **options)
-        if found.status.stop.startswith("interrupted"):
+        if found.status.stop.startswith(Stop.INTERRUPTED):
             raise KeyboardInterrupt
         return Found(found.strategy, found.error, found.error_bound)
 
@@ -117,7 +118,8 @@ def tuned(
     if rest is not None:
         cases.append(("the rest alone", None, rest, {REST: rest}))
     parts = tuned_parts(workload, name)
-    cases += [(_words(name, factor), factor, case, parts) for factor, case in changed]
+    words = (EVERYTHING if factor == 1.0 else f"{name} × {factor:g}" for factor in factors)
+    cases += [(text, factor, case, parts) for text, (factor, case) in zip(words, changed, strict=True)]
     return _solved(cases, solved)
 
 
@@ -136,7 +138,3 @@ def _solved(cases: Sequence[_Case], solved: Callable[[Workload, str], Found]) ->
         found = solved(case, words)
         errors = {part: found.strategy.rmse(asked) for part, asked in parts.items()}
         yield Tuned(words, factor, found.strategy, found.error, found.bound, errors)
-
-
-def _words(name: str, factor: float) -> str:
-    return EVERYTHING if factor == 1.0 else f"{name} × {factor:g}"

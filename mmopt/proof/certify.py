@@ -1,17 +1,20 @@
-"""``mmopt.certify``: repair, charge and bound a strategy that came from anywhere."""
+"""``mmopt.certify``: repair, charge and bound a strategy that came from anywhere.
+
+The multipliers of the bound come from wherever they can be had; the best valid bound wins.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mmopt.compiler import bind
-from mmopt.driver.convex import Report, with_total
-from mmopt.driver.givens import named_givens, require_workload, within_range
+from mmopt.compiler import Instance, bind
+from mmopt.driver.convex import solve_convex
 from mmopt.driver.judge.adopt import (
     SAME,
     adopt,
@@ -19,25 +22,30 @@ from mmopt.driver.judge.adopt import (
     changes,
     check_adopts,
     check_feasible,
+    incoming,
     kept,
+    norm_of,
+    opened,
     row_parameter,
 )
-from mmopt.driver.judge.assemble import assemble
-from mmopt.driver.judge.incoming import incoming, norm_of, opened
-from mmopt.driver.judge.score import candidate, scored
-from mmopt.driver.solve import default_program
-from mmopt.errors import OptionError
+from mmopt.driver.judge.assemble import Ending, assemble
+from mmopt.driver.judge.bounds import error_bound
+from mmopt.driver.judge.score import Array, bound_of, candidate, improves, scored, starts_from
+from mmopt.driver.plan import Plan
+from mmopt.driver.solve import default_program, named_givens, require_workload, with_total, within_range
+from mmopt.driver.task import Report, Task
+from mmopt.errors import OptionError, SolverError, TooLargeError, suggest
 from mmopt.language import Program
-from mmopt.limits import deadline
-from mmopt.proof.multipliers import Prover
-from mmopt.results import Solution, Status
+from mmopt.language.syntax.tree import Multiplier
+from mmopt.limits import Stop, deadline
+from mmopt.results import Solution, gap_between
 from mmopt.solvers import Options
-from mmopt.strategies import normalise
+from mmopt.strategies import Strategy, normalise
 from mmopt.workloads import Workload
 
-__all__ = ["CERTIFIED", "certify", "program_for"]
+__all__ = ["certify", "program_for"]
 
-CERTIFIED = "certified"
+
 # Below this gap no solver is asked for better multipliers, unless the caller says otherwise.
 TOLERANCE = 1e-6
 
@@ -147,13 +155,20 @@ def certify(
         message = f"the strategy gives no point of '{parsed.name}' that can be repaired"
         raise OptionError(message, hint="is it very badly scaled?") from None
     check_feasible(instance, point)
-    prover = Prover(instance, point, came)
-    evaluated = time.monotonic()
-    limit = TOLERANCE if tolerance is None else tolerance
-    with deadline(time_limit):
-        proof = prover.best(multipliers or {}, limit, solve, solver, overrides, progress)
+    evaluated, passed = time.monotonic(), multipliers or {}
+    judge = _judge(instance, passed)
+    proof = _Proof(instance if judge is None else judge)
+    own = judge is instance
+    if judge is not None:
+        with deadline(time_limit):
+            starts = starts_from(judge, point.env) if own else {}
+            for offered, origin in _offers(judge, starts, passed, came):
+                proof.offer(offered, origin)
+            gap = gap_between(point.objective, proof.bound, parsed.sense)
+            is_close = gap is not None and gap <= (TOLERANCE if tolerance is None else tolerance)
+            if solve and judge.program.klass == "convex" and not is_close:
+                proof.solve(Task(Plan(judge), solver, overrides, progress))
     bounded = time.monotonic()
-    own = prover.judge is instance
     multipliers = proof.multipliers if own else {}
     same = kept(came, instance, point.env, multipliers)
     remarks = changes(instance, came, values, point, None if same is None else same[1])
@@ -161,22 +176,102 @@ def certify(
         remarks.append(f"completed by the program's repair its objective would be {repaired.objective:.10g}")
     if proof.bound is not None:
         remarks.append(f"the bound's multipliers come from {proof.origin}")
-    solution = assemble(
-        instance,
-        point.env,
+    ending = Ending(
         objective=point.objective,
         proved=point.proved,
         raw=values,
         bound=proof.bound if own else None,
-        status=Status(CERTIFIED, True, point.before, proof.bound is not None, CERTIFIED),
+        stop=Stop.CERTIFIED,
         solver=("given", ""),
+        word=Stop.CERTIFIED,
+        violation=point.before,
         options=overrides,
-        iterations=0,
-        seconds={"compile": evaluated - started, "solve": bounded - evaluated, "total": 0.0},
+        compile=evaluated - started,
+        solve=bounded - evaluated,
         multipliers=multipliers,
-        scaling={},
         warnings=(*remarks, *proof.remarks),
         measured=None if same is None else same[0],
         starts=() if own else tuple(proof.multipliers.values()),
     )
-    return with_total(solution, time.monotonic() - started)
+    return with_total(assemble(instance, point.env, ending), started)
+
+
+@dataclass
+class _Proof:
+    """The best bound so far by the certificate of ``judge``, its multipliers, and where they come from."""
+
+    judge: Instance
+    bound: float | None = None
+    multipliers: Mapping[str, Any] = field(default_factory=dict)
+    origin: str = ""
+    remarks: list[str] = field(default_factory=list)
+
+    def offer(self, multipliers: Mapping[str, Any], origin: str) -> None:
+        bound = bound_of(self.judge, multipliers)
+        if bound is not None and (
+            self.bound is None or improves(self.bound, bound, self.judge.program.sense)
+        ):
+            self.bound, self.multipliers, self.origin = bound, multipliers, origin
+
+    def solve(self, task: Task) -> None:
+        """Ask a solver for multipliers; errors only from one that the caller named."""
+        name = self.judge.program.name
+        try:
+            solved = solve_convex(task)
+        except (SolverError, TooLargeError) as error:
+            if task.solver is not None:
+                raise
+            self.remarks.append(f"'{name}' was not solved for better multipliers: {error.message}")
+        else:
+            by = f"{solved.solver} {solved.solver_version}, {solved.status.stop}"
+            self.offer(solved.multipliers, f"a solve of '{name}' ({by})")
+
+
+def _judge(instance: Instance, passed: Mapping[str, Any]) -> Instance | None:
+    """The instance whose certificate bounds the program, or l2_strategy's; None where there is no bound."""
+    program = instance.program
+    if program.certificate is not None:
+        return instance
+    if program.bound == "l2_strategy":
+        return bind(Program.load("l2_strategy"), instance.workload)
+    if passed:
+        raise OptionError(f"'{program.name}' has no certificate, so multipliers prove nothing")
+    return None
+
+
+def _offers(
+    judge: Instance, own: Mapping[str, Array], passed: Mapping[str, Any], strategy: Strategy
+) -> Iterator[tuple[Mapping[str, Array], str]]:
+    """Multipliers of the point, those that the caller passed, improved ones."""
+    if own:
+        yield own, "the point, as the certificate says"
+    if passed:
+        yield {**own, **_named(judge, passed)}, "the caller"
+    wanted = judge.program.multipliers
+    if [_shape(judge, m) for m in wanted] == [(judge.workload.n,)]:
+        _, improved = error_bound(judge.workload, strategy)
+        yield {wanted[0].key: improved}, "the strategy by steps of improvement"
+
+
+def _shape(judge: Instance, m: Multiplier) -> tuple[int, ...]:
+    return tuple(dim.value(judge.sizes()) for dim in m.declaration.dims)
+
+
+def _named(judge: Instance, passed: Mapping[str, Any]) -> dict[str, Array]:
+    """The caller's multipliers by the names that a solution keeps them under."""
+    known = {m.key: m for m in judge.program.multipliers}
+    known |= {m.declaration.name: m for m in judge.program.multipliers}
+    found: dict[str, Array] = {}
+    for name, value in passed.items():
+        if name not in known:
+            message = f"the certificate of '{judge.program.name}' has no multiplier '{name}'"
+            raise OptionError(message, hint=suggest(name, known))
+        array = np.asarray(value)
+        shape = _shape(judge, known[name])
+        fits = array.shape == shape or array.size == 1 == int(np.prod(shape))  # one cell has one number
+        if array.dtype.kind not in "biuf" or not fits or not np.isfinite(array).all():
+            raise OptionError(
+                f"the multiplier '{name}' has shape {array.shape}, expected finite numbers of shape {shape}"
+            )
+        found[known[name].key] = array.astype(np.float64).reshape(shape)
+    return found

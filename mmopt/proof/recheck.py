@@ -9,37 +9,39 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 import numpy as np
 
 from mmopt.compiler import Instance, bind
-from mmopt.driver.judge.assemble import charged_error, meaning, own_sensitivity, rmse, rounding, value_of
+from mmopt.driver.judge.assemble import value_of
 from mmopt.driver.judge.bounds import certified_by_component
 from mmopt.driver.judge.claims import check_figures, grade_of, objective_grade, survived
+from mmopt.driver.judge.meaning import charged_error, meaning, own_sensitivity, rmse, rounding
 from mmopt.driver.judge.placed import (
     gram_of,
     own_components,
     placed_multipliers,
     placed_variables,
-    same_parts,
+    same_array,
 )
 from mmopt.driver.judge.score import FEASIBLE, Array, Candidate, bound_of, scored
-from mmopt.driver.judge.values import is_finite
-from mmopt.driver.judge.violations import worst_line
+from mmopt.driver.judge.violations import is_finite, worst_line
 from mmopt.errors import ContradictionError, Error, ResultError
 from mmopt.language import Checked, Program, check
+from mmopt.limits import Stop
 from mmopt.numerics.outward import rounded
 from mmopt.results import GRADES, Check, Figure, Grade, Solution, gap_between, is_stop
 from mmopt.results.by_component import Value
 from mmopt.strategies import AnyStrategy, ComponentStrategy
 from mmopt.workloads import Workload, with_bases
 
-__all__ = ["Recheck", "Rows", "feasible_or_not", "same_array"]
+__all__ = ["Recheck", "Rows", "feasible_or_not"]
+
+T = TypeVar("T")
 
 # A figure holds when it is this close to the recomputed one, relatively: another machine rounds otherwise.
 CLOSE = 1e-9
-# Relative, of arrays that stand for the same thing (a strategy's Gram matrix, the givens of a step).
-CLOSE_ARRAY = 1e-8
 
 
 def _close(stated: Figure, found: Figure) -> bool:
@@ -50,18 +52,6 @@ def _close(stated: Figure, found: Figure) -> bool:
     return stated == found
 
 
-def same_array(stated: Value | None, found: Value | None) -> bool:
-    """Whether two arrays, or matrices by component, agree up to rounding, or both are absent."""
-    if stated is None or found is None:
-        return stated is found
-    if not (isinstance(stated, np.ndarray) and isinstance(found, np.ndarray)):
-        return same_parts(stated, found, CLOSE_ARRAY)
-    if np.shape(stated) != np.shape(found) or not np.isfinite(stated).all():
-        return False
-    off = float(np.linalg.norm(np.asarray(stated) - found))
-    return off <= CLOSE_ARRAY * float(np.linalg.norm(found))
-
-
 def _arrays(values: Mapping[str, Value]) -> dict[str, Array]:
     """What has to be an array: the values of a solution that is not by component."""
     if not all(isinstance(value, np.ndarray) for value in values.values()):
@@ -69,11 +59,10 @@ def _arrays(values: Mapping[str, Value]) -> dict[str, Array]:
     return {name: np.asarray(value) for name, value in values.items()}
 
 
-def _shapes(arrays: dict[str, tuple[int, ...]]) -> str:
-    """Names with sizes: ``X 8 × 8, u 3``."""
-    return (
-        ", ".join(f"{n} {' × '.join(map(str, s)) or 'number'}" for n, s in sorted(arrays.items())) or "none"
-    )
+def _shapes(values: Mapping[str, Value | tuple[int, ...]]) -> str:
+    """Names with sizes, of arrays or as they are: ``X 8 × 8, u 3``."""
+    sizes = ((name, v if isinstance(v, tuple) else v.shape) for name, v in sorted(values.items()))
+    return ", ".join(f"{name} {' × '.join(map(str, size)) or 'number'}" for name, size in sizes) or "none"
 
 
 @dataclass
@@ -90,15 +79,22 @@ class Rows:
         """Something that is, or is not, what it should be."""
         return self.add(what, stated, is_what if agrees else f"not {is_what}", agrees)
 
+    def tried(
+        self, what: str, stated: Figure, compute: Callable[[], T], why: str = "cannot be recomputed"
+    ) -> T | None:
+        """What is computed; where that is not possible None, and a row with the reason."""
+        try:
+            return compute()
+        except (Error, np.linalg.LinAlgError) as error:
+            self.add(what, stated, f"{why}: {error}", False)
+            return None
+
     def figure(self, what: str, stated: Figure, compute: Callable[[], Figure], holds: bool = True) -> Figure:
         """A figure against its recomputation; words in its place where that is not possible."""
-        try:
-            recomputed = compute()
-        except (Error, np.linalg.LinAlgError) as error:
-            self.add(what, stated, f"cannot be recomputed: {error}", False)
-            return None
-        self.add(what, stated, recomputed, holds and _close(stated, recomputed))
-        return recomputed
+        found = self.tried(what, stated, lambda: (compute(),))
+        if found is not None:
+            self.add(what, stated, found[0], holds and _close(stated, found[0]))
+        return found and found[0]
 
 
 @dataclass
@@ -118,12 +114,8 @@ class Recheck:
         except Error as error:
             self.rows.add("program", s.program, f"its text is no program: {error.message}", False)
             return None
-        named = {
-            "program": program.name,
-            "title": program.title,
-            "cite": program.cite,
-            "sense": program.sense,
-        }
+        own = {name: getattr(program, name) for name in ("title", "cite", "sense")}
+        named = {"program": program.name, **own}
         wrong = [name for name, value in named.items() if getattr(s, name) != value]
         if wrong:
             self.rows.add("program", s.program, f"its text says {wrong[0]} '{named[wrong[0]]}'", False)
@@ -141,7 +133,7 @@ class Recheck:
         try:
             instance = bind(checked, with_bases(self.workload, _arrays(s.bases)), s.givens)
         except Error as error:
-            self.rows.add("givens", _shapes({n: v.shape for n, v in s.givens.items()}), error.message, False)
+            self.rows.add("givens", _shapes(s.givens), error.message, False)
             return None
         self._givens(checked)
         return instance
@@ -150,12 +142,11 @@ class Recheck:
         """What the caller passed, and bases that belong to the workload."""
         s = self.solution
         if s.bases:
-            stated = _shapes({n: v.shape for n, v in s.bases.items()})
-            self.rows.add("bases", stated, "belong to the workload", True)
+            self.rows.add("bases", _shapes(s.bases), "belong to the workload", True)
         sources = {d.name: d.source for d in checked.program.givens}
         for name, value in s.givens.items():
             place = f", in place of {sources[name]}" if sources.get(name) else ""
-            self.rows.add(f"given {name}", _shapes({name: value.shape}), f"passed by the caller{place}", True)
+            self.rows.add(f"given {name}", _shapes({name: value}), f"passed by the caller{place}", True)
 
     def _by_component(self, checked: Checked, strategy: ComponentStrategy) -> Instance | None:
         """The same on the workload's own components, onto which the saved values are put."""
@@ -169,7 +160,7 @@ class Recheck:
         self._givens(checked)
         variables = placed_variables(instance, s.variables)
         if variables is None:
-            shapes = _shapes({n: v.shape for n, v in s.variables.items()})
+            shapes = _shapes(s.variables)
             self.rows.add("variables", shapes, "of other components than the workload's", False)
             return None
         multipliers = placed_multipliers(instance, s.multipliers)
@@ -188,10 +179,8 @@ class Recheck:
             self.rows.add("variables", _shapes(found), "NaN or infinite entries", False)
             return None
         stated = feasible_or_not(s.status.feasible)
-        try:
-            point = scored(instance, s.variables)
-        except (Error, np.linalg.LinAlgError) as error:
-            self.rows.add("feasible", stated, f"cannot be recomputed: {error}", False)
+        point = self.rows.tried("feasible", stated, lambda: scored(instance, s.variables))
+        if point is None:
             return None
         # Twice what a solve allows: another machine rounds otherwise.
         feasible = point.after <= 2 * FEASIBLE
@@ -208,18 +197,14 @@ class Recheck:
         objective = self.rows.figure("objective", s.objective, lambda: point.objective)
         graded = objective_grade(instance, point.proved)
         self.bound(objective, graded, lambda: bound_of(instance, s.multipliers), instance)
-        self.rows.figure(
-            "own sensitivity",
-            s.own_sensitivity,
-            lambda: own_sensitivity(instance, point.env, s.multipliers, point.objective),
-        )
+        known = instance, point.env, s.multipliers, point.objective
+        self.rows.figure("own sensitivity", s.own_sensitivity, lambda: own_sensitivity(*known))
         self.rows.figure("value", s.value, lambda: value_of(instance, point.env, point.objective))
-        try:
-            strategy, covariance, basis = meaning(instance, point.env, s.multipliers)
-        except (Error, np.linalg.LinAlgError) as error:
-            self.rows.add("strategy", "", f"the point means none: {error}", False)
-            return
-        self.strategy(strategy, covariance, basis)
+        found = self.rows.tried(
+            "strategy", "", lambda: meaning(instance, point.env, s.multipliers), "the point means none"
+        )
+        if found is not None:
+            self.strategy(*found)
 
     def bound(self, objective: Figure, graded: Grade, own: Callable[[], Figure], instance: Instance) -> None:
         """The bound, by ``own`` or by l2_strategy's certificate, the gap, and what they rest on."""
@@ -241,7 +226,7 @@ class Recheck:
         if not isinstance(objective, str | None):
             self._agree(instance, objective, known)
         tolerance = s.options.get("tolerance")
-        if s.status.stop == "gap reached":
+        if s.status.stop == Stop.REACHED:
             reached = isinstance(tolerance, float) and s.gap is not None and s.gap <= tolerance
             self.rows.add("status", s.status.stop, f"asked for: {tolerance}", reached)
         elif not is_stop(s.status.stop):
@@ -271,12 +256,8 @@ class Recheck:
         except ContradictionError as error:
             self.rows.add("claim", words, error.message, False)
         else:
-            self.rows.add(
-                "claim",
-                words,
-                f"{points} feasible points survived" if points else "not tested",
-                True,
-            )
+            said = f"{points} feasible points survived" if points else "not tested"
+            self.rows.add("claim", words, said, True)
 
     def _agree(self, instance: Instance, objective: float, bound: float | None) -> None:
         """No figure is beyond what it is bounded by."""
@@ -294,7 +275,7 @@ class Recheck:
         s = self.solution
         same = s.strategy.norm == meant.norm and s.strategy.n == meant.n
         if isinstance(s.strategy, ComponentStrategy) or isinstance(meant, ComponentStrategy):
-            same = same and same_parts(gram_of(s.strategy), gram_of(meant), CLOSE_ARRAY)
+            same = same and same_array(gram_of(s.strategy), gram_of(meant))
         elif same and meant.norm == 2:
             grams = [a.T @ a for a in (s.strategy.matrix, meant.matrix)]
             same = same_array(grams[0], grams[1])

@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance
-from mmopt.driver.closed import solve_closed
-from mmopt.driver.givens import require_workload
-from mmopt.driver.procedure import solve_procedure
+from mmopt.driver.judge.placed import same_array
+from mmopt.driver.plan import Plan
+from mmopt.driver.procedure import solve_closed, solve_procedure
+from mmopt.driver.solve import require_workload
+from mmopt.driver.task import Task
 from mmopt.driver.threads import blas_threads
-from mmopt.errors import Error, ResultError
+from mmopt.errors import ResultError
 from mmopt.language import Program, program_names
-from mmopt.proof.recheck import Recheck, Rows, feasible_or_not, same_array
+from mmopt.proof.recheck import Recheck, Rows, feasible_or_not
 from mmopt.results import Check, Solution, Verification
 from mmopt.workloads import Workload
 
@@ -140,13 +142,15 @@ def _again(work: Recheck, instance: Instance) -> None:
     if s.variables:
         rows.add("variables", ", ".join(s.variables), "none are chosen", False)
     waiting = list(s.steps.items())
-    try:
-        if instance.program.klass == "procedure":
-            found = solve_procedure(instance, None, {}, None, _replay(work, waiting))
-        else:
-            found = solve_closed(instance, None)
-    except (Error, np.linalg.LinAlgError) as error:
-        rows.add("steps", ", ".join(s.steps), f"cannot be combined: {error}", False)
+    task, replay = Task(Plan(instance)), _replay(work, waiting)
+    is_closed = instance.program.klass == "closed form"
+    found = rows.tried(
+        "steps",
+        ", ".join(s.steps),
+        lambda: solve_closed(task) if is_closed else solve_procedure(task, replay),
+        "cannot be combined",
+    )
+    if found is None:
         return
     if s.steps or found.steps:
         rows.add("steps", ", ".join(s.steps), ", ".join(found.steps), list(s.steps) == list(found.steps))
@@ -162,10 +166,11 @@ def _again(work: Recheck, instance: Instance) -> None:
     work.strategy(found.strategy, found.covariance, found.basis)
 
 
-def _replay(work: Recheck, waiting: list[tuple[str, Solution]]) -> Callable[..., Solution]:
+def _replay(work: Recheck, waiting: list[tuple[str, Solution]]) -> Callable[[Task], Solution]:
     """In place of a solver: the saved step, after it is verified against the problem that is asked."""
 
-    def solved(inner: Instance, *_: Any) -> Solution:
+    def solved(task: Task) -> Solution:
+        inner = task.instance
         if not waiting:
             raise ResultError(f"a step that solves '{inner.program.name}' is missing")
         name, step = waiting.pop(0)

@@ -1,26 +1,39 @@
-"""What a reader sees: plain data in, rich renderables out. Nothing here computes a result or prints."""
+"""What a reader sees: results and forecasts in; tables, texts and charts out. Nothing here solves or prints.
 
-from mmopt.report.answers import answers_table, predicted_table, privacy_rows
+A file for what is shown: programs, workloads, sizes, solutions, comparisons, baselines, releases. ``style``
+has what all tables share, ``explain/`` explains a program.
+"""
+
 from mmopt.report.baselines import baseline_costs, baselines_table
-from mmopt.report.chart import write_chart
+from mmopt.report.chart import check_chart, write_chart
 from mmopt.report.comparison import comparison_report
-from mmopt.report.drawing import check_chart
 from mmopt.report.explain import Explanation, explain
-from mmopt.report.forecasts import cones_table, solvers_table
-from mmopt.report.formulas import program_listing
-from mmopt.report.history import history_table
-from mmopt.report.profile import slack_table
-from mmopt.report.programs import givens_table, highlighted, lines_table, programs_table
-from mmopt.report.sizes import Sizes, SolverSize, sizes_of
-from mmopt.report.solutions import solution_table
+from mmopt.report.programs import (
+    givens_table,
+    highlighted,
+    lines_table,
+    program_listing,
+    programs_table,
+    takers,
+    takers_table,
+)
+from mmopt.report.releases import NOT_PRIVATE, answers_table, predicted_table, privacy_rows, simulated_table
+from mmopt.report.sizes import Sizes, SolverSize, cones_table, sizes_of, sizes_tables, solvers_table
+from mmopt.report.solutions import (
+    history_table,
+    slack_table,
+    solution_table,
+    subworkloads_table,
+    templates_table,
+    tuning_table,
+    verification_report,
+)
 from mmopt.report.style import pairs_table, paragraphs
-from mmopt.report.takers import takers, takers_table
-from mmopt.report.templates import templates_table
-from mmopt.report.tuning import subworkloads_table, tuning_table
-from mmopt.report.verifications import verification_report
-from mmopt.report.workloads import domain_table, queries_table
+from mmopt.report.workloads import NORMALISED, domain_table, queries_table
 
 __all__ = [
+    "NORMALISED",
+    "NOT_PRIVATE",
     "Explanation",
     "Sizes",
     "SolverSize",
@@ -43,7 +56,9 @@ __all__ = [
     "program_listing",
     "programs_table",
     "queries_table",
+    "simulated_table",
     "sizes_of",
+    "sizes_tables",
     "slack_table",
     "solution_table",
     "solvers_table",

@@ -1,23 +1,44 @@
-"""The chart of a comparison: certified gap against seconds."""
+"""Charts: colours, dashes and marks that differ without colour too, saving, and that of a comparison."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import importlib.util
+import io
+import os
+import textwrap
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from mmopt.comparison import Outcome
+from mmopt.errors import OptionError, ResultError
 from mmopt.report.comparison import in_groups
-from mmopt.report.drawing import COLOURS, MARKERS, mark, save, stroke
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-__all__ = ["Curve", "curves", "draw", "write_chart"]
+__all__ = [
+    "COLOURS",
+    "DASHES",
+    "MARKERS",
+    "Curve",
+    "check_chart",
+    "curves",
+    "draw",
+    "plainly",
+    "save",
+    "write_chart",
+    "write_whole",
+]
 
+FORMATS = (".svg", ".png")
+# Okabe & Ito, which readers without red or green tell apart; their yellow is too pale for lines.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+DASHES = ("-", "--", ":", "-.")  # one for each time that the colours are used up
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 ASKED: Mapping[str, Any] = MappingProxyType({"color": "0.4", "linewidth": 1.0, "linestyle": (0, (1, 2))})
 PALE = COLOURS[3:6]  # black digits are read on these, white ones on the others
 CEILING = 1e3  # a gap above this says nothing, and would press the others together
@@ -26,12 +47,79 @@ FLOOR = 1e-16  # a gap of zero has no logarithm
 Curve = list[tuple[float, float]]
 
 
+def check_chart(path: Path) -> None:
+    """OptionError unless the file ends in .svg or .png and matplotlib is installed."""
+    if path.suffix.lower() not in FORMATS:
+        raise OptionError(f"a chart is written to an .svg or .png file, not to '{path}'")
+    if importlib.util.find_spec("matplotlib") is None:
+        raise OptionError("a chart needs matplotlib, which is not installed", hint="pip install mmopt[chart]")
+
+
+def save(path: Path, draw: Callable[[], Figure]) -> None:
+    """Draw, and write the figure whole or not at all; the same picture is the same file.
+
+    Raises
+    ------
+    OptionError : as ``check_chart``.
+    ResultError : the file cannot be written.
+    """
+    check_chart(path)
+    import matplotlib
+
+    kind = path.suffix.lower().removeprefix(".")
+    picture = io.BytesIO()
+    with matplotlib.rc_context({"font.size": 9, "svg.fonttype": "path", "svg.hashsalt": "mmopt"}):
+        draw().savefig(picture, format=kind, dpi=150, metadata={"Date": None} if kind == "svg" else None)
+    write_whole(path, picture.getvalue())
+
+
+def stroke(number: int) -> dict[str, Any]:
+    """The line of the curve of this number: a colour, and another dash each time that these are used up."""
+    dashes = DASHES[number // len(COLOURS) % len(DASHES)]
+    return {"color": COLOURS[number % len(COLOURS)], "linestyle": dashes, "linewidth": 1.4}
+
+
+def entry(label: str, **style: Any) -> Line2D:
+    """An entry of a legend: a line in a style, or with ``linestyle="none"`` words alone."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], label=label, **style)
+
+
+def mark(marker: str, label: str, face: str) -> Line2D:
+    """An entry of a legend: a marker alone."""
+    edge = {"markeredgecolor": "0.3", "markeredgewidth": 1.4}
+    return entry(label, linestyle="none", marker=marker, markersize=7, markerfacecolor=face, **edge)
+
+
+def plainly(axes: Axes, title: str) -> None:
+    """A title on the left, a pale grid below everything, no frame above and on the right."""
+    axes.set_title(title, loc="left", fontsize=10)
+    axes.grid(which="major", color="0.92", linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write the bytes, in place of what the file had; ResultError when that is not possible."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        part.write_bytes(data)
+        os.replace(part, path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise ResultError(f"'{path}' cannot be written: {error.strerror}") from None
+
+
+# -- the chart of a comparison: certified gap against seconds
+
+
 def write_chart(outcomes: Sequence[Outcome], path: Path, title: str = "") -> None:
     """Draw into a file, whole or not at all.
 
     Raises
     ------
-    OptionError, ResultError : as ``drawing.save``.
+    OptionError, ResultError : as ``save``.
     """
     save(path, lambda: draw(outcomes, title))
 
@@ -60,7 +148,6 @@ def draw(outcomes: Sequence[Outcome], title: str = "") -> Figure:
     programs than colours, the markers are numbered as in the legend.
     """
     from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
 
     ordered = in_groups(outcomes)
     drawn = [(outcome, curve) for outcome in ordered if (curve := curves(outcome))]
@@ -78,29 +165,31 @@ def draw(outcomes: Sequence[Outcome], title: str = "") -> Figure:
     asked = sorted({_tolerance(outcome) for outcome, _ in drawn} - {0.0})
     for tolerance in asked:
         axes.axhline(tolerance, zorder=1, **ASKED)
-    handles: list[Line2D] = [Line2D([], [], linestyle="none", label="program")]
     claimed = {o.program for o, _ in drawn if o.solution and o.solution.bound_grade == "claimed"}
-    for name, number in programs.items():
-        label = name if len(programs) <= len(COLOURS) else f"{number + 1}  {name}"
-        label += " (bound claimed)" * (name in claimed)
-        handles.append(Line2D([], [], label=label, **stroke(number)))
-    handles += [Line2D([], [], linestyle="none", label=" "), Line2D([], [], linestyle="none", label="solver")]
-    handles += [mark(MARKERS[number % len(MARKERS)], name, "0.3") for name, number in solvers.items()]
+    numbered = len(programs) > len(COLOURS)
+    labels = {name: f"{n + 1}  {name}" if numbered else name for name, n in programs.items()}
+    handles = [
+        entry("program", linestyle="none"),
+        *(entry(labels[p] + " (bound claimed)" * (p in claimed), **stroke(n)) for p, n in programs.items()),
+        entry(" ", linestyle="none"),
+        entry("solver", linestyle="none"),
+        *(mark(MARKERS[number % len(MARKERS)], name, "0.3") for name, number in solvers.items()),
+    ]
     if not all(_has_reached(outcome, curve) for outcome, curve in drawn):
         handles.append(mark("o", "open: gap not reached", "white"))
     if asked:
-        handles.append(Line2D([], [], label="gap asked for", **ASKED))
+        handles.append(entry("gap asked for", **ASKED))
     figure.legend(handles=handles, loc="outside right upper", frameon=False, fontsize=8)
-    missing = list(dict.fromkeys(o.program for o in ordered if o.program not in programs))
+    missing = dict.fromkeys(o.program for o in ordered if o.program not in programs)
     if missing:
-        _note_missing(figure, missing)
+        text = textwrap.fill(f"Without a certified gap below {CEILING:g}: {', '.join(missing)}", 110)
+        figure.supxlabel(text, x=0.01, ha="left", fontsize=8, color="0.35")
     return figure
 
 
 def _draw_run(axes: Axes, outcome: Outcome, curve: Curve, program: int, solver: int) -> None:
     seconds, gaps = zip(*curve, strict=True)
     line = stroke(program)
-    marker = MARKERS[solver % len(MARKERS)]
     colour = line["color"]
     axes.plot(seconds, gaps, drawstyle="steps-post", alpha=0.75, **line)
     axes.plot(seconds[:-1], gaps[:-1], linestyle="none", marker=".", markersize=4, color=colour)
@@ -108,7 +197,7 @@ def _draw_run(axes: Axes, outcome: Outcome, curve: Curve, program: int, solver: 
         seconds[-1:],
         gaps[-1:],
         linestyle="none",
-        marker=marker,
+        marker=MARKERS[solver % len(MARKERS)],
         markersize=9,
         markeredgecolor=colour,
         markeredgewidth=1.4,
@@ -127,26 +216,13 @@ def _write_number(axes: Axes, outcome: Outcome, curve: Curve, program: int) -> N
 def _dress(axes: Axes, title: str) -> None:
     from matplotlib.ticker import LogLocator, NullFormatter
 
-    axes.set_xscale("log")
-    axes.set_yscale("log")
+    axes.set(xscale="log", yscale="log", xlabel="seconds since the start, compiling included")
+    axes.set_ylabel("gap (objective / bound − 1)")
     axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axes.xaxis.set_major_formatter("{x:g}")
     axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.set_xlabel("seconds since the start, compiling included")
-    axes.set_ylabel("gap (objective / bound − 1)")
-    axes.set_title(title, loc="left", fontsize=10)
-    axes.grid(which="major", color="0.92", linewidth=0.8)
-    axes.set_axisbelow(True)
     axes.margins(0.06)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-
-
-def _note_missing(figure: Figure, missing: Sequence[str]) -> None:
-    import textwrap
-
-    text = textwrap.fill(f"Without a certified gap below {CEILING:g}: {', '.join(missing)}", 110)
-    figure.supxlabel(text, x=0.01, ha="left", fontsize=8, color="0.35")
+    plainly(axes, title)
 
 
 def _tolerance(outcome: Outcome) -> float:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Group
 from rich.table import Table
-from rich.text import Text
 
 from mmopt.comparison import Factors, Outcome, standards
-from mmopt.report.factors import factors_left_out, factors_legend, factors_tables
-from mmopt.report.style import cell, figure, gap, memory, new_table
+from mmopt.report.baselines import factors_legend, factors_tables
+from mmopt.report.style import cell, clipped, figure, gap, left_out, memory, rows_table
 from mmopt.results import Solution
 
 __all__ = ["comparison_report", "in_groups"]
@@ -34,12 +33,14 @@ def comparison_report(outcomes: Sequence[Outcome], factors: Sequence[Factors] = 
         names = {norm: _only_name(best, outcomes) for norm, best in standards(outcomes).items()}
         baselines = [part for table in factors_tables(factors, names) for part in ("", table)]
         parts[1:1] = ["", _strategies(tried, outcomes), *baselines]
-    reasons = [*_numbered(notes), *_left_out(ordered), *factors_left_out(factors)]
+    remarks = (f"({i}) {', '.join(names)}: {said}" for i, (said, names) in enumerate(notes.items(), 1))
+    programs = left_out("Left out:", ((o.reason, o.program) for o in ordered if not o.was_tried))
+    beside = ((clipped(one.reason), one.name) for one in factors if one.reason)
+    reasons = [*remarks, *programs, *left_out("Baselines left out:", beside)]
     sections = [reasons, [*_legend(tried), *factors_legend(factors)]]
     lines = [line for section in sections if section for line in ("", *section)]
-    if not tried:
-        lines = lines[1:]
-    return Group(*(cell(part) if isinstance(part, str) else part for part in [*parts, *lines]))  # type: ignore[arg-type]
+    shown = [*parts, *lines[0 if tried else 1 :]]
+    return Group(*(cell(part) if isinstance(part, str) else part for part in shown))  # type: ignore[arg-type]
 
 
 def in_groups(outcomes: Sequence[Outcome]) -> list[Outcome]:
@@ -56,84 +57,77 @@ def in_groups(outcomes: Sequence[Outcome]) -> list[Outcome]:
 def _certificates(
     tried: Sequence[Outcome], outcomes: Sequence[Outcome], notes: dict[str, list[str]]
 ) -> Table:
-    numbers = ("objective", "bound", "gap")
-    table = _new("Certificates", numbers, outcomes, "status")
+    rows = []
     for head, outcome in _heads(tried, outcomes):
         solution = outcome.solution
-        said = outcome.reason if solution is None else "; ".join([*_weaker(solution), *solution.warnings])
+        said = outcome.reason
+        if solution is not None:
+            grades = (("objective", solution.objective_grade), ("bound", solution.bound_grade))
+            weaker = [
+                f"{name} {grade}, not proved" for name, grade in grades if grade not in ("proved", None)
+            ]
+            said = "; ".join([*weaker, *solution.warnings])
         status = cell(outcome.stop)
         if said:
             notes.setdefault(said, []).append(_name(outcome, outcomes))
             status.append(f" ({list(notes).index(said) + 1})")
-        if solution is None:
-            table.add_row(*head, "-", "-", "-", status)
-            continue
-        up = solution.sense == "minimize"
-        bound = "no bound" if solution.bound is None else figure(solution.bound, up=not up)
-        table.add_row(*head, figure(solution.objective, up=up), bound, gap(solution.gap), status)
-    return table
+        rows.append((*head, *(("-", "-", "-") if solution is None else _certificate(solution)), status))
+    return _table("Certificates", ("objective", "bound", "gap"), rows, "status")
 
 
-def _weaker(solution: Solution) -> list[str]:
-    """What is less than proved."""
-    figures = (("objective", solution.objective_grade), ("bound", solution.bound_grade))
-    return [f"{name} {grade}, not proved" for name, grade in figures if grade not in ("proved", None)]
+def _certificate(solution: Solution) -> tuple[str, str, str]:
+    up = solution.sense == "minimize"
+    bound = "no bound" if solution.bound is None else figure(solution.bound, up=not up)
+    return figure(solution.objective, up=up), bound, gap(solution.gap)
 
 
 def _strategies(tried: Sequence[Outcome], outcomes: Sequence[Outcome]) -> Table:
     scaled = _is_scaled(tried)
-    table = _new("Strategies", (*["value"] * scaled, "total error", "rmse"), outcomes)
+    rows = []
     for head, outcome in _heads([o for o in tried if o.solution], outcomes):
         solution = outcome.solution
         assert solution is not None
         value = [figure(solution.value)] * scaled
-        table.add_row(*head, *value, figure(solution.error, up=True), figure(solution.rmse, 4, up=True))
-    return table
+        rows.append((*head, *value, figure(solution.error, up=True), figure(solution.rmse, 4, up=True)))
+    return _table("Strategies", (*["value"] * scaled, "total error", "rmse"), rows)
 
 
 def _work(tried: Sequence[Outcome], outcomes: Sequence[Outcome]) -> Table:
-    table = _new("Work", ("off by", "compile", "solve", "iter.", "memory"), outcomes)
+    rows = []
     for head, outcome in _heads(tried, outcomes):
         solution = outcome.solution
-        size = "-" if outcome.memory is None else memory(outcome.memory)
-        if solution is None:
-            table.add_row(*head, "-", "-", "-", "-", size)
-            continue
-        seconds = [_seconds(solution.seconds[name]) for name in ("compile", "solve")]
-        table.add_row(*head, gap(solution.status.violation), *seconds, str(solution.iterations), size)
-    return table
+        figures = ["-", "-", "-", "-"]
+        if solution is not None:
+            took = (solution.seconds[name] for name in ("compile", "solve"))
+            seconds = (f"{t:.2f} s" if t < 100 else f"{t:.0f} s" for t in took)
+            figures = [gap(solution.status.violation), *seconds, str(solution.iterations)]
+        rows.append((*head, *figures, "-" if outcome.memory is None else memory(outcome.memory)))
+    return _table("Work", ("off by", "compile", "solve", "iter.", "memory"), rows)
 
 
-def _new(title: str, numbers: Sequence[str], outcomes: Sequence[Outcome], *words: str) -> Table:
-    table = new_table("program", "solver", *numbers, *words, right=numbers, title=title)
-    table.columns[0].no_wrap = True  # nor is a name
-    return table
+def _table(title: str, numbers: Sequence[str], rows: Iterable[Sequence[object]], *words: str) -> Table:
+    return rows_table(("program", "solver", *numbers, *words), rows, numbers, title, whole=("program",))
 
 
-def _heads(shown: Sequence[Outcome], outcomes: Sequence[Outcome]) -> list[tuple[list[Text], Outcome]]:
+def _heads(shown: Sequence[Outcome], outcomes: Sequence[Outcome]) -> Iterator[tuple[list[str], Outcome]]:
     """The first two cells of each row: a program is named once, and stands below the one it restates."""
     present = {o.program for o in shown}
-    rows: list[tuple[list[Text], Outcome]] = []
     before = ""
     for outcome in shown:
         indent = "  " if outcome.formulation_of in present else ""
         name = "" if outcome.program == before else f"{indent}{outcome.program}"
-        rows.append(([cell(name), cell(_solver(outcome, outcomes))], outcome))
+        yield [name, _solver(outcome, outcomes)], outcome
         before = outcome.program
-    return rows
 
 
 def _solver(outcome: Outcome, outcomes: Sequence[Outcome]) -> str:
     """The solver, and the tolerance where several were asked for."""
-    several = len({o.tolerance for o in outcomes}) > 1
-    tolerance = "" if not several or outcome.tolerance is None else f" {_short(outcome.tolerance)}"
+    tolerance = ""
+    if outcome.tolerance is not None and len({o.tolerance for o in outcomes}) > 1:
+        short = f"{outcome.tolerance:.0e}"
+        tolerance = f" {short}" if float(short) == outcome.tolerance else f" {outcome.tolerance:g}"
     # Where nothing is solved (a closed form), the solver's place says what the status says.
     return "-" if outcome.solver in ("", outcome.stop) else outcome.solver + tolerance
-
-
-def _short(tolerance: float) -> str:
-    text = f"{tolerance:.0e}"
-    return text if float(text) == tolerance else f"{tolerance:g}"
 
 
 def _name(outcome: Outcome, outcomes: Sequence[Outcome]) -> str:
@@ -145,21 +139,6 @@ def _only_name(outcome: Outcome, outcomes: Sequence[Outcome]) -> str:
     """The program alone, where one outcome only has it."""
     several = sum(o.program == outcome.program for o in outcomes) > 1
     return _name(outcome, outcomes) if several else outcome.program
-
-
-def _numbered(notes: Mapping[str, Sequence[str]]) -> list[str]:
-    """A line for each remark, with those that it is about."""
-    return [f"({i}) {', '.join(names)}: {said}" for i, (said, names) in enumerate(notes.items(), 1)]
-
-
-def _left_out(ordered: Sequence[Outcome]) -> list[str]:
-    """A line for each reason, with the programs that have it."""
-    reasons: dict[str, dict[str, None]] = {}
-    for outcome in ordered:
-        if not outcome.was_tried:
-            reasons.setdefault(outcome.reason, {})[outcome.program] = None
-    lines = [f"{', '.join(names)}: {reason}" for reason, names in reasons.items()]
-    return [*(["Left out:"] if lines else []), *(f"  {line}" for line in lines)]
 
 
 def _legend(tried: Sequence[Outcome]) -> list[str]:
@@ -187,7 +166,3 @@ def _legend(tried: Sequence[Outcome]) -> list[str]:
 
 def _is_scaled(tried: Sequence[Outcome]) -> bool:
     return any(o.solution is not None and o.solution.value != o.solution.objective for o in tried)
-
-
-def _seconds(seconds: float) -> str:
-    return f"{seconds:.2f} s" if seconds < 100 else f"{seconds:.0f} s"

@@ -2,22 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
+from rich.table import Table
+
 from mmopt.compiler import Cone, Instance, bind, cones, variables
-from mmopt.driver.choice import choose_solver, is_claimed, pick_solver
 from mmopt.driver.plan import Plan, plan_instance, plan_solve
 from mmopt.driver.search.coordinates import Coordinates
 from mmopt.errors import Error
 from mmopt.language import Program, evaluate
 from mmopt.language.syntax.tree import SubProgram, names_in
-from mmopt.solvers import LBFGS, SOLVERS, Claim, claims, forecast, memory_limit, missing_cones
+from mmopt.report.style import duration, memory, pairs_table, rows_table
+from mmopt.solvers import (
+    LBFGS,
+    SOLVERS,
+    choose_solver,
+    claims,
+    forecast,
+    is_claimed,
+    memory_limit,
+    missing_cones,
+    pick_solver,
+)
 from mmopt.workloads import Workload
 
-__all__ = ["Sizes", "SolverSize", "sizes_at", "sizes_of"]
+__all__ = [
+    "CONE_COLUMNS",
+    "SOLVER_COLUMNS",
+    "Sizes",
+    "SolverSize",
+    "cone_rows",
+    "cones_table",
+    "sizes_at",
+    "sizes_of",
+    "sizes_tables",
+    "solver_rows",
+    "solvers_table",
+]
+
+CONE_COLUMNS = ("cone", "size", "count", "from")
+SOLVER_COLUMNS = ("solver", "memory", "time", "remark")
 
 
 @dataclass(frozen=True)
@@ -115,8 +142,9 @@ def sizes_of(
         plain = {p.name for p in solved.parameters if p.declared is None or p.declared.kind == "scalar"}
         known = {n: e for n, e in step.arguments if names_in(e) <= set(instance.env)}
         if {n for n, _ in step.arguments} <= known.keys() | plain:
-            arguments = {name: evaluate(expr, instance.env) for name, expr in known.items()}
-            inner = bind(solved, workload, arguments)
+            inner = bind(
+                solved, workload, {name: evaluate(expr, instance.env) for name, expr in known.items()}
+            )
             out.append(_planned(plan_instance(inner, solver, reduce=reduce), solver, step.name))
     return out
 
@@ -125,51 +153,36 @@ def _planned(plan: Plan, solver: str | None, step: str = "") -> Sizes:
     return replace(sizes_at(plan.instance, solver, step), components=plan.split, reductions=plan.lines)
 
 
-def _searched(instance: Instance, solver: str | None, step: str) -> Sizes:
-    """A smooth program: unknowns, no cones, and the kernel that knows it."""
-    program, sizes = instance.program, instance.sizes()
-    coordinates = Coordinates(program.choose, sizes)
-    unknowns = sum(map(coordinates.length, program.choose))
-    rows = tuple(_claimed(claim, instance) for claim in claims(instance))
-    refusal: Error | None = None
-    chosen: str | None = LBFGS.name
-    if is_claimed(instance, solver):
-        try:
-            chosen = choose_solver(instance, solver).name
-        except Error as error:
-            chosen, refusal = None, error
-    return Sizes(program.name, step, sizes, unknowns, (), rows, chosen, refusal, memory_limit())
-
-
-def _claimed(claim: Claim, instance: Instance) -> SolverSize:
-    own = claim.forecast(instance)
-    return SolverSize(claim.name, True, (), own.memory, own.seconds)
-
-
 def sizes_at(instance: Instance, solver: str | None = None, step: str = "") -> Sizes:
-    """The sizes of a program with its numbers filled in."""
-    if instance.program.klass == "smooth":
-        return _searched(instance, solver, step)
-    sizes = instance.sizes()
-    needed = cones(instance.checked, sizes)
-    unknowns = variables(instance.checked, sizes)
-    rows = [_claimed(claim, instance) for claim in claims(instance)]
-    for row in SOLVERS:
+    """The sizes of a program with its numbers filled in. One of class smooth is searched, not handed over."""
+    program, sizes = instance.program, instance.sizes()
+    is_searched = program.klass == "smooth"
+    needed = [] if is_searched else cones(instance.checked, sizes)
+    if is_searched:
+        unknowns = sum(map(Coordinates(program.choose, sizes).length, program.choose))
+    else:
+        unknowns = variables(instance.checked, sizes)
+    rows = []
+    for claim in claims(instance):
+        predicted = claim.forecast(instance)
+        rows.append(SolverSize(claim.name, True, (), predicted.memory, predicted.seconds))
+    for row in () if is_searched else SOLVERS:
         predicted = forecast(row, needed, unknowns)
         missing = tuple(missing_cones(row, needed))
         rows.append(SolverSize(row.name, row.is_installed, missing, predicted.memory, predicted.seconds))
     refusal: Error | None = None
-    chosen = None
+    chosen = conic = None
     try:
-        chosen = choose_solver(instance, solver).name
+        chosen = LBFGS.name
+        if not is_searched or is_claimed(instance, solver):
+            chosen = choose_solver(instance, solver).name
     except Error as error:
-        refusal = error
-    conic = chosen if chosen in {row.name for row in SOLVERS} else None
-    if conic is None and chosen is not None:
+        chosen, refusal = None, error
+    if chosen is not None and not is_searched:
         with suppress(Error):
-            conic = pick_solver(instance, None).name
+            conic = chosen if chosen in {row.name for row in SOLVERS} else pick_solver(instance, None).name
     return Sizes(
-        instance.program.name,
+        program.name,
         step,
         sizes,
         unknowns,
@@ -180,3 +193,54 @@ def sizes_at(instance: Instance, solver: str | None = None, step: str = "") -> S
         memory_limit(),
         conic,
     )
+
+
+# -- as tables
+
+
+def cone_rows(sizes: Sizes) -> list[tuple[str, ...]]:
+    """The cones that the problem is handed over in, and the line of the program that each comes from."""
+    return [(cone.kind, f"{cone.size:,}", f"{cone.count:,}", cone.origin) for cone in sizes.cones]
+
+
+def solver_rows(sizes: Sizes) -> list[tuple[str, ...]]:
+    """Which solver takes the problem, or the cone that it lacks; predicted memory and time."""
+    return [_solver_row(solver, sizes) for solver in sizes.solvers]
+
+
+def _solver_row(s: SolverSize, sizes: Sizes) -> tuple[str, ...]:
+    if s.missing:
+        return s.name, "-", "-", f"lacks the {' and the '.join(s.missing)} cone"
+    remarks = ["chosen"] * (s.name == sizes.chosen) + ["not installed"] * (not s.installed)
+    if s.memory > sizes.memory_limit:
+        remarks.append(f"over the limit of {memory(sizes.memory_limit)}")
+    return s.name, memory(s.memory), f"≈ {duration(s.seconds)}", ", ".join(remarks)
+
+
+def cones_table(sizes: Sizes) -> Table:
+    """``cone_rows`` as a table."""
+    return rows_table(CONE_COLUMNS, cone_rows(sizes), CONE_COLUMNS[1:3])
+
+
+def solvers_table(sizes: Sizes) -> Table:
+    """``solver_rows`` as a table."""
+    return rows_table(SOLVER_COLUMNS, solver_rows(sizes), SOLVER_COLUMNS[1:3])
+
+
+def sizes_tables(sizes: Sequence[Sizes]) -> Iterator[object]:
+    """Dimensions, cones and solvers of each problem, an empty line before each table."""
+    for problem in sizes:
+        name = f"{problem.program} (step '{problem.step}')" if problem.step else problem.program
+        rows = [
+            ("problem", name),
+            ("dimensions", ", ".join(f"{dim} = {size:,}" for dim, size in problem.dims.items())),
+            ("unknowns", f"{problem.variables:,}"),
+            *((("components", problem.components),) if problem.components else ()),
+            *(("reduced by", line) for line in problem.reductions if line != problem.components),
+            ("solver", problem.chosen or "none can take it"),
+        ]
+        yield from ("", pairs_table(rows))
+        if problem.cones:
+            yield from ("", cones_table(problem))
+        if problem.solvers:
+            yield from ("", solvers_table(problem))

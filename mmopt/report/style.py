@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from rich import box
+from rich.console import JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
 from mmopt.numerics.outward import rounded
 
 __all__ = [
+    "bold",
+    "by_reason",
     "cell",
+    "clipped",
     "counted",
     "duration",
     "figure",
     "gap",
+    "left_out",
     "memory",
-    "new_table",
     "pairs_table",
     "paragraphs",
+    "rows_table",
     "shortened",
     "storage",
 ]
@@ -31,33 +36,48 @@ def cell(value: object, style: str = "") -> Text:
     return Text(str(value), style=style, overflow="fold")
 
 
-def new_table(*columns: str, right: Iterable[str] = (), title: str = "") -> Table:
-    """An empty table with a ruled header; the columns of ``right`` hold numbers."""
+def bold(value: object) -> Text:
+    """A cell that names its row."""
+    return cell(value, "bold")
+
+
+def rows_table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    right: Collection[str] = (),
+    title: str = "",
+    whole: Collection[str] = (),
+) -> Table:
+    """A table with a ruled header; texts are taken literally.
+
+    right : columns of numbers. whole : columns of names. Neither is ever cut or split: what gives way is the
+        text beside them.
+    """
     table = Table(
         box=box.SIMPLE_HEAD,
         show_edge=False,
         pad_edge=False,
         collapse_padding=True,
-        title=cell(title, "bold") if title else None,
+        title=bold(title) if title else None,
         title_justify="left",
     )
-    numbers = set(right)
-    for column in columns:
-        is_number = column in numbers
-        # A number is never cut or split: what gives way is the text beside it.
-        table.add_column(
-            cell(column), justify="right" if is_number else "left", no_wrap=is_number, overflow="fold"
-        )
-    return table
+    for name in columns:
+        side: JustifyMethod = "right" if name in right else "left"
+        table.add_column(cell(name), justify=side, no_wrap=name in right or name in whole, overflow="fold")
+    return _filled(table, rows)
 
 
-def pairs_table(rows: Sequence[tuple[str, str]]) -> Table:
+def pairs_table(rows: Iterable[tuple[str, str]]) -> Table:
     """Names and texts in two columns, without a header."""
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    for name, text in rows:
-        table.add_row(cell(name, "bold"), cell(text))
+    return _filled(table, ((bold(name), text) for name, text in rows))
+
+
+def _filled(table: Table, rows: Iterable[Sequence[object]]) -> Table:
+    for row in rows:
+        table.add_row(*(entry if isinstance(entry, Text) else cell(entry) for entry in row))
     return table
 
 
@@ -126,6 +146,25 @@ def counted(number: int, noun: str) -> str:
         return f"1 {noun}"
     plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
     return f"{number:,} {plural}"
+
+
+def clipped(text: str, longest: int = 200) -> str:
+    """A text of at most so many characters; dots when it had more."""
+    return text if len(text) <= longest else f"{text[: longest - 2]} …"
+
+
+def by_reason(named: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
+    """Reasons in their order, each with the names that have it, once."""
+    reasons: dict[str, dict[str, None]] = {}
+    for reason, name in named:
+        reasons.setdefault(reason, {})[name] = None
+    return [(reason, list(names)) for reason, names in reasons.items()]
+
+
+def left_out(title: str, named: Iterable[tuple[str, str]]) -> list[str]:
+    """A line for each reason, with the names that have it, below a title; nothing without a reason."""
+    lines = [f"  {', '.join(names)}: {reason}" for reason, names in by_reason(named)]
+    return [title, *lines] if lines else []
 
 
 def shortened(labels: Sequence[str], first: int = 3) -> str:

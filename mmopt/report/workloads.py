@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from rich.table import Table
+from rich.text import Text
 
-from mmopt.report.style import cell, figure, new_table, shortened
+from mmopt.report.style import bold, figure, rows_table, shortened
 from mmopt.workloads import Bins, Categories, Domain, Workload
 
 __all__ = ["NORMALISED", "domain_table", "queries_table"]
@@ -19,41 +20,28 @@ MOST_GROUPS = 50
 
 def domain_table(domain: Domain) -> Table:
     """Each attribute: the column that it reads, its cells in order, where other values go."""
-    table = new_table(
-        "attribute", "column", "cells", "form", "first cells", "outside, missing", right=("cells",)
-    )
+    rows = []
     for a in domain.attributes:
         form = {Bins: "bins", Categories: "categories"}.get(type(a.encoding), "values")
         rules = ", ".join(dict.fromkeys(rule or "refuse" for rule in (a.outside, a.missing)))
-        table.add_row(
-            cell(a.name, "bold"),
-            cell(a.column),
-            f"{a.size:,}",
-            cell(form),
-            cell(shortened(a.labels)),
-            cell(rules),
-        )
-    return table
+        rows.append((bold(a.name), a.column, f"{a.size:,}", form, shortened(a.labels), rules))
+    columns = ("attribute", "column", "cells", "form", "first cells", "outside, missing")
+    return rows_table(columns, rows, ("cells",))
 
 
 def queries_table(workload: Workload) -> Table:
     """Each group of queries, up to ``MOST_GROUPS``: how many, weight and target, first queries."""
-    table = new_table("queries", "count", "weight", "max_variance", "first", right=("count", "weight"))
     labels = workload.labels() if workload.m <= MOST_LABELS else None
     groups = workload.groups()
-    for name, rows in groups[:MOST_GROUPS]:
-        first = shortened(labels[rows], 2) if labels is not None else ""
-        table.add_row(
-            cell(name, "bold"),
-            f"{rows.stop - rows.start:,}",
-            _span(workload.weights[rows]),
-            cell(_span(workload.targets[rows])),
-            cell(first),
-        )
+    rows: list[tuple[Text | str, ...]] = []
+    for name, part in groups[:MOST_GROUPS]:
+        first = shortened(labels[part], 2) if labels is not None else ""
+        spans = _span(workload.weights[part]), _span(workload.targets[part])
+        rows.append((bold(name), f"{part.stop - part.start:,}", *spans, first))
     if len(groups) > MOST_GROUPS:
-        shown = groups[MOST_GROUPS - 1][1].stop
-        table.add_row(f"… {len(groups) - MOST_GROUPS:,} more", f"{workload.m - shown:,}")
-    return table
+        listed = groups[MOST_GROUPS - 1][1].stop
+        rows.append((f"… {len(groups) - MOST_GROUPS:,} more", f"{workload.m - listed:,}"))
+    return rows_table(("queries", "count", "weight", "max_variance", "first"), rows, ("count", "weight"))
 
 
 def _span(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> str:

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from mmopt.limits import Stop
+
 __all__ = ["GRADES", "Grade", "Status", "is_stop", "weakest"]
 
 Grade = Literal["claimed", "estimated", "proved"]
@@ -27,11 +29,12 @@ most 1e-9 of its length is beside what the strategy measures.
 GRADES: tuple[Grade, ...] = ("claimed", "estimated", "proved")  # the weakest first
 
 # All that ``Status.stop`` may say.
-_LIMIT = "gap not reached|time limit|iteration limit|interrupted"
-_RANK = r"rank (not reached \(residual \S+\)|reached in \d+ of \d+ starts)"
+_WORDS = (Stop.REACHED, Stop.EVERY_STEP, Stop.LIFTED, Stop.FINISHED, Stop.CLOSED, Stop.CERTIFIED)
+_LIMIT = "|".join((Stop.MISSED, Stop.TIME, Stop.ITERATIONS, Stop.INTERRUPTED))
+_RANK = rf"({Stop.NO_RANK} \(residual \S+\)|{Stop.RANK} in \d+ of \d+ starts)"
 _STOPS = re.compile(
-    r"gap reached( in every step)?|gap not reached by the lifted point|solver finished|closed form|certified"
-    rf"|({_LIMIT})|(({_LIMIT}), )?{_RANK}|local optimum, \d+ starts?(, \d+ followed)?(, spread \S+)?"
+    rf"{'|'.join(_WORDS)}|({_LIMIT})|(({_LIMIT}), )?{_RANK}"
+    rf"|{Stop.LOCAL}, \d+ starts?(, \d+ followed)?(, spread \S+)?"
 )
 
 

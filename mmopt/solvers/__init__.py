@@ -1,11 +1,31 @@
 """Who solves it: kernels of our own, and open conic solvers through cvxpy. None is trusted."""
 
-from mmopt.solvers.forecast import Forecast, choose, forecast, memory_limit, refuse_too_large
-from mmopt.solvers.kernels import KERNELS, Claim, Kernel, claims, solver_name
-from mmopt.solvers.options import Clock, Options, Point, Vectors
+from mmopt.solvers.conic import run
+from mmopt.solvers.kernels import (
+    KERNELS,
+    Claim,
+    Kernel,
+    choose_solver,
+    claims,
+    is_claimed,
+    pick_solver,
+    predicted,
+    solver_name,
+)
+from mmopt.solvers.options import Clock, Options, Pace, Point, Vectors
 from mmopt.solvers.proof import Proof, prove
-from mmopt.solvers.run import run
-from mmopt.solvers.table import LBFGS, SOLVERS, SolverRow, missing_cones, solver_named
+from mmopt.solvers.table import (
+    LBFGS,
+    SOLVERS,
+    Forecast,
+    SolverRow,
+    choose,
+    forecast,
+    memory_limit,
+    missing_cones,
+    refuse_too_large,
+    solver_named,
+)
 
 __all__ = [
     "KERNELS",
@@ -16,15 +36,20 @@ __all__ = [
     "Forecast",
     "Kernel",
     "Options",
+    "Pace",
     "Point",
     "Proof",
     "SolverRow",
     "Vectors",
     "choose",
+    "choose_solver",
     "claims",
     "forecast",
+    "is_claimed",
     "memory_limit",
     "missing_cones",
+    "pick_solver",
+    "predicted",
     "prove",
     "refuse_too_large",
     "run",

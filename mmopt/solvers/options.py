@@ -9,14 +9,13 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from numbers import Integral, Real
-from types import FrameType
 from typing import Any
 
 from mmopt.errors import OptionError
-from mmopt.limits import time_left
+from mmopt.limits import Stop, time_left
 from mmopt.numerics.components import Array
 
-__all__ = ["Clock", "Options", "Point", "Vectors"]
+__all__ = ["Clock", "Options", "Pace", "Point", "Vectors"]
 
 
 @dataclass(frozen=True)
@@ -92,21 +91,27 @@ class Point:
     """What a solver offers after some work: never trusted, always repaired and certified.
 
     ``variables`` and ``multipliers`` are by the program's names, in the scale in which the problem was handed
-    over. ``raw`` is the solver's own word. ``final`` says that the solver has nothing more to give. ``polar``
-    is nearly the polar factor of the matrix whose nuclear norm the certificate takes at the multipliers, of
-    every part where values are by component; None where that is not known.
+    over. ``raw`` is the solver's own word. ``stop`` says why the solver has nothing more to give; None while
+    it has. ``summary`` has a search's own words for that, if any. ``polar`` is nearly the polar factor of the
+    matrix whose nuclear norm the certificate takes at the multipliers, of every part where values are by
+    component; None where that is not known.
     """
 
     variables: Mapping[str, Array]
     multipliers: Mapping[str, Array]
     iterations: int
     raw: str
-    final: bool
-    stop: str = ""  # why it stopped, when it is final: "solved", "infeasible", "unbounded", "stopped", …
+    stop: Stop | None = None
     vectors: Vectors | None = None  # where the solver is called directly
     # Objective and bound by a kernel's own count while no point is worth scoring: for a display only.
     estimate: tuple[float, float | None] | None = None
     polar: Any = None
+    summary: str = ""
+
+    @property
+    def final(self) -> bool:
+        """Whether it is the solver's last."""
+        return self.stop is not None
 
 
 @dataclass
@@ -122,15 +127,12 @@ class Clock:
 
     def __enter__(self) -> Clock:
         if threading.current_thread() is threading.main_thread():
-            self._before = signal.signal(signal.SIGINT, self._pressed)
+            self._before = signal.signal(signal.SIGINT, lambda *_: self.press())
         return self
 
     def __exit__(self, *_: object) -> None:
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, self._before)
-
-    def _pressed(self, number: int, frame: FrameType | None) -> None:
-        self.press()
 
     def press(self) -> None:
         """Stop and keep the best point; KeyboardInterrupt while none can be there, and the second time."""
@@ -153,3 +155,33 @@ class Clock:
     @property
     def is_over(self) -> bool:
         return self.interrupted or self.left <= 0
+
+    def stop(self, *, spent: bool = False, done: bool = False) -> Stop | None:
+        """Why work ends here: the time is over, iterations are spent, all is done; None while it goes on."""
+        if self.is_over:
+            return Stop.STOPPED
+        return Stop.ITERATIONS if spent else Stop.SOLVED if done else None
+
+
+@dataclass
+class Pace:
+    """How a kernel goes on: to a gap by its own count, then to ever smaller ones, until it has to end.
+
+    wanted : the gap at which the next point is offered. finer : its factor from one point to the next.
+    finest : below it floating point sees no gap. limit : of the iterations.
+    """
+
+    clock: Clock
+    wanted: float
+    limit: float
+    finer: float
+    finest: float = 0.0
+    is_first: bool = True
+
+    def stop(self, count: int, *, done: bool = False) -> Stop | None:
+        """Why the kernel ends after so many iterations; None while it goes on."""
+        return self.clock.stop(spent=count >= self.limit, done=done or self.wanted < self.finest)
+
+    def tighten(self) -> None:
+        """A point has been offered, and another one is asked for."""
+        self.wanted, self.is_first = self.wanted * self.finer, False

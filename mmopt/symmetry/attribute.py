@@ -96,16 +96,11 @@ class Attribute:
     @cached_property
     def parts(self) -> tuple[Part, ...]:
         """The components: even, odd (if there is one), then the rests by orbit."""
-        count = len(self.sizes)
-        found = [Part("even", 1, np.arange(count))]
-        if len(self.pairs):
-            found.append(Part("odd", 1, self.orbit_of_class[self.pairs[:, 0]]))
-        classes = np.bincount(self.orbit_of_class)  # per orbit, 1 or 2
-        for o in range(count):
-            copies = int(self.sizes[o] - classes[o])
-            if copies:
-                found.append(Part("rest", copies, np.array([o])))
-        return tuple(found)
+        even = Part("even", 1, np.arange(len(self.sizes)))
+        odd = Part("odd", 1, self.orbit_of_class[self.pairs[:, 0]])
+        copies = (self.sizes - np.bincount(self.orbit_of_class)).tolist()  # per orbit 1 or 2 classes
+        rests = [Part("rest", often, np.array([o])) for o, often in enumerate(copies) if often]
+        return (even, odd, *rests) if odd.dim else (even, *rests)
 
     def sums(self, rows: Array) -> Array:
         """Sums of each row over the classes, (k, r); exact for small whole numbers. May be the rows."""

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.linalg import polar
 
 from mmopt.errors import TooLargeError, WorkloadError
+from mmopt.numerics.arrays import Array
 from mmopt.numerics.components import Level, Space, Split
 from mmopt.symmetry.attribute import Attribute
 from mmopt.symmetry.joint import Chosen, Joint
@@ -142,13 +143,17 @@ def _with_targets(workload: Workload, joint: Joint, terms: Sequence[Term]) -> Fo
     if not kinds:
         return None
     others = component_roots(joint, [term for term in terms if not term.has_target])
-    asked = np.isfinite(workload.targets)
-    sources = asked_of(joint, products, blocks, others, lambda: workload.queries[asked])
+    sources = asked_of(joint, products, blocks, others, lambda: _asked(workload))
     if sources is None:
         raise undetermined(workload.m - sum(p.queries for p in products), workload.m)
     basis = sources["workload.basis"]
     assert isinstance(basis, Split)
     return Found(kinds, basis.columns, MappingProxyType(sources))
+
+
+def _asked(workload: Workload) -> Array:
+    """The queries with a target, of which there may be more than fit in memory."""
+    return np.asarray(workload.queries[np.isfinite(workload.targets)])
 
 
 def _is_connected(term: Term) -> bool:

@@ -222,14 +222,9 @@ def _chosen(stack: Sequence[Ints | None], kept: Ints) -> Ints | None:
     rows = _primitive(
         np.vstack([np.zeros((0, len(kept)), np.int64), *(p[:, kept] for p in stack if p is not None)])
     )
-    rank = _rank(rows) if len(rows) else 0
-    if rank == 0:
+    if not len(rows):
         return rows
+    rank = int(np.linalg.matrix_rank(rows / np.linalg.norm(rows.astype(np.float64), axis=1)[:, None]))
     if rank == len(kept):
         return np.eye(rank, dtype=np.int64)
     return independent_rows(rows, rank)
-
-
-def _rank(rows: Ints) -> int:
-    unit: Array = rows / np.linalg.norm(rows.astype(np.float64), axis=1)[:, None]
-    return int(np.linalg.matrix_rank(unit))

@@ -14,7 +14,6 @@ seen.)
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 
 import numpy as np
 
@@ -153,16 +152,8 @@ def _rows_reverse(rows: Rows) -> bool:
         return bool((own == own[::-1, ::-1].T).all())
     if rows.factor is not None:
         return rows.factor.kind != "prefix"
-    first, last = _ends(matrix), _ends(matrix[:, ::-1])
-    if _counted(first, last, targets) != _counted(last, first, targets):
-        return False  # told by where rows begin and end, which costs little
+    # Told by the first and the last value that each row asks of, which costs little.
+    first, last = (np.argmax(own != 0, axis=1).tolist() for own in (matrix, matrix[:, ::-1]))
+    if Counter(zip(first, last, targets, strict=True)) != Counter(zip(last, first, targets, strict=True)):
+        return False
     return Counter(keys(matrix, targets)) == Counter(keys(matrix[:, ::-1], targets))
-
-
-def _counted(*columns: Iterable[float]) -> Counter[tuple[float, ...]]:
-    return Counter(zip(*columns, strict=True))
-
-
-def _ends(matrix: Array) -> list[int]:
-    """The first value that each row asks of."""
-    return [int(at) for at in np.argmax(matrix != 0, axis=1)]

@@ -1,4 +1,7 @@
-"""Checks and measurements for whoever writes a program, or adds a solver, a kernel or a reduction."""
+"""Checks for whoever writes a program, or adds a solver, a kernel or a reduction; problems and known optima.
+
+What only mmopt's own tests need stands in tests/, measurements in examples/.
+"""
 
 from mmopt.testing.conformance import Dual, Failure, Report, Skip, conform
 from mmopt.testing.problems import PROBLEMS, Problem, problem

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
 from mmopt.workloads import Attribute, Domain, Factor, Product, Workload
 from mmopt.workloads.blocks import factor as f
 
-__all__ = ["census", "domain_of", "marginals"]
+__all__ = ["census", "domain_of", "marginals", "products_on"]
 
 
 def domain_of(*sizes: int) -> Domain:
@@ -23,15 +23,21 @@ def domain_of(*sizes: int) -> Domain:
 
 def marginals(sizes: Sequence[int], ways: Sequence[int], target: float = math.inf) -> Workload:
     """All marginals over so many attributes."""
-    products = [
-        Product(
-            tuple(f.identity(size) if i in chosen else f.total(size) for i, size in enumerate(sizes)),
-            target=target,
-        )
-        for way in ways
-        for chosen in itertools.combinations(range(len(sizes)), way)
-    ]
-    return Workload.from_products(domain_of(*sizes), products)
+    sets = [chosen for way in ways for chosen in itertools.combinations(range(len(sizes)), way)]
+    return products_on(sizes, sets, target=target)
+
+
+def products_on(
+    sizes: Sequence[int],
+    sets: Iterable[Sequence[int]],
+    block: Callable[[int], Factor] = f.identity,
+    target: float = math.inf,
+) -> Workload:
+    """A product for each set of attributes: ``block`` on those, totals on the others."""
+    factors = ([block(n) if i in chosen else f.total(n) for i, n in enumerate(sizes)] for chosen in sets)
+    return Workload.from_products(
+        domain_of(*sizes), [Product(tuple(each), target=target) for each in factors]
+    )
 
 
 def _groups(size: int, groups: Sequence[Sequence[int]]) -> Factor:

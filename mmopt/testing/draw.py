@@ -9,14 +9,10 @@ import numpy as np
 from mmopt.language import Program
 from mmopt.language.syntax.tree import Declaration, Number
 from mmopt.numerics.components import Array
+from mmopt.testing.matrices import random_ranges
 from mmopt.workloads import Workload
 
-__all__ = ["draw_givens", "draw_multiplier", "draw_value", "draw_workload", "needs_targets"]
-
-
-def needs_targets(program: Program) -> bool:
-    """Whether a given of the program comes from the queries' targets."""
-    return any(d.source in ("workload.targets", "workload.representation") for d in program.givens)
+__all__ = ["draw_givens", "draw_multiplier", "draw_value", "draw_workload"]
 
 
 def draw_workload(rng: np.random.Generator, with_targets: bool, size: int | None = None) -> Workload:
@@ -27,9 +23,7 @@ def draw_workload(rng: np.random.Generator, with_targets: bool, size: int | None
     n, m = int(rng.integers(4, 7)) if size is None else size, int(rng.integers(2, 8))
     kind = rng.integers(4)
     if kind == 0:
-        low, high = np.sort(rng.integers(0, n, size=(m, 2)), axis=1).T
-        cells = np.arange(n)
-        rows = ((low[:, None] <= cells) & (cells <= high[:, None])).astype(float)
+        rows = random_ranges(n, m, rng)
     elif kind == 1:
         rows = rng.integers(-1, 2, size=(m, n)).astype(float)
     elif kind == 2:
@@ -42,8 +36,7 @@ def draw_workload(rng: np.random.Generator, with_targets: bool, size: int | None
     if rng.random() < 0.5:
         rows = rows * 10.0 ** rng.uniform(-1.5, 1.5)
     targets = rng.uniform(0.2, 5.0, size=m) if with_targets else None
-    weights = rng.uniform(0.2, 5.0, size=m) if rng.random() < 0.25 else None
-    return Workload.from_matrix(rows, targets, weights)
+    return Workload.from_matrix(rows, targets, rng.uniform(0.2, 5.0, size=m) if rng.random() < 0.25 else None)
 
 
 def draw_givens(
@@ -70,8 +63,9 @@ def draw_givens(
         out[d.name] = draw_value(rng, d, sizes)
     for p in program.parameters if parameters else ():
         if isinstance(p.expr, Number) and (p.declared is None or p.declared.kind == "scalar"):
-            default = p.expr.value or rng.random()
-            out[p.name] = np.asarray(default * 4.0 ** (parameters * rng.uniform(0.2, 1.0)))
+            out[p.name] = np.asarray(
+                (p.expr.value or rng.random()) * 4.0 ** (parameters * rng.uniform(0.2, 1.0))
+            )
     return out
 
 

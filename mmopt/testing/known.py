@@ -1,4 +1,4 @@
-"""What is known of the optimum of a program on a problem of the registry.
+"""What is known of the optimum of a program on a problem of the registry, and what that says of our value.
 
 Published and long computed numbers by problem and size, and two bounds in closed form that any workload has.
 All are on the scale that the formulations of a program share (``Solution.value``).
@@ -6,16 +6,52 @@ All are on the scale that the formulations of a program share (``Solution.value`
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
 
 from mmopt.language import Program
-from mmopt.testing.figures import Figure
 from mmopt.workloads import Workload
 
-__all__ = ["known_figures"]
+__all__ = ["EXACT", "Figure", "holds", "known_figures", "meets", "singular_value_bound", "starred"]
+
+CLOSE = 0.02
+"""A printed figure this far outside the spread of our draws is marked."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A known number: where it stands, what kind it is, relative tolerance.
+
+    exact: the value itself; upper: our value is at most it; lower: our value is at least it.
+    """
+
+    source: str
+    kind: str
+    value: float
+    tolerance: float
+
+
+def holds(figure: Figure, found: float) -> bool:
+    """Whether our value is what the figure says of it."""
+    return meets(figure, found, found)
+
+
+def meets(figure: Figure, low: float, high: float) -> bool:
+    """Whether a value that lies between ``low`` and ``high`` may be what the figure says of it."""
+    above = high >= figure.value * (1 - figure.tolerance)
+    below = low <= figure.value * (1 + figure.tolerance)
+    return {"exact": above and below, "upper": below, "lower": above}[figure.kind]
+
+
+def starred(draws: Sequence[float], printed: float) -> str:
+    """The median of our draws over print, with a star where print is outside of them and not ``CLOSE``."""
+    is_within = min(draws) * (1 - CLOSE) <= printed <= max(draws) * (1 + CLOSE)
+    return f"{statistics.median(draws) / printed:.3f}{' ' if is_within else '*'}"
+
 
 Table = Mapping[tuple[str, str], tuple[str, float, Mapping[int, float]]]
 
@@ -84,27 +120,20 @@ def known_figures(program: Program, problem: str, workload: Workload) -> tuple[F
         source, tolerance, values = EXACT[base, problem]
         if workload.n in values:
             found.append(Figure(source, "exact", values[workload.n], tolerance))
+    low = high = None
     if base == "l2_strategy":
-        found += _total_error(workload)
+        low = "PVLDB 2012, singular value bound", singular_value_bound(workload)
+        high = workload.eigenvalues.sum()
     if base == "fitness_for_use" and workload.has_all_targets:
-        found += _fitness(workload)
+        alone = np.square(workload.queries).max(axis=1) / workload.targets
+        low = "the hardest query alone", float(alone.max())
+        high = (workload.squared_norms() / workload.targets).max()
+    if low is not None and high is not None:
+        found.append(Figure(low[0], "lower", low[1], 1e-9))
+        found.append(Figure("noise on each cell", "upper", float(high), 1e-9))
     return tuple(found)
 
 
-def _total_error(workload: Workload) -> list[Figure]:
-    """At least the singular value bound; at most what noise on each cell gives."""
-    singular = np.sqrt(workload.eigenvalues)
-    return [
-        Figure("PVLDB 2012, singular value bound", "lower", float(singular.sum() ** 2 / workload.n), 1e-9),
-        Figure("noise on each cell", "upper", float(workload.eigenvalues.sum()), 1e-9),
-    ]
-
-
-def _fitness(workload: Workload) -> list[Figure]:
-    """At least what the hardest query alone costs, at most what noise on each cell does."""
-    ratios = workload.squared_norms() / workload.targets
-    alone = np.square(workload.queries).max(axis=1) / workload.targets
-    return [
-        Figure("the hardest query alone", "lower", float(alone.max()), 1e-9),
-        Figure("noise on each cell", "upper", float(ratios.max()), 1e-9),
-    ]
+def singular_value_bound(workload: Workload) -> float:
+    """No strategy has less total error: the square of the sum of the singular values, over n (plainly)."""
+    return float(np.sqrt(workload.eigenvalues).sum() ** 2 / workload.n)

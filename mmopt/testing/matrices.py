@@ -95,8 +95,7 @@ def table_margins() -> Array:
 
 def signed() -> Array:
     """Differences of neighbours and of halves, over 6 cells."""
-    rows = np.eye(6) - np.eye(6, k=1)
-    return np.vstack([rows, [1, 1, 1, -1, -1, -1], [0.5, -2, 0, 3, 0, -1]])
+    return np.vstack([np.eye(6) - np.eye(6, k=1), [1, 1, 1, -1, -1, -1], [0.5, -2, 0, 3, 0, -1]])
 
 
 def zero_columns() -> Array:

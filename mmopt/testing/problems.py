@@ -7,7 +7,7 @@ known of its optimum stands in ``known.py``.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg
@@ -73,8 +73,7 @@ def problems_named(names: Sequence[str] | None) -> tuple[Problem, ...]:
 def varied_targets(rows: ArrayLike) -> Workload:
     """The rows with targets that differ: 1, 2, 3, 1, 2, 3, … times their squared norms."""
     matrix = np.asarray(rows, dtype=float)
-    numbers = np.arange(len(matrix))
-    return Workload.from_matrix(matrix, targets=(1.0 + numbers % 3) * (matrix**2).sum(axis=1))
+    return Workload.from_matrix(matrix, targets=(1.0 + np.arange(len(matrix)) % 3) * (matrix**2).sum(axis=1))
 
 
 def _products(*products: Sequence[Factor]) -> Workload:
@@ -91,18 +90,6 @@ def _root(n: int, power: int) -> int:
     return max(2, round(side))
 
 
-def _prefix(n: int, rng: Random) -> Workload:
-    return _products([factors.prefix(n)])
-
-
-def _all_ranges(n: int, rng: Random) -> Workload:
-    return _products([factors.all_range(n)])
-
-
-def _identity_and_total(n: int, rng: Random) -> Workload:
-    return _products([factors.identity(n)], [factors.total(n)])
-
-
 def _cube(n: int, rng: Random) -> Workload:
     side = _root(n, 3)
     make = (factors.total, factors.identity)
@@ -112,10 +99,6 @@ def _cube(n: int, rng: Random) -> Workload:
 def _product(n: int, rng: Random) -> Workload:
     side = _root(n, 2)
     return _products([factors.prefix(side), factors.all_range(max(2, n // side))])
-
-
-def _windows(n: int, rng: Random) -> Workload:
-    return varied_targets(matrices.windows(n, max(2, n // 8)))
 
 
 def _random_targets(rows: Array, rng: Random) -> Workload:
@@ -129,13 +112,8 @@ def _predicates(n: int, rng: Random) -> Workload:
     return _random_targets(rows, rng)
 
 
-def _random_ranges(n: int, rng: Random) -> Workload:
-    return _random_targets(matrices.random_ranges(n, 2 * n, rng), rng)
-
-
 def _permuted_ranges(n: int, rng: Random) -> Workload:
-    rows = matrices.random_ranges(n, 2 * n, rng)
-    return varied_targets(rows[:, rng.permutation(n)])
+    return varied_targets(matrices.random_ranges(n, 2 * n, rng)[:, rng.permutation(n)])
 
 
 def _rectangles(n: int, rng: Random) -> Workload:
@@ -157,48 +135,66 @@ def _weighted(n: int, rng: Random) -> Workload:
     return Workload.from_matrix(np.tri(n), targets=1.0, weights=np.geomspace(0.1, 10.0, n))
 
 
-def _fixed(rows: Callable[[], ArrayLike]) -> Callable[[int, Random], Workload]:
-    return lambda n, rng: varied_targets(rows())
+def _problem(
+    name: str, about: str, size: int, tags: str, build: Callable[[int, Random], Workload]
+) -> Problem:
+    return Problem(name, about, build, size, frozenset(tags.split(", ")))
 
 
-def _small(name: str, about: str, rows: Callable[[], ArrayLike], *tags: str) -> Problem:
-    return Problem(name, about, _fixed(rows), int(np.shape(rows())[1]), frozenset(tags), fixed=True)
+def _small(name: str, about: str, tags: str, rows: Callable[[], ArrayLike]) -> Problem:
+    size = int(np.shape(rows())[1])
+    return replace(_problem(name, about, size, tags, lambda n, rng: varied_targets(rows())), fixed=True)
 
 
-def _sized(name: str, about: str, build: Callable[[int, Random], Workload], size: int, *tags: str) -> Problem:
-    return Problem(name, about, build, size, frozenset(tags))
-
+LINE, RANDOM = "1-D, structured, equal targets", "random, targets"
 
 PROBLEMS: tuple[Problem, ...] = (
-    _sized("prefix", "prefix sums", _prefix, 8, "1-D", "structured", "equal targets"),
-    _sized("all-ranges", "every range of cells", _all_ranges, 5, "1-D", "structured", "equal targets"),
-    _sized("identity-and-total", "cells and total", _identity_and_total, 6, "structured", "equal targets"),
-    _sized("cube", "its one- and two-way marginals", _cube, 8, "marginals", "structured", "equal targets"),
-    _sized("product", "prefix sums times all ranges", _product, 6, "2-D", "Kronecker", "equal targets"),
-    _sized("windows", "ranges of n / 8 cells", _windows, 8, "1-D", "rank deficient", "targets"),
-    _sized("predicates", "n random subsets of the cells", _predicates, 7, "random", "targets"),
-    _sized("random-ranges", "2n random ranges", _random_ranges, 6, "1-D", "random", "targets"),
-    _sized("permuted-ranges", "the same, cells shuffled", _permuted_ranges, 6, "random", "targets"),
-    _sized("rectangles", "2n random rectangles", _rectangles, 9, "2-D", "random", "targets"),
-    _sized("blocks", "two disjoint groups of cells", _blocks, 8, "blocks", "targets"),
-    _sized("repeated-cells", "prefix sums, four cells a value", _repeated_cells, 16, "duplicated cells"),
-    _sized("weighted", "prefix sums of unequal weight", _weighted, 6, "1-D", "weights", "equal targets"),
-    _sized(
+    _problem("prefix", "prefix sums", 8, LINE, lambda n, rng: _products([factors.prefix(n)])),
+    _problem("all-ranges", "every range of cells", 5, LINE, lambda n, rng: _products([factors.all_range(n)])),
+    _problem(
+        "identity-and-total",
+        "cells and total",
+        6,
+        "structured, equal targets",
+        lambda n, rng: _products([factors.identity(n)], [factors.total(n)]),
+    ),
+    _problem("cube", "its one- and two-way marginals", 8, "marginals, structured, equal targets", _cube),
+    _problem("product", "prefix sums times all ranges", 6, "2-D, Kronecker, equal targets", _product),
+    _problem(
+        "windows",
+        "ranges of n / 8 cells",
+        8,
+        "1-D, rank deficient, targets",
+        lambda n, rng: varied_targets(matrices.windows(n, max(2, n // 8))),
+    ),
+    _problem("predicates", "n random subsets of the cells", 7, RANDOM, _predicates),
+    _problem(
+        "random-ranges",
+        "2n random ranges",
+        6,
+        f"1-D, {RANDOM}",
+        lambda n, rng: _random_targets(matrices.random_ranges(n, 2 * n, rng), rng),
+    ),
+    _problem("permuted-ranges", "the same, cells shuffled", 6, RANDOM, _permuted_ranges),
+    _problem("rectangles", "2n random rectangles", 9, f"2-D, {RANDOM}", _rectangles),
+    _problem("blocks", "two disjoint groups of cells", 8, "blocks, targets", _blocks),
+    _problem("repeated-cells", "prefix sums, four cells a value", 16, "duplicated cells", _repeated_cells),
+    _problem("weighted", "prefix sums of unequal weight", 6, "1-D, weights, equal targets", _weighted),
+    _problem(
         "large-and-small",
         "prefix sums of unequal size",
-        lambda n, rng: varied_targets(matrices.large_and_small(n)),
         5,
-        "badly scaled",
-        "targets",
+        "badly scaled, targets",
+        lambda n, rng: varied_targets(matrices.large_and_small(n)),
     ),
-    _small("example-4", "PVLDB 2012, Example 4", lambda: matrices.EXAMPLE_4, "rank deficient"),
-    _small("marginals", "margins and cells of a 3 × 3 table", matrices.table_margins, "marginals"),
-    _small("rank-deficient", "rank 3 over 7 cells", matrices.low_rank, "rank deficient"),
-    _small("duplicated-rows", "queries asked again", matrices.duplicated_rows, "duplicated queries"),
-    _small("duplicated-columns", "cells written again", matrices.duplicated_columns, "duplicated cells"),
-    _small("signed", "differences", matrices.signed, "signed"),
-    _small("zero-columns", "three cells that no query touches", matrices.zero_columns, "zero columns"),
-    _small("single-total", "one query of 12 cells", lambda: np.ones((1, 12)), "rank deficient"),
-    _small("single-cell", "one query of one cell", lambda: [[3.0]], "one cell"),
-    _small("two-queries-of-one-cell", "rank 1", lambda: [[1.0], [2.0]], "one cell", "duplicated queries"),
+    _small("example-4", "PVLDB 2012, Example 4", "rank deficient", lambda: matrices.EXAMPLE_4),
+    _small("marginals", "margins and cells of a 3 × 3 table", "marginals", matrices.table_margins),
+    _small("rank-deficient", "rank 3 over 7 cells", "rank deficient", matrices.low_rank),
+    _small("duplicated-rows", "queries asked again", "duplicated queries", matrices.duplicated_rows),
+    _small("duplicated-columns", "cells written again", "duplicated cells", matrices.duplicated_columns),
+    _small("signed", "differences", "signed", matrices.signed),
+    _small("zero-columns", "three cells that no query touches", "zero columns", matrices.zero_columns),
+    _small("single-total", "one query of 12 cells", "rank deficient", lambda: np.ones((1, 12))),
+    _small("single-cell", "one query of one cell", "one cell", lambda: [[3.0]]),
+    _small("two-queries-of-one-cell", "rank 1", "one cell, duplicated queries", lambda: [[1.0], [2.0]]),
 )

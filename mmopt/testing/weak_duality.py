@@ -7,7 +7,7 @@ and the point of a solve leave no room: there the two numbers agree to many digi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,13 +16,13 @@ import numpy as np
 
 from mmopt.compiler import Instance, bind
 from mmopt.driver import solve
-from mmopt.driver.givens import named_givens
 from mmopt.driver.judge.claims import ROUNDING, RefutedError, Sought
 from mmopt.driver.judge.score import Array, Candidate, bound_of, candidate, named_multipliers
+from mmopt.driver.solve import named_givens
 from mmopt.errors import OptionError, SolverError
 from mmopt.language import Program, check
-from mmopt.language.syntax.tree import Declaration
-from mmopt.testing.draw import draw_givens, draw_multiplier, draw_value, draw_workload, needs_targets
+from mmopt.language.syntax.tree import Multiplier
+from mmopt.testing.draw import draw_givens, draw_multiplier, draw_value, draw_workload
 from mmopt.workloads import Workload
 
 __all__ = ["Finding", "WeakDualityReport", "check_program"]
@@ -155,10 +155,14 @@ def _instance(
         note = f"instance {number}: the program took none of {ATTEMPTS} random workloads ({drawn.message})"
         return replace(report, notes=(*report.notes, note))
     instance, workload, givens = drawn
+    bound = instance.program
+    stated, sizes = bound.multipliers, instance.sizes()
     chooses = program.klass != "procedure"  # its points are those of its steps, and it has one result
-    values: list[dict[str, Any]] = [_random_point(rng, instance) for _ in range(POINTS if chooses else 0)]
+    values: list[dict[str, Any]] = [
+        {d.name: draw_value(rng, d, sizes) for d in bound.choose} for _ in range(POINTS if chooses else 0)
+    ]
     results: list[Candidate] = []
-    multipliers = [_random_multipliers(rng, instance) for _ in range(MULTIPLIERS)]
+    multipliers = [_random_multipliers(rng, stated, sizes) for _ in range(MULTIPLIERS)]
     notes = report.notes
     try:
         solution = solve(workload, program, givens=givens, reduce=False)
@@ -172,10 +176,12 @@ def _instance(
             values.append(dict(solution.variables))
         else:
             results.append(Candidate({}, {}, solution.objective, 0.0, 0.0))
-        multipliers += _near_multipliers(rng, instance, solution.multipliers)
+        for spread in (0.0, *10.0 ** rng.uniform(-4.0, 0.0, size=MULTIPLIERS // 2)):
+            others = _random_multipliers(rng, stated, sizes)
+            multipliers.append(others | _near(rng, stated, solution.multipliers, spread))
         known = {"the solver's": solution.variables} if chooses else {}
         sought = Sought(instance, solution.multipliers, rng, SOUGHT).points(known)
-        results += [found for _, found in sought if found.after <= MISSED]
+        results += [point for _, point in sought if point.after <= MISSED]
     points = results + [p for p in (_repaired(instance, v) for v in values) if p is not None]
     if not points:
         notes = (*notes, f"instance {number}: none of {len(values)} points is feasible after the repair")
@@ -219,8 +225,9 @@ def _bound_instance(
     cells = None if size is None else int(rng.integers(*size))
     columns = [np.shape(v)[1] for v in passed.values() if np.ndim(v) == 2]  # of design queries, say
     cells = columns[0] if columns else cells
+    needs_targets = any(d.source in ("workload.targets", "workload.representation") for d in program.givens)
     for attempt in range(ATTEMPTS):
-        workload = draw_workload(rng, needs_targets(program), cells)
+        workload = draw_workload(rng, needs_targets, cells)
         # Every other instance, while the program takes them; those of a procedure steer its rounds.
         varies = program.klass != "procedure" and attempt < ATTEMPTS // 2
         givens = draw_givens(rng, program, workload, attempt % 2 == 1, (0, -1, 0, 1)[number % 4] * varies)
@@ -232,37 +239,27 @@ def _bound_instance(
     return refusal
 
 
-def _random_point(rng: np.random.Generator, instance: Instance) -> dict[str, Array]:
-    sizes = instance.sizes()
-    return {d.name: draw_value(rng, d, sizes) for d in instance.program.choose}
-
-
-def _random_multipliers(rng: np.random.Generator, instance: Instance) -> dict[str, Array]:
-    sizes = instance.sizes()
+def _random_multipliers(
+    rng: np.random.Generator, stated: Sequence[Multiplier], sizes: Mapping[str, int]
+) -> dict[str, Array]:
+    declared = [m.declaration for m in stated]
     return {
-        m.declaration.name: _random_multiplier(rng, m.declaration, sizes)
-        for m in instance.program.multipliers
+        d.name: draw_multiplier(rng, tuple(dim.value(sizes) for dim in d.dims))
+        if d.sign
+        else draw_value(rng, d, sizes)
+        for d in declared
     }
 
 
-def _random_multiplier(rng: np.random.Generator, d: Declaration, sizes: Mapping[str, int]) -> Array:
-    if d.sign:
-        return draw_multiplier(rng, tuple(dim.value(sizes) for dim in d.dims))
-    return draw_value(rng, d, sizes)
-
-
-def _near_multipliers(
-    rng: np.random.Generator, instance: Instance, duals: Mapping[str, Any]
-) -> list[dict[str, Array]]:
-    """The solver's multipliers by the certificate's names (random where it has none), and some around."""
-    out = []
-    for spread in (0.0, *10.0 ** rng.uniform(-4.0, 0.0, size=MULTIPLIERS // 2)):
-        drawn = _random_multipliers(rng, instance)
-        for m in instance.program.multipliers:
-            if m.key in duals:
-                dual = np.maximum(duals[m.key], 0.0) if m.declaration.sign else duals[m.key]
-                drawn[m.declaration.name] = dual * np.exp(spread * rng.normal(size=dual.shape))
-        out.append(drawn)
+def _near(
+    rng: np.random.Generator, stated: Sequence[Multiplier], duals: Mapping[str, Any], spread: float
+) -> dict[str, Array]:
+    """The solver's multipliers by the certificate's names, where it has them, or some around."""
+    out = {}
+    for m in stated:
+        if m.key in duals:
+            dual = np.maximum(duals[m.key], 0.0) if m.declaration.sign else duals[m.key]
+            out[m.declaration.name] = dual * np.exp(spread * rng.normal(size=dual.shape))
     return out
 
 

@@ -18,7 +18,7 @@ from processes import Marked, linux_only, wait_for
 from mmopt import Program, SolverError, Workload, compare, solve
 from mmopt.comparison import isolate
 from mmopt.comparison.isolate import Isolated
-from mmopt.comparison.messages import Task
+from mmopt.comparison.processes import Solving
 from mmopt.driver import Progress
 from mmopt.limits import hard_limit
 
@@ -113,7 +113,9 @@ def test_a_process_that_ends_before_it_begins(marked: Marked, monkeypatch: pytes
 
 @pytest.mark.slow
 def test_without_fork_each_has_a_fresh_process(marked: Marked) -> None:
-    tasks = [Task(SMALL, Program.load(name), None, None, 60.0) for name in ("l2_strategy", "query_weighting")]
+    tasks = [
+        Solving(SMALL, Program.load(name), None, None, 60.0) for name in ("l2_strategy", "query_weighting")
+    ]
     seen: list[Progress] = []
     with Isolated(forks=False) as isolated:
         outcomes = [isolated.run(task, seen.append) for task in tasks]
@@ -127,7 +129,7 @@ def test_without_fork_each_has_a_fresh_process(marked: Marked) -> None:
 
 @pytest.mark.slow
 def test_without_fork_a_runaway_is_killed_too(marked: Marked) -> None:
-    slow = Task(LARGE, Program.load("l2_strategy"), "cvxopt", None, 0.1)
+    slow = Solving(LARGE, Program.load("l2_strategy"), "cvxopt", None, 0.1)
     with Isolated(forks=False) as isolated:
         assert isolated.run(slow).stop == "time limit"
         assert isolated.run(replace(slow, solver="scs")).solution is not None

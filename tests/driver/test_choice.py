@@ -12,10 +12,9 @@ from cases import named
 import mmopt
 from mmopt import Program, Solution, Workload, solve
 from mmopt.compiler import bind
-from mmopt.driver.choice import choose_solver
-from mmopt.driver.convex import Progress
+from mmopt.driver.task import Progress
 from mmopt.errors import OptionError, SolverError
-from mmopt.solvers import KERNELS, SOLVERS
+from mmopt.solvers import KERNELS, SOLVERS, choose_solver
 
 PREFIX = Workload.from_matrix(np.tri(6), targets=np.arange(1.0, 7.0))
 # Those that are proved optimal; a kernel that searches has its tests in tests/solvers.

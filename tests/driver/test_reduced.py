@@ -13,7 +13,7 @@ from mmopt import SolverError, Workload, explain, solve
 from mmopt.compiler.reductions import Solved
 from mmopt.compiler.reductions.merge_cells import MergeCells
 from mmopt.driver import Progress
-from mmopt.driver.convex import LIFTED
+from mmopt.limits import Stop
 from mmopt.numerics.outward import rounded
 
 MERGED = Workload.from_matrix(np.repeat(np.tri(4), [1, 5, 1, 2], axis=1))
@@ -31,7 +31,7 @@ def test_a_wrong_lift_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(MergeCells, "lift", wrong)
     s = solve(MERGED, "l2_strategy")
-    assert s.status.stop == LIFTED
+    assert s.status.stop == Stop.LIFTED
     assert s.bound is not None and s.gap is not None and s.gap > GAP
     assert s.bound < s.objective == pytest.approx(6.874144, rel=GAP)
     gap = rounded(s.gap, 2, up=True, layout="e")

@@ -180,7 +180,7 @@ def test_a_figure_outside_the_draws_is_marked_at_the_paper_s_size() -> None:
     line = Line(
         case("predicates", 2048), (Draw(70.0, rivals, 1.0, 0.999, 1e-7), Draw(71.0, other, 1.0, 0.998, 2e-7))
     )
-    cells = [list(column.cells) for column in study.printed_table([line], 2048).columns]
+    cells = [list(map(str, column.cells)) for column in study.printed_table([line], 2048).columns]
     assert cells[1] == ["here", "print", "ratio"]
     assert cells[3] == ["1.95", "1.39", "1.403*"] and cells[4] == ["1.39", "1.94", "0.716*"]
     assert cells[5] == ["-", "", ""] and cells[9] == ["0.998", "1.00", "0.998"]

@@ -107,7 +107,7 @@ def test_a_figure_outside_the_draws_is_marked() -> None:
     ratios = dict.fromkeys(tables.MECHANISMS, (1.0, 1.2, 1.1)) | {"IP": (10.0, 10.9, 10.5)}
     line = Line(5, 64, ratios, 1e-7)
     table = study.table_of(5, [line])
-    cells = [list(column.cells) for column in table.columns]
+    cells = [list(map(str, column.cells)) for column in table.columns]
     assert cells[1] == ["here", "draws", "print", "ratio"]
     assert cells[2] == ["10.50", "10-10.9", "10.63", "0.988 "]
     assert cells[3] == ["1.10", "1-1.2", "2.84", "0.387*"]

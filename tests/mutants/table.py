@@ -415,7 +415,7 @@ MUTANTS = (
     ),
     *_rows(
         "mmopt/language/atoms/powers.py",
-        "compiler/test_atom_cones.py",
+        "compiler/test_cones_of_atoms.py",
         ("cones", "means * outputs, means *", "outputs,"),
     ),
     *_rows(
@@ -581,9 +581,9 @@ MUTANTS = (
         ("power", "power(a, neg(b))", "power(a, exact(-exponent))"),
     ),
     *_rows(
-        "mmopt/driver/judge/assemble.py",
+        "mmopt/driver/judge/meaning.py",
         "driver/judge/test_score.py",
-        ("_within_targets", "1.0 + reach:", "1.0 + SLIGHT:"),
+        ("within_targets", "1.0 + reach:", "1.0 + SLIGHT:"),
     ),
     *_rows(
         "mmopt/driver/judge/claims.py",
@@ -618,7 +618,7 @@ MUTANTS = (
         ("costs", "_close(s.sensitivity, sensitivity) and not", "not"),
     ),
     *_rows(
-        "mmopt/proof/recheck.py",
+        "mmopt/driver/judge/placed.py",
         "proof/test_tampered.py::test_every_changed_claim_is_found[fitness_for_use]",
         ("same_array", "return off <= CLOSE_ARRAY", "return off <= 1e9 * CLOSE_ARRAY"),
     ),
@@ -741,7 +741,7 @@ MUTANTS = (
     *_rows(
         "mmopt/compiler/match.py",
         "compiler/test_match.py",
-        ("_same", "len(a) == len(b) and all(", "all("),
+        ("_same", "fields(a) if f.compare]", "fields(a) if f.compare and f.name != 'options']"),
         ("_same", "return bool(a == b)", "return True"),
         ("_same_line", "if op != other or not (", "if not ("),
         ("_same_kinds", "if chosen.get(x) != others.get(y):", "if False:"),
@@ -766,13 +766,13 @@ MUTANTS = (
         ("SOLVERS", '"cvxopt", "cvxopt", SOC | PSD,', '"cvxopt", "cvxopt", SOC | PSD | CURVED,'),
     ),
     *_rows(
-        "mmopt/solvers/run_clarabel.py",
+        "mmopt/solvers/conic.py",
         "solvers/test_solver_law.py",
-        ("points", "options.threads or 0", "0"),
-        ("points", "max(1, options.max_iterations - used)", "50"),
+        ("_clarabel", "options.threads or 0", "0"),
+        ("_clarabel", "max(1, options.max_iterations - used)", "50"),
     ),
     *_rows(
-        "mmopt/solvers/run_cvxpy.py",
+        "mmopt/solvers/conic.py",
         "solvers/test_solver_law.py",
         ("_sdpa", "options.threads or 1", "1"),
         ("_qoco", '"reltol": tolerance, **limit', '"reltol": tolerance'),

@@ -18,7 +18,7 @@ from tolerances import FITNESS, GAP_INTERIOR, PRINTED_RATIO, PUBLISHED
 
 from mmopt import Strategy, Workload, solve
 from mmopt.results.shown import levels
-from mmopt.testing.figures import Figure, holds
+from mmopt.testing.known import Figure, holds
 from mmopt.testing.matrices import random_ranges
 
 study, tables, own = (vars(scripts("fitness-tables"))[name] for name in ("study", "printed", "workloads"))

@@ -10,7 +10,7 @@ from tolerances import RECOMPUTED
 from mmopt import Attribute, ComponentStrategy, Domain, Workload, solve
 from mmopt.numerics.components import Level
 from mmopt.report import slack_table
-from mmopt.report.orbits import orbit_label
+from mmopt.report.solutions import orbit_label
 from mmopt.workloads import Product
 from mmopt.workloads.blocks import factor
 

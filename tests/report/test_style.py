@@ -8,15 +8,14 @@ import pytest
 from rich.console import Console
 
 from mmopt.report import pairs_table, paragraphs
-from mmopt.report.answers import _places
+from mmopt.report.releases import decimals
 from mmopt.report.style import (
-    cell,
     counted,
     duration,
     figure,
     gap,
     memory,
-    new_table,
+    rows_table,
     shortened,
     storage,
 )
@@ -90,20 +89,19 @@ def test_numbers_that_are_not_there() -> None:
 @pytest.mark.parametrize(
     ("error", "places"), [(9.99999, 1), (14.1, 1), (123.0, 0), (0.05, 4), (0.0, 0), (1e-9, 6)]
 )
-def test_places(error: float, places: int) -> None:
-    assert _places(error) == places
+def test_decimals(error: float, places: int) -> None:
+    assert decimals(error) == places
 
 
 def test_names_are_not_read_as_markup() -> None:
-    table = new_table("name", "n", right=("n",))
-    table.add_row(cell("[red]x[/red]"), "1")
+    table = rows_table(("name", "n"), [("[red]x[/red]", "1")], right=("n",))
     assert "[red]x[/red]" in printed(table)
     assert printed(pairs_table([("[b]", "[/b]")])) == "[b]  [/b]"
 
 
 def test_numbers_are_never_cut() -> None:
-    table = new_table("name", "n", right=("n",))
-    table.add_row(cell("a name that is folded " * 4), "123456789012345678901234567890")
+    rows = [("a name that is folded " * 4, "123456789012345678901234567890")]
+    table = rows_table(("name", "n"), rows, right=("n",))
     assert "123456789012345678901234567890" in printed(table, 40)
 
 

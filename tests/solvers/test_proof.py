@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from mmopt.solvers import Vectors, prove
-from mmopt.solvers.sizes import natural_sizes
+from mmopt.solvers.proof import natural_sizes
 
 pytestmark = pytest.mark.quick
 

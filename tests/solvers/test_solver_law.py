@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import cvxpy
@@ -12,10 +12,23 @@ import pytest
 
 from mmopt import OptionError, Program, Workload, solve
 from mmopt.compiler import bind, lower
-from mmopt.driver.choice import predicted
-from mmopt.driver.dispatch import SEARCH
+from mmopt.driver.task import SEARCH
 from mmopt.errors import UnsuitableError
-from mmopt.solvers import KERNELS, LBFGS, SOLVERS, Clock, Kernel, Options, SolverRow, claims, run
+from mmopt.language.syntax.tree import Apply
+from mmopt.limits import Stop
+from mmopt.solvers import (
+    KERNELS,
+    LBFGS,
+    SOLVERS,
+    Clock,
+    Kernel,
+    Options,
+    SolverRow,
+    choose_solver,
+    claims,
+    predicted,
+    run,
+)
 
 CONIC = pytest.mark.parametrize("row", SOLVERS, ids=lambda row: row.name)
 KERNEL = pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
@@ -179,10 +192,25 @@ def given_of(name: str) -> dict[str, Any]:
 
 
 @KERNEL
+def test_a_name_alone_is_not_claimed(kernel: Kernel) -> None:
+    """Whoever changes a line of a program that a kernel knows gets another solver."""
+    for name in kernel.programs:
+        program = Program.load(name)
+        assert program.objective is not None
+        twice = Apply("add", (program.objective, program.objective), program.objective.span)
+        changed = bind(replace(program, objective=twice), TARGETED, given_of(name))
+        assert next(claims(changed), None) is None
+        with pytest.raises(UnsuitableError, match=f"'{kernel.name}' does not know '{name}'"):
+            choose_solver(changed, kernel.name)
+
+
+@KERNEL
 def test_options_reach_a_kernel(kernel: Kernel) -> None:
     name = kernel.programs[0]
     few = solve(TARGETED, name, solver=kernel.name, givens=given_of(name), max_iterations=1)
     assert few.iterations <= 1
+    late = solve(TARGETED, name, solver=kernel.name, givens=given_of(name), time_limit=1e-9, tolerance=1e-13)
+    assert late.iterations <= 1 and late.status.stop in (Stop.TIME, Stop.REACHED)
     rough = solve(TARGETED, name, solver=kernel.name, givens=given_of(name), tolerance=0.5)
     fine = solve(TARGETED, name, solver=kernel.name, givens=given_of(name), tolerance=1e-8)
     assert rough.options["tolerance"] == 0.5 and rough.iterations <= fine.iterations

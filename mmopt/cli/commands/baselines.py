@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mmopt.cli.inputs import note_request, read_request
 from mmopt.cli.options import Json
-from mmopt.cli.output import note, show, show_json
+from mmopt.cli.output import answer, finite, note
 
 if TYPE_CHECKING:
-    from mmopt.strategies.baselines import Cost, Evaluated
+    from mmopt.strategies.baselines import Evaluated
 
 __all__ = ["baselines"]
 
@@ -40,59 +40,49 @@ def baselines(
     from mmopt.report import baseline_costs, baselines_table
     from mmopt.strategies.baselines import CATALOGUE, baseline_names as all_names, evaluate, read
 
-    chosen = names or all_names()
-    calls = [str(read(text)) for text in chosen]
+    calls = [str(read(text)) for text in names or all_names()]
     if workload is None:
         rows = [row for row in CATALOGUE if not names or row in {read(text).baseline for text in names}]
-        if as_json:
-            show_json([_listed(row) for row in rows])
-        else:
-            show(baselines_table(rows), "", "'mmopt baselines WORKLOAD' tells what each costs.")
+        words = "'mmopt baselines WORKLOAD' tells what each costs."
+        summaries = [
+            {
+                "name": row.name,
+                "title": row.title,
+                "source": row.source,
+                "norms": list(row.norms),
+                "parameters": [
+                    {"name": p.name, "type": p.kind.__name__, "default": p.default, "about": p.about}
+                    for p in row.parameters
+                ],
+            }
+            for row in rows
+        ]
+        answer(as_json, summaries, [baselines_table(rows), "", words])
         return
-    from mmopt.cli.inputs import note_request
-    from mmopt.request import load_request
-
-    request = load_request(workload)
-    found: list[Evaluated] = []
+    request = read_request(workload)
+    evaluated: list[Evaluated] = []
     for call in calls:
         note(f"baseline: {call}")
-        found.append(evaluate(call, request.workload))
+        evaluated.append(evaluate(call, request.workload))
     note_request(request)
-    if as_json:
-        show_json([_evaluated(one) for one in found])
-    else:
-        show(*baseline_costs(found))
-
-
-def _listed(row: Any) -> dict[str, Any]:
-    return {
-        "name": row.name,
-        "title": row.title,
-        "source": row.source,
-        "norms": list(row.norms),
-        "parameters": [
-            {"name": p.name, "type": p.kind.__name__, "default": p.default, "about": p.about}
-            for p in row.parameters
-        ],
-    }
-
-
-def _evaluated(one: Evaluated) -> dict[str, Any]:
-    return {
-        "name": one.name,
-        "title": one.title,
-        "detail": one.detail,
-        "reason": one.reason,
-        "costs": [_cost(cost) for cost in one.costs],
-    }
-
-
-def _cost(cost: Cost) -> dict[str, Any]:
-    return {
-        "norm": cost.norm,
-        "rows": cost.rows,
-        "sensitivity": cost.sensitivity,
-        "error": cost.error if isfinite(cost.error) else None,
-        "rmse": cost.rmse if isfinite(cost.rmse) else None,
-        "privacy_cost": cost.privacy_cost if cost.privacy_cost and isfinite(cost.privacy_cost) else None,
-    }
+    costs = [
+        {
+            "name": one.name,
+            "title": one.title,
+            "detail": one.detail,
+            "reason": one.reason,
+            "costs": [
+                {
+                    "norm": cost.norm,
+                    "rows": cost.rows,
+                    "sensitivity": cost.sensitivity,
+                    "error": finite(cost.error),
+                    "rmse": finite(cost.rmse),
+                    "privacy_cost": finite(cost.privacy_cost or None),
+                }
+                for cost in one.costs
+            ],
+        }
+        for one in evaluated
+    ]
+    answer(as_json, costs, baseline_costs(evaluated))

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
+from mmopt.cli.inputs import check_out, note_request, read_givens, read_request
 from mmopt.cli.options import Given, Json, SolverName, TimeLimit, Tolerance, WorkloadFile, options_for
-from mmopt.cli.output import console, note, show, show_json
-from mmopt.cli.refusals import check_out
+from mmopt.cli.output import answer, live, note
 from mmopt.errors import OptionError
 
 __all__ = ["certify"]
@@ -62,28 +62,22 @@ def certify(
 
     The strategy is repaired to feasibility as the program says; what that changed is told.
     """
-    from mmopt.cli.inputs import note_request, read_givens
-    from mmopt.cli.progress import Display
-    from mmopt.driver.judge.incoming import norm_of, opened
+    from mmopt.driver.judge.adopt import norm_of, opened
     from mmopt.language import Program
     from mmopt.proof import certify as certify_strategy, program_for
     from mmopt.report import solution_table
-    from mmopt.request import load_request
     from mmopt.workloads.files import read_array
 
-    if out is not None:
-        check_out(out)
+    check_out(out)
     if basis is not None and not covariance:
         raise OptionError("--basis is the basis of a covariance", hint="add --covariance")
     if no_solve and (solver, tolerance, time_limit) != (None, None, None):
         raise OptionError("--solver, --tolerance and --time-limit have no effect with --no-solve")
-    options = options_for(tolerance, time_limit, None, None, False)
-    del options["verbose"]
-    request = load_request(workload)
-    what: dict[str, Any]
+    options = options_for(tolerance=tolerance, time_limit=time_limit)
+    request = read_request(workload)
     if covariance:
         rows = None if basis is None else read_array(basis, "the basis")
-        what = {"covariance": read_array(Path(strategy), "the covariance"), "basis": rows}
+        what: dict[str, Any] = {"covariance": read_array(Path(strategy), "the covariance"), "basis": rows}
     else:
         what = {"strategy": opened(strategy, request.workload, norm)}
         norm = norm_of(what["strategy"]) if norm is None else norm
@@ -92,7 +86,7 @@ def certify(
         note(f"program: {program}, by default: {why} (choose another with --program)")
     parsed = Program.load(program)
     givens = read_givens(given, parsed, request.workload)
-    with Display(parsed.name, console(stderr=True), True) as display:
+    with live(parsed.name) as display:
         solution = certify_strategy(
             request.workload,
             program=parsed,
@@ -105,9 +99,6 @@ def certify(
             **options,
         )
     note_request(request)
-    if as_json:
-        show_json(solution.summary())
-    else:
-        show(solution_table(solution))
+    answer(as_json, solution.summary(), [solution_table(solution)])
     if out is not None:
         note(f"saved: {solution.save(out)}")

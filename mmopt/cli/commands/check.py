@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from mmopt.cli.inputs import read_givens, read_request
 from mmopt.cli.options import Given
 from mmopt.cli.output import say, show
 from mmopt.errors import ContradictionError, OptionError, ProgramError, suggest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from mmopt.workloads import Domain, Workload
 
 __all__ = ["check"]
 
@@ -54,16 +50,19 @@ def check(
 def _check_workload(path: str, cells: bool) -> None:
     from mmopt.driver import default_program
     from mmopt.privacy.parameters import privacy_warning
-    from mmopt.report import domain_table, pairs_table, queries_table
+    from mmopt.report import NORMALISED, domain_table, pairs_table, queries_table
     from mmopt.report.style import counted, storage
-    from mmopt.request import load_request
 
-    request = load_request(path)
+    request = read_request(path)
     workload, domain = request.workload, request.workload.domain
     if cells:
-        for line in _cell_lines(domain):
-            say(line)
+        say("# cells in row-major order: the last attribute varies fastest")
+        say("\t".join(("cell", *domain.names)))
+        for i in range(domain.size):
+            say("\t".join((str(i), *domain.cell(i))))
         return
+    ends = sorted({0, min(1, domain.size - 1), domain.size - 1})  # the first two cells and the last
+    order = ", ".join(f"cell {i} is ({', '.join(domain.cell(i))})" for i in ends)
     asked = request.privacy
     warning = asked and privacy_warning(asked.epsilon, asked.delta, asked.rho)
     name, why = default_program(workload, request.privacy is not None and request.privacy.is_pure)
@@ -76,7 +75,7 @@ def _check_workload(path: str, cells: bool) -> None:
         pairs_table(
             [
                 ("cells", f"{' x '.join(map(str, domain.shape))} = {workload.n:,}"),
-                ("order", f"row-major, last attribute fastest: {_order(domain)}"),
+                ("order", f"row-major, last attribute fastest: {order}"),
                 (
                     "queries",
                     f"as a matrix {storage(sizes.explicit)}; held in {storage(sizes.implicit)}",
@@ -91,7 +90,7 @@ def _check_workload(path: str, cells: bool) -> None:
                 ("privacy", str(request.privacy) if request.privacy is not None else "not given"),
                 *([("warning", warning)] if warning else []),
                 ("neighbours", request.neighbours),
-                *_normalised(workload),
+                *([("normalised", NORMALISED)] if workload.is_normalised else []),
                 ("default program", f"{name}: {why}"),
                 ("hash", f"{workload.hash[:16]}…"),
             ]
@@ -99,29 +98,7 @@ def _check_workload(path: str, cells: bool) -> None:
     )
 
 
-def _normalised(workload: Workload) -> list[tuple[str, str]]:
-    from mmopt.report.workloads import NORMALISED
-
-    return [("normalised", NORMALISED)] if workload.is_normalised else []
-
-
-def _order(domain: Domain) -> str:
-    """The first two cells and the last."""
-    shown = sorted({0, min(1, domain.size - 1), domain.size - 1})
-    texts = [f"cell {i} is ({', '.join(domain.cell(i))})" for i in shown]
-    return ", ".join(texts)
-
-
-def _cell_lines(domain: Domain) -> Iterator[str]:
-    """A header, then one line per cell: its number and labels, separated by tabs."""
-    yield "# cells in row-major order: the last attribute varies fastest"
-    yield "\t".join(("cell", *domain.names))
-    for i in range(domain.size):
-        yield "\t".join((str(i), *domain.cell(i)))
-
-
 def _check_program(name: str, seed: int | None, instances: int, given: list[str] | None) -> None:
-    from mmopt.cli.inputs import read_givens
     from mmopt.language import Program, check as check_types
     from mmopt.report import givens_table, lines_table, pairs_table, paragraphs
     from mmopt.strategies.baselines import is_baseline

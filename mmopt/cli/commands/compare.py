@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from mmopt.cli.inputs import check_out, note_request, read_request
 from mmopt.cli.options import (
     Iterations,
     Json,
@@ -19,8 +20,7 @@ from mmopt.cli.options import (
     numbers_in,
     options_for,
 )
-from mmopt.cli.output import console, note, show, show_json
-from mmopt.cli.refusals import check_out
+from mmopt.cli.output import answer, live, note
 from mmopt.errors import OptionError, SolverError
 
 __all__ = ["compare"]
@@ -99,23 +99,22 @@ def compare(
     is listed with the reason. Baselines stand beside the best program for the same noise, with the factor
     between them. Ctrl-C ends the comparison with what there is.
     """
-    from mmopt.cli.inputs import note_request
-    from mmopt.cli.progress import Display
     from mmopt.comparison import Factors, Isolated, Outcome, baseline_factors, combinations, outcomes
     from mmopt.report import check_chart, comparison_report, write_chart
     from mmopt.report.style import counted
-    from mmopt.request import load_request
     from mmopt.strategies.baselines import baseline_names, read
 
-    options = options_for(None, time_limit, max_iterations, threads, verbose)
+    options = options_for(
+        time_limit=time_limit, max_iterations=max_iterations, threads=threads, verbose=verbose
+    )
+    check_out(chart, "--chart", "gaps.svg")
     if chart is not None:
-        check_out(chart, "--chart", "gaps.svg")
         check_chart(chart)
     if no_baselines and baselines:
         raise OptionError("--baseline has no effect with --no-baselines", hint="leave one of them out")
     asked = [] if no_baselines else [str(read(name)) for name in baselines or baseline_names()]
     gaps = numbers_in(tolerance, "--tolerance")
-    request = load_request(workload)
+    request = read_request(workload)
     chosen = combinations(
         _programs(programs),
         names_in(solvers, "--solvers") or None,
@@ -124,7 +123,7 @@ def compare(
     )
     found: list[Outcome] = []
     beside: list[Factors] = []
-    with Display("", console(stderr=True), not verbose) as display, Isolated(verbose) as isolated:
+    with live(verbose=verbose) as display, Isolated(verbose) as isolated:
         each = outcomes(
             request.workload,
             chosen,
@@ -163,10 +162,11 @@ def compare(
     if is_cut:
         note("interrupted: not all baselines are there")
     note_request(request)
-    if as_json:
-        show_json([*(one.summary() for one in found), *(one.summary() for one in beside)])
-    else:
-        show(comparison_report(found, beside))
+    answer(
+        as_json,
+        [*(one.summary() for one in found), *(one.summary() for one in beside)],
+        [comparison_report(found, beside)],
+    )
     if not solved:
         raise SolverError("nothing could be solved", hint="the reason stands beside each program")
     if chart is not None:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
+from mmopt.cli.inputs import check_out, read_givens, read_request
 from mmopt.cli.options import Given, Json
-from mmopt.cli.output import console, json_text, note, say, show
-from mmopt.cli.refusals import check_out
+from mmopt.cli.output import console, json_text, note, run_solve, say, show
 from mmopt.errors import OptionError, ResultError
-
-if TYPE_CHECKING:
-    from mmopt.language import Program
-    from mmopt.report import Explanation
-    from mmopt.results import Solution
-    from mmopt.workloads import Workload
 
 __all__ = ["explain"]
 
@@ -51,15 +46,13 @@ def explain(
 
     A program that is not convex is explained too: the part to blame is marked.
     """
-    from mmopt.cli.inputs import read_givens
     from mmopt.language import Program
     from mmopt.report import explain as explained
-    from mmopt.request import load_request
+    from mmopt.report.explain.text import renderables
     from mmopt.results import Solution
 
     form = _form(latex, html, as_json, out)
-    if out is not None:
-        check_out(out)
+    check_out(out)
     if solve and solution is not None:
         raise OptionError("--solve and --solution both name a solution", hint="keep one of them")
     if workload is None and (solve or given):
@@ -68,12 +61,30 @@ def explain(
             f"{option} needs a workload", hint=f"write: mmopt explain {program} WORKLOAD {option}"
         )
     parsed = Program.load(program)
-    queries = None if workload is None else load_request(workload).workload
+    queries = None if workload is None else read_request(workload).workload
     givens = {} if queries is None else read_givens(given, parsed, queries)
     found = Solution.load(solution) if solution is not None else None
     if solve and queries is not None:
-        found = _solved(parsed, queries, givens)
-    _put(explained(parsed, queries, givens, found), form, out)
+        found = run_solve(queries, parsed, None, givens, {})
+    e = explained(parsed, queries, givens, found)
+    if out is None and form == "text":
+        show(*renderables(e, console().width))  # with the colours and the width of the screen
+        return
+    forms: dict[str, Callable[[], str]] = {
+        "text": e.text,
+        "latex": e.latex,
+        "html": e.html,
+        "json": lambda: json_text(e.summary()),
+    }
+    text = forms[form]()
+    if out is None:
+        say(text)
+        return
+    try:
+        out.write_text(f"{text}\n", encoding="utf-8")
+    except OSError as error:
+        raise ResultError(f"'{out}' cannot be written: {error.strerror}") from None
+    note(f"written: {out}")
 
 
 def _form(latex: bool, html: bool, as_json: bool, out: Path | None) -> str:
@@ -84,35 +95,3 @@ def _form(latex: bool, html: bool, as_json: bool, out: Path | None) -> str:
     suffix = out.suffix.lower() if out is not None else ""
     by_suffix = {".tex": "latex", ".html": "html", ".htm": "html", ".json": "json"}.get(suffix, "text")
     return asked[0] if asked else by_suffix
-
-
-def _solved(program: Program, workload: Workload, givens: dict[str, Any]) -> Solution:
-    from mmopt.cli.commands.solve import run_solve
-
-    return run_solve(workload, program, None, givens, {"verbose": False})
-
-
-def _put(e: Explanation, form: str, out: Path | None) -> None:
-    """Print the explanation, or write it to a file."""
-    from mmopt.report.explain.text import renderables
-
-    if out is None and form == "text":
-        show(*renderables(e, console().width))  # with the colours and the width of the screen
-        return
-    match form:
-        case "latex":
-            text = e.latex()
-        case "html":
-            text = e.html()
-        case "json":
-            text = json_text(e.summary())
-        case _:
-            text = e.text()
-    if out is None:
-        say(text)
-        return
-    try:
-        out.write_text(f"{text}\n", encoding="utf-8")
-    except OSError as error:
-        raise ResultError(f"'{out}' cannot be written: {error.strerror}") from None
-    note(f"written: {out}")

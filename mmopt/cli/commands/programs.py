@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from mmopt.cli.options import Json
-from mmopt.cli.output import show, show_json
+from mmopt.cli.output import answer
 
 __all__ = ["programs"]
 
@@ -25,41 +25,30 @@ def programs(
 
     if solvers:
         checked = [shipped(name) for name in program_names()]
-        if not as_json:
-            names = ", ".join(row.name for row in SOLVERS)
-            show(takers_table(checked), "", f"Conic solvers: {names}. In brackets: cones that one lacks.")
-            return
-        by_name = {c.program.name: takers(c) for c in checked}
-        show_json(
+        names = ", ".join(row.name for row in SOLVERS)
+        words = f"Conic solvers: {names}. In brackets: cones that one lacks."
+        who = {c.program.name: takers(c) for c in checked}
+        answer(as_json, {name: one.summary() for name, one in who.items()}, [takers_table(who), "", words])
+        return
+    listed = [Program.load(name) for name in program_names()]
+    answer(
+        as_json,
+        [
             {
-                name: {
-                    "kernels": list(own.kernels),
-                    "lacking": {row.name: own.lacking(row) for row in SOLVERS},
-                }
-                for name, own in by_name.items()
+                "name": p.name,
+                "class": p.klass,
+                "title": p.title,
+                "source": p.cite,
+                "formulation_of": p.formulation_of or None,
+                "certificate": p.certificate is not None,
+                "bound": p.bound or None,
             }
-        )
-        return
-    found = [Program.load(name) for name in program_names()]
-    if as_json:
-        show_json(
-            [
-                {
-                    "name": p.name,
-                    "class": p.klass,
-                    "title": p.title,
-                    "source": p.cite,
-                    "formulation_of": p.formulation_of or None,
-                    "certificate": p.certificate is not None,
-                    "bound": p.bound or None,
-                }
-                for p in found
-            ]
-        )
-        return
-    show(
-        programs_table(found),
-        "",
-        "Indented: other formulations of the program above.",
-        "'mmopt explain NAME' explains one; 'mmopt compare WORKLOAD' solves them all.",
+            for p in listed
+        ],
+        [
+            programs_table(listed),
+            "",
+            "Indented: other formulations of the program above.",
+            "'mmopt explain NAME' explains one; 'mmopt compare WORKLOAD' solves them all.",
+        ],
     )

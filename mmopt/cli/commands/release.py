@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,6 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mmopt.cli.guard import INTERRUPTED
+from mmopt.cli.inputs import (
+    check_folder,
+    check_privacy,
+    check_table,
+    note_request,
+    read_givens,
+    read_program,
+    read_request,
+    refuse_with_strategy,
+)
 from mmopt.cli.options import (
     Given,
     Iterations,
@@ -22,12 +33,11 @@ from mmopt.cli.options import (
     WorkloadFile,
     options_for,
 )
-from mmopt.cli.output import note, show, show_json
-from mmopt.cli.refusals import check_folder, check_privacy, check_table, refuse_with_strategy
+from mmopt.cli.output import answer, note, run_solve, show
 from mmopt.errors import PrivacyError, ResultError, TooLargeError
 
 if TYPE_CHECKING:
-    from mmopt.mechanism import Answers, Plan
+    from mmopt.mechanism import Plan
     from mmopt.request import Request
     from mmopt.results import FactoredSolution, Solution, Verification
     from mmopt.workloads import Workload
@@ -36,6 +46,9 @@ __all__ = ["release"]
 
 # What the table of a solution shows before a release; 'mmopt solve' shows all of it.
 CERTIFICATE = ("program", "template", "strategy", "solver", "givens", "status", "objective", "bound", "gap")
+
+
+SIMULATED = "SIMULATED NOISE: these answers are not private and must not be published"
 
 
 def release(
@@ -76,12 +89,10 @@ def release(
 
     Everything that can be refused is refused before the rows of the table are read.
     """
-    from mmopt.cli.inputs import note_request
     from mmopt.mechanism import plan
     from mmopt.mechanism.accuracy import check_confidence
     from mmopt.proof.verify import checked_summary
     from mmopt.report import pairs_table, predicted_table, privacy_rows
-    from mmopt.request import load_request
 
     given_options = {
         "--program": program,
@@ -92,34 +103,44 @@ def release(
         "--max-iterations": max_iterations,
         "--threads": threads,
     }
-    options = options_for(tolerance, time_limit, max_iterations, threads, verbose)
+    options = options_for(
+        tolerance=tolerance,
+        time_limit=time_limit,
+        max_iterations=max_iterations,
+        threads=threads,
+        verbose=verbose,
+    )
     check_folder(out)
     check_confidence(confidence)
-    request = load_request(workload)
-    if strategy is not None:
-        refuse_with_strategy(given_options)
-        solution: Solution | FactoredSolution = _saved(strategy, request)
-        check_privacy(request, _name(solution), _by_targets(solution), solution.strategy.norm)
-        check_table(data, request)
+    request = read_request(workload)
+    if strategy is None:
+        solution: Solution | FactoredSolution = _solved(request, data, program, given, solver, options)
     else:
-        solution = _solved(request, data, program, given, solver, options)
+        refuse_with_strategy(given_options)
+        solution = _saved(strategy, request)
+    name, by_targets, published = _known(solution)
+    if strategy is not None:
+        check_privacy(request, name, by_targets, solution.strategy.norm)
+        check_table(data, request)
     note_request(request)
     _refuse_own_sensitivity(solution)
     planned = plan(
-        request.workload,
-        solution.strategy,
-        request.privacy,
-        request.neighbours,
-        absolute=_by_targets(solution),
+        request.workload, solution.strategy, request.privacy, request.neighbours, absolute=by_targets
     )
     if not as_json:
         certificate = [row for row in solution.rows() if row[0] in CERTIFICATE]
-        show(
-            pairs_table(certificate), "", pairs_table(privacy_rows(planned)), "", predicted_table(planned), ""
-        )
+        tables = pairs_table(certificate), pairs_table(privacy_rows(planned)), predicted_table(planned)
+        show(*(part for table in tables for part in (table, "")))
     # Of a file only what was recomputed is published.
     about = solution.summary() if strategy is None else checked_summary(solution.summary())
-    _measure_and_write(request, data, solution, about, planned, out, simulate, confidence, as_json)
+    # Where the strategy comes from; nothing of it depends on the data.
+    origin = {
+        "workload_file": {"name": Path(request.path).name, "sha256": request.text_hash},
+        "solution": about,
+        **published,
+        **({} if simulate is None else {"simulation_seed": simulate}),
+    }
+    _measure_and_write(request, data, origin, planned, out, simulate, confidence, as_json)
 
 
 def _solved(
@@ -131,9 +152,6 @@ def _solved(
     options: dict[str, Any],
 ) -> Solution:
     """Solve, after refusing what can be refused without it."""
-    from mmopt.cli.commands.solve import run_solve
-    from mmopt.cli.inputs import read_givens, read_program
-
     program = read_program(name, request)
     meaning = program.meaning
     by_targets = meaning.kind == "covariance"
@@ -180,7 +198,7 @@ def _saved(path: Path, request: Request) -> Solution | FactoredSolution:
             hint=f"nothing is released; all checks: mmopt verify {path} {request.path}",
         )
     stop = f", {solution.status.stop}" if isinstance(solution, Solution) else ""
-    note(f"strategy: from '{path}' ({_name(solution)}{stop})")
+    note(f"strategy: from '{path}' ({_known(solution)[0]}{stop})")
     return solution
 
 
@@ -209,7 +227,7 @@ def _verified(
 
 def _refuse_own_sensitivity(solution: Solution | FactoredSolution) -> None:
     """Refuse a strategy whose program bounds something else than its column norms."""
-    from mmopt.driver.judge.assemble import own_scale
+    from mmopt.driver.judge.meaning import own_scale
     from mmopt.results import Solution
 
     if isinstance(solution, Solution) and solution.own_sensitivity is not None:
@@ -220,23 +238,25 @@ def _refuse_own_sensitivity(solution: Solution | FactoredSolution) -> None:
         )
 
 
-def _name(solution: Solution | FactoredSolution) -> str:
+def _known(solution: Solution | FactoredSolution) -> tuple[str, bool, dict[str, Any]]:
+    """Its program or template, whether targets set the noise, and what a manifest says of the program."""
     from mmopt.results import Solution
 
-    return solution.program if isinstance(solution, Solution) else f"template {solution.template}"
-
-
-def _by_targets(solution: Solution | FactoredSolution) -> bool:
-    from mmopt.results import Solution
-
-    return isinstance(solution, Solution) and solution.covariance is not None
+    if not isinstance(solution, Solution):
+        return f"template {solution.template}", False, {}
+    program = {
+        "name": solution.program,
+        "title": solution.title,
+        "source": solution.cite,
+        "sha256": hashlib.sha256(solution.program_text.encode()).hexdigest(),
+    }
+    return solution.program, solution.covariance is not None, {"program": program}
 
 
 def _measure_and_write(
     request: Request,
     data: Path,
-    solution: Solution | FactoredSolution,
-    about: dict[str, Any],
+    origin: dict[str, Any],
     planned: Plan,
     out: Path,
     simulate: int | None,
@@ -245,10 +265,12 @@ def _measure_and_write(
 ) -> None:
     from mmopt.data import data_vector
     from mmopt.mechanism import build_manifest, measure, write_release
+    from mmopt.mechanism.folder import ANSWERS_FILE, MANIFEST_FILE
+    from mmopt.report import answers_table
 
     vector = data_vector(data, request.workload.domain)
     answers = measure(planned, vector.counts, simulate, confidence)
-    manifest = build_manifest(planned, answers, **_extra(request, solution, about, simulate))
+    manifest = build_manifest(planned, answers, **origin)
     folder = write_release(answers, manifest, out)
     try:
         dropped = ", ".join(f"{count:,} by '{name}'" for name, count in vector.dropped.items() if count)
@@ -256,51 +278,17 @@ def _measure_and_write(
             f"not private, for you alone: {vector.rows:,} rows in the table, "
             f"{f'dropped {dropped}' if dropped else 'none dropped'}"
         )
-        _report(answers, manifest, planned, folder, as_json)
+        if as_json and not answers.private:
+            note(SIMULATED)
+        files = {"answers": str(folder / ANSWERS_FILE), "manifest": str(folder / MANIFEST_FILE)}
+        parts = [
+            answers_table(answers, planned.workload.groups()),
+            "",
+            *([] if answers.private else [SIMULATED]),
+            f"{len(answers.estimates):,} answers: {files['answers']}",
+            f"what was done:  {files['manifest']}",
+        ]
+        answer(as_json, {"out": str(folder), "files": files, **manifest}, parts)
     except KeyboardInterrupt:
         note(f"interrupted; the release is complete in '{folder}'")
         raise typer.Exit(INTERRUPTED) from None
-
-
-def _report(answers: Answers, manifest: dict[str, Any], planned: Plan, folder: Path, as_json: bool) -> None:
-    from mmopt.mechanism.folder import ANSWERS_FILE, MANIFEST_FILE
-    from mmopt.report import answers_table
-
-    warning = "SIMULATED NOISE: these answers are not private and must not be published"
-    if as_json:
-        if not answers.private:
-            note(warning)
-        files = {"answers": str(folder / ANSWERS_FILE), "manifest": str(folder / MANIFEST_FILE)}
-        show_json({"out": str(folder), "files": files, **manifest})
-        return
-    show(answers_table(answers, planned.workload.groups()), "")
-    if not answers.private:
-        show(warning)
-    show(
-        f"{len(answers.estimates):,} answers: {folder / ANSWERS_FILE}",
-        f"what was done:  {folder / MANIFEST_FILE}",
-    )
-
-
-def _extra(
-    request: Request, solution: Solution | FactoredSolution, about: dict[str, Any], simulate: int | None
-) -> dict[str, Any]:
-    """Where the strategy comes from; nothing of it depends on the data."""
-    import hashlib
-
-    from mmopt.results import Solution
-
-    extra: dict[str, Any] = {
-        "workload_file": {"name": Path(request.path).name, "sha256": request.text_hash},
-        "solution": about,
-    }
-    if isinstance(solution, Solution):
-        extra["program"] = {
-            "name": solution.program,
-            "title": solution.title,
-            "source": solution.cite,
-            "sha256": hashlib.sha256(solution.program_text.encode()).hexdigest(),
-        }
-    if simulate is not None:
-        extra["simulation_seed"] = simulate
-    return extra

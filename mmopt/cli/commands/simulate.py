@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mmopt.cli.inputs import check_table, read_program, read_request
 from mmopt.cli.options import (
     Json,
     Threads,
@@ -18,12 +19,10 @@ from mmopt.cli.options import (
     numbers_in,
     options_for,
 )
-from mmopt.cli.output import note, show, show_json
-from mmopt.cli.refusals import check_table
+from mmopt.cli.output import answer, note, run_solve
 from mmopt.errors import OptionError, PrivacyError
 
 if TYPE_CHECKING:
-    from mmopt.mechanism.simulation import Simulated
     from mmopt.privacy import Privacy
     from mmopt.request import Request
     from mmopt.strategies import AnyStrategy
@@ -72,10 +71,9 @@ def simulate(
     """
     from mmopt.data import data_vector
     from mmopt.mechanism.simulation import simulate_errors
-    from mmopt.report.simulations import NOT_PRIVATE, simulated_table
-    from mmopt.request import load_request
+    from mmopt.report import NOT_PRIVATE, simulated_table
 
-    request = load_request(workload)
+    request = read_request(workload)
     privacies = _privacies(request, epsilon, delta)
     if request.neighbours == "replace-one":
         raise OptionError(
@@ -88,7 +86,7 @@ def simulate(
             hint="leave that line out of the file",
         )
     check_table(data, request)
-    options = options_for(tolerance, time_limit, None, threads, False)
+    options = options_for(tolerance=tolerance, time_limit=time_limit, threads=threads)
     files = [Path(name) for name in names_in(strategies, "--strategies")]
     names = names_in(programs, "--programs")
     found = _saved(request, files) + _solved(request, names, not (files or names), both, options)
@@ -100,17 +98,25 @@ def simulate(
         )
         for name, s in found
     ]
+    first = results[0][1][0]
+    parts: list[object] = []
+    for at in range(len(privacies)):
+        parts += [simulated_table([(name, runs[at]) for name, runs in results]), ""]
+    parts.append(
+        f"relative: mean of |error| / max(|true|, {first.sanity:g}), over {first.trials} draws of noise"
+    )
     if as_json:
         note(NOT_PRIVATE)
-        show_json({"private": False, "runs": [_summary(name, own) for name, all_ in results for own in all_]})
-        return
-    for at in range(len(privacies)):
-        show(simulated_table([(name, own[at]) for name, own in results]), "")
-    first = results[0][1][0]
-    show(
-        f"relative: mean of |error| / max(|true|, {first.sanity:g}), over {first.trials} draws of noise",
-        NOT_PRIVATE,
-    )
+    summaries = [
+        {
+            "strategy": name,
+            **asdict(run),
+            "privacy": {key: value for key, value in asdict(run.privacy).items() if value is not None},
+        }
+        for name, runs in results
+        for run in runs
+    ]
+    answer(as_json, {"private": False, "runs": summaries}, [*parts, NOT_PRIVATE])
 
 
 def _privacies(request: Request, epsilon: str | None, delta: float | None) -> list[Privacy]:
@@ -153,26 +159,16 @@ def _saved(request: Request, files: list[Path]) -> list[tuple[str, AnyStrategy]]
 def _solved(
     request: Request, names: list[str], default: bool, both: bool, options: dict[str, Any]
 ) -> list[tuple[str, AnyStrategy]]:
-    from mmopt.cli.commands.solve import run_solve
-    from mmopt.cli.inputs import read_program
-
-    def strategy(workload: Any, program: Any) -> AnyStrategy:
-        solution = run_solve(workload, program, None, None, options)
-        if solution.status.stop.startswith("interrupted"):
-            raise KeyboardInterrupt
-        return solution.strategy
-
     found: list[tuple[str, AnyStrategy]] = []
     chosen: list[str | None] = [None] if default else list(names)
     for name in chosen:
         program = read_program(name, request)
-        found.append((program.name, strategy(request.workload, program)))
+        asked = [(program.name, request.workload)]
         if both:
-            name = f"{program.name}, normalised"
-            found.append((name, strategy(request.workload.normalised(), program)))
+            asked.append((f"{program.name}, normalised", request.workload.normalised()))
+        for label, workload in asked:
+            solution = run_solve(workload, program, None, None, options)
+            if solution.status.stop.startswith("interrupted"):
+                raise KeyboardInterrupt
+            found.append((label, solution.strategy))
     return found
-
-
-def _summary(name: str, own: Simulated) -> dict[str, Any]:
-    privacy = {key: value for key, value in asdict(own.privacy).items() if value is not None}
-    return {"strategy": name, **asdict(own), "privacy": privacy}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mmopt.cli.guard import INTERRUPTED
+from mmopt.cli.inputs import check_out, note_request, read_givens, read_program, read_request
 from mmopt.cli.options import (
     Arrays,
     Given,
@@ -26,18 +27,17 @@ from mmopt.cli.options import (
     WorkloadFile,
     options_for,
 )
-from mmopt.cli.output import console, note, show, show_json, stdout_to_stderr
-from mmopt.cli.refusals import check_out
+from mmopt.cli.output import answer, note, run_solve
 from mmopt.errors import OptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from mmopt.language import Program
     from mmopt.results import Solution
     from mmopt.workloads import Workload
 
-__all__ = ["run_solve", "solve"]
+__all__ = ["solve"]
 
 
 def solve(
@@ -75,22 +75,24 @@ def solve(
 
     Ctrl-C ends the solve and gives the best certified point so far.
     """
-    from mmopt.cli.inputs import note_request, read_givens, read_program
-    from mmopt.report import history_table, slack_table, solution_table, subworkloads_table
-    from mmopt.request import load_request
-    from mmopt.workloads.subworkloads import subworkloads
-
-    if out is not None:
-        if dry_run:
-            raise OptionError("--dry-run solves nothing, so there is nothing to write with --out")
-        check_out(out)
+    if dry_run and out is not None:
+        raise OptionError("--dry-run solves nothing, so there is nothing to write with --out")
+    check_out(out)
     if dry_run and start is not None:
         raise OptionError("--dry-run solves nothing, so --start has no effect")
     options = options_for(
-        tolerance, time_limit, max_iterations, threads, verbose, starts, seed, penalty, arrays
+        tolerance=tolerance,
+        time_limit=time_limit,
+        max_iterations=max_iterations,
+        threads=threads,
+        starts=starts,
+        seed=seed,
+        penalty=penalty,
+        arrays=arrays,
+        verbose=verbose,
     )
     options |= {"reduce": not no_reduce, "start": start}
-    request = load_request(workload)
+    request = read_request(workload)
     parsed = read_program(program, request)
     givens = read_givens(given, parsed, request.workload)
     if dry_run:
@@ -101,37 +103,25 @@ def solve(
     interrupted = solution.status.stop.startswith("interrupted")
     if interrupted:
         note("interrupted: this is the best certified point so far")
-    if as_json:
-        show_json(solution.summary())
-    else:
-        show(solution_table(solution))
-        if solution.history:
-            show("", history_table(solution))
-        if subworkloads(request.workload):
-            show("", subworkloads_table(solution, request.workload))
-        slack = slack_table(solution, request.workload) if solution.covariance is not None else None
-        if slack is not None:
-            show("", slack)
+    answer(as_json, solution.summary(), _tables(solution, request.workload))
     if out is not None:
         note(f"saved: {solution.save(out)}")
     if interrupted:
         raise typer.Exit(INTERRUPTED)
 
 
-def run_solve(
-    workload: Workload,
-    program: Program,
-    solver: str | None,
-    givens: Mapping[str, Any] | None,
-    options: Mapping[str, Any],
-) -> Solution:
-    """Solve with a live display; what the solver prints goes to stderr."""
-    from mmopt.cli.progress import Display
-    from mmopt.driver import solve as solve_program
+def _tables(solution: Solution, workload: Workload) -> Iterator[object]:
+    from mmopt.report import history_table, slack_table, solution_table, subworkloads_table
+    from mmopt.workloads.subworkloads import subworkloads
 
-    verbose = bool(options.get("verbose"))
-    with stdout_to_stderr(verbose), Display(program.name, console(stderr=True), not verbose) as display:
-        return solve_program(workload, program, solver=solver, givens=givens, progress=display, **options)
+    yield solution_table(solution)
+    if solution.history:
+        yield from ("", history_table(solution))
+    if subworkloads(workload):
+        yield from ("", subworkloads_table(solution, workload))
+    slack = slack_table(solution, workload) if solution.covariance is not None else None
+    if slack is not None:
+        yield from ("", slack)
 
 
 def _dry_run(
@@ -143,21 +133,16 @@ def _dry_run(
     *,
     reduce: bool,
 ) -> None:
-    from mmopt.cli.commands.show import put_sizes
-    from mmopt.report import sizes_of
+    from mmopt.report import sizes_of, sizes_tables
 
     sizes = sizes_of(program, workload, givens, solver, reduce=reduce)
-    if as_json:
-        show_json(
-            {
-                "program": program.name,
-                "workload": {"queries": workload.m, "cells": workload.n, "hash": workload.hash},
-                "problems": [problem.summary() for problem in sizes],
-            }
-        )
-    else:
-        show(f"{workload.m:,} queries over {workload.n:,} cells; nothing is solved")
-        put_sizes(sizes)
+    summary = {
+        "program": program.name,
+        "workload": {"queries": workload.m, "cells": workload.n, "hash": workload.hash},
+        "problems": [problem.summary() for problem in sizes],
+    }
+    head = f"{workload.m:,} queries over {workload.n:,} cells; nothing is solved"
+    answer(as_json, summary, [head, *sizes_tables(sizes)])
     for problem in sizes:
         if problem.refusal is not None:
             raise problem.refusal

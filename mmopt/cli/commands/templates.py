@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from math import isfinite
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from mmopt.cli.inputs import check_out, read_request
 from mmopt.cli.options import Json, WorkloadFile, names_in, norm_of
-from mmopt.cli.output import note, show, show_json
-from mmopt.cli.refusals import check_out
+from mmopt.cli.output import answer, finite, note
 
 __all__ = ["templates"]
 
@@ -40,27 +39,22 @@ def templates(
     """
     from mmopt.driver.templates import templates as optimise
     from mmopt.report import templates_table
-    from mmopt.request import load_request
 
     norm = norm_of(noise)
-    if out is not None:
-        check_out(out, example="strategy.npz")
-    asked = load_request(workload).workload
-    chosen = names_in(names, "--templates") or None
-    found = optimise(asked, norm, chosen, seed=seed, report=note)
-    if as_json:
-        rows: list[dict[str, Any]] = [
-            {
-                "template": c.template,
-                "error": c.error if isfinite(c.error) else None,
-                "rmse": c.rmse if isfinite(c.rmse) else None,
-                "seconds": c.seconds,
-                "reason": c.reason,
-            }
-            for c in found.candidates
-        ]
-        show_json({"templates": rows, "bound": found.bound, "bound_from": found.bound_from})
-    else:
-        show(templates_table(found))
+    check_out(out, example="strategy.npz")
+    asked = read_request(workload).workload
+    found = optimise(asked, norm, names_in(names, "--templates") or None, seed=seed, report=note)
+    rows = [
+        {
+            "template": c.template,
+            "error": finite(c.error),
+            "rmse": finite(c.rmse),
+            "seconds": c.seconds,
+            "reason": c.reason,
+        }
+        for c in found.candidates
+    ]
+    summary = {"templates": rows, "bound": found.bound, "bound_from": found.bound_from}
+    answer(as_json, summary, [templates_table(found)])
     if out is not None:
         note(f"saved: {found.solution(asked).save(out)} ({found.best.template})")

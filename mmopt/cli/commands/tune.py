@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
+from mmopt.cli.inputs import read_request
 from mmopt.cli.options import (
     Json,
     SolverName,
@@ -17,10 +18,7 @@ from mmopt.cli.options import (
     numbers_in,
     options_for,
 )
-from mmopt.cli.output import console, show, show_json, stdout_to_stderr
-
-if TYPE_CHECKING:
-    from mmopt.driver import Tuned
+from mmopt.cli.output import Display, answer, live
 
 __all__ = ["tune"]
 
@@ -57,28 +55,22 @@ def tune(
 
     Errors are root mean squares per query, for unit noise per unit of sensitivity.
     """
-    from mmopt.cli.progress import Display
     from mmopt.driver import tune as tune_subworkload
     from mmopt.driver.templates import tune_templates
     from mmopt.report import tuning_table
-    from mmopt.request import load_request
 
-    options = options_for(tolerance, time_limit, None, None, verbose)
-    asked = load_request(workload).workload
-    found: list[Tuned] = []
-    with stdout_to_stderr(verbose), Display("", console(stderr=True), not verbose) as display:
+    options = options_for(tolerance=tolerance, time_limit=time_limit, verbose=verbose)
+    asked = read_request(workload).workload
+    with live(verbose=verbose) as display:
 
         def begin(words: str) -> Display:
             display.begin(words)
             return display
 
-        given = numbers_in(factors, "--factors")
+        weights = numbers_in(factors, "--factors")
         if norm_of(noise) == 1:
-            found.extend(tune_templates(asked, subworkload, given, report=display.begin))
+            found = list(tune_templates(asked, subworkload, weights, report=display.begin))
         else:
-            ways: dict[str, Any] = {"progress": begin, "solver": solver, **options}
-            found.extend(tune_subworkload(asked, subworkload, given, program, **ways))
-    if as_json:
-        show_json([row.summary() for row in found])
-    else:
-        show(tuning_table(found))
+            ways = {"progress": begin, "solver": solver, **options}
+            found = list(tune_subworkload(asked, subworkload, weights, program, **ways))
+    answer(as_json, [row.summary() for row in found], [tuning_table(found)])

@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from mmopt.cli.guard import REFUTED
+from mmopt.cli.inputs import read_request
 from mmopt.cli.options import Json, WorkloadFile
-from mmopt.cli.output import show, show_json
+from mmopt.cli.output import answer
 from mmopt.errors import OptionError
 
 __all__ = ["verify"]
@@ -36,10 +37,9 @@ def verify(
     from mmopt.driver.templates import template_bound
     from mmopt.proof import verify as verify_solution
     from mmopt.report import verification_report
-    from mmopt.request import load_request
     from mmopt.results import FactoredSolution, load_saved
 
-    asked = load_request(workload).workload
+    asked = read_request(workload).workload
     saved = load_saved(solution)
     if isinstance(saved, FactoredSolution):
         if program is not None:
@@ -47,9 +47,6 @@ def verify(
         found = saved.verify(asked, template_bound)
     else:
         found = verify_solution(saved, asked, program)
-    if as_json:
-        show_json(found.summary())
-    else:
-        show(verification_report(found))
+    answer(as_json, found.summary(), [verification_report(found)])
     if not found.holds:
         raise typer.Exit(REFUTED)

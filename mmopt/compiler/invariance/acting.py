@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from mmopt.compiler.invariance.actions import DROP_CELLS, STRONG, WEAK, Acted, Axis, close
+from mmopt.compiler.invariance.actions import DROP_CELLS, STRONG, WEAK, Acted, Axis, close, multiplied, scaled
 from mmopt.language.atoms.dims import Dim
 from mmopt.language.atoms.table import ATOMS
 from mmopt.language.check.infer import Scope, infer
@@ -105,7 +105,7 @@ class Acting:
                 kept.append(axis)
             elif isinstance(item, Name) and self.scope.indices and item.id in self.scope.indices:
                 self.lose_rotations([axis], "single entries along a rotated axis")
-                index[item.id] = _multiplied(index.get(item.id), axis)
+                index[item.id] = multiplied(index.get(item.id), axis)
             else:
                 self.lose(WEAK, {axis.group}, "one entry taken out")
         return replace(base, axes=tuple(kept), index=index, diagonal=False)
@@ -258,11 +258,11 @@ class Acting:
         return Acted(kept, arg.index, arg.diagonal and bool(kept), arg.vanishes)
 
     def _product(self, one: Acted, two: Acted) -> Acted:
-        index = {**one.index, **{n: _multiplied(one.index.get(n), axis) for n, axis in two.index.items()}}
+        index = {**one.index, **{n: multiplied(one.index.get(n), axis) for n, axis in two.index.items()}}
         left, right = one.axes[-1], two.axes[0]
         vanishes = one.vanishes and two.vanishes
         if one.diagonal or two.diagonal:
-            scaled = _multiplied(left, right)
+            scaled = multiplied(left, right)
             axes = (*one.axes[:-1], scaled) if two.diagonal else (scaled, *two.axes[1:])
             both = one.diagonal and two.diagonal
             either = any(a.vanishes and a.has_cells for a in (one, two)) and left.group == "cells"
@@ -290,18 +290,18 @@ class Acting:
         self.lose_rotations(arg.axes, "'diag' along a rotated axis")
         if len(arg.axes) == 1:
             return replace(arg, axes=arg.axes * 2, diagonal=True)
-        axis = arg.axes[0] if arg.diagonal else _multiplied(*arg.axes)
+        axis = arg.axes[0] if arg.diagonal else multiplied(*arg.axes)
         return replace(arg, axes=(axis,), diagonal=False)
 
     def _inverse(self, arg: Acted) -> Acted:
         own = 0.0 if arg.diagonal else 1.0
         axes = tuple(replace(a, degree=own - a.degree) for a in reversed(arg.axes))
-        return replace(arg, axes=axes, index=_scaled(arg.index, -1.0))
+        return replace(arg, axes=axes, index=scaled(arg.index, -1.0))
 
     def _spectral(self, expr: Apply, arg: Acted, word: str) -> Acted:
         """Degree 1/2 is where repeating is a rotation into more dimensions, which keeps singular values."""
         by = (ATOMS[expr.atom].degrees or (0.0,))[0]
-        index = _scaled(arg.index, by)
+        index = scaled(arg.index, by)
         if arg.diagonal and word == "spectral":
             if expr.atom == "polar":
                 self.lose(STRONG, {a.group for a in arg.axes}, "'polar' of a diagonal matrix")
@@ -321,12 +321,3 @@ class Acting:
 def is_zero(expr: Expr) -> bool:
     """Whether it is the number 0."""
     return isinstance(expr, Number) and expr.value == 0
-
-
-def _scaled(index: Mapping[str, Axis], by: float) -> dict[str, Axis]:
-    return {name: replace(a, degree=by * a.degree) for name, a in index.items()}
-
-
-def _multiplied(one: Axis | None, two: Axis) -> Axis:
-    """An axis along which two things are multiplied."""
-    return two if one is None else Axis(one.group, one.degree + two.degree, one.odd != two.odd)

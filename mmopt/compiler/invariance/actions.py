@@ -12,7 +12,7 @@ variances. A basis changed to T B has degree 0, the coefficients in it degree 1,
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 __all__ = [
@@ -30,6 +30,8 @@ __all__ = [
     "Acted",
     "Axis",
     "close",
+    "multiplied",
+    "scaled",
 ]
 
 PERMUTE_CELLS = "permuting the cells"
@@ -114,6 +116,16 @@ def close(a: float, b: float) -> bool:
     cells, and by component only programs are solved whose lines a kernel knows, exponents and all.
     """
     return abs(a - b) < 1e-9
+
+
+def multiplied(one: Axis | None, two: Axis) -> Axis:
+    """An axis along which two things are multiplied."""
+    return two if one is None else Axis(one.group, one.degree + two.degree, one.odd != two.odd)
+
+
+def scaled(index: Mapping[str, Axis], by: float) -> dict[str, Axis]:
+    """The axes of indices with multiples of their degrees."""
+    return {name: replace(a, degree=by * a.degree) for name, a in index.items()}
 
 
 # The arrays of a workload that go with the actions. Eigenvectors do not: those of a repeated eigenvalue

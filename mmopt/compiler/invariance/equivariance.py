@@ -159,8 +159,7 @@ def _givens(checked: Checked, own: frozenset[str], visitor: Acting) -> None:
 def _declared(visitor: Acting, d: Declaration, degrees: tuple[float, ...]) -> Acted:
     """A variable; along a root's rows the degree is always 1/2, where rotations are all that acts."""
     groups = [visitor.group(dim) for dim in d.dims]
-    axes = [Axis(g, 0.5 if g == "root" else by) for g, by in zip(groups, degrees, strict=True)]
-    return Acted(tuple(axes))
+    return Acted(tuple(Axis(g, 0.5 if g == "root" else by) for g, by in zip(groups, degrees, strict=True)))
 
 
 def _constraint(visitor: Acting, c: Constraint, whole: Scope) -> dict[str, tuple[Axis, ...]]:

@@ -7,20 +7,18 @@ shown is worded as not found.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from mmopt.compiler import Instance, Scaling
 from mmopt.driver.diagnosis import wording
-from mmopt.driver.diagnosis.conflict import find_conflict
 from mmopt.driver.diagnosis.elastic import REACH, Probe, everything, probe
-from mmopt.driver.diagnosis.growth import find_growth
+from mmopt.driver.diagnosis.findings import find_conflict, find_growth
 from mmopt.driver.diagnosis.parts import Ground, ground
-from mmopt.driver.judge.score import FEASIBLE, Array, Candidate, candidate
+from mmopt.driver.judge.score import FEASIBLE, Candidate, candidate
 from mmopt.driver.judge.violations import worst_line
 from mmopt.errors import ProgramError, SolverError
+from mmopt.limits import Stop
 from mmopt.solvers import Clock, Point, prove
 
-__all__ = ["explain_failure", "missed"]
+__all__ = ["explain_failure"]
 
 SECONDS = 20.0  # for a diagnosis
 HURRIED = 3.0  # for one when a limit of time or iterations was set and reached
@@ -28,8 +26,7 @@ HURRIED = 3.0  # for one when a limit of time or iterations was set and reached
 
 def explain_failure(
     instance: Instance,
-    scaled: Instance,
-    scaling: Scaling,
+    handed: tuple[Instance, Scaling] | None,
     solver: str,
     last: Point,
     point: Candidate | None,
@@ -38,34 +35,36 @@ def explain_failure(
 
     Parameters
     ----------
-    scaled, scaling : the instance that was handed over, and the way back.
+    handed : the scaled instance that was handed over, and the way back; None for a kernel.
     last : the solver's last point. point : the best repaired point, if there was any.
     """
-    name = instance.program.name
+    if handed is None:
+        return _missed(instance, solver, last, point)
+    name, (scaled, scaling) = instance.program.name, handed
     try:
         lines = ground(scaled)
     except ProgramError:  # taken apart line by line it does not check: what the solver says is all there is
         lines = None
     nearest: Probe | None = None
     if lines is not None:
-        with Clock(HURRIED if last.stop in ("stopped", "iteration limit") else SECONDS) as clock:
+        with Clock(HURRIED if last.stop in (Stop.STOPPED, Stop.ITERATIONS) else SECONDS) as clock:
             found = _shown(instance, lines, scaling, last, clock)
-            if found is None and last.stop == "infeasible":
+            if found is None and last.stop == Stop.INFEASIBLE:
                 nearest = probe(lines, everything(lines), clock)
         if found is not None:
             return found
-    if last.stop == "infeasible":
+    if last.stop == Stop.INFEASIBLE:
         return _doubted(instance, scaling, solver, last, nearest)
-    if last.stop == "unbounded":
+    if last.stop == Stop.UNBOUNDED:
         return wording.unbounded_by_word(name, solver, last.raw)
-    return missed(instance, solver, last, point)
+    return _missed(instance, solver, last, point)
 
 
 def _shown(
     instance: Instance, lines: Ground, scaling: Scaling, last: Point, clock: Clock
 ) -> SolverError | None:
     """What can be shown without believing the solver."""
-    if last.stop == "unbounded":
+    if last.stop == Stop.UNBOUNDED:
         growth = find_growth(lines, instance, scaling, clock)
         if growth is not None:
             return wording.unbounded(instance, growth)
@@ -78,7 +77,7 @@ def _doubted(
 ) -> SolverError:
     """The solver says infeasible, and the elastic program does not prove it."""
     if nearest is not None:
-        found = candidate(instance, _unscaled(nearest.point, scaling))
+        found = candidate(instance, scaling.undone(nearest.point, {})[0])
         if found.after <= FEASIBLE:
             return wording.feasible_all_the_same(instance, solver, last.raw, found)
     proof = prove(last.vectors, ray=True) if last.vectors is not None else None
@@ -88,11 +87,7 @@ def _doubted(
     return wording.undecided(instance.program.name, solver, last.raw, slack)
 
 
-def _unscaled(point: Mapping[str, Array], scaling: Scaling) -> dict[str, Array]:
-    return {name: value * scaling.variables[name] for name, value in point.items()}
-
-
-def missed(instance: Instance, solver: str, last: Point, point: Candidate | None) -> SolverError:
+def _missed(instance: Instance, solver: str, last: Point, point: Candidate | None) -> SolverError:
     """The error for a solver that has points, of which none can be repaired to a feasible one."""
     program = instance.program
     if point is None:

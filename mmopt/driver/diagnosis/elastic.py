@@ -13,24 +13,13 @@ from types import MappingProxyType
 
 import numpy as np
 
-from mmopt.compiler import Instance, cones, lower, variables
+from mmopt.compiler import Instance, lower
 from mmopt.driver.diagnosis.parts import HERE, Ground, Part, array_given, demoted
+from mmopt.errors import SolverError, TooLargeError
 from mmopt.language import check
 from mmopt.language.syntax.tree import Apply, Constraint, Declaration, Expr, Name, Number, Relation
 from mmopt.numerics.numpy_forms import Array
-from mmopt.solvers import (
-    SOLVERS,
-    Clock,
-    Options,
-    Point,
-    Proof,
-    choose,
-    forecast,
-    memory_limit,
-    missing_cones,
-    prove,
-    run,
-)
+from mmopt.solvers import Clock, Options, Point, Proof, pick_solver, prove, run
 
 __all__ = ["REACH", "Kept", "Probe", "build", "everything", "points", "probe"]
 
@@ -191,12 +180,11 @@ def build(
 
 def points(instance: Instance, clock: Clock) -> Iterator[Point]:
     """Points of an elastic program, from the solver that is predicted to do; none when it is too large."""
-    sizes = instance.sizes()
-    needed, unknowns = cones(instance.checked, sizes), variables(instance.checked, sizes)
-    able = [r for r in SOLVERS if r.is_installed and not missing_cones(r, needed)]
-    fit = [r for r in able if forecast(r, needed, unknowns).memory <= memory_limit()]
-    if fit and not clock.is_over:
-        row = choose(fit, needed, unknowns)
+    try:
+        row = pick_solver(instance, None)
+    except (SolverError, TooLargeError):  # none has the cones, or none of them fits
+        return
+    if not clock.is_over:
         yield from run(row, lower(instance), Options(tolerance=TOLERANCE), clock)
 
 

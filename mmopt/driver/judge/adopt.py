@@ -1,23 +1,140 @@
-"""A given strategy as a point of a program, and what the program's repair made of it."""
+"""A strategy that came from anywhere as a point of a program, and what the program's repair made of it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 from mmopt.compiler import Instance
-from mmopt.driver.judge.assemble import meaning
+from mmopt.driver.judge.meaning import meaning
 from mmopt.driver.judge.score import FEASIBLE, Array, Candidate
 from mmopt.driver.judge.violations import worst_line
-from mmopt.errors import OptionError
+from mmopt.errors import OptionError, suggest
 from mmopt.language import Program, evaluate, program_names
 from mmopt.language.atoms.dims import Dim
+from mmopt.numerics.arrays import require_memory
 from mmopt.numerics.outward import rounded
-from mmopt.strategies import Strategy, normalise
+from mmopt.results import Solution
+from mmopt.strategies import AnyStrategy, Strategy, as_dense, normalise
+from mmopt.strategies.baselines import baseline_words, design_rows, is_baseline
+from mmopt.strategies.dense import SUPPORT_TOLERANCE
+from mmopt.workloads import Workload
+from mmopt.workloads.files import SUFFIXES, read_array
 
-__all__ = ["SAME", "adopt", "adopters", "changes", "check_adopts", "check_feasible", "kept", "row_parameter"]
+__all__ = [
+    "SAME",
+    "adopt",
+    "adopters",
+    "changes",
+    "check_adopts",
+    "check_feasible",
+    "incoming",
+    "kept",
+    "norm_of",
+    "opened",
+    "row_parameter",
+    "starting",
+]
+
+
+SAVED = ".npz"
+
+
+def opened(given: Any, workload: Workload, norm: int | None) -> Any:
+    """What a path or the name of a baseline stands for; anything else as it is.
+
+    A baseline is an array, to be a strategy of whatever norm: what it measures may depend on ``norm``, by
+    default 2.
+    """
+    if not isinstance(given, str | Path):
+        return given
+    if is_baseline(str(given)):
+        return design_rows(str(given), workload, norm or 2)
+    path = Path(given)
+    if path.suffix.lower() == SAVED:
+        return Solution.load(path)
+    if path.suffix.lower() in SUFFIXES:
+        return read_array(path, "the strategy")
+    raise OptionError(
+        f"the strategy '{given}' is no baseline, and no {', '.join(SUFFIXES)} or {SAVED} file",
+        hint=suggest(str(given), baseline_words()),
+    )
+
+
+def norm_of(given: Any) -> int | None:
+    """The norm that a strategy brings along."""
+    if isinstance(given, Solution):
+        given = given.strategy
+    return given.norm if isinstance(given, AnyStrategy) else None
+
+
+def incoming(workload: Workload, given: Any, covariance: Any, basis: Any, norm: int) -> Strategy:
+    """The strategy that was given, or Σ^(-1/2) B of a covariance Σ on a basis B.
+
+    Raises
+    ------
+    OptionError : neither or both are given, they are no numbers, or beyond 1e100 or below 1e-100, have
+        another number of cells, or do not support the workload.
+    """
+    if (given is None) == (covariance is None):
+        both = (
+            "both a strategy and a covariance" if given is not None else "neither a strategy nor a covariance"
+        )
+        raise OptionError(f"{both} given, expected one of them")
+    if basis is not None and covariance is None:
+        raise OptionError("a basis is given without the covariance of the noise on it")
+    if covariance is not None:
+        rows = workload.basis if basis is None else _numbers(basis, "the basis")
+        strategy = Strategy.from_covariance(_numbers(covariance, "the covariance"), rows, norm)
+    elif isinstance(given, Solution):
+        strategy = as_dense(given.strategy)
+    elif isinstance(given, Strategy):
+        strategy = given
+    else:
+        strategy = Strategy(_numbers(given, "the strategy"), norm)
+    if strategy.n != workload.n:
+        raise OptionError(f"the strategy has {strategy.n} cells, the workload has {workload.n}")
+    # Squares of entries, and what is divided by them, have to be numbers.
+    if 0 < (size := float(np.abs(strategy.matrix).max(initial=0.0))) < 1e-100 or size > 1e100:
+        raise OptionError(
+            f"the strategy's largest entry is {size:.3g}, expected 1e-100 to 1e+100",
+            hint=f"divide it by {size:.3g}: a multiple of a strategy is the same strategy",
+        )
+    _check_support(strategy, workload)
+    return strategy
+
+
+def _numbers(given: Any, what: str) -> Array:
+    if scipy.sparse.issparse(given):
+        require_memory(given.shape, what.removeprefix("the "), "pass fewer rows or cells")
+        given = given.toarray()
+    try:
+        array = np.asarray(given)
+    except ValueError:  # rows of unequal length
+        array = np.asarray(None)
+    if array.dtype.kind not in "biuf":
+        raise OptionError(f"{what} is no array of numbers", hint="pass a matrix with a column per cell")
+    return array.astype(np.float64)
+
+
+def _check_support(strategy: Strategy, workload: Workload) -> None:
+    """Refuse a strategy from whose answers the workload's cannot be derived."""
+    outside = strategy.unsupported(workload)
+    worst = int(np.argmax(outside))
+    if strategy.supports(workload) and outside[worst] <= SUPPORT_TOLERANCE:
+        return
+    count = max(1, int((outside > SUPPORT_TOLERANCE).sum()))
+    label, off = workload.labels()[worst], outside[worst]
+    raise OptionError(
+        f"the strategy does not support the workload: W A⁺ A differs from W for {count} of {workload.m} "
+        f"queries, most for '{label}' (query {worst}), by {off:.1e} of its size",
+        hint="add queries to the strategy until every query of the workload is a combination of them",
+    )
+
 
 # Two points that differ by less than this, relatively, differ by rounding and by the floor of psd matrices.
 SAME = 1e-9
@@ -144,3 +261,33 @@ def changes(
     if instance.program.meaning.kind == "covariance":
         return [f"the noise was scaled: variances by {factor**-2:.6g}"]
     return [f"the strategy was scaled by {factor:.6g}; its sensitivity was {strategy.sensitivity:.6g}"]
+
+
+SEARCHED = ("rank", "smooth")
+
+
+def starting(
+    start: Any, program: Program, workload: Workload, overrides: Mapping[str, Any]
+) -> Strategy | None:
+    """The strategy that ``solve(start=...)`` names; None for None.
+
+    Raises
+    ------
+    OptionError : a program that is not searched, or has no 'from strategy'; ``starts`` besides; a strategy
+        of another norm or number of cells, or that does not support the workload.
+    """
+    if start is None:
+        return None
+    if program.klass not in SEARCHED:
+        hint = f"it belongs to class {' and '.join(SEARCHED)}"
+        if program.givens:
+            hint += "; a baseline can also be a given (--given NAME=haar)"
+        raise OptionError(
+            f"'{program.name}' is of class '{program.klass}', which has no option 'start'", hint=hint
+        )
+    if "starts" in overrides:
+        raise OptionError("'starts' has no effect with 'start': the search starts from there alone")
+    norm = program.meaning.norm
+    given = opened(start, workload, norm)
+    check_adopts(program, norm_of(given))
+    return incoming(workload, given, None, None, norm)

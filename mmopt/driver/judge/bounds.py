@@ -25,7 +25,7 @@ from mmopt.driver.judge.score import Array, bound_of
 from mmopt.language import shipped
 from mmopt.numerics.numpy_forms import eigh
 from mmopt.solvers import Clock, Options, nuclear
-from mmopt.solvers.nuclear.forecast import ITERATIONS, needs
+from mmopt.solvers.nuclear.run import ITERATIONS, needs
 from mmopt.strategies import Strategy
 from mmopt.workloads import Workload
 

@@ -7,7 +7,7 @@ are drawn and sought without the program's ``repair``, which may pull every poin
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -16,8 +16,8 @@ import numpy as np
 from mmopt.compiler import Instance
 from mmopt.compiler.match import is_shipped
 from mmopt.driver.judge.rounded_root import takes_rounded
-from mmopt.driver.judge.score import Candidate, charged, scored
-from mmopt.driver.judge.values import as_value, plain
+from mmopt.driver.judge.score import Candidate, charged, improves, scored
+from mmopt.driver.judge.violations import as_value, each, plain
 from mmopt.driver.search.coordinates import draw
 from mmopt.errors import ContradictionError, Error
 from mmopt.language import evaluate, shipped
@@ -213,8 +213,7 @@ class Sought:
         return found
 
     def _better(self, found: Candidate, than: Candidate) -> bool:
-        sign = 1.0 if self.instance.program.sense == "minimize" else -1.0
-        return sign * found.objective < sign * than.objective
+        return improves(found.objective, than.objective, self.instance.program.sense)
 
     def _descent(self, best: Candidate) -> Iterator[Candidate]:
         """Variables scaled alone, together and against each other; entries scaled at random."""
@@ -235,13 +234,9 @@ class Sought:
                         best, improved = found, True
             factor = factor if improved else factor**0.5
 
-    def _scaled(self, value: Any, factor: float, power: float, each: bool) -> Any:
-        if isinstance(value, Split):
-            return replace(value, parts=tuple(factor**power * part for part in value.parts))
-        if isinstance(value, Level):
-            return replace(value, values=factor**power * value.values)
-        if not each:
-            return factor**power * value
+    def _scaled(self, value: Any, factor: float, power: float, alone: bool) -> Any:
+        if not alone or isinstance(value, Split | Level):
+            return each(value, lambda array: factor**power * array)
         side = factor ** (0.5 * self.rng.normal(size=np.shape(value)[:1]))
         is_square = np.ndim(value) == 2 and len(value) == len(value.T)
         return side[:, None] * value * side if is_square else (value.T * side).T  # psd stays psd
@@ -254,7 +249,7 @@ class Sought:
             if not isinstance(value, Split | Level):
                 factor *= float(np.abs(value).max(initial=0.0)) or 1.0
                 value = draw(self.rng, d, np.shape(value))
-            found[d.name] = self._scaled(value, factor, 1.0, each=False)
+            found[d.name] = self._scaled(value, factor, 1.0, alone=False)
         return found
 
 

@@ -18,11 +18,15 @@ from mmopt.language import Checked
 from mmopt.language.atoms.dims import Dim
 from mmopt.numerics.components import Level, Space, Split
 from mmopt.results import Solution
+from mmopt.results.by_component import Value
 from mmopt.strategies import AnyStrategy, ComponentStrategy
 from mmopt.symmetry.joint import Cells
 from mmopt.workloads import Workload
 
-__all__ = ["gram_of", "own_components", "placed_multipliers", "placed_variables", "same_parts"]
+__all__ = ["gram_of", "own_components", "placed_multipliers", "placed_variables", "same_array"]
+
+# Relative, of arrays that stand for the same thing (a strategy's Gram matrix, the givens of a step).
+CLOSE_ARRAY = 1e-8
 
 
 def own_components(
@@ -123,7 +127,19 @@ def _same_cells(one: Cells, two: Cells) -> bool:
     return told[0] == told[1]
 
 
-def same_parts(one: Any, two: Any, close: float) -> bool:
+def same_array(stated: Value | None, found: Value | None) -> bool:
+    """Whether two arrays, or matrices by component, agree up to rounding, or both are absent."""
+    if stated is None or found is None:
+        return stated is found
+    if not (isinstance(stated, np.ndarray) and isinstance(found, np.ndarray)):
+        return _same_parts(stated, found, CLOSE_ARRAY)
+    if np.shape(stated) != np.shape(found) or not np.isfinite(stated).all():
+        return False
+    off = float(np.linalg.norm(np.asarray(stated) - found))
+    return off <= CLOSE_ARRAY * float(np.linalg.norm(found))
+
+
+def _same_parts(one: Any, two: Any, close: float) -> bool:
     """Whether two matrices by component agree up to rounding, relative to the size of the second."""
     if not (isinstance(one, Split) and isinstance(two, Split)):
         return False

@@ -9,7 +9,7 @@ import numpy as np
 
 from mmopt.compiler import Instance
 from mmopt.compiler.match import is_shipped
-from mmopt.driver.judge.values import split_meaning
+from mmopt.driver.judge.violations import split_meaning
 from mmopt.language import evaluate
 from mmopt.language.evaluate.by_component import splits
 from mmopt.language.syntax.program import Program

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,18 +16,16 @@ import numpy as np
 from mmopt.compiler import Instance
 from mmopt.compiler.match import is_shipped
 from mmopt.driver.judge.rounded_root import charged_for_the_queries, for_the_queries
-from mmopt.driver.judge.values import as_value, is_finite, plain, total
-from mmopt.driver.judge.violations import violations
+from mmopt.driver.judge.violations import arrays, as_value, each, is_finite, plain, total, violations
 from mmopt.language import evaluate, evaluate_ball
 from mmopt.language.evaluate.evaluator import Memo
 from mmopt.language.evaluate.feasibility import excess, excess_with_errors
-from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.tree import Apply, Declaration, Expr, names_in
 from mmopt.numerics.ball_functions import is_semidefinite
 from mmopt.numerics.ball_nuclear import GUESS
 from mmopt.numerics.balls import GROW, Ball, exact
-from mmopt.numerics.components import Array, Level, Split, floored
-from mmopt.numerics.numpy_forms import FLOOR
+from mmopt.numerics.components import Level, Split, floored
+from mmopt.numerics.numpy_forms import FLOOR, Array
 
 __all__ = [
     "FEASIBLE",
@@ -37,12 +36,12 @@ __all__ = [
     "candidate",
     "charged",
     "declared",
+    "improves",
     "named_multipliers",
     "scored",
     "starts_from",
     "upper_value",
 ]
-
 
 # A repaired point may miss a constraint by this much, relatively: the rounding of its evaluation. What
 # it misses is charged to the objective.
@@ -80,18 +79,18 @@ def _declared(d: Declaration, value: Any) -> Any:
     Psd matrices and ``> 0`` get a floor relative to their largest eigenvalue or entry, so that they
     can be inverted; what that costs shows in the objective.
     """
-    if isinstance(value, Level):
-        return Level(value.space, _declared(d, value.values))
     if d.kind == "psd":
         return floored(value)
     if isinstance(value, Split):
         return value
     if d.kind == "symmetric":
         return np.asarray((value + value.T) / 2)
-    if d.sign:
-        floor = FLOOR * float(np.max(value, initial=0.0)) if d.sign == ">" else 0.0
-        return np.asarray(np.maximum(value, floor))
-    return value
+    return each(value, partial(_signed, d)) if d.sign else value
+
+
+def _signed(d: Declaration, value: Array) -> Array:
+    floor = FLOOR * float(np.max(value, initial=0.0)) if d.sign == ">" else 0.0
+    return np.asarray(np.maximum(value, floor))
 
 
 def declared(instance: Instance, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -118,20 +117,14 @@ def candidate(instance: Instance, values: Mapping[str, Any]) -> Candidate:
 def _repaired(instance: Instance, variables: Mapping[str, Any], before: float, memo: Memo) -> Candidate:
     program = instance.program
     env: dict[str, Any] = {**instance.env, **plain(variables)}
-    limits = _limits(program)
+    # Variables of the objective whose repair says what they limit from above.
+    limits = names_in(program.objective) if program.sense == "minimize" else set()
+    limits = {a.name for a in program.repair if a.name not in names_in(a.expr)} & limits
     with np.errstate(all="ignore"):
         for assignment in program.repair:
             found = _rounded_up(assignment.expr, env) if assignment.name in limits else None
             env[assignment.name] = evaluate(assignment.expr, env, memo) if found is None else found
     return scored(instance, {d.name: as_value(env[d.name]) for d in program.choose}, before, memo)
-
-
-def _limits(program: Program) -> set[str]:
-    """Variables of the objective whose repair says what they limit from above."""
-    if program.sense == "maximize":
-        return set()
-    repaired = {a.name for a in program.repair if a.name not in names_in(a.expr)}
-    return repaired & names_in(program.objective)
 
 
 def _missed(instance: Instance, env: Mapping[str, Any]) -> float:
@@ -153,10 +146,8 @@ def _missed(instance: Instance, env: Mapping[str, Any]) -> float:
 def _is_kept(d: Declaration, value: Any) -> bool:
     """Whether what is declared of a variable is proved to hold."""
     if d.kind == "psd":
-        parts = value.parts if isinstance(value, Split) else (value,)
-        return all(is_semidefinite(exact(part)) for part in parts)
-    value = value.values if isinstance(value, Level) else value
-    return not d.sign or bool(np.all(value > 0 if d.sign == ">" else value >= 0))
+        return all(is_semidefinite(exact(part)) for part in arrays(value))
+    return not d.sign or all(bool(np.all(a > 0 if d.sign == ">" else a >= 0)) for a in arrays(value))
 
 
 def _rounded_up(expr: Expr, env: Mapping[str, Any]) -> Any:
@@ -200,6 +191,11 @@ def _worst(instance: Instance, env: Mapping[str, Any], memo: Memo) -> float:
         return max([0.0, *(v.amount for v in violations(instance, env, memo))])
     except np.linalg.LinAlgError:
         return float("inf")
+
+
+def improves(new: float, old: float, sense: str) -> bool:
+    """Whether an objective is better than another; of bounds it is the one that is improved on."""
+    return new < old if sense == "minimize" else new > old
 
 
 def charged(instance: Instance, found: Candidate, multipliers: Mapping[str, Any]) -> Candidate:
@@ -276,24 +272,16 @@ def named_multipliers(instance: Instance, multipliers: Mapping[str, Any]) -> dic
             continue
         shape = tuple(dim.value(sizes) for dim in m.declaration.dims)
         value = as_value(multipliers[m.key])
-        if isinstance(value, Split | Level):
-            if value.shape == shape and is_finite(value):
-                named[m.declaration.name] = _promised(m.declaration, value)
-            continue
-        # One cell: a solver's multiplier is then a number or a 1 x 1 matrix.
-        if value.size == int(np.prod(shape)) and np.isfinite(value).all():
-            value = _promised(m.declaration, value.reshape(shape))
-            named[m.declaration.name] = value if value.ndim else float(value)
-    return named
+        if not isinstance(value, Split | Level) and value.size == int(np.prod(shape)):
+            # One cell: a solver's multiplier is then a number or a 1 x 1 matrix.
+            value = value.reshape(shape)
+        if value.shape == shape and is_finite(value):
+            named[m.declaration.name] = each(value, partial(_promised, m.declaration))
+    return plain(named)
 
 
 def _promised(d: Declaration, value: Any) -> Any:
     """A multiplier as declared: signs clipped, psd matrices projected."""
-    if isinstance(value, Level):
-        return Level(value.space, _promised(d, value.values))
-    if isinstance(value, Split):
-        parts = tuple(_promised(d, part) for part in value.parts)
-        return Split(value.rows, value.columns, parts)
     if d.kind in ("psd", "symmetric"):
         value = (value + value.T) / 2
     if d.kind == "psd":

@@ -1,23 +1,164 @@
-"""Which line of a program a point misses, where, and by how much."""
+"""A point beside the lines of its program: which it misses, where in the workload's words, and by how much.
+
+Values of variables and multipliers are arrays, or split into components.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 
 from mmopt.compiler import Instance
-from mmopt.driver.judge.places import place
-from mmopt.driver.judge.values import as_value, is_finite
-from mmopt.language import worst
+from mmopt.language import Program, evaluate, worst
+from mmopt.language.atoms.dims import Dim
+from mmopt.language.check.names import AXES
+from mmopt.language.evaluate.by_component import splits
 from mmopt.language.evaluate.evaluator import Memo
-from mmopt.language.syntax.tree import Declaration
+from mmopt.language.syntax.tree import Constraint, Declaration
 from mmopt.numerics.components import Level, Split
-from mmopt.numerics.numpy_forms import is_definite, lowest_eigenvalue, symmetric_part
+from mmopt.numerics.numpy_forms import Array, is_definite, lowest_eigenvalue, symmetric_part
+from mmopt.workloads.labels import cell_label, join
 
-__all__ = ["Violation", "violations", "worst_line"]
+__all__ = [
+    "Violation",
+    "arrays",
+    "as_value",
+    "each",
+    "is_finite",
+    "named_rows",
+    "place",
+    "plain",
+    "split_meaning",
+    "total",
+    "violations",
+    "worst_line",
+]
+
+
+def as_value(value: Any) -> Any:
+    """An array of floats; what is split stays so."""
+    return value if isinstance(value, Split | Level) else np.asarray(value, dtype=float)
+
+
+def plain(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Numbers as floats, everything else as it is: what the evaluator takes."""
+    return {n: v if isinstance(v, Split | Level) or np.ndim(v) else float(v) for n, v in values.items()}
+
+
+def arrays(value: Any) -> tuple[Any, ...]:
+    """What a value is made of: itself, its parts, or the values of its orbits."""
+    return value.parts if isinstance(value, Split) else (value.values if isinstance(value, Level) else value,)
+
+
+def each(value: Any, change: Callable[[Any], Any]) -> Any:
+    """The value with each of its arrays changed."""
+    if isinstance(value, Split):
+        return replace(value, parts=tuple(map(change, value.parts)))
+    return replace(value, values=change(value.values)) if isinstance(value, Level) else change(value)
+
+
+def is_finite(value: Any) -> bool:
+    """Whether all entries are."""
+    return all(bool(np.isfinite(array).all()) for array in arrays(value))
+
+
+def total(value: Any) -> float:
+    """The sum of the absolute values of a vector's entries."""
+    if isinstance(value, Level):
+        return float(np.abs(value.values) @ value.space.sizes)
+    return float(np.abs(value).sum())
+
+
+def split_meaning(program: Program, env: Mapping[str, Any]) -> tuple[Split, Split | None, Split | None]:
+    """The strategy that a point by components stands for; covariance and basis where it says those."""
+    meaning = program.meaning
+    found: Split = evaluate(meaning.expr, env)
+    if meaning.kind == "strategy":
+        return found, None, None
+    basis: Split = env[meaning.basis]
+    covariance = Split(found.rows, found.columns, tuple(symmetric_part(part) for part in found.parts))
+    parts = tuple(_whitened(s, b) for s, b in zip(covariance.parts, basis.parts, strict=True))
+    return Split(basis.rows, basis.columns, parts), covariance, basis
+
+
+def _whitened(covariance: Array, basis: Array) -> Array:
+    """Σ^(-1/2) B."""
+    values, vectors = scipy.linalg.eigh(covariance)
+    return np.asarray((vectors / np.sqrt(values)) @ vectors.T @ basis)
+
+
+SHOWN = 4  # rows named one by one
+PLURAL = {"query": "queries", "cell": "cells", "entry": "entries"}
+
+
+def _axis(instance: Instance, dim: Dim) -> str:
+    """What a dimension counts, by the source of the first given that has it."""
+    for d in instance.program.givens:
+        if d.name not in instance.own:
+            for axis, known in zip(AXES.get(d.source, ()), d.dims, strict=False):
+                if known == dim:
+                    return axis
+    return ""
+
+
+def _label(instance: Instance, axis: str, i: int) -> tuple[str, str]:
+    """A noun and the label of one row: ("query", "'age < 25'"), ("cell", "3"), ("entry", "3")."""
+    workload = instance.workload
+    if axis in ("query", "query with a target"):
+        labels = workload.labels()
+        if axis != "query":
+            i = int(np.flatnonzero(np.isfinite(workload.targets))[i])
+        return "query", str(i) if labels[i] == f"query {i}" else f"'{labels[i]}'"
+    if axis == "cell":
+        domain = workload.domain
+        if domain.names == ("cell",):
+            return "cell", domain.cell(i)[0]
+        codes = np.unravel_index(i, domain.shape)
+        pairs = zip(domain.attributes, codes, strict=True)
+        return "cell", f"'{join(tuple(cell_label(a, int(code)) for a, code in pairs))}'"
+    return "entry", str(i)
+
+
+def _rows_of(instance: Instance, c: Constraint) -> Dim | None:
+    """The dimension that counts the rows of a constraint: its family, or the length of its sides."""
+    if c.family is not None:
+        return c.family.dim
+    vectors = [t.dims[0] for t in instance.checked.constraints[c.name] if t.is_vector]
+    return vectors[0] if vectors else None
+
+
+def named_rows(instance: Instance, name: str, rows: Sequence[int] | None) -> str:
+    """The rows of a line in brackets, " (queries 3, 7)"; nothing for a whole line."""
+    if not rows:
+        return ""
+    c = next((c for c in instance.program.constraints if c.name == name), None)
+    dim = _rows_of(instance, c) if c is not None else None
+    axis = _axis(instance, dim) if dim is not None else ""
+    labels = [_label(instance, axis, i) for i in rows[:SHOWN]]
+    noun = labels[0][0]
+    rest = f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
+    return f" ({noun if len(rows) == 1 else PLURAL[noun]} {', '.join(text for _, text in labels)}{rest})"
+
+
+def place(instance: Instance, c: Constraint, entry: tuple[int, ...]) -> str:
+    """One entry: " for j = 3 (query 'total')", " (cell 3)", " at entry 3, 1"; nothing for a number.
+
+    By component it is an orbit of cells or queries: " at orbit 3".
+    """
+    if not entry:
+        return ""
+    if splits(instance.env):
+        return f" at orbit {entry[0]}"
+    dim = _rows_of(instance, c)
+    noun, label = _label(instance, _axis(instance, dim) if dim is not None else "", entry[0])
+    known = f" ({noun} {label})" if noun != "entry" else ""
+    inner = entry[1:] if c.family is not None or known else entry
+    text = f" for {c.family.index} = {entry[0]}" if c.family is not None else ""
+    return text + (f" at entry {', '.join(map(str, inner))}" if inner else "") + known
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from mmopt.driver.judge.score import Array
 from mmopt.driver.search.coordinates import Coordinates
 from mmopt.language import Tape
 from mmopt.language.syntax.tree import Apply, Constraint, Expr, Name, Number, Relation
+from mmopt.limits import Stop
 from mmopt.solvers import Clock
 
 __all__ = ["End", "Problem", "search"]
@@ -97,13 +98,13 @@ def _limit(instance: Instance, c: Constraint, env: Mapping[str, object], names: 
 @dataclass(frozen=True)
 class End:
     """Where a search ended. ``gradient`` is the largest entry of the projected gradient, of an objective
-    scaled to one at the start; ``stop`` is empty, "iteration limit" or "stopped"."""
+    scaled to one at the start; ``stop`` is set where the clock or the budget ended it."""
 
     x: Array
     multipliers: Mapping[str, Array]
     iterations: int
     gradient: float
-    stop: str
+    stop: Stop | None
     raw: str
 
 
@@ -242,5 +243,4 @@ def search(problem: Problem, start: Array, clock: Clock, budget: int) -> End | N
     if problem.limits:
         x = run.restore(x)
     multipliers = {name: np.squeeze(m) * run.size for name, m in run.multipliers.items()}
-    stop = "stopped" if clock.is_over else "iteration limit" if run.out else ""
-    return End(x, multipliers, run.used, run.gradient, stop, run.raw)
+    return End(x, multipliers, run.used, run.gradient, clock.stop(spent=run.out), run.raw)

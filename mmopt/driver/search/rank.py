@@ -15,26 +15,98 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from mmopt.compiler import Instance
-from mmopt.driver.best import Best
-from mmopt.driver.choice import pick_solver, predicted
-from mmopt.driver.convex import Progress, Report, with_total
+from mmopt.compiler import Instance, Lowered, Scaling, lower, scale
 from mmopt.driver.diagnosis.diagnose import explain_failure
-from mmopt.driver.judge.assemble import assemble
+from mmopt.driver.judge.assemble import assemble, unscaled
 from mmopt.driver.judge.score import Array
-from mmopt.driver.judge.shortfalls import unscaled
-from mmopt.driver.search.penalised import Penalised, penalised
-from mmopt.errors import TooLargeError
-from mmopt.language.check.rank import rank_residual
-from mmopt.results import Solution, Status
-from mmopt.solvers import Clock, Options, Point, SolverRow, run
+from mmopt.driver.running import Best
+from mmopt.driver.task import Task
+from mmopt.errors import OptionError, TooLargeError
+from mmopt.language import evaluate
+from mmopt.language.atoms.types import Curvature, matrix
+from mmopt.language.check.infer import infer
+from mmopt.language.check.rank import rank_line, rank_residual
+from mmopt.language.syntax.tree import Apply, Expr, Name
+from mmopt.limits import Stop, uncounted
+from mmopt.results import Solution
+from mmopt.solvers import Clock, Options, Point, SolverRow, memory_limit, pick_solver, predicted, run
 
-__all__ = ["ROUNDS", "STARTS", "solve_rank"]
+__all__ = ["ROUNDS", "STARTS", "Penalised", "penalised", "solve_rank"]
+
+
+DIRECTION = "?direction"
+PARAMETER_BYTES = 4.0  # of cvxpy per fourth power of the direction's rows: 0.8 GB at 120
+
+
+@dataclass(frozen=True)
+class Penalised:
+    """What every round solves, compiled once: only the direction D changes."""
+
+    scaled: Instance
+    scaling: Scaling
+    lowered: Lowered
+    direction: Any  # a cvxpy parameter
+    z: Expr
+    side: int
+    rank: int
+
+    def matrix(self, found: Mapping[str, Array]) -> Array:
+        """Z in the scale in which it is solved: there it does not depend on the units of the queries."""
+        env = {**self.scaled.env, **{n: v if v.ndim else float(v) for n, v in found.items()}}
+        return np.asarray(evaluate(self.z, env), dtype=float)
+
+    def projector(self, z: Array) -> Array:
+        """On the eigenvectors of all but the ``rank`` largest eigenvalues."""
+        _, vectors = np.linalg.eigh((z + z.T) / 2)
+        small = vectors[:, : self.side - self.rank]
+        return np.asarray(small @ small.T)
+
+    def first(self, start: Mapping[str, Array] | None, seed: list[int]) -> Array:
+        """The projector at a start, given in the program's own scale; else a random one of the same rank."""
+        if start is not None:
+            scale_of = self.scaling.variables
+            return self.projector(self.matrix({n: np.asarray(v) / scale_of[n] for n, v in start.items()}))
+        rng = np.random.default_rng(seed)
+        small, _ = np.linalg.qr(rng.normal(size=(self.side, self.side - self.rank)))
+        return np.asarray(small @ small.T)
+
+
+def penalised(instance: Instance) -> Penalised:
+    """Scale the program, put the penalty into its objective, compile it."""
+    with uncounted():
+        import cvxpy
+
+    program = instance.program
+    constraint = rank_line(program.constraints)
+    left, right = constraint.relation.left, constraint.relation.right
+    assert isinstance(left, Apply)
+    (z,) = left.args
+    side = infer(z, instance.checked.scope).dims[0]
+    size, rank = side.value(instance.sizes()), float(evaluate(right, instance.env))
+    if rank != int(rank) or not 0 <= rank <= size:
+        message = f"'{constraint.name}': a matrix with {size} rows does not have rank {rank:g}"
+        raise OptionError(message, where=program.source.locate(right.span))
+    if (needed := PARAMETER_BYTES * size**4) > memory_limit():
+        message = (
+            f"the direction of '{program.name}' has {size} rows and would need about {needed / 2**30:,.0f} "
+            f"GiB of memory to compile; the limit here is {memory_limit() / 2**30:.0f} GiB"
+        )
+        raise TooLargeError(message, hint="this is a program for about eight cells: take fewer")
+    scaled, scaling = scale(instance)
+    direction = cvxpy.Parameter((size, size), symmetric=True)
+    penalty = Apply("sum", (Apply("mul", (z, Name(DIRECTION, z.span)), z.span),), z.span)
+    sign = "add" if program.sense == "minimize" else "sub"
+    changed = replace(program, objective=Apply(sign, (program.objective, penalty), z.span))
+    known = matrix(side, side, symmetric=True, curvature=Curvature.CONSTANT)
+    checked = replace(instance.checked, program=changed, types={**instance.checked.types, DIRECTION: known})
+    bound = replace(scaled, checked=checked, env={**scaled.env, DIRECTION: direction})
+    return Penalised(scaled, scaling, lower(bound), direction, z, size, int(rank))
+
 
 STARTS = 10
 ROUNDS = 40  # of one start
@@ -56,11 +128,11 @@ PATIENCE = 600.0
 class _Search:
     """The state of a search: the best point so far, and what each round came to."""
 
+    task: Task
     problem: Penalised
     row: SolverRow
     options: Options
     clock: Clock
-    report: Report | None
     best: Best
     last: Point | None = None
     used: int = 0
@@ -71,7 +143,7 @@ class _Search:
 
     @property
     def is_over(self) -> bool:
-        infeasible = self.last is not None and self.last.stop == "infeasible"
+        infeasible = self.last is not None and self.last.stop == Stop.INFEASIBLE
         return self.clock.is_over or infeasible or self.best.gap <= self.options.tolerance
 
     def start(self, weight: float, direction: Array, rounds: int) -> None:
@@ -105,40 +177,29 @@ class _Search:
         self.used += found.iterations
         row["iterations"] = found.iterations
         self.history.append(row)
-        if len(found.variables) < len(problem.instance.program.choose):
+        if len(found.variables) < len(self.task.program.choose):
             return None
-        values = {n: v * scaling.variables[n] for n, v in found.variables.items()}
-        known = scaling.multipliers
-        repaired = self.best.offer(
-            values, {n: v * known[n] for n, v in found.multipliers.items() if n in known}
-        )
+        repaired = self.best.offer(*scaling.undone(found.variables, found.multipliers))
         z = problem.matrix(found.variables)
         row["residual"] = rank_residual(z, problem.rank)
         self.smallest = min(self.smallest, row["residual"])
         if repaired is not None and repaired.is_feasible:
             row["objective"] = repaired.objective
             self.reached += row["residual"] <= REACHED
-        self.tell()
+        self.best.tell(self.task, self.row.name, self.clock.elapsed, self.used)
         return z
-
-    def tell(self) -> None:
-        point = self.best.point
-        if self.report is not None and point is not None:
-            program = self.problem.instance.program
-            shown = (point.objective, self.best.bound, program.sense)
-            self.report(Progress(program.name, self.row.name, self.clock.elapsed, self.used, *shown))
 
     def stop(self, limited: bool) -> str:
         """Why it ended, and whether the rank was reached; ``limited`` when the caller set the rounds."""
-        if self.best.gap <= self.options.tolerance:
-            return "gap reached"
+        stop = self.best.stop(self.options, self.clock)
+        if stop == Stop.REACHED:
+            return stop
         if self.reached:
-            rank = f"rank reached in {self.reached} of {self.starts} starts"
+            rank = f"{Stop.RANK} in {self.reached} of {self.starts} starts"
         else:
-            rank = f"rank not reached (residual {self.smallest:.1e})"
-        if self.clock.is_over:
-            return f"{'interrupted' if self.clock.interrupted else 'time limit'}, {rank}"
-        return f"iteration limit, {rank}" if limited and not self.reached else rank
+            rank = f"{Stop.NO_RANK} (residual {self.smallest:.1e})"
+            stop = stop or (Stop.ITERATIONS if limited else None)
+        return f"{stop}, {rank}" if stop else rank
 
 
 def _refuse_too_long(instance: Instance, row: SolverRow, times: int, limit: float) -> None:
@@ -161,17 +222,10 @@ def _refuse_too_long(instance: Instance, row: SolverRow, times: int, limit: floa
         raise TooLargeError(message, hint="give a time limit, fewer starts or iterations, or fewer cells")
 
 
-def solve_rank(
-    instance: Instance,
-    solver: str | None,
-    overrides: Mapping[str, Any],
-    report: Report | None,
-    start: Mapping[str, Array] | None = None,
-) -> Solution:
+def solve_rank(task: Task) -> Solution:
     """Search a point of the rank asked for, from several starts; the best repaired point of all rounds.
 
-    ``start`` holds values of what is chosen: the search then starts from there alone, and ends there unless
-    it finds something better.
+    With a ``start`` it starts from there alone, and ends there unless it finds something better.
     ``max_iterations`` is the number of rounds of a start. The history has a row for every round:
     ``start``, ``round``, ``penalty`` (the weight of <Z, D>), the solver's ``iterations``, ``residual`` (the
     first singular value of Z beyond the rank, relative to the largest, before the repair) and
@@ -183,18 +237,18 @@ def solve_rank(
     TooLargeError : it is predicted to take too long, and no time limit is given.
     SolverError : no round gave a point that could be made feasible.
     """
-    started = time.monotonic()
-    program = instance.program
-    row = pick_solver(instance, solver)
-    own = {"tolerance": row.tolerance, "starts": STARTS, "seed": 0, "penalty": PENALTY}
-    chosen = Options(**{**own, **overrides, **({} if start is None else {"starts": 1})})
+    started, instance, program, start = time.monotonic(), task.instance, task.program, task.start
+    row = pick_solver(instance, task.solver)
+    chosen = task.options(tolerance=row.tolerance, starts=STARTS, seed=0, penalty=PENALTY)
+    if start is not None:
+        chosen = replace(chosen, starts=1)
     assert chosen.starts is not None and chosen.seed is not None and chosen.penalty is not None
     rounds = chosen.max_iterations or ROUNDS
     _refuse_too_long(instance, row, chosen.starts * rounds, chosen.time_limit)
     problem = penalised(instance)
     compiled = time.monotonic()
     with Clock(chosen.time_limit) as clock:
-        search = _Search(problem, row, chosen, clock, report, Best(instance))
+        search = _Search(task, problem, row, chosen, clock, Best(instance))
         if start is not None:
             search.best.offer(start, {})
         if program.multipliers:
@@ -207,42 +261,19 @@ def solve_rank(
             search.start(weight, problem.first(start, [chosen.seed, number]), rounds)
     solved = time.monotonic()
     best, last = search.best, search.last
-    point = best.point
     assert last is not None
-    if point is None or not point.is_feasible:
-        if clock.interrupted:
-            raise KeyboardInterrupt
-        raise explain_failure(
-            instance,
-            problem.scaled,
-            problem.scaling,
-            row.name,
-            last,
-            point,
-        )
-    scaling = problem.scaling
-    status = Status(
-        search.stop(chosen.max_iterations is not None),
-        True,
-        point.before,
-        best.bound is not None,
-        last.raw,
-    )
-    solution = assemble(
-        instance,
-        point.env,
-        objective=point.objective,
-        proved=point.proved,
-        raw=best.values,
-        bound=best.bound,
-        status=status,
+    handed = problem.scaled, problem.scaling
+    point = best.feasible(clock, lambda: explain_failure(instance, handed, row.name, last, best.point))
+    ending = best.ending(
+        stop=search.stop(chosen.max_iterations is not None),
         solver=(row.name, row.version),
-        options=asdict(chosen),
+        word=last.raw,
+        options=chosen,
         iterations=search.used,
-        seconds={"compile": compiled - started, "solve": solved - compiled, "total": 0.0},
-        multipliers=best.multipliers or {},
-        scaling=scaling.scales,
-        warnings=unscaled(instance, scaling),
+        compile=compiled - started,
+        solve=solved - compiled,
+        scaling=problem.scaling.scales,
+        warnings=unscaled(instance, problem.scaling),
         history=search.history,
     )
-    return with_total(solution, time.monotonic() - started)
+    return assemble(instance, point.env, ending)

@@ -8,21 +8,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from mmopt.compiler import Instance, Scaling, scale
-from mmopt.driver.best import Best
-from mmopt.driver.convex import Progress, Report, with_total
 from mmopt.driver.judge.assemble import assemble
 from mmopt.driver.judge.score import Array, Candidate
+from mmopt.driver.running import Best
 from mmopt.driver.search.coordinates import Coordinates, draw
 from mmopt.driver.search.local import End, Problem, search
+from mmopt.driver.task import Task
 from mmopt.errors import OptionError, SolverError
 from mmopt.language import evaluate
-from mmopt.results import Solution, Status
+from mmopt.limits import Stop
+from mmopt.results import Solution
 from mmopt.solvers import LBFGS, Clock, Options
 
 __all__ = ["solve_smooth"]
@@ -37,7 +38,7 @@ class _Ends:
 
     rows: list[dict[str, float]] = field(default_factory=list)
     objectives: list[float] = field(default_factory=list)  # of the feasible ones
-    stops: list[str] = field(default_factory=list)
+    stops: list[Stop | None] = field(default_factory=list)
     raw: str = ""
     left_out: list[str] = field(default_factory=list)
 
@@ -58,38 +59,29 @@ class _Ends:
     def summary(self) -> str:
         """``local optimum, 5 starts, spread 1.2e-03``: of the worst end over the best, relatively."""
         count = len(self.objectives)
-        text = f"local optimum, {count} start{'s' * (count != 1)}"
+        text = f"{Stop.LOCAL}, {count} start{'s' * (count != 1)}"
         if count < 2:
             return text
         best, worst = min(self.objectives), max(self.objectives)
         return f"{text}, spread {(worst - best) / max(abs(best), 1e-300):.1e}"
 
 
-def solve_smooth(
-    instance: Instance,
-    solver: str | None,
-    overrides: Mapping[str, Any],
-    report: Report | None,
-    start: Mapping[str, Any] | None = None,
-) -> Solution:
-    """Search local optima and keep the best.
-
-    ``start`` holds values of what is chosen; the search then starts from there and from nowhere else.
+def solve_smooth(task: Task) -> Solution:
+    """Search local optima and keep the best. With a ``start`` it begins there and nowhere else.
 
     Raises
     ------
     OptionError : another solver is named.
     SolverError : no start led to a point that could be repaired.
     """
-    started = time.monotonic()
-    program = instance.program
-    if solver is not None and solver.lower() != LBFGS.name:
-        message = f"'{program.name}' is of class 'smooth', which is searched by {LBFGS.name}, not by {solver}"
-        raise OptionError(message, hint="leave out the solver")
-    options = Options(**{"tolerance": LBFGS.tolerance, "starts": STARTS, "seed": 0, **overrides})
+    started, instance, program = time.monotonic(), task.instance, task.program
+    if task.solver is not None and task.solver.lower() != LBFGS.name:
+        message = f"'{program.name}' is of class 'smooth', which is searched by {LBFGS.name}"
+        raise OptionError(f"{message}, not by {task.solver}", hint="leave out the solver")
+    options = task.options(tolerance=LBFGS.tolerance, starts=STARTS, seed=0)
     scaled, scaling = scale(instance)
     coordinates = Coordinates(program.choose, instance.sizes())
-    points = list(_starts(instance, scaling, coordinates, options, start))
+    points = list(_starts(instance, scaling, coordinates, options, task.start))
     problem = Problem(scaled, points[0][1], coordinates)
     compiled = time.monotonic()
     best, ends = Best(instance), _Ends()
@@ -100,42 +92,28 @@ def solve_smooth(
             if end is None:
                 ends.left_out.append(f"the objective has no value at the start '{name}', which was left out")
                 continue
-            known = {
-                n: m * scaling.multipliers[n] for n, m in end.multipliers.items() if n in scaling.multipliers
-            }
-            point = coordinates.unpack(end.x)
-            ends.add(number, end, best.offer({n: v * scaling.variables[n] for n, v in point.items()}, known))
-            if report is not None and best.point is not None:
-                shown = (best.point.objective, best.bound, program.sense)
-                report(Progress(program.name, LBFGS.name, clock.elapsed, ends.iterations, *shown))
-            if best.gap <= options.tolerance or clock.is_over or ends.iterations >= budget:
+            ends.add(number, end, best.offer(*scaling.undone(coordinates.unpack(end.x), end.multipliers)))
+            best.tell(task, LBFGS.name, clock.elapsed, ends.iterations)
+            if best.gap <= options.tolerance or clock.stop(spent=ends.iterations >= budget):
                 break
-        interrupted, over = clock.interrupted, clock.is_over
+        stop = best.stop(options, clock) or (
+            Stop.ITERATIONS if Stop.ITERATIONS in ends.stops else ends.summary()
+        )
     solved = time.monotonic()
-    found = best.point
-    if found is None or not found.is_feasible:
-        if interrupted:
-            raise KeyboardInterrupt
-        raise _no_point(program.name, found, ends)
-    stop = _stop(best.gap <= options.tolerance, interrupted, over, ends)
-    solution = assemble(
-        instance,
-        found.env,
-        objective=found.objective,
-        proved=found.proved,
-        raw=best.values,
-        bound=best.bound,
-        status=Status(stop, True, found.before, best.bound is not None, ends.raw),
+    point = best.feasible(clock, lambda: _no_point(program.name, best.point, ends))
+    ending = best.ending(
+        stop=stop,
         solver=(LBFGS.name, LBFGS.version),
-        options=asdict(options),
+        word=ends.raw,
+        options=options,
         iterations=ends.iterations,
-        seconds={"compile": compiled - started, "solve": solved - compiled, "total": 0.0},
-        multipliers=best.multipliers or {},
+        compile=compiled - started,
+        solve=solved - compiled,
         scaling=scaling.scales,
         warnings=tuple(ends.left_out),
         history=ends.rows,
     )
-    return with_total(solution, time.monotonic() - started)
+    return assemble(instance, point.env, ending)
 
 
 def _starts(
@@ -176,17 +154,6 @@ def _values(instance: Instance, assignments: Sequence[Any]) -> dict[str, Any]:
     for a in assignments:
         env[a.name] = evaluate(a.expr, env)
     return {a.name: env[a.name] for a in assignments}
-
-
-def _stop(proved: bool, interrupted: bool, over: bool, ends: _Ends) -> str:
-    """Why it ended, in the vocabulary of :class:`~mmopt.results.Status`."""
-    if proved:
-        return "gap reached"
-    if interrupted:
-        return "interrupted"
-    if over:
-        return "time limit"
-    return "iteration limit" if "iteration limit" in ends.stops else ends.summary()
 
 
 def _no_point(program: str, found: Candidate | None, ends: _Ends) -> SolverError:

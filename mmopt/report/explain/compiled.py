@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from mmopt.compiler import Instance, lower, scale
 from mmopt.compiler.scale import units_of
-from mmopt.compiler.shape import line
+from mmopt.compiler.shape import curved_nodes, implied_psd, line, scope_of
+from mmopt.language import Checked
+from mmopt.language.check.infer import Scope, infer
 from mmopt.language.check.survey import Survey
 from mmopt.language.evaluate.by_component import splits
+from mmopt.language.syntax.tree import Apply, Constraint, Expr, walk
 from mmopt.numerics.components import Level, Split
 from mmopt.numerics.numpy_forms import Array
-from mmopt.report.explain.facts import Compiled, Formula, GivenFacts, Handed, MatrixFacts, Scale
-from mmopt.report.explain.formulas import name_of
-from mmopt.report.explain.handed import handed_over
+from mmopt.report.explain.facts import Compiled, Formula, GivenFacts, Handed, MatrixFacts, Scale, Sentence
+from mmopt.report.explain.reading import formula_of, name_of, relation_of
 from mmopt.report.sizes import Sizes, sizes_at
 from mmopt.report.style import counted, duration, figure
-from mmopt.solvers.forecast import PATIENCE
-from mmopt.solvers.handover import hand_over
-from mmopt.solvers.table import solver_named
+from mmopt.solvers.conic import hand_over
+from mmopt.solvers.table import PATIENCE, solver_named
 from mmopt.symmetry.joint import Cells
 
 __all__ = ["compiled_facts"]
@@ -30,40 +31,35 @@ SMALL = 6  # rows and columns of a matrix that is shown whole
 MOST_ENTRIES = 1_000_000  # of a matrix whose rank is computed
 MOST_ROWS = 100_000  # of a constraint matrix that is built to be counted
 MOST_BLOCKS = 200  # in a family whose members go to cvxpy one by one
+# Atoms that cvxpy turns into cones of its own when their argument is chosen.
+GRAPH_FORMS = frozenset({"abs", "max", "min", "sqrt", "pow", "nuclear", "div"})
 
 
 def compiled_facts(surveyed: Survey, instance: Instance, reductions: tuple[str, ...] = ()) -> Compiled:
     """The facts of an instance; of what is not handed to a conic solver, only the givens are filled in."""
-    bad = [f.name or surveyed.checked.program.sense for f in surveyed.lines if f.fault]
-    handed: tuple[Handed, ...] = ()
-    sizes, matrix, scaled = None, None, None
-    words = choice = refusal = ""
-    if not surveyed.checked.program.choose:
-        refusal = "Nothing is chosen here, so nothing goes to a solver"
-    elif surveyed.checked.program.klass == "smooth":
+    program, dims = surveyed.checked.program, tuple(instance.sizes().items())
+    facts = Compiled(_asked(instance), dims, tuple(_givens(instance)), reductions=reductions)
+    if not program.choose:
+        return replace(facts, refusal="Nothing is chosen here, so nothing goes to a solver")
+    if program.klass == "smooth":
         found = sizes_at(instance)
         unknowns, who = counted(found.variables, "unknown"), found.chosen or "no solver here"
         refusal = f"Not compiled into cones: {who} searches it by gradients, in {unknowns}"
-    elif bad:
-        refusal = f"Not compiled: {', '.join(repr(name) for name in bad)} cannot be handed to a convex solver"
-    else:
-        handed = handed_over(surveyed.checked, instance.sizes())
-        sizes = sizes_at(instance)
-        matrix, words = _matrix(instance, sizes)
-        choice = _choice(sizes)
-        scaled = _scales(instance)
-    return Compiled(
-        _asked(instance),
-        tuple(instance.sizes().items()),
-        _givens(instance),
-        scaled,
-        reductions,
-        handed,
-        sizes,
-        matrix,
-        words,
-        choice,
-        refusal,
+        return replace(facts, refusal=refusal)
+    bad = [repr(line.name or program.sense) for line in surveyed.lines if line.fault]
+    if bad:
+        refusal = f"Not compiled: {', '.join(bad)} cannot be handed to a convex solver"
+        return replace(facts, refusal=refusal)
+    sizes = sizes_at(instance)
+    matrix, words = _matrix(instance, sizes)
+    return replace(
+        facts,
+        scaled=_scales(instance),
+        handed=tuple(_handed_over(surveyed.checked, instance.sizes())),
+        sizes=sizes,
+        matrix=matrix,
+        matrix_words=words,
+        choice=_choice(sizes),
     )
 
 
@@ -81,29 +77,28 @@ def _rank(instance: Instance) -> int:
     return instance.workload.rank
 
 
-def _givens(instance: Instance) -> tuple[GivenFacts, ...]:
+def _givens(instance: Instance) -> Iterator[GivenFacts]:
     program, env = instance.program, instance.env
-    rows = [(d.name, "passed by the caller" if d.name in instance.own else d.source) for d in program.givens]
-    rows += [
-        (p.name, "passed by the caller" if p.name in instance.own else "the program's default")
-        for p in program.parameters
-    ]
-    rows += [(let.name, "computed (let)") for let in program.lets]
-    return tuple(_given(name, origin, env[name]) for name, origin in rows)
-
-
-def _given(name: str, origin: str, value: Any) -> GivenFacts:
-    if isinstance(value, Split):
-        rows, columns = value.shape
-        return GivenFacts(name_of(name), origin, f"{rows:,} × {columns:,}", _by_component(value), None)
-    if isinstance(value, Level):
-        figures = f"by orbit: {_figures(np.asarray(value.values)).partition(', sum')[0]}"
-        return GivenFacts(name_of(name), origin, f"vector {value.shape[0]:,}", figures, None)
-    array = np.asarray(value, dtype=float)
-    if array.ndim == 0:
-        return GivenFacts(name_of(name), origin, "number", figure(float(array)), None)
-    shape = " × ".join(f"{size:,}" for size in array.shape) if array.ndim == 2 else f"vector {array.size:,}"
-    return GivenFacts(name_of(name), origin, shape, _figures(array), _preview(array))
+    origins = {d.name: d.source for d in program.givens}
+    origins |= {p.name: "the program's default" for p in program.parameters}
+    origins |= dict.fromkeys(instance.own, "passed by the caller")
+    origins |= {let.name: "computed (let)" for let in program.lets}
+    for name, origin in origins.items():
+        value = env[name]
+        preview = None
+        if isinstance(value, Split):
+            shape, figures = " × ".join(f"{size:,}" for size in value.shape), _by_component(value)
+        elif isinstance(value, Level):
+            figures = f"by orbit: {_figures(np.asarray(value.values)).partition(', sum')[0]}"
+            shape = f"vector {value.shape[0]:,}"
+        elif np.ndim(value) == 0:
+            shape, figures = "number", figure(float(value))
+        else:
+            array = np.asarray(value, dtype=float)
+            shape = " × ".join(f"{size:,}" for size in array.shape)
+            shape, figures = shape if array.ndim == 2 else f"vector {shape}", _figures(array)
+            preview = _preview(array)
+        yield GivenFacts(name_of(name), origin, shape, figures, preview)
 
 
 def _by_component(value: Split) -> str:
@@ -217,3 +212,98 @@ def _matrix(instance: Instance, sizes: Sizes) -> tuple[MatrixFacts | None, str]:
     return MatrixFacts(
         row.name, sum(p.shape[0] for p in parts), parts[0].shape[1], sum(p.nnz for p in parts)
     ), ""
+
+
+# -- the form in which each line of a program goes to the solver, in words
+
+
+def _handed_over(checked: Checked, sizes: Mapping[str, int]) -> Iterator[Handed]:
+    """The objective, the constraints and what is chosen, each with what is made of it."""
+    program = checked.program
+    shared: list[tuple[Expr, str]] = []  # blocks, and the line that brought each
+    scope = scope_of(checked)
+    if program.objective is not None:
+        how = _curved(program.objective, program.sense, scope, shared) or [("linear, as it stands",)]
+        yield Handed(program.sense, formula_of(program.objective, scope), tuple(how))
+    for c in program.constraints:
+        yield _constraint(checked, c, sizes, shared)
+    implied = implied_psd(checked)
+    for d in program.choose:
+        words = []
+        if d.kind == "psd" and d.name in implied:
+            words.append("psd follows from a block in which it stands: no cone of its own")
+        elif d.kind == "psd":
+            words.append(f"one psd cone of size {d.dims[0].value(sizes):,}")
+        elif d.kind == "symmetric":
+            words.append("one unknown for each pair of entries that are the same")
+        if d.sign:
+            words.append("nonnegative, entry by entry")
+        yield Handed(d.name, name_of(d.name), tuple((text,) for text in words or ["free"]))
+
+
+def _constraint(
+    checked: Checked, c: Constraint, sizes: Mapping[str, int], shared: list[tuple[Expr, str]]
+) -> Handed:
+    decided = line(checked, c)
+    scope = scope_of(checked, c.family.index if c.family else "")
+    formula = relation_of(c.relation, scope)
+    how: list[Sentence] = []
+    for side in (decided.relation.left, decided.relation.right):
+        how += _curved(side, c.name, scope, shared)
+    times = c.family.dim.value(sizes) if c.family else 1
+    kind = {"==": "equation", ">>": "psd block", "<<": "psd block"}.get(c.relation.op, "inequality")
+    if decided.pair:
+        cones = f"{times:,} second-order cones" if times > 1 else "a second-order cone"
+        cone = Formula("‖(2b, a − c)‖ ≤ a + c", r"\left\|\left(2\,b,\, a - c\right)\right\| \le a + c")
+        how.append((f"{cones} of size 3 for 2 × 2 blocks: ", _psd("a", "b", "b", "c"), " says ", cone))
+    elif kind == "psd block":
+        left, right = infer(decided.relation.left, scope), infer(decided.relation.right, scope)
+        size = (left if left.is_matrix else right).dims[0].value(sizes)
+        each = f", one for each {c.family.index} in {c.family.dim}" if c.family else ""
+        how.append((f"{counted(times, kind)} of size {size:,}{each}",))
+    elif c.family and not decided.loop:
+        together = relation_of(decided.relation, scope)
+        what = "one vector equation" if kind == "equation" else "one vector inequality"
+        how.append((f"all {times:,} as {what}: ", together))
+    elif c.family:
+        how.append((f"{times:,} by themselves, one for each {c.family.index} in {c.family.dim}",))
+    else:
+        how.append((f"{'linear, ' if not how else ''}as it stands",))
+    return Handed(c.name, formula, tuple(how))
+
+
+def _curved(expr: Expr, where: str, scope: Scope, shared: list[tuple[Expr, str]]) -> list[Sentence]:
+    """What becomes of the curved parts of an expression; ``shared`` collects blocks used again."""
+    traces, nodes = curved_nodes(expr, scope)
+    out: list[Sentence] = []
+    for inner, _, _ in traces:
+        block = _psd(formula_of(inner, scope), "M", Formula("Mᵀ", r"M^{\mathsf T}"), "T")
+        trace = Formula("tr(T)", r"\operatorname{tr}\left(T\right)")
+        out.append(("the trace of an inverse as ", trace, " with one psd block ", block))
+    for node in nodes:
+        known = next((place for e, place in shared if e == node), None)
+        out.append(_block(node, scope, known))
+        if known is None:
+            shared.append((node, where))
+    calls = (e for e in walk(expr) if isinstance(e, Apply) and e.atom in GRAPH_FORMS)
+    atoms = {e.atom for e in calls if not infer(e, scope).curvature.is_affine}
+    if atoms:
+        out.append((f"{', '.join(sorted(atoms))} with the variables and cones that cvxpy adds",))
+    return out
+
+
+def _block(node: Apply, scope: Scope, known: str | None) -> Sentence:
+    whole, inner = formula_of(node, scope), formula_of(node.args[0], scope)
+    if known is not None:
+        return whole, f" by the block of '{known}'"
+    if node.atom == "inv":
+        return whole, " replaced by Y with one psd block ", _psd("Y", "I", "I", inner)
+    return whole, " replaced by S with one psd block ", _psd(inner, "S", "S", "I")
+
+
+def _psd(*entries: str | Formula) -> Formula:
+    """A block of 2 × 2 that is to be psd."""
+    a, b, c, d = (e if isinstance(e, Formula) else Formula(e, e) for e in entries)
+    plain = f"[{a.plain}, {b.plain}; {c.plain}, {d.plain}] ⪰ 0"
+    latex = rf"{a.latex} & {b.latex} \\ {c.latex} & {d.latex}"
+    return Formula(plain, rf"\begin{{bmatrix}} {latex} \end{{bmatrix}} \succeq 0")

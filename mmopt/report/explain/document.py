@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from mmopt.report.explain.facts import (
@@ -15,8 +15,8 @@ from mmopt.report.explain.facts import (
     Solved,
     Statement,
 )
-from mmopt.report.sizes import Sizes, SolverSize
-from mmopt.report.style import counted, duration, figure, memory
+from mmopt.report.sizes import CONE_COLUMNS, SOLVER_COLUMNS, Sizes, cone_rows, solver_rows
+from mmopt.report.style import counted, figure
 
 __all__ = [
     "WHOLE",
@@ -82,11 +82,11 @@ Block = Paragraph | Prose | Excerpt | Listing | Table | Tree
 
 @dataclass(frozen=True)
 class Section:
-    """``level`` 1 for a part of the whole, more for what is inside."""
+    """``level`` 1 for the whole, 2 for a part of it, more for what is inside."""
 
     title: str
     blocks: tuple[Block, ...]
-    level: int = 1
+    level: int
 
 
 # Columns of names and sizes: never broken, what is long gives way.
@@ -101,30 +101,26 @@ LEGEND = (
 def arranged(e: Facts) -> Iterator[Section]:
     """The sections of an explanation, in the order in which one reads them."""
     rows = [("program", e.name), ("source", e.cite), ("class", e.klass), ("formulation of", e.formulation_of)]
-    facts = Table(("", ""), tuple(((name,), (text,)) for name, text in rows if text))
-    yield Section(e.title or e.name, (facts, *((Prose(e.about),) if e.about else ())))
-    yield from _body(e, 1)
-
-
-def _body(e: Facts, level: int) -> Iterator[Section]:
-    yield Section("The program", (Listing(e.statements),), level)
+    facts = Table(("", ""), _texts(row for row in rows if row[1]))
+    yield Section(e.title or e.name, (facts, *((Prose(e.about),) if e.about else ())), 1)
+    yield Section("The program", (Listing(e.statements),), 2)
     if e.lines:
-        yield Section(_curvature_title(e.lines), tuple(_curvature(e.lines)), level)
+        fit = all(_fits(n, w) for line in e.lines for n, w in zip(line.sides, line.wanted, strict=True))
+        title = "Why it is convex" if fit and not any(line.blamed for line in e.lines) else "Curvature"
+        yield Section(title, tuple(_curvature(e.lines)), 2)
     if e.repair:
-        yield Section("The repair", tuple(Paragraph(words) for words in e.repair), level)
-    bound: list[Paragraph | Prose] = []
-    if e.bound.formula is not None:
-        bound.append(Paragraph((e.bound.formula,)))
+        yield Section("The repair", tuple(Paragraph(words) for words in e.repair), 2)
+    bound: list[Paragraph | Prose] = [Paragraph((e.bound.formula,))] if e.bound.formula else []
     bound += [Paragraph(words) for words in e.bound.sentences]
     if e.bound.proof:
         bound += [Paragraph(("Proof",), "strong"), Prose(e.bound.proof)]
-    yield Section("What its author claims" if e.bound.is_claim else "What is proved", tuple(bound), level)
-    yield from _numbers(e, level)
+    yield Section("What its author claims" if e.bound.is_claim else "What is proved", tuple(bound), 2)
+    yield from _numbers(e, 2)
     for step in e.steps:
         inner = step.explanation
-        yield Section(f"Step '{step.name}': {inner.name}", (Paragraph((inner.title,)),), level)
-        yield Section("Its program", (Listing(inner.statements),), level + 1)
-        yield from _numbers(inner, level + 1)
+        yield Section(f"Step '{step.name}': {inner.name}", (Paragraph((inner.title,)),), 2)
+        yield Section("Its program", (Listing(inner.statements),), 3)
+        yield from _numbers(inner, 3)
 
 
 def _numbers(e: Facts, level: int) -> Iterator[Section]:
@@ -132,11 +128,6 @@ def _numbers(e: Facts, level: int) -> Iterator[Section]:
         yield from _compiled(e.compiled, level)
     if e.solved is not None:
         yield Section("At the solution", tuple(_solved(e.solved)), level)
-
-
-def _curvature_title(lines: tuple[LineFacts, ...]) -> str:
-    fit = all(_fits(n, w) for line in lines for n, w in zip(line.sides, line.wanted, strict=True))
-    return "Why it is convex" if fit and not any(line.blamed for line in lines) else "Curvature"
 
 
 def _curvature(lines: tuple[LineFacts, ...]) -> Iterator[Block]:
@@ -194,7 +185,9 @@ def _compiled(c: Compiled, level: int) -> Iterator[Section]:
         tuple(((h.name,), (h.formula,), _joined(h.how)) for h in c.handed),
     )
     yield Section("What is handed over", (handed, *_cones(c, c.sizes)), level)
-    yield Section("Who can solve it", tuple(_solvers(c, c.sizes)), level)
+    solvers = Table(SOLVER_COLUMNS, _texts(solver_rows(c.sizes)), frozenset({1, 2}))
+    choice = Paragraph((f"{c.choice}.",), "loud" if c.sizes.refusal is not None else "")
+    yield Section("Who can solve it", (solvers, choice), level)
 
 
 def _joined(sentences: tuple[Sentence, ...]) -> Sentence:
@@ -205,25 +198,22 @@ def _joined(sentences: tuple[Sentence, ...]) -> Sentence:
 
 
 def _units(c: Compiled) -> Iterator[Block]:
-    if c.scaled is None:
-        yield Paragraph(("The lines of the program agree on no units, so it is solved as given, unscaled.",))
-        return
-    if not c.scaled:
-        yield Paragraph(("A kernel takes the program by component as it is, unscaled.",))
-        return
-    yield Paragraph(
-        (
-            "When all queries are multiplied by s and all targets by t, the optimum is multiplied as below. "
-            "The compiler uses this to hand over numbers near one, and multiplies back by the factor.",
-        )
+    words = (
+        "When all queries are multiplied by s and all targets by t, the optimum is multiplied as below. "
+        "The compiler uses this to hand over numbers near one, and multiplies back by the factor."
     )
-    rows = tuple(((s.name,), (s.power,), (figure(s.factor, 4),)) for s in c.scaled)
-    yield Table(("quantity", "multiplied by", "factor here"), rows, frozenset({2}))
+    if c.scaled is None:
+        words = "The lines of the program agree on no units, so it is solved as given, unscaled."
+    elif not c.scaled:
+        words = "A kernel takes the program by component as it is, unscaled."
+    yield Paragraph((words,))
+    if c.scaled:
+        rows = tuple(((s.name,), (s.power,), (figure(s.factor, 4),)) for s in c.scaled)
+        yield Table(("quantity", "multiplied by", "factor here"), rows, frozenset({2}))
 
 
 def _cones(c: Compiled, sizes: Sizes) -> Iterator[Block]:
-    rows = tuple(((k.kind,), (f"{k.size:,}",), (f"{k.count:,}",), (k.origin,)) for k in sizes.cones)
-    yield Table(("cone", "size", "count", "from"), rows, frozenset({1, 2}))
+    yield Table(CONE_COLUMNS, _texts(cone_rows(sizes)), frozenset({1, 2}))
     words = f"{counted(sizes.variables, 'unknown')}, those that the blocks add included."
     if c.matrix is not None:
         m = c.matrix
@@ -236,23 +226,13 @@ def _cones(c: Compiled, sizes: Sizes) -> Iterator[Block]:
     yield Paragraph((words,))
 
 
-def _solvers(c: Compiled, sizes: Sizes) -> Iterator[Block]:
-    rows = tuple(_solver(s, sizes) for s in sizes.solvers)
-    yield Table(("solver", "memory", "time", "remark"), rows, frozenset({1, 2}))
-    yield Paragraph((f"{c.choice}.",), "loud" if sizes.refusal is not None else "")
-
-
-def _solver(s: SolverSize, sizes: Sizes) -> tuple[Sentence, ...]:
-    if s.missing:
-        return (s.name,), ("-",), ("-",), (f"lacks the {' and the '.join(s.missing)} cone",)
-    remarks = ["chosen"] * (s.name == sizes.chosen) + ["not installed"] * (not s.installed)
-    if s.memory > sizes.memory_limit:
-        remarks.append(f"over the limit of {memory(sizes.memory_limit)}")
-    return (s.name,), (memory(s.memory),), (f"≈ {duration(s.seconds)}",), (", ".join(remarks),)
+def _texts(rows: Iterable[Sequence[str]]) -> tuple[tuple[Sentence, ...], ...]:
+    """Rows of plain words."""
+    return tuple(tuple((text,) for text in row) for row in rows)
 
 
 def _solved(solved: Solved) -> Iterator[Block]:
-    yield Table(("", ""), tuple(((name,), (text,)) for name, text in solved.rows))
+    yield Table(("", ""), _texts(solved.rows))
     if not solved.lines:
         return
     rows = []
@@ -262,9 +242,9 @@ def _solved(solved: Solved) -> Iterator[Block]:
         largest = "; ".join(f"{label}: {figure(value, 4)}" for label, value in line.largest)
         words = "; ".join(filter(None, [largest, line.words]))
         total = figure(line.total, 5) if line.multipliers else "-"
-        rows.append(((line.name,), (tight,), (total,), (slack,), (words,)))
+        rows.append((line.name, tight, total, slack, words))
     yield Table(
-        ("constraint", "tight", "sum", "zero", "largest multipliers"), tuple(rows), frozenset({1, 2, 3})
+        ("constraint", "tight", "sum", "zero", "largest multipliers"), _texts(rows), frozenset({1, 2, 3})
     )
     yield Paragraph(
         (

@@ -157,14 +157,14 @@ class Compiled:
     workload: str
     dims: tuple[tuple[str, int], ...]
     givens: tuple[GivenFacts, ...]
-    scaled: tuple[Scale, ...] | None
-    reductions: tuple[str, ...]
-    handed: tuple[Handed, ...]
-    sizes: Sizes | None
-    matrix: MatrixFacts | None
-    matrix_words: str
-    choice: str
-    refusal: str
+    scaled: tuple[Scale, ...] | None = None
+    reductions: tuple[str, ...] = ()
+    handed: tuple[Handed, ...] = ()
+    sizes: Sizes | None = None
+    matrix: MatrixFacts | None = None
+    matrix_words: str = ""
+    choice: str = ""
+    refusal: str = ""
 
 
 @dataclass(frozen=True)
@@ -227,6 +227,4 @@ def plain_data(value: Any) -> Any:
         return value.summary()
     if dataclasses.is_dataclass(value):
         return {f.name: plain_data(getattr(value, f.name)) for f in dataclasses.fields(value)}
-    if isinstance(value, tuple | list):
-        return [plain_data(v) for v in value]
-    return value
+    return [plain_data(v) for v in value] if isinstance(value, tuple | list) else value

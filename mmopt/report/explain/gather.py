@@ -125,7 +125,7 @@ def _explained(surveyed: Survey, plan: Plan | None, solution: Solution | None) -
         program.formulation_of,
         program.about,
         statements(surveyed.checked),
-        line_facts(surveyed),
+        tuple(line_facts(surveyed.checked, each) for each in surveyed.lines),
         repair_words(program),
         bound_facts(surveyed.checked),
         _steps(program, instance, solution),

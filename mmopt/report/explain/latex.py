@@ -62,27 +62,32 @@ SIGNS = {
     "—": "---",
 }
 TITLES = {1: "section*", 2: "subsection*", 3: "subsubsection*"}
+# Shares of the line by the number of columns: the last one has what is long.
+WIDTHS = {
+    2: ("0.14", "0.8"),
+    3: ("0.12", "0.33", "0.47"),
+    4: ("0.2", "0.15", "0.15", "0.4"),
+    5: ("0.1", "0.17", "0.1", "0.2", "0.34"),
+}
 COLOURS = {"constant": "gray", "affine": "blue", "convex": "green!50!black", "concave": "violet"}
 
 
 def as_latex(e: Facts) -> str:
     """The whole document."""
     parts = [HEAD]
-    for position, section in enumerate(arranged(e)):
-        level = 1 if not position else section.level + 1
-        parts += [rf"\{TITLES[min(level, 3)]}{{{text(section.title)}}}", *map(_block, section.blocks)]
+    for section in arranged(e):
+        parts += [rf"\{TITLES[min(section.level, 3)]}{{{text(section.title)}}}", *map(_block, section.blocks)]
     parts.append(TAIL)
     return "\n".join(parts)
 
 
 def text(words: str) -> str:
     """Words with every special character escaped."""
-    return "".join(SIGNS.get(char) or _character(char) for char in words)
-
-
-def _character(char: str) -> str:
     # Letters of Western languages are in the font, nothing else beyond ASCII is.
-    return latex_text(char) if ord(char) < 0x180 else f"[U+{ord(char):04X}]"
+    return "".join(
+        SIGNS.get(char) or (latex_text(char) if ord(char) < 0x180 else f"[U+{ord(char):04X}]")
+        for char in words
+    )
 
 
 def _words(words: Sentence) -> str:
@@ -107,20 +112,10 @@ def _block(block: Block) -> str:
             return _longtable(("0.1", "0.52", "0.3"), (), listed)
         case Table(header, table, right):
             rows = (tuple(map(_words, row)) for row in table)
-            return _longtable(_widths(len(header)), tuple(map(text, header)), rows, right)
+            return _longtable(WIDTHS[len(header)], tuple(map(text, header)), rows, right)
         case Tree(node):
             names = ("expression", "shape", "sign", "curvature", "rule")
             return _longtable(("0.4", "0.09", "0.06", "0.12", "0.24"), names, _nodes(node, 0))
-
-
-def _widths(columns: int) -> tuple[str, ...]:
-    """Shares of the line: the last column has what is long."""
-    return {
-        2: ("0.14", "0.8"),
-        3: ("0.12", "0.33", "0.47"),
-        4: ("0.2", "0.15", "0.15", "0.4"),
-        5: ("0.1", "0.17", "0.1", "0.2", "0.34"),
-    }[columns]
 
 
 def _longtable(
@@ -129,18 +124,17 @@ def _longtable(
     rows: Iterable[tuple[str, ...]],
     right: frozenset[int] = frozenset(),
 ) -> str:
-    sides = [
-        r">{\raggedleft\arraybackslash}" if i in right else r">{\raggedright\arraybackslash}"
-        for i in range(len(widths))
+    columns = ""
+    for i, width in enumerate(widths):
+        side = "raggedleft" if i in right else "raggedright"
+        columns += rf">{{\{side}\arraybackslash}}p{{{width}\linewidth}}"
+    heads = " & ".join(rf"\textit{{{name}}}" for name in header)
+    lines = [
+        rf"\begin{{longtable}}[l]{{{columns}}}",
+        *[heads + r" \\ \hline \noalign{\smallskip} \endhead"] * any(header),
+        # An empty group keeps a bracket at the start of a row from being read as an option of the line break.
+        *("{}" + " & ".join(row) + r" \\" for row in rows),
     ]
-    columns = "".join(rf"{side}p{{{w}\linewidth}}" for side, w in zip(sides, widths, strict=True))
-    lines = [rf"\begin{{longtable}}[l]{{{columns}}}"]
-    if any(header):
-        lines.append(
-            " & ".join(rf"\textit{{{name}}}" for name in header) + r" \\ \hline \noalign{\smallskip} \endhead"
-        )
-    # An empty group keeps a bracket at the start of a row from being read as an option of the line break.
-    lines += ["{}" + " & ".join(row) + r" \\" for row in rows]
     return "\n".join([*lines, r"\end{longtable}", ""])
 
 

@@ -29,17 +29,16 @@ SYMBOLS = {
 SPACES = {",": "0.17em", "quad": "1em"}
 # Alphabets, for the letters that are printed in them.
 LETTERS = {"mathbb": {"R": "ℝ", "S": "𝕊"}, "mathbf": {"1": "𝟏"}}
-UPRIGHT = ("operatorname", "mathrm")
+UPRIGHT = ("operatorname", "mathrm", "mathsf")
 UPRIGHT_MARK = ' mathvariant="normal"'
 FENCE = '<mo fence="true" stretchy="true" lspace="0em" rspace="0em">'
-ESCAPED = {"textbackslash": "\\", "textasciicircum": "^", "textasciitilde": "~"}
+ESCAPED = {",": " ", "textbackslash": "\\", "textasciicircum": "^", "textasciitilde": "~"}
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\d+(?:\.\d+)?(?:e[+-]?\d+)?|\s+|.", re.DOTALL)
 
 
 def mathml(latex: str, display: bool = False) -> str:
     """A ``<math>`` element; a command that is not known is printed as its name, as ``\\log`` is."""
-    reader = _Reader(_TOKEN.findall(latex))
-    inner = reader.row(())
+    inner = _Reader(_TOKEN.findall(latex)).row(())
     style = ' display="block"' if display else ""
     return f"<math{style}><mrow>{inner}</mrow></math>"
 
@@ -52,12 +51,10 @@ class _Reader:
     at: int = 0
 
     def peek(self) -> str:
-        self.skip()
-        return self.tokens[self.at] if self.at < len(self.tokens) else ""
-
-    def skip(self) -> None:
+        """The next token that is no space, "" at the end."""
         while self.at < len(self.tokens) and self.tokens[self.at].isspace():
             self.at += 1
+        return self.tokens[self.at] if self.at < len(self.tokens) else ""
 
     def take(self) -> str:
         token = self.peek()
@@ -68,8 +65,7 @@ class _Reader:
         """Everything up to one of the ends, which is left where it is."""
         items: list[str] = []
         while self.peek() and self.peek() not in ends:
-            token = self.peek()
-            if token in "^_":
+            if self.peek() in "^_":
                 items.append(self.scripts(items.pop() if items else "<mrow></mrow>"))
             else:
                 items.append(self.atom())
@@ -111,8 +107,6 @@ class _Reader:
                 return f"<msqrt>{self.atom()}</msqrt>"
             case "begin":
                 return self.table()
-            case "mathsf":
-                return f"<mi{UPRIGHT_MARK}>{self.letters()}</mi>"
             case "text":
                 return f"<mtext>{self.letters()}</mtext>"
         if name in LETTERS:
@@ -134,8 +128,7 @@ class _Reader:
         left = self.delimiter()
         inner = self.row((r"\right",))
         self.take()
-        right = self.delimiter()
-        return f"<mrow>{left}{inner}{right}</mrow>"
+        return f"<mrow>{left}{inner}{self.delimiter()}</mrow>"
 
     def delimiter(self) -> str:
         token = self.take()
@@ -147,19 +140,12 @@ class _Reader:
         if self.peek() != "{":
             return html.escape(self.take())
         self.take()
-        out, depth = [], 1
-        while self.at < len(self.tokens):
-            token = self.tokens[self.at]
+        start, depth = self.at, 1
+        while depth and self.at < len(self.tokens):
+            depth += (self.tokens[self.at] == "{") - (self.tokens[self.at] == "}")
             self.at += 1
-            depth += (token == "{") - (token == "}")
-            if not depth:
-                break
-            if token in ("{", "}"):
-                continue
-            name = token.removeprefix("\\")
-            escaped = token.startswith("\\") and len(token) > 1
-            out.append(ESCAPED.get(name, " " if name == "," else name) if escaped else token)
-        return html.escape("".join(out))
+        inner = self.tokens[start : self.at - (not depth)]
+        return html.escape("".join(_letter(token) for token in inner if token not in ("{", "}")))
 
     def table(self) -> str:
         """A ``bmatrix``: rows by ``\\\\``, columns by ``&``."""
@@ -178,6 +164,11 @@ class _Reader:
             for line in lines
         )
         return f"<mrow>{FENCE}[</mo><mtable>{body}</mtable>{FENCE}]</mo></mrow>"
+
+
+def _letter(token: str) -> str:
+    name = token[1:]
+    return ESCAPED.get(name, name) if name and token.startswith("\\") else token
 
 
 def _operator(text: str) -> str:

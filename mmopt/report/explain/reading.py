@@ -4,11 +4,24 @@ from __future__ import annotations
 
 from mmopt.compiler.match import is_shipped
 from mmopt.language import Checked, Program
+from mmopt.language.atoms.dims import Dim
+from mmopt.language.atoms.types import Type
 from mmopt.language.check.infer import Scope
 from mmopt.language.check.procedures import solved_programs
-from mmopt.language.check.survey import LineSurvey, Node, Survey, line_scope
+from mmopt.language.check.survey import LineSurvey, Node, line_scope
 from mmopt.language.print.layout import program_lines
-from mmopt.language.syntax.tree import Certificate, Multiplier
+from mmopt.language.print.typeset import latex_name, plain_name, print_expr, print_relation
+from mmopt.language.syntax.tree import (
+    Apply,
+    Block,
+    Certificate,
+    Expr,
+    Index,
+    Multiplier,
+    Name,
+    Number,
+    Relation,
+)
 from mmopt.report.explain.facts import (
     Blamed,
     BoundFacts,
@@ -18,9 +31,65 @@ from mmopt.report.explain.facts import (
     Sentence,
     Statement,
 )
-from mmopt.report.explain.formulas import formula_of, name_of, relation_of, shape_of, shortened, sign_of
 
-__all__ = ["bound_facts", "line_facts", "repair_words", "statements"]
+__all__ = ["bound_facts", "formula_of", "line_facts", "name_of", "relation_of", "repair_words", "statements"]
+
+DOTS = "…"
+SHORT = 6  # an argument of so many characters is not worth leaving out
+
+
+# -- formulas in both prints, and what a type says in a few characters
+
+
+def formula_of(expr: Expr, scope: Scope) -> Formula:
+    """An expression in plain text and LaTeX."""
+    return Formula(print_expr(expr, scope, "plain"), print_expr(expr, scope, "latex"))
+
+
+def relation_of(relation: Relation, scope: Scope) -> Formula:
+    """A relation in plain text and LaTeX."""
+    return Formula(print_relation(relation, scope, "plain"), print_relation(relation, scope, "latex"))
+
+
+def name_of(name: str) -> Formula:
+    """A name as a formula."""
+    return Formula(plain_name(name), latex_name(name))
+
+
+def _short(expr: Expr, scope: Scope) -> Formula:
+    """The formula with dots for its long arguments: what the node itself does."""
+    match expr:
+        case Apply(atom, args, span, options):
+            expr = Apply(atom, tuple(_elided(a, scope) for a in args), span, options)
+        case Block(rows, span) if any(_elided(e, scope) is not e for r in rows for e in r):
+            expr = Block(tuple(tuple(_elided(e, scope) for e in r) for r in rows), span)
+        case Index(base, items, span):
+            expr = Index(_elided(base, scope), items, span)
+    out = formula_of(expr, scope)
+    return Formula(out.plain, out.latex.replace(r"\mathrm{…}", r"\dots").replace(DOTS, r"\dots"))
+
+
+def _elided(expr: Expr, scope: Scope) -> Expr:
+    if isinstance(expr, Name | Number) or len(print_expr(expr, scope, "plain")) <= SHORT:
+        return expr
+    return Name(DOTS, expr.span)
+
+
+def _dim(dim: Dim) -> str:
+    text = str(dim)
+    return "some" if "?" in text else text.replace("*", "")
+
+
+def _shape(known: Type) -> str:
+    """``number``, ``vector n``, ``row n``, ``r × n``."""
+    if known.is_scalar:
+        return "number"
+    if known.is_vector:
+        return f"{'row' if known.is_row else 'vector'} {_dim(known.dims[0])}"
+    return f"{_dim(known.dims[0])} × {_dim(known.dims[1])}"
+
+
+# -- lines, repair and bound
 
 
 def statements(checked: Checked) -> tuple[Statement, ...]:
@@ -32,12 +101,8 @@ def statements(checked: Checked) -> tuple[Statement, ...]:
     )
 
 
-def line_facts(surveyed: Survey) -> tuple[LineFacts, ...]:
-    """The objective and every constraint, with the tree of each side."""
-    return tuple(_line(surveyed.checked, line) for line in surveyed.lines)
-
-
-def _line(checked: Checked, line: LineSurvey) -> LineFacts:
+def line_facts(checked: Checked, line: LineSurvey) -> LineFacts:
+    """The objective or a constraint, with the tree of each side."""
     c = line.constraint
     scope = line_scope(checked, c.family if c else None)
     if c is None:
@@ -66,9 +131,9 @@ def _node(node: Node, scope: Scope, blamed: Node | None) -> NodeFacts:
     known = node.known
     return NodeFacts(
         formula_of(node.expr, scope),
-        shortened(node.expr, scope),
-        shape_of(known),
-        sign_of(known),
+        _short(node.expr, scope),
+        _shape(known),
+        "⪰ 0" if known.psd else {1: "≥ 0", -1: "≤ 0"}.get(known.sign, ""),
         known.curvature.value,
         "psd" if known.loewner else "",
         node.rule,

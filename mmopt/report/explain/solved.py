@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance
-from mmopt.driver.judge.values import plain
+from mmopt.driver.judge.violations import plain
 from mmopt.language import Checked, evaluate
 from mmopt.language.atoms.dims import Dim
 from mmopt.language.check.families import vectorised
 from mmopt.language.check.names import AXES
 from mmopt.language.evaluate.by_component import splits
-from mmopt.language.syntax.tree import Constraint
-from mmopt.numerics.components import Level, Space, Split
+from mmopt.language.syntax.tree import Constraint, Expr
+from mmopt.numerics.components import Level, Split
 from mmopt.numerics.numpy_forms import Array
 from mmopt.report.explain.facts import Solved, SolvedLine
-from mmopt.report.orbits import orbit_label
+from mmopt.report.solutions import orbit_label
 from mmopt.results import Solution
 from mmopt.results.shown import levels
 from mmopt.symmetry.joint import Cells
@@ -43,16 +43,13 @@ def _line(checked: Checked, c: Constraint, solution: Solution, instance: Instanc
     kept = solution.multipliers.get(c.name)
     if kept is None:
         of = "of a matrix inequality" if c.relation.op in (">>", "<<") else "kept"
-        return SolvedLine(
-            c.name, count, tight, 0, 0, 0.0, (), "; ".join(filter(None, [words, f"no multiplier {of}"]))
-        )
+        words = "; ".join(filter(None, [words, f"no multiplier {of}"]))
+        return SolvedLine(c.name, count, tight, 0, 0, 0.0, (), words)
     values, sizes = levels(kept)
     flat, often = np.abs(values.ravel()), sizes.ravel()
     is_zero = flat <= ZERO * flat.max(initial=0.0)
     order = np.argsort(-flat, kind="stable")[: min(LARGEST, flat.size - int(is_zero.sum()))]
-    names = _labels(checked, c, values.shape, instance)
-    if isinstance(kept, Level):
-        names = _orbits(kept.space, instance)
+    names = _labels(checked, c, kept, instance)
     largest = tuple((names(int(i)), float(values.ravel()[i])) for i in order)
     total = float((values.ravel() * often).sum())
     return SolvedLine(
@@ -64,42 +61,45 @@ def _slack(c: Constraint, solution: Solution, instance: Instance) -> tuple[int |
     """Rows, tight rows, and words on what is not counted by rows."""
     env: dict[str, Any] = {**instance.env, **plain(solution.variables)}
     if splits(env):
-        return _slack_by_orbit(c, env)
-    each: Sequence[Mapping[str, Any]] = [env]
-    if c.family:
-        each = [{**env, c.family.index: i} for i in range(c.family.dim.value(instance.sizes()))]
-    sides = [(_value(c.relation.left, e), _value(c.relation.right, e)) for e in each]
-    if c.relation.op in (">>", "<<"):
-        ranks = [_rank(left - right if c.relation.op == ">>" else right - left) for left, right in sides]
-        singular = sum(rank < size for rank, size in ranks)
-        spread = sorted({f"{rank} of {size}" for rank, size in ranks})
-        between = spread[0] if len(spread) == 1 else f"{spread[0]} to {spread[-1]}"
-        return len(ranks), singular, f"tight means singular: rank {between}"
+        sides = [_by_component(c, env)]
+        if any(isinstance(value, Split) for value in sides[0]) or len(sides[0]) < 2:
+            return None, None, "a matrix by component, not counted by rows"
+    else:
+        each: list[dict[str, Any]] = [env]
+        if c.family:
+            each = [{**env, c.family.index: i} for i in range(c.family.dim.value(instance.sizes()))]
+        sides = [_values((c.relation.left, c.relation.right), e) for e in each]
+        if c.relation.op in (">>", "<<"):
+            sign = 1.0 if c.relation.op == ">>" else -1.0
+            return _singular([sign * (left - right) for left, right in sides])
     count = tight = 0
-    for left, right in sides:
-        left, right = np.broadcast_arrays(left, right)
+    for pair in sides:
+        sizes = next((levels(v)[1] for v in pair if isinstance(v, Level)), np.ones(()))
+        left, right, often = np.broadcast_arrays(*(levels(v)[0] for v in pair), sizes)
         limit = TIGHT * np.maximum(np.maximum(np.abs(left), np.abs(right)), 1e-300)
-        count += left.size
-        tight += int((np.abs(left - right) <= limit).sum())
+        count += int(often.sum())
+        tight += int(often[np.abs(left - right) <= limit].sum())
     return count, tight, ""
 
 
-def _slack_by_orbit(c: Constraint, env: Mapping[str, Any]) -> tuple[int | None, int | None, str]:
-    """The same of a line by component, which is a number or one vector inequality."""
-    sides = [c.relation.left, c.relation.right]
-    if c.family is not None:
-        sides = [e for e in (vectorised(side, c.family.index) for side in sides) if e is not None]
-    found = [evaluate(side, env) for side in sides]
-    if any(isinstance(value, Split) for value in found) or len(found) < 2:
-        return None, None, "a matrix by component, not counted by rows"
-    sizes = next((levels(v)[1] for v in found if isinstance(v, Level)), np.ones(()))
-    left, right = np.broadcast_arrays(*(levels(v)[0] for v in found))
-    limit = TIGHT * np.maximum(np.maximum(np.abs(left), np.abs(right)), 1e-300)
-    return int(sizes.sum()), int(sizes[np.abs(left - right) <= limit].sum()), ""
+def _values(sides: Sequence[Expr], env: Mapping[str, Any]) -> list[Any]:
+    return [evaluate(side, env) for side in sides]
 
 
-def _value(expr: Any, env: Mapping[str, Any]) -> Array:
-    return np.asarray(evaluate(expr, env), dtype=float)
+def _by_component(c: Constraint, env: Mapping[str, Any]) -> list[Any]:
+    """The sides of a line by component, which is a number or one vector inequality; fewer where it is not."""
+    sides = (c.relation.left, c.relation.right)
+    if c.family is None:
+        return _values(sides, env)
+    return _values([e for e in (vectorised(side, c.family.index) for side in sides) if e is not None], env)
+
+
+def _singular(matrices: Sequence[Array]) -> tuple[int, int, str]:
+    """A matrix inequality is tight where the difference of its sides is singular."""
+    ranks = [_rank(np.asarray(matrix)) for matrix in matrices]
+    spread = sorted({f"{rank} of {size}" for rank, size in ranks})
+    between = spread[0] if len(spread) == 1 else f"{spread[0]} to {spread[-1]}"
+    return len(ranks), sum(rank < size for rank, size in ranks), f"tight means singular: rank {between}"
 
 
 def _rank(matrix: Array) -> tuple[int, int]:
@@ -107,33 +107,23 @@ def _rank(matrix: Array) -> tuple[int, int]:
     return int((values > TIGHT * max(float(values[-1]), 1e-300)).sum()), len(values)
 
 
-def _labels(checked: Checked, c: Constraint, shape: tuple[int, ...], instance: Instance | None) -> Any:
-    """A function from a position in the multiplier to its label."""
-    dims = ((c.family.dim,) if c.family else ()) + _dims(checked, c)
-    names = [_axis(dim, checked, instance) for dim in dims]
+def _labels(checked: Checked, c: Constraint, kept: Any, instance: Instance | None) -> Callable[[int], str]:
+    """A function from a position in the multiplier, or the number of an orbit, to its label."""
+    if isinstance(kept, Level):
+        if isinstance(kept.space, Cells) and instance is not None:
+            cells, domain = kept.space, instance.workload.domain
+            return lambda orbit: f"orbit {orbit} ({orbit_label(cells, domain, orbit)})"
+        return lambda orbit: f"orbit {orbit}"
+    left, right = checked.constraints[c.name]
+    dims = ((c.family.dim,) if c.family else ()) + (left.dims or right.dims)
+    names = [*(_axis(dim, checked, instance) for dim in dims), *[()] * np.ndim(kept)]
 
     def label(position: int) -> str:
-        at = [int(i) for i in np.unravel_index(position, shape)]
-        parts = [
-            names[axis][i] if axis < len(names) and i < len(names[axis]) else str(i)
-            for axis, i in enumerate(at)
-        ]
+        at = map(int, np.unravel_index(position, np.shape(kept)))
+        parts = (labels[i] if i < len(labels) else str(i) for labels, i in zip(names, at, strict=False))
         return ", ".join(parts) or c.name
 
     return label
-
-
-def _orbits(space: Space, instance: Instance | None) -> Callable[[int], str]:
-    """A function from the number of an orbit to its label."""
-    if isinstance(space, Cells) and instance is not None:
-        cells, domain = space, instance.workload.domain
-        return lambda orbit: f"orbit {orbit} ({orbit_label(cells, domain, orbit)})"
-    return lambda orbit: f"orbit {orbit}"
-
-
-def _dims(checked: Checked, c: Constraint) -> tuple[Dim, ...]:
-    left, right = checked.constraints[c.name]
-    return left.dims or right.dims
 
 
 def _axis(dim: Dim, checked: Checked, instance: Instance | None) -> Sequence[str]:

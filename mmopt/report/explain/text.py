@@ -14,14 +14,13 @@ from mmopt.report.explain.document import (
     Listing,
     Paragraph,
     Prose,
-    Section,
     Table,
     Tree,
     arranged,
 )
 from mmopt.report.explain.facts import Facts, NodeFacts, Sentence
-from mmopt.report.formulas import program_listing, wrapped
-from mmopt.report.style import cell, new_table, pairs_table, paragraphs
+from mmopt.report.programs import program_listing, wrapped
+from mmopt.report.style import bold, cell, pairs_table, paragraphs, rows_table
 
 __all__ = ["as_text", "renderables"]
 
@@ -48,18 +47,13 @@ def as_text(e: Facts, width: int) -> str:
 def renderables(e: Facts, width: int) -> Iterator[RenderableType]:
     """What to print, in order, for a screen of so many columns; strings are wrapped already."""
     width = max(width, NARROWEST)
-    for position, section in enumerate(arranged(e)):
-        if position:
+    for section in arranged(e):
+        if section.level > 1:
             yield ""
-        yield _title(section, first=not position)
+        rule = {1: "=", 2: "-"}.get(section.level, "")
+        yield bold(section.title + (f"\n{rule * len(section.title)}" if rule else ""))
         parts = [part for block in section.blocks for part in _block(block, width)]
         yield from parts[:-1] if parts and parts[-1] == "" else parts
-
-
-def _title(section: Section, *, first: bool) -> Text:
-    rule = {1: "=" if first else "-"}.get(section.level, "")
-    line = f"\n{rule * len(section.title)}" if rule else ""
-    return cell(section.title + line, "bold")
 
 
 def _block(block: Block, width: int) -> Iterator[RenderableType]:
@@ -81,7 +75,11 @@ def _block(block: Block, width: int) -> Iterator[RenderableType]:
             yield _table(block)
             yield ""
         case Tree(node):
-            yield _tree(node, width)
+            # The nodes below each other, what is known of each in columns beside.
+            columns = ("expression", "shape", "sign", "curvature", "rule")
+            widest = max(24, (width - 34) // 2)
+            rows = (_known(prefix, inner, widest - len(prefix)) for prefix, inner in _rows(node, "", ""))
+            yield rows_table(columns, rows, whole=columns[:4])
             yield ""
 
 
@@ -91,8 +89,7 @@ def _words(words: Sentence, style: str, width: int) -> Text:
     formula = words[-1]
     if not isinstance(formula, str) and len(words) <= 2 and len(text) > width:
         before = len(text) - len(formula.plain)
-        rows = wrapped(formula.plain, width - before)
-        text = text[:before] + ("\n" + " " * before).join(rows)
+        text = text[:before] + ("\n" + " " * before).join(wrapped(formula.plain, width - before))
     return cell(text, style)
 
 
@@ -103,42 +100,22 @@ def plain(words: Sentence) -> str:
 
 def _table(block: Table) -> RenderableType:
     if not any(block.header):
-        return pairs_table([(plain(name), plain(text)) for name, text in block.rows])
-    right = [block.header[i] for i in block.right]
-    table = new_table(*block.header, right=right)
-    for column, name in zip(table.columns, block.header, strict=True):
-        column.no_wrap = column.no_wrap or name in WHOLE  # what is long gives way
-    for row in block.rows:
-        table.add_row(*(cell(plain(c), "bold" if i == 0 else "") for i, c in enumerate(row)))
-    return table
+        return pairs_table((plain(name), plain(text)) for name, text in block.rows)
+    rows = ([bold(plain(name)), *map(plain, rest)] for name, *rest in block.rows)
+    return rows_table(block.header, rows, [block.header[i] for i in block.right], whole=WHOLE)
 
 
-def _tree(node: NodeFacts, width: int) -> RenderableType:
-    """The nodes below each other, what is known of each in columns beside."""
-    table = new_table("expression", "shape", "sign", "curvature", "rule")
-    rows = list(_rows(node, "", ""))
-    widest = max(24, (width - 34) // 2)
-    for prefix, inner in rows:
-        label = inner.formula.plain
-        if len(prefix) + len(label) > widest:
-            label = inner.short.plain
-        if len(prefix) + len(label) > widest:
-            label = label[: max(1, widest - len(prefix) - 1)] + "…"
-        known = inner.curvature + (" ⪯" if inner.order else "")
-        if inner.curvature not in COLOURS:
-            known = "neither"
-        rule = f"<-- HERE: {inner.rule}" if inner.blamed else inner.rule
-        colour = "bold red" if inner.blamed else COLOURS.get(inner.curvature, "red")
-        table.add_row(
-            cell(prefix + label, "bold red" if inner.blamed else ""),
-            cell(inner.shape),
-            cell(inner.sign),
-            cell(known, colour),
-            cell(rule, colour if inner.blamed else ""),
-        )
-    for column in table.columns[:4]:
-        column.no_wrap = True
-    return table
+def _known(prefix: str, node: NodeFacts, room: int) -> tuple[str | Text, ...]:
+    label = next((f.plain for f in (node.formula, node.short) if len(f.plain) <= room), "")
+    label = label or node.short.plain[: max(1, room - 1)] + "…"
+    known = node.curvature + (" ⪯" if node.order else "")
+    if node.curvature not in COLOURS:
+        known = "neither"
+    if node.blamed:
+        bad = "bold red"
+        rule = cell(f"<-- HERE: {node.rule}", bad)
+        return cell(prefix + label, bad), node.shape, node.sign, cell(known, bad), rule
+    return prefix + label, node.shape, node.sign, cell(known, COLOURS.get(node.curvature, "red")), node.rule
 
 
 def _rows(node: NodeFacts, prefix: str, below: str) -> Iterator[tuple[str, NodeFacts]]:

@@ -1,28 +1,131 @@
 """The matrix Q of a second-order step: a sum of Hadamard squares of products of matrices.
 
-1 / (sₖ + sₗ) as a sum of exponentials makes Q the sum over the terms (a, w) of (Z diag(f) Zᵀ)², entry by
-entry, with f = √w s exp(-a s). A term is about singular values near 1 / a: of rows that live on much smaller
-or much larger ones it says nothing, and where singular values spread over many decades most rows are left out
-of most terms.
+1 / z is a short sum of exponentials (Braess & Hackbusch 2005, Approximation of 1/x by exponential sums).
+With z = x + y it separates x from y: 1 / (sₖ + sₗ) makes Q the sum over the terms (a, w) of (Z diag(f) Zᵀ)²,
+entry by entry, with f = √w s exp(-a s). A term is about singular values near 1 / a: of rows that live on
+much smaller or much larger ones it says nothing, and where singular values spread over many decades most
+rows are left out of most terms. Q is kept by panels of rows of its lower triangle: half of the memory, also
+when factored.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 from array_api_compat import array_namespace as namespace
+from scipy.optimize import nnls
 
-from mmopt.solvers.nuclear.exponentials import exponentials
 from mmopt.solvers.nuclear.problem import Array, Part, Problem
 from mmopt.solvers.nuclear.spectrum import Iterate, Spectrum
-from mmopt.solvers.nuclear.triangle import HEIGHT, Triangle, triangle
 
-__all__ = ["by_size", "curvature"]
+__all__ = ["Triangle", "by_size", "curvature", "exponentials", "many_exponentials", "triangle"]
+
+
+GRID = 120
+MANY = 400
+
+
+def exponentials(low: float, high: float, fine: bool = False) -> list[tuple[float, float]]:
+    """Pairs (a, w), w > 0, with Σ w exp(-a z) near 1 / z for low <= z <= high.
+
+    Good to a quarter, which is what a Newton step needs, or where ``fine`` to a few in a thousand: the number
+    of terms grows with log(high / low).
+    """
+    if not 0 < low <= high < math.inf:
+        raise np.linalg.LinAlgError("curvature without finite sums")
+    ratio = max(high / low, 1.0 + 1e-9)
+    decades = math.log10(ratio)
+    terms = 2 + 3.0 * decades if fine else min(1.7 * decades, 2 + 1.2 * decades)
+    terms = max(4, round(terms))
+    z = np.geomspace(1.0, ratio, GRID)
+    rates = np.geomspace(0.25 / ratio, 3.0, terms)
+    table = np.exp(-np.outer(z, rates)) * z[:, None]
+    weights, _ = nnls(table, np.ones(GRID), maxiter=100 * terms)
+    return [(float(a) / low, float(w) / low) for a, w in zip(rates, weights, strict=True) if w > 0]
+
+
+def many_exponentials(low: float, high: float) -> list[tuple[float, float]]:
+    """The same to about twelve digits: the trapezoidal rule on ∫ exp(u - z exp(u)) du."""
+    u = np.linspace(-math.log(high) - 30.0, -math.log(low) + 5.0, MANY)
+    return [(float(rate), float(rate * (u[1] - u[0]))) for rate in np.exp(u)]
+
+
+HEIGHT = 256  # rows of a panel
+
+
+@dataclass(frozen=True, eq=False)
+class Triangle:
+    """Panels of ``HEIGHT`` rows, from the first column to the end of the diagonal.
+
+    What stands above the diagonal in a panel's last columns is of no account.
+    """
+
+    panels: tuple[Array, ...]
+
+    def __iter__(self) -> Iterator[tuple[slice, Array]]:
+        """The rows of each panel, and the panel."""
+        for panel in self.panels:
+            yield slice(panel.shape[1] - panel.shape[0], panel.shape[1]), panel
+
+    def add(self, matrix: Array) -> None:
+        """Add a whole symmetric matrix, of this precision or a higher one."""
+        xp = namespace(matrix)
+        for here, panel in self:
+            panel += xp.astype(matrix[here, : here.stop], panel.dtype, copy=False)
+
+    def dense(self) -> Array:
+        """The whole matrix."""
+        xp = namespace(self.panels[-1])
+        count = self.panels[-1].shape[1]
+        whole = xp.zeros((count, count), dtype=self.panels[-1].dtype)
+        for here, panel in self:
+            whole[here, : here.stop] = panel
+        return xp.tril(whole) + xp.tril(whole, k=-1).T
+
+    def solve(self, right: Array) -> Array | None:
+        """The inverse times right sides (n,) or (n, k), of numpy; None where it is not positive definite.
+
+        Cholesky's algorithm, from panel to panel. The triangle is written over.
+        """
+        for here, panel in self:
+            for before, known in self:
+                if before.start >= here.start:
+                    break
+                block = panel[:, before] - panel[:, : before.start] @ known[:, : before.start].T
+                panel[:, before] = _under(known[:, before], block.T).T
+            own = panel[:, here] - panel[:, : here.start] @ panel[:, : here.start].T
+            try:
+                panel[:, here] = scipy.linalg.cholesky(own, lower=True, overwrite_a=True, check_finite=False)
+            except np.linalg.LinAlgError:
+                return None
+        found = np.array(right)
+        for here, panel in self:
+            found[here] = _under(panel[:, here], found[here] - panel[:, : here.start] @ found[: here.start])
+        for here, panel in reversed(tuple(self)):
+            found[here] = _under(panel[:, here], found[here], turned=True)
+            found[: here.start] -= panel[:, : here.start].T @ found[here]
+        return found
+
+
+def _under(lower: Array, right: Array, turned: bool = False) -> Array:
+    """``right`` divided by a lower triangle, or by its transpose."""
+    return scipy.linalg.solve_triangular(lower, right, lower=True, trans=int(turned), check_finite=False)
+
+
+def triangle(like: Array, count: int) -> Triangle:
+    """A triangle of zeros with ``count`` rows, of the library and kind of an array."""
+    xp = namespace(like)
+    ends = [min(start + HEIGHT, count) for start in range(0, max(count, 1), HEIGHT)]
+    starts = range(0, max(count, 1), HEIGHT)
+    return Triangle(tuple(xp.zeros((b - a, b), dtype=like.dtype) for a, b in zip(starts, ends, strict=True)))
+
 
 Sums = Callable[[float, float], list[tuple[float, float]]]
 

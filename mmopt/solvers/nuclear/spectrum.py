@@ -1,4 +1,7 @@
-"""Singular values and vectors of the weighted queries, and what follows from them."""
+"""Singular values and vectors of the weighted queries, and what follows from them.
+
+Small singular values are right next to themselves, not only next to the largest.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,51 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy.linalg
 from array_api_compat import array_namespace as namespace
 
-from mmopt.numerics.singular_vectors import eigen
-from mmopt.solvers.nuclear.lines import Lengths, Lines
-from mmopt.solvers.nuclear.problem import Array, Part, Problem
-from mmopt.solvers.nuclear.singular import decomposed
+from mmopt.numerics.singular_vectors import eigen, graded, panels
+from mmopt.solvers.nuclear.problem import Array, Lengths, Lines, Part, Problem, back
 
-__all__ = ["Iterate", "Spectrum", "bare", "count", "is_full", "iterate", "spectra_of", "whole_of"]
+__all__ = [
+    "Iterate",
+    "Spectrum",
+    "bare",
+    "count",
+    "decomposed",
+    "fetched",
+    "is_full",
+    "iterate",
+    "spectra_of",
+    "whole_of",
+]
+
+
+MOST = 256  # columns up to which Jacobi's method costs little
+BOTH = 2  # what LAPACK calls 'F': small values are right whatever the scales of rows and of columns
+
+
+def decomposed(k: Array, vectors: Array) -> tuple[Array, Array, Array]:
+    """U, s (ascending or nearly so) and V of a matrix whose rows and columns have very different weights.
+
+    ``vectors``: eigenvectors of the smaller Gram matrix, ascending. They and K may be written over.
+
+    By Jacobi's method (Drmač & Veselić 2008, New fast and accurate Jacobi SVD algorithm), which keeps the
+    digits of small singular values that come from small weights; of larger matrices, and arrays of other
+    libraries, from the vectors given (``graded``).
+    """
+    if k.shape[0] < k.shape[1]:
+        left, values, right = decomposed(k.T, vectors)
+        return right, values, left
+    if isinstance(k, np.ndarray) and k.shape[1] <= MOST:
+        values, left, right, scale, _, failed = scipy.linalg.lapack.dgejsv(k, joba=BOTH)
+        if not failed:
+            order = slice(None, None, -1)
+            return left[:, order].copy(), values[order] * (scale[0] / scale[1]), right[:, order].copy()
+    for here in panels(k.shape[0]):
+        k[here, :] = k[here, :] @ vectors
+    values, _ = graded(k, vectors)
+    return k, values, vectors
 
 
 # Below this ratio of singular values the Gram matrix has lost half of the digits of the small ones.
@@ -77,11 +117,6 @@ def count(mask: Array) -> int:
     return int(xp.sum(xp.astype(mask, xp.int64)))
 
 
-def _small(k: Array) -> tuple[Array, Array]:
-    """Eigenvalues and eigenvectors of the smaller Gram matrix."""
-    return eigen(k @ k.T if _is_wide(k) else k.T @ k)
-
-
 def _is_wide(k: Array) -> bool:
     """Whether the Gram matrix of the rows is the smaller one."""
     return bool(k.shape[0] < k.shape[1])
@@ -108,7 +143,8 @@ def spectrum(part: Part, rank: int | None, p: Array, q: Array | None) -> Spectru
     if q is not None:
         k *= xp.sqrt(q)[:, None]
     eps = float(xp.finfo(k.dtype).eps) * max(k.shape)
-    squares, vectors = _small(k)
+    is_wide = _is_wide(k)
+    squares, vectors = eigen(k @ k.T if is_wide else k.T @ k)  # the smaller Gram matrix
     if rank is None:
         clear = count(squares > float(squares[-1]) * GRAM**2)
         rank = clear if _is_all(k, vectors[:, -clear:], eps * float(squares[-1]) ** 0.5) else None
@@ -118,7 +154,6 @@ def spectrum(part: Part, rank: int | None, p: Array, q: Array | None) -> Spectru
         kept = min(count(values > float(xp.max(values)) * smallest), rank or values.shape[0])
         return Spectrum(values[-kept:], left[:, -kept:], right[:, -kept:])
     values, vectors = xp.sqrt(squares[-rank:]), vectors[:, -rank:]
-    is_wide = _is_wide(k)
     other = None if q is None and not is_wide else (k.T if is_wide else k) @ vectors
     if other is not None:
         other /= values
@@ -196,6 +231,20 @@ def iterate(problem: Problem, ranks: Sequence[int | None], cells: Array, queries
 def bare(at: Iterate) -> Iterate:
     """The iterate without its singular vectors, which take most of the memory."""
     return replace(at, spectra=tuple(Spectrum(found.values, None, None) for found in at.spectra))
+
+
+def fetched(at: Iterate) -> Iterate:
+    """The iterate with numpy's arrays."""
+    spectra = tuple(Spectrum(back(s.values), back(s.left), back(s.right)) for s in at.spectra)
+    return replace(
+        at,
+        cells=back(at.cells),
+        queries=back(at.queries),
+        weights=back(at.weights),
+        spectra=spectra,
+        cost=back(at.cost),
+        variance=back(at.variance),
+    )
 
 
 def whole_of(problem: Problem, known: Iterate, last: Iterate) -> Iterate:

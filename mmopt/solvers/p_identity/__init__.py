@@ -5,10 +5,7 @@ by quasi-Newton steps (``search``) goes down from many starts (``starts``), firs
 what looks worse early, and ends with the best over all cells.
 """
 
-from mmopt.solvers.p_identity.forecast import needs
 from mmopt.solvers.p_identity.objective import Objective
-from mmopt.solvers.p_identity.points import PROGRAMS, points
-from mmopt.solvers.p_identity.search import State, search
-from mmopt.solvers.p_identity.starts import Start, starts
+from mmopt.solvers.p_identity.search import PROGRAMS, Start, State, needs, points, search, starts
 
 __all__ = ["PROGRAMS", "Objective", "Start", "State", "needs", "points", "search", "starts"]

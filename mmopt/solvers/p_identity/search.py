@@ -1,20 +1,104 @@
-"""The search: all starts a short way over merged cells, the better third further, the best to the end."""
+"""The search: all starts a short way over merged cells, the better third further, the best to the end.
+
+It begins with hierarchies of neighbouring cells, the total, the queries, random rows. Then its points for the
+shipped program, and what they will take.
+"""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Generator
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy.optimize
 
+from mmopt.limits import Stop
 from mmopt.numerics.components import Array
+from mmopt.solvers.options import Clock, Options, Point
 from mmopt.solvers.p_identity.objective import Objective
-from mmopt.solvers.p_identity.starts import Start, starts
 
-__all__ = ["State", "default_starts", "rounds", "search"]
+__all__ = ["PROGRAMS", "Start", "State", "default_starts", "needs", "points", "rounds", "search", "starts"]
+
+
+# Cells of the smallest blocks and weight of all rows, in the order in which they proved good on prefix sums
+# and all ranges over 64 to 2048 cells; None: random rows.
+ORDER: tuple[tuple[int, float] | None, ...] = (
+    (16, 0.3),
+    (20, 0.3),
+    None,
+    (18, 0.3),
+    (24, 0.3),
+    None,
+    (12, 0.3),
+    (16, 1.0),
+    None,
+    (20, 1.0),
+    (32, 0.3),
+    None,
+    (8, 0.3),
+)
+SHARES = (16, 24, 12)  # cells for each random row, in turn
+FEW = 64  # up to so many cells every third random start has all rows that there may be
+NOISE = 1e-2  # added to what has symmetries, from which a gradient does not lead away
+
+
+@dataclass(frozen=True)
+class Start:
+    """A start: rows (k, n), all nonnegative, with a name."""
+
+    name: str
+    rows: Array
+
+
+def starts(n: int, most: int, seed: int, queries: Array | None = None) -> Iterator[Start]:
+    """Starts without end, those that are good on ranges first; each depends on the seed and its number.
+
+    Parameters
+    ----------
+    n : cells.
+    most : rows that a start may have.
+    queries : rows (r, n) of which those that count several cells are a start, if they are few.
+    """
+    rng = np.random.default_rng([seed, n])
+
+    def noisy(rows: Array) -> Array:
+        return np.asarray(rows + NOISE * rng.random(rows.shape))
+
+    yield Start("total", noisy(np.full((1, n), 0.3)))
+    rows = np.zeros((0, n)) if queries is None else _counts(queries)
+    if 0 < len(rows) <= most:
+        yield Start("queries", noisy(0.3 * rows))
+    number = 0
+    for known in itertools.chain(ORDER, itertools.repeat(None)):
+        if known is None:
+            number += 1
+            wanted = most if n <= FEW and number % 3 == 0 else round(n / SHARES[number % 3])
+            yield Start(f"random {number}", rng.random((min(most, max(1, wanted)), n)))
+            continue
+        size, weight = known
+        if 2 * size <= n:
+            rows = _hierarchy(n, size)
+            if len(rows) <= most:
+                yield Start(f"blocks of {size}, weight {weight:g}", noisy(weight * rows))
+
+
+def _hierarchy(n: int, size: int) -> Array:
+    """Blocks of ``size`` cells, of ``size``² and so on, and the total."""
+    levels = []
+    length = size
+    while length < n:
+        levels.append(np.arange(n)[None, :] // length == np.arange(-(-n // length))[:, None])
+        length *= size
+    return np.vstack([*levels, np.ones((1, n), dtype=bool)]).astype(float)
+
+
+def _counts(queries: Array) -> Array:
+    """The rows that count several cells, their largest entry 1; of a rotated root these are hardly any."""
+    rows = queries[(queries >= 0).all(axis=1) & ((queries > 0).sum(axis=1) > 1)]
+    return np.asarray(rows / rows.max(axis=1, keepdims=True, initial=0.0))
 
 
 KEPT = 3  # of so many starts one is followed after each round
@@ -39,7 +123,7 @@ class State:
     count : starts in all.
     values : the errors of those that were followed, where each was left; of all while there was one round.
     iterations : quasi-Newton steps of all starts.
-    stop : "" while it goes on; "solved", "stopped" (told to) or "iteration limit".
+    stop : None while it goes on; solved, stopped (told to) or by the limit of iterations.
     """
 
     rows: Array
@@ -47,7 +131,7 @@ class State:
     count: int
     values: tuple[float, ...]
     iterations: int
-    stop: str = ""
+    stop: Stop | None = None
 
 
 @dataclass(frozen=True)
@@ -89,7 +173,7 @@ def search(
     count: int | None = None,
     seed: int = 0,
     limit: float = math.inf,
-    over: Callable[[], bool] = lambda: False,
+    clock: Clock | None = None,
     first: tuple[Start, ...] = (),
 ) -> Generator[State, None, None]:
     """States of the search, one after each round; the last one says why it stopped.
@@ -101,10 +185,10 @@ def search(
     queries : rows (r, n) of which those that count several cells are a start.
     count : number of starts.
     limit : quasi-Newton steps of all starts together.
-    over : asked at every step whether to stop.
+    clock : asked at every step whether to stop.
     first : starts of the caller's, before the others.
     """
-    count = count or default_starts(len(gram))
+    clock, count = clock or Clock(math.inf), count or default_starts(len(gram))
     chosen = itertools.islice(itertools.chain(first, starts(len(gram), most, seed, queries)), count)
     ways = [_Way(i, start.rows, math.inf) for i, start in enumerate(chosen)]
     alone = _Way(-1, np.zeros((1, len(gram))), float(np.trace(gram)))  # the identity
@@ -114,28 +198,26 @@ def search(
     for place, (block, steps) in enumerate(planned):
         objective = Objective.of(gram, block)
         for i, way in enumerate(ways):
-            ways[i], taken = _descend(objective, way, min(steps, limit - used), over)
+            ways[i], taken = _descend(objective, way, min(steps, limit - used), clock)
             used += taken
         if place < 2:
             values = {}
         values |= {way.number: way.value for way in ways}
         ways.sort(key=lambda way: way.value)
         best = ways[0] if ways[0].value < alone.value else alone
-        stop = "stopped" if over() else "iteration limit" if used >= limit else ""
-        if not stop and place == len(planned) - 1:
-            stop = "solved"
+        stop = clock.stop(spent=used >= limit, done=place == len(planned) - 1)
         yield State(best.rows, best.value, count, tuple(values.values()), used, stop)
         if stop:
             return
         ways = ways[: -(-len(ways) // KEPT)]
 
 
-def _descend(objective: Objective, way: _Way, steps: float, over: Callable[[], bool]) -> tuple[_Way, int]:
+def _descend(objective: Objective, way: _Way, steps: float, clock: Clock) -> tuple[_Way, int]:
     """So many steps of L-BFGS-B (Byrd, Lu, Nocedal & Zhu 1995) over the blocks, and how many were taken.
 
-    None where it is ``over``: a start that nobody looked at keeps an infinite value.
+    None where the time is over: a start that nobody looked at keeps an infinite value.
     """
-    if over():
+    if clock.is_over:
         return way, 0
     t = objective.merged(way.rows)
     size, _ = objective.value_and_gradient(t)
@@ -147,7 +229,7 @@ def _descend(objective: Objective, way: _Way, steps: float, over: Callable[[], b
         return value / size, gradient.ravel() / size
 
     def watch(intermediate_result: scipy.optimize.OptimizeResult) -> None:
-        if over():
+        if clock.is_over:
             raise StopIteration
 
     found = scipy.optimize.minimize(
@@ -167,3 +249,62 @@ def _descend(objective: Objective, way: _Way, steps: float, over: Callable[[], b
     )
     rows = objective.spread(np.asarray(found.x).reshape(t.shape))
     return replace(way, rows=rows, value=float(found.fun) * size), int(found.nit)
+
+
+# Fitted on one thread of a shared core, to a factor of about three: prefix sums over 64, 256, 1024, 2048 and
+# 8192 cells take 0.5, 2, 10, 21 and 360 s.
+SECONDS = 1e-2  # per cell: the starts, fewer where there are more cells
+CUBIC = 8e-10  # per cube of the cells
+ARRAYS = 10  # of the size of the Gram matrix that are held at a time
+
+
+def needs(env: Mapping[str, Any]) -> tuple[float, float]:
+    """Bytes (besides those of any solve) and seconds for the givens of a program that the kernel claims."""
+    n = float(env["W"].shape[1])
+    return 8.0 * ARRAYS * n**2, SECONDS * n + CUBIC * n**3
+
+
+PROGRAMS = ("p_identity",)
+
+
+def points(
+    program: str, env: Mapping[str, Any], options: Options, clock: Clock
+) -> Generator[Point, None, None]:
+    """Estimates while the search goes on, then its best point.
+
+    Parameters
+    ----------
+    program : one of ``PROGRAMS``.
+    env : its givens by name, and the dimension p.
+    options : ``starts``, ``seed`` and ``max_iterations`` (of all starts together) count.
+    clock : looked at after every step.
+    """
+    root, most = np.asarray(env["W"], dtype=float), int(env["p"])
+    gram = root.T @ root
+    states = search(
+        gram,
+        most,
+        queries=root,
+        count=options.starts,
+        seed=options.seed or 0,
+        limit=options.max_iterations or math.inf,
+        clock=clock,
+    )
+    for state in states:
+        if not state.stop:
+            yield Point({}, {}, state.iterations, "", estimate=(state.value, None))
+            continue
+        theta = np.zeros((most, root.shape[1]))
+        theta[: len(state.rows)] = state.rows
+        stop, text = (Stop.LOCAL, summary(state)) if state.stop == Stop.SOLVED else (state.stop, "")
+        raw = f"{np.count_nonzero(theta.any(axis=1))} rows below the identity"
+        yield Point({"Theta": theta}, {}, state.iterations, raw, stop, summary=text)
+
+
+def summary(state: State) -> str:
+    """``local optimum, 18 starts, 6 followed, spread 1.2e-03``: of the worst of these over the best."""
+    followed = len(state.values)
+    text = f"local optimum, {state.count} start{'s' * (state.count != 1)}"
+    if followed < 2:
+        return text
+    return f"{text}, {followed} followed, spread {max(state.values) / max(state.value, 1e-300) - 1.0:.1e}"

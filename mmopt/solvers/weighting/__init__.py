@@ -2,16 +2,13 @@
 
 All are min Σ cᵢ uᵢ^-a subject to Mᵀ u <= 1 with M >= 0 (``problem``). A multiplicative fixed point comes
 first, an interior-point method ends it; both sides are certified at every step. M is used through its
-products (``operators``), dense or as a Kronecker product.
+products (``problem``), dense or as a Kronecker product.
 """
 
-from mmopt.solvers.weighting.forecast import needs
 from mmopt.solvers.weighting.improve import improve
 from mmopt.solvers.weighting.kronecker import Kronecker
-from mmopt.solvers.weighting.operators import Dense, Operator, entrywise
-from mmopt.solvers.weighting.points import points
-from mmopt.solvers.weighting.problem import State, Weighting, product_state
-from mmopt.solvers.weighting.programs import PROGRAMS
+from mmopt.solvers.weighting.problem import Dense, Operator, State, Weighting, entrywise, product_state
+from mmopt.solvers.weighting.programs import PROGRAMS, needs, points
 
 __all__ = [
     "PROGRAMS",

@@ -1,19 +1,22 @@
-"""The shipped programs that are this problem: where its data stand, and what they call its solution."""
+"""The shipped programs that are this problem: where its data stand, their points, and what they will take."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from mmopt.solvers.weighting.kronecker import Kronecker
-from mmopt.solvers.weighting.operators import Array, Dense, Operator, entrywise
-from mmopt.solvers.weighting.problem import State, Weighting
-from mmopt.solvers.weighting.recognise import factors_of, places_of
+from mmopt.solvers.options import Clock, Options, Pace, Point
+from mmopt.solvers.weighting.improve import improve
+from mmopt.solvers.weighting.kronecker import FORMED, Kronecker
+from mmopt.solvers.weighting.problem import Array, Dense, Operator, State, Weighting, entrywise
+from mmopt.solvers.weighting.recognise import factors_of, is_likely_product, places_of
 
-__all__ = ["PROGRAMS", "SHIPPED", "Part", "Shipped", "dual_gap"]
+__all__ = ["PROGRAMS", "SHIPPED", "Part", "Shipped", "dual_gap", "needs", "points"]
+
 
 # Stands for c where a part has no error, so that its multipliers count for nothing beside the others'.
 NOTHING = 1e-100
@@ -21,21 +24,17 @@ NOTHING = 1e-100
 
 @dataclass(frozen=True)
 class Part:
-    """One problem over the program's weights at ``rows`` (k,); ``make`` makes it anew at each call.
+    """One problem over the program's weights at ``rows`` (k,); ``problem`` makes it anew at each call.
 
     Weights at ``idle`` have c = 0: any value will do, ``least`` (a number) takes the part ``share`` of the
     sensitivity for all of them.
     """
 
-    make: Callable[[], Weighting]
+    problem: Callable[[], Weighting]
     rows: Array
     idle: Array
     least: float = 0.0
     share: float = 0.0
-
-    @property
-    def problem(self) -> Weighting:
-        return self.make()
 
 
 @dataclass(frozen=True)
@@ -136,3 +135,109 @@ def dual_gap(problem: Weighting, state: State) -> float:
     b = problem.operator.price(state.mu)
     u = problem.best_response(b)
     return problem.state(u, problem.operator.load(u), state.mu, b).gap
+
+
+# Fitted on one thread of a shared core, to a factor of about three: 2048 design queries over as many cells
+# to a gap of 1e-6 in 1 to 2 s, 4096 in 6 to 9 s.
+SECONDS = 1.5e-10  # per product of both sizes and the smaller one
+ARRAYS = 5  # of the size of the design that are held at a time, with the program's own
+# Through factors: 4096 in 0.2 to 1.1 s, 16384 in 0.3 to 9 s.
+PRODUCT_SECONDS = 3e-8  # per product of both sizes
+PRODUCT_ARRAYS = 2  # the program's own, besides a Newton matrix and what it is made of
+
+
+def needs(env: Mapping[str, Any]) -> tuple[float, float]:
+    """Bytes (besides those of any solve) and seconds for the givens and lets of a program that is claimed."""
+    arrays = {name: value for name, value in env.items() if getattr(value, "ndim", 0) == 2}
+    rows, columns = max((a.shape for a in arrays.values()), key=lambda shape: shape[0] * shape[1])
+    if any(is_likely_product(arrays[name], 1) for name in ("D", "Q") if name in arrays and "D" in arrays):
+        newton = 2 * min(rows, FORMED) ** 2
+        memory = 8.0 * (PRODUCT_ARRAYS * rows * columns + newton)
+        return memory, 0.01 + PRODUCT_SECONDS * rows * columns
+    memory = 8.0 * ARRAYS * rows * columns
+    return memory, 0.01 + SECONDS * rows * columns * min(rows, columns)
+
+
+FINER = 1e-2  # if a point's certified gap is too large after all, the next one's is smaller by this
+FINEST = 1e-15
+IDLE = 1e-3  # part of the gap asked for that weights without error (c = 0) may cost
+
+
+def points(
+    program: str, env: Mapping[str, Any], options: Options, clock: Clock
+) -> Generator[Point, None, None]:
+    """Points of a shipped program, each when the kernel's own gap is half of what is asked, or at the end.
+
+    Parameters
+    ----------
+    program : one of ``PROGRAMS``.
+    env : its givens, parameters and lets by name.
+    options : ``tolerance`` and ``max_iterations`` count; an iteration is a step of either order.
+    clock : looked at after every iteration.
+
+    The variables and multipliers are named as in the program and in its own scale. A consumer that is not
+    content goes on and gets a finer point, until ``final``.
+    """
+    shipped = SHIPPED[program]
+    runs = [_Run(part, bool(shipped.prices)) for part in shipped.parts(env, IDLE * options.tolerance)]
+    pace = Pace(clock, options.tolerance / 2, options.max_iterations or math.inf, FINER)
+
+    def count() -> int:
+        return sum(run.iterations for run in runs)
+
+    while True:
+        goal = max(pace.wanted, FINEST)
+        for run in runs:
+            run.until(goal, lambda: pace.stop(count()) is not None)
+        stop = pace.stop(count(), done=goal <= FINEST or any(run.ended and run.gap > goal for run in runs))
+        raw = f"gap {max(run.gap for run in runs):.1e} by its own arithmetic"
+        yield Point(*_named(shipped, runs), count(), raw, stop)
+        if stop:
+            return
+        pace.tighten()
+
+
+class _Run:
+    """One part on its way. While it rests it holds its state alone, from which the second order goes on."""
+
+    def __init__(self, part: Part, dual: bool) -> None:
+        self.part = part
+        self.dual = dual
+        self.iterations = 0
+        self.gap = float("inf")
+        self.ended = False
+        self.state: State | None = None
+
+    def until(self, goal: float, over: Callable[[], bool]) -> None:
+        """Go on until the gap is reached or it is over, one step at least the first time."""
+        if self.state is not None and (self.gap <= goal or over()):
+            return
+        problem = self.part.problem()
+        for found in improve(problem, self.state):
+            self.iterations += 1
+            self.state, self.gap = found, found.gap
+            if self.dual and found.gap <= goal:
+                self.gap = dual_gap(problem, found)
+            if self.gap <= goal or over():
+                return
+        self.ended = True
+
+
+def _named(shipped: Shipped, runs: list[_Run]) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Variables and multipliers by the program's names."""
+    states = [run.state for run in runs if run.state is not None]
+    mu = states[0].mu
+    xp = mu.__array_namespace__()
+    if shipped.prices:
+        # There the sum of the prices at the optimum is the bound itself.
+        return {shipped.prices: mu * (states[0].bound / float(xp.sum(mu)))}, {}
+    parts = [run.part for run in runs]
+    values = [s.u * (1.0 - p.share) for s, p in zip(states, parts, strict=True)]
+    values += [xp.full(p.idle.shape, p.least, dtype=mu.dtype) for p in parts]
+    places = xp.concat([p.rows for p in parts] + [p.idle for p in parts])
+    u = xp.take(xp.concat(values), xp.argsort(places))
+    variables = {shipped.weights: u}
+    if shipped.inverses:
+        variables[shipped.inverses] = 1.0 / u
+    prices = xp.stack([s.mu for s in states]) if shipped.stacked else mu
+    return variables, {"sensitivity": prices}

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from mmopt.solvers.weighting.operators import Array, entrywise
+from mmopt.solvers.weighting.problem import Array, entrywise
 
 __all__ = ["costs_of", "factors_of", "is_likely_product", "places_of"]
 

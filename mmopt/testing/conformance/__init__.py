@@ -1,8 +1,10 @@
-"""Whether a solver, a kernel or a reduction does what mmopt promises of every one: see :func:`conform`."""
+"""Whether a solver, a kernel or a reduction does what mmopt promises of every one: see :func:`conform`.
 
-from mmopt.testing.conformance.derivatives import Dual, check_dual
+Checks that a user may run on a solver of his own; what only our tests need stands in tests/.
+"""
+
+from mmopt.testing.conformance.duals import Dual, check_dual
 from mmopt.testing.conformance.report import Failure, Report, Skip
-from mmopt.testing.conformance.run import conform
-from mmopt.testing.conformance.work import CHECKS
+from mmopt.testing.conformance.run import CHECKS, check_solver, conform
 
-__all__ = ["CHECKS", "Dual", "Failure", "Report", "Skip", "check_dual", "conform"]
+__all__ = ["CHECKS", "Dual", "Failure", "Report", "Skip", "check_dual", "check_solver", "conform"]

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from mmopt.testing.scripts import REFUTED, TimeLimit, Tolerance, names_in, note, run_alone, show
+from mmopt.testing.scripts import REFUTED, TimeLimit, Tolerance, names_in, note, options_for, run_alone, show
 
 __all__ = ["conformance", "main"]
 
@@ -36,7 +36,6 @@ def conformance(
     """
     from mmopt.testing.conformance import conform
 
-    limits = {"tolerance": tolerance, "time_limit": time_limit}
     report = conform(
         solver,
         names_in(programs, "--programs") or None,
@@ -44,7 +43,7 @@ def conformance(
         n=n,
         seed=seed,
         twists=None if thorough else 2,
-        options={name: value for name, value in limits.items() if value is not None},
+        options=options_for(tolerance=tolerance, time_limit=time_limit),
         progress=note if verbose else None,
     )
     show(str(report))

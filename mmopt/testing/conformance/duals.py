@@ -1,8 +1,9 @@
-"""The dual functions of our own kernels, as they compute them."""
+"""The dual functions that kernels climb: those of our own, and derivatives against finite differences."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -12,15 +13,81 @@ from mmopt.compiler import bind
 from mmopt.language import Program
 from mmopt.numerics.components import Array
 from mmopt.solvers import Claim, claims
-from mmopt.solvers.nuclear.curvature import curvature
-from mmopt.solvers.nuclear.exponentials import many_exponentials
+from mmopt.solvers.nuclear.curvature import curvature, many_exponentials
 from mmopt.solvers.nuclear.forms import FORMS
 from mmopt.solvers.nuclear.spectrum import Iterate, iterate
 from mmopt.solvers.weighting.programs import SHIPPED
-from mmopt.testing.conformance.derivatives import Dual
 from mmopt.workloads import Workload
 
-__all__ = ["kernel_duals"]
+__all__ = ["Dual", "Duals", "check_dual", "kernel_duals"]
+
+STEP = 1e-3  # of each entry of the point, so that no entry changes its sign
+DIRECTIONS = 4
+CLOSE = 1e-6  # of the derivative along a direction, relative to the lengths of derivative and direction
+
+
+@dataclass(frozen=True)
+class Dual:
+    """A function that a kernel maximizes, as it computes it, and a point inside its domain.
+
+    value : from a point (k,) to a number.
+    gradient : from a point to the derivative (k,).
+    at : (k,) where it is tried, in the coordinates that the kernel uses.
+    hessian : from a point to the second derivative (k, k); None when the kernel has none.
+    """
+
+    value: Callable[[Array], float]
+    gradient: Callable[[Array], Array]
+    at: Array
+    hessian: Callable[[Array], Array] | None = None
+
+
+def check_dual(dual: Dual, rng: np.random.Generator) -> list[tuple[str, float, float]]:
+    """The derivatives along random directions that finite differences contradict: what, expected, found.
+
+    Central differences with two steps, extrapolated (Richardson), so right to about 1e-9 where the function
+    is smooth within a thousandth of the point.
+    """
+    gradient = np.asarray(dual.gradient(dual.at))
+    wrong = list(_contradicted("derivative", dual.value, gradient, dual.at, rng))
+    if dual.hessian is not None:
+        hessian = np.asarray(dual.hessian(dual.at))
+        uneven = float(np.abs(hessian - hessian.T).max())
+        if not uneven <= CLOSE * float(np.abs(hessian).max()):
+            wrong.append(("largest difference between the second derivative and its transpose", 0.0, uneven))
+        wrong += _contradicted("second derivative", dual.gradient, hessian, dual.at, rng)
+    return wrong
+
+
+def _contradicted(
+    what: str, function: Callable[[Array], Any], derivative: Array, at: Array, rng: np.random.Generator
+) -> Iterator[tuple[str, float, float]]:
+    # A difference of two values cannot be better than the rounding of the values.
+    rounding = 1e-6 * float(np.linalg.norm(function(at)))
+    for number, direction in enumerate(_directions(at, rng)):
+        expected = np.atleast_1d(_difference(function, at, direction))
+        found = np.atleast_1d(derivative @ direction)
+        size = float(np.linalg.norm(derivative) * np.linalg.norm(direction))
+        if not float(np.linalg.norm(found - expected)) <= CLOSE * (size + rounding):
+            worst = int(np.argmax(np.abs(found - expected)))
+            entry = f", entry {worst}" if derivative.ndim == 2 else ""
+            yield f"{what} along direction {number}{entry}", float(expected[worst]), float(found[worst])
+
+
+def _directions(at: Array, rng: np.random.Generator) -> Iterator[Array]:
+    for _ in range(DIRECTIONS):
+        direction = rng.normal(size=at.shape)
+        yield np.where(at == 0, 1.0, np.abs(at)) * direction / np.abs(direction).max()
+
+
+def _difference(function: Callable[[Array], Any], at: Array, direction: Array) -> Array:
+    def central(h: float) -> Any:
+        return (np.asarray(function(at + h * direction)) - np.asarray(function(at - h * direction))) / (2 * h)
+
+    return np.asarray((4.0 * central(STEP / 2) - central(STEP)) / 3.0)
+
+
+# -- those of our own kernels, as they compute them
 
 Duals = Callable[[Workload, Program], Dual | None]
 
@@ -59,13 +126,12 @@ def _nuclear(claim: Claim, givens: Mapping[str, Any]) -> Dual:
         q = curvature(problem, found, np.arange(len(x)), many_exponentials).dense()
         return np.asarray(np.diag(gradient(x)) - found.norm * q)
 
-    size = t + len(problem.cells)
-    return Dual(lambda x: 2.0 * at(x).norm, gradient, _logs(size), hessian)
+    return Dual(lambda x: 2.0 * at(x).norm, gradient, _logs(t + len(problem.cells)), hessian)
 
 
 def _weighting(claim: Claim, givens: Mapping[str, Any]) -> Dual:
     """The concave sum of the first part, by the prices."""
-    problem = SHIPPED[claim.program].parts(givens, SHARE)[0].problem
+    problem = SHIPPED[claim.program].parts(givens, SHARE)[0].problem()
 
     def gradient(mu: Array) -> Array:
         load = problem.operator.load(problem.best_response(problem.operator.price(mu)))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-__all__ = ["Failure", "Record", "Report", "Skip"]
+__all__ = ["Failure", "Report", "Skip"]
 
 SHOWN = 6  # places that are listed beside the reason of a skip
 NOTES = 20  # notes that are listed
@@ -77,27 +76,9 @@ class Report:
         return "\n".join(lines)
 
 
-@dataclass
-class Record:
-    """A report that is being written."""
-
-    solves: int = 0
-    passed: Counter[str] = field(default_factory=Counter)
-    failures: list[Failure] = field(default_factory=list)
-    skips: list[Skip] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-    def closed(self, subject: str, seed: int) -> Report:
-        """The report as it is now."""
-        found = (tuple(self.failures), tuple(self.skips), tuple(self.notes))
-        return Report(subject, seed, self.solves, dict(self.passed), *found)
-
-
 def _section(title: str, lines: Sequence[str], most: int | None = None) -> list[str]:
-    if not lines:
-        return []
-    shown = [f"{title} ({len(lines)})", *(f"  {line}" for line in lines[:most])]
-    return shown + ["  …"] * (len(shown) <= len(lines))
+    shown = [f"  {line}" for line in lines[:most]] + ["  …"] * (most is not None and len(lines) > most)
+    return [f"{title} ({len(lines)})", *shown] if lines else []
 
 
 def _by_reason(skips: Sequence[Skip]) -> list[str]:

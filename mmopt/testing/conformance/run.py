@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mmopt.errors import OptionError, suggest
+import numpy as np
+
+from mmopt.compiler import bind
+from mmopt.driver import solve
+from mmopt.errors import Error, OptionError, TooLargeError, UnsuitableError, suggest
 from mmopt.language import Program, program_names
 from mmopt.language.check.procedures import alternates, solved_programs
-from mmopt.testing.conformance.duals import kernel_duals
-from mmopt.testing.conformance.report import Report, Skip
-from mmopt.testing.conformance.work import CHECKS, Duals, Solver, Work
-from mmopt.testing.problems import problems_named
-from mmopt.testing.solvable import check_solver
+from mmopt.results import Solution
+from mmopt.testing.conformance.checks import Asked, Wrong, closeness, of_bound, of_file, of_gap, of_known
+from mmopt.testing.conformance.duals import Duals, check_dual, kernel_duals
+from mmopt.testing.conformance.report import Failure, Report, Skip
+from mmopt.testing.conformance.twists import TWISTS, rule_of, why_not
+from mmopt.testing.known import known_figures
+from mmopt.testing.problems import Problem, problems_named
+from mmopt.workloads import Workload
 
-__all__ = ["conform"]
+__all__ = ["CHECKS", "check_solver", "conform"]
+
+Solver = Callable[..., Solution]
+# What is wrong; a text says why it was not checked.
+Verdict = Iterator[Wrong | str]
+
+OF_SOLUTION = {"file": of_file, "bound": of_bound, "gap": of_gap}
+CHECKS = (*OF_SOLUTION, "known", "conic route", "metamorphic", "derivatives")
+
+# The conic route at small size: by whom, up to how many cells.
+CONIC = (("clarabel", 40), ("scs", 100))
 
 
 def conform(
@@ -77,13 +97,13 @@ def conform(
     for each in chosen:
         program = each if isinstance(each, Program) else Program.load(each)
         if reason := _has_no_one_result(program):
-            work.record.skips.append(Skip(program.name, "", "solved", reason))
+            work.skips.append(Skip(program.name, "", "solved", reason))
             continue
         for problem in tried:
             if progress is not None:
                 progress(f"{program.name} on {problem.name}")
             work.problem(program, problem, n)
-    return work.record.closed(work.subject, seed)
+    return work.report()
 
 
 def _has_no_one_result(program: Program) -> str:
@@ -99,3 +119,155 @@ def _has_no_one_result(program: Program) -> str:
     if without := [d.name for d in program.givens if not d.source]:
         return f"the caller has to pass {', '.join(without)}"
     return ""
+
+
+def check_solver(solver: str | None, **options: Any) -> None:
+    """Solve for two cells with it. A solver that does not take that program is a known one too.
+
+    Raises
+    ------
+    OptionError : an unknown solver or option, or one that is out of range. SolverError : not installed.
+    """
+    with contextlib.suppress(UnsuitableError):
+        solve(Workload.from_matrix(np.eye(2)), "l2_strategy", solver=solver, **options)
+
+
+@dataclass
+class Work:
+    """One conformance check: the arguments of ``conform``, solutions by the conic route, what came out."""
+
+    solver: str | Solver | None
+    seed: int
+    checks: tuple[str, ...]
+    twists: int | None
+    duals: Duals | None
+    options: dict[str, Any]
+    reference: dict[str, Any]
+    references: dict[tuple[str, str, int], Solution | Error] = field(default_factory=dict)
+    turn: int = 0  # of the metamorphic cases
+    solves: int = 0
+    passed: Counter[str] = field(default_factory=Counter)
+    failures: list[Failure] = field(default_factory=list)
+    skips: list[Skip] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def report(self) -> Report:
+        """What came out."""
+        subject = self.solver or "automatic"
+        if not isinstance(subject, str):
+            subject = getattr(subject, "__name__", type(subject).__name__)
+        lists = tuple(self.failures), tuple(self.skips), tuple(self.notes)
+        return Report(subject, self.seed, self.solves, dict(self.passed), *lists)
+
+    def problem(self, program: Program, problem: Problem, n: int | None) -> None:
+        """All checks of one program on one problem."""
+        workload = problem.workload(problem.size if problem.fixed else n, self.seed)
+        asked = Asked(program, workload, problem.name)
+        try:
+            bind(program, workload)
+        except Error as error:
+            self.judge(asked, "solved", [f"does not apply: {error.message}"])
+            return
+        if "derivatives" in self.checks:
+            self.judge(asked, "derivatives", self.derivatives(asked))
+        solution = self.solved(asked)
+        if solution is None:
+            return
+        of_others = {"known": self.known_figures, "conic route": self.conic_route}
+        for name, check in (OF_SOLUTION | of_others).items():
+            if name in self.checks:
+                self.judge(asked, name, check(asked, solution))
+        if "metamorphic" in self.checks:
+            self.metamorphic(asked, solution)
+
+    def solved(self, asked: Asked) -> Solution | None:
+        """The solution of what is checked; None when that is a skip or a failure, which is noted."""
+        self.solves += 1
+        found: Solution | None = None
+        skipped = words = ""
+        try:
+            if callable(self.solver):
+                found = self.solver(asked.workload, asked.program, **self.options)
+            else:
+                found = solve(asked.workload, asked.program, solver=self.solver, **self.options)
+        except (UnsuitableError, TooLargeError) as error:
+            skipped = error.message
+        except OptionError as error:  # a step of a procedure may require more of its givens
+            skipped = f"refused: {error.message}"
+        except Error as error:
+            words = error.message
+        except Exception as error:  # noqa: BLE001 - what is checked may be broken in any way
+            words = f"{type(error).__name__}: {error}"
+        if found is None:
+            self.judge(asked, "solved", [skipped or ("solve", "a solution", words)])
+        if found is None or found.steps or found.gap is None:
+            return found
+        tolerance = found.options.get("tolerance")
+        if isinstance(tolerance, float) and found.gap > tolerance:
+            self.notes.append(
+                f"{asked.program.name} on {asked.place}: gap {found.gap:.1e}, '{found.status.stop}'"
+            )
+        return found
+
+    def known_figures(self, asked: Asked, solution: Solution) -> Verdict:
+        """Against published numbers and closed forms."""
+        figures = known_figures(asked.program, asked.problem, asked.workload)
+        if not figures:
+            yield "nothing is known of the optimum"
+        yield from of_known(asked.interval(solution), figures)
+
+    def conic_route(self, asked: Asked, solution: Solution) -> Verdict:
+        """Against the program itself (not its formulation), solved by a conic solver."""
+        base = Program.load(asked.program.formulation_of) if asked.program.formulation_of else asked.program
+        able = [name for name, cells in CONIC if asked.workload.n <= cells and name != self.solver]
+        if not able:
+            yield f"more than {CONIC[-1][1]} cells"
+            return
+        key = (base.text, asked.problem, asked.workload.n)
+        if key not in self.references:
+            try:
+                self.references[key] = solve(asked.workload, base, **{"solver": able[0], **self.reference})
+            except Error as error:
+                self.references[key] = error
+        reference = self.references[key]
+        if isinstance(reference, Error):
+            yield f"{able[0]}: {reference.message}"
+            return
+        expected = Asked(base, asked.workload, asked.problem).interval(reference)
+        yield from closeness(asked.program, expected, asked.interval(solution))
+
+    def metamorphic(self, asked: Asked, solution: Solution) -> None:
+        """The next few cases that say something, and all reasons of those that do not."""
+        rule = rule_of(asked.program)
+        reasons = {twist: why_not(twist, asked.program, asked.workload) for twist in TWISTS}
+        for reason in dict.fromkeys(filter(None, reasons.values())):
+            self.judge(asked, "metamorphic", [reason])
+        able = [twist for twist, reason in reasons.items() if not reason]
+        count = len(able) if self.twists is None else min(self.twists, len(able))
+        for _ in range(count):
+            twist = able[self.turn % len(able)]
+            rng = np.random.default_rng([self.seed, self.turn])
+            self.turn += 1
+            turned = Asked(asked.program, twist.turn(asked.workload, rng), asked.problem, twist.name)
+            found = self.solved(turned)
+            if found is not None and rule is not None:
+                expected = asked.interval(solution).times(twist.factor(rule))
+                self.judge(turned, "metamorphic", closeness(asked.program, expected, turned.interval(found)))
+
+    def derivatives(self, asked: Asked) -> Verdict:
+        """The dual function's, where there is one to be had."""
+        dual = None if self.duals is None else self.duals(asked.workload, asked.program)
+        if dual is None:
+            yield "no dual function was passed for it"
+            return
+        for what, expected, found in check_dual(dual, np.random.default_rng(self.seed)):
+            yield what, f"{expected:.10g}", f"{found:.10g}"
+
+    def judge(self, asked: Asked, check: str, verdict: Iterable[Wrong | str]) -> None:
+        """Count a check that holds; or note what is wrong, or why it was not made."""
+        place = asked.program.name, asked.place, check
+        found = list(verdict)
+        self.failures += [Failure(*place, *wrong) for wrong in found if not isinstance(wrong, str)]
+        self.skips += [Skip(*place, reason) for reason in found if isinstance(reason, str)]
+        if not found:
+            self.passed[check] += 1

@@ -13,6 +13,7 @@ from types import MappingProxyType
 import numpy as np
 
 from mmopt.language import Program
+from mmopt.numerics.components import Array
 from mmopt.workloads import Workload
 
 __all__ = ["RULES", "TWISTS", "Rule", "Twist", "rule_of", "why_not"]
@@ -72,34 +73,19 @@ class Twist:
 SCALE = 1e3
 
 
-def _cells(w: Workload, rng: Random) -> Workload:
-    return Workload.from_matrix(w.queries[:, rng.permutation(w.n)], w.targets, w.weights)
-
-
 def _queries(w: Workload, rng: Random) -> Workload:
     order, signs = rng.permutation(w.m), rng.choice([-1.0, 1.0], size=w.m)
     return Workload.from_matrix(signs[:, None] * w.queries[order], w.targets[order], w.weights[order])
 
 
-def _scaled(w: Workload, rng: Random) -> Workload:
-    return Workload.from_matrix(SCALE * w.queries, w.targets, w.weights)
-
-
 def _rotated(w: Workload, rng: Random) -> Workload:
-    rotation = np.linalg.qr(rng.normal(size=(w.m, w.m)))[0]
-    return Workload.from_matrix(rotation @ w.matrix)
+    return Workload.from_matrix(np.linalg.qr(rng.normal(size=(w.m, w.m)))[0] @ w.matrix)
 
 
-def _twice(w: Workload, rng: Random) -> Workload:
-    looser = w.targets * rng.uniform(1.0, 3.0, size=w.m)
+def _again(w: Workload, targets: Array) -> Workload:
+    """Every query twice, the second time with other targets."""
     return Workload.from_matrix(
-        np.vstack([w.queries, w.queries]), np.concatenate([w.targets, looser]), np.tile(w.weights, 2)
-    )
-
-
-def _twice_alike(w: Workload, rng: Random) -> Workload:
-    return Workload.from_matrix(
-        np.vstack([w.queries, w.queries]), np.tile(w.targets, 2), np.tile(w.weights, 2)
+        np.vstack([w.queries, w.queries]), np.concatenate([w.targets, targets]), np.tile(w.weights, 2)
     )
 
 
@@ -110,19 +96,26 @@ def _cells_twice(w: Workload, rng: Random) -> Workload:
 
 
 TWISTS: tuple[Twist, ...] = (
-    Twist("cells in another order", _cells),
+    Twist(
+        "cells in another order",
+        lambda w, rng: Workload.from_matrix(w.queries[:, rng.permutation(w.n)], w.targets, w.weights),
+    ),
     Twist("queries in another order, some negated", _queries),
-    Twist(f"queries times {SCALE:g}", _scaled, factor=lambda rule: SCALE**2),
+    Twist(
+        f"queries times {SCALE:g}",
+        lambda w, rng: Workload.from_matrix(SCALE * w.queries, w.targets, w.weights),
+        factor=lambda rule: SCALE**2,
+    ),
     Twist(
         "queries rotated",
         _rotated,
         needs=lambda rule: rule.gram,
         reason="the program does not depend on the Gram matrix alone",
     ),
-    Twist("every query twice", _twice_alike, factor=lambda rule: rule.twice),
+    Twist("every query twice", lambda w, rng: _again(w, w.targets), factor=lambda rule: rule.twice),
     Twist(
         "every query again with a looser target",
-        _twice,
+        lambda w, rng: _again(w, w.targets * rng.uniform(1.0, 3.0, size=w.m)),
         needs=lambda rule: rule.twice == 1.0,
         reason="only programs whose targets are constraints ignore a looser one",
     ),
@@ -147,11 +140,7 @@ def why_not(twist: Twist, program: Program, workload: Workload) -> str:
         return f"nothing is known of how '{program.name}' depends on its workload"
     if not twist.needs(rule):
         return twist.reason
-    if rule.eigen and not _is_simple(workload):
+    values = workload.eigenvalues
+    if rule.eigen and not np.all(-np.diff(values) > APART * values[0]):
         return "the eigenvectors of the workload are not unique"
     return ""
-
-
-def _is_simple(workload: Workload) -> bool:
-    values = workload.eigenvalues
-    return bool(np.all(-np.diff(values) > APART * values[0]))

@@ -17,7 +17,7 @@ from processes import Marked, linux_only, wait_for
 
 from mmopt import comparison
 from mmopt.comparison import Isolated
-from mmopt.comparison.messages import Costing
+from mmopt.comparison.processes import Costing
 from mmopt.language import Program, program_names
 from mmopt.strategies.baselines import Evaluated, baseline_names
 

@@ -12,7 +12,7 @@ import pytest
 
 import mmopt
 from mmopt import Strategy, load_request
-from mmopt.report.simulations import NOT_PRIVATE
+from mmopt.report import NOT_PRIVATE
 
 
 def test_programs_with_and_without_normalised_rows(run: Any, files: Path) -> None:

@@ -22,8 +22,8 @@ from mmopt import Attribute, Domain, Program, Solution, Strategy, Workload, solv
 from mmopt.compiler import bind, reductions
 from mmopt.compiler.reductions import value_symmetry
 from mmopt.driver import plan
-from mmopt.driver.convex import LIFTED
 from mmopt.language import program_names
+from mmopt.limits import Stop
 from mmopt.workloads import Product
 from mmopt.workloads.blocks import factor as f
 
@@ -200,7 +200,7 @@ def test_a_wrong_lift_is_seen(monkeypatch: pytest.MonkeyPatch, rng: Rng, name: s
 
     monkeypatch.setattr(type(step), "lift", wrong)
     found = solve(workload, "l2_strategy")
-    assert found.status.stop == LIFTED and found.status.feasible
+    assert found.status.stop == Stop.LIFTED and found.status.feasible
     assert found.bound is not None and found.bound <= solve(workload, "l2_strategy", reduce=False).objective
 
 

@@ -12,6 +12,7 @@ from mmopt.compiler.reductions import REDUCTIONS, Solved, traits_of
 from mmopt.driver.convex import solve_convex
 from mmopt.driver.judge.score import bound_of
 from mmopt.driver.plan import Plan
+from mmopt.driver.task import Task
 from mmopt.numerics.components import Level
 from mmopt.workloads import Product
 from mmopt.workloads.blocks import factor
@@ -54,7 +55,7 @@ def test_a_lift_has_the_bound_and_the_strategy(name: str, reduction, rng: np.ran
     instance = bind(Program.load(name), w)
     plan = reduction.applies(instance, traits_of(instance))
     assert plan is not None
-    solved = [solve_convex(Plan(part), None, {"tolerance": 1e-8}, None) for part in plan.parts]
+    solved = [solve_convex(Task(Plan(part), asked={"tolerance": 1e-8})) for part in plan.parts]
     # A certificate does not depend on the size of its multipliers, and neither may a lift.
     sizes = 10.0 ** rng.uniform(-2, 2, len(solved))
     parts = [

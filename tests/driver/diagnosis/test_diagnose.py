@@ -18,6 +18,7 @@ from mmopt.driver.judge.score import FEASIBLE
 from mmopt.driver.judge.violations import violations
 from mmopt.language import worst
 from mmopt.language.syntax.tree import Constraint
+from mmopt.limits import Stop
 from mmopt.solvers import Clock, Options, Point, prove, run, solver_named
 
 HEAD = """\
@@ -245,9 +246,8 @@ def test_unbounded_above() -> None:
 def told(text: str, word: str, workload: Workload = WORKLOAD) -> str:
     """What is said when a solver says ``word``, whatever the truth is."""
     instance = bind(Program.parse(text), workload)
-    scaled, scaling = scale(instance)
-    last = Point({}, {}, 1, "Whatever", True, word)
-    return str(explain_failure(instance, scaled, scaling, "solver", last, None))
+    last = Point({}, {}, 1, "Whatever", Stop(word))
+    return str(explain_failure(instance, scale(instance), "solver", last, None))
 
 
 def test_a_solver_that_is_wrong_is_not_believed() -> None:

@@ -21,7 +21,11 @@ from mmopt.compiler import bind, lower
 from mmopt.language import ATOMS
 from mmopt.language.atoms import gradients, matrix_rules, rules
 from mmopt.language.atoms.atom import Atom, Form
+from mmopt.language.atoms.table import FUNCTIONS
 from mmopt.language.atoms.types import SCALAR, UNKNOWN, Curvature, Type
+from mmopt.language.syntax.expression import parse_expr
+from mmopt.language.syntax.source import Source, Text
+from mmopt.language.syntax.tree import Apply, Name
 from mmopt.numerics import ball_functions, balls
 from mmopt.numerics.balls import Ball
 
@@ -410,6 +414,19 @@ def _trace(f: Any, args: tuple[Any, ...], call: Call, rng: Rng) -> None:
     close(f(q @ args[0] @ q.T), f(args[0]))
 
 
+def law_of_words(atom: Atom, rng: Rng) -> None:
+    """The text form is read back as the atom, and each form shows every argument once."""
+    names = "XYZ"[: atom.arity]
+    text = atom.text.format(*names)
+    expr = parse_expr(Text(Source("t", (text,)), text, 1, 1), (*FUNCTIONS, atom.name))
+    assert isinstance(expr, Apply)
+    assert (expr.atom, [str(a.id) for a in expr.args if isinstance(a, Name)]) == (atom.name, list(names))
+    for form in (atom.latex.text, atom.plain.text, atom.text):
+        assert all(form.count(f"{{{at}}}") == 1 for at in range(atom.arity))
+        assert form.format(*names)
+    assert atom.about.endswith(".")
+
+
 ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Call, Rng], None]] = {
     "linear": _rotated,
     "entrywise": _permuted,
@@ -438,6 +455,7 @@ LAWS = {
         law_of_gradients,
         law_of_scaling,
         law_of_equivariance,
+        law_of_words,
     )
 }
 
@@ -589,6 +607,10 @@ WRONG: list[tuple[str, str, dict[str, Any]]] = [
     ("equivariance", "sqrt", {"equivariance": "linear"}),
     ("equivariance", "max", {"equivariance": "sum"}),
     ("equivariance", "stack", {"equivariance": "linear"}),
+    # words
+    ("words", "logdet", {"text": "log({0})"}),
+    ("words", "sub", {"text": "{1} - {0}"}),
+    ("words", "div", {"plain": Form("{0} / {0}", 2)}),
 ]
 
 

@@ -201,6 +201,7 @@ def test_a_family_without_a_vector_form_is_refused(rng: np.random.Generator) -> 
 def test_matrices_that_split_differently_are_not_compared() -> None:
     one, other = Space(np.ones(2), (1, 1)), Space(np.ones(1), (2,))
     split = {"X": Split(one, one, (np.eye(1),) * 2), "Y": Split(other, other, (np.eye(2),))}
-    text = "program p\ngiven\n    X: symmetric[n, n]\n    Y: symmetric[n, n]\nrequire\n    X << Y"
+    text = "program p\nclass closed form\nminimize\n    trace(X)\nstrategy\n    X norm 2\n"
+    text += "given\n    X: symmetric[n, n]\n    Y: symmetric[n, n]\nrequire\n    X << Y"
     with pytest.raises(ProgramError, match="'sub' of values that split differently"):
         worst(Program.parse(text).requires[0], split)

@@ -1,4 +1,9 @@
-"""The second derivative of the nuclear norm against finite differences, and what steps leave out of it."""
+"""The second derivative of the nuclear norm against finite differences, and what steps leave out of it.
+
+Sums of exponentials for 1 / z.
+
+A triangle by panels is the matrix, and is solved with as the matrix is.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +11,18 @@ import numpy as np
 import pytest
 import tolerances
 from solvers.nuclear.problems import KINDS, at, drawn, gradient, plain, problem_of
+from tolerances import ROUNDING
 
-from mmopt.solvers.nuclear import triangle
-from mmopt.solvers.nuclear.curvature import LEAST, by_size, curvature
-from mmopt.solvers.nuclear.exponentials import exponentials, many_exponentials
+from mmopt.solvers.nuclear import curvature as module
+from mmopt.solvers.nuclear.curvature import (
+    LEAST,
+    Triangle,
+    by_size,
+    curvature,
+    exponentials,
+    many_exponentials,
+    triangle,
+)
 from mmopt.solvers.nuclear.problem import whole
 
 STEP = 1e-4
@@ -62,7 +75,7 @@ def test_a_block_of_rows_at_a_time_is_the_same(
     found = at(problem, drawn(problem, rng))
     count = len(found.cells) + len(found.queries)
     together = curvature(problem, found, np.arange(count)).dense()
-    monkeypatch.setattr(triangle, "HEIGHT", 3)
+    monkeypatch.setattr(module, "HEIGHT", 3)
     apart = curvature(problem, found, np.arange(count)).dense()
     assert np.allclose(together, apart, rtol=tolerances.ROUNDING)
 
@@ -73,7 +86,7 @@ def test_rows_that_a_term_says_nothing_of(
     targets: bool, height: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Left out of it they change Q by little next to its diagonal, in whatever order the shares come."""
-    monkeypatch.setattr(triangle, "HEIGHT", height)
+    monkeypatch.setattr(module, "HEIGHT", height)
     rows = rng.normal(size=(9, 7)) * 10.0 ** -np.arange(7.0)
     problem = whole(rows, np.ones(9) if targets else None)
     found = at(problem, drawn(problem, rng))
@@ -96,3 +109,69 @@ def test_shares_that_live_on_like_singular_values_stand_together() -> None:
     found = at(problem, np.zeros(4))
     assert by_size(problem, found, np.arange(4)).tolist() == [1, 3, 2, 0]
     assert by_size(problem, found, np.array([0, 2, 3])).tolist() == [3, 2, 0]
+
+
+# A Newton step with a Hessian within a quarter of the true one converges all the same.
+ENOUGH = 0.25
+
+
+@pytest.mark.parametrize("ratio", [1.0, 1.5, 30.0, 1e3, 1e6, 1e10])
+@pytest.mark.parametrize("low", [1e-9, 1.0, 1e5])
+def test_near_everywhere(ratio: float, low: float) -> None:
+    z = np.geomspace(low, low * ratio, 1000)
+    terms = exponentials(low, low * ratio)
+    found = sum(w * np.exp(-a * z) for a, w in terms)
+    assert np.abs(found * z - 1.0).max() < ENOUGH
+    assert all(w > 0 for _, w in terms)  # the Hessian of a concave function stays one
+
+
+def test_more_terms_for_a_wider_range_only() -> None:
+    counts = [len(exponentials(1.0, ratio)) for ratio in (10.0, 1e4, 1e8)]
+    assert counts == sorted(counts) and counts[-1] <= 14
+
+
+@pytest.mark.parametrize("ratio", [1.0, 30.0, 1e6, 1e10])
+@pytest.mark.parametrize("low", [1e-9, 1.0, 1e5])
+def test_many_are_exact(ratio: float, low: float) -> None:
+    z = np.geomspace(low, low * ratio, 1000)
+    found = sum(w * np.exp(-a * z) for a, w in many_exponentials(low, low * ratio))
+    assert np.abs(found * z - 1.0).max() < ROUNDING
+
+
+HEIGHTS = [1, 3, 4, 50]
+
+
+def filled(matrix: np.ndarray) -> Triangle:
+    found = triangle(matrix, len(matrix))
+    found.add(matrix)
+    return found
+
+
+@pytest.mark.parametrize("height", HEIGHTS)
+@pytest.mark.parametrize("count", [1, 4, 11, 12])
+def test_it_is_the_matrix_and_solves_as_it(
+    height: int, count: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "HEIGHT", height)
+    root = rng.normal(size=(count, count + 3))
+    matrix = root @ root.T
+    assert np.array_equal(filled(matrix).dense(), matrix)
+    assert sum(panel.size for _, panel in filled(matrix)) <= count * (count + height) / 2
+    for right in (rng.normal(size=count), rng.normal(size=(count, 2))):
+        found = filled(matrix).solve(right)
+        assert found is not None and found.shape == right.shape
+        np.testing.assert_allclose(found, np.linalg.solve(matrix, right), rtol=tolerances.FINE)
+
+
+@pytest.mark.parametrize("height", HEIGHTS)
+def test_what_is_not_definite_is_not_solved(
+    height: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "HEIGHT", height)
+    matrix = np.eye(7)
+    matrix[5, 5] = -1.0
+    assert filled(matrix).solve(rng.normal(size=7)) is None
+
+
+def test_nothing() -> None:
+    assert triangle(np.zeros(0), 0).dense().shape == (0, 0)

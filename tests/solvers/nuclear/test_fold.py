@@ -9,9 +9,9 @@ import tolerances
 from mmopt import Workload, solve
 from mmopt.numerics.components import Level, Split
 from mmopt.solvers.nuclear import search as searching
-from mmopt.solvers.nuclear.fold import fold_of
 from mmopt.solvers.nuclear.forms import FORMS
 from mmopt.solvers.nuclear.problem import Part, Problem
+from mmopt.solvers.nuclear.search import fold_of
 from mmopt.symmetry import symmetry
 from mmopt.testing.census import marginals
 

@@ -9,10 +9,10 @@ import pytest
 import tolerances
 from solvers.nuclear.problems import KINDS, at, drawn, gradient, lined, plain, problem_of
 
-from mmopt.solvers.nuclear import newton
+from mmopt.solvers.nuclear import search as newton
+from mmopt.solvers.nuclear.curvature import Triangle
 from mmopt.solvers.nuclear.problem import Problem
 from mmopt.solvers.nuclear.spectrum import Iterate, bare, iterate, spectra_of, whole_of
-from mmopt.solvers.nuclear.triangle import Triangle
 
 STEP = 1e-4
 

@@ -127,7 +127,7 @@ def solve_both(
     found, kinds = [], []
     for least in (1, design.size + 1):
         monkeypatch.setattr(recognise, "LEAST", least)
-        kinds.append(type(SHIPPED[program].parts(instance.env, 1e-3)[0].problem.operator))
+        kinds.append(type(SHIPPED[program].parts(instance.env, 1e-3)[0].problem().operator))
         with Clock(60.0) as clock:
             found.append(next(points(program, instance.env, Options(FINE), clock)).variables)
     return found, kinds
