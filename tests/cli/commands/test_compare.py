@@ -247,7 +247,7 @@ def interrupted(
         if second:  # the first is over soon, maybe so soon that it was not seen
             wait_for(lambda: solving() - first, 15.0)
         # CVXOPT takes long for l2_strategy, and cannot be stopped.
-        assert process.poll() is None
+        assert not wait_for(lambda: process.poll() is not None, 1.0)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert wait_for(lambda: not marked.alive(), 10.0)
