@@ -91,6 +91,7 @@ def test_the_cells_are_kept_where_the_search_ends_above_them() -> None:
     assert found.error > identity * 1.01
 
 
+@pytest.mark.slow
 def test_few_queries_of_low_rank_gain_much_on_the_cells() -> None:
     """Its purpose: three queries over 12 cells, 60 of their combinations asked."""
     rng = np.random.default_rng(7)

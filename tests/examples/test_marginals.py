@@ -54,6 +54,7 @@ def test_check() -> None:
     assert more[:3] == ["…", "420", "more"]
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("file", "options", "program", "value", "components"),
     [

@@ -33,6 +33,7 @@ def test_by_component(case: str, program: str, monkeypatch: pytest.MonkeyPatch) 
     assert refuted(judge(found, asked.workload)) == []
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("case", "norm"),
     [
@@ -61,6 +62,7 @@ def sized(n: int) -> Workload:
     return Workload.from_matrix(np.tri(n), targets=1.0, weights=np.geomspace(0.1, 10, n))
 
 
+@pytest.mark.slow
 def test_a_hundred_cells() -> None:
     workload = sized(100)
     found = solve(workload, "l2_strategy")
@@ -91,6 +93,7 @@ def test_all_ranges_times_cells(program: str) -> None:
     assert refuted(judge(solve(workload, program), workload)) == []
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("power", [4, 8])
 @pytest.mark.parametrize("program", ["fitness_for_use", "fitness_lmi", "fitness_penalty", "min_error"])
 def test_ill_conditioned_strategies_that_are_certified(program: str, power: int) -> None:

@@ -132,7 +132,7 @@ FIGURES: list[tuple[str, Rows, dict[str, Any], Figure]] = [
 ]
 
 
-@pytest.mark.some(20)
+@pytest.mark.some(14)
 @pytest.mark.parametrize(
     ("program", "rows", "givens", "figure"),
     FIGURES,

@@ -31,6 +31,7 @@ THEIRS = [
 ]
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(("name", "n", "theirs"), THEIRS)
 def test_below_the_best_of_three_random_starts(name: str, n: int, theirs: float) -> None:
     s = solve(problem(name).workload(n), "p_identity")

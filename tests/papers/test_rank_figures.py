@@ -13,6 +13,7 @@ slow = pytest.mark.slow
 HIERARCHY = np.vstack([np.ones((1, 4)), np.kron(np.eye(2), np.ones((1, 2))), np.eye(4)])
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("n", "identity"),
     [(2, 3.0), (3, 6.0), pytest.param(4, 10.0, marks=slow), pytest.param(6, 21.0, marks=slow)],

@@ -50,6 +50,7 @@ def test_the_report_in_words(rng: np.random.Generator) -> None:
     )
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -69,6 +70,7 @@ def test_wrong_certificates_are_found(wrong: str, rng: np.random.Generator) -> N
     assert str(report).startswith("the certificate of 'l2_strategy' is not a lower bound (")
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     ("name", "old", "new"),
     [

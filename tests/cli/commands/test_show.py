@@ -153,6 +153,7 @@ def test_check_refuses(refused: Any) -> None:
     )
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("width", [80, 120])
 def test_show_wraps_long_formulas(run: Any, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
     monkeypatch.setenv("COLUMNS", str(width))

@@ -161,7 +161,6 @@ def test_rounding_costs_next_to_nothing(form, norm):
         np.testing.assert_allclose(found.standard_errors, before, rtol=5e-3)
 
 
-@pytest.mark.some(2)
 @pytest.mark.parametrize("norm", [1, 2])
 @pytest.mark.parametrize("form", FORMS)
 def test_simulated_errors_have_at_most_the_predicted_spread(form, norm):

@@ -20,6 +20,7 @@ PROGRAMS = ["l2_strategy", "fitness_for_use", "query_weighting", "l2_strategy_du
 PROBLEMS = ["prefix", "rank-deficient"]
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("solver", ["clarabel", "scs"])
 def test_conic_solvers_conform(solver: str) -> None:
     report = conform(solver, PROGRAMS, PROBLEMS, seed=3)
@@ -116,6 +117,7 @@ def _worse(s: Solution) -> Solution:
     return replace(s, objective=1.01 * s.objective)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("twist", TWISTS, ids=lambda twist: twist.name)
 def test_an_answer_that_depends_on_how_the_workload_is_written(twist: Any) -> None:
     """Its interval is moved by a number that every other way of writing the workload changes."""
