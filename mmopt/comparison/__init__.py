@@ -1,4 +1,4 @@
-"""Programs side by side, each combination in a process of its own."""
+"""Programs side by side, each in a process of its own. Solving and judging stand in ``mmopt.driver``."""
 
 from mmopt.comparison.compare import Combination, combinations, compare, outcomes, with_formulations
 from mmopt.comparison.factors import Factors, baseline_factors, standards

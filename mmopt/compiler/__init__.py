@@ -1,4 +1,4 @@
-"""How a program is specialised to a workload: bind, scale, shape, lower. It never solves."""
+"""A program with a workload filled in: bound, reduced, scaled, lowered, matched to others. Never solves."""
 
 from mmopt.compiler.bind import Instance, bind
 from mmopt.compiler.lower import Lowered, lower

@@ -1,4 +1,4 @@
-"""Tables to data vectors."""
+"""From a table to a data vector of counts. No strategies, no noise: nothing here is private."""
 
 from mmopt.data.vector import DataVector, data_vector
 

@@ -1,4 +1,4 @@
-"""Numpy forms of the atoms that numpy does not have under the same name."""
+"""Functions of matrices and vectors that numpy lacks under the same name; atoms are evaluated by them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The privacy parameters that an analyst asks for; calibration lives in ``mmopt.mechanism``."""
+"""The privacy parameters that an analyst asks for; calibration stands in ``calibration.py``."""
 
 from __future__ import annotations
 

@@ -20,13 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.numerics.components import Array
+from mmopt.numerics.arrays import EPS, Array
 from mmopt.solvers.options import Vectors
 
 __all__ = ["Proof", "natural_sizes", "prove"]
-
-
-EPS = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True)

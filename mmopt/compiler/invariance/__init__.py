@@ -1,1 +1,1 @@
-"""What may be done to a workload without changing a problem, read from the tree of the program."""
+"""Which changes of a workload leave a problem as it is, read from the program's tree. Reduces nothing."""

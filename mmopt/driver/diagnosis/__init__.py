@@ -1,1 +1,1 @@
-"""Why a program has no solution: which of its lines conflict, or what can grow, with a proof."""
+"""Why a program has no solution: lines that conflict, or what can grow, with a proof. Finds no solution."""

@@ -1,1 +1,2 @@
-"""What a point is worth: repair, feasibility, objective, bound, and the solution put together from them."""
+"""What a point is worth: repair, feasibility, objective, bound, solution. Searches no points, runs no solver
+but the kernel that improves a bound."""

@@ -40,7 +40,7 @@ __all__ = [
 ROUNDING = 1e-9
 """Relative: by so much an objective may be below its bound by rounding alone.
 
-Feasible points may miss a constraint by 1e-10 of its size (``certify.FEASIBLE``), which can move the optimum
+Feasible points may miss a constraint by 1e-10 of its size (``score.FEASIBLE``), which can move the optimum
 by a few times that; what a point misses is charged to it ``MISSED`` times more.
 """
 MISSED = 1e3

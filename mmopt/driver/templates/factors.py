@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mmopt.driver.templates.terms import Side
-from mmopt.numerics.arrays import Array
+from mmopt.numerics.arrays import EPS, Array
 from mmopt.numerics.pseudoinverse import pseudo_factors
 from mmopt.solvers import Clock, Options, nuclear
 from mmopt.solvers.p_identity import Start, search
@@ -17,7 +17,6 @@ from mmopt.solvers.p_identity import Start, search
 __all__ = ["Factor", "Identities", "Rows"]
 
 
-EPS = float(np.finfo(np.float64).eps)
 GAP = 1e-7  # of the convex problem of one attribute
 
 

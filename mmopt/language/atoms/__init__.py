@@ -1,1 +1,1 @@
-"""Every function and operator of the language: one row of a table each, with the rules that a row names."""
+"""Every function and operator of the language: a row of a table each, and what rows name. No trees."""

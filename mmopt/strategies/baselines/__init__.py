@@ -1,4 +1,4 @@
-"""What people use without optimising: baselines as strategies, by name, each with its source.
+"""What people use without optimising: baselines as strategies, by name, each with its source. No programs.
 
 ``CATALOGUE`` lists them; ``baseline("hierarchical(branching=16)", workload, 1)`` is one as a strategy,
 ``evaluate(name, workload)`` tells what one costs.
