@@ -12,10 +12,10 @@ from tolerances import ROUNDING
 
 from mmopt.workloads import Attribute, Factor
 from mmopt.workloads.blocks import factor as f
-from mmopt.workloads.blocks.implicit import Dense, Scaled, Sparse
 from mmopt.workloads.blocks.kron import Kron, Stack
 from mmopt.workloads.blocks.linear import Implicit
-from mmopt.workloads.blocks.row_weights import RowWeighted
+from mmopt.workloads.blocks.matrices import Dense, Sparse
+from mmopt.workloads.blocks.modified import RowWeighted, Scaled
 
 __all__ = ["BLOCKS", "check_block", "check_twin", "random_block", "random_matrix", "random_rows"]
 
@@ -124,6 +124,7 @@ def check_block(block: Factor, dense: np.ndarray, rng: np.random.Generator) -> N
     np.testing.assert_array_equal(block.matrix(), dense)
     index = rng.integers(0, m, size=5)
     np.testing.assert_array_equal(block.take(index), dense[index])
+    np.testing.assert_array_equal(np.vstack([*block.chunks(int(rng.integers(1, m + 1)))]), dense)
     weights = np.exp(rng.normal(scale=2.0, size=m))
     scaled = np.sqrt(weights)[:, None] * dense
     weighed = RowWeighted(block.plain, weights).weighed()

@@ -169,8 +169,7 @@ def check_privacy(request: Request, program: str, by_targets: bool, norm: int) -
 
 def check_table(data: Path, request: Request) -> None:
     """Refuse a table that is missing or lacks a column, by its header alone."""
-    from mmopt.data.header import table_file
-    from mmopt.data.table import open_columns, reading
+    from mmopt.data.table import open_columns, reading, table_file
 
     file = table_file(data)
     with reading(file) as connection:

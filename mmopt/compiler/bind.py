@@ -24,7 +24,7 @@ from mmopt.numerics.balls import BOUNDS, unknown
 from mmopt.numerics.components import Level, Split
 from mmopt.numerics.numpy_forms import RANGE, Array
 from mmopt.workloads import Workload
-from mmopt.workloads.check import no_targets, undetermined
+from mmopt.workloads.group import no_targets, undetermined
 
 __all__ = ["Instance", "bind", "with_lets"]
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mmopt.errors import DataError
-from mmopt.workloads.domain import Attribute, Bins, Values
+from mmopt.workloads.domain import Attribute, Bins
 
 __all__ = ["MISSING", "OUTSIDE", "UNREADABLE", "cell_code", "declared_kinds"]
 
@@ -69,8 +69,7 @@ def cell_code(attribute: Attribute, column: Any, file: str) -> Any:
         branches.append((reading.number < first, size + OUTSIDE))
         branches += [(reading.number < upper, cell) for cell, upper in enumerate(uppers)]
     else:
-        sets = [(v,) for v in encoding.values] if isinstance(encoding, Values) else encoding.members
-        branches += [(_holds(reading, members), cell) for cell, members in enumerate(sets)]
+        branches += [(_holds(reading, members), cell) for cell, members in enumerate(encoding.members)]
     code = ibis.cases(*((test, ibis.literal(code, "int64")) for test, code in branches), else_=size + OUTSIDE)
     return code.cast("int64")
 
@@ -124,16 +123,7 @@ def declared_kinds(attribute: Attribute) -> str:
 def _kinds(attribute: Attribute) -> set[str]:
     if isinstance(attribute.encoding, Bins):
         return {"numbers"}
-    return {_kind(value) for value in _declared(attribute)}
-
-
-def _declared(attribute: Attribute) -> tuple[Value, ...]:
-    encoding = attribute.encoding
-    if isinstance(encoding, Bins):
-        return encoding.edges
-    if isinstance(encoding, Values):
-        return encoding.values
-    return tuple(value for members in encoding.members for value in members)
+    return {_kind(value) for members in attribute.encoding.members for value in members}
 
 
 def _kind(value: Value) -> str:

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmopt.data.codes import MISSING, OUTSIDE, UNREADABLE, cell_code, declared_kinds
-from mmopt.data.header import table_file
-from mmopt.data.table import open_columns, reading
+from mmopt.data.table import open_columns, reading, table_file
 from mmopt.errors import DataError
 from mmopt.limits import require_memory
 from mmopt.workloads.domain import Attribute, Domain

@@ -18,7 +18,7 @@ from mmopt.limits import Stop
 from mmopt.results.solution import gap_between
 from mmopt.strategies import StrategyForm
 from mmopt.workloads import Workload
-from mmopt.workloads.subworkloads import only, rest_of, subworkloads, weighted
+from mmopt.workloads.variants import only, rest_of, subworkloads, weighted
 
 __all__ = ["EVERYTHING", "Found", "Tuned", "tune", "tuned", "tuned_parts"]
 

@@ -17,8 +17,8 @@ from mmopt.privacy.calibration import check_scales, cost_of_part
 from mmopt.privacy.noise import add_noise, simulate
 from mmopt.privacy.rounding.exact import root_above
 from mmopt.privacy.rounding.protocol import MAX_ROWS, check_type
-from mmopt.workloads.blocks.factor_base import Counting
-from mmopt.workloads.explicit import Explicit
+from mmopt.workloads.blocks.ranges import Ranges
+from mmopt.workloads.group import Explicit
 from mmopt.workloads.reduce import Block
 
 __all__ = ["Answers", "checked_counts", "measure"]
@@ -140,8 +140,8 @@ def _whole(values: Array, is_whole: Bools, slack: Array | float = 0.0) -> Array:
 def _are_whole(block: Block) -> Bools:
     """Which queries (m,) have whole entries; none of a large factor that holds anything but counts."""
     if isinstance(block, Explicit):
-        return np.concatenate([(rows == np.rint(rows)).all(axis=1) for _, rows in block.blocks(1024)])
-    factors = [factor.plain for factor in block.factors if not isinstance(factor.plain, Counting)]
+        return np.concatenate([(rows == np.rint(rows)).all(axis=1) for _, rows in block.chunks(1024)])
+    factors = [factor.plain for factor in block.factors if not isinstance(factor.plain, Ranges)]
     few = (factor.matrix() for factor in factors if math.prod(factor.shape) <= _LOOKED_AT)
     whole = [bool((entries == np.rint(entries)).all()) for entries in few]
     return np.full(block.m, all(whole) and len(whole) == len(factors))

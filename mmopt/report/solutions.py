@@ -18,7 +18,7 @@ from mmopt.results.verification import shown
 from mmopt.strategies import ComponentStrategy
 from mmopt.symmetry.joint import Cells
 from mmopt.workloads import Domain, Workload
-from mmopt.workloads.subworkloads import only, subworkloads
+from mmopt.workloads.variants import only, subworkloads
 
 __all__ = [
     "ROWS",

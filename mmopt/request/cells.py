@@ -1,17 +1,21 @@
-"""Which cells of an attribute a word of the file means: a label, a table value, or a run such as 18-64."""
+"""What a word of the file means for an attribute: a block of queries, or cells.
+
+Cells are named by a label, a table value, or a run such as 18-64.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cached_property
 
 from mmopt.errors import suggest
 from mmopt.request.encodings import Encoding, label_of
-from mmopt.request.fields import scalar
-from mmopt.request.nodes import Node, Scalar, fail
-from mmopt.workloads import Bins, Categories, Values
+from mmopt.request.nodes import Node, Scalar, fail, scalar
+from mmopt.workloads import Bins, Categories, Factor, Values
+from mmopt.workloads.blocks.factor import all_range, haar, hierarchy, identity, prefix, total, width_range
 
-__all__ = ["RUN", "Cells"]
+__all__ = ["BLOCK_NUMBERS", "BLOCK_WORDS", "RUN", "Cells", "is_block_word"]
 
 RUN = re.compile(r"(-?[0-9]{1,18})-(-?[0-9]{1,18})")
 """An inclusive run of integers: 18-64, -5--1."""
@@ -32,16 +36,12 @@ class Cells:
         self.name = name
         self.labels = labels
         self.encoding = encoding
-        self._by_label = {label: i for i, label in enumerate(labels)}
+        self.by_label = {label: i for i, label in enumerate(labels)}
 
     @property
     def size(self) -> int:
         """Number of cells."""
         return len(self.labels)
-
-    def has_label(self, label: str) -> bool:
-        """Whether a cell has this label."""
-        return label in self._by_label
 
     def find(self, node: Node, others: tuple[str, ...] = (), noun: str = "value") -> tuple[int, ...]:
         """The cells that a word means.
@@ -70,7 +70,7 @@ class Cells:
 
     def _one(self, word: Scalar) -> int | None:
         assert word.value is not None
-        cell = self._by_label.get(label_of(word.value))
+        cell = self.by_label.get(label_of(word.value))
         if cell is None and isinstance(self.encoding, Values) and _numeric(word.value):
             # 1 and 1.0 are the same table value.
             cell = self._by_number.get(word.value)
@@ -142,3 +142,25 @@ def _numeric(value: object) -> bool:
 
 def _spelled(word: Scalar) -> str:
     return f"'{word.text}'" if isinstance(word.value, str) else word.text
+
+
+BLOCK_WORDS: dict[str, Callable[[int], Factor]] = {
+    "identity": identity,
+    "total": total,
+    "prefix": prefix,
+    "all_range": all_range,
+    "haar": haar,
+    "hierarchy": hierarchy,
+}
+"""Blocks of queries on one attribute that need its size only."""
+
+BLOCK_NUMBERS: dict[str, Callable[[int, int], Factor]] = {
+    "width_range": width_range,
+    "hierarchy": hierarchy,
+}
+"""Blocks that take an integer too: ``{width_range: 5}``."""
+
+
+def is_block_word(text: str) -> bool:
+    """Whether the word means a block of queries, so that no value, group or list may have it as its name."""
+    return text in BLOCK_WORDS or text in BLOCK_NUMBERS

@@ -5,11 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mmopt.errors import placed, suggest
-from mmopt.request.cells import RUN, Cells
+from mmopt.request.cells import RUN, Cells, is_block_word
 from mmopt.request.encodings import FORMS, read_encoding
-from mmopt.request.fields import mapping, read_choice, record, text
-from mmopt.request.nodes import ListNode, Map, Node, Scalar, describe, fail
-from mmopt.request.words import is_block_word
+from mmopt.request.nodes import (
+    ListNode,
+    Map,
+    Node,
+    Scalar,
+    describe,
+    fail,
+    mapping,
+    read_choice,
+    record,
+    text,
+)
 from mmopt.workloads import Attribute, Domain
 
 __all__ = ["Rules", "check_name", "read_domain", "read_members", "read_rules"]
@@ -26,10 +35,8 @@ class Rules:
     missing: str = "refuse"
 
 
-def read_rules(node: Node | None) -> Rules:
+def read_rules(node: Node) -> Rules:
     """The key ``data``."""
-    if node is None:
-        return Rules()
     found = record(node, "data", ("outside", "missing"))
     return Rules(**{key.text: read_choice(value, key.text, _RULES) for key, value in found.entries})
 
@@ -66,15 +73,13 @@ def _attribute(key: Scalar, node: Node, rules: Rules) -> tuple[Attribute, Cells]
                 f"{what} has a value labelled '{label}', which is a word for a block of queries",
                 f"give it another label: categories: {{{label.capitalize()}: [{label}], …}}",
             )
-    column = form.get("column")
-    groups = form.get("groups")
     with placed(node.where):
         attribute = Attribute(
             name=name,
             labels=labels,
-            column=name if column is None else text(column, f"column of {what}"),
+            column=form.read("column", lambda node: text(node, f"column of {what}"), name),
             encoding=encoding,
-            groups={} if groups is None else _groups(groups, cells),
+            groups=form.read("groups", lambda node: _groups(node, cells), {}),
             outside=_rule(form, "outside", rules.outside, cells),
             missing=_rule(form, "missing", rules.missing, cells),
         )
@@ -105,7 +110,7 @@ def _rule(form: Map, key: str, default: str, cells: Cells) -> str:
             f"{key} must be refuse, drop or a value of attribute '{cells.name}', found {found}",
             near if near.startswith("did") else "",
         )
-    if cells.has_label(choice):
+    if choice in cells.by_label:
         fail(
             form if node is None else node,
             f"{key}: {choice} is a rule and also a label of attribute '{cells.name}'",
@@ -128,7 +133,7 @@ def check_name(key: Scalar, kind: str, cells: Cells, taken: tuple[str, ...]) -> 
     name = key.text
     if is_block_word(name):
         fail(key, f"a {kind} cannot be called '{name}', which is a word for a block of queries")
-    if cells.has_label(name):
+    if name in cells.by_label:
         fail(key, f"a {kind} cannot be called '{name}', which is a value of attribute '{cells.name}'")
     if name in taken:
         fail(key, f"'{name}' already names a group of attribute '{cells.name}'")

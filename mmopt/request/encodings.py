@@ -8,8 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from mmopt.errors import placed
-from mmopt.request.fields import items, mapping, number, one_of
-from mmopt.request.nodes import Map, Node, Scalar, describe, fail, too_large
+from mmopt.request.nodes import Map, Node, Scalar, describe, fail, items, mapping, number, one_of, too_large
 from mmopt.workloads import Bins, Categories, Values
 
 __all__ = ["FORMS", "MAX_CELLS", "Encoding", "label_of", "read_encoding"]
@@ -115,7 +114,7 @@ def _bins(node: Node, what: str) -> Bins:
         if not low < high:
             fail(
                 item,
-                f"{what} must increase, found {_short(high)} after {_short(low)}",
+                f"{what} must increase, found {_show(high)} after {_show(low)}",
                 "half-open bins [a, b) share their edges; each edge is written once",
             )
     with placed(node.where):
@@ -178,9 +177,5 @@ def _exact(value: float) -> Fraction:
     return Fraction(Decimal(repr(value)))
 
 
-def _show(value: Fraction) -> str:
-    return _short(float(value))
-
-
-def _short(value: float) -> str:
-    return f"{value:.12g}"
+def _show(value: Fraction | float) -> str:
+    return f"{float(value):.12g}"

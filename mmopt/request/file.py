@@ -5,15 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast, get_args
 
 from mmopt.errors import PrivacyError, placed
 from mmopt.privacy.parameters import Privacy, privacy_fault
-from mmopt.request.blocks import read_vocabularies
-from mmopt.request.domain import read_domain, read_rules
-from mmopt.request.fields import number, read_choice, record
-from mmopt.request.nodes import Map, Node, too_large
-from mmopt.request.queries import read_products
+from mmopt.request.domain import Rules, read_domain, read_rules
+from mmopt.request.nodes import Node, number, read_choice, record, too_large
+from mmopt.request.queries import read_products, read_vocabularies
 from mmopt.request.text import Text, decode, read_bytes
 from mmopt.request.tree import parse_tree
 from mmopt.workloads import Workload
@@ -67,7 +65,7 @@ def parse_request(text: str, file: str = "<text>") -> Request:
 
 def _read(content: str, file: str, text_hash: str) -> Request:
     root = record(parse_tree(Text.of(content, file)), "a workload file", _KEYS, ("domain", "workload"))
-    domain, cells = read_domain(root.by_key["domain"], read_rules(root.get("data")))
+    domain, cells = read_domain(root.by_key["domain"], root.read("data", read_rules, Rules()))
     vocabularies = read_vocabularies(root.get("predicates"), domain, cells)
     node = root.by_key["workload"]
     products = read_products(node, domain, vocabularies)
@@ -75,17 +73,14 @@ def _read(content: str, file: str, text_hash: str) -> Request:
         too_large(node, f"the workload has {float(count):.3g} queries, more than fit into 64-bit numbers")
     with placed(node.where):
         workload = Workload.from_products(domain, products)
-    if (rows := root.get("normalise")) is not None:
-        read_choice(rows, "normalise", ("rows",))
+    if root.read("normalise", lambda rows: read_choice(rows, "normalise", ("rows",)), ""):
         with placed(node.where):
             workload = workload.normalised()
-    return Request(workload, _privacy(root), _neighbours(root), file, text_hash)
+    neighbours: Neighbours = root.read("neighbours", _neighbours, "add-remove")
+    return Request(workload, root.read("privacy", _privacy, None), neighbours, file, text_hash)
 
 
-def _privacy(root: Map) -> Privacy | None:
-    node = root.get("privacy")
-    if node is None:
-        return None
+def _privacy(node: Node) -> Privacy | None:
     found = record(node, "privacy", ("epsilon", "delta", "rho"))
     given: dict[str, float] = {
         key.text: number(value, key.text, finite=False) for key, value in found.entries
@@ -97,8 +92,5 @@ def _privacy(root: Map) -> Privacy | None:
     return Privacy(**given)
 
 
-def _neighbours(root: Map) -> Neighbours:
-    node = root.get("neighbours")
-    if node is None or read_choice(node, "neighbours", ("add-remove", "replace-one")) == "add-remove":
-        return "add-remove"
-    return "replace-one"
+def _neighbours(node: Node) -> Neighbours:
+    return cast(Neighbours, read_choice(node, "neighbours", get_args(Neighbours)))

@@ -7,6 +7,7 @@ that multiply cost nothing. Anchors and aliases work; tags, merge keys and sever
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field
 
@@ -22,13 +23,11 @@ from ruamel.yaml.events import (
     ScalarEvent,
 )
 
-from mmopt.errors import Location, WorkloadError
+from mmopt.errors import Location, WorkloadError, placed
 from mmopt.request.nodes import ListNode, Map, Node, Scalar, describe, fail
-from mmopt.request.scalars import Surprise, resolve
-from mmopt.request.syntax import syntax_error
 from mmopt.request.text import Text
 
-__all__ = ["MAX_DEPTH", "MAX_NODES", "parse_tree"]
+__all__ = ["MAX_DEPTH", "MAX_NODES", "parse_tree", "resolve"]
 
 MAX_DEPTH = 20
 """Deepest nesting of lists and mappings; the deepest form of the file needs about 8."""
@@ -41,6 +40,59 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _CORE = "tag:yaml.org,2002:"  # what "!!" stands for
 
 
+_NULL = re.compile(r"~|null|Null|NULL|")
+_BOOL = re.compile(r"true|True|TRUE|false|False|FALSE")
+_INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_INF = re.compile(r"([-+]?)\.(inf|Inf|INF)")
+_NAN = re.compile(r"\.(nan|NaN|NAN)")
+_LEADING_ZERO = re.compile(r"[-+]?0[0-9]+")
+
+# A part of the parser's message, what it means here. The first that fits is used; "{line}" is the line
+# where the parser began the construct that failed.
+_MEANINGS = (
+    ("found character '\\t'", "a tab character", "indent with spaces"),
+    (
+        "mapping values are not allowed",
+        "a ':' that starts a second value here",
+        "a text with ': ' in it needs quotes; else check the indentation of this line and the one above",
+    ),
+    (
+        "expected <block end>",
+        "this line does not fit the indentation of the lines above",
+        "entries of one list or mapping start in the same column",
+    ),
+    (
+        "expected ',' or ']'",
+        "the list opened with '[' in line {line} is not closed before this",
+        "add ']' or ','",
+    ),
+    (
+        "expected ',' or '}'",
+        "the mapping opened with '{{' in line {line} is not closed before this",
+        "add '}' or ','",
+    ),
+    ("found unexpected end of stream", "the quotes opened here are never closed", "close them"),
+    (
+        "could not find expected ':'",
+        "a key without ':'",
+        "write 'key: value'; several-line keys are not allowed",
+    ),
+    (
+        "expected '<document start>'",
+        "something after the end of the file's first value",
+        "a workload file is one mapping with the keys domain and workload",
+    ),
+    ("incompatible YAML document", "another version of YAML is asked for", "workload files are YAML 1.2"),
+    (
+        "found unknown escape character",
+        "an escape that YAML does not know",
+        "write the text in single quotes, where \\ is itself",
+    ),
+    ("that cannot start any token", "a character that cannot start a value", "write the text in quotes"),
+)
+
+
 def parse_tree(text: Text) -> Node:
     """The root value of a YAML text; WorkloadError for whatever is not one plain YAML 1.2 document."""
     builder = _Builder(text)
@@ -48,7 +100,7 @@ def parse_tree(text: Text) -> Node:
         for event in YAML(typ="rt", pure=True).parse(text.content):
             builder.take(event)
     except MarkedYAMLError as error:
-        raise syntax_error(error, text) from None
+        raise _syntax_error(error, text) from None
     if builder.root is None:
         raise WorkloadError(
             "the workload file is empty, expected the keys domain and workload", where=text.at(0, 0)
@@ -129,10 +181,8 @@ class _Builder:
         if not word and parent is not None and parent.mapping and len(parent.children) % 2:
             # The parser puts a missing value where the next one begins; its key says more.
             where = parent.children[-1].where
-        try:
+        with placed(where):
             return Scalar(where, 1, word, resolve(word))
-        except Surprise as surprise:
-            raise WorkloadError(surprise.message, where=where, hint=surprise.hint) from None
 
     def _alias(self, event: AliasEvent) -> Node:
         name = event.anchor
@@ -192,3 +242,59 @@ def _check_unique(entries: tuple[tuple[Scalar, Node], ...]) -> None:
                 "rename or remove one of them",
             )
         first[key.text] = key
+
+
+def resolve(word: str) -> str | int | float | bool | None:
+    """What an unquoted word of the file means: YAML 1.2's core schema, and nothing more.
+
+    ``NO``, ``yes``, ``12:30`` and ``2001-01-01`` are texts. Where the schema's reading would surprise, the
+    word is refused (WorkloadError) and the message says how to write it: ``01`` (a text or the integer 1?),
+    integers beyond 64 bits, numbers beyond floating point.
+    """
+    if _NULL.fullmatch(word):
+        return None
+    if _BOOL.fullmatch(word):
+        return word.lower() == "true"
+    if _INT.fullmatch(word):
+        return _integer(word)
+    if _FLOAT.fullmatch(word):
+        value = float(word)
+        if math.isinf(value):
+            raise WorkloadError(f"{word} is beyond the largest floating-point number, about 1.8e308")
+        return value
+    if infinite := _INF.fullmatch(word):
+        return -math.inf if infinite.group(1) == "-" else math.inf
+    if _NAN.fullmatch(word):
+        return math.nan
+    return word
+
+
+def _integer(word: str) -> int:
+    if _LEADING_ZERO.fullmatch(word):
+        plain = word.lstrip("+-").lstrip("0") or "0"
+        raise WorkloadError(
+            f"{word} starts with a zero: it would be read as the integer {plain}",
+            hint=f"write '{word}' in quotes for the text, or {plain} for the number",
+        )
+    if len(word) <= 20:
+        value = int(word, 0) if word[:2] in ("0o", "0x") else int(word)
+        if -(2**63) <= value < 2**63:
+            return value
+    shown = word if len(word) <= 30 else f"{word[:20]}… ({len(word)} digits)"
+    raise WorkloadError(
+        f"the integer {shown} does not fit into 64 bits", hint="write it in quotes if it is a text"
+    )
+
+
+def _syntax_error(error: MarkedYAMLError, text: Text) -> WorkloadError:
+    """A WorkloadError at the place where the parser stopped."""
+    problem = str(error.problem or error.context or "not YAML")
+    mark = error.problem_mark or error.context_mark
+    if "found unexpected end of stream" in problem:
+        mark = error.context_mark  # the end of the file says nothing, the opening quotes do
+    where = text.at(mark.line, mark.column) if mark is not None else text.at(0, 0)
+    opened = error.context_mark.line + 1 if error.context_mark is not None else where.line
+    for part, meaning, hint in _MEANINGS:
+        if part in problem:
+            return WorkloadError(f"not valid YAML: {meaning.format(line=opened)}", where=where, hint=hint)
+    return WorkloadError(f"not valid YAML: {problem}", where=where)

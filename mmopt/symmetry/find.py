@@ -19,8 +19,8 @@ from mmopt.symmetry.pieces import Piece, Term, terms_of
 from mmopt.symmetry.swaps import interchangeable, reverses
 from mmopt.symmetry.targets import asked_of, asked_rows
 from mmopt.symmetry.totals import blocks_of, component_roots, independent_columns, root_of
-from mmopt.workloads.check import no_targets, undetermined
-from mmopt.workloads.classes import refine
+from mmopt.workloads.blocks.linear import refine
+from mmopt.workloads.group import no_targets, undetermined
 from mmopt.workloads.workload import Workload
 
 __all__ = ["Found", "symmetry"]

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from mmopt.numerics.arrays import Array, Ints, fits_memory, stacked_root
-from mmopt.workloads.blocks.composed import Reordered, Union
-from mmopt.workloads.blocks.factor_base import Counting, Factor
-from mmopt.workloads.blocks.row_weights import ScaledRows
-from mmopt.workloads.explicit import Explicit
+from mmopt.workloads.blocks.factor import Factor
+from mmopt.workloads.blocks.kron import Union
+from mmopt.workloads.blocks.modified import Reordered, ScaledRows
+from mmopt.workloads.blocks.ranges import Ranges
+from mmopt.workloads.group import Explicit
 from mmopt.workloads.workload import Workload
 
 __all__ = ["UNKNOWN", "Piece", "Rows", "Term", "is_rigid", "terms_of"]
@@ -99,7 +100,7 @@ def _whole(workload: Workload) -> Term:
     assert isinstance(block, Explicit)
     is_plain = bool((weights == weights[0]).all())
     asked = workload.unweighted if is_plain else workload
-    entries = block.values if isinstance(block.values, np.ndarray) else block.values.data
+    entries = block.queries.arrays[-1]
     is_whole = is_plain and _are_integers(entries)
     kind = "matrix" if is_whole or fits_memory(workload.shape) else UNKNOWN
     piece = Piece(
@@ -108,7 +109,7 @@ def _whole(workload: Workload) -> Term:
         lambda: workload.root,
         lambda: asked.gram,
         lambda: (Rows(None, workload.queries, weights, np.arange(workload.m)),),
-        lambda: (np.sqrt(weights[at : at + len(own)])[:, None] * own for at, own in block.blocks(max(64, n))),
+        lambda: (np.sqrt(weights[at : at + len(own)])[:, None] * own for at, own in block.chunks(max(64, n))),
         is_whole,
     )
     return Term((piece,), 1.0, None)
@@ -146,10 +147,10 @@ def _piece(factor: Factor) -> Piece:
 def _is_whole(factor: Factor) -> bool:
     """Whether all entries are integers; not of rows scaled by roots, whose Gram matrix is made of weights."""
     if isinstance(factor, Union):
-        return all(map(_is_whole, factor.parts))
+        return all(map(_is_whole, factor.blocks))
     if isinstance(factor, Reordered):
-        return _is_whole(factor.block)
-    integers = isinstance(factor, Counting) or all(map(_are_integers, _blocks(factor)))
+        return _is_whole(factor.inner)
+    integers = isinstance(factor, Ranges) or all(map(_are_integers, _blocks(factor)))
     return integers and not isinstance(factor, ScaledRows)
 
 
@@ -192,6 +193,6 @@ def _flat(factor: Factor, start: int) -> Iterator[tuple[Factor, int]]:
     if not isinstance(factor, Union):
         yield factor, start
         return
-    for part in factor.parts:
+    for part in factor.blocks:
         yield from _flat(part, start)
         start += part.rows

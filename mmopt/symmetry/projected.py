@@ -25,8 +25,9 @@ from mmopt.symmetry.attribute import Attribute, Part
 from mmopt.symmetry.joint import Chosen, Joint, Key, Local, combined, made_of, mixed
 from mmopt.symmetry.pieces import terms_of
 from mmopt.symmetry.totals import component_roots
-from mmopt.workloads.blocks.closed_forms import Identity
-from mmopt.workloads.blocks.factor_base import Factor
+from mmopt.workloads.blocks.factor import Factor
+from mmopt.workloads.blocks.matrices import Dense
+from mmopt.workloads.blocks.ranges import Identity
 from mmopt.workloads.reduce import independent_rows, whole_rows
 from mmopt.workloads.workload import Workload
 
@@ -118,10 +119,9 @@ def query_rows(joint: Joint, workload: Workload) -> Iterator[QueryRows]:
 
 def _factors(workload: Workload) -> list[tuple[Factor, ...]]:
     """Those of each product; a matrix is the one of its own."""
-    from mmopt.workloads.blocks.composed import Predicates
 
     products = workload.products
-    return [(Predicates(workload.queries, ()),)] if products is None else [p.factors for p in products]
+    return [(Dense(workload.queries),)] if products is None else [p.factors for p in products]
 
 
 def _of_factor(attribute: Attribute, factor: Factor) -> _Distinct:

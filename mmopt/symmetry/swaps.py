@@ -19,8 +19,8 @@ import numpy as np
 
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.symmetry.pieces import SYMMETRIC, UNKNOWN, Piece, Rows, is_rigid
-from mmopt.workloads.blocks.closed_forms import AllRange
-from mmopt.workloads.classes import refine
+from mmopt.workloads.blocks.all_ranges import AllRange
+from mmopt.workloads.blocks.linear import refine
 
 __all__ = ["interchangeable", "keys", "reverses", "swappable_rows", "swapped"]
 

@@ -27,7 +27,7 @@ from mmopt.symmetry.joint import Chosen, Joint, Key, Local, combined, made_of, m
 from mmopt.symmetry.pieces import Piece, Rows, Term
 from mmopt.symmetry.swaps import keys, swapped
 from mmopt.symmetry.totals import independent_columns
-from mmopt.workloads.blocks.closed_forms import AllRange
+from mmopt.workloads.blocks.all_ranges import AllRange
 
 __all__ = ["AskedProduct", "AskedRows", "RowOrbits", "asked_of", "asked_rows", "row_orbits"]
 

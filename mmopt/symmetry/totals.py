@@ -25,7 +25,7 @@ from mmopt.symmetry.attribute import Attribute
 from mmopt.symmetry.joint import Cells, Chosen, Joint, Key, Local, combined, made_of
 from mmopt.symmetry.pieces import Piece, Term
 from mmopt.symmetry.swaps import EXACT
-from mmopt.workloads.blocks.reflected_ranges import reflected_ranges
+from mmopt.workloads.blocks.all_ranges import reflected_ranges
 from mmopt.workloads.product import Product
 from mmopt.workloads.workload import Workload
 

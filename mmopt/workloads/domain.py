@@ -8,7 +8,7 @@ lists its factors in the order of the attributes, so that it agrees with this nu
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from mmopt.errors import TooLargeError, WorkloadError, suggest
 from mmopt.limits import require_memory
 
-__all__ = ["Attribute", "Bins", "Categories", "Domain", "Values"]
+__all__ = ["Attribute", "Bins", "Categories", "Domain", "Values", "describe_number", "refuse_repeated"]
 
 Scalar = str | int | float | bool
 LABEL = 16  # of its memory in doubles
@@ -31,12 +31,21 @@ class Values:
     values: tuple[Scalar, ...]
 
     def __post_init__(self) -> None:
-        _refuse_repeated(self.values)
+        refuse_repeated(self.values, _in_two_cells)
 
     @property
     def size(self) -> int:
         """Number of cells."""
         return len(self.values)
+
+    @property
+    def members(self) -> tuple[tuple[Scalar, ...], ...]:
+        """The table values of each cell, one each."""
+        return tuple((value,) for value in self.values)
+
+    def describe(self) -> list[object]:
+        """Plain data that determines the encoding."""
+        return ["values", [_describe_value(value) for value in self.values]]
 
 
 @dataclass(frozen=True)
@@ -59,6 +68,10 @@ class Bins:
         """Number of cells, one less than there are edges."""
         return len(self.edges) - 1
 
+    def describe(self) -> list[object]:
+        """Plain data that determines the encoding."""
+        return ["bins", [describe_number(edge) for edge in self.edges]]
+
     def labels(self) -> tuple[str, ...]:
         """The intervals as text, ``[0, 18)`` and so on."""
         return tuple(
@@ -76,20 +89,38 @@ class Categories:
         for cell in self.members:
             if not cell:
                 raise WorkloadError("a category has no values, expected at least one")
-        _refuse_repeated([value for cell in self.members for value in cell])
+        refuse_repeated([value for cell in self.members for value in cell], _in_two_cells)
 
     @property
     def size(self) -> int:
         """Number of cells."""
         return len(self.members)
 
+    def describe(self) -> list[object]:
+        """Plain data that determines the encoding."""
+        return ["categories", [[_describe_value(value) for value in cell] for cell in self.members]]
 
-def _refuse_repeated(values: Sequence[Scalar]) -> None:
+
+def refuse_repeated(values: Iterable[Scalar], message: Callable[[Scalar], str]) -> None:
+    """WorkloadError with a message about the first value that stands twice."""
     seen: set[Scalar] = set()
     for value in values:
         if value in seen:
-            raise WorkloadError(f"the value {value!r} stands twice, expected in one cell only")
+            raise WorkloadError(message(value))
         seen.add(value)
+
+
+def _in_two_cells(value: Scalar) -> str:
+    return f"the value {value!r} stands twice, expected in one cell only"
+
+
+def describe_number(value: float) -> str:
+    """The exact value, as hexadecimal digits, for hashes; minus zero counts as zero."""
+    return (float(value) + 0.0).hex()
+
+
+def _describe_value(value: Scalar) -> list[object]:
+    return [type(value).__name__, describe_number(value) if isinstance(value, float) else value]
 
 
 @dataclass(frozen=True)
@@ -141,11 +172,7 @@ class Attribute:
             raise WorkloadError("an attribute has an empty name")
         if not self.labels:
             raise WorkloadError(f"attribute '{self.name}' has no cells")
-        seen: set[str] = set()
-        for label in self.labels:
-            if label in seen:
-                raise WorkloadError(f"attribute '{self.name}' has the label '{label}' twice")
-            seen.add(label)
+        refuse_repeated(self.labels, lambda label: f"attribute '{self.name}' has the label '{label}' twice")
         if not self.encoding.size:
             object.__setattr__(self, "encoding", Values(self.labels))
         if self.encoding.size != self.size:
@@ -187,11 +214,7 @@ class Domain:
             raise WorkloadError("a domain needs at least one attribute, found none")
         if self.size > MOST:
             raise TooLargeError(f"the domain has more than {MOST:.0e} cells")
-        seen: set[str] = set()
-        for name in self.names:
-            if name in seen:
-                raise WorkloadError(f"the domain has the attribute '{name}' twice")
-            seen.add(name)
+        refuse_repeated(self.names, lambda name: f"the domain has the attribute '{name}' twice")
 
     @staticmethod
     def anonymous(n: int) -> Domain:
@@ -221,13 +244,23 @@ class Domain:
         """Whether a row of data may be in no cell: a rule drops it, or leaves open what happens to it."""
         return any(rule in ("", "drop") for a in self.attributes for rule in (a.outside, a.missing))
 
+    def describe(self) -> list[object]:
+        """Plain data that determines the domain, for hashes; names of groups do not matter."""
+        # Without a rule rows are refused when they are counted.
+        return [
+            [
+                a.name,
+                list(a.labels),
+                a.encoding.describe(),
+                [a.column, a.outside or "refuse", a.missing or "refuse"],
+            ]
+            for a in self.attributes
+        ]
+
     @property
     def strides(self) -> tuple[int, ...]:
         """Cells between neighbours along each attribute: a cell's number is the sum of code × stride."""
-        strides = [1]
-        for size in reversed(self.shape[1:]):
-            strides.append(strides[-1] * size)
-        return tuple(reversed(strides))
+        return tuple(math.prod(self.shape[i + 1 :]) for i in range(len(self.shape)))
 
     def axis(self, name: str) -> int:
         """Position of an attribute; WorkloadError with a suggestion if there is none of that name."""

@@ -6,28 +6,25 @@ import itertools
 import math
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from mmopt.errors import WorkloadError
 from mmopt.numerics.arrays import EPS, Array, Ints, require_memory
-from mmopt.workloads.blocks.factor_base import Factor
-from mmopt.workloads.blocks.implicit import Scaled
 from mmopt.workloads.blocks.kron import Kron, kron
 from mmopt.workloads.blocks.linear import Implicit
-from mmopt.workloads.blocks.row_weights import unit_rows
-from mmopt.workloads.check import positive
-from mmopt.workloads.classes import ordered
-from mmopt.workloads.describe import describe_number
-from mmopt.workloads.domain import Domain
+from mmopt.workloads.blocks.matrices import positive
+from mmopt.workloads.blocks.modified import Scaled, unit_rows
+from mmopt.workloads.domain import Domain, describe_number, refuse_repeated
+from mmopt.workloads.group import Group
 from mmopt.workloads.labels import join
 
 __all__ = ["Product", "check_products", "with_shared_factors"]
 
 
 @dataclass(frozen=True)
-class Product:
+class Product(Group):
     """Queries that are products of one query per attribute; the last factor varies fastest.
 
     The matrices below (``matrix``, ``rows``, ``gram``, ``root``) are those of the queries themselves; the
@@ -43,34 +40,25 @@ class Product:
     subworkload : the name of a part of the workload that these queries belong to, or None.
     """
 
-    factors: tuple[Factor, ...]
+    factors: tuple[Implicit, ...]
     name: str | None = None
     weight: float = 1.0
     target: float = math.inf
     subworkload: str | None = None
+    queries: Kron = field(init=False, repr=False, compare=False)
+    """The Kronecker product of the factors."""
 
     def __post_init__(self) -> None:
         if not self.factors:
             raise WorkloadError("a product needs at least one factor, found none")
         object.__setattr__(self, "factors", tuple(self.factors))
+        object.__setattr__(self, "queries", Kron(self.factors))
         object.__setattr__(self, "weight", positive(self.weight, "the weight"))
         object.__setattr__(self, "target", positive(self.target, "the target variance", infinite=True))
 
     @property
-    def m(self) -> int:
-        """Number of queries."""
-        return math.prod(factor.rows for factor in self.factors)
-
-    @property
-    def n(self) -> int:
-        """Number of cells."""
-        return math.prod(factor.size for factor in self.factors)
-
-    @property
     def weights(self) -> Array:
         """The weight of each query, (m,): that of the product times those of the factors' rows."""
-        if not self.has_row_weights:
-            return self._of_each(self.weight, "weights")
         require_memory((self.m,), f"list of the weights of {self!r}")
         known = [np.ones(f.rows) if f.row_weights is None else f.row_weights for f in self.factors]
         return self.weight * kron(known)
@@ -106,31 +94,18 @@ class Product:
     @property
     def targets(self) -> Array:
         """The target of each query, (m,)."""
-        return self._of_each(self.target, "targets")
-
-    def _of_each(self, value: float, what: str) -> Array:
-        require_memory((self.m,), f"list of the {what} of {self!r}")
-        return np.full(self.m, value)
+        require_memory((self.m,), f"list of the targets of {self!r}")
+        return np.full(self.m, self.target)
 
     def implicit(self, weighted: bool = False) -> Implicit:
         """The queries as an implicit matrix; weighted: scaled by the square root of the weight."""
-        product = Kron(self.weighed().factors if weighted else self.factors)
+        product = self.weighed().queries if weighted else self.queries
         return Scaled(product, math.sqrt(self.weight)) if weighted and self.weight != 1.0 else product
-
-    @property
-    def full_rank(self) -> bool:
-        """Whether the factors' kinds alone say that the columns are independent (False: not known)."""
-        return all(factor.full_rank for factor in self.factors)
 
     def rows(self, start: int, stop: int) -> Array:
         """Queries start to stop - 1, dense (stop - start, n)."""
         require_memory((stop - start, self.n), "rows of this product")
-        numbers = np.unravel_index(np.arange(start, stop), [factor.rows for factor in self.factors])
-        result = np.ones((stop - start, 1))
-        for factor, index in zip(self.factors, numbers, strict=True):
-            rows = factor.take(index.astype(np.int64))
-            result = (result[:, :, None] * rows[:, None, :]).reshape(len(rows), result.shape[1] * factor.size)
-        return result
+        return self.queries.take(np.arange(start, stop))
 
     def matrix(self) -> Array:
         """All queries, dense (m, n); TooLargeError beyond the memory limit."""
@@ -164,32 +139,9 @@ class Product:
 
     @property
     def root_rounding(self) -> float:
-        """γ (``Factor.root_rounding``) of the weighted root: of the factors and of products of entries."""
+        """γ (``Implicit.root_rounding``) of the weighted root: of the factors and of products of entries."""
         each = [factor.root_rounding for factor in self.weighed().factors]
         return 1.001 * sum(each) + 2 * EPS * (len(each) - self.is_plain)
-
-    def squared_norms(self) -> Array:
-        """Squared L2 norm of each query, (m,)."""
-        require_memory((self.m,), f"list of the squared norms of {self!r}")
-        return kron([factor.squared_norms() for factor in self.factors])
-
-    def classes(self) -> Ints:
-        """(n,) class of each cell: cells of one class are told apart by no query here; -1: untouched.
-
-        Taken factor by factor, so two cells may be in different classes although their columns are equal
-        (only where a predicate has weights other than 0 and 1).
-        """
-        require_memory((self.n,), f"list of the classes of the cells of {self!r}")
-        result = np.zeros(1, dtype=np.int64)
-        for factor in self.factors:
-            classes = factor.classes()
-            pair = result[:, None] * (int(classes.max()) + 1) + classes[None, :]
-            result = np.where((result[:, None] < 0) | (classes[None, :] < 0), -1, pair).ravel()
-        return ordered(result)
-
-    def spanning(self) -> Product:
-        """A product with the same row space and few rows."""
-        return Product(tuple(factor.spanning() for factor in self.factors))
 
     def labels(self, domain: Domain) -> list[str]:
         """One text per query, m of them; attributes that are summed over are left out."""
@@ -220,7 +172,6 @@ def check_products(domain: Domain, products: Sequence[Product]) -> None:
     """WorkloadError unless there is a product, each fits the domain, and no name stands twice."""
     if not products:
         raise WorkloadError("the workload has no queries, expected at least one product")
-    names: set[str] = set()
     for i, product in enumerate(products):
         where = f"product {i}" if product.name is None else f"product '{product.name}'"
         if len(product.factors) != len(domain.attributes):
@@ -234,16 +185,14 @@ def check_products(domain: Domain, products: Sequence[Product]) -> None:
                     f"{where}: the factor of attribute '{attribute.name}' has {factor.size} cells, "
                     f"the attribute has {attribute.size}"
                 )
-        if product.name in names:
-            raise WorkloadError(f"two products have the name '{product.name}'")
-        if product.name is not None:
-            names.add(product.name)
+    names = (product.name for product in products if product.name is not None)
+    refuse_repeated(names, lambda name: f"two products have the name '{name}'")
 
 
 def with_shared_factors(products: Sequence[Product]) -> tuple[Product, ...]:
     """The same products, equal factors as one object: what is asked of it is then computed once."""
-    first: dict[Factor, Factor] = {}
-    known: dict[int, Factor] = {}
+    first: dict[Implicit, Implicit] = {}
+    known: dict[int, Implicit] = {}
     found = []
     for product in products:
         for factor in product.factors:

@@ -13,25 +13,22 @@ from typing import TypeVar
 import numpy as np
 import scipy.linalg
 
-from mmopt.numerics.arrays import Array, Ints, require_memory, stacked_root, svd
+from mmopt.numerics.arrays import (
+    Array,
+    Ints,
+    frozen,
+    owned,
+    require_memory,
+    stacked_root,
+    svd,
+)
 from mmopt.numerics.pseudoinverse import has_independent_columns
-from mmopt.workloads.classes import refine
-from mmopt.workloads.explicit import Explicit
+from mmopt.numerics.singular_vectors import spectrum
+from mmopt.workloads.blocks.linear import refine
+from mmopt.workloads.group import Explicit
 from mmopt.workloads.product import Product
 
-__all__ = [
-    "IMPLICIT",
-    "Block",
-    "Merged",
-    "fix_signs",
-    "independent_rows",
-    "integer_basis",
-    "integer_candidates",
-    "merged",
-    "root",
-    "span",
-    "whole_rows",
-]
+__all__ = ["IMPLICIT", "Block", "Merged", "eigen", "independent_rows", "whole_rows"]
 
 Block = Product | Explicit
 Numbers = TypeVar("Numbers", Array, Ints)
@@ -40,11 +37,24 @@ IMPLICIT = "work with the workload's factors, or with fewer cells"
 
 @dataclass(frozen=True, eq=False)
 class Merged:
-    """Classes of cells: ``classes`` (n,) with -1 for untouched cells, ``first`` (c,), ``sizes`` (c,)."""
+    """Query blocks on classes of cells that none of their queries tells apart, numbered by their first cell.
 
+    ``classes`` (n,) with -1 for untouched cells; ``first`` (c,) and ``sizes`` (c,): first cell and number of
+    cells of each class.
+    """
+
+    blocks: Sequence[Block]
     classes: Ints
     first: Ints
     sizes: Ints
+
+    @staticmethod
+    def of(blocks: Sequence[Block]) -> Merged:
+        """The classes of these blocks."""
+        classes = refine([block.classes() for block in blocks])
+        found, first, sizes = np.unique(classes, return_index=True, return_counts=True)
+        touched = found >= 0
+        return Merged(blocks, classes, first[touched], sizes[touched])
 
     @property
     def count(self) -> int:
@@ -52,60 +62,91 @@ class Merged:
         return len(self.first)
 
     def expand(self, matrix: Numbers) -> Numbers:
-        """M E: columns (·, c) copied to every cell of their class, 0 for untouched cells; (·, n)."""
+        """M E: columns (·, c) copied to each cell of their class, 0 for untouched cells; read-only."""
         require_memory((matrix.shape[0], len(self.classes)), "matrix", IMPLICIT)
         if np.array_equal(self.classes, np.arange(self.count)):
-            return matrix
+            return frozen(matrix)
         padded = np.concatenate([matrix, np.zeros((matrix.shape[0], 1), dtype=matrix.dtype)], axis=1)
-        return padded[:, self.classes]  # class -1 reads the last column
+        return frozen(padded[:, self.classes])  # class -1 reads the last column
+
+    def root(self, weighted: bool) -> Array:
+        """R (r, c) with RᵀR = W_cᵀ W_c, r <= min(m, c), by QR.
+
+        Weighted as the workload says; otherwise scaled so that no query counts for more than a unit vector
+        (each row of a matrix to norm 1, each product to largest norm 1), which leaves the row space as it is.
+        """
+        rows = min(sum(block.m for block in self.blocks), 2 * self.count)
+        require_memory((rows, self.count), "root of the Gram matrix", IMPLICIT)
+        return stacked_root(self._scaled_roots(weighted), self.count)
+
+    def _scaled_roots(self, weighted: bool) -> Iterator[Array]:
+        for block in self.blocks:
+            if isinstance(block, Product):
+                scale = block.weight if weighted else 1.0 / float(block.squared_norms().max())
+                scaled = block.weighed() if weighted else block
+                yield np.sqrt(scale) * scaled.root(self.first)
+            else:
+                scales = block.weights if weighted else 1.0 / block.squared_norms()
+                for start, rows in block.chunks(max(1024, self.count)):
+                    own = scales[start : start + len(rows)]
+                    is_whole = np.array_equal(self.first, np.arange(rows.shape[1]))
+                    rows = rows if is_whole else rows[:, self.first]
+                    yield rows if (own == 1.0).all() else np.sqrt(own)[:, None] * rows
+
+    def basis(self) -> Array:
+        """Orthonormal rows (k, n) that span the queries; the scaled indicators of independent classes.
+
+        In coordinates where class C stands for the unit vector 1_C/√|C|. The rank k counts the singular
+        values above 8 max(r, c) ε times the largest, of queries scaled to at most unit norm.
+        """
+        roots = np.sqrt(self.sizes)
+        scaled = self.root(weighted=False) * roots
+        if has_independent_columns(scaled):
+            return owned(self.expand(np.eye(self.count) / roots))
+        values, rows = svd(scaled)
+        rank = int((values > 8 * max(scaled.shape) * np.finfo(np.float64).eps * values[0]).sum())
+        found = np.eye(self.count) if rank == self.count else fix_signs(rows[:rank])
+        return owned(self.expand(found / roots))
+
+    def integer_basis(self, rank: int) -> Ints | None:
+        """``Workload.integer_basis``: indicators of the classes, or integer queries by QR with pivoting."""
+        if self.count == rank:
+            require_memory((self.count, len(self.classes)), "integer basis", IMPLICIT)
+            return self.expand(np.eye(self.count, dtype=np.int64))
+        rows = self._integer_candidates()
+        chosen = None if rows is None else independent_rows(rows, rank)
+        return None if chosen is None else self.expand(chosen)
+
+    def _integer_candidates(self) -> Ints | None:
+        """Integer rows (·, c) with the row space of W_c, or None if some query is not integer.
+
+        A query that is one number times a row of -1, 0 and 1 counts as that row.
+        """
+        found: list[Array] = []
+        for block in self.blocks:
+            small = block.queries.spanning()
+            require_memory(small.shape, "matrix of independent queries")
+            found.append(small.matrix()[:, self.first])
+        require_memory((sum(map(len, found)), self.count), "matrix of independent queries")
+        rows = whole_rows(np.vstack(found))
+        if rows is None:
+            return None
+        _, first = np.unique(rows, axis=0, return_index=True)
+        return np.asarray(rows[np.sort(first)], dtype=np.int64)
 
 
-def merged(blocks: Sequence[Block]) -> Merged:
-    """Classes of cells that no query of the blocks tells apart, numbered by their first cell."""
-    classes = refine([block.classes() for block in blocks])
-    found, first, sizes = np.unique(classes, return_index=True, return_counts=True)
-    touched = found >= 0
-    return Merged(classes, first[touched], sizes[touched])
+def eigen(root: Array, basis: Array | None) -> tuple[Array, Array]:
+    """Eigenvalues (r,) > 0 of RᵀR, descending, and eigenvectors (r, n) as rows, signed by ``fix_signs``.
 
-
-def root(blocks: Sequence[Block], cells: Merged, weighted: bool) -> Array:
-    """R (r, c) with RᵀR = W_cᵀ W_c, r <= min(m, c), by QR.
-
-    Weighted as the workload says; otherwise scaled so that no query counts for more than a unit vector (each
-    row of a matrix to norm 1, each product to largest norm 1), which leaves the row space as it is.
+    In coordinates of the ``basis``, so that every vector lies in the row space even when a weight is tiny;
+    None for the identity.
     """
-    rows = min(sum(block.m for block in blocks), 2 * cells.count)
-    require_memory((rows, cells.count), "root of the Gram matrix", IMPLICIT)
-    return stacked_root(_scaled_roots(blocks, cells, weighted), cells.count)
-
-
-def _scaled_roots(blocks: Sequence[Block], cells: Merged, weighted: bool) -> Iterator[Array]:
-    for block in blocks:
-        if isinstance(block, Product):
-            scale = block.weight if weighted else 1.0 / float(block.squared_norms().max())
-            scaled = block.weighed() if weighted else block
-            yield np.sqrt(scale) * scaled.root(cells.first)
-        else:
-            scales = block.weights if weighted else 1.0 / block.squared_norms()
-            for start, rows in block.blocks(max(1024, cells.count)):
-                own = scales[start : start + len(rows)]
-                is_whole = np.array_equal(cells.first, np.arange(rows.shape[1]))
-                rows = rows if is_whole else rows[:, cells.first]
-                yield rows if (own == 1.0).all() else np.sqrt(own)[:, None] * rows
-
-
-def span(unit_root: Array, cells: Merged) -> Array:
-    """Orthonormal rows (k, c), in coordinates where class C stands for the unit vector 1_C/√|C|.
-
-    The identity when all classes are independent. The rank k counts the singular values above
-    8 max(r, c) ε times the largest, of queries scaled to at most unit norm.
-    """
-    scaled = unit_root * np.sqrt(cells.sizes)
-    if has_independent_columns(scaled):
-        return np.eye(cells.count)
-    values, rows = svd(scaled)
-    rank = int((values > 8 * max(scaled.shape) * np.finfo(np.float64).eps * values[0]).sum())
-    return np.eye(cells.count) if rank == cells.count else fix_signs(rows[:rank])
+    values, rows = spectrum(root if basis is None else root @ basis.T)
+    vectors = rows if basis is None else rows @ basis
+    kept = values > 0
+    if not kept.all():
+        values, vectors = values[kept], vectors[kept]
+    return frozen(values), frozen(fix_signs(vectors))
 
 
 def fix_signs(rows: Array) -> Array:
@@ -113,34 +154,6 @@ def fix_signs(rows: Array) -> Array:
     size = np.abs(rows)
     lead = np.argmax(size >= (1 - 1e-6) * size.max(axis=1, keepdims=True), axis=1)
     return rows * np.where(rows[np.arange(len(rows)), lead] < 0, -1.0, 1.0)[:, None]
-
-
-def integer_basis(blocks: Sequence[Block], cells: Merged, rank: int) -> Ints | None:
-    """``Workload.integer_basis``: the classes' indicators, or integer queries chosen by QR with pivoting."""
-    if cells.count == rank:
-        require_memory((cells.count, len(cells.classes)), "integer basis", IMPLICIT)
-        return cells.expand(np.eye(cells.count, dtype=np.int64))
-    rows = integer_candidates(blocks, cells)
-    chosen = None if rows is None else independent_rows(rows, rank)
-    return None if chosen is None else cells.expand(chosen)
-
-
-def integer_candidates(blocks: Sequence[Block], cells: Merged) -> Ints | None:
-    """Integer rows (·, c) with the row space of W_c, or None if some query is not integer.
-
-    A query that is one number times a row of -1, 0 and 1 counts as that row.
-    """
-    found: list[Array] = []
-    for block in blocks:
-        small = block.spanning() if isinstance(block, Product) else block
-        require_memory((small.m, small.n), "matrix of independent queries")
-        found.append(small.rows(0, small.m)[:, cells.first])
-    require_memory((sum(map(len, found)), cells.count), "matrix of independent queries")
-    rows = whole_rows(np.vstack(found))
-    if rows is None:
-        return None
-    _, first = np.unique(rows, axis=0, return_index=True)
-    return np.asarray(rows[np.sort(first)], dtype=np.int64)
 
 
 def whole_rows(rows: Array) -> Ints | None:

@@ -6,7 +6,6 @@ All derived arrays are computed once, when first asked for, and are read-only.
 from __future__ import annotations
 
 import itertools
-import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,19 +13,16 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse
 
 from mmopt.errors import WorkloadError
 from mmopt.numerics.arrays import EPS, Array, Ints, frozen, owned, require_memory, rounding_of_root
-from mmopt.numerics.singular_vectors import spectrum
-from mmopt.workloads import reduce
 from mmopt.workloads.blocks.kron import Stack
 from mmopt.workloads.blocks.linear import Implicit
-from mmopt.workloads.describe import describe_domain, digest
+from mmopt.workloads.blocks.matrices import AnyMatrix, digest
 from mmopt.workloads.domain import Domain
-from mmopt.workloads.explicit import Explicit
+from mmopt.workloads.group import Explicit
 from mmopt.workloads.product import Product, check_products, with_shared_factors
-from mmopt.workloads.reduce import IMPLICIT, Block, Merged
+from mmopt.workloads.reduce import IMPLICIT, Block, Merged, eigen
 
 __all__ = ["Workload"]
 
@@ -45,9 +41,7 @@ class Workload:
 
     @staticmethod
     def from_matrix(
-        matrix: npt.ArrayLike | scipy.sparse.sparray | scipy.sparse.spmatrix,
-        targets: npt.ArrayLike | None = None,
-        weights: npt.ArrayLike | None = None,
+        matrix: AnyMatrix, targets: npt.ArrayLike | None = None, weights: npt.ArrayLike | None = None
     ) -> Workload:
         """A workload from a matrix (m, n), an array or scipy sparse: one query a row.
 
@@ -82,10 +76,7 @@ class Workload:
         """The workload of a workload file; errors name the place in the file."""
         from mmopt.request import load_request
 
-        workload: Workload = load_request(path).workload
-        return workload
-
-    # -- sizes ---------------------------------------------------------------------------------------
+        return load_request(path).workload
 
     @property
     def products(self) -> tuple[Product, ...] | None:
@@ -107,8 +98,6 @@ class Workload:
     def shape(self) -> tuple[int, int]:
         """(m, n)."""
         return self.m, self.n
-
-    # -- queries -------------------------------------------------------------------------------------
 
     @cached_property
     def queries(self) -> Array:
@@ -175,8 +164,6 @@ class Workload:
         blocks = zip(self.blocks, ends, strict=True)
         return [(block.title(self.domain), slice(end - block.m, end)) for block, end in blocks]
 
-    # -- what error depends on -----------------------------------------------------------------------
-
     @cached_property
     def gram(self) -> Array:
         """G = WᵀW (n, n), weighted, from the factors; TooLargeError beyond the memory limit."""
@@ -188,7 +175,7 @@ class Workload:
 
     @cached_property
     def _merged(self) -> Merged:
-        return reduce.merged(self.blocks)
+        return Merged.of(self.blocks)
 
     @property
     def cell_classes(self) -> Ints:
@@ -206,7 +193,7 @@ class Workload:
         The Gram matrix is never formed, so singular values are right to machine precision times the largest
         one, where those of the Gram matrix would be right to its square root.
         """
-        return owned(frozen(self._merged.expand(reduce.root(self.blocks, self._merged, weighted=True))))
+        return owned(self._merged.expand(self._merged.root(weighted=True)))
 
     @property
     def root_rounding(self) -> float:
@@ -251,7 +238,7 @@ class Workload:
     @cached_property
     def unit_root(self) -> Array:
         """(r, n) with the row space of the workload, of queries scaled to at most unit norm, unweighted."""
-        return owned(frozen(self._merged.expand(reduce.root(self.blocks, self._merged, weighted=False))))
+        return owned(self._merged.expand(self._merged.root(weighted=False)))
 
     @cached_property
     def basis(self) -> Array:
@@ -260,17 +247,15 @@ class Workload:
         When all classes of ``cell_classes`` are independent these are the scaled indicators 1_C/√|C|, else
         right singular vectors of the queries scaled to at most unit norm, with the sign of ``fix_signs``.
         """
-        if any(block.full_rank for block in self.blocks):
+        if any(block.queries.full_rank for block in self.blocks):
             require_memory((self.n, self.n), "basis", IMPLICIT)
             return frozen(np.eye(self.n))
-        cells = self._merged
-        rows = reduce.span(reduce.root(self.blocks, cells, weighted=False), cells)
-        return owned(frozen(cells.expand(rows / np.sqrt(cells.sizes))))
+        return self._merged.basis()
 
     @property
     def rank(self) -> int:
         """k, the rank of the queries (weights do not matter)."""
-        return self.n if any(block.full_rank for block in self.blocks) else self.basis.shape[0]
+        return self.n if any(block.queries.full_rank for block in self.blocks) else self.basis.shape[0]
 
     @cached_property
     def representation(self) -> Array:
@@ -285,13 +270,9 @@ class Workload:
         """φ: a row of L B - W is at most φ times as long as its query; 0 where B is the identity."""
         if self.rank == self.n:
             return 0.0
-        found = [0.0]
-        for block, (_, at) in zip(self.blocks, self.groups(), strict=True):
-            for start in range(0, block.m, 1024):
-                rows = block.rows(start, min(start + 1024, block.m))
-                own = self.representation[at][start : start + len(rows)] @ self.basis
-                found += list(np.linalg.norm(own - rows, axis=1) / np.linalg.norm(rows, axis=1))
-        return float(max(found) + 2 * EPS * math.sqrt(self.rank) * self.rank)  # of L B itself
+        each = zip(self.blocks, self.groups(), strict=True)
+        largest = max(block.furthest(self.representation[at], self.basis) for block, (_, at) in each)
+        return float(largest + 2 * EPS * self.rank**1.5)  # of L B itself
 
     @cached_property
     def integer_basis(self) -> Ints | None:
@@ -301,19 +282,11 @@ class Workload:
         k independent ones (for the structured factors: of the identity, which spans the same), chosen by QR
         with pivoting and only if that finds the same rank. A query that is a number times -1, 0, 1 counts.
         """
-        found = reduce.integer_basis(self.blocks, self._merged, self.rank)
-        return None if found is None else frozen(found)
+        return self._merged.integer_basis(self.rank)
 
     @cached_property
     def _spectrum(self) -> tuple[Array, Array]:
-        # In coordinates of the basis, so that every vector lies in the row space even when a weight is tiny.
-        coordinates = self.root if self.rank == self.n else self.root @ self.basis.T
-        values, rows = spectrum(coordinates)
-        vectors = rows if self.rank == self.n else rows @ self.basis
-        kept = values > 0
-        if not kept.all():
-            values, vectors = values[kept], vectors[kept]
-        return frozen(values), frozen(reduce.fix_signs(vectors))
+        return eigen(self.root, None if self.rank == self.n else self.basis)
 
     @property
     def eigenvalues(self) -> Array:
@@ -325,8 +298,6 @@ class Workload:
         """(r, n) orthonormal eigenvectors, a row each; the entry largest in magnitude is positive."""
         return self._spectrum[1]
 
-    # -- identity ------------------------------------------------------------------------------------
-
     @cached_property
     def hash(self) -> str:
         """SHA-256, hexadecimal, of the domain, queries, weights and targets as described.
@@ -334,7 +305,7 @@ class Workload:
         Names of queries and of groups do not matter. Equal matrices described differently (a prefix product
         and the same rows as a matrix) differ.
         """
-        return digest([describe_domain(self.domain), [block.describe() for block in self.blocks]])
+        return digest([self.domain.describe(), [block.describe() for block in self.blocks]])
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Workload) and self.hash == other.hash
@@ -343,8 +314,7 @@ class Workload:
         return int(self.hash[:15], 16)
 
     def __repr__(self) -> str:
-        count = len(self.blocks)
-        kind = "matrix" if self.products is None else f"{count} product{'' if count == 1 else 's'}"
         targets = int(np.isfinite(self.targets).sum())
         with_targets = f", {targets:,} with a target" if targets else ""
+        kind = f"{len(self.blocks)} product{'s' * (len(self.blocks) > 1)}" if self.products else "matrix"
         return f"Workload({self.m:,} queries over {self.n:,} cells, {kind}{with_targets})"

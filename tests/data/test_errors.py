@@ -15,8 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from mmopt.data import data_vector
-from mmopt.data.header import TableFile
-from mmopt.data.table import reading
+from mmopt.data.table import TableFile, reading
 from mmopt.errors import DataError
 from mmopt.workloads.domain import Attribute, Bins, Domain, Values
 

@@ -14,7 +14,7 @@ from mmopt.driver.tuning import EVERYTHING, REST, tuned_parts
 from mmopt.errors import OptionError
 from mmopt.workloads import Attribute, Domain, Product
 from mmopt.workloads.blocks import factor as f
-from mmopt.workloads.subworkloads import only, weighted
+from mmopt.workloads.variants import only, weighted
 
 
 def random_parts(rng: np.random.Generator) -> Workload:

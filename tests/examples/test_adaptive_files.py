@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from mmopt import Workload
 from mmopt.cli.app import build
-from mmopt.workloads.subworkloads import only
+from mmopt.workloads.variants import only
 
 own = scripts("adaptive").workloads
 FOLDER = Path(__file__).parents[2] / "examples" / "adaptive"

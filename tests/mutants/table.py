@@ -196,6 +196,28 @@ MUTANTS = (
         ("replaced", "2 if norm == 2 and is_nonnegative else 4", "2 if is_nonnegative else 4"),
         ("replaced", "2 if norm == 2 and is_nonnegative else 4", "2 if norm == 2 else 4"),
     ),
+    # -- blocks of queries
+    *_rows(
+        "mmopt/workloads/blocks/ranges.py",
+        "workloads/blocks/test_laws.py",
+        ("_gram", "self.size - np.maximum.outer(cells, cells)", "self.size - np.minimum.outer(cells, cells)"),
+        ("classes", "np.minimum(cells, self.rows - 1)", "np.minimum(cells, self.rows)"),
+        ("range_gram", "np.triu(found, 1).T", "np.triu(found, 0).T"),
+        ("_adjoint", "return sums_from(y)", "return np.cumsum(y, axis=-1)"),
+    ),
+    *_rows(
+        "mmopt/workloads/blocks/modified.py",
+        "workloads/blocks/test_laws.py",
+        ("ScaledRows._gram", "self.inner.gram_of_weighted(self.weights)", "self.inner.gram()"),
+        ("Reordered._apply", "self.inner.apply(x[..., self.order])", "self.inner.apply(x[..., self._place])"),
+        ("power", "return size if norm == 1 else times_up(size, size)", "return size"),
+    ),
+    *_rows(
+        "mmopt/workloads/blocks/kron.py",
+        "workloads/blocks/test_laws.py",
+        ("squared_norms", "kron([part.squared_norms() for", "kron([part.squared_norms() ** 2 for"),
+        ("Stack.__init__", "any(block.full_rank for block in blocks)", "True"),
+    ),
     *_rows(
         "mmopt/workloads/domain.py",
         "workloads/test_domain.py",
@@ -638,7 +660,7 @@ MUTANTS = (
         ("_read", "blank | number.isnan() if kind.is_floating() else blank", "blank"),
     ),
     *_rows(
-        "mmopt/data/header.py",
+        "mmopt/data/table.py",
         "data/test_errors.py",
         ("check_gzip", "while raw.read(2**20):", "while False:"),
     ),

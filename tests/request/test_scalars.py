@@ -5,7 +5,8 @@ import math
 import pytest
 from hypothesis import given, strategies as st
 
-from mmopt.request.scalars import Surprise, resolve
+from mmopt.errors import WorkloadError
+from mmopt.request.tree import resolve
 
 
 @pytest.mark.parametrize(
@@ -81,7 +82,7 @@ def test_nan() -> None:
     "word", ["01", "-007", "00", "9223372036854775808", "0x8000000000000000", "9" * 5000, "1e999"]
 )
 def test_surprises(word: str) -> None:
-    with pytest.raises(Surprise):
+    with pytest.raises(WorkloadError):
         resolve(word)
 
 
@@ -96,6 +97,6 @@ def test_numbers_are_read_exactly(value: float) -> None:
 def test_every_word_has_one_meaning(word: str) -> None:
     try:
         found = resolve(word)
-    except Surprise:
+    except WorkloadError:
         return
     assert found is None or isinstance(found, bool | int | float) or found == word

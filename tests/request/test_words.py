@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from implicit_twins import check_block
 
-from mmopt.request.words import BLOCK_NUMBERS, BLOCK_WORDS
+from mmopt.request import parse_request
+from mmopt.request.cells import BLOCK_NUMBERS, BLOCK_WORDS
+from mmopt.request.queries import BLOCK_FORMS
 from mmopt.workloads import Factor
 
 SIZES = (1, 2, 3, 4, 7, 8, 13)
@@ -67,3 +69,31 @@ def test_words_with_a_number(word: str, rng: np.random.Generator) -> None:
         least = 1 if word == "width_range" else 2
         for number in range(least, n + 1):
             check(BLOCK_NUMBERS[word](n, number), TWINS[word](n, number), rng)
+
+
+FORMS = {
+    "predicates": ("{predicates: [[a, c], d]}", [[1, 0, 1, 0], [0, 0, 0, 1]]),
+    "union": ("{union: [total, [b]]}", [[1, 1, 1, 1], [0, 1, 0, 0]]),
+    "each": ("{each: [b, d]}", [[0, 1, 0, 0], [0, 0, 0, 1]]),
+    "width_range": ("{width_range: 3}", [[1, 1, 1, 0], [0, 1, 1, 1]]),
+    "hierarchy": ("{hierarchy: 4}", [[1, 1, 1, 1], *np.eye(4)]),
+    "reordered": (
+        "{reordered: prefix, order: [c, a, d, b]}",
+        [[0, 0, 1, 0], [1, 0, 1, 0], [1, 0, 1, 1], [1, 1, 1, 1]],
+    ),
+}
+"""Blocks that are mappings, and their rows over the values a, b, c, d."""
+
+
+def test_every_form_has_rows() -> None:
+    assert set(FORMS) == set(BLOCK_FORMS)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_forms(form: str, rng: np.random.Generator) -> None:
+    text, rows = FORMS[form]
+    request = parse_request(
+        f"domain: {{x: {{values: [a, b, c, d]}}}}\nworkload: [{{product: {{x: {text}}}}}]\n"
+    )
+    (product,) = request.workload.products
+    check(product.factors[0], [list(map(float, row)) for row in rows], rng)

@@ -9,7 +9,7 @@ import pytest
 import tolerances
 from privacy.rounding.test_product import columns_normalised
 
-from mmopt.errors import OptionError
+from mmopt.errors import OptionError, WorkloadError
 from mmopt.mechanism import measure, plan
 from mmopt.numerics.components import Level, Split, lift
 from mmopt.privacy import Privacy
@@ -228,11 +228,16 @@ def test_integers_are_the_strategy_and_their_sensitivity_is_exact(
     np.testing.assert_allclose(integer.estimate(integer.answers(x)), w.answers(x), rtol=1e-6)
 
 
-def test_measured_with_the_errors_that_are_planned(case: tuple[str, StrategyForm]) -> None:
-    _, strategy = case
-    w, x = workload(), np.arange(100, 100 + N)
+def test_measured_with_the_errors_that_are_planned(
+    case: tuple[str, StrategyForm], rng: np.random.Generator
+) -> None:
+    (name, strategy), w, x = case, workload(), np.arange(100, 100 + N)
     privacy = Privacy(epsilon=1.0) if strategy.norm == 1 else Privacy(epsilon=1.0, delta=1e-6)
-    planned = plan(w, strategy, privacy)
+    try:
+        planned = plan(w, strategy, privacy)
+    except WorkloadError as error:  # one strategy in hundreds loses more by rounding than a release takes
+        assert error.message.startswith("rounding the strategy")
+        planned = plan(w, MADE[name](rng, strategy.norm), privacy)
     drawn = [measure(planned, x, simulate_seed=seed).estimates for seed in range(60)]
     off = (np.array(drawn) - w.answers(x)) / planned.standard_errors
     # Of 360 errors the mean square has relative standard deviation 0.08 to 0.2: they are correlated.

@@ -12,7 +12,7 @@ from mmopt.symmetry.swaps import interchangeable, keys, reverses, swappable_rows
 from mmopt.testing.census import domain_of
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.blocks import factor as f
-from mmopt.workloads.blocks.factor_base import Factor
+from mmopt.workloads.blocks.factor import Factor
 
 pytestmark = pytest.mark.quick
 

@@ -112,7 +112,7 @@ def solve(
 
 def _tables(solution: Solution, workload: Workload) -> Iterator[object]:
     from mmopt.report import history_table, slack_table, solution_table, subworkloads_table
-    from mmopt.workloads.subworkloads import subworkloads
+    from mmopt.workloads.variants import subworkloads
 
     yield solution_table(solution)
     if solution.history:

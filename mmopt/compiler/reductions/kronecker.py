@@ -23,7 +23,7 @@ from mmopt.compiler.reductions.step import BOTH, Solved, Step, Traits, smaller
 from mmopt.numerics.numpy_forms import Array
 from mmopt.strategies import Strategy
 from mmopt.workloads import Domain, Product, Workload
-from mmopt.workloads.blocks.factor_base import Factor
+from mmopt.workloads.blocks.factor import Factor
 
 __all__ = ["KroneckerProduct", "applies"]
 

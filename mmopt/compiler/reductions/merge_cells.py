@@ -30,9 +30,9 @@ from mmopt.strategies import Strategy
 from mmopt.symmetry.joint import mixed
 from mmopt.workloads import Attribute, Domain, Product, Workload
 from mmopt.workloads.blocks import factor as factors
-from mmopt.workloads.blocks.factor_base import Factor
-from mmopt.workloads.blocks.row_weights import RowWeighted
-from mmopt.workloads.classes import refine
+from mmopt.workloads.blocks.factor import Factor
+from mmopt.workloads.blocks.linear import refine
+from mmopt.workloads.blocks.modified import RowWeighted
 
 __all__ = ["MergeCells", "applies"]
 

@@ -10,7 +10,7 @@ import numpy as np
 from mmopt.numerics.components import Array, Ints
 from mmopt.strategies.product import products_of
 from mmopt.workloads import Factor, Workload
-from mmopt.workloads.classes import refine
+from mmopt.workloads.blocks.linear import refine
 
 __all__ = ["Side", "Terms"]
 

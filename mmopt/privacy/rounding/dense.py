@@ -37,7 +37,7 @@ from mmopt.privacy.rounding.lattice import (
 from mmopt.privacy.rounding.protocol import MAX_ROWS, OneNoise, Part
 from mmopt.strategies import Strategy
 from mmopt.workloads import Implicit, Workload
-from mmopt.workloads.blocks.closed_forms import Identity
+from mmopt.workloads.blocks.ranges import Identity
 
 __all__ = ["IntegerStrategy", "Reconstruction", "as_is", "round_dense", "round_rows", "round_strategy"]
 

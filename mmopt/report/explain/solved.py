@@ -96,15 +96,11 @@ def _by_component(c: Constraint, env: Mapping[str, Any]) -> list[Any]:
 
 def _singular(matrices: Sequence[Array]) -> tuple[int, int, str]:
     """A matrix inequality is tight where the difference of its sides is singular."""
-    ranks = [_rank(np.asarray(matrix)) for matrix in matrices]
+    spectra = [np.linalg.eigvalsh((matrix + matrix.T) / 2) for matrix in matrices]
+    ranks = [(int((v > TIGHT * max(float(v[-1]), 1e-300)).sum()), len(v)) for v in spectra]
     spread = sorted({f"{rank} of {size}" for rank, size in ranks})
     between = spread[0] if len(spread) == 1 else f"{spread[0]} to {spread[-1]}"
     return len(ranks), sum(rank < size for rank, size in ranks), f"tight means singular: rank {between}"
-
-
-def _rank(matrix: Array) -> tuple[int, int]:
-    values = np.linalg.eigvalsh((matrix + matrix.T) / 2)
-    return int((values > TIGHT * max(float(values[-1]), 1e-300)).sum()), len(values)
 
 
 def _labels(checked: Checked, c: Constraint, kept: Any, instance: Instance | None) -> Callable[[int], str]:

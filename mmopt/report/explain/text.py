@@ -52,35 +52,32 @@ def renderables(e: Facts, width: int) -> Iterator[RenderableType]:
             yield ""
         rule = {1: "=", 2: "-"}.get(section.level, "")
         yield bold(section.title + (f"\n{rule * len(section.title)}" if rule else ""))
-        parts = [part for block in section.blocks for part in _block(block, width)]
+        parts: list[RenderableType] = []
+        for block in section.blocks:
+            is_strong = isinstance(block, Paragraph) and block.tone == "strong"
+            after = [] if isinstance(block, Paragraph) else [""]
+            parts += [*[""] * is_strong, _block(block, width), *after]
         yield from parts[:-1] if parts and parts[-1] == "" else parts
 
 
-def _block(block: Block, width: int) -> Iterator[RenderableType]:
+def _block(block: Block, width: int) -> RenderableType:
     match block:
         case Paragraph(words, tone):
-            if tone == "strong":
-                yield ""
-            yield _words(words, {"loud": "bold red", "strong": "bold"}.get(tone, ""), width)
+            return _words(words, {"loud": "bold red", "strong": "bold"}.get(tone, ""), width)
         case Prose(text):
-            yield paragraphs(text)
-            yield ""
+            return paragraphs(text)
         case Excerpt(text):
-            yield text
-            yield ""
+            return text
         case Listing(lines):
-            yield program_listing([(s.label, s.formula.plain, s.words) for s in lines], width)
-            yield ""
+            return program_listing([(s.label, s.formula.plain, s.words) for s in lines], width)
         case Table():
-            yield _table(block)
-            yield ""
+            return _table(block)
         case Tree(node):
             # The nodes below each other, what is known of each in columns beside.
             columns = ("expression", "shape", "sign", "curvature", "rule")
             widest = max(24, (width - 34) // 2)
             rows = (_known(prefix, inner, widest - len(prefix)) for prefix, inner in _rows(node, "", ""))
-            yield rows_table(columns, rows, whole=columns[:4])
-            yield ""
+            return rows_table(columns, rows, whole=columns[:4])
 
 
 def _words(words: Sentence, style: str, width: int) -> Text:

@@ -9,7 +9,7 @@ import numpy as np
 from mmopt.numerics.arrays import Array, require_memory
 from mmopt.strategies.baselines.row import Design
 from mmopt.workloads import Factor, Kron, Workload
-from mmopt.workloads.blocks.closed_forms import Identity
+from mmopt.workloads.blocks.ranges import Identity
 
 __all__ = ["answers", "cells"]
 

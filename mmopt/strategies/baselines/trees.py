@@ -14,9 +14,8 @@ import scipy.sparse
 from mmopt.numerics.arrays import Array, Ints, require_memory
 from mmopt.strategies.baselines.row import Design, by_attribute
 from mmopt.workloads import Dense, Implicit, Product, Sparse, Workload
-from mmopt.workloads.blocks.closed_forms import AllRange, Identity, Prefix, Total
+from mmopt.workloads.blocks.ranges import Ranges
 from mmopt.workloads.blocks.trees import Haar, Hierarchy, levels, runs
-from mmopt.workloads.blocks.windows import WidthRange
 
 __all__ = [
     "best_branching",
@@ -30,9 +29,6 @@ __all__ = [
 
 FLOOR = 1e-12
 """Of a block's error that its parts at least count for, so that no part is measured with weight zero."""
-
-INTERVALS = (AllRange, Hierarchy, Identity, Prefix, Total, WidthRange)
-"""Blocks of queries that are 1 on neighbouring cells and 0 elsewhere."""
 
 ROWS = 2**22
 """Entries of the workload that are looked at together."""
@@ -190,7 +186,7 @@ def same_throughout(workload: Workload) -> dict[tuple[int, int], float]:
     """
     found: dict[tuple[int, int], float] = defaultdict(float)
     for block in workload.blocks:
-        if isinstance(block, Product) and isinstance(block.factors[0], INTERVALS):
+        if isinstance(block, Product) and isinstance(block.factors[0], Ranges):
             _add_intervals(found, block.weighted_gram(), (0, workload.n))
             continue
         weights, step = block.weights, max(1, ROWS // workload.n)

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import numpy.typing as npt
-import scipy.sparse
 
 from mmopt.errors import WorkloadError
-from mmopt.workloads.blocks.closed_forms import AllRange, Identity, Prefix, Total
-from mmopt.workloads.blocks.composed import Predicates, Reordered, Union
-from mmopt.workloads.blocks.factor_base import Factor
-from mmopt.workloads.blocks.implicit import permutation
-from mmopt.workloads.blocks.sparse import SparsePredicates, sparse_queries
+from mmopt.workloads.blocks.all_ranges import AllRange
+from mmopt.workloads.blocks.kron import Union
+from mmopt.workloads.blocks.linear import Implicit as Factor
+from mmopt.workloads.blocks.matrices import Dense, Sparse
+from mmopt.workloads.blocks.modified import Reordered
+from mmopt.workloads.blocks.ranges import Identity, Prefix, Total, WidthRange
 from mmopt.workloads.blocks.trees import Haar, Hierarchy
-from mmopt.workloads.blocks.windows import WidthRange
-from mmopt.workloads.check import query_matrix
 
 __all__ = [
     "Factor",
@@ -37,77 +36,49 @@ __all__ = [
 ]
 
 
-def identity(n: int) -> Factor:
-    """One query per cell."""
-    return Identity(n)
+identity = Identity
+"""identity(n): one query per cell."""
 
+total = Total
+"""total(n): one query, all cells."""
 
-def total(n: int) -> Factor:
-    """One query: all cells."""
-    return Total(n)
+prefix = Prefix
+"""prefix(n): n queries; query i counts cells 0 to i."""
 
+all_range = AllRange
+"""all_range(n): n (n + 1) / 2 queries, one per range of neighbouring cells; by first cell, then by last."""
 
-def prefix(n: int) -> Factor:
-    """n queries: query i counts cells 0 to i."""
-    return Prefix(n)
+width_range = WidthRange
+"""width_range(n, width): n - width + 1 queries, one per range of ``width`` neighbouring cells, by first cell.
 
+WorkloadError for a width below 1 or above n.
+"""
 
-def all_range(n: int) -> Factor:
-    """n (n + 1) / 2 queries, one per range of neighbouring cells; by first cell, then by last."""
-    return AllRange(n)
+haar = Haar
+"""haar(n): the n rows of the Haar wavelet: the total, then differences of halves, coarse to fine.
 
+WorkloadError unless n is a power of two.
+"""
 
-def width_range(n: int, width: int) -> Factor:
-    """n - width + 1 queries, one per range of ``width`` neighbouring cells, by first cell.
+hierarchy = Hierarchy
+"""hierarchy(n, branching=2): the total, its ``branching`` parts, their parts, down to single cells; any n.
 
-    WorkloadError for a width below 1 or above n.
-    """
-    return WidthRange(n, width)
+WorkloadError for a branching below 2.
+"""
 
+predicates = Dense.read
+"""predicates(matrix, labels=()): explicit queries (rows, size), one label each.
 
-def haar(n: int) -> Factor:
-    """The n rows of the Haar wavelet: the total, then differences of halves, coarse to fine.
+The labels are "predicate 0", "predicate 1", … if none are given.
 
-    WorkloadError unless n is a power of two.
-    """
-    return Haar(n)
+Raises
+------
+WorkloadError : not a finite 2-D matrix with a row and a column, an all-zero row, or a number of labels that
+    is not the number of rows.
+"""
 
-
-def hierarchy(n: int, branching: int = 2) -> Factor:
-    """The total, its ``branching`` parts, their parts, down to single cells; any n.
-
-    WorkloadError for a branching below 2.
-    """
-    return Hierarchy(n, branching)
-
-
-def predicates(matrix: npt.ArrayLike, labels: Sequence[str] = ()) -> Factor:
-    """Explicit queries (rows, size), one label each ("predicate 0", "predicate 1", … if none are given).
-
-    Raises
-    ------
-    WorkloadError : not a finite 2-D matrix with a row and a column, an all-zero row, or a number of labels
-        that is not the number of rows.
-    """
-    names = tuple(labels)
-    dense = query_matrix(matrix, names)
-    _check_labels(dense.shape[0], names)
-    return Predicates(dense, names or tuple(f"predicate {i}" for i in range(dense.shape[0])))
-
-
-def sparse_predicates(
-    matrix: scipy.sparse.sparray | scipy.sparse.spmatrix, labels: Sequence[str] = ()
-) -> Factor:
-    """Explicit queries from a scipy sparse matrix (rows, size), kept sparse; labels as in ``predicates``.
-
-    Raises
-    ------
-    WorkloadError : not a finite real matrix with a row and a column, an all-zero row, or a number of labels
-        that is not the number of rows.
-    """
-    values = sparse_queries(matrix)
-    _check_labels(values.shape[0], labels)
-    return SparsePredicates(values, tuple(labels))
+sparse_predicates = Sparse.read
+"""sparse_predicates(matrix, labels=()): the same from a scipy sparse matrix, kept sparse; errors likewise."""
 
 
 def reordered(block: Factor, order: Sequence[int] | npt.ArrayLike) -> Factor:
@@ -115,12 +86,19 @@ def reordered(block: Factor, order: Sequence[int] | npt.ArrayLike) -> Factor:
 
     Ranges of a reordered attribute, for instance. WorkloadError unless ``order`` has every cell once.
     """
-    return Reordered(block, permutation(order, block.size, "the order of the cells"))
-
-
-def _check_labels(rows: int, labels: Sequence[str]) -> None:
-    if labels and len(labels) != rows:
-        raise WorkloadError(f"{rows} predicates have {len(labels)} labels")
+    given = np.asarray(order)
+    if given.dtype.kind not in "iu" or given.shape != (block.size,):
+        raise WorkloadError(
+            f"the order of the cells is an array of shape {given.shape} and type {given.dtype.name}, "
+            f"expected {block.size:,} integers"
+        )
+    missing = np.setdiff1d(np.arange(block.size), given)
+    if len(missing):
+        raise WorkloadError(
+            f"the order of the cells lacks {missing[0]}, "
+            f"expected each number from 0 to {block.size - 1:,} once"
+        )
+    return Reordered(block, given.astype(np.int64))
 
 
 def union(*factors: Factor) -> Factor:
@@ -133,4 +111,4 @@ def union(*factors: Factor) -> Factor:
                 f"a union joins query blocks of {factors[0].size} and {factor.size} cells, "
                 "expected equal sizes"
             )
-    return Union(tuple(factors))
+    return Union(factors)

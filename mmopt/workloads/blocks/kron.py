@@ -9,32 +9,56 @@ from functools import reduce
 import numpy as np
 
 from mmopt.errors import WorkloadError
-from mmopt.numerics.arrays import Array, fits_memory
+from mmopt.numerics.arrays import Array, Ints, fits_memory, rounding_of_root, stacked_root
 from mmopt.numerics.outward import plus_up, times_up
-from mmopt.workloads.blocks.implicit import Scaled
-from mmopt.workloads.blocks.linear import Implicit
+from mmopt.workloads.blocks.linear import Implicit, ordered, refine
+from mmopt.workloads.blocks.modified import Scaled
+from mmopt.workloads.blocks.ranges import Identity
+from mmopt.workloads.domain import Attribute
 
-__all__ = ["Kron", "Stack", "Stacked", "kron"]
+__all__ = ["Kron", "Stack", "Union", "kron"]
 
 
 class Kron(Implicit):
     """The Kronecker product of matrices; the last one varies fastest. WorkloadError if there is none."""
 
+    kind = "Kron"
+
     def __init__(self, parts: Sequence[Implicit]) -> None:
         if not parts:
             raise WorkloadError("a Kronecker product needs at least one matrix, found none")
+        super().__init__(math.prod(part.size for part in parts), math.prod(part.rows for part in parts))
+        self.full_rank = all(part.full_rank for part in parts)
         self.parts = tuple(parts)
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        rows, columns = zip(*(part.shape for part in self.parts), strict=True)
-        return math.prod(rows), math.prod(columns)
-
-    def _dense(self) -> Array:
-        return kron([part.matrix() for part in self.parts])
+    def _take(self, index: Ints) -> Array:
+        numbers = np.unravel_index(index, [part.rows for part in self.parts])
+        result = np.ones((len(index), 1))
+        for part, own in zip(self.parts, numbers, strict=True):
+            rows = part.take(own.astype(np.int64))
+            result = (result[:, :, None] * rows[:, None, :]).reshape(len(rows), result.shape[1] * part.size)
+        return result
 
     def _gram(self) -> Array:
         return kron([part.gram() for part in self.parts])
+
+    def squared_norms(self) -> Array:
+        return kron([part.squared_norms() for part in self.parts])
+
+    def spanning(self) -> Implicit:
+        return Kron([part.spanning() for part in self.parts])
+
+    def classes(self) -> Ints:
+        """Taken part by part, so two cells may be in different classes although their columns are equal.
+
+        (Only where a part has entries other than 0 and 1.)
+        """
+        result = np.zeros(1, dtype=np.int64)
+        for part in self.parts:
+            classes = part.classes()
+            pair = result[:, None] * (int(classes.max()) + 1) + classes[None, :]
+            result = np.where((result[:, None] < 0) | (classes[None, :] < 0), -1, pair).ravel()
+        return ordered(result)
 
     def squared_lengths(self, directions: Array) -> Array:
         if len(self.parts) == 1:
@@ -73,73 +97,77 @@ class Kron(Implicit):
         for part in self.parts:
             yield from part.holdings()
 
+    def describe(self) -> list[object]:
+        return [self.kind, [part.describe() for part in self.parts]]
+
     def __repr__(self) -> str:
         return f"Kron({' ⊗ '.join(map(repr, self.parts))})"
 
 
-class Stacked(Implicit):
-    """Products with the rows of ``blocks``, one block after the other."""
-
-    blocks: Sequence[Implicit]
-
-    def _gram(self) -> Array:
-        total = np.zeros((self.shape[1], self.shape[1]))
-        for block in self.blocks:
-            total += block.gram()
-        return total
-
-    def _apply(self, x: Array) -> Array:
-        return np.concatenate([block.apply(x) for block in self.blocks], axis=-1)
-
-    def _adjoint(self, y: Array) -> Array:
-        total = np.zeros((*y.shape[:-1], self.shape[1]))
-        start = 0
-        for block in self.blocks:
-            total += block.adjoint(y[..., start : start + block.shape[0]])
-            start += block.shape[0]
-        return total
-
-    def holdings(self) -> Iterator[tuple[int, int]]:
-        for block in self.blocks:
-            yield from block.holdings()
-
-
-class Stack(Stacked):
+class Stack(Implicit):
     """The rows of the blocks, one block after the other, over the same cells.
 
     Weighted unions are stacks of ``Scaled`` blocks. WorkloadError if there is no block, or if numbers of
     columns differ.
     """
 
+    kind = "union"
+
     def __init__(self, blocks: Sequence[Implicit]) -> None:
         if not blocks:
             raise WorkloadError("a stack needs at least one matrix, found none")
         for block in blocks:
-            if block.shape[1] != blocks[0].shape[1]:
+            if block.size != blocks[0].size:
                 raise WorkloadError(
-                    f"a stack joins matrices of {blocks[0].shape[1]:,} and {block.shape[1]:,} columns, "
+                    f"a stack joins matrices of {blocks[0].size:,} and {block.size:,} columns, "
                     "expected equal numbers"
                 )
+        super().__init__(blocks[0].size, sum(block.rows for block in blocks))
+        self.full_rank = any(block.full_rank for block in blocks)
+        held = sum(min(block.shape) for block in blocks)
+        self.root_rounding = max(b.root_rounding for b in blocks) + rounding_of_root(held, self.size)
         self.blocks = tuple(blocks)
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        return sum(block.shape[0] for block in self.blocks), self.blocks[0].shape[1]
+    def _take(self, index: Ints) -> Array:
+        rows: Array = np.empty((len(index), self.size))
+        start = 0
+        for block in self.blocks:
+            chosen = (start <= index) & (index < start + block.rows)
+            rows[chosen] = block.take(index[chosen] - start)
+            start += block.rows
+        return rows
 
     def _dense(self) -> Array:
         return np.vstack([block.matrix() for block in self.blocks])
+
+    def _gram(self) -> Array:
+        total = np.zeros((self.size, self.size))
+        for block in self.blocks:
+            total += block.gram()
+        return total
+
+    def _root(self) -> Array:
+        return stacked_root((block.root() for block in self.blocks), self.size)
+
+    def _apply(self, x: Array) -> Array:
+        return np.concatenate([block.apply(x) for block in self.blocks], axis=-1)
+
+    def _adjoint(self, y: Array) -> Array:
+        total = np.zeros((*y.shape[:-1], self.size))
+        start = 0
+        for block in self.blocks:
+            total += block.adjoint(y[..., start : start + block.rows])
+            start += block.rows
+        return total
 
     def squared_lengths(self, directions: Array) -> Array:
         return np.concatenate([block.squared_lengths(directions) for block in self.blocks])
 
     def entrywise(self, norm: int) -> Implicit:
-        return Stack([block.entrywise(norm) for block in self.blocks])
+        return type(self)([block.entrywise(norm) for block in self.blocks])
 
     def column_powers(self, norm: int) -> Array:
-        total = np.zeros(self.shape[1])
-        for block in self.blocks:
-            total = plus_up(total, block.column_powers(norm))
-        return total
+        return reduce(plus_up, [block.column_powers(norm) for block in self.blocks])
 
     def largest_power(self, norm: int) -> tuple[float, bool]:
         """Attained where all blocks are products over the same attributes, or where the cells fit in memory.
@@ -157,9 +185,31 @@ class Stack(Stacked):
         value = reduce(plus_up, [np.asarray(block.largest_power(norm)[0]) for block in self.blocks])
         return float(value), False
 
+    def classes(self) -> Ints:
+        return refine([block.classes() for block in self.blocks])
+
+    def spanning(self) -> Implicit:
+        return Identity(self.size) if self.full_rank else Stack([b.spanning() for b in self.blocks])
+
+    def labels(self, attribute: Attribute) -> list[str]:
+        return [label for block in self.blocks for label in block.labels(attribute)]
+
+    def holdings(self) -> Iterator[tuple[int, int]]:
+        for block in self.blocks:
+            yield from block.holdings()
+
+    def describe(self) -> list[object]:
+        return [self.kind, self.size, [block.describe() for block in self.blocks]]
+
     def __repr__(self) -> str:
-        rows, columns = self.shape
-        return f"Stack({len(self.blocks)} blocks, {rows:,} × {columns:,})"
+        return f"Stack({len(self.blocks)} blocks, {self.rows:,} × {self.size:,})"
+
+
+class Union(Stack):
+    """A stack of a few blocks on one attribute, which are shown."""
+
+    def __repr__(self) -> str:
+        return f"union({', '.join(map(repr, self.blocks))})"
 
 
 def kron(arrays: Sequence[Array]) -> Array:
@@ -182,13 +232,13 @@ def _largest_of_products(blocks: Sequence[Implicit], norm: int) -> float | None:
     """The largest column power of a stack of products over the same attributes; None if it is no such."""
     products = [_as_product(block, norm) for block in blocks]
     known = [product for product in products if product is not None]
-    sizes = {tuple(part.shape[1] for part in parts) for _, parts in known}
+    sizes = {tuple(part.size for part in parts) for _, parts in known}
     if len(known) < len(blocks) or len(sizes) > 1:
         return None
     powers = []  # per attribute (cells that count, blocks)
     for at in range(len(known[0][1])):
         own = [parts[at] for _, parts in known]
-        if not fits_memory((own[0].shape[1], len(own))):
+        if not fits_memory((own[0].size, len(own))):
             return None
         found = {part: part.column_powers(norm) for part in own}
         powers.append(_undominated(np.column_stack([found[part] for part in own])))

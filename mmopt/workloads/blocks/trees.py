@@ -9,9 +9,9 @@ import scipy.sparse
 
 from mmopt.errors import WorkloadError
 from mmopt.numerics.arrays import Array, Ints, require_memory
-from mmopt.workloads.blocks.closed_forms import Independent
-from mmopt.workloads.blocks.factor_base import Counting, Factor
-from mmopt.workloads.blocks.sparse import SparsePredicates
+from mmopt.workloads.blocks.linear import Implicit
+from mmopt.workloads.blocks.matrices import Sparse
+from mmopt.workloads.blocks.ranges import Independent, Ranges
 from mmopt.workloads.domain import Attribute
 from mmopt.workloads.labels import range_labels
 
@@ -36,10 +36,6 @@ class Haar(Independent):
             )
         self.levels = size.bit_length() - 1
 
-    @property
-    def rows(self) -> int:
-        return self.size
-
     def _blocks(self, index: Ints) -> tuple[Ints, Ints]:
         """First cell and length of the block that each of these rows splits; row 0 has all cells."""
         count = 1 << (np.frexp(np.maximum(index, 1))[1].astype(np.int64) - 1)
@@ -60,9 +56,6 @@ class Haar(Independent):
         differ = np.frexp(np.bitwise_xor.outer(cells, cells).astype(np.float64))[1]
         return (self.levels - differ).astype(np.float64) + np.eye(self.size)
 
-    def _root(self) -> Array:
-        return self._dense()
-
     def _apply(self, x: Array) -> Array:
         details: list[Array] = []
         sums = x
@@ -79,19 +72,16 @@ class Haar(Independent):
             sums = np.stack([sums + detail, sums - detail], axis=-1).reshape(*y.shape[:-1], 2 << level)
         return sums
 
-    def entrywise(self, norm: int) -> Factor:
+    def entrywise(self, norm: int) -> Implicit:
         """The indicators of the blocks, sparse: n (1 + log₂ n) ones."""
         start, length = self._blocks(np.arange(self.size))
         ends = np.concatenate([[0], np.cumsum(length)])
         cells = runs(start, length)
         blocks = scipy.sparse.csr_array((np.ones(len(cells)), cells, ends), shape=(self.size, self.size))
-        return SparsePredicates(blocks)
+        return Sparse(blocks)
 
     def column_powers(self, norm: int) -> Array:
         return np.full(self.size, 1.0 + self.levels)
-
-    def squared_norms(self) -> Array:
-        return self._blocks(np.arange(self.size))[1].astype(np.float64)
 
     def labels(self, attribute: Attribute) -> list[str]:
         """The total is empty, a difference reads "age < 18 minus 18 <= age < 65"."""
@@ -102,7 +92,7 @@ class Haar(Independent):
         return ["", *(f"{plus} minus {minus}" for plus, minus in zip(first, second, strict=True))]
 
 
-class Hierarchy(Independent, Counting):
+class Hierarchy(Independent, Ranges):
     """The total, its parts, their parts, down to single cells; level by level, left to right.
 
     Each block splits into ``branching`` neighbouring parts, as equal as they can be, the longer ones first;
@@ -116,13 +106,10 @@ class Hierarchy(Independent, Counting):
         super().__init__(size)
         if branching < 2:
             raise WorkloadError(f"the hierarchy's branching is {branching}, expected 2 or more")
-        self.branching = int(branching)
+        self.parameters = (int(branching),)
         require_memory((2 * self.size, 2), f"list of the blocks of {self!r}")
-        self._levels = tuple(levels(self.size, self.branching))
-
-    @property
-    def rows(self) -> int:
-        return sum(len(start) for start, _ in self._levels)
+        self._levels = tuple(levels(self.size, int(branching)))
+        super().__init__(size, sum(len(start) for start, _ in self._levels))  # now that they are counted
 
     def _members(self) -> Iterator[Ints]:
         """The block that holds each cell, (size,), level by level; -1 below single cells."""
@@ -131,20 +118,9 @@ class Hierarchy(Independent, Counting):
             at[runs(start, stop - start)] = np.repeat(np.arange(len(start)), stop - start)
             yield at
 
-    def _ends(self) -> tuple[Ints, Ints]:
+    def ends(self, index: Ints) -> tuple[Ints, Ints]:
         starts, stops = zip(*self._levels, strict=True)
-        return np.concatenate(starts), np.concatenate(stops)
-
-    def _take(self, index: Ints) -> Array:
-        start, stop = (ends[index][:, None] for ends in self._ends())
-        cells = np.arange(self.size)
-        return np.asarray((start <= cells) & (cells < stop), dtype=np.float64)
-
-    def _gram(self) -> Array:
-        total = np.zeros((self.size, self.size))
-        for member in self._members():
-            total += (member[:, None] == member) & (member >= 0)
-        return total
+        return np.concatenate(starts)[index], np.concatenate(stops)[index] - 1
 
     def _root(self) -> Array:
         # With R_c a root for each part of block B, Rᵀ w = 1 for their diagonal R, and s = |w|²:
@@ -178,26 +154,12 @@ class Hierarchy(Independent, Counting):
             first += len(start)
         return total
 
-    def column_powers(self, norm: int) -> Array:
-        return np.asarray(np.sum([member >= 0 for member in self._members()], axis=0), dtype=np.float64)
-
-    def squared_norms(self) -> Array:
-        start, stop = self._ends()
-        return (stop - start).astype(np.float64)
-
     def labels(self, attribute: Attribute) -> list[str]:
         """The total is empty, each other block reads as a range."""
-        start, stop = (ends[1:].tolist() for ends in self._ends())
-        return ["", *range_labels(attribute, [(i, j - 1) for i, j in zip(start, stop, strict=True)])]
+        return ["", *super().labels(attribute)[1:]]
 
     def holdings(self) -> Iterator[tuple[int, int]]:
         yield id(self), sum(start.nbytes + stop.nbytes for start, stop in self._levels)
-
-    def describe(self) -> list[object]:
-        return [self.kind, self.size, self.branching]
-
-    def __repr__(self) -> str:
-        return f"hierarchy({self.size}, {self.branching})"
 
 
 def levels(size: int, branching: int) -> Iterator[tuple[Ints, Ints]]:

@@ -9,9 +9,10 @@ from implicit_twins import random_block
 from mmopt import limits
 from mmopt.errors import TooLargeError
 from mmopt.workloads.blocks import factor as f
-from mmopt.workloads.blocks.implicit import Dense, Scaled
 from mmopt.workloads.blocks.kron import Kron, Stack
 from mmopt.workloads.blocks.linear import Implicit
+from mmopt.workloads.blocks.matrices import Dense
+from mmopt.workloads.blocks.modified import Scaled
 
 
 def products(rng: np.random.Generator) -> list[Implicit]:

@@ -3,7 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mmopt.workloads.classes import column_classes, ordered, refine
+from mmopt.workloads.blocks.linear import ordered, refine
+from mmopt.workloads.blocks.matrices import column_classes
 
 
 def test_numbered_by_first_cell():

@@ -8,7 +8,7 @@ import tolerances
 
 from mmopt.symmetry.attribute import Attribute
 from mmopt.workloads.blocks import factor as f
-from mmopt.workloads.blocks.reflected_ranges import reflected_ranges
+from mmopt.workloads.blocks.all_ranges import reflected_ranges
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 8, 33, 64])

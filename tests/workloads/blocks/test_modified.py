@@ -10,8 +10,9 @@ from tolerances import ROUNDING
 from mmopt import Attribute, Domain, Workload, WorkloadError
 from mmopt.workloads import Product
 from mmopt.workloads.blocks import factor as f
-from mmopt.workloads.blocks.range_weights import range_gram, range_root
-from mmopt.workloads.blocks.row_weights import RowWeighted, unit_rows
+from mmopt.workloads.blocks.all_ranges import range_root
+from mmopt.workloads.blocks.modified import RowWeighted, unit_rows
+from mmopt.workloads.blocks.ranges import range_gram
 
 PRODUCTS = {
     "uniform": ((f.identity(4), f.total(3)), (f.total(4), f.identity(3))),
