@@ -10,8 +10,8 @@ from typing import Any
 from rich.table import Table
 
 from mmopt.compiler import Cone, Instance, bind, cones, variables
+from mmopt.driver.judge.coordinates import Coordinates
 from mmopt.driver.plan import Plan, plan_instance, plan_solve
-from mmopt.driver.search.coordinates import Coordinates
 from mmopt.errors import Error
 from mmopt.language import Program, evaluate
 from mmopt.language.syntax.tree import SubProgram, names_in

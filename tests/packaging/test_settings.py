@@ -166,7 +166,13 @@ FOLDERS = (
         ("language", "mmopt.workloads", "Imports run one way"),
         ("workloads", "mmopt.request", "Imports run one way"),
         ("driver", "mmopt.cli", "Imports run one way"),
-        ("request", "mmopt.language", "spec and results know queries, not programs"),
+        ("language/atoms", "mmopt.language.check", "Rooms of the language are floors too"),
+        (
+            "driver/judge",
+            "mmopt.driver.search",
+            "A point is judged by what neither searches nor runs a solver again",
+        ),
+        ("request", "mmopt.language", "request and results know workloads, not programs"),
         ("solvers", "mmopt.results", "compiler and solvers know neither the workload file nor results"),
         ("mechanism", "mmopt.solvers", "mechanism and data apply a strategy, however it was chosen"),
     ],
@@ -192,7 +198,10 @@ def skeleton(folder: Path) -> None:
     package.mkdir()
     for name in ("__init__.py", "errors.py", "limits.py", "resources.py"):
         shutil.copy(ROOT / "mmopt" / name, package)
-    for name in (*FOLDERS, "cli", "testing"):
+    rooms = {"language": ("atoms", "check", "evaluate", "print", "syntax")}
+    rooms["driver"] = ("diagnosis", "judge", "running", "search", "solve", "templates")
+    inner = [f"{name}/{room}" for name, each in rooms.items() for room in each]
+    for name in (*FOLDERS, *inner, "cli", "testing"):
         (package / name).mkdir()
         (package / name / "__init__.py").touch()
     (package / "testing" / "scripts.py").write_text("import mmopt.cli.guard\n", encoding="utf-8")

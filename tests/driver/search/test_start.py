@@ -43,6 +43,7 @@ def test_a_smooth_program(name: str) -> None:
     assert s.gap is not None and s.gap <= GAP_INTERIOR
 
 
+@pytest.mark.quick
 def test_where_the_search_starts() -> None:
     """Without a step, it is the strategy itself; its own optimum is where it ends."""
     started = solve(PREFIX, SMOOTH, start="haar", max_iterations=1)
