@@ -68,6 +68,7 @@ def check_against_the_cells(w: Workload, program: str) -> None:
         assert np.array_equal(s.strategy.matrix, np.eye(w.n))
 
 
+@pytest.mark.slow
 def test_never_worse_than_the_cells(rng: np.random.Generator) -> None:
     check_against_the_cells(random_workload(rng), "low_rank_gaussian")
 

@@ -74,6 +74,7 @@ SUMS = [
 ]
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     ("sizes", "ways", "value"), SUMS, ids=["10^10", "10^20", "Adult", "Loans", "CPS", "2-way"]
 )
@@ -107,6 +108,7 @@ PRINTED = [
 ]
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(("sizes", "ways", "rmse", "largest"), PRINTED)
 def test_the_tables_of_residual_planner(
     sizes: tuple[int, ...], ways: tuple[int, ...], rmse: float, largest: float

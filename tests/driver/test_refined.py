@@ -84,6 +84,7 @@ def test_a_query_asked_twice(rng: np.random.Generator) -> None:
     assert close(refined(w), refined(other))
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("factor", [1e-3, 30.0])
 def test_scales_of_queries_and_targets(factor: float, rng: np.random.Generator) -> None:
     w = random_workload(rng)

@@ -63,6 +63,7 @@ def test_the_slides_imply_errors() -> None:
     assert reach(row).ratio > 0.99
 
 
+@pytest.mark.slow
 def test_rmse_and_its_bound() -> None:
     (row,) = rows_named(["census"])
     found = reach(row, tolerance=1e-3)

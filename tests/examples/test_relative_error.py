@@ -47,6 +47,7 @@ def expected(w: Workload, program: str, optimised: Workload, counts: np.ndarray)
     return [mean for mean in means if mean is not None] + [found[1].whole.predicted]
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("file", "heading"), [("ranges.yaml", "Ranges of age"), ("marginals.yaml", "Counts by one")]
 )

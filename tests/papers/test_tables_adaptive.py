@@ -51,6 +51,7 @@ def test_predicates_have_a_closed_form(rng: np.random.Generator) -> None:
     assert many.T @ many / 50_000 == pytest.approx(many_predicates(8).gram, abs=0.05)
 
 
+@pytest.mark.slow
 def test_predicates_of_table_2_have_their_names_exchanged() -> None:
     """2048 cells: Fourier (noise on the cells) is the better one, with 1.38; the wavelet has 1.96."""
     n, row = PAPER_CELLS, TABLE_2["predicates"]

@@ -166,7 +166,7 @@ def both(workload: Workload, program: str | Program) -> Solution:
     return found
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", DRAWS)
 def test_lifted_equals_unreduced(monkeypatch: pytest.MonkeyPatch, rng: Rng, name: str) -> None:
     only(monkeypatch, name)

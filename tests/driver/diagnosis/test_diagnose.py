@@ -186,6 +186,7 @@ def test_what_is_stated_suffices_and_less_does_not(case: str) -> None:
             assert "has no feasible point" in told(text.replace(old, new.format(less)), "infeasible")
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("factor", [1e3, 1e-3])
 def test_the_scale_of_the_workload_changes_nothing(factor: float) -> None:
     scaled = Workload.from_matrix(factor * PREFIX, targets=factor**2)

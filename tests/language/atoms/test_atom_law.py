@@ -474,7 +474,7 @@ CASES = [
 ]
 
 
-@pytest.mark.some(77)
+@pytest.mark.some(55)
 @pytest.mark.filterwarnings("ignore:Power atom with exponent:UserWarning")
 @pytest.mark.parametrize(("name", "law"), CASES)
 def test_law(name: str, law: str, rng: Rng) -> None:
