@@ -109,3 +109,7 @@ def test_no_module_goes_through_the_public_face() -> None:
         assert not taken, (
             f"{path.relative_to(ROOT)} takes {sorted(taken)} from mmopt instead of from its module"
         )
+
+
+def test_only_public_names_are_listed() -> None:
+    assert dir(mmopt) == sorted(mmopt.__all__)
