@@ -180,7 +180,7 @@ def test_one_inequality_per_query_on_more_queries(solver: str) -> None:
 
 @pytest.mark.slow
 def test_many_random_workloads(rng: np.random.Generator) -> None:
-    for _ in range(25):
+    for _ in range(12):
         workload = random_workload(rng)
         for program in QUICK:
             s = solve(workload, program)
