@@ -15,7 +15,7 @@ from mmopt.testing.known import Figure, holds
 from mmopt.workloads import Product
 from mmopt.workloads.blocks import factor as f
 
-FILE = Path(__file__).parents[2] / "examples" / "sf1-like" / "workload.yaml"
+FILE = Path(__file__).parents[3] / "examples" / "sf1-like" / "workload.yaml"
 
 
 @pytest.mark.some(1)
