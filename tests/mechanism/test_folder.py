@@ -26,6 +26,15 @@ TRI = Workload.from_matrix(np.tri(4))
 PLAN = plan(TRI, Strategy(np.eye(4)), Privacy(epsilon=1.0, delta=1e-6))
 ANSWERS = measure(PLAN, np.array([1234567, 0, 3, 4]), simulate_seed=2)
 
+FIGURES = {
+    "estimate": lambda answers: answers.estimates,
+    "standard_error": lambda answers: answers.standard_errors,
+    "low": lambda answers: answers.low,
+    "high": lambda answers: answers.high,
+    "coverage": lambda answers: answers.coverage,
+}
+"""What each column of numbers in answers.csv shows."""
+
 
 def test_answers_and_manifest_are_written(tmp_path):
     folder = tmp_path / "release"
@@ -34,20 +43,12 @@ def test_answers_and_manifest_are_written(tmp_path):
     assert sorted(os.listdir(folder)) == ["answers.csv", "manifest.json"]
     with open(folder / "answers.csv", newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert list(rows[0]) == [
-        "query",
-        "label",
-        "estimate",
-        "standard_error",
-        "low",
-        "high",
-        "coverage",
-        "private",
-    ]
+    assert list(rows[0]) == ["query", "label", *FIGURES, "private"]
     assert {row["private"] for row in rows} == {"false"}
     # Rounded far below the standard errors, so that whole answers are shown whole.
-    shown = np.array([float(row["estimate"]) for row in rows])
-    assert (np.abs(shown - ANSWERS.estimates) <= 1e-6 * ANSWERS.standard_errors).all()
+    for column, meant in FIGURES.items():
+        shown = np.array([float(row[column]) for row in rows])
+        assert (np.abs(shown - meant(ANSWERS)) <= 1e-6 * ANSWERS.standard_errors).all(), column
     assert [row["label"] for row in rows] == TRI.labels()
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["program"] == "l2_strategy"

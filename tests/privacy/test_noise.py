@@ -7,7 +7,14 @@ import pytest
 
 from mmopt.errors import PrivacyError, WorkloadError
 from mmopt.privacy.guarantee import gaussian_rho, laplace_epsilon
-from mmopt.privacy.noise import add_noise, check_scale, laplace_variance, simulate
+from mmopt.privacy.noise import (
+    add_noise,
+    check_scale,
+    gaussian_variance,
+    laplace_variance,
+    log_transform,
+    simulate,
+)
 from mmopt.privacy.rounding.exact import root_above
 
 pytestmark = pytest.mark.quick
@@ -76,6 +83,19 @@ def test_simulated_laplace_noise_has_the_variance_of_the_drawn():
     noise = simulate(np.zeros(40_000, dtype=np.int64), 1000.0, 5, norm=1)
     # z² has a deviation of sqrt(5) times its mean.
     assert np.mean(noise**2.0) == pytest.approx(laplace_variance(1000.0), rel=5 * math.sqrt(5 / 40_000))
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("scale", [0.4, 5.0, 31.0, 1000.0])
+def test_simulated_noise_is_of_the_drawn_law(norm, scale):
+    """Its variance and, by E cos(x z), its law."""
+    noise = simulate(np.zeros(40_000, dtype=np.int64), scale, 5, norm=norm)
+    variance = laplace_variance(scale) if norm == 1 else gaussian_variance(scale)
+    kurtosis = np.mean(noise**4.0) / np.mean(noise**2.0) ** 2
+    assert np.mean(noise**2.0) == pytest.approx(variance, rel=5 * math.sqrt(kurtosis / 40_000))
+    x = np.array([0.5, 1.0, 3.0]) / max(scale, 1.0)
+    drawn = np.cos(x[:, None] * noise).mean(axis=1)
+    np.testing.assert_allclose(drawn, np.exp(log_transform(norm, x, np.array(scale))), atol=5 / 40_000**0.5)
 
 
 def test_simulation_is_seeded_and_has_the_predicted_variance():
