@@ -22,8 +22,7 @@ from mmopt.numerics.arrays import (
     stacked_root,
     svd,
 )
-from mmopt.numerics.pseudoinverse import has_independent_columns
-from mmopt.numerics.singular_vectors import spectrum
+from mmopt.numerics.pseudoinverse import has_independent_columns, spectrum
 from mmopt.workloads.blocks.linear import refine
 from mmopt.workloads.group import Explicit
 from mmopt.workloads.product import Product

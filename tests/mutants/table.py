@@ -322,8 +322,8 @@ MUTANTS = (
         ("smallest_eigenvalue", "(guess - size, guess / 2, 0.0)", "(guess + size, guess / 2, 0.0)"),
     ),
     *_rows(
-        "mmopt/numerics/residual.py",
-        "numerics/test_residual.py",
+        "mmopt/numerics/ball_inverse.py",
+        "numerics/test_ball_inverse.py",
         ("_bits", "(51 -", "(60 -"),
         ("_residual", "np.abs(rest))) + 2 * (terms + 4) * U * sizes", "np.abs(rest)))"),
         ("_residual", "low = low + ((high - (total - moved))", "low = low - ((high - (total - moved))"),
