@@ -635,7 +635,7 @@ MUTANTS = (
         ("objective", "value_of(instance, point.env, point.objective)", "s.value"),
         ("bound", 'bound", s.bound, compute', 'bound", s.bound, lambda: s.bound'),
         ("costs", 'bound", s.error_bound, self', 'bound", s.error_bound, lambda: s'),
-        ("costs", "rmse(s.strategy, self.workload)", "s.rmse"),
+        ("costs", "s.strategy.rmse(self.workload)", "s.rmse"),
         ("costs", "lambda: charged_error(s.strategy, self.workload)", "lambda: s.error"),
         ("costs", "_close(s.sensitivity, sensitivity) and not", "not"),
     ),

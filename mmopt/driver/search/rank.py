@@ -30,7 +30,7 @@ from mmopt.errors import OptionError, TooLargeError
 from mmopt.language import evaluate
 from mmopt.language.atoms.types import Curvature, matrix
 from mmopt.language.check.infer import infer
-from mmopt.language.check.rank import rank_line, rank_residual
+from mmopt.language.check.relations import rank_line, rank_residual
 from mmopt.language.syntax.tree import Apply, Expr, Name
 from mmopt.limits import Stop, uncounted
 from mmopt.results import Solution

@@ -12,8 +12,8 @@ from mmopt.language.atoms.types import Curvature, Dim, Type
 from mmopt.language.check.after_solving import check_closing
 from mmopt.language.check.infer import Scope, dimension
 from mmopt.language.check.names import AXES, PSD, SOURCES, Names, declared_type
-from mmopt.language.check.rank import check_rank
 from mmopt.language.check.relations import (
+    check_rank,
     check_relation,
     check_shapes,
     check_smooth,
