@@ -36,7 +36,6 @@ class Acting:
     """The visitor: how an expression goes with the actions, and what is to blame where it does not.
 
     ``faults`` collects for each action the first reason why it changes the value of a line.
-
     ``groups`` says which group acts on a dimension, ``numbers`` holds the parameters that are numbers.
     ``summed`` collects the groups along whose axes something is added up.
     """
