@@ -11,8 +11,8 @@ from typing import Any
 from mmopt.comparison.isolate import Isolated
 from mmopt.comparison.outcome import Outcome
 from mmopt.comparison.processes import Solving, allowed
+from mmopt.driver.plan import Report
 from mmopt.driver.solve import require_workload
-from mmopt.driver.task import Report
 from mmopt.errors import OptionError, suggest
 from mmopt.language import Program, program_names
 from mmopt.limits import Stop

@@ -16,7 +16,7 @@ from typing import IO, Any
 
 from mmopt.comparison.outcome import Outcome, Run, costs_of, outcome_of
 from mmopt.comparison.processes import Costing, Ended, Solving, Started, peak_above, receive, send
-from mmopt.driver.task import Report
+from mmopt.driver.plan import Report
 from mmopt.errors import SolverError
 from mmopt.limits import Stop, hard_limit
 from mmopt.strategies.baselines import Evaluated

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mmopt.comparison.processes import Costing, Done, Failed, Solving, Started
-from mmopt.driver.task import Progress, Report
+from mmopt.driver.plan import Progress, Report
 from mmopt.errors import ResultError
 from mmopt.limits import Stop
 from mmopt.numerics.outward import rounded

@@ -41,9 +41,8 @@ from mmopt.comparison.processes import (
     send,
 )
 from mmopt.compiler import bind, lower
-from mmopt.driver.plan import FEW_CELLS
+from mmopt.driver.plan import FEW_CELLS, Progress
 from mmopt.driver.solve import solve
-from mmopt.driver.task import Progress
 from mmopt.errors import (
     Error,
     SolverError,

@@ -17,7 +17,7 @@ from functools import cache
 from typing import Any
 
 from mmopt.language import Checked, Program, program_names, shipped
-from mmopt.language.atoms.dims import Dim
+from mmopt.language.atoms.types import Dim
 from mmopt.language.check.infer import normal
 from mmopt.language.syntax.tree import Constraint, Expr, Multiplier, Name, Number
 

@@ -17,9 +17,8 @@ from mmopt.driver.judge.adopt import adopt
 from mmopt.driver.judge.assemble import Ending, assemble
 from mmopt.driver.judge.meaning import meaning
 from mmopt.driver.judge.score import Candidate
-from mmopt.driver.plan import FEW_CELLS, Plan
+from mmopt.driver.plan import FEW_CELLS, Plan, Task
 from mmopt.driver.running import Best, run_solver
-from mmopt.driver.task import Task
 from mmopt.errors import SolverError, TooLargeError, UnsuitableError
 from mmopt.limits import Stop
 from mmopt.numerics.outward import rounded

@@ -1,43 +1,81 @@
-"""What a solve does with a program and a workload: by which reductions, over the cells or by component.
+"""What is to be solved and how: the task; its plan, by which reductions, over cells or by component; threads.
 
-A plan is made once for each solve, which runs it; ``explain`` and ``--dry-run`` print the same one.
+Made once and handed down; ``explain`` and ``--dry-run`` print the same plan.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from mmopt.compiler import Instance, bind
 from mmopt.compiler.match import match
-from mmopt.compiler.reductions import (
-    Step,
-    Traits,
-    by_components,
-    first_step,
-    obstacle,
-    reducible,
-    traits_of,
-)
-from mmopt.driver.threads import one_thread
-from mmopt.errors import TooLargeError
+from mmopt.compiler.reductions import Step, Traits, by_components, first_step, obstacle, reducible, traits_of
+from mmopt.errors import OptionError, TooLargeError
 from mmopt.language import Checked, Program, check, program_names, shipped
 from mmopt.language.evaluate.by_component import splits
 from mmopt.numerics.arrays import MOST_CELLS
-from mmopt.solvers import KERNELS, is_claimed, memory_limit
+from mmopt.numerics.components import Split
+from mmopt.results import gap_between
+from mmopt.solvers import KERNELS, Options, is_claimed, memory_limit
 from mmopt.workloads import Workload
 
-__all__ = ["FEW_CELLS", "MOST_CELLS", "Plan", "plan_instance", "plan_solve"]
+__all__ = [
+    "FEW_CELLS",
+    "MOST_CELLS",
+    "SEARCH",
+    "Plan",
+    "Progress",
+    "Report",
+    "Task",
+    "blas_threads",
+    "one_thread",
+    "plan_instance",
+    "plan_solve",
+]
+
+# Threads for smaller matrices cost more than they give: on a busy machine each product waits for them.
+FEW = 512
+
+
+def blas_threads(work: Instance | int, asked: int | None = None) -> AbstractContextManager[Any]:
+    """As many threads as asked for; one where every matrix is small; else what the library takes.
+
+    ``work``: an instance, or the number of cells of one that is still to be made.
+    """
+    if isinstance(work, int):
+        largest = work
+    else:
+        split = [v.columns.largest for v in work.env.values() if isinstance(v, Split)]
+        largest = max(split, default=work.workload.n)
+    if asked is None and largest < FEW:
+        return one_thread()
+    return nullcontext() if asked is None else _limited(asked)
+
+
+def one_thread() -> AbstractContextManager[Any]:
+    """One thread for the linear algebra."""
+    return _limited(1)
+
+
+def _limited(threads: int) -> AbstractContextManager[Any]:
+    running = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+    if max(running, default=0) == threads:  # setting it again takes memory, which may be limited
+        return nullcontext()
+    limits: AbstractContextManager[Any] = threadpool_limits(threads, user_api="blas")
+    return limits
+
 
 FEW_CELLS = 512
 """A workload over no more cells is always taken to matrices over them."""
 
 SMALL = 0.51
 """Of the cells: components that are no larger are worth a solution by component between the two sizes.
-
-A reflection leaves half, or with an odd number of cells a little more.
-"""
+A reflection leaves half, or with an odd number of cells a little more."""
 
 ARRAYS = 12  # matrices of the size of the cells that a dense solve holds at a time
 
@@ -171,3 +209,105 @@ def _able() -> list[str]:
 def _gigabytes(size: float) -> str:
     gigabytes = size / 2**30
     return f"{gigabytes:,.0f} GiB" if gigabytes < 1e9 else f"{gigabytes:.0e} GiB"
+
+
+# Options that only a search has, with the classes that search.
+SEARCH = {"starts": ("rank", "smooth"), "seed": ("rank", "smooth"), "penalty": ("rank",)}
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a solve has so far; passed to the caller's ``progress`` after each point.
+
+    ``certified`` is False for a kernel's own count, before the program was evaluated. A solve that is
+    predicted to take more than ``LONG`` seconds says so before it begins: then ``predicted`` has the seconds,
+    and there is no objective (NaN).
+    """
+
+    program: str
+    solver: str
+    seconds: float
+    iterations: int
+    objective: float
+    bound: float | None
+    sense: str = "minimize"
+    certified: bool = True
+    predicted: float | None = None
+
+    @property
+    def gap(self) -> float | None:
+        return gap_between(self.objective, self.bound, self.sense)
+
+
+Report = Callable[[Progress], None]
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be solved, as its plan says, and what the caller asks of the solve.
+
+    solver : the one named. asked : the options named, by their names in ``Options``; all others are the
+    solver's. report : called with every ``Progress``. start : values of the chosen variables from which a
+    search starts.
+
+    Raises
+    ------
+    OptionError : an option out of range, or one that the program's class does not have.
+    """
+
+    plan: Plan
+    solver: str | None = None
+    asked: Mapping[str, Any] = field(default_factory=dict)
+    report: Report | None = None
+    start: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        self.options()
+        for name, classes in SEARCH.items():
+            if name in self.asked and self.program.klass not in (*classes, "procedure"):
+                message = (
+                    f"'{self.program.name}' is of class '{self.program.klass}', which has no option '{name}'"
+                )
+                raise OptionError(message, hint=f"it belongs to class {' and '.join(classes)}")
+
+    @property
+    def instance(self) -> Instance:
+        return self.plan.instance
+
+    @property
+    def program(self) -> Program:
+        return self.instance.program
+
+    def options(self, **defaults: Any) -> Options:
+        """The options, with ``defaults`` where the caller named none."""
+        return Options(**{**defaults, **self.asked})
+
+    def of_step(self, instance: Instance, start: Mapping[str, Any] | None) -> Task:
+        """A step of this procedure, not planned yet, with the options and the solver that its class takes."""
+        klass = instance.program.klass
+        left_out = {name for name, classes in SEARCH.items() if klass not in (*classes, "procedure")}
+        asked = {name: value for name, value in self.asked.items() if name not in left_out}
+        solver = self.solver if klass in ("convex", "rank", "procedure") else None
+        plan = Plan(instance, reduce=self.plan.reduce)
+        return replace(self, plan=plan, solver=solver, asked=asked, start=start)
+
+    def planned(self) -> Task:
+        """The task with the plan of its instance."""
+        plan = plan_instance(self.instance, self.solver, reduce=self.plan.reduce)
+        return replace(self, plan=plan)
+
+    def tell(
+        self,
+        solver: str,
+        seconds: float,
+        iterations: int,
+        objective: float,
+        bound: float | None,
+        *,
+        certified: bool = True,
+        predicted: float | None = None,
+    ) -> None:
+        """Report how far a solve is, if anybody wants to know."""
+        if self.report is not None:
+            known = (self.program.name, solver, seconds, iterations, objective, bound, self.program.sense)
+            self.report(Progress(*known, certified, predicted))

@@ -15,10 +15,10 @@ from mmopt.driver.judge.assemble import Ending, assemble
 from mmopt.driver.judge.rounded_root import charged_for_the_queries
 from mmopt.driver.judge.score import bound_of, starts_from, upper_value
 from mmopt.driver.judge.violations import plain
-from mmopt.driver.task import Task
+from mmopt.driver.plan import Task
 from mmopt.errors import ContradictionError, OptionError, SolverError, placed
 from mmopt.language import evaluate, evaluate_ball, shipped
-from mmopt.language.atoms.dims import LARGEST
+from mmopt.language.atoms.types import LARGEST
 from mmopt.language.check.procedures import START
 from mmopt.language.syntax.tree import Apply, Assignment, Expr, Name, Repeat, Step, SubProgram
 from mmopt.limits import Stop, require_memory, require_time

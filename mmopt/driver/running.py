@@ -15,7 +15,7 @@ from mmopt.compiler.match import is_shipped
 from mmopt.driver.diagnosis.diagnose import explain_failure
 from mmopt.driver.judge.assemble import Ending, stopped_early, unscaled
 from mmopt.driver.judge.score import Array, Candidate, bound_of, candidate, charged, improves, starts_from
-from mmopt.driver.task import Task
+from mmopt.driver.plan import Task
 from mmopt.errors import OptionError, SolverError
 from mmopt.language.evaluate.evaluator import Memo
 from mmopt.limits import Stop

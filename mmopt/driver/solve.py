@@ -13,12 +13,10 @@ import numpy as np
 
 from mmopt.driver.convex import solve_convex
 from mmopt.driver.judge.adopt import adopt, row_parameter, starting
-from mmopt.driver.plan import plan_solve
+from mmopt.driver.plan import Report, Task, blas_threads, plan_solve
 from mmopt.driver.procedure import solve_closed, solve_procedure
 from mmopt.driver.search.rank import solve_rank
 from mmopt.driver.search.smooth import solve_smooth
-from mmopt.driver.task import Report, Task
-from mmopt.driver.threads import blas_threads
 from mmopt.errors import OptionError, SolverError, WorkloadError
 from mmopt.language import Program
 from mmopt.limits import deadline

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mmopt.driver.plan import Report
 from mmopt.driver.solve import solve
-from mmopt.driver.task import Report
 from mmopt.errors import OptionError
 from mmopt.language import Program
 from mmopt.limits import Stop

@@ -23,7 +23,7 @@ import scipy.linalg
 
 from mmopt.numerics.balls import GROW, TINY, Ball, gamma, rounded, unknown
 from mmopt.numerics.numpy_forms import EPS, Array, eigenvectors
-from mmopt.numerics.singular_vectors import graded, panels
+from mmopt.numerics.pseudoinverse import graded, panels
 
 __all__ = ["GUESS", "nuclear"]
 

@@ -12,7 +12,7 @@ import scipy.special
 from mmopt.errors import OptionError
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import EPS, Array, Ints
-from mmopt.numerics.singular_vectors import eigen
+from mmopt.numerics.pseudoinverse import eigen
 
 __all__ = [
     "EPS",

@@ -29,11 +29,10 @@ from mmopt.driver.judge.adopt import (
     row_parameter,
 )
 from mmopt.driver.judge.assemble import Ending, assemble
-from mmopt.driver.judge.bounds import error_bound
+from mmopt.driver.judge.meaning import error_bound
 from mmopt.driver.judge.score import Array, bound_of, candidate, improves, scored, starts_from
-from mmopt.driver.plan import Plan
+from mmopt.driver.plan import Plan, Report, Task
 from mmopt.driver.solve import default_program, named_givens, require_workload, with_total, within_range
-from mmopt.driver.task import Report, Task
 from mmopt.errors import OptionError, SolverError, TooLargeError, suggest
 from mmopt.language import Program
 from mmopt.language.syntax.tree import Multiplier

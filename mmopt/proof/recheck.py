@@ -15,9 +15,8 @@ import numpy as np
 
 from mmopt.compiler import Instance, bind
 from mmopt.driver.judge.assemble import value_of
-from mmopt.driver.judge.bounds import certified_by_component
 from mmopt.driver.judge.claims import check_figures, grade_of, objective_grade, survived
-from mmopt.driver.judge.meaning import charged_error, meaning, own_sensitivity, rmse, rounding
+from mmopt.driver.judge.meaning import charged_error, meaning, own_sensitivity, proved_by_component, rounding
 from mmopt.driver.judge.placed import (
     gram_of,
     own_components,
@@ -296,12 +295,12 @@ class Recheck:
         self.rows.add("sensitivity", s.sensitivity, sensitivity, holds)
         self.rows.figure("total error", s.error, lambda: charged_error(s.strategy, self.workload))
         self.rows.figure("error bound", s.error_bound, self.error_bound, s.error_bound <= s.error)
-        self.rows.figure("rmse", s.rmse, lambda: rmse(s.strategy, self.workload))
+        self.rows.figure("rmse", s.rmse, lambda: s.strategy.rmse(self.workload))
 
     def error_bound(self) -> Figure:
         """l2_strategy's certificate at the multipliers kept for total error."""
         if isinstance(self.solution.strategy, ComponentStrategy):
-            return certified_by_component(self.workload, self.solution.error_multipliers)
+            return proved_by_component(self.workload, self.solution.error_multipliers)
         instance = bind(Program.load("l2_strategy"), self.workload)
         return bound_of(instance, {"sensitivity": self.solution.error_multipliers})
 

@@ -11,11 +11,9 @@ import numpy as np
 
 from mmopt.compiler import Instance
 from mmopt.driver.judge.placed import same_array
-from mmopt.driver.plan import Plan
+from mmopt.driver.plan import Plan, Task, blas_threads
 from mmopt.driver.procedure import solve_closed, solve_procedure
 from mmopt.driver.solve import require_workload
-from mmopt.driver.task import Task
-from mmopt.driver.threads import blas_threads
 from mmopt.errors import ResultError
 from mmopt.language import Program, program_names
 from mmopt.proof.recheck import Recheck, Rows, feasible_or_not

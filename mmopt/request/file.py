@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 from dataclasses import dataclass
-from typing import Literal, cast, get_args
+from typing import cast, get_args
 
 from mmopt.errors import PrivacyError, placed
-from mmopt.privacy.parameters import Privacy, privacy_fault
+from mmopt.privacy.parameters import Neighbours, Privacy, privacy_fault
 from mmopt.request.domain import Rules, read_domain, read_rules
 from mmopt.request.nodes import Node, number, read_choice, record, too_large
 from mmopt.request.queries import read_products, read_vocabularies
@@ -17,8 +17,6 @@ from mmopt.request.tree import parse_tree
 from mmopt.workloads import Workload
 
 __all__ = ["Neighbours", "Privacy", "Request", "load_request", "parse_request"]
-
-Neighbours = Literal["add-remove", "replace-one"]
 
 _KEYS = ("domain", "predicates", "workload", "normalise", "privacy", "neighbours", "data")
 

@@ -28,9 +28,8 @@ import scipy.linalg
 from scipy.special import logsumexp
 
 from mmopt.numerics.components import Array
-from mmopt.solvers.nuclear.conditioned import care, conditioned
 from mmopt.solvers.nuclear.curvature import exponentials
-from mmopt.solvers.nuclear.problem import Part
+from mmopt.solvers.nuclear.problem import Part, care, conditioned
 from mmopt.solvers.nuclear.spectrum import spectrum
 from mmopt.solvers.options import Clock, Options, Pace, Point
 

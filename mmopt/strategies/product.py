@@ -12,6 +12,7 @@ import numpy as np
 
 from mmopt.errors import OptionError, UnsuitableError, WorkloadError
 from mmopt.numerics.arrays import Array, require_memory
+from mmopt.numerics.pseudoinverse import pinv
 from mmopt.strategies.dense import Strategy
 from mmopt.strategies.protocol import StrategyForm
 from mmopt.workloads import Attribute, Dense, Domain, Factor, Kron, Product, Workload
@@ -86,7 +87,7 @@ class ProductStrategy(StrategyForm):
 
     def estimate(self, noisy: Array) -> Array:
         """Least-squares estimate (n,) of the data vector from noisy answers (p,): (A₁⁺ ⊗ … ⊗ A_d⁺) y."""
-        return Kron([Dense(np.asarray(np.linalg.pinv(f.matrix))) for f in self.factors]).apply(noisy)
+        return Kron([Dense(pinv(f.matrix)) for f in self.factors]).apply(noisy)
 
     def _each(self, products: Sequence[Product]) -> list[float]:
         """The sum of the variances of each product's queries."""

@@ -8,18 +8,50 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse.linalg
 
-from mmopt.errors import OptionError
+from mmopt.errors import OptionError, SolverError
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.pseudoinverse import pseudo_factors
 from mmopt.strategies.product import ProductStrategy
 from mmopt.strategies.protocol import StrategyForm
 from mmopt.workloads import Dense, Implicit, Kron, Scaled, Stack, Workload
-from mmopt.workloads.blocks.least_squares import least_squares
+
+__all__ = ["UnionStrategy", "least_squares"]
+
+TOLERANCE = 1e-12
+STEPS = 10_000
+BY_TOLERANCE = (0, 1, 2, 4, 5)  # LSMR's reasons to stop that are no failure
+
+
+def least_squares(matrix: Implicit, noisy: Array, preconditioner: Implicit | None = None) -> Array:
+    """x (n,) that minimises ‖A x - y‖ (of all such, P times the shortest), by LSMR (Fong & Saunders 2011).
+
+    Parameters
+    ----------
+    matrix : A (p, n). noisy : y (p,).
+    preconditioner : P (n, k), so that A P has singular values close together; x = P z is sought. Its range
+        must hold a minimiser.
+
+    Raises
+    ------
+    SolverError : not settled after so many steps.
+    """
+    operator = matrix.operator()
+    whole = operator if preconditioner is None else operator @ preconditioner.operator()
+    found = scipy.sparse.linalg.lsmr(
+        whole, np.asarray(noisy, dtype=float), atol=TOLERANCE, btol=TOLERANCE, conlim=0.0, maxiter=STEPS
+    )
+    if found[1] not in BY_TOLERANCE:
+        raise SolverError(
+            f"least squares over {matrix.shape[0]:,} × {matrix.shape[1]:,} did not settle in {STEPS:,} steps",
+            hint="the strategy is nearly singular; another template may be better conditioned",
+        )
+    z = np.asarray(found[0], dtype=np.float64)
+    return z if preconditioner is None else preconditioner.apply(z)
+
 
 TINY = float(np.finfo(float).tiny)
-
-__all__ = ["UnionStrategy"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

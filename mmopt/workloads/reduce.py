@@ -22,8 +22,7 @@ from mmopt.numerics.arrays import (
     stacked_root,
     svd,
 )
-from mmopt.numerics.pseudoinverse import has_independent_columns
-from mmopt.numerics.singular_vectors import spectrum
+from mmopt.numerics.pseudoinverse import counted, has_independent_columns, spectrum
 from mmopt.workloads.blocks.linear import refine
 from mmopt.workloads.group import Explicit
 from mmopt.workloads.product import Product
@@ -104,7 +103,7 @@ class Merged:
         if has_independent_columns(scaled):
             return owned(self.expand(np.eye(self.count) / roots))
         values, rows = svd(scaled)
-        rank = int((values > 8 * max(scaled.shape) * np.finfo(np.float64).eps * values[0]).sum())
+        rank = int(counted(values, scaled.shape).sum())
         found = np.eye(self.count) if rank == self.count else fix_signs(rows[:rank])
         return owned(self.expand(found / roots))
 
@@ -174,5 +173,5 @@ def independent_rows(rows: Ints, rank: int) -> Ints | None:
     """``rank`` independent rows, chosen by QR with pivoting; None if the rank it finds is another one."""
     triangle, pivots = scipy.linalg.qr(rows.T.astype(np.float64), mode="r", pivoting=True)
     diagonal = np.abs(np.diag(triangle))
-    found = int((diagonal > 8 * max(rows.shape) * np.finfo(np.float64).eps * diagonal[0]).sum())
+    found = int(counted(diagonal, rows.shape).sum())
     return rows[np.sort(pivots[:rank])] if found == rank else None

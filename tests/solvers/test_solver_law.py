@@ -12,7 +12,7 @@ import pytest
 
 from mmopt import OptionError, Program, Workload, solve
 from mmopt.compiler import bind, lower
-from mmopt.driver.task import SEARCH
+from mmopt.driver.plan import SEARCH
 from mmopt.errors import UnsuitableError
 from mmopt.language.syntax.tree import Apply
 from mmopt.limits import Stop

@@ -22,8 +22,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from mmopt.compiler.invariance.actions import DROP_CELLS, STRONG, WEAK, Acted, Axis, close, multiplied, scaled
-from mmopt.language.atoms.dims import Dim
 from mmopt.language.atoms.table import ATOMS
+from mmopt.language.atoms.types import Dim
 from mmopt.language.check.infer import Scope, infer
 from mmopt.language.evaluate.evaluator import evaluate
 from mmopt.language.syntax.tree import Apply, Block, Expr, Index, Name, Number, names_in
@@ -36,7 +36,6 @@ class Acting:
     """The visitor: how an expression goes with the actions, and what is to blame where it does not.
 
     ``faults`` collects for each action the first reason why it changes the value of a line.
-
     ``groups`` says which group acts on a dimension, ``numbers`` holds the parameters that are numbers.
     ``summed`` collects the groups along whose axes something is added up.
     """

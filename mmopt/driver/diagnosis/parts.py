@@ -16,8 +16,7 @@ from mmopt.compiler import Instance
 from mmopt.compiler.shape import line, scope_of
 from mmopt.errors import ProgramError
 from mmopt.language import Program, check, evaluate
-from mmopt.language.atoms.dims import Dim
-from mmopt.language.atoms.types import Type
+from mmopt.language.atoms.types import Dim, Type
 from mmopt.language.check.infer import infer
 from mmopt.language.syntax.tree import (
     Apply,

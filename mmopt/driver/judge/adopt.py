@@ -15,7 +15,7 @@ from mmopt.driver.judge.score import FEASIBLE, Array, Candidate
 from mmopt.driver.judge.violations import worst_line
 from mmopt.errors import OptionError, suggest
 from mmopt.language import Program, evaluate, program_names
-from mmopt.language.atoms.dims import Dim
+from mmopt.language.atoms.types import Dim
 from mmopt.numerics.arrays import require_memory
 from mmopt.numerics.outward import rounded
 from mmopt.results import Solution

@@ -10,14 +10,14 @@ import numpy as np
 
 from mmopt.compiler import Instance, Scaling, cones
 from mmopt.compiler.scale import disagreement
-from mmopt.driver.judge.bounds import bound_by_component, error_bound
 from mmopt.driver.judge.claims import bounds_error, check_figures, grade_of, objective_grade, survived
 from mmopt.driver.judge.meaning import (
+    bound_by_component,
     charged_error,
+    error_bound,
     meaning,
     own_scale,
     own_sensitivity,
-    rmse,
     rounding,
     within_targets,
     without_rounding,
@@ -143,7 +143,7 @@ def assemble(instance: Instance, env: Mapping[str, Any], ending: Ending) -> Solu
             f"the point of '{program.name}' does not support the workload: W A⁺ A differs from W",
             hint="ask for a smaller tolerance, or use another solver",
         )
-    root_mean_square = rmse(strategy, workload)
+    root_mean_square = strategy.rmse(workload)
     known = _own_bound(instance, bound, multipliers)
     best: Value
     if isinstance(strategy, ComponentStrategy):

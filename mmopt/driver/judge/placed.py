@@ -15,7 +15,7 @@ from mmopt.compiler import Instance
 from mmopt.compiler.reductions import by_components
 from mmopt.errors import ResultError
 from mmopt.language import Checked
-from mmopt.language.atoms.dims import Dim
+from mmopt.language.atoms.types import Dim
 from mmopt.numerics.components import Level, Space, Split
 from mmopt.results import Solution
 from mmopt.results.by_component import Value

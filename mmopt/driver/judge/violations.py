@@ -14,7 +14,7 @@ import scipy.linalg
 
 from mmopt.compiler import Instance
 from mmopt.language import Program, evaluate, worst
-from mmopt.language.atoms.dims import Dim
+from mmopt.language.atoms.types import Dim
 from mmopt.language.check.names import AXES
 from mmopt.language.evaluate.by_component import splits
 from mmopt.language.evaluate.evaluator import Memo

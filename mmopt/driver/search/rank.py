@@ -24,13 +24,13 @@ from mmopt.compiler import Instance, Lowered, Scaling, lower, scale
 from mmopt.driver.diagnosis.diagnose import explain_failure
 from mmopt.driver.judge.assemble import assemble, unscaled
 from mmopt.driver.judge.score import Array
+from mmopt.driver.plan import Task
 from mmopt.driver.running import Best
-from mmopt.driver.task import Task
 from mmopt.errors import OptionError, TooLargeError
 from mmopt.language import evaluate
 from mmopt.language.atoms.types import Curvature, matrix
 from mmopt.language.check.infer import infer
-from mmopt.language.check.rank import rank_line, rank_residual
+from mmopt.language.check.relations import rank_line, rank_residual
 from mmopt.language.syntax.tree import Apply, Expr, Name
 from mmopt.limits import Stop, uncounted
 from mmopt.results import Solution

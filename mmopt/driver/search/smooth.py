@@ -17,9 +17,9 @@ from mmopt.compiler import Instance, Scaling, scale
 from mmopt.driver.judge.assemble import assemble
 from mmopt.driver.judge.coordinates import Coordinates, draw
 from mmopt.driver.judge.score import Array, Candidate
+from mmopt.driver.plan import Task
 from mmopt.driver.running import Best
 from mmopt.driver.search.local import End, Problem, search
-from mmopt.driver.task import Task
 from mmopt.errors import OptionError, SolverError
 from mmopt.language import evaluate
 from mmopt.limits import Stop

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from mmopt.language.atoms.dims import Dim
 from mmopt.language.atoms.rules import Options, Rule, curved
-from mmopt.language.atoms.types import SCALAR, UNKNOWN, Curvature, RuleError, Type, column, matrix
+from mmopt.language.atoms.types import SCALAR, UNKNOWN, Curvature, Dim, RuleError, Type, column, matrix
 
 __all__ = [
     "diag",

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mmopt.errors import suggest
-from mmopt.language.atoms.dims import Dim
-from mmopt.language.atoms.types import SCALAR, Curvature
+from mmopt.language.atoms.types import SCALAR, Curvature, Dim
 from mmopt.language.check.infer import Scope, infer
 from mmopt.language.check.names import Names, declared_type
 from mmopt.language.check.procedures import cells, check_steps, solved_programs

@@ -11,9 +11,8 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 
 from mmopt.errors import placed, suggest
-from mmopt.language.atoms.dims import Dim
 from mmopt.language.atoms.table import ATOMS
-from mmopt.language.atoms.types import SCALAR, UNKNOWN, Curvature, RuleError, Type, column, matrix
+from mmopt.language.atoms.types import SCALAR, UNKNOWN, Curvature, Dim, RuleError, Type, column, matrix
 from mmopt.language.syntax.source import Source
 from mmopt.language.syntax.to_text import to_source
 from mmopt.language.syntax.tree import Apply, Block, Expr, Index, Name, Number, chain, constant

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from mmopt.errors import suggest
-from mmopt.language.atoms.dims import Dim
-from mmopt.language.atoms.types import Curvature, Type, column, matrix
+from mmopt.language.atoms.types import Curvature, Dim, Type, column, matrix
 from mmopt.language.check.infer import Scope, infer
 from mmopt.language.syntax.source import Source
 from mmopt.language.syntax.tree import Assignment, Constraint, Declaration, Expr, Span

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from mmopt.errors import suggest
-from mmopt.language.atoms.dims import Dim
-from mmopt.language.atoms.types import SCALAR, Curvature, Type, matrix
+from mmopt.language.atoms.types import SCALAR, Curvature, Dim, Type, matrix
 from mmopt.language.check.names import AXES, Names, declared_type
 from mmopt.language.syntax.program import Program, program_names
 from mmopt.language.syntax.tree import Declaration, Expr, Name, Repeat, Step, SubProgram

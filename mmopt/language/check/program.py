@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
 from mmopt.errors import ProgramError, suggest
-from mmopt.language.atoms.dims import Dim
-from mmopt.language.atoms.types import Curvature, Type
+from mmopt.language.atoms.types import Curvature, Dim, Type
 from mmopt.language.check.after_solving import check_closing
 from mmopt.language.check.infer import Scope, dimension
 from mmopt.language.check.names import AXES, PSD, SOURCES, Names, declared_type
-from mmopt.language.check.rank import check_rank
 from mmopt.language.check.relations import (
+    check_rank,
     check_relation,
     check_shapes,
     check_smooth,

@@ -14,8 +14,16 @@ from typing import Any
 import numpy as np
 
 from mmopt.errors import ProgramError
-from mmopt.language.atoms.component_forms import is_structured, on_basis, same, spread
-from mmopt.language.atoms.component_parts import each, solved, solved_diagonals, vector
+from mmopt.language.atoms.component_forms import (
+    each,
+    is_structured,
+    on_basis,
+    same,
+    solved,
+    solved_diagonals,
+    spread,
+    vector,
+)
 from mmopt.language.atoms.table import ATOMS
 from mmopt.language.check.families import vectorised
 from mmopt.language.evaluate.number_systems import Numbers

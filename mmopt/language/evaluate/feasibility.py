@@ -9,7 +9,7 @@ import numpy as np
 
 from mmopt.errors import ProgramError
 from mmopt.language.check.families import shared, vectorised
-from mmopt.language.check.rank import rank_residual
+from mmopt.language.check.relations import rank_residual
 from mmopt.language.evaluate.by_component import ByComponent, splits
 from mmopt.language.evaluate.evaluator import Env, Memo, evaluate, evaluate_ball
 from mmopt.language.evaluate.number_systems import BALLS, PLAIN, Numbers

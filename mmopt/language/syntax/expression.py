@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import NoReturn
 
 from mmopt.errors import placed, suggest
-from mmopt.language.atoms.dims import Dim
+from mmopt.language.atoms.types import Dim
 from mmopt.language.syntax.source import HINT, RELATIONS, Text, check_expression, plain
 from mmopt.language.syntax.tree import Apply, Block, Expr, Index, Name, Number, Relation, Span
 

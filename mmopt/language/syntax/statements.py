@@ -8,8 +8,8 @@ from dataclasses import replace
 from itertools import takewhile
 
 from mmopt.errors import suggest
-from mmopt.language.atoms.dims import Dim
 from mmopt.language.atoms.table import ATOMS, FUNCTIONS
+from mmopt.language.atoms.types import Dim
 from mmopt.language.syntax.expression import parse_call, parse_dim, parse_expr, parse_relation
 from mmopt.language.syntax.sections import statements
 from mmopt.language.syntax.source import WORDS, Text, Token, plain

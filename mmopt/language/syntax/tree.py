@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from mmopt.language.atoms.dims import Dim
+from mmopt.language.atoms.types import Dim
 
 __all__ = [
     "Adoption",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from mmopt.compiler.match import is_shipped
 from mmopt.language import Checked, Program
-from mmopt.language.atoms.dims import Dim
-from mmopt.language.atoms.types import Type
+from mmopt.language.atoms.types import Dim, Type
 from mmopt.language.check.infer import Scope
 from mmopt.language.check.procedures import solved_programs
 from mmopt.language.check.survey import LineSurvey, Node, line_scope

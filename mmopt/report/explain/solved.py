@@ -10,7 +10,7 @@ import numpy as np
 from mmopt.compiler import Instance
 from mmopt.driver.judge.violations import plain
 from mmopt.language import Checked, evaluate
-from mmopt.language.atoms.dims import Dim
+from mmopt.language.atoms.types import Dim
 from mmopt.language.check.families import vectorised
 from mmopt.language.check.names import AXES
 from mmopt.language.evaluate.by_component import splits

@@ -21,8 +21,7 @@ from array_api_compat import array_namespace as namespace
 from mmopt.numerics.components import Level, Space, Split
 from mmopt.numerics.products import is_identity
 from mmopt.solvers.nuclear import levels
-from mmopt.solvers.nuclear.conditioned import Care, care, conditioned
-from mmopt.solvers.nuclear.problem import Array, Env, Part, Problem, whole
+from mmopt.solvers.nuclear.problem import Array, Care, Env, Part, Problem, care, conditioned, whole
 from mmopt.solvers.nuclear.spectrum import Iterate, is_full, spectra_of
 
 __all__ = ["FORMS", "QUERIES", "Form"]

@@ -11,8 +11,7 @@ from dataclasses import replace
 
 from array_api_compat import array_namespace as namespace
 
-from mmopt.solvers.nuclear.conditioned import Care, conditioned
-from mmopt.solvers.nuclear.problem import Array, Env, Problem, whole
+from mmopt.solvers.nuclear.problem import Array, Care, Env, Problem, conditioned, whole
 from mmopt.solvers.nuclear.spectrum import Iterate, spectra_of
 
 __all__ = ["multipliers", "point", "problem"]

@@ -23,10 +23,9 @@ from array_api_compat import array_namespace as namespace
 from numpy.typing import NDArray
 
 from mmopt.numerics.components import Level, Split
-from mmopt.numerics.singular_vectors import panels
-from mmopt.solvers.nuclear.conditioned import care
+from mmopt.numerics.pseudoinverse import panels
 from mmopt.solvers.nuclear.forms import FORMS
-from mmopt.solvers.nuclear.problem import Array, Part, Problem, back, placed, whole
+from mmopt.solvers.nuclear.problem import Array, Part, Problem, back, care, placed, whole
 from mmopt.solvers.nuclear.search import search
 from mmopt.solvers.nuclear.spectrum import Iterate, Spectrum, bare, fetched, whole_of
 from mmopt.solvers.options import Clock, Options, Pace, Point

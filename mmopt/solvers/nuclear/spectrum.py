@@ -12,7 +12,7 @@ import numpy as np
 import scipy.linalg
 from array_api_compat import array_namespace as namespace
 
-from mmopt.numerics.singular_vectors import eigen, graded, panels
+from mmopt.numerics.pseudoinverse import eigen, graded, panels
 from mmopt.solvers.nuclear.problem import Array, Lengths, Lines, Part, Problem, back
 
 __all__ = [

@@ -11,8 +11,7 @@ from mmopt.compiler import bind
 from mmopt.compiler.reductions import REDUCTIONS, Solved, traits_of
 from mmopt.driver.convex import solve_convex
 from mmopt.driver.judge.score import bound_of
-from mmopt.driver.plan import Plan
-from mmopt.driver.task import Task
+from mmopt.driver.plan import Plan, Task
 from mmopt.numerics.components import Level
 from mmopt.workloads import Product
 from mmopt.workloads.blocks import factor

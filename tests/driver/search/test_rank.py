@@ -13,7 +13,7 @@ from mmopt import OptionError, Program, Solution, SolverError, Workload, solve
 from mmopt.driver import Progress
 from mmopt.errors import TooLargeError
 from mmopt.language import violation
-from mmopt.language.check.rank import rank_line
+from mmopt.language.check.relations import rank_line
 from mmopt.solvers import SOLVERS, missing_cones
 
 PREFIX = Workload.from_matrix(np.tri(3))

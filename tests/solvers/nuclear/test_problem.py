@@ -7,7 +7,7 @@ import pytest
 import tolerances
 from rational import orthogonal
 
-from mmopt.solvers.nuclear.conditioned import conditioned
+from mmopt.solvers.nuclear.problem import conditioned
 
 
 @pytest.mark.parametrize("decades", [1, 4, 9])

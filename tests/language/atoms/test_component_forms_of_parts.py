@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tolerances
 
-from mmopt.language.atoms import component_parts as parts_of
+from mmopt.language.atoms import component_forms as parts_of
 from mmopt.language.evaluate.number_systems import BALLS, PLAIN, Numbers
 from mmopt.numerics.balls import Ball
 
