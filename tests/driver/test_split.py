@@ -23,7 +23,7 @@ from mmopt import (
     solve,
     verify,
 )
-from mmopt.driver.judge.assemble import charged_error, rmse
+from mmopt.driver.judge.meaning import charged_error
 from mmopt.driver.plan import MOST_CELLS, plan_solve
 from mmopt.language import evaluate
 from mmopt.numerics.components import Level, Split, lift
@@ -88,7 +88,7 @@ def test_the_same_figures_as_over_the_cells(
     matrix = Strategy(lift(strategy.split))
     exact = {
         "error": charged_error(matrix, workload),
-        "rmse": rmse(matrix, workload),
+        "rmse": matrix.rmse(workload),
         "sensitivity": matrix.sensitivity,
     }
     for name, wanted in exact.items():

@@ -9,7 +9,6 @@ import pytest
 import tolerances
 
 from mmopt import Strategy, Workload, solve, tune
-from mmopt.driver.judge.assemble import rmse
 from mmopt.driver.tuning import EVERYTHING, REST, tuned_parts
 from mmopt.errors import OptionError
 from mmopt.workloads import Attribute, Domain, Product
@@ -61,7 +60,7 @@ def test_rows_are_ordinary_solutions(rng: np.random.Generator) -> None:
     # The squared errors of the part and of the rest add up to that of everything.
     total = sum(parts[name].m * row.rmse[name] ** 2 for name in ("mine", REST))
     assert total == pytest.approx(workload.m * row.rmse[EVERYTHING] ** 2, rel=tolerances.RECOMPUTED)
-    assert row.rmse["mine"] == rmse(row.strategy, only(workload, "mine"))
+    assert row.rmse["mine"] == row.strategy.rmse(only(workload, "mine"))
 
 
 def test_a_part_that_is_all() -> None:
