@@ -279,7 +279,7 @@ def law_of_gradients(atom: Atom, rng: Rng) -> None:
                     slopes.append(np.sum(bar * (np.asarray(ends[0]) - ends[1])) / (2 * step))
                 slope = (
                     4 * slopes[1] - slopes[0]
-                ) / 3  # what is left is of order four: a divisor may be small
+                ) / 3  # to order four: divisors may be small
                 close(np.sum(found[at] * along), slope, 1e-5)
 
 
