@@ -17,7 +17,7 @@ from mmopt.compiler.match import match
 from mmopt.compiler.reductions import Step, Traits, by_components, first_step, obstacle, reducible, traits_of
 from mmopt.errors import OptionError, TooLargeError
 from mmopt.language import Checked, Program, check, program_names, shipped
-from mmopt.language.evaluate.by_component import splits
+from mmopt.language.evaluate.split_values import splits
 from mmopt.numerics.arrays import MOST_CELLS
 from mmopt.numerics.components import Split
 from mmopt.results import gap_between

@@ -31,7 +31,7 @@ from mmopt.language import Checked, Program, check
 from mmopt.limits import Stop
 from mmopt.numerics.outward import rounded
 from mmopt.results import GRADES, Check, Figure, Grade, Solution, gap_between, is_stop
-from mmopt.results.by_component import Value
+from mmopt.results.split_values import Value
 from mmopt.strategies import AnyStrategy, ComponentStrategy
 from mmopt.workloads import Workload, with_bases
 

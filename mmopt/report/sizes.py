@@ -10,7 +10,7 @@ from typing import Any
 from rich.table import Table
 
 from mmopt.compiler import Cone, Instance, bind, cones, variables
-from mmopt.driver.judge.coordinates import Coordinates
+from mmopt.driver.free_vector import Coordinates
 from mmopt.driver.plan import Plan, plan_instance, plan_solve
 from mmopt.errors import Error
 from mmopt.language import Program, evaluate

@@ -13,7 +13,7 @@ import numpy as np
 from mmopt.errors import Error, ResultError
 from mmopt.numerics.components import Array, Level, Split
 from mmopt.results import store
-from mmopt.results.by_component import READERS, plain_level, plain_split
+from mmopt.results.split_values import READERS, plain_level, plain_split
 from mmopt.results.status import GRADES, Status
 from mmopt.results.verification import as_html, as_text
 from mmopt.strategies import FORMS, StrategyForm

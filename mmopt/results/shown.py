@@ -10,7 +10,7 @@ import numpy as np
 
 from mmopt.numerics.components import Array, Level
 from mmopt.numerics.outward import rounded
-from mmopt.results.by_component import Value
+from mmopt.results.split_values import Value
 from mmopt.strategies import ComponentStrategy
 
 __all__ = ["levels", "rows", "summary"]

@@ -13,8 +13,8 @@ from mmopt.errors import ResultError
 from mmopt.numerics.components import Array, Level
 from mmopt.numerics.outward import rounded
 from mmopt.results import shown, store
-from mmopt.results.by_component import Value
 from mmopt.results.saved import Saved, build
+from mmopt.results.split_values import Value
 from mmopt.results.status import Grade, Status, weakest
 from mmopt.strategies import AnyStrategy
 

@@ -718,12 +718,12 @@ MUTANTS = (
     ),
     *_rows(
         "mmopt/driver/templates/search.py",
-        "driver/templates/test_bound.py",
+        "driver/templates/test_product_bound.py",
         ("template_bound", "return product_bound(", "return 1.1 * product_bound("),
     ),
     *_rows(
-        "mmopt/driver/templates/bound.py",
-        "driver/templates/test_bound.py",
+        "mmopt/driver/templates/product_bound.py",
+        "driver/templates/test_product_bound.py",
         ("_bound", "norm**2 * (1.0 - CHARGED)", "norm**2 * (1.0 + 1e-4)"),
         ("_split", "np.maximum(np.array(whole) - along, 0.0)", "np.array(whole)"),
         ("_bound", "p / p.sum()", "p"),

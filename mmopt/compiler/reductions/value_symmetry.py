@@ -24,7 +24,7 @@ from mmopt.compiler.invariance.actions import PERMUTE_CELLS, PERMUTE_QUERIES, RO
 from mmopt.compiler.invariance.equivariance import Equivariance, equivariance
 from mmopt.compiler.reductions.step import Solved, Step, Traits
 from mmopt.language import Checked, evaluate
-from mmopt.language.evaluate.by_component import without_form
+from mmopt.language.evaluate.split_values import without_form
 from mmopt.language.syntax.tree import names_in
 from mmopt.numerics.components import Level, Split, lift
 from mmopt.strategies import as_dense

@@ -26,12 +26,12 @@ from mmopt.driver.judge.score import Array, named_multipliers
 from mmopt.driver.judge.violations import as_value, plain, worst_line
 from mmopt.errors import SolverError
 from mmopt.language import evaluate
-from mmopt.language.evaluate.by_component import splits
+from mmopt.language.evaluate.split_values import splits
 from mmopt.limits import Stop
 from mmopt.numerics.components import Split
 from mmopt.numerics.outward import rounded
 from mmopt.results import Solution, Status
-from mmopt.results.by_component import Value
+from mmopt.results.split_values import Value
 from mmopt.solvers import SOLVERS, Claim, Options, SolverRow, missing_cones
 from mmopt.strategies import ComponentStrategy, Strategy
 

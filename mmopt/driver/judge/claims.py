@@ -15,7 +15,7 @@ import numpy as np
 
 from mmopt.compiler import Instance
 from mmopt.compiler.match import is_shipped
-from mmopt.driver.judge.coordinates import draw
+from mmopt.driver.free_vector import draw
 from mmopt.driver.judge.rounded_root import takes_rounded
 from mmopt.driver.judge.score import Candidate, charged, improves, scored
 from mmopt.driver.judge.violations import as_value, each, plain

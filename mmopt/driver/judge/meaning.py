@@ -26,14 +26,14 @@ from mmopt.driver.judge.placed import placed_multipliers
 from mmopt.driver.judge.score import SLIGHT, Array, bound_of, named_multipliers
 from mmopt.driver.judge.violations import split_meaning
 from mmopt.language import evaluate, shipped
-from mmopt.language.evaluate.by_component import splits
+from mmopt.language.evaluate.split_values import splits
 from mmopt.numerics.arrays import frozen, svd
 from mmopt.numerics.ball_inverse import pseudo_inverse
 from mmopt.numerics.balls import HEIGHT, dots, exact, matmul
 from mmopt.numerics.numpy_forms import FLOOR, eigh, psd_floor, symmetric_part
-from mmopt.results.by_component import Value
+from mmopt.results.split_values import Value
 from mmopt.solvers import Clock, Options, nuclear
-from mmopt.solvers.nuclear.run import ITERATIONS, needs
+from mmopt.solvers.nuclear.kernel import ITERATIONS, needs
 from mmopt.strategies import AnyStrategy, ComponentStrategy, Strategy, normalise
 from mmopt.workloads import Workload
 

@@ -18,7 +18,7 @@ from mmopt.language import Checked
 from mmopt.language.atoms.types import Dim
 from mmopt.numerics.components import Level, Space, Split
 from mmopt.results import Solution
-from mmopt.results.by_component import Value
+from mmopt.results.split_values import Value
 from mmopt.strategies import AnyStrategy, ComponentStrategy
 from mmopt.symmetry.joint import Cells
 from mmopt.workloads import Workload

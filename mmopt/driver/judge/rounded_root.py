@@ -11,7 +11,7 @@ from mmopt.compiler import Instance
 from mmopt.compiler.match import is_shipped
 from mmopt.driver.judge.violations import split_meaning
 from mmopt.language import evaluate
-from mmopt.language.evaluate.by_component import splits
+from mmopt.language.evaluate.split_values import splits
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.tree import Assignment, names_in
 from mmopt.numerics.arrays import Array

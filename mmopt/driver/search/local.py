@@ -16,7 +16,7 @@ import scipy.optimize
 
 from mmopt.compiler import Instance
 from mmopt.compiler.shape import line
-from mmopt.driver.judge.coordinates import Coordinates
+from mmopt.driver.free_vector import Coordinates
 from mmopt.driver.judge.score import Array
 from mmopt.language import Tape
 from mmopt.language.syntax.tree import Apply, Constraint, Expr, Name, Number, Relation

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance, Scaling, scale
+from mmopt.driver.free_vector import Coordinates, draw
 from mmopt.driver.judge.assemble import assemble
-from mmopt.driver.judge.coordinates import Coordinates, draw
 from mmopt.driver.judge.score import Array, Candidate
 from mmopt.driver.plan import Task
 from mmopt.driver.running import Best

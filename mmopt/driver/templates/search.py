@@ -15,9 +15,9 @@ import numpy as np
 from mmopt.compiler.reductions import by_components
 from mmopt.driver.plan import one_thread
 from mmopt.driver.solve import solve
-from mmopt.driver.templates.bound import multipliers_of, product_bound
 from mmopt.driver.templates.marginals import marginal_strategy
 from mmopt.driver.templates.product import product
+from mmopt.driver.templates.product_bound import multipliers_of, product_bound
 from mmopt.driver.templates.union import union
 from mmopt.errors import OptionError, TooLargeError, suggest
 from mmopt.language import Program, check

@@ -22,8 +22,8 @@ import numpy as np
 from mmopt.errors import OptionError
 from mmopt.language.atoms.table import ATOMS
 from mmopt.language.check.families import ENTRYWISE
-from mmopt.language.evaluate.by_component import ByComponent, splits
 from mmopt.language.evaluate.number_systems import BALLS, PLAIN, Numbers
+from mmopt.language.evaluate.split_values import ByComponent, splits
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.tree import (
     Apply,

@@ -10,9 +10,9 @@ import numpy as np
 from mmopt.errors import ProgramError
 from mmopt.language.check.families import shared, vectorised
 from mmopt.language.check.relations import rank_residual
-from mmopt.language.evaluate.by_component import ByComponent, splits
 from mmopt.language.evaluate.evaluator import Env, Memo, evaluate, evaluate_ball
 from mmopt.language.evaluate.number_systems import BALLS, PLAIN, Numbers
+from mmopt.language.evaluate.split_values import ByComponent, splits
 from mmopt.language.syntax.tree import Apply, Block, Constraint, Expr, Family, Number, is_rank
 from mmopt.numerics import numpy_forms
 from mmopt.numerics.ball_functions import is_semidefinite

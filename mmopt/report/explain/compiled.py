@@ -13,7 +13,7 @@ from mmopt.compiler.shape import curved_nodes, implied_psd, line, scope_of
 from mmopt.language import Checked
 from mmopt.language.check.infer import Scope, infer
 from mmopt.language.check.survey import Survey
-from mmopt.language.evaluate.by_component import splits
+from mmopt.language.evaluate.split_values import splits
 from mmopt.language.syntax.tree import Apply, Constraint, Expr, walk
 from mmopt.numerics.components import Level, Split
 from mmopt.numerics.numpy_forms import Array

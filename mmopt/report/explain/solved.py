@@ -13,7 +13,7 @@ from mmopt.language import Checked, evaluate
 from mmopt.language.atoms.types import Dim
 from mmopt.language.check.families import vectorised
 from mmopt.language.check.names import AXES
-from mmopt.language.evaluate.by_component import splits
+from mmopt.language.evaluate.split_values import splits
 from mmopt.language.syntax.tree import Constraint, Expr
 from mmopt.numerics.components import Level, Split
 from mmopt.numerics.numpy_forms import Array

@@ -277,9 +277,7 @@ def law_of_gradients(atom: Atom, rng: Rng) -> None:
                         for s in (step, -step)
                     ]
                     slopes.append(np.sum(bar * (np.asarray(ends[0]) - ends[1])) / (2 * step))
-                slope = (
-                    4 * slopes[1] - slopes[0]
-                ) / 3  # to order four: divisors may be small
+                slope = (4 * slopes[1] - slopes[0]) / 3  # to order four: divisors may be small
                 close(np.sum(found[at] * along), slope, 1e-5)
 
 

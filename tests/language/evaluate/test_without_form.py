@@ -6,7 +6,7 @@ import pytest
 from own_texts import edited
 
 from mmopt.language import Program
-from mmopt.language.evaluate.by_component import without_form
+from mmopt.language.evaluate.split_values import without_form
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import tolerances
 
 from mmopt import Attribute, Domain, Workload
 from mmopt.solvers.nuclear.forms import FORMS
+from mmopt.solvers.nuclear.kernel import FEWEST, start
 from mmopt.solvers.nuclear.problem import whole
-from mmopt.solvers.nuclear.run import FEWEST, start
 from mmopt.solvers.nuclear.search import search
 from mmopt.symmetry import symmetry
 from mmopt.workloads import Product

@@ -10,8 +10,8 @@ import pytest
 import tolerances
 
 from mmopt import Workload, solve
+from mmopt.solvers.nuclear.kernel import polar_of
 from mmopt.solvers.nuclear.problem import whole
-from mmopt.solvers.nuclear.run import polar_of
 from mmopt.solvers.nuclear.spectrum import iterate
 
 

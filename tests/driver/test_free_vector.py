@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mmopt.driver.judge.coordinates import Coordinates, draw
+from mmopt.driver.free_vector import Coordinates, draw
 from mmopt.language import Program
 from mmopt.numerics.numpy_forms import FLOOR
 
