@@ -3,8 +3,8 @@
 Checks that a user may run on a solver of his own; what only our tests need stands in tests/.
 """
 
-from mmopt.testing.conformance.conform import CHECKS, check_solver, conform
 from mmopt.testing.conformance.duals import Dual, check_dual
+from mmopt.testing.conformance.every_problem import CHECKS, check_solver, conform
 from mmopt.testing.conformance.report import Failure, Report, Skip
 
 __all__ = ["CHECKS", "Dual", "Failure", "Report", "Skip", "check_dual", "check_solver", "conform"]

@@ -222,7 +222,7 @@ def test_a_workload_that_the_program_does_not_take() -> None:
 
 
 def test_larger_than_the_conic_route(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmopt.testing.conformance.conform.CONIC", (("clarabel", 4), ("scs", 6)))
+    monkeypatch.setattr("mmopt.testing.conformance.every_problem.CONIC", (("clarabel", 4), ("scs", 6)))
     report = conform("clarabel", ["l2_strategy"], ["prefix"], n=7, checks=["conic route"])
     assert [skip.reason for skip in report.skips] == ["more than 6 cells"]
     assert conform("clarabel", ["l2_strategy"], ["prefix"], n=6, checks=["conic route"]).holds
