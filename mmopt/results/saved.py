@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -184,7 +185,7 @@ def unpack(record: Mapping[str, Any], arrays: Mapping[str, Array]) -> dict[str, 
     return fields
 
 
-class Saved:
+class Saved(ABC):
     """A frozen dataclass that ``save`` and ``load`` give back equal, and that is shown as rows.
 
     WHAT : the words for it. HINT : where a file of it comes from.
@@ -213,9 +214,9 @@ class Saved:
         except Error as error:
             raise ResultError(f"{what}: {error.message}", hint=cls.HINT) from None
 
+    @abstractmethod
     def rows(self) -> list[tuple[str, str]]:
         """What a reader wants to see first, as (name, text)."""
-        raise NotImplementedError
 
     def save(self, path: str | Path) -> Path:
         """Write plain arrays and JSON into one .npz file (no pickle), atomically; returns the path."""
