@@ -12,7 +12,7 @@ from tolerances import ROUNDING
 
 from mmopt.workloads import Attribute, Factor
 from mmopt.workloads.blocks import factor as f
-from mmopt.workloads.blocks.kron import Kron, Stack
+from mmopt.workloads.blocks.kronecker_products import Kron, Stack
 from mmopt.workloads.blocks.linear import Implicit
 from mmopt.workloads.blocks.matrices import Dense, Sparse
 from mmopt.workloads.blocks.modified import RowWeighted, Scaled

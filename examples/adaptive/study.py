@@ -42,7 +42,7 @@ from mmopt import OptionError, Workload, baseline, solve
 from mmopt.strategies.baselines import design_rows, evaluate
 from mmopt.strategies.baselines.of_marginals import real_fourier
 from mmopt.testing.census import products_on
-from mmopt.testing.known import singular_value_bound, starred
+from mmopt.testing.known_optima import singular_value_bound, starred
 from mmopt.testing.scripts import bold, gap, note, paragraphs, rows_table, run_alone, show
 from mmopt.workloads import Dense, Kron
 

@@ -22,7 +22,7 @@ from workloads import RANDOM, workload
 
 from mmopt import OptionError, Solution, Strategy, Workload, solve
 from mmopt.strategies import AnyStrategy, largest_ratio
-from mmopt.testing.known import starred
+from mmopt.testing.known_optima import starred
 from mmopt.testing.scripts import (
     bold,
     figure,
@@ -34,7 +34,7 @@ from mmopt.testing.scripts import (
     run_alone,
     show,
 )
-from mmopt.workloads.blocks.trees import Hierarchy
+from mmopt.workloads.blocks.hierarchies import Hierarchy
 
 POWERS = {"CA": 0.0, "wCA-I": 1.0, "wCA-II": 0.5}
 """The power of the target by which ``weighted_l2`` divides a query."""

@@ -20,7 +20,7 @@ import numpy as np
 
 from mmopt import Strategy, Workload, solve
 from mmopt.strategies.orthogonal import orthogonal
-from mmopt.testing.known import singular_value_bound
+from mmopt.testing.known_optima import singular_value_bound
 
 DENSITIES = (0.2, 0.4, 0.8)
 EPSILON = 1.0

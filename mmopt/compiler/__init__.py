@@ -3,6 +3,6 @@
 from mmopt.compiler.bind import Instance, bind
 from mmopt.compiler.lower import Lowered, lower
 from mmopt.compiler.scale import Scaling, scale
-from mmopt.compiler.shape import Cone, cones, variables
+from mmopt.compiler.to_cones import Cone, cones, variables
 
 __all__ = ["Cone", "Instance", "Lowered", "Scaling", "bind", "cones", "lower", "scale", "variables"]

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.compiler.match import is_shipped
+from mmopt.compiler.same_program import is_shipped
 from mmopt.errors import OptionError, ProgramError, TooLargeError, placed, suggest
 from mmopt.language import Checked, check, evaluate, evaluate_ball, violation
 from mmopt.language.atoms.types import LARGEST, Dim
 from mmopt.language.check.infer import dimension
 from mmopt.language.evaluate.evaluator import Shared, share
 from mmopt.language.syntax.program import Program
-from mmopt.language.syntax.tree import Assignment, Constraint, Declaration, is_rank, names_in
+from mmopt.language.syntax.syntax_tree import Assignment, Constraint, Declaration, is_rank, names_in
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import owned
 from mmopt.numerics.balls import BOUNDS, unknown

@@ -12,11 +12,21 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler.bind import Instance
-from mmopt.compiler.shape import Line, implied_psd, line, scope_of, trace_inverse
+from mmopt.compiler.to_cones import Line, implied_psd, line, scope_of, trace_inverse
 from mmopt.language import ATOMS, evaluate
 from mmopt.language.check.infer import Scope, infer
 from mmopt.language.evaluate.evaluator import positions
-from mmopt.language.syntax.tree import Apply, Block, Expr, Index, Name, Number, Relation, chain, is_rank
+from mmopt.language.syntax.syntax_tree import (
+    Apply,
+    Block,
+    Expr,
+    Index,
+    Name,
+    Number,
+    Relation,
+    chain,
+    is_rank,
+)
 from mmopt.limits import require_time, uncounted
 from mmopt.numerics.numpy_forms import Array, factor
 

@@ -23,7 +23,17 @@ import numpy as np
 from mmopt.compiler.bind import Instance, with_lets
 from mmopt.language import ATOMS
 from mmopt.language.syntax.program import Program
-from mmopt.language.syntax.tree import Apply, Block, Expr, Index, Name, Number, constant, is_rank, rewrite
+from mmopt.language.syntax.syntax_tree import (
+    Apply,
+    Block,
+    Expr,
+    Index,
+    Name,
+    Number,
+    constant,
+    is_rank,
+    rewrite,
+)
 from mmopt.numerics.numpy_forms import Array, nuclear
 
 __all__ = [

@@ -18,7 +18,7 @@ from mmopt.driver.judge.assemble import Ending, assemble
 from mmopt.driver.judge.meaning import meaning
 from mmopt.driver.judge.score import Candidate
 from mmopt.driver.plan import FEW_CELLS, Plan, Task
-from mmopt.driver.running import Best, run_solver
+from mmopt.driver.run_solver import Best, run_solver
 from mmopt.errors import SolverError, TooLargeError, UnsuitableError
 from mmopt.limits import Stop
 from mmopt.numerics.outward import rounded

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mmopt.driver.judge.score import Array
-from mmopt.language.syntax.tree import Declaration
+from mmopt.language.syntax.syntax_tree import Declaration
 from mmopt.numerics.numpy_forms import FLOOR, psd_floor
 
 __all__ = ["Coordinates", "draw"]

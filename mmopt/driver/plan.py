@@ -13,8 +13,8 @@ from typing import Any
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from mmopt.compiler import Instance, bind
-from mmopt.compiler.match import match
 from mmopt.compiler.reductions import Step, Traits, by_components, first_step, obstacle, reducible, traits_of
+from mmopt.compiler.same_program import match
 from mmopt.errors import OptionError, TooLargeError
 from mmopt.language import Checked, Program, check, program_names, shipped
 from mmopt.language.evaluate.split_values import splits

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance, bind
-from mmopt.compiler.match import is_shipped
+from mmopt.compiler.same_program import is_shipped
 from mmopt.driver.judge.assemble import Ending, assemble
 from mmopt.driver.judge.rounded_root import charged_for_the_queries
 from mmopt.driver.judge.score import bound_of, starts_from, upper_value
@@ -20,7 +20,7 @@ from mmopt.errors import ContradictionError, OptionError, SolverError, placed
 from mmopt.language import evaluate, evaluate_ball, shipped
 from mmopt.language.atoms.types import LARGEST
 from mmopt.language.check.procedures import START
-from mmopt.language.syntax.tree import Apply, Assignment, Expr, Name, Repeat, Step, SubProgram
+from mmopt.language.syntax.syntax_tree import Apply, Assignment, Expr, Name, Repeat, Step, SubProgram
 from mmopt.limits import Stop, require_memory, require_time
 from mmopt.results import Solution
 from mmopt.strategies import Strategy

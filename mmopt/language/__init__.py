@@ -112,8 +112,8 @@ A program of class smooth has no curvature to keep. It is searched by gradients,
 chosen has to have one: all but factor, pinv, rank, stack and used_rows.
 """
 
-from mmopt.language.atoms.table import ATOMS, Atom
-from mmopt.language.check.program import SOURCES, Checked, check, shipped
+from mmopt.language.atoms.table_of_atoms import ATOMS, Atom
+from mmopt.language.check.whole_program import SOURCES, Checked, check, shipped
 from mmopt.language.evaluate.differentiate import Tape
 from mmopt.language.evaluate.evaluator import evaluate, evaluate_ball
 from mmopt.language.evaluate.feasibility import violation, worst

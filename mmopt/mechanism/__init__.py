@@ -4,9 +4,9 @@
 ``write_release`` writes what may be published. OpenDP is imported only when noise is drawn.
 """
 
-from mmopt.mechanism.folder import build_manifest, write_release
 from mmopt.mechanism.measurement import Answers, measure
 from mmopt.mechanism.planning import Plan, plan
+from mmopt.mechanism.release_folder import build_manifest, write_release
 
 __all__ = [
     "Answers",

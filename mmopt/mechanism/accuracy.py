@@ -21,8 +21,8 @@ from mmopt.errors import OptionError
 from mmopt.numerics.arrays import Array
 from mmopt.privacy.calibration import distance, finer
 from mmopt.privacy.noise import gaussian_variance, laplace_variance, log_transform
+from mmopt.privacy.rounding.integer_strategy import Measured
 from mmopt.privacy.rounding.lattice import common_step
-from mmopt.privacy.rounding.protocol import Measured
 
 __all__ = [
     "NEARLY_NORMAL",

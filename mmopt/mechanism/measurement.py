@@ -15,11 +15,11 @@ from mmopt.mechanism.planning import Plan, claim
 from mmopt.numerics.arrays import Array
 from mmopt.privacy.calibration import check_scales, cost_of_part
 from mmopt.privacy.noise import add_noise, simulate
-from mmopt.privacy.rounding.exact import root_above
-from mmopt.privacy.rounding.protocol import MAX_ROWS, check_type
+from mmopt.privacy.rounding.integer_arithmetic import root_above
+from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, check_type
 from mmopt.workloads.blocks.ranges import Ranges
 from mmopt.workloads.group import Explicit
-from mmopt.workloads.reduce import Block
+from mmopt.workloads.merged_roots import Block
 
 __all__ = ["Answers", "checked_counts", "measure"]
 

@@ -35,8 +35,8 @@ from mmopt.privacy.guarantee import (
     allowed_rho,
 )
 from mmopt.privacy.parameters import Neighbours, Privacy, privacy_warning
-from mmopt.privacy.rounding.forms import check_arguments, round_any
-from mmopt.privacy.rounding.protocol import MAX_ROWS, Measured, Part, check_type
+from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, Measured, Part, check_type
+from mmopt.privacy.rounding.table_of_forms import check_arguments, round_any
 from mmopt.strategies import StrategyForm
 from mmopt.workloads import Workload
 

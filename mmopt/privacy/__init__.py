@@ -2,7 +2,7 @@
 
 from mmopt.privacy.guarantee import allowed_rho, zcdp_epsilon, zcdp_rho
 from mmopt.privacy.parameters import Privacy
-from mmopt.privacy.rounding.dense import IntegerStrategy, round_strategy
+from mmopt.privacy.rounding.integer_dense import IntegerStrategy, round_strategy
 
 __all__ = [
     "IntegerStrategy",

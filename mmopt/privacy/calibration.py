@@ -32,7 +32,7 @@ from mmopt.privacy.guarantee import (
     zcdp_rho,
 )
 from mmopt.privacy.noise import check_scale
-from mmopt.privacy.rounding.protocol import Measured, Part
+from mmopt.privacy.rounding.integer_strategy import Measured, Part
 
 __all__ = [
     "approximate_epsilon",

@@ -35,7 +35,7 @@ from mmopt.driver.plan import Plan, Report, Task
 from mmopt.driver.solve import default_program, named_givens, require_workload, with_total, within_range
 from mmopt.errors import OptionError, SolverError, TooLargeError, suggest
 from mmopt.language import Program
-from mmopt.language.syntax.tree import Multiplier
+from mmopt.language.syntax.syntax_tree import Multiplier
 from mmopt.limits import Stop, deadline
 from mmopt.results import Solution, gap_between
 from mmopt.solvers import Options

@@ -17,7 +17,7 @@ from mmopt.compiler import Instance, bind
 from mmopt.driver.judge.assemble import value_of
 from mmopt.driver.judge.claims import check_figures, grade_of, objective_grade, survived
 from mmopt.driver.judge.meaning import charged_error, meaning, own_sensitivity, proved_by_component, rounding
-from mmopt.driver.judge.placed import (
+from mmopt.driver.judge.placed_on_components import (
     gram_of,
     own_components,
     placed_multipliers,
@@ -31,7 +31,7 @@ from mmopt.language import Checked, Program, check
 from mmopt.limits import Stop
 from mmopt.numerics.outward import rounded
 from mmopt.results import GRADES, Check, Figure, Grade, Solution, gap_between, is_stop
-from mmopt.results.split_values import Value
+from mmopt.results.component_storage import Value
 from mmopt.strategies import AnyStrategy, ComponentStrategy
 from mmopt.workloads import Workload, with_bases
 

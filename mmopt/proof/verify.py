@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance
-from mmopt.driver.judge.placed import same_array
+from mmopt.driver.judge.placed_on_components import same_array
 from mmopt.driver.plan import Plan, Task, blas_threads
 from mmopt.driver.procedure import solve_closed, solve_procedure
 from mmopt.driver.solve import require_workload

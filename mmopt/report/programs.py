@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mmopt.compiler import bind, cones
-from mmopt.compiler.match import match
+from mmopt.compiler.same_program import match
 from mmopt.language import SOURCES, Checked, Program, shipped
 from mmopt.language.atoms.types import Type
 from mmopt.language.check.procedures import solved_programs

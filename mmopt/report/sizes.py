@@ -14,7 +14,7 @@ from mmopt.driver.free_vector import Coordinates
 from mmopt.driver.plan import Plan, plan_instance, plan_solve
 from mmopt.errors import Error
 from mmopt.language import Program, evaluate
-from mmopt.language.syntax.tree import SubProgram, names_in
+from mmopt.language.syntax.syntax_tree import SubProgram, names_in
 from mmopt.report.style import duration, memory, pairs_table, rows_table
 from mmopt.solvers import (
     LBFGS,

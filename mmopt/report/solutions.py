@@ -13,10 +13,10 @@ from mmopt.driver import Tuned
 from mmopt.driver.templates import Templates
 from mmopt.report.style import bold, cell, duration, figure, gap, pairs_table, rows_table
 from mmopt.results import Solution, Verification
-from mmopt.results.shown import levels
+from mmopt.results.rows_and_json import levels
 from mmopt.results.verification import shown
 from mmopt.strategies import ComponentStrategy
-from mmopt.symmetry.joint import Cells
+from mmopt.symmetry.joint_components import Cells
 from mmopt.workloads import Domain, Workload
 from mmopt.workloads.variants import only, subworkloads
 

@@ -11,7 +11,7 @@ from functools import cached_property
 
 from mmopt.errors import suggest
 from mmopt.request.encodings import Encoding, label_of
-from mmopt.request.nodes import Node, Scalar, fail, scalar
+from mmopt.request.yaml_nodes import Node, Scalar, fail, scalar
 from mmopt.workloads import Bins, Categories, Factor, Values
 from mmopt.workloads.blocks.factor import all_range, haar, hierarchy, identity, prefix, total, width_range
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from mmopt.errors import placed, suggest
 from mmopt.request.cells import RUN, Cells, is_block_word
 from mmopt.request.encodings import FORMS, read_encoding
-from mmopt.request.nodes import (
+from mmopt.request.yaml_nodes import (
     ListNode,
     Map,
     Node,

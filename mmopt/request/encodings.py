@@ -8,7 +8,18 @@ from decimal import Decimal
 from fractions import Fraction
 
 from mmopt.errors import placed
-from mmopt.request.nodes import Map, Node, Scalar, describe, fail, items, mapping, number, one_of, too_large
+from mmopt.request.yaml_nodes import (
+    Map,
+    Node,
+    Scalar,
+    describe,
+    fail,
+    items,
+    mapping,
+    number,
+    one_of,
+    too_large,
+)
 from mmopt.workloads import Bins, Categories, Values
 
 __all__ = ["FORMS", "MAX_CELLS", "Encoding", "label_of", "read_encoding"]

@@ -10,10 +10,10 @@ from typing import cast, get_args
 from mmopt.errors import PrivacyError, placed
 from mmopt.privacy.parameters import Neighbours, Privacy, privacy_fault
 from mmopt.request.domain import Rules, read_domain, read_rules
-from mmopt.request.nodes import Node, number, read_choice, record, too_large
 from mmopt.request.queries import read_products, read_vocabularies
-from mmopt.request.text import Text, decode, read_bytes
-from mmopt.request.tree import parse_tree
+from mmopt.request.yaml_nodes import Node, number, read_choice, record, too_large
+from mmopt.request.yaml_text import Text, decode, read_bytes
+from mmopt.request.yaml_tree import parse_tree
 from mmopt.workloads import Workload
 
 __all__ = ["Neighbours", "Privacy", "Request", "load_request", "parse_request"]

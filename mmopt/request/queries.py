@@ -11,7 +11,7 @@ import numpy as np
 from mmopt.errors import placed, suggest
 from mmopt.request.cells import BLOCK_NUMBERS, BLOCK_WORDS, Cells, is_block_word
 from mmopt.request.domain import check_name, read_members
-from mmopt.request.nodes import (
+from mmopt.request.yaml_nodes import (
     ListNode,
     Map,
     Node,

@@ -10,8 +10,8 @@ from typing import Any
 
 from mmopt.errors import ResultError
 from mmopt.numerics.outward import rounded
-from mmopt.results import store
-from mmopt.results.saved import Saved, build
+from mmopt.results import npz_file
+from mmopt.results.saved_fields import Saved, build
 from mmopt.results.solution import Solution
 from mmopt.results.status import Grade
 from mmopt.results.verification import Check, Verification
@@ -147,7 +147,7 @@ class FactoredSolution(Saved):
 
 def load_saved(path: str | Path) -> Solution | FactoredSolution:
     """A saved solution, or a saved strategy in factors; ResultError when it cannot be read."""
-    record, arrays = store.read(Path(path))
+    record, arrays = npz_file.read(Path(path))
     if record.get("kind") != KIND:
         return Solution.load(path)
     return FactoredSolution.unpacked(path, record, arrays)

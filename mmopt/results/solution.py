@@ -12,9 +12,9 @@ import numpy as np
 from mmopt.errors import ResultError
 from mmopt.numerics.components import Array, Level
 from mmopt.numerics.outward import rounded
-from mmopt.results import shown, store
-from mmopt.results.saved import Saved, build
-from mmopt.results.split_values import Value
+from mmopt.results import npz_file, rows_and_json
+from mmopt.results.component_storage import Value
+from mmopt.results.saved_fields import Saved, build
 from mmopt.results.status import Grade, Status, weakest
 from mmopt.strategies import AnyStrategy
 
@@ -163,18 +163,18 @@ class Solution(Saved):
     def slack(self) -> Array | Level:
         """By how much each cell's cost is below the largest (n,); 0 where only the solver's error tells."""
         profile = self.profile
-        costs, _ = shown.levels(profile)
+        costs, _ = rows_and_json.levels(profile)
         below = costs.max(initial=0.0) - costs
         found = np.where(below > SLACK * costs.max(initial=0.0), below, 0.0)
         return Level(profile.space, found) if isinstance(profile, Level) else found
 
     def rows(self) -> list[tuple[str, str]]:
         """What a reader wants to see first, as (name, text)."""
-        return shown.rows(self)
+        return rows_and_json.rows(self)
 
     def summary(self) -> dict[str, Any]:
         """The figures as one JSON object."""
-        return shown.summary(self)
+        return rows_and_json.summary(self)
 
     @classmethod
     def from_fields(cls, fields: Mapping[str, Any]) -> Solution:
@@ -188,7 +188,7 @@ class Solution(Saved):
     @staticmethod
     def load(path: str | Path) -> Solution:
         """Read a saved solution; :class:`~mmopt.errors.ResultError` when it cannot be read."""
-        record, arrays = store.read(Path(path))
+        record, arrays = npz_file.read(Path(path))
         if "kind" in record:
             raise ResultError(
                 f"'{path}' holds a {record['kind']}, not the solution of a program",

@@ -1,5 +1,6 @@
 """Who solves it: kernels of our own, and open conic solvers through cvxpy. None is trusted."""
 
+from mmopt.solvers.cone_bounds import Proof, prove
 from mmopt.solvers.conic import run
 from mmopt.solvers.kernels import (
     KERNELS,
@@ -12,9 +13,8 @@ from mmopt.solvers.kernels import (
     predicted,
     solver_name,
 )
-from mmopt.solvers.options import Clock, Options, Pace, Point, Vectors
-from mmopt.solvers.proof import Proof, prove
-from mmopt.solvers.table import (
+from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point, Vectors
+from mmopt.solvers.table_of_solvers import (
     LBFGS,
     SOLVERS,
     Forecast,

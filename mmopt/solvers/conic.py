@@ -27,8 +27,8 @@ from mmopt.compiler import Lowered
 from mmopt.errors import SolverError
 from mmopt.limits import Stop
 from mmopt.numerics.components import Array
-from mmopt.solvers.options import Clock, Options, Point, Vectors
-from mmopt.solvers.table import SolverRow
+from mmopt.solvers.solver_protocol import Clock, Options, Point, Vectors
+from mmopt.solvers.table_of_solvers import SolverRow
 
 __all__ = ["Handover", "hand_over", "quiet_output", "run"]
 

@@ -14,14 +14,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mmopt.compiler import Instance, cones, variables
-from mmopt.compiler.match import Renaming, match
+from mmopt.compiler.same_program import Renaming, match
 from mmopt.errors import SolverError, UnsuitableError
 from mmopt.language import shipped
 from mmopt.numerics.components import Split
 from mmopt.resources import version
 from mmopt.solvers import low_rank, nuclear, p_identity, softmax, weighting
-from mmopt.solvers.options import Clock, Options, Point
-from mmopt.solvers.table import (
+from mmopt.solvers.solver_protocol import Clock, Options, Point
+from mmopt.solvers.table_of_solvers import (
     SOLVERS,
     Forecast,
     SolverRow,

@@ -16,7 +16,7 @@ import numpy as np
 
 from mmopt.limits import Stop
 from mmopt.numerics.components import Array
-from mmopt.solvers.options import Clock, Options, Pace, Point
+from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point
 
 __all__ = ["PROGRAMS", "State", "approach", "needs", "points", "project", "reconstruction"]
 

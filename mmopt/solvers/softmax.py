@@ -31,7 +31,7 @@ from mmopt.numerics.components import Array
 from mmopt.solvers.nuclear.curvature import exponentials
 from mmopt.solvers.nuclear.problem import Part, care, conditioned
 from mmopt.solvers.nuclear.spectrum import spectrum
-from mmopt.solvers.options import Clock, Options, Pace, Point
+from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point
 
 __all__ = ["PROGRAMS", "Soft", "State", "direction", "needs", "points", "search", "state"]
 

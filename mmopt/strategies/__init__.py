@@ -10,7 +10,7 @@ from mmopt.strategies.by_component import AnyStrategy, ComponentStrategy
 from mmopt.strategies.dense import Strategy, as_dense
 from mmopt.strategies.marginals import MarginalStrategy
 from mmopt.strategies.product import ProductStrategy, one_attribute, products_of
-from mmopt.strategies.protocol import StrategyForm, largest_ratio, normalise, privacy_cost
+from mmopt.strategies.strategy_form import StrategyForm, largest_ratio, normalise, privacy_cost
 from mmopt.strategies.union import UnionStrategy
 
 __all__ = [

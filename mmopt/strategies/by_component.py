@@ -22,8 +22,8 @@ from mmopt.numerics.components import Level, Split, lift
 from mmopt.numerics.outward import rounded
 from mmopt.numerics.pseudoinverse import pseudo_factors
 from mmopt.strategies.dense import SUPPORT_TOLERANCE, Strategy, as_dense
-from mmopt.strategies.protocol import StrategyForm
-from mmopt.symmetry.joint import Cells, Key
+from mmopt.strategies.strategy_form import StrategyForm
+from mmopt.symmetry.joint_components import Cells, Key
 from mmopt.symmetry.projected import check_fit, mean_roots, query_rows
 from mmopt.workloads import Dense, Workload
 

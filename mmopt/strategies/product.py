@@ -14,9 +14,9 @@ from mmopt.errors import OptionError, UnsuitableError, WorkloadError
 from mmopt.numerics.arrays import Array, require_memory
 from mmopt.numerics.pseudoinverse import pinv
 from mmopt.strategies.dense import Strategy
-from mmopt.strategies.protocol import StrategyForm
+from mmopt.strategies.strategy_form import StrategyForm
 from mmopt.workloads import Attribute, Dense, Domain, Factor, Kron, Product, Workload
-from mmopt.workloads.blocks.kron import kron
+from mmopt.workloads.blocks.kronecker_products import kron
 
 __all__ = ["ProductStrategy", "one_attribute", "products_of"]
 

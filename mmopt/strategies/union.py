@@ -14,7 +14,7 @@ from mmopt.errors import OptionError, SolverError
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.pseudoinverse import pseudo_factors
 from mmopt.strategies.product import ProductStrategy
-from mmopt.strategies.protocol import StrategyForm
+from mmopt.strategies.strategy_form import StrategyForm
 from mmopt.workloads import Dense, Implicit, Kron, Scaled, Stack, Workload
 
 __all__ = ["UnionStrategy", "least_squares"]

@@ -21,14 +21,14 @@ import numpy as np
 
 from mmopt.errors import OptionError
 from mmopt.numerics.arrays import Array, Ints, require_memory
-from mmopt.symmetry.attribute import Attribute, Part
-from mmopt.symmetry.joint import Chosen, Joint, Key, Local, combined, made_of, mixed
-from mmopt.symmetry.pieces import terms_of
-from mmopt.symmetry.totals import component_roots
+from mmopt.symmetry.attribute_components import Attribute, Part
+from mmopt.symmetry.attribute_queries import terms_of
+from mmopt.symmetry.joint_components import Chosen, Joint, Key, Local, combined, made_of, mixed
+from mmopt.symmetry.split_totals import component_roots
 from mmopt.workloads.blocks.factor import Factor
 from mmopt.workloads.blocks.matrices import Dense
 from mmopt.workloads.blocks.ranges import Identity
-from mmopt.workloads.reduce import independent_rows, whole_rows
+from mmopt.workloads.merged_roots import independent_rows, whole_rows
 from mmopt.workloads.workload import Workload
 
 __all__ = ["QueryRows", "check_fit", "mean_roots", "query_rows", "spanning_rows"]

@@ -18,7 +18,7 @@ from collections import Counter
 import numpy as np
 
 from mmopt.numerics.arrays import Array, Ints
-from mmopt.symmetry.pieces import SYMMETRIC, UNKNOWN, Piece, Rows, is_rigid
+from mmopt.symmetry.attribute_queries import SYMMETRIC, UNKNOWN, Piece, Rows, is_rigid
 from mmopt.workloads.blocks.all_ranges import AllRange
 from mmopt.workloads.blocks.linear import refine
 

@@ -21,8 +21,8 @@ from mmopt.driver.judge.score import Array, Candidate, bound_of, candidate, name
 from mmopt.driver.solve import named_givens
 from mmopt.errors import OptionError, SolverError
 from mmopt.language import Program, check
-from mmopt.language.syntax.tree import Multiplier
-from mmopt.testing.draw import draw_givens, draw_multiplier, draw_value, draw_workload
+from mmopt.language.syntax.syntax_tree import Multiplier
+from mmopt.testing.random_instances import draw_givens, draw_multiplier, draw_value, draw_workload
 from mmopt.workloads import Workload
 
 __all__ = ["Finding", "WeakDualityReport", "check_program"]

@@ -1,7 +1,7 @@
 """What is asked: domain, blocks of queries kept implicit, Workload. Never strategies, never privacy."""
 
 from mmopt.workloads.blocks.factor import Factor
-from mmopt.workloads.blocks.kron import Kron, Stack
+from mmopt.workloads.blocks.kronecker_products import Kron, Stack
 from mmopt.workloads.blocks.linear import Implicit
 from mmopt.workloads.blocks.matrices import Dense, Sparse
 from mmopt.workloads.blocks.modified import Scaled

@@ -12,7 +12,7 @@ import numpy as np
 
 from mmopt.errors import WorkloadError
 from mmopt.numerics.arrays import EPS, Array, Ints, require_memory
-from mmopt.workloads.blocks.kron import Kron, kron
+from mmopt.workloads.blocks.kronecker_products import Kron, kron
 from mmopt.workloads.blocks.linear import Implicit
 from mmopt.workloads.blocks.matrices import positive
 from mmopt.workloads.blocks.modified import Scaled, unit_rows

@@ -16,13 +16,13 @@ import numpy.typing as npt
 
 from mmopt.errors import WorkloadError
 from mmopt.numerics.arrays import EPS, Array, Ints, frozen, owned, require_memory, rounding_of_root
-from mmopt.workloads.blocks.kron import Stack
+from mmopt.workloads.blocks.kronecker_products import Stack
 from mmopt.workloads.blocks.linear import Implicit
 from mmopt.workloads.blocks.matrices import AnyMatrix, digest
 from mmopt.workloads.domain import Domain
 from mmopt.workloads.group import Explicit
+from mmopt.workloads.merged_roots import IMPLICIT, Block, Merged, eigen
 from mmopt.workloads.product import Product, check_products, with_shared_factors
-from mmopt.workloads.reduce import IMPLICIT, Block, Merged, eigen
 
 __all__ = ["Workload"]
 

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from mmopt.cli.app import build
 from mmopt.data import data_vector
-from mmopt.mechanism.folder import ANSWERS_FILE
+from mmopt.mechanism.release_folder import ANSWERS_FILE
 from mmopt.request import load_request
 from mmopt.testing.census import marginals
 

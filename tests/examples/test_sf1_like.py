@@ -18,7 +18,7 @@ from mmopt import Solution, Workload, solve, verify
 from mmopt.cli.app import build
 from mmopt.data import data_vector
 from mmopt.language import Program, evaluate
-from mmopt.mechanism.folder import ANSWERS_FILE
+from mmopt.mechanism.release_folder import ANSWERS_FILE
 from mmopt.numerics.components import Level, Split
 from mmopt.request import load_request, parse_request
 from mmopt.strategies import ComponentStrategy

@@ -12,15 +12,15 @@ from functools import reduce
 import numpy as np
 import pytest
 import scipy.sparse
-from privacy.rounding.test_product import DATA as TABLE, columns_normalised, strategy_of, workload
+from privacy.rounding.test_integer_product import DATA as TABLE, columns_normalised, strategy_of, workload
 
 from mmopt.errors import OptionError
 from mmopt.mechanism import accuracy, measure, measurement, plan
 from mmopt.mechanism.accuracy import _half_width, _laplace_width
-from mmopt.mechanism.folder import _answers_text
+from mmopt.mechanism.release_folder import _answers_text
 from mmopt.privacy import Privacy
 from mmopt.privacy.noise import gaussian_variance, simulate
-from mmopt.privacy.rounding.protocol import MAX_ROWS
+from mmopt.privacy.rounding.integer_strategy import MAX_ROWS
 from mmopt.strategies import Strategy
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.blocks.factor import predicates, prefix, total

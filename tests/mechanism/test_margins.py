@@ -12,8 +12,8 @@ from mmopt.mechanism.planning import plan
 from mmopt.privacy import Privacy
 from mmopt.privacy.calibration import cost, least_scale
 from mmopt.privacy.guarantee import gaussian_rho, laplace_epsilon
-from mmopt.privacy.rounding.exact import integer_product, root_above
-from mmopt.privacy.rounding.forms import round_any
+from mmopt.privacy.rounding.integer_arithmetic import integer_product, root_above
+from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.strategies import Strategy
 
 pytestmark = pytest.mark.quick

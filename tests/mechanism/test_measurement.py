@@ -10,7 +10,7 @@ from mechanism.test_intervals import release
 from mmopt.errors import DataError, OptionError, PrivacyError
 from mmopt.mechanism import measure, plan
 from mmopt.privacy import Privacy
-from mmopt.privacy.rounding.protocol import MAX_ROWS
+from mmopt.privacy.rounding.integer_strategy import MAX_ROWS
 from mmopt.strategies import Strategy
 from mmopt.workloads import Workload
 

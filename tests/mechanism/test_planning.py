@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from privacy.rounding.test_dense import all_counted
+from privacy.rounding.test_integer_dense import all_counted
 
 from mmopt.errors import OptionError, PrivacyError, WorkloadError
 from mmopt.mechanism import plan

@@ -66,8 +66,8 @@ MUTANTS = (
     ),
     # -- integers, sensitivities
     *_rows(
-        "mmopt/privacy/rounding/exact.py",
-        "privacy/rounding/test_exact.py",
+        "mmopt/privacy/rounding/integer_arithmetic.py",
+        "privacy/rounding/test_integer_arithmetic.py",
         ("integer_product", "bound < 2**53", "bound < 2**58"),
         ("largest_entry", "abs(int(matrix.min()))", "int(matrix.min())"),
         ("largest_squared_difference", "- 2 * inner)", "- inner)"),
@@ -76,7 +76,7 @@ MUTANTS = (
         ("largest_absolute_sum", "largest_row_sum(matrix.T)", "largest_row_sum(matrix)"),
     ),
     *_rows(
-        "mmopt/privacy/rounding/exact.py",
+        "mmopt/privacy/rounding/integer_arithmetic.py",
         "mechanism/test_margins.py",
         ("integer_product", "if bound < _LIMIT:", "if bound < 4 * _LIMIT:"),
         ("root_above", "math.isqrt(squared << 128) + 1", "math.isqrt(squared << 128)"),
@@ -94,7 +94,7 @@ MUTANTS = (
     ),
     *_rows(
         "mmopt/privacy/calibration.py",
-        "mechanism/test_margins.py mechanism/test_planning.py privacy/rounding/test_product.py",
+        "mechanism/test_margins.py mechanism/test_planning.py privacy/rounding/test_integer_product.py",
         ("cost_of_part", "squared_sensitivity, own", "squared_sensitivity, 2 * own"),
         ("least_scale", "parts, scale) > allowed", "parts, scale) > 2 * allowed"),
         ("cost", "float_above(sum(", "float_above(max("),
@@ -136,8 +136,8 @@ MUTANTS = (
         ("deviations", "np.sqrt([variance(part", "np.array([(part"),
     ),
     *_rows(
-        "mmopt/privacy/rounding/dense.py",
-        "privacy/rounding/test_dense.py",
+        "mmopt/privacy/rounding/integer_dense.py",
+        "privacy/rounding/test_integer_dense.py",
         (
             "_measured",
             "squared_sensitivity(matrix, strategy.norm,",
@@ -146,28 +146,28 @@ MUTANTS = (
         ("_measured", "squared_lengths(), 2 * bits", "squared_lengths(), bits"),
     ),
     *_rows(
-        "mmopt/privacy/rounding/protocol.py",
+        "mmopt/privacy/rounding/integer_strategy.py",
         "mechanism/test_planning.py",
         ("standard_errors", "self.relative, -self.bits)", "self.relative, -self.bits - 1)"),
     ),
     # -- changed counts
     *_rows(
-        "mmopt/privacy/rounding/dense.py",
+        "mmopt/privacy/rounding/integer_dense.py",
         "privacy/test_calibration.py",
         ("parts", 'is_one = self.neighbours == "add-remove" and', "is_one ="),
     ),
     *_rows(
-        "mmopt/privacy/rounding/marginals.py",
+        "mmopt/privacy/rounding/integer_marginals.py",
         "privacy/test_calibration.py",
         ("parts", 'is_one_count=self.neighbours == "add-remove"', "is_one_count=True"),
     ),
     *_rows(
-        "mmopt/privacy/rounding/marginals.py",
+        "mmopt/privacy/rounding/integer_marginals.py",
         "privacy/rounding/test_row_sensitivity.py::test_no_row_costs_more_than_is_claimed[marginals-1]",
         ("parts", "or self.workload.domain.may_drop)", ")"),
     ),
     *_rows(
-        "mmopt/privacy/rounding/union.py",
+        "mmopt/privacy/rounding/integer_union.py",
         "privacy/test_calibration.py",
         ("parts", 'is_one_count=self.neighbours == "add-remove" and all(', "is_one_count=all("),
         ("parts", "all(map(is_one_count, own))", "any(map(is_one_count, own))"),
@@ -179,20 +179,20 @@ MUTANTS = (
     ),
     *_rows(
         "mmopt/privacy/rounding/lattice.py",
-        "privacy/rounding/test_dense.py",
+        "privacy/rounding/test_integer_dense.py",
         ("common_step", "min(accuracy * counts[-1], 1e-4)", "0.3"),
         ("rounded_core", "own, 0, float(np.abs(own).max() / np.abs(real).max())", "own, 0, 1.0"),
         ("rounded_core", "if np.linalg.matrix_rank(own) == own.shape[1]:", "if True:"),
     ),
     *_rows(
-        "mmopt/privacy/rounding/exact.py",
+        "mmopt/privacy/rounding/integer_arithmetic.py",
         "privacy/rounding/test_row_sensitivity.py::test_no_row_costs_more_than_is_claimed[matrix-2]",
         ("squared_sensitivity", "max(added, moved) if may_drop else moved", "moved"),
         ("squared_sensitivity", 'if neighbours == "add-remove":', "if True:"),
     ),
     *_rows(
-        "mmopt/privacy/rounding/exact.py",
-        "privacy/rounding/test_exact.py",
+        "mmopt/privacy/rounding/integer_arithmetic.py",
+        "privacy/rounding/test_integer_arithmetic.py",
         ("replaced", "2 if norm == 2 and is_nonnegative else 4", "2 if is_nonnegative else 4"),
         ("replaced", "2 if norm == 2 and is_nonnegative else 4", "2 if norm == 2 else 4"),
     ),
@@ -213,7 +213,7 @@ MUTANTS = (
         ("power", "return size if norm == 1 else times_up(size, size)", "return size"),
     ),
     *_rows(
-        "mmopt/workloads/blocks/kron.py",
+        "mmopt/workloads/blocks/kronecker_products.py",
         "workloads/blocks/test_laws.py",
         ("squared_norms", "kron([part.squared_norms() for", "kron([part.squared_norms() ** 2 for"),
         ("Stack.__init__", "any(block.full_rank for block in blocks)", "True"),
@@ -231,12 +231,12 @@ MUTANTS = (
     ),
     *_rows(
         "mmopt/privacy/rounding/lattice.py",
-        "privacy/rounding/test_dense.py",
+        "privacy/rounding/test_integer_dense.py",
         ("check_loss", "np.max(rounded / unrounded)", "np.min(rounded / unrounded)"),
     ),
     # -- forms of strategies
     *_rows(
-        "mmopt/strategies/protocol.py",
+        "mmopt/strategies/strategy_form.py",
         "strategies/test_form_laws.py",
         ("mean_variance", "self.squared_error(workload.unweighted)", "self.squared_error(workload)"),
         ("total_error", "return self.sensitivity**2 * squared", "return self.sensitivity * squared"),
@@ -270,7 +270,7 @@ MUTANTS = (
         ("_of_rows", "return often * told, often * missed", "return told, often * missed"),
     ),
     *_rows(
-        "mmopt/privacy/rounding/union.py",
+        "mmopt/privacy/rounding/integer_union.py",
         "strategies/test_form_laws.py",
         ("round_union", "for own in rounded) / share)", "for own in rounded) * share)"),
         ("_squared", "return [replaced(square, norm, sign)", "return [square"),
@@ -564,8 +564,8 @@ MUTANTS = (
     ),
     # -- what is called proved
     *_rows(
-        "mmopt/compiler/match.py",
-        "compiler/test_match.py",
+        "mmopt/compiler/same_program.py",
+        "compiler/test_same_program.py",
         ("", '*("steps", "certificate", "bound"),', '*("steps", "bound"),'),
         ("", '"lets", "requires", "choose"', '"requires", "choose"'),
         ("", '"klass", "sense", "givens", "parameters"', '"klass", "sense", "parameters"'),
@@ -640,7 +640,7 @@ MUTANTS = (
         ("costs", "_close(s.sensitivity, sensitivity) and not", "not"),
     ),
     *_rows(
-        "mmopt/driver/judge/placed.py",
+        "mmopt/driver/judge/placed_on_components.py",
         "proof/test_tampered.py::test_every_changed_claim_is_found[fitness_for_use]",
         ("same_array", "return off <= CLOSE_ARRAY", "return off <= 1e9 * CLOSE_ARRAY"),
     ),
@@ -701,7 +701,7 @@ MUTANTS = (
     # -- symmetries, bounds of templates
     *_rows(
         "mmopt/symmetry/swaps.py",
-        "symmetry/test_find.py symmetry/test_swaps.py",
+        "symmetry/test_find_symmetries.py symmetry/test_swaps.py",
         ("interchangeable", "if by_rows or close:", "if by_rows:"),
         ("_gram", "0.0 if piece.is_whole and scale < EXACT", "0.0 if piece.is_whole"),
         ("reverses", "if not (is_near and close):", "if True:"),
@@ -712,12 +712,12 @@ MUTANTS = (
         ),
     ),
     *_rows(
-        "mmopt/symmetry/totals.py",
-        "symmetry/test_find.py",
+        "mmopt/symmetry/split_totals.py",
+        "symmetry/test_find_symmetries.py",
         ("blocks_of", "if len(blocks) > 1:", "if False:"),
     ),
     *_rows(
-        "mmopt/driver/templates/search.py",
+        "mmopt/driver/templates/every_template.py",
         "driver/templates/test_product_bound.py",
         ("template_bound", "return product_bound(", "return 1.1 * product_bound("),
     ),
@@ -730,13 +730,13 @@ MUTANTS = (
     ),
     # -- proofs of failure, components, equivariance, claims of kernels
     *_rows(
-        "mmopt/solvers/proof.py",
+        "mmopt/solvers/cone_bounds.py",
         "solvers/test_dual_cones.py",
         ("_inside", "norm * (1.0 + (4.0 + size) * EPS)", "norm * 0.9"),
     ),
     *_rows(
-        "mmopt/solvers/proof.py",
-        "solvers/test_proof.py",
+        "mmopt/solvers/cone_bounds.py",
+        "solvers/test_cone_bounds.py",
         ("prove", "-b @ y - (4.0", "-b @ y + (4.0"),
         ("_psd", "np.maximum(values, 0.0) + lift", "values + lift"),
     ),
@@ -754,15 +754,15 @@ MUTANTS = (
         ("_psd_block", "_plus(ends[i], (ends[j], 1.0))", "ends[i]"),
     ),
     *_rows(
-        "mmopt/compiler/invariance/acting.py",
+        "mmopt/compiler/invariance/under_actions.py",
         "compiler/invariance/test_equivariance.py",
         ("_entrywise", "if not close(axis.degree, 0.0):", "if False:"),
         ("_same", "if not close(a.degree, b.degree):", "if False:"),
         ("_entrywise", 'if expr.atom in ("sqrt", "exp", "log"):', "if False:"),
     ),
     *_rows(
-        "mmopt/compiler/match.py",
-        "compiler/test_match.py",
+        "mmopt/compiler/same_program.py",
+        "compiler/test_same_program.py",
         ("_same", "fields(a) if f.compare]", "fields(a) if f.compare and f.name != 'options']"),
         ("_same", "return bool(a == b)", "return True"),
         ("_same_line", "if op != other or not (", "if not ("),
@@ -782,7 +782,7 @@ MUTANTS = (
     ),
     # -- rows of the solvers
     *_rows(
-        "mmopt/solvers/table.py",
+        "mmopt/solvers/table_of_solvers.py",
         "solvers/test_solver_law.py",
         ("SOLVERS", '"qoco", "qoco", SOC,', '"qoco", "qoco", SOC | PSD,'),
         ("SOLVERS", '"cvxopt", "cvxopt", SOC | PSD,', '"cvxopt", "cvxopt", SOC | PSD | CURVED,'),

@@ -199,7 +199,7 @@ def skeleton(folder: Path) -> None:
     for name in ("__init__.py", "errors.py", "limits.py", "resources.py"):
         shutil.copy(ROOT / "mmopt" / name, package)
     rooms = {"language": ("atoms", "check", "evaluate", "print", "syntax")}
-    rooms["driver"] = ("diagnosis", "judge", "running", "search", "solve", "templates")
+    rooms["driver"] = ("diagnosis", "judge", "run_solver", "search", "solve", "templates")
     inner = [f"{name}/{room}" for name, each in rooms.items() for room in each]
     for name in (*FOLDERS, *inner, "cli", "testing"):
         (package / name).mkdir()

@@ -12,7 +12,7 @@ from scripts import scripts
 
 from mmopt import Strategy, Workload, solve
 from mmopt.strategies.baselines import evaluate
-from mmopt.workloads.blocks.trees import Hierarchy
+from mmopt.workloads.blocks.hierarchies import Hierarchy
 
 adaptive, fitness = scripts("adaptive"), scripts("fitness-tables")
 PAPER_CELLS, TABLE_2 = adaptive.printed.PAPER_CELLS, adaptive.printed.TABLE_2

@@ -12,7 +12,7 @@ from tolerances import PAPER_RMSE
 from mmopt import Strategy, solve
 from mmopt.privacy.continuous import pvldb2012_rmse_factor
 from mmopt.strategies.baselines import baseline
-from mmopt.testing.known import Figure, holds
+from mmopt.testing.known_optima import Figure, holds
 
 FACTOR = pvldb2012_rmse_factor(epsilon=0.5, delta=1e-4)
 

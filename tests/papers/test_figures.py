@@ -17,7 +17,7 @@ from tolerances import FITNESS, PRINTED, PRINTED_3, PUBLISHED, ROUNDING
 
 from mmopt import Workload, solve
 from mmopt.language import program_names
-from mmopt.testing.known import Figure, holds
+from mmopt.testing.known_optima import Figure, holds
 from mmopt.testing.matrices import ONE_AND_TWO_WAY, marginals
 from mmopt.workloads.blocks.factor import all_range
 

@@ -17,8 +17,8 @@ from scripts import scripts
 from tolerances import FITNESS, GAP_INTERIOR, PRINTED_RATIO, PUBLISHED
 
 from mmopt import Strategy, Workload, solve
-from mmopt.results.shown import levels
-from mmopt.testing.known import Figure, holds
+from mmopt.results.rows_and_json import levels
+from mmopt.testing.known_optima import Figure, holds
 from mmopt.testing.matrices import random_ranges
 
 study, tables, own = (vars(scripts("fitness-tables"))[name] for name in ("study", "printed", "workloads"))

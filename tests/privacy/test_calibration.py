@@ -9,15 +9,15 @@ from itertools import product
 import flint
 import numpy as np
 import pytest
-from privacy.rounding.test_dense import domain
+from privacy.rounding.test_integer_dense import domain
 
 from mmopt.mechanism import plan
 from mmopt.privacy import Privacy, zcdp_epsilon
 from mmopt.privacy.calibration import _bounds, distance
 from mmopt.privacy.continuous import continuous_gaussian_scale
 from mmopt.privacy.guarantee import discrete_gaussian_delta, gaussian_delta
-from mmopt.privacy.rounding.forms import round_any
-from mmopt.privacy.rounding.protocol import Part
+from mmopt.privacy.rounding.integer_strategy import Part
+from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.strategies import Strategy
 from mmopt.strategies.marginals import MarginalStrategy
 from mmopt.strategies.product import ProductStrategy

@@ -15,7 +15,7 @@ from mmopt.privacy.noise import (
     log_transform,
     simulate,
 )
-from mmopt.privacy.rounding.exact import root_above
+from mmopt.privacy.rounding.integer_arithmetic import root_above
 
 pytestmark = pytest.mark.quick
 

@@ -13,8 +13,8 @@ from hypothesis import given, settings, strategies as st
 
 from mmopt.errors import Location, TooLargeError
 from mmopt.request import parse_request
-from mmopt.request.nodes import Scalar
 from mmopt.request.queries import Budget
+from mmopt.request.yaml_nodes import Scalar
 from mmopt.workloads import Workload
 
 DOMAIN = """domain:

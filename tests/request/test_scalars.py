@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from mmopt.errors import WorkloadError
-from mmopt.request.tree import resolve
+from mmopt.request.yaml_tree import resolve
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import pytest
 
 from mmopt.driver.templates import template_bound, templates
 from mmopt.errors import ResultError, WorkloadError
-from mmopt.results import FactoredSolution, Solution, load_saved, store
-from mmopt.results.saved import pack
+from mmopt.results import FactoredSolution, Solution, load_saved, npz_file
+from mmopt.results.saved_fields import pack
 from mmopt.strategies import Strategy
 from mmopt.strategies.marginals import MarginalStrategy
 from mmopt.strategies.product import ProductStrategy
@@ -99,7 +99,7 @@ def test_refused(tmp_path):
     record, arrays = pack(found.fields())
     hint = "save one with 'mmopt templates --out' or FactoredSolution.save"
     record["strategy"]["mapping"]["form"] = "tree"
-    path = store.write(record, arrays, tmp_path / "tree.npz")
+    path = npz_file.write(record, arrays, tmp_path / "tree.npz")
     with pytest.raises(ResultError) as caught:
         FactoredSolution.load(path)
     assert str(caught.value) == (
@@ -110,11 +110,11 @@ def test_refused(tmp_path):
         ("error", "low", "its field 'error' is a str, expected float"),
         ("template", 3, "its field 'template' is a int, expected str"),
     ):
-        path = store.write({**pack(found.fields())[0], name: value}, arrays, tmp_path / "wrong.npz")
+        path = npz_file.write({**pack(found.fields())[0], name: value}, arrays, tmp_path / "wrong.npz")
         with pytest.raises(ResultError) as caught:
             FactoredSolution.load(path)
         assert str(caught.value) == f"'{path}' is not a saved strategy: {words}\n  {hint}"
-    path = store.write({"kind": "strategy in factors"}, {}, tmp_path / "empty.npz")
+    path = npz_file.write({"kind": "strategy in factors"}, {}, tmp_path / "empty.npz")
     with pytest.raises(ResultError):
         FactoredSolution.load(path)
     path = found.save(tmp_path / "factored.npz")

@@ -11,8 +11,8 @@ import pytest
 from cases import named
 
 from mmopt import ResultError, Solution, certify
-from mmopt.results import Status, store
-from mmopt.results.saved import _KINDS, check_kinds, pack
+from mmopt.results import Status, npz_file
+from mmopt.results.saved_fields import _KINDS, check_kinds, pack
 
 
 def solution() -> Solution:
@@ -50,7 +50,7 @@ def test_every_field_has_a_kind() -> None:
     ],
 )
 def test_a_file_with_a_field_of_another_kind(field: str, value: Any, message: str, tmp_path: Path) -> None:
-    path = store.write(*pack({**solution().fields(), field: value}), tmp_path / "saved.npz")
+    path = npz_file.write(*pack({**solution().fields(), field: value}), tmp_path / "saved.npz")
     with pytest.raises(ResultError) as error:
         Solution.load(path)
     hint = "save one with --out or Solution.save"

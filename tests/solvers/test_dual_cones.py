@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mmopt.solvers import proof
-from mmopt.solvers.options import Vectors
+from mmopt.solvers import cone_bounds
+from mmopt.solvers.solver_protocol import Vectors
 
 pytestmark = pytest.mark.quick
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.quick
 def moved(y: np.ndarray, solver: str, **dims: Any) -> np.ndarray:
     none = {"zero": 0, "nonneg": 0, "soc": [], "psd": [], "exp": 0, "p3d": [], "pnd": []}
     handed = SimpleNamespace(cones=SimpleNamespace(**{**none, **dims}), solver=solver)
-    found = proof._inside(Vectors(handed, np.zeros(0), y))
+    found = cone_bounds._inside(Vectors(handed, np.zeros(0), y))
     assert found is not None
     return found
 

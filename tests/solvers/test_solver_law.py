@@ -14,7 +14,7 @@ from mmopt import OptionError, Program, Workload, solve
 from mmopt.compiler import bind, lower
 from mmopt.driver.plan import SEARCH
 from mmopt.errors import UnsuitableError
-from mmopt.language.syntax.tree import Apply
+from mmopt.language.syntax.syntax_tree import Apply
 from mmopt.limits import Stop
 from mmopt.solvers import (
     KERNELS,

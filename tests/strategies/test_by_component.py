@@ -12,7 +12,7 @@ from mmopt import OptionError, Strategy, TooLargeError, Workload
 from mmopt.numerics.components import Space, Split, lift
 from mmopt.strategies import ComponentStrategy, as_dense, normalise
 from mmopt.symmetry import symmetry
-from mmopt.symmetry.joint import Cells
+from mmopt.symmetry.joint_components import Cells
 from mmopt.testing.census import domain_of, marginals
 from mmopt.workloads import Product
 

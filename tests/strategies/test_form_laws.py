@@ -7,17 +7,17 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import tolerances
-from privacy.rounding.test_product import columns_normalised
+from privacy.rounding.test_integer_product import columns_normalised
 
 from mmopt.errors import OptionError, WorkloadError
 from mmopt.mechanism import measure, plan
 from mmopt.numerics.components import Level, Split, lift
 from mmopt.privacy import Privacy
-from mmopt.privacy.rounding.forms import ROUNDED, round_any
+from mmopt.privacy.rounding.integer_union import FACTORED_LOSS_LIMIT
 from mmopt.privacy.rounding.lattice import LOSS_LIMIT
-from mmopt.privacy.rounding.union import FACTORED_LOSS_LIMIT
-from mmopt.results import store
-from mmopt.results.saved import _KINDS, pack, plain, unpack
+from mmopt.privacy.rounding.table_of_forms import ROUNDED, round_any
+from mmopt.results import npz_file
+from mmopt.results.saved_fields import _KINDS, pack, plain, unpack
 from mmopt.strategies import (
     FORMS,
     ComponentStrategy,
@@ -39,8 +39,8 @@ N = 8
 
 @pytest.fixture(autouse=True)
 def nothing_is_dense(monkeypatch: pytest.MonkeyPatch) -> None:
-    for room in ("strategies", "privacy.rounding"):
-        monkeypatch.setattr(f"mmopt.{room}.by_component.MOST_CELLS", 1)
+    for file in ("strategies.by_component", "privacy.rounding.integer_by_component"):
+        monkeypatch.setattr(f"mmopt.{file}.MOST_CELLS", 1)
 
 
 def workload() -> Workload:
@@ -183,8 +183,8 @@ def test_scaled_to_sensitivity_one(case: tuple[str, StrategyForm]) -> None:
 
 def test_saved_and_back(case: tuple[str, StrategyForm], tmp_path) -> None:
     _, strategy = case
-    path = store.write(*pack({"strategy": plain(strategy)}), tmp_path / "one.npz")
-    found = _KINDS["StrategyForm"].restored(unpack(*store.read(path))["strategy"])
+    path = npz_file.write(*pack({"strategy": plain(strategy)}), tmp_path / "one.npz")
+    found = _KINDS["StrategyForm"].restored(unpack(*npz_file.read(path))["strategy"])
     assert type(found) is type(strategy) and found.norm == strategy.norm
     np.testing.assert_array_equal(found.implicit().matrix(), strategy.implicit().matrix())
     assert found.sensitivity == strategy.sensitivity

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from mmopt.symmetry.pieces import Piece, terms_of
+from mmopt.symmetry.attribute_queries import Piece, terms_of
 from mmopt.symmetry.swaps import interchangeable, keys, reverses, swappable_rows
 from mmopt.testing.census import domain_of
 from mmopt.workloads import Product, Workload

@@ -12,7 +12,7 @@ from mmopt import Program, Workload, solve
 from mmopt.compiler import bind
 from mmopt.driver.judge.score import bound_of
 from mmopt.language import program_names
-from mmopt.testing.draw import draw_multiplier
+from mmopt.testing.random_instances import draw_multiplier
 
 ROUNDING = 1e-9
 

@@ -8,7 +8,7 @@ from tolerances import GAP_INTERIOR
 
 from mmopt import OptionError, Program, Workload, solve
 from mmopt.testing import PROBLEMS, Problem, problem
-from mmopt.testing.known import EXACT, known_figures, meets
+from mmopt.testing.known_optima import EXACT, known_figures, meets
 from mmopt.testing.matrices import marginals, rectangles, windows
 
 NAMES = [p.name for p in PROBLEMS]

@@ -265,7 +265,7 @@ def _measure_and_write(
 ) -> None:
     from mmopt.data import data_vector
     from mmopt.mechanism import build_manifest, measure, write_release
-    from mmopt.mechanism.folder import ANSWERS_FILE, MANIFEST_FILE
+    from mmopt.mechanism.release_folder import ANSWERS_FILE, MANIFEST_FILE
     from mmopt.report import answers_table
 
     vector = data_vector(data, request.workload.domain)

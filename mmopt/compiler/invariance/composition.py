@@ -17,9 +17,9 @@ from dataclasses import dataclass
 
 from mmopt.compiler.invariance.actions import SOURCE_AXES
 from mmopt.language import Checked
-from mmopt.language.atoms.table import ATOMS
+from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.check.infer import Scope, infer
-from mmopt.language.syntax.tree import (
+from mmopt.language.syntax.syntax_tree import (
     Apply,
     Block,
     Constraint,

@@ -14,7 +14,6 @@ import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from mmopt.compiler.invariance.acting import Acting, is_zero
 from mmopt.compiler.invariance.actions import (
     CHANGE_BASIS,
     DROP_CELLS,
@@ -27,9 +26,10 @@ from mmopt.compiler.invariance.actions import (
     Axis,
     close,
 )
+from mmopt.compiler.invariance.under_actions import Acting, is_zero
 from mmopt.language import Checked
 from mmopt.language.check.infer import Scope, infer
-from mmopt.language.syntax.tree import Block, Constraint, Declaration
+from mmopt.language.syntax.syntax_tree import Block, Constraint, Declaration
 
 __all__ = ["Equivariance", "equivariance"]
 

@@ -27,7 +27,7 @@ from mmopt.compiler.invariance.actions import DROP_CELLS
 from mmopt.compiler.reductions.step import MOST_ENTRIES, Solved, Step, Traits, counted, expanded, smaller
 from mmopt.numerics.arrays import Ints
 from mmopt.strategies import Strategy
-from mmopt.symmetry.joint import mixed
+from mmopt.symmetry.joint_components import mixed
 from mmopt.workloads import Attribute, Domain, Product, Workload
 from mmopt.workloads.blocks import factor as factors
 from mmopt.workloads.blocks.factor import Factor

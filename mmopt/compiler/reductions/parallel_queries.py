@@ -33,7 +33,7 @@ from mmopt.compiler.reductions.step import (
 )
 from mmopt.language import Checked
 from mmopt.language.check.infer import infer
-from mmopt.language.syntax.tree import Apply, Constraint, Expr, Index, Name, mentions
+from mmopt.language.syntax.syntax_tree import Apply, Constraint, Expr, Index, Name, mentions
 from mmopt.numerics.arrays import Ints
 from mmopt.numerics.numpy_forms import Array
 from mmopt.workloads import Workload

@@ -25,7 +25,7 @@ from mmopt.compiler.invariance.equivariance import Equivariance, equivariance
 from mmopt.compiler.reductions.step import Solved, Step, Traits
 from mmopt.language import Checked, evaluate
 from mmopt.language.evaluate.split_values import without_form
-from mmopt.language.syntax.tree import names_in
+from mmopt.language.syntax.syntax_tree import names_in
 from mmopt.numerics.components import Level, Split, lift
 from mmopt.strategies import as_dense
 from mmopt.symmetry import symmetry

@@ -8,10 +8,10 @@ shown is worded as not found.
 from __future__ import annotations
 
 from mmopt.compiler import Instance, Scaling
-from mmopt.driver.diagnosis import wording
+from mmopt.driver.diagnosis import advice
 from mmopt.driver.diagnosis.elastic import REACH, Probe, everything, probe
 from mmopt.driver.diagnosis.findings import find_conflict, find_growth
-from mmopt.driver.diagnosis.parts import Ground, ground
+from mmopt.driver.diagnosis.relaxable_lines import Ground, ground
 from mmopt.driver.judge.score import FEASIBLE, Candidate, candidate
 from mmopt.driver.judge.violations import worst_line
 from mmopt.errors import ProgramError, SolverError
@@ -56,7 +56,7 @@ def explain_failure(
     if last.stop == Stop.INFEASIBLE:
         return _doubted(instance, scaling, solver, last, nearest)
     if last.stop == Stop.UNBOUNDED:
-        return wording.unbounded_by_word(name, solver, last.raw)
+        return advice.unbounded_by_word(name, solver, last.raw)
     return _missed(instance, solver, last, point)
 
 
@@ -67,9 +67,9 @@ def _shown(
     if last.stop == Stop.UNBOUNDED:
         growth = find_growth(lines, instance, scaling, clock)
         if growth is not None:
-            return wording.unbounded(instance, growth)
+            return advice.unbounded(instance, growth)
     conflict = find_conflict(lines, scaling, clock)
-    return wording.infeasible(instance, lines, conflict) if conflict is not None else None
+    return advice.infeasible(instance, lines, conflict) if conflict is not None else None
 
 
 def _doubted(
@@ -79,12 +79,12 @@ def _doubted(
     if nearest is not None:
         found = candidate(instance, scaling.undone(nearest.point, {})[0])
         if found.after <= FEASIBLE:
-            return wording.feasible_all_the_same(instance, solver, last.raw, found)
+            return advice.feasible_all_the_same(instance, solver, last.raw, found)
     proof = prove(last.vectors, ray=True) if last.vectors is not None else None
     if proof is not None and proof.reach >= REACH:
-        return wording.infeasible_by_certificate(instance.program.name, solver, last.raw, proof)
+        return advice.infeasible_by_certificate(instance.program.name, solver, last.raw, proof)
     slack = max(nearest.slack.values(), default=0.0) if nearest is not None else None
-    return wording.undecided(instance.program.name, solver, last.raw, slack)
+    return advice.undecided(instance.program.name, solver, last.raw, slack)
 
 
 def _missed(instance: Instance, solver: str, last: Point, point: Candidate | None) -> SolverError:
@@ -93,11 +93,11 @@ def _missed(instance: Instance, solver: str, last: Point, point: Candidate | Non
     if point is None:
         unused = [d.name for d in program.choose if last.variables and d.name not in last.variables]
         if unused:
-            return wording.unused(instance, unused[0])
-        return wording.no_point(program.name, solver, last.raw)
+            return advice.unused(instance, unused[0])
+        return advice.no_point(program.name, solver, last.raw)
     if point.after <= FEASIBLE:
-        return wording.infinite_objective(program.name, solver, last.raw)
+        return advice.infinite_objective(program.name, solver, last.raw)
     line = worst_line(instance, {d.name: point.env[d.name] for d in program.choose})
     if line is None:
-        return wording.no_point(program.name, solver, last.raw)
-    return wording.missed(instance, solver, last.raw, line)
+        return advice.no_point(program.name, solver, last.raw)
+    return advice.missed(instance, solver, last.raw, line)

@@ -1,7 +1,7 @@
 """The elastic form of a program: lines give way by a common slack, and the least slack is found.
 
 If the least slack is positive the lines cannot hold together, and the multipliers prove it
-(``mmopt.solvers.proof``): a feasible point would have slack 0. Whether some line is at fault is seen by
+(``mmopt.solvers.cone_bounds``): a feasible point would have slack 0. Whether some line is at fault is seen by
 leaving it out; what it takes to make room, by letting it alone give way.
 """
 
@@ -14,10 +14,10 @@ from types import MappingProxyType
 import numpy as np
 
 from mmopt.compiler import Instance, lower
-from mmopt.driver.diagnosis.parts import HERE, Ground, Part, array_given, demoted
+from mmopt.driver.diagnosis.relaxable_lines import HERE, Ground, Part, array_given, demoted
 from mmopt.errors import SolverError, TooLargeError
 from mmopt.language import check
-from mmopt.language.syntax.tree import Apply, Constraint, Declaration, Expr, Name, Number, Relation
+from mmopt.language.syntax.syntax_tree import Apply, Constraint, Declaration, Expr, Name, Number, Relation
 from mmopt.numerics.numpy_forms import Array
 from mmopt.solvers import Clock, Options, Point, Proof, pick_solver, prove, run
 

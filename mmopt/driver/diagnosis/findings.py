@@ -14,10 +14,10 @@ import numpy as np
 
 from mmopt.compiler import Instance, Scaling
 from mmopt.driver.diagnosis.elastic import Kept, build, everything, points, probe
-from mmopt.driver.diagnosis.parts import Ground, Part
+from mmopt.driver.diagnosis.relaxable_lines import Ground, Part
 from mmopt.driver.judge.violations import violations
 from mmopt.language import evaluate
-from mmopt.language.syntax.tree import Declaration
+from mmopt.language.syntax.syntax_tree import Declaration
 from mmopt.numerics.numpy_forms import Array, eigh
 from mmopt.solvers import Clock, Proof
 

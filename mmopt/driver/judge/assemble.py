@@ -31,7 +31,7 @@ from mmopt.limits import Stop
 from mmopt.numerics.components import Split
 from mmopt.numerics.outward import rounded
 from mmopt.results import Solution, Status
-from mmopt.results.split_values import Value
+from mmopt.results.component_storage import Value
 from mmopt.solvers import SOLVERS, Claim, Options, SolverRow, missing_cones
 from mmopt.strategies import ComponentStrategy, Strategy
 

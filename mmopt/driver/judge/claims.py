@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance
-from mmopt.compiler.match import is_shipped
+from mmopt.compiler.same_program import is_shipped
 from mmopt.driver.free_vector import draw
 from mmopt.driver.judge.rounded_root import takes_rounded
 from mmopt.driver.judge.score import Candidate, charged, improves, scored
 from mmopt.driver.judge.violations import as_value, each, plain
 from mmopt.errors import ContradictionError, Error
 from mmopt.language import evaluate, shipped
-from mmopt.language.syntax.tree import Name, names_in
+from mmopt.language.syntax.syntax_tree import Name, names_in
 from mmopt.numerics.components import Level, Split
 from mmopt.results import Grade
 

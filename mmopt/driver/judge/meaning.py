@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance, bind
-from mmopt.compiler.match import is_shipped
 from mmopt.compiler.reductions import by_components
-from mmopt.driver.judge.placed import placed_multipliers
+from mmopt.compiler.same_program import is_shipped
+from mmopt.driver.judge.placed_on_components import placed_multipliers
 from mmopt.driver.judge.score import SLIGHT, Array, bound_of, named_multipliers
 from mmopt.driver.judge.violations import split_meaning
 from mmopt.language import evaluate, shipped
@@ -31,7 +31,7 @@ from mmopt.numerics.arrays import frozen, svd
 from mmopt.numerics.ball_inverse import pseudo_inverse
 from mmopt.numerics.balls import HEIGHT, dots, exact, matmul
 from mmopt.numerics.numpy_forms import FLOOR, eigh, psd_floor, symmetric_part
-from mmopt.results.split_values import Value
+from mmopt.results.component_storage import Value
 from mmopt.solvers import Clock, Options, nuclear
 from mmopt.solvers.nuclear.kernel import ITERATIONS, needs
 from mmopt.strategies import AnyStrategy, ComponentStrategy, Strategy, normalise

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance
-from mmopt.compiler.match import is_shipped
+from mmopt.compiler.same_program import is_shipped
 from mmopt.driver.judge.violations import split_meaning
 from mmopt.language import evaluate
 from mmopt.language.evaluate.split_values import splits
 from mmopt.language.syntax.program import Program
-from mmopt.language.syntax.tree import Assignment, names_in
+from mmopt.language.syntax.syntax_tree import Assignment, names_in
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.balls import GROW
 from mmopt.numerics.components import Split

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance
-from mmopt.compiler.match import is_shipped
+from mmopt.compiler.same_program import is_shipped
 from mmopt.driver.judge.rounded_root import charged_for_the_queries, for_the_queries
 from mmopt.driver.judge.violations import arrays, as_value, each, is_finite, plain, total, violations
 from mmopt.language import evaluate, evaluate_ball
 from mmopt.language.evaluate.evaluator import Memo
 from mmopt.language.evaluate.feasibility import excess, excess_with_errors
-from mmopt.language.syntax.tree import Apply, Declaration, Expr, names_in
+from mmopt.language.syntax.syntax_tree import Apply, Declaration, Expr, names_in
 from mmopt.numerics.ball_functions import is_semidefinite
 from mmopt.numerics.ball_nuclear import GUESS
 from mmopt.numerics.balls import GROW, Ball, exact

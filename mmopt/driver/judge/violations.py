@@ -18,7 +18,7 @@ from mmopt.language.atoms.types import Dim
 from mmopt.language.check.names import AXES
 from mmopt.language.evaluate.evaluator import Memo
 from mmopt.language.evaluate.split_values import splits
-from mmopt.language.syntax.tree import Constraint, Declaration
+from mmopt.language.syntax.syntax_tree import Constraint, Declaration
 from mmopt.numerics.components import Level, Split
 from mmopt.numerics.numpy_forms import Array, is_definite, lowest_eigenvalue, symmetric_part
 from mmopt.workloads.labels import cell_label, join

@@ -15,11 +15,11 @@ import numpy as np
 import scipy.optimize
 
 from mmopt.compiler import Instance
-from mmopt.compiler.shape import line
+from mmopt.compiler.to_cones import line
 from mmopt.driver.free_vector import Coordinates
 from mmopt.driver.judge.score import Array
 from mmopt.language import Tape
-from mmopt.language.syntax.tree import Apply, Constraint, Expr, Name, Number, Relation
+from mmopt.language.syntax.syntax_tree import Apply, Constraint, Expr, Name, Number, Relation
 from mmopt.limits import Stop
 from mmopt.solvers import Clock
 

@@ -25,13 +25,13 @@ from mmopt.driver.diagnosis.diagnose import explain_failure
 from mmopt.driver.judge.assemble import assemble, unscaled
 from mmopt.driver.judge.score import Array
 from mmopt.driver.plan import Task
-from mmopt.driver.running import Best
+from mmopt.driver.run_solver import Best
 from mmopt.errors import OptionError, TooLargeError
 from mmopt.language import evaluate
 from mmopt.language.atoms.types import Curvature, matrix
 from mmopt.language.check.infer import infer
 from mmopt.language.check.relations import rank_line, rank_residual
-from mmopt.language.syntax.tree import Apply, Expr, Name
+from mmopt.language.syntax.syntax_tree import Apply, Expr, Name
 from mmopt.limits import Stop, uncounted
 from mmopt.results import Solution
 from mmopt.solvers import Clock, Options, Point, SolverRow, memory_limit, pick_solver, predicted, run

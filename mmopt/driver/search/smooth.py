@@ -18,7 +18,7 @@ from mmopt.driver.free_vector import Coordinates, draw
 from mmopt.driver.judge.assemble import assemble
 from mmopt.driver.judge.score import Array, Candidate
 from mmopt.driver.plan import Task
-from mmopt.driver.running import Best
+from mmopt.driver.run_solver import Best
 from mmopt.driver.search.local import End, Problem, search
 from mmopt.errors import OptionError, SolverError
 from mmopt.language import evaluate

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from mmopt.driver.templates.search import templates
+from mmopt.driver.templates.every_template import templates
 from mmopt.driver.tuning import Found, Tuned, tuned
 from mmopt.errors import WorkloadError
 from mmopt.workloads import Workload

@@ -10,7 +10,7 @@ from mmopt.language.check.infer import Scope, infer
 from mmopt.language.check.names import Names, declared_type
 from mmopt.language.check.procedures import cells, check_steps, solved_programs
 from mmopt.language.syntax.program import Program
-from mmopt.language.syntax.tree import Assignment, Block, Constraint, Multiplier, Name, names_in
+from mmopt.language.syntax.syntax_tree import Assignment, Block, Constraint, Multiplier, Name, names_in
 
 __all__ = ["check_closing"]
 

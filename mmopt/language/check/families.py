@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import reduce
 
-from mmopt.language.atoms.table import ATOMS
-from mmopt.language.syntax.tree import Apply, Block, Expr, Index, Name, chain, mentions, transpose
+from mmopt.language.atoms.table_of_atoms import ATOMS
+from mmopt.language.syntax.syntax_tree import Apply, Block, Expr, Index, Name, chain, mentions, transpose
 
 __all__ = ["ENTRYWISE", "shared", "two_by_two", "vectorised"]
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 
 from mmopt.errors import placed, suggest
-from mmopt.language.atoms.table import ATOMS
+from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.atoms.types import SCALAR, UNKNOWN, Curvature, Dim, RuleError, Type, column, matrix
 from mmopt.language.syntax.source import Source
+from mmopt.language.syntax.syntax_tree import Apply, Block, Expr, Index, Name, Number, chain, constant
 from mmopt.language.syntax.to_text import to_source
-from mmopt.language.syntax.tree import Apply, Block, Expr, Index, Name, Number, chain, constant
 
 __all__ = ["Scope", "dimension", "infer", "is_gram", "normal", "not_symmetric"]
 

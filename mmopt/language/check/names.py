@@ -10,7 +10,7 @@ from mmopt.errors import suggest
 from mmopt.language.atoms.types import Curvature, Dim, Type, column, matrix
 from mmopt.language.check.infer import Scope, infer
 from mmopt.language.syntax.source import Source
-from mmopt.language.syntax.tree import Assignment, Constraint, Declaration, Expr, Span
+from mmopt.language.syntax.syntax_tree import Assignment, Constraint, Declaration, Expr, Span
 
 __all__ = ["AXES", "PSD", "SOURCES", "Names", "declared_type"]
 

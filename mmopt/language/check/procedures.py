@@ -9,7 +9,7 @@ from mmopt.errors import suggest
 from mmopt.language.atoms.types import SCALAR, Curvature, Dim, Type, matrix
 from mmopt.language.check.names import AXES, Names, declared_type
 from mmopt.language.syntax.program import Program, program_names
-from mmopt.language.syntax.tree import Declaration, Expr, Name, Repeat, Step, SubProgram
+from mmopt.language.syntax.syntax_tree import Declaration, Expr, Name, Repeat, Step, SubProgram
 
 __all__ = ["START", "alternates", "cells", "check_steps", "solved_programs"]
 

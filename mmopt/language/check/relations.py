@@ -7,11 +7,21 @@ from typing import NoReturn
 
 import numpy as np
 
-from mmopt.language.atoms.table import ATOMS
+from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.atoms.types import Curvature, Type
 from mmopt.language.check.infer import Scope, infer, not_symmetric
 from mmopt.language.syntax.program import Program
-from mmopt.language.syntax.tree import Apply, Block, Constraint, Expr, Name, Number, children, is_rank, walk
+from mmopt.language.syntax.syntax_tree import (
+    Apply,
+    Block,
+    Constraint,
+    Expr,
+    Name,
+    Number,
+    children,
+    is_rank,
+    walk,
+)
 from mmopt.numerics.numpy_forms import Array
 from mmopt.numerics.pseudoinverse import has_full_rank
 

@@ -11,14 +11,13 @@ from dataclasses import dataclass, replace
 
 from mmopt.errors import ProgramError
 from mmopt.language.atoms.rules import Options
-from mmopt.language.atoms.table import ATOMS
+from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.atoms.types import Curvature, RuleError, Type
 from mmopt.language.check.infer import Scope, infer
-from mmopt.language.check.program import Checked, check
 from mmopt.language.check.relations import SIDES
+from mmopt.language.check.whole_program import Checked, check
 from mmopt.language.syntax.program import Program
-from mmopt.language.syntax.to_text import number_text, to_source
-from mmopt.language.syntax.tree import (
+from mmopt.language.syntax.syntax_tree import (
     Apply,
     Block,
     Constraint,
@@ -29,6 +28,7 @@ from mmopt.language.syntax.tree import (
     Number,
     chain,
 )
+from mmopt.language.syntax.to_text import number_text, to_source
 
 __all__ = ["LineSurvey", "Node", "Survey", "describe", "line_scope", "survey"]
 

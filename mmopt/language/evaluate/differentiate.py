@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.language.atoms.table import ATOMS
+from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.evaluate.evaluator import Env, evaluate, is_row, positions
-from mmopt.language.syntax.tree import Apply, Block, Expr, Index, Name, names_in, transpose
+from mmopt.language.syntax.syntax_tree import Apply, Block, Expr, Index, Name, names_in, transpose
 from mmopt.numerics import numpy_forms
 from mmopt.numerics.numpy_forms import Array
 

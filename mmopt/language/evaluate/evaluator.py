@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 
 from mmopt.errors import OptionError
-from mmopt.language.atoms.table import ATOMS
+from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.check.families import ENTRYWISE
 from mmopt.language.evaluate.number_systems import BALLS, PLAIN, Numbers
 from mmopt.language.evaluate.split_values import ByComponent, splits
 from mmopt.language.syntax.program import Program
-from mmopt.language.syntax.tree import (
+from mmopt.language.syntax.syntax_tree import (
     Apply,
     Assignment,
     Block,

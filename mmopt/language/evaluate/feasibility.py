@@ -13,7 +13,7 @@ from mmopt.language.check.relations import rank_residual
 from mmopt.language.evaluate.evaluator import Env, Memo, evaluate, evaluate_ball
 from mmopt.language.evaluate.number_systems import BALLS, PLAIN, Numbers
 from mmopt.language.evaluate.split_values import ByComponent, splits
-from mmopt.language.syntax.tree import Apply, Block, Constraint, Expr, Family, Number, is_rank
+from mmopt.language.syntax.syntax_tree import Apply, Block, Constraint, Expr, Family, Number, is_rank
 from mmopt.numerics import numpy_forms
 from mmopt.numerics.ball_functions import is_semidefinite
 from mmopt.numerics.balls import GROW, Ball

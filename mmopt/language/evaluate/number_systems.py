@@ -11,8 +11,8 @@ import numpy as np
 
 from mmopt.errors import ProgramError
 from mmopt.language.atoms.atom import Atom
-from mmopt.language.atoms.table import ATOMS
-from mmopt.language.syntax.tree import Expr
+from mmopt.language.atoms.table_of_atoms import ATOMS
+from mmopt.language.syntax.syntax_tree import Expr
 from mmopt.limits import require_time
 from mmopt.numerics import ball_products, balls, numpy_forms, products
 from mmopt.numerics.arrays import Array, Ints

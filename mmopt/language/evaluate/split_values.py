@@ -24,11 +24,11 @@ from mmopt.language.atoms.component_forms import (
     spread,
     vector,
 )
-from mmopt.language.atoms.table import ATOMS
+from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.check.families import vectorised
 from mmopt.language.evaluate.number_systems import Numbers
 from mmopt.language.syntax.program import Program
-from mmopt.language.syntax.tree import Apply, Block, Expr, Index, walk
+from mmopt.language.syntax.syntax_tree import Apply, Block, Expr, Index, walk
 from mmopt.numerics.components import Level, Space, Split
 from mmopt.numerics.products import Scaling
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from mmopt.language.check.infer import Scope
-from mmopt.language.check.program import Checked, check
+from mmopt.language.check.whole_program import Checked, check
 from mmopt.language.print.typeset import (
     STYLES,
     Style,
@@ -18,7 +18,7 @@ from mmopt.language.print.typeset import (
     print_relation,
 )
 from mmopt.language.syntax.program import Program
-from mmopt.language.syntax.tree import (
+from mmopt.language.syntax.syntax_tree import (
     Assignment,
     Certificate,
     Constraint,

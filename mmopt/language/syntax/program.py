@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from mmopt.errors import Location, OptionError, ProgramError, suggest
-from mmopt.language.atoms.table import FUNCTIONS
+from mmopt.language.atoms.table_of_atoms import FUNCTIONS
 from mmopt.language.syntax.expression import parse_expr
 from mmopt.language.syntax.sections import CLASSES, Klass, Section, check_sections, split_sections
 from mmopt.language.syntax.source import MAX_BYTES, Source, Text
@@ -27,7 +27,7 @@ from mmopt.language.syntax.statements import (
     step,
     string_value,
 )
-from mmopt.language.syntax.tree import (
+from mmopt.language.syntax.syntax_tree import (
     Adoption,
     Assignment,
     Certificate,

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 from mmopt.errors import suggest
 from mmopt.language.syntax.source import CLOSING, PAIRS, Source, Text
-from mmopt.language.syntax.tree import Span
+from mmopt.language.syntax.syntax_tree import Span
 
 __all__ = ["CLASSES", "SECTIONS", "Klass", "Section", "check_sections", "split_sections", "statements"]
 

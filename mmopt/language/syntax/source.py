@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import NamedTuple, NoReturn
 
 from mmopt.errors import Location, ProgramError
-from mmopt.language.syntax.tree import Span
+from mmopt.language.syntax.syntax_tree import Span
 
 __all__ = [
     "HINT",

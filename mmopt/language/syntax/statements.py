@@ -8,12 +8,12 @@ from dataclasses import replace
 from itertools import takewhile
 
 from mmopt.errors import suggest
-from mmopt.language.atoms.table import ATOMS, FUNCTIONS
+from mmopt.language.atoms.table_of_atoms import ATOMS, FUNCTIONS
 from mmopt.language.atoms.types import Dim
 from mmopt.language.syntax.expression import parse_call, parse_dim, parse_expr, parse_relation
 from mmopt.language.syntax.sections import statements
 from mmopt.language.syntax.source import WORDS, Text, Token, plain
-from mmopt.language.syntax.tree import (
+from mmopt.language.syntax.syntax_tree import (
     Assignment,
     Constraint,
     Declaration,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mmopt.language.atoms.table import ATOMS
-from mmopt.language.syntax.tree import Apply, Block, Expr, Index, Name, Number
+from mmopt.language.atoms.table_of_atoms import ATOMS
+from mmopt.language.syntax.syntax_tree import Apply, Block, Expr, Index, Name, Number
 
 __all__ = ["number_text", "to_source"]
 

@@ -13,13 +13,13 @@ from mmopt.driver.plan import Plan, plan_instance, plan_solve
 from mmopt.errors import ResultError
 from mmopt.language import Program, evaluate
 from mmopt.language.check.survey import Survey, survey
-from mmopt.language.syntax.tree import Assignment, Repeat, Step as AnyStep, SubProgram, names_in
-from mmopt.report.explain.compiled import compiled_facts
+from mmopt.language.syntax.syntax_tree import Assignment, Repeat, Step as AnyStep, SubProgram, names_in
+from mmopt.report.explain.as_compiled import compiled_facts
+from mmopt.report.explain.as_solved import solved_facts
+from mmopt.report.explain.as_written import bound_facts, line_facts, repair_words, statements
 from mmopt.report.explain.facts import Facts, Step, plain_data
 from mmopt.report.explain.latex import as_latex
 from mmopt.report.explain.page import as_fragment, as_html
-from mmopt.report.explain.reading import bound_facts, line_facts, repair_words, statements
-from mmopt.report.explain.solved import solved_facts
 from mmopt.report.explain.text import as_text
 from mmopt.results import Solution
 from mmopt.strategies import ComponentStrategy

@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 
 from mmopt.numerics.components import Level, Split
 from mmopt.numerics.pseudoinverse import panels
-from mmopt.solvers.nuclear.forms import FORMS
+from mmopt.solvers.nuclear.ascent import search
 from mmopt.solvers.nuclear.problem import Array, Part, Problem, back, care, placed, whole
-from mmopt.solvers.nuclear.search import search
+from mmopt.solvers.nuclear.shipped_programs import FORMS
 from mmopt.solvers.nuclear.spectrum import Iterate, Spectrum, bare, fetched, whole_of
-from mmopt.solvers.options import Clock, Options, Pace, Point
+from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point
 
 __all__ = ["needs", "points", "polar_of", "start"]
 

@@ -5,7 +5,7 @@ by quasi-Newton steps (``search``) goes down from many starts (``starts``), firs
 what looks worse early, and ends with the best over all cells.
 """
 
+from mmopt.solvers.p_identity.multistart import PROGRAMS, Start, State, needs, points, search, starts
 from mmopt.solvers.p_identity.objective import Objective
-from mmopt.solvers.p_identity.search import PROGRAMS, Start, State, needs, points, search, starts
 
 __all__ = ["PROGRAMS", "Objective", "Start", "State", "needs", "points", "search", "starts"]

@@ -6,9 +6,9 @@ products (``problem``), dense or as a Kronecker product.
 """
 
 from mmopt.solvers.weighting.improve import improve
-from mmopt.solvers.weighting.kronecker import Kronecker
+from mmopt.solvers.weighting.kronecker_design import Kronecker
 from mmopt.solvers.weighting.problem import Dense, Operator, State, Weighting, entrywise, product_state
-from mmopt.solvers.weighting.programs import PROGRAMS, needs, points
+from mmopt.solvers.weighting.shipped_programs import PROGRAMS, needs, points
 
 __all__ = [
     "PROGRAMS",

@@ -19,7 +19,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from mmopt.solvers.weighting.kronecker import Kronecker
+from mmopt.solvers.weighting.kronecker_design import Kronecker
 from mmopt.solvers.weighting.problem import Array, Dense, State, Weighting, better, product_state
 from mmopt.solvers.weighting.recognise import costs_of
 

@@ -14,8 +14,8 @@ import scipy.sparse
 from mmopt.numerics.arrays import Array, Ints, require_memory
 from mmopt.strategies.baselines.row import Design, by_attribute
 from mmopt.workloads import Dense, Implicit, Product, Sparse, Workload
+from mmopt.workloads.blocks.hierarchies import Haar, Hierarchy, levels, runs
 from mmopt.workloads.blocks.ranges import Ranges
-from mmopt.workloads.blocks.trees import Haar, Hierarchy, levels, runs
 
 __all__ = [
     "best_branching",

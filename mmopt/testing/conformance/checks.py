@@ -14,7 +14,7 @@ from mmopt.driver.judge.assemble import value_of
 from mmopt.language import Program
 from mmopt.proof import verify
 from mmopt.results import Solution
-from mmopt.testing.known import Figure, meets
+from mmopt.testing.known_optima import Figure, meets
 from mmopt.workloads import Workload
 
 __all__ = ["CLOSE", "Asked", "Interval", "Wrong", "closeness", "of_bound", "of_file", "of_gap", "of_known"]

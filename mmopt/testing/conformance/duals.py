@@ -14,9 +14,9 @@ from mmopt.language import Program
 from mmopt.numerics.components import Array
 from mmopt.solvers import Claim, claims
 from mmopt.solvers.nuclear.curvature import curvature, many_exponentials
-from mmopt.solvers.nuclear.forms import FORMS
+from mmopt.solvers.nuclear.shipped_programs import FORMS
 from mmopt.solvers.nuclear.spectrum import Iterate, iterate
-from mmopt.solvers.weighting.programs import SHIPPED
+from mmopt.solvers.weighting.shipped_programs import SHIPPED
 from mmopt.workloads import Workload
 
 __all__ = ["Dual", "Duals", "check_dual", "kernel_duals"]

@@ -21,7 +21,7 @@ from mmopt.testing.conformance.checks import Asked, Wrong, closeness, of_bound, 
 from mmopt.testing.conformance.duals import Duals, check_dual, kernel_duals
 from mmopt.testing.conformance.report import Failure, Report, Skip
 from mmopt.testing.conformance.twists import TWISTS, rule_of, why_not
-from mmopt.testing.known import known_figures
+from mmopt.testing.known_optima import known_figures
 from mmopt.testing.problems import Problem, problems_named
 from mmopt.workloads import Workload
 

@@ -13,12 +13,12 @@ import numpy.typing as npt
 
 from mmopt.errors import WorkloadError
 from mmopt.workloads.blocks.all_ranges import AllRange
-from mmopt.workloads.blocks.kron import Union
+from mmopt.workloads.blocks.hierarchies import Haar, Hierarchy
+from mmopt.workloads.blocks.kronecker_products import Union
 from mmopt.workloads.blocks.linear import Implicit as Factor
 from mmopt.workloads.blocks.matrices import Dense, Sparse
 from mmopt.workloads.blocks.modified import Reordered
 from mmopt.workloads.blocks.ranges import Identity, Prefix, Total, WidthRange
-from mmopt.workloads.blocks.trees import Haar, Hierarchy
 
 __all__ = [
     "Factor",

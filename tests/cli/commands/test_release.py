@@ -12,7 +12,7 @@ import pytest
 from own_texts import edited
 
 from mmopt import Solution, solve, verify
-from mmopt.mechanism.folder import ANSWERS_FILE, MANIFEST_FILE
+from mmopt.mechanism.release_folder import ANSWERS_FILE, MANIFEST_FILE
 from mmopt.request import load_request
 from mmopt.results import FactoredSolution
 

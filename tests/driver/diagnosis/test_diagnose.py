@@ -13,11 +13,11 @@ from mmopt import Program, SolverError, Workload, solve
 from mmopt.compiler import bind, lower, scale
 from mmopt.driver.diagnosis.diagnose import explain_failure
 from mmopt.driver.diagnosis.elastic import everything, probe
-from mmopt.driver.diagnosis.parts import ground
+from mmopt.driver.diagnosis.relaxable_lines import ground
 from mmopt.driver.judge.score import FEASIBLE
 from mmopt.driver.judge.violations import violations
 from mmopt.language import worst
-from mmopt.language.syntax.tree import Constraint
+from mmopt.language.syntax.syntax_tree import Constraint
 from mmopt.limits import Stop
 from mmopt.solvers import Clock, Options, Point, prove, run, solver_named
 

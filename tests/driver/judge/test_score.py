@@ -16,7 +16,7 @@ from mmopt.compiler import Instance, bind
 from mmopt.compiler.reductions import by_components
 from mmopt.driver.judge.rounded_root import charged_for_the_queries
 from mmopt.driver.judge.score import FEASIBLE, Candidate, bound_of, candidate, upper_value
-from mmopt.driver.running import Best
+from mmopt.driver.run_solver import Best
 from mmopt.errors import OptionError
 from mmopt.numerics.components import Level
 

@@ -8,7 +8,7 @@ import tolerances
 from symmetric import random_products
 
 from mmopt import Workload, solve
-from mmopt.driver.templates import multipliers_of, product, product_bound, search
+from mmopt.driver.templates import every_template, multipliers_of, product, product_bound
 from mmopt.strategies import Strategy
 from mmopt.strategies.product import ProductStrategy
 from mmopt.testing.census import domain_of, marginals
@@ -74,7 +74,7 @@ def test_the_bound_of_templates_without_a_solve(monkeypatch: pytest.MonkeyPatch)
     """As of too many cells, on a few: the bound is no more than the optimum, and meets it for one product."""
     workload = two(6, ("P", "R"))
     optimum = solve(workload, "l2_strategy").objective
-    monkeypatch.setattr(search, "LARGEST", 0)
-    monkeypatch.setattr(search, "by_components", lambda *args, **options: None)
-    bound, origin = search.template_bound(workload)
+    monkeypatch.setattr(every_template, "LARGEST", 0)
+    monkeypatch.setattr(every_template, "by_components", lambda *args, **options: None)
+    bound, origin = every_template.template_bound(workload)
     assert optimum * (1 - 1e-4) <= bound <= optimum and origin == "multipliers that are products"

@@ -11,7 +11,7 @@ from mmopt.driver.templates import tune_templates
 from mmopt.errors import OptionError, WorkloadError
 from mmopt.request import load_request
 from mmopt.testing.census import domain_of, marginals
-from mmopt.testing.known import Figure, holds
+from mmopt.testing.known_optima import Figure, holds
 from mmopt.workloads import Product
 from mmopt.workloads.blocks import factor as f
 

@@ -21,11 +21,11 @@ from mmopt.compiler import bind, lower
 from mmopt.language import ATOMS
 from mmopt.language.atoms import gradients, matrix_rules, rules
 from mmopt.language.atoms.atom import Atom, Form
-from mmopt.language.atoms.table import FUNCTIONS
+from mmopt.language.atoms.table_of_atoms import FUNCTIONS
 from mmopt.language.atoms.types import SCALAR, UNKNOWN, Curvature, Type
 from mmopt.language.syntax.expression import parse_expr
 from mmopt.language.syntax.source import Source, Text
-from mmopt.language.syntax.tree import Apply, Name
+from mmopt.language.syntax.syntax_tree import Apply, Name
 from mmopt.numerics import ball_functions, balls
 from mmopt.numerics.balls import Ball
 

@@ -12,10 +12,10 @@ from symmetric import random_products, random_symmetric_matrix
 
 from mmopt.errors import ProgramError
 from mmopt.language import evaluate, evaluate_ball
-from mmopt.language.atoms.table import ATOMS
+from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.evaluate.number_systems import BALLS, PLAIN, Numbers
 from mmopt.language.evaluate.split_values import ByComponent
-from mmopt.language.syntax.tree import Apply, Name, Span
+from mmopt.language.syntax.syntax_tree import Apply, Name, Span
 from mmopt.numerics.balls import Ball
 from mmopt.numerics.components import Level, Space, Split, lift
 from mmopt.symmetry import symmetry

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from mmopt.language import Program, check, to_source
-from mmopt.language.check.program import MAX_NODES, expand, split_lets
+from mmopt.language.check.whole_program import MAX_NODES, expand, split_lets
 
 TEXT = """program lets
 given

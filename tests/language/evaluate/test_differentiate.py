@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from mmopt.language import Tape, evaluate
-from mmopt.language.atoms.table import FUNCTIONS
+from mmopt.language.atoms.table_of_atoms import FUNCTIONS
 from mmopt.language.syntax.expression import parse_expr
 from mmopt.language.syntax.source import Source, Text
-from mmopt.language.syntax.tree import Expr
+from mmopt.language.syntax.syntax_tree import Expr
 
 Env = dict[str, Any]
 CHOSEN = ("X", "P", "v", "s")

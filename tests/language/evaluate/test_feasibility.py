@@ -13,7 +13,7 @@ from mmopt.language.evaluate import feasibility
 from mmopt.language.evaluate.evaluator import Memo
 from mmopt.language.evaluate.feasibility import excess, excess_with_errors
 from mmopt.language.syntax.program import Program
-from mmopt.language.syntax.tree import Constraint
+from mmopt.language.syntax.syntax_tree import Constraint
 from mmopt.numerics import numpy_forms
 
 pytestmark = pytest.mark.quick

@@ -11,7 +11,7 @@ from symmetric import random_products
 
 from mmopt.errors import ProgramError
 from mmopt.language import evaluate, evaluate_ball
-from mmopt.language.atoms.table import FUNCTIONS
+from mmopt.language.atoms.table_of_atoms import FUNCTIONS
 from mmopt.language.evaluate.number_systems import BALLS, PLAIN, Numbers
 from mmopt.language.evaluate.split_values import ByComponent
 from mmopt.language.syntax.expression import parse_expr

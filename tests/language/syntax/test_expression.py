@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from mmopt.language.atoms.table import FUNCTIONS
+from mmopt.language.atoms.table_of_atoms import FUNCTIONS
 
 # Marked objective, message, hint.
 EXPRESSIONS = [

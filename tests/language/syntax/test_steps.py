@@ -8,7 +8,7 @@ import pytest
 from own_texts import typeset_text
 
 from mmopt.language import Program, check, to_source
-from mmopt.language.syntax.tree import Assignment, Repeat, SubProgram
+from mmopt.language.syntax.syntax_tree import Assignment, Repeat, SubProgram
 
 TEXT = """program blocks
 class procedure

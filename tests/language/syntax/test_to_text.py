@@ -7,10 +7,10 @@ from hypothesis import given, settings, strategies as st
 
 from mmopt.errors import ProgramError
 from mmopt.language import Program, program_names, to_source
-from mmopt.language.atoms.table import ATOMS, FUNCTIONS
+from mmopt.language.atoms.table_of_atoms import ATOMS, FUNCTIONS
 from mmopt.language.syntax.expression import parse_expr
 from mmopt.language.syntax.source import Source, Text
-from mmopt.language.syntax.tree import (
+from mmopt.language.syntax.syntax_tree import (
     Apply,
     Assignment,
     Block,

@@ -7,10 +7,10 @@ import pytest
 import tolerances
 
 from mmopt import Attribute, Domain, Strategy, Workload
-from mmopt.privacy.rounding.dense import Reconstruction, as_is, round_strategy
+from mmopt.privacy.rounding.integer_dense import Reconstruction, as_is, round_strategy
 from mmopt.workloads import Product
 from mmopt.workloads.blocks import factor
-from mmopt.workloads.blocks.kron import Kron
+from mmopt.workloads.blocks.kronecker_products import Kron
 
 
 @pytest.mark.parametrize("columns", [2, 8])

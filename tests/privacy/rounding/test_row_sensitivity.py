@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given, reject, settings, strategies as st
-from privacy.rounding.test_product import columns_normalised
+from privacy.rounding.test_integer_product import columns_normalised
 
 from mmopt import solve
 from mmopt.data import data_vector
 from mmopt.errors import WorkloadError
-from mmopt.privacy.rounding.by_component import round_components
-from mmopt.privacy.rounding.forms import round_any
-from mmopt.privacy.rounding.protocol import Measured
+from mmopt.privacy.rounding.integer_by_component import round_components
+from mmopt.privacy.rounding.integer_strategy import Measured
+from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.strategies import ComponentStrategy, Strategy
 from mmopt.strategies.marginals import MarginalStrategy
 from mmopt.strategies.product import ProductStrategy

@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 import pytest
-from privacy.rounding.test_dense import CASES, marginals
+from privacy.rounding.test_integer_dense import CASES, marginals
 
 from mmopt.errors import PrivacyError, WorkloadError
-from mmopt.privacy.rounding.dense import round_rows
-from mmopt.privacy.rounding.forms import round_any
+from mmopt.privacy.rounding.integer_dense import round_rows
 from mmopt.privacy.rounding.lattice import LOSS_LIMIT, kept_rows
+from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.strategies import Strategy
 from mmopt.workloads import Workload
 

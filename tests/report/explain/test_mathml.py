@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from mmopt.language import Program, program_names, typeset_latex
-from mmopt.language.atoms.table import ATOMS
+from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.print.layout import program_lines
 from mmopt.report.explain.mathml import mathml
 

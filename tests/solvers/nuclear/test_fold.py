@@ -8,10 +8,10 @@ import tolerances
 
 from mmopt import Workload, solve
 from mmopt.numerics.components import Level, Split
-from mmopt.solvers.nuclear import search as searching
-from mmopt.solvers.nuclear.forms import FORMS
+from mmopt.solvers.nuclear import ascent as searching
+from mmopt.solvers.nuclear.ascent import fold_of
 from mmopt.solvers.nuclear.problem import Part, Problem
-from mmopt.solvers.nuclear.search import fold_of
+from mmopt.solvers.nuclear.shipped_programs import FORMS
 from mmopt.symmetry import symmetry
 from mmopt.testing.census import marginals
 

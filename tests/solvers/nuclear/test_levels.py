@@ -12,8 +12,8 @@ from tolerances import GAP_INTERIOR
 from mmopt import Program, Workload, solve
 from mmopt.compiler import Instance, bind
 from mmopt.solvers.nuclear import levels
+from mmopt.solvers.nuclear.ascent import search
 from mmopt.solvers.nuclear.problem import Problem, whole
-from mmopt.solvers.nuclear.search import search
 from mmopt.solvers.nuclear.spectrum import Iterate
 
 

@@ -9,7 +9,7 @@ import pytest
 import tolerances
 from solvers.nuclear.problems import KINDS, at, drawn, gradient, lined, plain, problem_of
 
-from mmopt.solvers.nuclear import search as newton
+from mmopt.solvers.nuclear import ascent as newton
 from mmopt.solvers.nuclear.curvature import Triangle
 from mmopt.solvers.nuclear.problem import Problem
 from mmopt.solvers.nuclear.spectrum import Iterate, bare, iterate, spectra_of, whole_of

@@ -7,10 +7,10 @@ import pytest
 import tolerances
 
 from mmopt import Attribute, Domain, Workload
-from mmopt.solvers.nuclear.forms import FORMS
+from mmopt.solvers.nuclear.ascent import search
 from mmopt.solvers.nuclear.kernel import FEWEST, start
 from mmopt.solvers.nuclear.problem import whole
-from mmopt.solvers.nuclear.search import search
+from mmopt.solvers.nuclear.shipped_programs import FORMS
 from mmopt.symmetry import symmetry
 from mmopt.workloads import Product
 from mmopt.workloads.blocks import factor

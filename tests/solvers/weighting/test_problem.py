@@ -19,7 +19,7 @@ from mmopt.solvers.weighting import (
     Weighting,
     entrywise,
     improve,
-    kronecker as module,
+    kronecker_design as module,
     product_state,
 )
 from mmopt.solvers.weighting.improve import curvature

@@ -13,8 +13,8 @@ from mmopt import Program, Workload
 from mmopt.compiler import bind
 from mmopt.solvers import Clock, Options
 from mmopt.solvers.weighting import Kronecker, entrywise, needs, points, recognise
-from mmopt.solvers.weighting.programs import SHIPPED
 from mmopt.solvers.weighting.recognise import costs_of, factors_of, is_likely_product, places_of
+from mmopt.solvers.weighting.shipped_programs import SHIPPED
 
 pytestmark = pytest.mark.quick
 

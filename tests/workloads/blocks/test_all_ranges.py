@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tolerances
 
-from mmopt.symmetry.attribute import Attribute
+from mmopt.symmetry.attribute_components import Attribute
 from mmopt.workloads.blocks import factor as f
 from mmopt.workloads.blocks.all_ranges import reflected_ranges
 

@@ -10,7 +10,7 @@ from implicit_twins import BLOCKS, check_twin, random_matrix
 from mmopt import limits
 from mmopt.errors import OptionError, TooLargeError, WorkloadError
 from mmopt.workloads.blocks import factor as f
-from mmopt.workloads.blocks.kron import Kron, Stack
+from mmopt.workloads.blocks.kronecker_products import Kron, Stack
 from mmopt.workloads.blocks.matrices import Dense, Sparse
 from mmopt.workloads.blocks.modified import Scaled
 

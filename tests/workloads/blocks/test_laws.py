@@ -11,7 +11,7 @@ import scipy.sparse
 from implicit_twins import check_block, random_rows
 
 from mmopt.workloads.blocks import factor as f
-from mmopt.workloads.blocks.kron import Kron, Stack, Union
+from mmopt.workloads.blocks.kronecker_products import Kron, Stack, Union
 from mmopt.workloads.blocks.linear import Implicit
 from mmopt.workloads.blocks.modified import RowWeighted, Scaled, ScaledRows
 

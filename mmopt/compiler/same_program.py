@@ -1,0 +1,194 @@
+"""Whether a program is another one under other names: by its tree, never by the name of its file.
+
+What is chosen, the objective and the constraints have to agree up to a renaming of givens, variables,
+dimensions and indices, with transposes pushed to the leaves; neither the order of the constraints matters
+nor whether one is written with ``<=`` or with ``>=``. Repairs, certificates and what the solution means need
+not agree: a point is scored against the program that was asked for.
+
+Whether the proof of a shipped program is about another one too is asked more strictly (``is_shipped``).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from functools import cache
+from typing import Any
+
+from mmopt.language import Checked, Program, program_names, shipped
+from mmopt.language.atoms.types import Dim
+from mmopt.language.check.infer import normal
+from mmopt.language.syntax.syntax_tree import Constraint, Expr, Multiplier, Name, Number
+
+__all__ = ["Renaming", "is_shipped", "match"]
+
+FLIPPED = {">=": "<=", "<<": ">>"}
+MOST = 4  # constraints whose orders are all tried
+
+
+@dataclass
+class Renaming:
+    """Names of one program by those of another: variables and givens, dimensions, constraints."""
+
+    names: dict[str, str] = field(default_factory=dict)
+    dims: dict[str, str] = field(default_factory=dict)
+    constraints: dict[str, str] = field(default_factory=dict)
+
+    def pair(self, known: str, asked: str, dims: bool = False) -> bool:
+        """Note that two names mean the same; False when one already means something else."""
+        found = self.dims if dims else self.names
+        if known not in found and asked in found.values():
+            return False
+        return found.setdefault(known, asked) == asked
+
+    def copy(self) -> Renaming:
+        return Renaming(dict(self.names), dict(self.dims), dict(self.constraints))
+
+
+def match(known: Checked, asked: Checked) -> Renaming | None:
+    """The renaming that turns ``known`` into ``asked``, or None when they are different problems."""
+    a, b = known.program, asked.program
+    if a.klass != b.klass or a.sense != b.sense or len(a.choose) != len(b.choose):
+        return None
+    if len(a.constraints) != len(b.constraints):
+        return None
+    start = Renaming()
+    if not _same(_plain(known, a.objective), _plain(asked, b.objective), start):
+        return None
+    is_short = len(b.constraints) <= MOST
+    for order in itertools.permutations(b.constraints) if is_short else [b.constraints]:
+        found = start.copy()
+        pairs = zip(a.constraints, order, strict=True)
+        if all(_same_line(known, x, asked, y, found) for x, y in pairs) and _same_kinds(known, asked, found):
+            return found
+    return None
+
+
+def _plain(checked: Checked, expr: Expr) -> Expr:
+    """The expression with transposes at the leaves only, and none at what equals its transpose."""
+
+    def symmetric(e: Expr) -> bool:
+        if isinstance(e, Number):
+            return True
+        found = checked.types.get(e.id) if isinstance(e, Name) else None
+        return found is not None and (found.symmetric or found.psd or found.is_scalar)
+
+    return normal(expr, symmetric)
+
+
+def _same(a: Any, b: Any, found: Renaming) -> bool:
+    """Whether two trees, or parts of trees, differ in names only."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, Name):
+        return found.pair(a.id, b.id)
+    if isinstance(a, tuple):
+        return len(a) == len(b) and all(_same(x, y, found) for x, y in zip(a, b, strict=True))
+    if is_dataclass(a):
+        inner = [f.name for f in fields(a) if f.compare]
+        return all(_same(getattr(a, name), getattr(b, name), found) for name in inner)
+    return bool(a == b)
+
+
+def _same_line(known: Checked, a: Constraint, asked: Checked, b: Constraint, found: Renaming) -> bool:
+    found.constraints[a.name] = b.name
+    if (a.family is None) != (b.family is None):
+        return False
+    local = found.copy()  # the index of a family is known in its line only
+    if a.family is not None and b.family is not None:
+        local.names.pop(a.family.index, None)
+        if not (_same_dim(a.family.dim, b.family.dim, found) and local.pair(a.family.index, b.family.index)):
+            return False
+    (left, op, right), (first, other, second) = _sides(known, a), _sides(asked, b)
+    if op != other or not (_same(left, first, local) and _same(right, second, local)):
+        return False
+    if a.family is not None:
+        local.names.pop(a.family.index)
+    found.names.update(local.names)
+    return True
+
+
+def _sides(checked: Checked, line: Constraint) -> tuple[Expr, str, Expr]:
+    r = line.relation
+    left, right = _plain(checked, r.left), _plain(checked, r.right)
+    return (right, FLIPPED[r.op], left) if r.op in FLIPPED else (left, r.op, right)
+
+
+def _same_dim(a: Dim, b: Dim, found: Renaming) -> bool:
+    """Dimensions that are one symbol each; anything longer has to be written alike."""
+    if len(a.symbols) == 1 and a == Dim.of(next(iter(a.symbols))):
+        return len(b.symbols) == 1 and found.pair(next(iter(a.symbols)), next(iter(b.symbols)), dims=True)
+    return a == b
+
+
+def _same_kinds(known: Checked, asked: Checked, found: Renaming) -> bool:
+    """What is chosen is chosen in both, of the same kind and sign; what is given is of the same shape."""
+    chosen: Mapping[str, tuple[str, str]] = {d.name: (d.kind, d.sign) for d in known.program.choose}
+    others = {d.name: (d.kind, d.sign) for d in asked.program.choose}
+    for x, y in found.names.items():
+        if chosen.get(x) != others.get(y):
+            return False
+        a, b = known.types.get(x), asked.types.get(y)
+        if a is not None and b is not None and (len(a.dims) != len(b.dims) or (a.sign and a.sign != b.sign)):
+            return False
+    return set(chosen) <= set(found.names)
+
+
+# What a proof may use: everything but starts, repairs, and what the solution means.
+PROOF = (
+    *("klass", "sense", "givens", "parameters", "lets", "requires", "choose", "objective", "constraints"),
+    *("steps", "certificate", "bound"),
+)
+NAMES = ("name", "id", "index", "basis")  # fields of the tree that hold a name of the author's
+
+
+def is_shipped(program: Program, *, meaning: bool = False) -> bool:
+    """Whether the proof of a shipped program is one of this program.
+
+    All lines that a proof may use have to agree, in their order and as they are written, up to names; the
+    names of constraints and where multipliers start do not matter. ``meaning``: what a solution stands for
+    has to agree too.
+    """
+    is_same = program.name in program_names() and program == shipped(program.name).written
+    return is_same or _form(program, meaning) in _shipped_forms(meaning)
+
+
+@cache
+def _shipped_forms(meaning: bool) -> frozenset[Any]:
+    return frozenset(_form(Program.load(name), meaning) for name in program_names())
+
+
+def _form(program: Program, meaning: bool) -> Any:
+    """The program as nested tuples, with numbers for names in the order in which they appear."""
+    names: dict[str, int] = {}
+    numbers = itertools.count()
+
+    def number(name: str) -> Any:
+        base, *rest = name.split(".")  # ``step.variable``: only the step is named by the author
+        if base not in names:
+            names[base] = next(numbers)
+        return (names[base], *rest)
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, Dim):
+            return frozenset((tuple(sorted(map(number, symbols))), times) for symbols, times in value.terms)
+        if isinstance(value, Multiplier):
+            return plain(value.declaration)
+        if isinstance(value, tuple):
+            return tuple(map(plain, value))
+        if not is_dataclass(value):
+            return value
+        unnamed = isinstance(value, Constraint)
+        form: list[Any] = [type(value).__name__]
+        for f in sorted((f for f in fields(value) if f.compare), key=lambda f: f.name != "family"):
+            inner = getattr(value, f.name)
+            if f.name in NAMES:
+                form.append(None if unnamed else number(inner))
+            else:
+                form.append(plain(inner))
+        if isinstance(value, Constraint) and value.family is not None:
+            names.pop(value.family.index)  # known in its line only
+        return tuple(form)
+
+    return tuple(plain(getattr(program, name)) for name in (*PROOF, *("meaning",) * meaning))

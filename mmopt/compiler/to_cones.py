@@ -1,0 +1,283 @@
+"""How each line of a program goes to the cones, decided from the tree before anything is built.
+
+The forecast counts these lines and the lowering builds them, so that what is predicted is what is
+handed over.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from mmopt.language import ATOMS, Checked
+from mmopt.language.atoms.types import SCALAR, Type
+from mmopt.language.check.families import two_by_two, vectorised
+from mmopt.language.check.infer import Scope, infer
+from mmopt.language.syntax.syntax_tree import (
+    Apply,
+    Block,
+    Constraint,
+    Expr,
+    Index,
+    Name,
+    Number,
+    Relation,
+    chain,
+    constant,
+    is_rank,
+    walk,
+)
+
+__all__ = ["Cone", "Line", "cones", "implied_psd", "line", "scope_of", "trace_inverse", "variables"]
+
+
+@dataclass(frozen=True)
+class Cone:
+    """``count`` cones of one kind and size. For ``nonnegative`` and ``zero`` the size is 1.
+
+    ``filled``: how many unknowns a row may have, where a product fills it; else few.
+    """
+
+    kind: str  # "zero", "nonnegative", "second-order", "psd", "exponential", "power"
+    size: int
+    count: int
+    origin: str
+    filled: int = 0
+
+
+@dataclass(frozen=True)
+class Line:
+    """One constraint as it is lowered: ``relation`` once, or for each index when ``loop`` is set."""
+
+    constraint: Constraint
+    relation: Relation
+    loop: bool
+    pair: tuple[Expr, Expr, Expr] | None = None  # a 2 x 2 psd constraint, as a second-order cone
+
+
+def scope_of(checked: Checked, index: str = "") -> Scope:
+    """The names of the program with their types, and a family's index."""
+    types = {**checked.types, index: SCALAR} if index else checked.types
+    return Scope(checked.program.source, types, checked.scope.dims)
+
+
+def line(checked: Checked, constraint: Constraint) -> Line:
+    """Decide how a constraint is lowered."""
+    relation = constraint.relation
+    family = constraint.family
+    scope = scope_of(checked, family.index if family else "")
+    if relation.op in (">>", "<<"):
+        pair = two_by_two(relation.left) if _is_psd_block(relation) else None
+        if pair and all(infer(e, scope).is_scalar for e in pair):
+            if family is None:
+                return Line(constraint, relation, False, pair)
+            parts = [vectorised(e, family.index) for e in pair]
+            if all(p is not None for p in parts):
+                a, b, c = (p for p in parts if p is not None)
+                return Line(constraint, relation, False, (a, b, c))
+            return Line(constraint, relation, True, pair)
+        return Line(constraint, relation, family is not None)
+    if family is None:
+        return Line(constraint, relation, False)
+    left, right = vectorised(relation.left, family.index), vectorised(relation.right, family.index)
+    if left is None or right is None:
+        return Line(constraint, relation, True)
+    return Line(constraint, Relation(left, relation.op, right, relation.span), False)
+
+
+def _is_psd_block(relation: Relation) -> bool:
+    """``[[…], […]] >> 0``."""
+    return relation.op == ">>" and isinstance(relation.left, Block) and isinstance(relation.right, Number)
+
+
+def trace_inverse(expr: Expr, scope: Scope) -> tuple[Expr, list[Expr], list[Expr]] | None:
+    """For ``trace(L @ inv(F) @ R)`` with constant L, R and F depending on the variables: F, L, R."""
+    if not (isinstance(expr, Apply) and expr.atom == "trace"):
+        return None
+    factors = chain(expr.args[0])
+    at = [i for i, f in enumerate(factors) if not infer(f, scope).is_constant]
+    if len(at) != 1:
+        return None
+    inner = factors[at[0]]
+    if not (isinstance(inner, Apply) and inner.atom == "inv"):
+        return None
+    return inner.args[0], factors[: at[0]], factors[at[0] + 1 :]
+
+
+def curved_nodes(expr: Expr, scope: Scope) -> tuple[list[tuple[Expr, list[Expr], list[Expr]]], list[Apply]]:
+    """The traces of inverses, and the other curved matrix nodes (each needs a block of its own)."""
+    traces: list[tuple[Expr, list[Expr], list[Expr]]] = []
+    nodes: list[Apply] = []
+
+    def visit(e: Expr) -> None:
+        found = trace_inverse(e, scope)
+        if found:
+            traces.append(found)
+            visit(found[0])
+            return
+        if (
+            isinstance(e, Apply)
+            and e.atom in ("inv", "root")
+            and not infer(e, scope).is_constant
+            and e not in nodes
+        ):
+            nodes.append(e)
+        if isinstance(e, Apply):
+            for a in e.args if e.atom not in ("eye", "ones") else ():
+                visit(a)
+
+    visit(expr)
+    return traces, nodes
+
+
+def _expressions(checked: Checked) -> list[tuple[Expr, str, str]]:
+    program = checked.program
+    out = [(program.objective, "objective", "")]
+    for c in program.constraints:
+        decided = line(checked, c)
+        index = c.family.index if c.family and decided.loop else ""
+        out += [(decided.relation.left, c.name, index), (decided.relation.right, c.name, index)]
+    return out
+
+
+def implied_psd(checked: Checked) -> set[str]:
+    """Psd variables whose definiteness another cone of the program states already."""
+    names: set[str] = set()
+    for expr, _, index in _expressions(checked):
+        scope = scope_of(checked, index)
+        traces, nodes = curved_nodes(expr, scope)
+        inner = [t[0] for t in traces] + [n.args[0] for n in nodes]
+        names |= {e.id for e in inner if isinstance(e, Name)}
+    for c in checked.program.constraints:
+        if _is_psd_block(c.relation) and isinstance(c.relation.left, Block):
+            rows = c.relation.left.rows
+            names |= {
+                e.id for i, r in enumerate(rows) for j, e in enumerate(r) if i == j and isinstance(e, Name)
+            }
+    return names
+
+
+def _entries(kind: Type, sizes: Mapping[str, int]) -> int:
+    return math.prod(dim.value(sizes) for dim in kind.dims)
+
+
+def _triangle(side: int) -> int:
+    """The unknowns of a symmetric matrix."""
+    return side * (side + 1) // 2
+
+
+def _added(checked: Checked, sizes: Mapping[str, int]) -> Iterator[tuple[Cone, int]]:
+    """The cones that curved expressions become, each with the unknowns that it adds."""
+    nodes_before: list[Apply] = []
+    atoms_before: set[Apply] = set()
+    times = {c.name: c.family.dim.value(sizes) if c.family else 1 for c in checked.program.constraints}
+    for expr, origin, index in _expressions(checked):
+        scope = scope_of(checked, index)
+        traces, nodes = curved_nodes(expr, scope)
+        for found in traces:
+            side, width = _trace_block(found, scope, sizes)
+            yield Cone("psd", side + width, 1, origin), _triangle(width)
+        for node in nodes:
+            if node not in nodes_before:
+                nodes_before.append(node)
+                side = infer(node, scope).dims[0].value(sizes)
+                yield Cone("psd", 2 * side, 1, origin), _triangle(side)
+        repeated = times[origin] if index else 0
+        for kind, size, count, unknowns in _of_atoms(expr, scope, sizes, repeated, atoms_before):
+            yield Cone(kind, size, count, origin), unknowns
+
+
+def _of_atoms(
+    expr: Expr, scope: Scope, sizes: Mapping[str, int], repeated: int, before: set[Apply]
+) -> Iterator[tuple[str, int, int, int]]:
+    """(kind, size, count, unknowns) for what the atoms of an expression add.
+
+    ``repeated``: how often the line of a family stands; 0 where there is none. Then an atom of several places
+    is lowered once, as cvxpy does; ``before`` has those that are.
+    """
+    # A block matrix is affine in its entries: no curved atom stands inside.
+    if isinstance(expr, Index):
+        yield from _of_atoms(expr.base, scope, sizes, repeated, before)
+    if not isinstance(expr, Apply) or ATOMS[expr.atom].takes_dim or infer(expr, scope).is_constant:
+        return
+    for inner in expr.args:
+        yield from _of_atoms(inner, scope, sizes, repeated, before)
+    form = ATOMS[expr.atom].cones
+    # A quotient bends by what is below: its last argument that is chosen.
+    known = infer(expr.args[-1] if expr.atom == "div" else expr.args[0], scope)
+    if form is None or known.is_constant or expr in before:
+        return
+    if not repeated:
+        before.add(expr)
+    shape = tuple(dim.value(sizes) for dim in known.dims)
+    exponent = constant(expr.args[1]) if expr.atom == "pow" else None
+    added = form(shape, _entries(infer(expr, scope), sizes), 1.0 if exponent is None else exponent)
+    times = repeated or 1
+    yield from ((kind, size, count * times, unknowns * times) for kind, size, count, unknowns in added)
+
+
+def cones(checked: Checked, sizes: Mapping[str, int]) -> list[Cone]:
+    """The cones of a program at the given sizes, without building anything."""
+    out = [cone for cone, _ in _added(checked, sizes)]
+    for c in checked.program.constraints:
+        if not is_rank(c):
+            out += _constraint_cones(checked, c, sizes)
+    implied = implied_psd(checked)
+    for d in checked.program.choose:
+        if d.kind == "psd" and d.name not in implied:
+            out.append(Cone("psd", d.dims[0].value(sizes), 1, d.name))
+        if d.sign:
+            out.append(Cone("nonnegative", 1, _entries(checked.types[d.name], sizes), d.name))
+    return out
+
+
+def _constraint_cones(checked: Checked, c: Constraint, sizes: Mapping[str, int]) -> list[Cone]:
+    decided = line(checked, c)
+    times = c.family.dim.value(sizes) if c.family else 1
+    if decided.pair:
+        return [Cone("second-order", 3, times, c.name)]
+    scope = scope_of(checked, c.family.index if c.family and decided.loop else "")
+    left, right = infer(decided.relation.left, scope), infer(decided.relation.right, scope)
+    if c.relation.op in (">>", "<<"):
+        side = (left if left.is_matrix else right).dims[0].value(sizes)
+        return [Cone("psd", side, times, c.name)]
+    rows = max(_entries(left, sizes), _entries(right, sizes)) * (times if decided.loop else 1)
+    sides = (decided.relation.left, decided.relation.right)
+    filled = max(_filled(e, scope, sizes) for e in sides)
+    return [Cone("zero" if c.relation.op == "==" else "nonnegative", 1, rows, c.name, filled)]
+
+
+def _filled(expr: Expr, scope: Scope, sizes: Mapping[str, int]) -> int:
+    """The entries of the largest unknown square matrix that is multiplied by a known one."""
+    found = [0]
+    for product in walk(expr):
+        if isinstance(product, Apply) and product.atom == "matmul":
+            kinds = [infer(factor, scope) for factor in chain(product)]
+            if any(kind.is_constant for kind in kinds):
+                unknown = [
+                    kind.dims[0].value(sizes) for kind in kinds if kind.is_matrix and not kind.is_constant
+                ]
+                found += [_triangle(side) for side in unknown]
+    return max(found)
+
+
+def variables(checked: Checked, sizes: Mapping[str, int]) -> int:
+    """Scalar unknowns: the chosen variables and those that the cones add."""
+    chosen = (
+        _triangle(d.dims[0].value(sizes))
+        if d.kind in ("psd", "symmetric")
+        else _entries(checked.types[d.name], sizes)
+        for d in checked.program.choose
+    )
+    return sum(chosen) + sum(unknowns for _, unknowns in _added(checked, sizes))
+
+
+def _trace_block(
+    found: tuple[Expr, list[Expr], list[Expr]], scope: Scope, sizes: Mapping[str, int]
+) -> tuple[int, int]:
+    """Sides of F and of T in the block [[F, M], [Mᵀ, T]] of ``trace(L @ inv(F) @ R)``."""
+    inner, left, right = found
+    side = infer(inner, scope).dims[0].value(sizes)
+    ends = infer((right or left)[-1], scope).dims if (right or left) else ()
+    return side, min(ends[-1].value(sizes), side) if ends else side

@@ -1,0 +1,251 @@
+"""The sentences of a diagnosis: what was found, and what to change, such as a repair."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mmopt.compiler import Instance
+from mmopt.compiler.to_cones import scope_of
+from mmopt.driver.diagnosis.findings import Conflict, Growth, Relaxation
+from mmopt.driver.diagnosis.relaxable_lines import Ground, Part
+from mmopt.driver.judge.score import Candidate
+from mmopt.driver.judge.violations import Violation, named_rows
+from mmopt.errors import SolverError
+from mmopt.language import to_source
+from mmopt.language.check.families import vectorised
+from mmopt.language.check.infer import infer
+from mmopt.language.syntax.syntax_tree import Apply, Constraint, Expr, Name, Number, mentions
+from mmopt.solvers import Proof
+
+__all__ = [
+    "feasible_all_the_same",
+    "infeasible",
+    "infeasible_by_certificate",
+    "infinite_objective",
+    "missed",
+    "no_point",
+    "repair_for",
+    "unbounded",
+    "unbounded_by_word",
+    "undecided",
+    "unused",
+]
+
+
+USUAL = "X = X / max(diag(X)), which restores diag(X) <= 1"
+
+
+def repair_for(instance: Instance, line: Violation) -> str:
+    """ ", for example: X = X / max(diag(X))"; nothing for a line whose form is another."""
+    c = next((c for c in instance.program.constraints if c.name == line.name), None)
+    shown = _sketch(instance, c) if c is not None and line.kind == "constraint" else ""
+    return f", for example: {shown}" if shown else f" (assignments such as {USUAL})"
+
+
+def _sketch(instance: Instance, c: Constraint) -> str:
+    r = c.relation
+    if r.op not in ("<=", ">="):
+        return ""
+    small, large = (r.left, r.right) if r.op == "<=" else (r.right, r.left)
+    if c.family is not None:
+        first, second = vectorised(small, c.family.index), vectorised(large, c.family.index)
+        if first is None or second is None:
+            return ""
+        small, large = first, second
+    scope = scope_of(instance.checked)
+    chosen = [d.name for d in instance.program.choose]
+    is_bound = not infer(small, scope).is_constant
+    if isinstance(large, Name) and large.id in chosen and is_bound and not mentions(small, large.id):
+        fits = infer(large, scope).is_scalar and not infer(small, scope).is_scalar
+        return f"{large.id} = {to_source(_max(small) if fits else small)}"
+    # Scaling all that the left side mentions keeps the rest of a program of one variable.
+    one, other = (small, large) if infer(large, scope).is_constant else (large, small)
+    used = [name for name in chosen if mentions(one, name)]
+    if len(used) != 1 or not infer(other, scope).is_constant or not infer(one, scope).curvature.is_affine:
+        return ""
+    name = used[0]
+    ratio = one if other == Number(1.0, r.span) else Apply("div", (one, other), r.span)
+    if not infer(one, scope).is_scalar or not infer(other, scope).is_scalar:
+        ratio = _max(ratio) if one is small else Apply("min", (ratio,), r.span)
+    return f"{name} = {to_source(Apply('div', (Name(name, r.span), ratio), r.span))}"
+
+
+def _max(e: Expr) -> Expr:
+    return Apply("max", (e,), e.span)
+
+
+MORE = "allow more time or iterations, or try another solver"
+CLOSE = 1e-3  # a slack from which more room is a way out
+FAR = 1e12  # a proof that reaches so far is stated without the limit
+
+
+def _together(words: Sequence[str], last: str = "and") -> str:
+    """a; a and b; a, b, and c."""
+    comma = "," if len(words) > 2 else ""
+    return f"{comma} {last} ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+
+
+def _line(part: Part, rows: str = "") -> str:
+    if part.kind == "constraint":
+        return f"'{part.name}'{rows}"
+    return f"the declaration of '{part.name}' as {'>= 0' if part.kind == 'sign' else 'psd'}{rows}"
+
+
+def infeasible(instance: Instance, lines: Ground, conflict: Conflict) -> SolverError:
+    """Which lines cannot hold together, and what it takes to make room."""
+    named = [
+        _line(lines.parts[key], named_rows(instance, lines.parts[key].name, rows))
+        for key, rows in conflict.rows.items()
+    ]
+    says = "cannot hold" if len(named) == 1 else "cannot hold together"
+    among = "" if conflict.minimal else " (fewer of them may do)"
+    proof = conflict.proof
+    reach = "" if proof.radius >= FAR else f", for points with entries up to {proof.radius:.0e}"
+    hints = [f"proved by multipliers with a residual of {proof.residual:.0e}{reach}"]
+    if conflict.each:
+        out = "leave it out" if len(named) == 1 else "leave one of them out"
+        hints.insert(0, _together([*(_relaxed(r) for r in conflict.each), out], "or"))
+    elif conflict.all:
+        hints.insert(0, _together([_relaxed(r) for r in conflict.all]))
+    return SolverError(
+        f"'{instance.program.name}' has no feasible point: {_together(named)} {says}{among}",
+        hint="\n  ".join(hints),
+    )
+
+
+def _relaxed(r: Relaxation) -> str:
+    if r.how == "factor":
+        way = "at least" if r.amount >= 1.0 else "at most"
+        return f"relax '{r.name}' to {way} {r.amount:.3g} times its limit"
+    if r.kind == "sign":
+        return f"declare '{r.name}' without >= 0 (it has to go down to -{r.amount:.3g})"
+    if r.kind == "psd":
+        return f"declare '{r.name}' symmetric (it has to have eigenvalues down to -{r.amount:.3g})"
+    return f"let '{r.name}' be missed by at least {r.amount:.3g}"
+
+
+def infeasible_by_certificate(program: str, solver: str, raw: str, proof: Proof) -> SolverError:
+    """The solver's certificate, which proves it."""
+    return SolverError(
+        f"'{program}' has no feasible point with entries up to {proof.radius:.0e}: the certificate of "
+        f"{solver} ({raw}) was checked",
+        hint="leave out one constraint after another to see which cannot hold together",
+    )
+
+
+def feasible_all_the_same(instance: Instance, solver: str, raw: str, point: Candidate) -> SolverError:
+    """A point that keeps every constraint contradicts the solver."""
+    name = instance.program.name
+    if not np.isfinite(point.objective):
+        return SolverError(
+            f"{solver} says that '{name}' is infeasible ({raw}); a point that keeps every constraint was "
+            "found, where the objective is infinite",
+            hint="the constraints force a matrix under inv(…) to be singular: relax them",
+        )
+    sizes = [float(np.abs(v).max(initial=0.0)) for v in point.variables.values()]
+    return SolverError(
+        f"{solver} says that '{name}' is infeasible ({raw}), and it is not: a point that keeps every "
+        f"constraint was found (objective {point.objective:.6g}, entries up to {max(sizes):.1g})",
+        hint="try another solver, or write the constraints in units in which the numbers are near 1",
+    )
+
+
+def undecided(program: str, solver: str, raw: str, slack: float | None) -> SolverError:
+    """Neither a proof nor a point; ``slack`` is how close one came."""
+    hint = "check the constraints and the givens, or try another solver"
+    close = ""
+    if slack is not None and slack <= CLOSE:
+        close = f"; all constraints hold within {max(slack, 0.0):.1e} of their limits"
+        hint = "give the constraints a little more room, or try another solver"
+    elif slack is not None:
+        hint = "write the constraints in units in which the numbers are near 1, or try another solver"
+    return SolverError(
+        f"no feasible point of '{program}' was found; that there is none, as {solver} says ({raw}), was not "
+        f"proved{close}",
+        hint=hint,
+    )
+
+
+def unbounded(instance: Instance, growth: Growth) -> SolverError:
+    """What can grow, and how the objective follows."""
+    ways = {name: _way(direction) for name, direction in growth.directions.items()}
+    words = set(ways.values())
+    verb = words.pop() if len(words) == 1 else "moving"
+    names = _together([f"'{name}'" for name in ways])
+    together = " together" if len(ways) > 1 else ""
+    falls = "falls" if instance.program.sense == "minimize" else "rises"
+    shown = _together([_cap(instance, name, way) for name, way in ways.items()], "or")
+    return SolverError(
+        f"'{instance.program.name}' is unbounded: nothing keeps {names} from {verb}{together}; every "
+        f"constraint holds on the way, while the objective {falls} from {growth.first:.3g} to "
+        f"{growth.last:.3g}",
+        hint=f"add a constraint such as {shown}, or check the sign of the objective",
+    )
+
+
+def _way(direction: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> str:
+    if (direction >= 0).all():
+        return "growing"
+    return "falling" if (direction <= 0).all() else "moving"
+
+
+def _cap(instance: Instance, name: str, way: str) -> str:
+    d = next(d for d in instance.program.choose if d.name == name)
+    if d.kind == "psd":
+        return f"diag({name}) <= 1"
+    if way == "falling":
+        return f"{name} >= 0"
+    return f"{name} <= 1" if way == "growing" else f"abs({name}) <= 1"
+
+
+def unbounded_by_word(program: str, solver: str, raw: str) -> SolverError:
+    """The solver's word alone."""
+    return SolverError(
+        f"{solver} says that '{program}' is unbounded ({raw}); no direction was found in which the "
+        "objective gets better without end",
+        hint="bound what is chosen, check the sign of the objective, or try another solver",
+    )
+
+
+def unused(instance: Instance, name: str) -> SolverError:
+    """A variable that the solver never saw."""
+    d = next(d for d in instance.program.choose if d.name == name)
+    return SolverError(
+        f"'{name}' is chosen, and neither the objective nor a constraint mentions it",
+        where=instance.program.source.locate(d.span),
+        hint=f"leave '{name}' out of 'choose', or add a constraint on it",
+    )
+
+
+def no_point(program: str, solver: str, raw: str) -> SolverError:
+    """Nothing to repair."""
+    return SolverError(f"{solver} returned no point for '{program}' ({raw})", hint=MORE)
+
+
+def infinite_objective(program: str, solver: str, raw: str) -> SolverError:
+    """A point that keeps the constraints and is worth nothing."""
+    return SolverError(
+        f"the point of {solver} for '{program}' keeps every constraint, but its objective is infinite "
+        f"({raw})",
+        hint="a matrix under inv(…) is singular where the objective needs it, so the strategy would not "
+        f"support the workload: {MORE}",
+    )
+
+
+def missed(instance: Instance, solver: str, raw: str, line: Violation) -> SolverError:
+    """The line that the point misses the most."""
+    name = instance.program.name
+    misses = f"misses {line.text(instance)} by {line.amount:.1e}, relatively"
+    if not np.isfinite(line.amount):
+        misses = f"gives {line.text(instance)} no finite value"
+    if instance.program.repair:
+        first = f"after the 'repair' of '{name}' the point of {solver} {misses}"
+        hint = f"write the 'repair' so that it restores '{line.name}', or {MORE}"
+    else:
+        first = f"the point of {solver} for '{name}' {misses}"
+        hint = (
+            f"give the program a 'repair' that restores '{line.name}'{repair_for(instance, line)}, or {MORE}"
+        )
+    return SolverError(f"{first} ({raw})", hint=hint)

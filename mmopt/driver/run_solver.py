@@ -1,0 +1,203 @@
+"""Run a solver on a convex instance, score each of its points, keep the best, and say how it ended."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mmopt.compiler import Instance, Scaling, lower, scale
+from mmopt.compiler.same_program import is_shipped
+from mmopt.driver.diagnosis.diagnose import explain_failure
+from mmopt.driver.judge.assemble import Ending, stopped_early, unscaled
+from mmopt.driver.judge.score import Array, Candidate, bound_of, candidate, charged, improves, starts_from
+from mmopt.driver.plan import Task
+from mmopt.errors import OptionError, SolverError
+from mmopt.language.evaluate.evaluator import Memo
+from mmopt.limits import Stop
+from mmopt.results import gap_between
+from mmopt.solvers import KERNELS, Claim, Clock, Options, Point, SolverRow, predicted, run
+
+__all__ = ["Best", "run_solver"]
+
+
+@dataclass
+class Best:
+    """The best repaired point and the best bound so far; they may come from different points."""
+
+    instance: Instance
+    plain: Candidate | None = None
+    point: Candidate | None = None  # the same, its last violations charged at the multipliers
+    bound: float | None = None
+    multipliers: Mapping[str, Array] | None = None
+    values: Mapping[str, Array] | None = None  # of the point, before its repair
+
+    def offer(
+        self, values: Mapping[str, Array], multipliers: Mapping[str, Array], polar: Any = None
+    ) -> Candidate | None:
+        """Repair and score a point (in the program's own scale); None when no repair exists."""
+        sense = self.instance.program.sense
+        try:
+            found = candidate(self.instance, values)
+        except (ArithmeticError, np.linalg.LinAlgError):  # so far off that no repair exists
+            return None
+        # Feasible before infeasible, then by the objective.
+        known = self.plain
+        if known is None or (
+            improves(found.objective, known.objective, sense)
+            if found.is_feasible == known.is_feasible
+            else found.is_feasible
+        ):
+            known, self.values = found, values
+        self.plain = known
+        multipliers = {**multipliers, **starts_from(self.instance, found.env)}
+        bound = bound_of(self.instance, multipliers, polar)
+        if bound is not None and (self.bound is None or improves(self.bound, bound, sense)):
+            self.bound, self.multipliers = bound, multipliers
+        if self.multipliers is None:
+            self.multipliers = multipliers
+        self.point = charged(self.instance, known, self.multipliers)
+        return found
+
+    def settle(self) -> None:
+        """Let go of what only another point, or a failure, would ask for: it may be large."""
+        if is_shipped(self.instance.checked.written):  # another bound is tested with it
+            self.values = None
+        if self.point is not None:
+            self.plain = self.point = replace(self.point, memo=Memo())
+
+    def stop(self, options: Options, clock: Clock) -> Stop | None:
+        """Why work ends on this: the gap is reached, Ctrl-C, or the time is over; None for another reason."""
+        if self.gap <= options.tolerance:
+            return Stop.REACHED
+        return Stop.INTERRUPTED if clock.interrupted else Stop.TIME if clock.is_over else None
+
+    def tell(self, task: Task, solver: str, seconds: float, iterations: int) -> None:
+        """Report the best point so far."""
+        if self.point is not None:
+            task.tell(solver, seconds, iterations, self.point.objective, self.bound)
+
+    def ending(self, **how: Any) -> Ending:
+        """The best point, which is feasible, and the best bound; ``how`` they came about."""
+        point = self.point
+        assert point is not None
+        return Ending(
+            objective=point.objective,
+            proved=point.proved,
+            violation=point.before,
+            raw=self.values,
+            bound=self.bound,
+            multipliers=self.multipliers or {},
+            **how,
+        )
+
+    def feasible(self, clock: Clock, failure: Callable[[], SolverError]) -> Candidate:
+        """The best point, where it is feasible; else KeyboardInterrupt after Ctrl-C, or the failure."""
+        if self.point is not None and self.point.is_feasible:
+            return self.point
+        if clock.interrupted:
+            raise KeyboardInterrupt
+        raise failure()
+
+    @property
+    def gap(self) -> float:
+        if self.point is None or not self.point.is_feasible:
+            return float("inf")
+        gap = gap_between(self.point.objective, self.bound, self.instance.program.sense)
+        return float("inf") if gap is None else gap
+
+
+# The caller hears of a solve that is predicted to take longer, in seconds, before it begins.
+LONG = 60.0
+
+
+def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -> tuple[Candidate, Ending]:
+    """Score the solver's points until the gap is reached, the time is over, or it has no more.
+
+    Returns the best point, which is feasible, and how it came about. ``best`` does the scoring; ``started``
+    (``time.monotonic``) is when the work on this task began.
+
+    Raises
+    ------
+    OptionError : an option that the solver does not have.
+    SolverError : no feasible point was found.
+    KeyboardInterrupt : nor was it when Ctrl-C was pressed.
+    """
+    instance, options, last = task.instance, _options_of(row, task), None
+    seconds = predicted(instance, row).seconds if task.report is not None else 0.0
+    if seconds > LONG:
+        task.tell(row.name, 0.0, 0, float("nan"), None, certified=False, predicted=seconds)
+    before = time.monotonic() - started
+    handed: tuple[Instance, Scaling] | None = None  # a kernel takes the instance as it is
+    with Clock(options.time_limit, compiling=not isinstance(row, Claim)) as clock:
+        if isinstance(row, Claim):
+            points = row.points(instance, options, clock)
+        else:
+            handed = scale(instance)
+            points = _unscaled(run(row, lower(handed[0]), options, clock), handed[1])
+        with closing(points):
+            for last in points:
+                if len(last.variables) == len(instance.program.choose):
+                    best.offer(last.variables, last.multipliers, last.polar)
+                if best.point is not None:
+                    best.tell(task, row.name, clock.elapsed, last.iterations)
+                elif last.estimate is not None:
+                    task.tell(row.name, clock.elapsed, last.iterations, *last.estimate, certified=False)
+                # A kernel that has only reported so far is asked once more: it sees that the time is over.
+                has_point = bool(last.variables) or best.point is not None
+                if best.gap <= options.tolerance or (clock.is_over and has_point):
+                    break
+        solved = clock.elapsed
+    assert last is not None
+    stop, final = _stop(best, options, clock, last), last
+    if stop == Stop.REACHED:
+        best.settle()
+    point = best.feasible(clock, lambda: explain_failure(best.instance, handed, row.name, final, best.point))
+    warnings = stopped_early(best.instance, row, options, stop, best.gap, best.values or {})
+    return point, best.ending(
+        stop=stop,
+        solver=(row.name, row.version),
+        word=last.raw,
+        options=options,
+        iterations=last.iterations,
+        compile=before + clock.handed_over,
+        solve=solved - clock.handed_over,
+        scaling={} if handed is None else handed[1].scales,
+        warnings=warnings if handed is None else (*unscaled(best.instance, handed[1]), *warnings),
+    )
+
+
+def _options_of(row: SolverRow | Claim, task: Task) -> Options:
+    """The options, with the tolerance of the solver's row unless the caller names one."""
+    chosen = task.options(tolerance=row.tolerance)
+    if chosen.arrays is not None and not (isinstance(row, Claim) and row.kernel.takes_arrays):
+        raise OptionError(
+            f"{row.name} computes with its own arrays, not with those of '{chosen.arrays}'",
+            hint=f"these take any: {', '.join(k.name for k in KERNELS if k.takes_arrays)}",
+        )
+    return chosen
+
+
+def _unscaled(points: Generator[Point, None, None], scaling: Scaling) -> Generator[Point, None, None]:
+    with closing(points):
+        for point in points:
+            variables, multipliers = scaling.undone(point.variables, point.multipliers)
+            yield replace(point, variables=variables, multipliers=multipliers)
+
+
+def _stop(best: Best, options: Options, clock: Clock, last: Point) -> str:
+    """Why it ended, in the vocabulary of :class:`~mmopt.results.Status`."""
+    if best.gap <= options.tolerance:
+        return Stop.REACHED
+    if clock.interrupted:
+        return Stop.INTERRUPTED
+    # A point that is not the solver's last was the last all the same: the time was over after it.
+    if last.stop in (None, Stop.STOPPED):
+        return Stop.TIME
+    if last.stop in (Stop.ITERATIONS, Stop.LOCAL):
+        return last.summary or last.stop
+    return Stop.FINISHED if best.instance.program.certificate is None else Stop.MISSED

@@ -1,0 +1,172 @@
+"""The templates of the slides, each optimised for a workload of products, the best first, and a bound.
+
+What is optimised stays in its form: one product of strategies on the attributes, a union of such products,
+weighted marginals. The bound holds for every strategy of every form.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mmopt.compiler.reductions import by_components
+from mmopt.driver.plan import one_thread
+from mmopt.driver.solve import solve
+from mmopt.driver.templates.marginals_search import marginal_strategy
+from mmopt.driver.templates.product_bound import multipliers_of, product_bound
+from mmopt.driver.templates.product_search import product
+from mmopt.driver.templates.union_search import union
+from mmopt.errors import OptionError, TooLargeError, suggest
+from mmopt.language import Program, check
+from mmopt.results import FactoredSolution
+from mmopt.strategies import Strategy, StrategyForm
+from mmopt.strategies.product import ProductStrategy, products_of
+from mmopt.workloads import Workload
+
+__all__ = ["TEMPLATES", "Candidate", "Templates", "template_bound", "templates"]
+
+TEMPLATES = ("identity", "product", "union", "marginals")
+LARGEST = 1024  # cells, or the size of a component, up to which the bound is l2_strategy's own
+BOUND_GAP, CLOSER = 1e-4, 1e-6  # of that solve, and of one that checks it
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """template : its name. strategy : sensitivity at most 1, or None with the reason why there is none.
+
+    error : total squared error, weighted, at unit noise per unit of sensitivity. rmse : per unweighted query.
+    """
+
+    template: str
+    strategy: StrategyForm | None
+    error: float
+    rmse: float
+    seconds: float
+    reason: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Templates:
+    """candidates : the best first. bound : on the total error of every strategy, and where it is from."""
+
+    candidates: tuple[Candidate, ...]
+    bound: float
+    bound_from: str
+
+    @property
+    def best(self) -> Candidate:
+        """The one of least total error."""
+        return self.candidates[0]
+
+    @property
+    def gap(self) -> float:
+        """Error of the best over the bound, less 1."""
+        return self.best.error / self.bound - 1.0
+
+    def solution(self, workload: Workload) -> FactoredSolution:
+        """The best one for this workload, to be saved and released.
+
+        Raises
+        ------
+        TooLargeError : there is none.
+        """
+        best = self.best
+        if best.strategy is None:
+            raise TooLargeError(f"no template has a strategy: {best.reason}")
+        return FactoredSolution(
+            template=best.template,
+            strategy=best.strategy,
+            error=best.error,
+            rmse=best.rmse,
+            bound=self.bound,
+            bound_from=self.bound_from,
+            seconds=best.seconds,
+            workload_hash=workload.hash,
+        )
+
+
+def templates(
+    workload: Workload,
+    norm: int = 2,
+    names: Sequence[str] | None = None,
+    *,
+    seed: int = 0,
+    report: Callable[[str], None] | None = None,
+) -> Templates:
+    """Optimise every template for a workload.
+
+    Parameters
+    ----------
+    workload : from products. norm : 1 for Laplace noise (epsilon), 2 for Gaussian (epsilon and delta).
+    names : of ``TEMPLATES``; all by default. seed : of random starts. report : called with what comes next.
+
+    Raises
+    ------
+    OptionError : a workload from a matrix, another norm, or a template that there is not.
+    """
+    products_of(workload)
+    if norm not in (1, 2):
+        raise OptionError(f"the norm is {norm!r}, expected 1 (Laplace) or 2 (Gaussian)")
+    chosen = list(dict.fromkeys(names or TEMPLATES))
+    for name in chosen:
+        if name not in TEMPLATES:
+            known = ", ".join(TEMPLATES)
+            raise OptionError(
+                f"there is no template '{name}', expected one of {known}", hint=suggest(name, TEMPLATES)
+            )
+    search = _Search(workload, norm, seed)
+    found = []
+    for name in chosen:
+        if report is not None:
+            report(name)
+        found.append(search.candidate(name))
+    if report is not None:
+        report("bound")
+    bound, source = template_bound(workload, BOUND_GAP)
+    return Templates(tuple(sorted(found, key=lambda c: c.error)), bound, source)
+
+
+@dataclass
+class _Search:
+    workload: Workload
+    norm: int
+    seed: int
+
+    def candidate(self, name: str) -> Candidate:
+        started = time.monotonic()
+        try:
+            with one_thread():  # of many small matrices
+                strategy = self._strategy(name)
+        except TooLargeError as error:
+            return Candidate(name, None, np.inf, np.inf, time.monotonic() - started, error.message)
+        total, rmse = strategy.total_error(self.workload), strategy.rmse(self.workload)
+        return Candidate(name, strategy, total, rmse, time.monotonic() - started)
+
+    def _strategy(self, name: str) -> StrategyForm:
+        if name == "identity":
+            return ProductStrategy(tuple(Strategy(np.eye(n), self.norm) for n in self.workload.domain.shape))
+        if name == "product":
+            return product(self.workload, norm=self.norm, seed=self.seed)
+        if name == "union":
+            return union(self.workload, norm=self.norm, seed=self.seed)
+        return marginal_strategy(self.workload, self.norm, seed=self.seed)
+
+
+def template_bound(workload: Workload, gap: float = CLOSER) -> tuple[float, str]:
+    """A bound on the error of every strategy, and where it is from.
+
+    That of l2_strategy, up to ``gap``, where it can be solved, else from multipliers that are products.
+    Nothing in it is drawn, so that it comes out again.
+    """
+    program = Program.load("l2_strategy")
+    small = workload.n <= LARGEST
+    if small or by_components(check(program), workload, {}, largest=LARGEST) is not None:
+        bound = solve(workload, program, tolerance=gap).bound
+        if bound is not None:
+            return bound, "l2_strategy"
+    with one_thread():
+        best = product(workload, norm=2, starts=1, seed=0)
+    return product_bound(workload, multipliers_of(best, workload)), "multipliers that are products"

@@ -1,0 +1,300 @@
+"""Checks a program before any number is known: names, shapes, curvature."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+
+from mmopt.errors import ProgramError, suggest
+from mmopt.language.atoms.types import Curvature, Dim, Type
+from mmopt.language.check.after_solving import check_closing
+from mmopt.language.check.infer import Scope, dimension
+from mmopt.language.check.names import AXES, PSD, SOURCES, Names, declared_type
+from mmopt.language.check.relations import (
+    check_rank,
+    check_relation,
+    check_shapes,
+    check_smooth,
+    check_smooth_line,
+    refuse_curvature,
+    suits,
+)
+from mmopt.language.syntax.expression import MAX_NESTING
+from mmopt.language.syntax.program import Program
+from mmopt.language.syntax.syntax_tree import (
+    Assignment,
+    Certificate,
+    Constraint,
+    Declaration,
+    Expr,
+    Name,
+    Span,
+    children,
+    is_rank,
+    names_in,
+    rewrite,
+)
+
+__all__ = ["MAX_NODES", "SOURCES", "Checked", "check", "expand", "shipped", "split_lets"]
+
+MAX_NODES = 20_000  # of one expression, when every let is put in
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A program whose shapes and curvature hold, with the types found.
+
+    ``program`` is the one that is compiled and evaluated: with every ``let`` of what is chosen put into
+    the lines that use it; ``written`` is the one of the file. ``types`` has the givens, parameters, lets
+    and what is chosen; ``constraints`` the types of both sides by name; ``scope`` every name of the
+    program, those of steps and multipliers too.
+    """
+
+    program: Program
+    written: Program
+    types: Mapping[str, Type]
+    objective: Type | None
+    constraints: Mapping[str, tuple[Type, Type]]
+    scope: Scope
+
+
+@cache
+def shipped(name: str) -> Checked:
+    """A shipped program by name, read and checked once: its file is part of the package."""
+    return check(Program.load(name))
+
+
+def check(program: Program, faults: dict[str, ProgramError] | None = None) -> Checked:
+    """Check a program; the first mistake is raised as a :class:`~mmopt.errors.ProgramError`.
+
+    With ``faults``, a line of the wrong curvature is noted there by its name (the objective by "") and
+    the check goes on; names and shapes have to fit all the same.
+    """
+    text, file = program.text, program.source.file
+    is_as_read = faults is None and program is Program.parse(text, file)
+    return _checked(text, file) if is_as_read else _check(program, faults)
+
+
+# As for reading: many small solves of one program check it once.
+@lru_cache(maxsize=128)
+def _checked(text: str, file: str) -> Checked:
+    return _check(Program.parse(text, file), None)
+
+
+def _check(program: Program, faults: dict[str, ProgramError] | None) -> Checked:
+    names = Names(program.source)
+    _givens(program, names)
+    for parameter in program.parameters:
+        _parameter(parameter, names)
+    given, derived = split_lets(program)
+    for let in given:
+        names.compute(let)
+    names.hints = {d.name: "'require' uses what is given, not what is chosen" for d in program.choose}
+    for requirement in program.requires:
+        check_shapes(requirement, _inside(requirement, names))
+    names.hints = {}
+    for d in program.choose:
+        _chosen(program, d, names)
+    for let in derived:
+        names.compute(let)
+    written, program = program, expand(program)
+    objective = _objective(program, names, faults)
+    constraints: dict[str, tuple[Type, Type]] = {}
+    check_rank(program, names.scope())
+    for c in program.constraints:
+        if c.name in constraints:
+            program.source.fail(
+                c.span, f"two constraints are called '{c.name}'", "multipliers go by these names"
+            )
+        scope = _inside(c, names)
+        constraints[c.name] = check_shapes(c, scope)
+        if program.klass == "smooth":
+            check_smooth_line(c, scope)
+        elif not is_rank(c):
+            with _noted(faults, c.name):
+                check_relation(c, constraints[c.name], scope)
+    types = dict(names.types)
+    scope = check_closing(program, names, derived=frozenset(let.name for let in derived))
+    return Checked(program, written, types, objective, constraints, scope)
+
+
+def _chosen(program: Program, d: Declaration, names: Names) -> None:
+    if d.kind == "dim":
+        program.source.fail(d.span, f"the dimension '{d.name}' is not chosen", "declare it under 'parameter'")
+    if d.source and d.source_span:
+        program.source.fail(d.source_span, f"'{d.name}' is chosen and has no source", "a given has one")
+    names.declare(d, Curvature.AFFINE)
+
+
+def _givens(program: Program, names: Names) -> None:
+    for d in program.givens:
+        if d.kind == "dim":
+            program.source.fail(
+                d.span, f"the dimension '{d.name}' is not given", "the shape of a given introduces it"
+            )
+        if d.source and d.source_span:
+            _source(program, d, d.source_span)
+        # A given introduces the dimensions that it names alone.
+        names.dims |= {name for dim in d.dims for name in dim.symbols if dim == Dim.of(name)}
+    for d in program.givens:
+        names.declare(d, Curvature.CONSTANT)
+
+
+def _source(program: Program, d: Declaration, span: Span) -> None:
+    if d.source not in SOURCES:
+        program.source.fail(span, f"there is no source '{d.source}'", suggest(d.source, SOURCES))
+    axes = AXES[d.source]
+    if len(axes) != len(d.dims):
+        kind = "a vector" if len(axes) == 1 else "a matrix"
+        by = ", ".join(f"one per {axis}" for axis in axes)
+        program.source.fail(span, f"'{d.source}' is {kind} ({by}), '{d.name}' is declared {d.kind}")
+    if d.kind in ("psd", "symmetric") and d.source not in PSD:
+        program.source.fail(
+            span, f"'{d.source}' is not {d.kind}", "declare it matrix; the Gram matrix is workload.gram"
+        )
+
+
+def _parameter(p: Assignment, names: Names) -> None:
+    if p.declared and p.declared.kind == "dim":
+        dimension(p.expr, names.scope())
+        names.new(p.name, p.span)
+        names.dims.add(p.name)
+        return
+    known = names.assign(p)
+    if not known.is_scalar and p.declared is None:
+        names.source.fail(
+            p.span,
+            f"a parameter is a number unless declared, this is {known.shape}",
+            f"write its kind: {p.name}: {'vector[n]' if known.is_vector else 'matrix[m, n]'} = …",
+        )
+    # Its default may have signs and forms that another value, which the caller passes, has not.
+    stated = declared_type(p.declared, known.curvature) if p.declared else known
+    names.new(p.name, p.span)
+    names.types[p.name] = stated
+
+
+def _inside(c: Constraint, names: Names) -> Scope:
+    """The names inside a constraint; its family has a known dimension and an index of its own."""
+    if c.family:
+        names.dims_known(c.family.dim, c.family.span)
+        if c.family.index in names.types or c.family.index in names.dims:
+            names.source.fail(
+                c.family.span,
+                f"'{c.family.index}' has another meaning already",
+                "name the index of this family otherwise",
+            )
+    return names.inside(c)
+
+
+@contextmanager
+def _noted(faults: dict[str, ProgramError] | None, line: str) -> Iterator[None]:
+    """Put an error of the curvature into ``faults`` under the name of its line, if there are any."""
+    try:
+        yield
+    except ProgramError as error:
+        if faults is None:
+            raise
+        faults[line] = error
+
+
+def _objective(program: Program, names: Names, faults: dict[str, ProgramError] | None) -> Type | None:
+    if program.klass == "procedure":
+        return None  # a procedure's is known after its steps
+    known = names.number(program.objective, "an objective is a number", "take a sum, trace or max")
+    if program.klass == "smooth":
+        check_smooth(program.objective, names.scope())
+        return known
+    wanted = "convex" if program.sense == "minimize" else "concave"
+    if not suits(known, wanted):
+        what = f"the objective of '{program.sense}' has to be {wanted}"
+        with _noted(faults, ""):
+            refuse_curvature(program.objective, known, what, names.scope())
+    return known
+
+
+def split_lets(program: Program) -> tuple[tuple[Assignment, ...], tuple[Assignment, ...]]:
+    """The lets of what is given, and those that use what is chosen (directly or through another)."""
+    chosen = {d.name for d in program.choose}
+    given, derived = [], []
+    for let in program.lets:
+        if names_in(let.expr) & chosen:
+            chosen.add(let.name)
+            derived.append(let)
+        else:
+            given.append(let)
+    return tuple(given), tuple(derived)
+
+
+def expand(program: Program) -> Program:
+    """The program without lets of what is chosen.
+
+    Raises :class:`~mmopt.errors.ProgramError` when an expression grows too large.
+    """
+    given, derived = split_lets(program)
+    if not derived:
+        return program
+    meant: dict[str, Expr] = {}
+    sizes: dict[str, tuple[int, int]] = {}
+
+    def put(e: Expr) -> Expr:
+        _measured(e, sizes, program)
+        return _put(e, meant)
+
+    for let in derived:
+        meant[let.name], sizes[let.name] = put(let.expr), _measured(let.expr, sizes, program)
+
+    def line(c: Constraint) -> Constraint:
+        r = c.relation
+        return replace(c, relation=replace(r, left=put(r.left), right=put(r.right)))
+
+    def value(a: Assignment) -> Assignment:
+        return replace(a, expr=put(a.expr))
+
+    certificate, meaning, adoption = program.certificate, program.meaning, program.adoption
+    return replace(
+        program,
+        lets=given,
+        objective=put(program.objective),
+        constraints=tuple(map(line, program.constraints)),
+        repair=tuple(map(value, program.repair)),
+        value=None if program.value is None else put(program.value),
+        meaning=replace(meaning, expr=put(meaning.expr)),
+        adoption=None if adoption is None else replace(adoption, values=tuple(map(value, adoption.values))),
+        certificate=None if certificate is None else _starts(certificate, meant),
+    )
+
+
+def _measured(expr: Expr, known: Mapping[str, tuple[int, int]], program: Program) -> tuple[int, int]:
+    """How many operations an expression has, and how many inside each other, when every 'let' is put in.
+
+    Names of lets have those of ``known``; nothing is put in for it.
+    """
+    if isinstance(expr, Name):
+        return known.get(expr.id, (1, 1))
+    inside = [_measured(child, known, program) for child in children(expr)]
+    nodes, depth = 1 + sum(n for n, _ in inside), 1 + max((d for _, d in inside), default=0)
+    for found, limit, words in ((nodes, MAX_NODES, ""), (depth, MAX_NESTING, " inside each other")):
+        if found > limit:
+            program.source.fail(
+                expr.span,
+                f"more than {limit} operations{words} when every 'let' is put in",
+                "choose a variable and state the equality as a constraint",
+            )
+    return nodes, depth
+
+
+def _put(expr: Expr, meant: Mapping[str, Expr]) -> Expr:
+    return rewrite(expr, lambda e: meant.get(e.id) if isinstance(e, Name) else None)
+
+
+def _starts(certificate: Certificate, meant: Mapping[str, Expr]) -> Certificate:
+    """Multipliers may start from the point; the bound itself uses what is given only."""
+    return replace(
+        certificate,
+        multipliers=tuple(
+            replace(m, start=_put(m.start, meant)) if m.start is not None else m
+            for m in certificate.multipliers
+        ),
+    )

@@ -1,0 +1,109 @@
+"""Marginals measured as counts: integers as they are, each marginal with noise of its own."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from mmopt.errors import WorkloadError
+from mmopt.numerics.arrays import Array, Ints
+from mmopt.privacy.parameters import Neighbours
+from mmopt.privacy.rounding.integer_arithmetic import replaced
+from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, InFactors, Part
+from mmopt.privacy.rounding.lattice import unsupported
+from mmopt.strategies import MarginalStrategy
+from mmopt.workloads import Workload
+
+__all__ = ["IntegerMarginals", "round_marginals"]
+
+_LEAST_WEIGHT = 1e-100  # of the largest: variances, in its square, are doubles
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class IntegerMarginals(InFactors):
+    """The marginals of positive weight.
+
+    A row of data is one count in every marginal; a replaced one may move in it, unless it has one cell only;
+    θ_S is its noise, 1 / θ_S.
+    """
+
+    sizes: tuple[int, ...]
+    weights: Array
+
+    @property
+    def masks(self) -> list[int]:
+        """The sets of attributes that are measured, as ``MarginalStrategy``'s."""
+        return [int(mask) for mask in np.flatnonzero(self.weights > 0)]
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """A part for every marginal."""
+        # Of a marginal of one cell a replaced row changes nothing, unless rows may be dropped.
+        alone = int(self.neighbours == "add-remove" or self.workload.domain.may_drop)
+        moved = 1 if self.neighbours == "add-remove" else replaced(1, self.norm, is_nonnegative=True)
+        return tuple(
+            Part(
+                rows=(rows := math.prod(n for i, n in enumerate(self.sizes) if mask >> i & 1)),
+                squared_sensitivity=moved if rows > 1 else alone,
+                largest_answer=MAX_ROWS,
+                relative=1.0 / float(self.weights[mask]),
+                is_one_count=self.neighbours == "add-remove",
+            )
+            for mask in self.masks
+        )
+
+    def squared_sensitivities(self) -> list[int]:
+        """Those of ``parts``: counts hold nothing else."""
+        return [part.squared_sensitivity for part in self.parts]
+
+    @cached_property
+    def hash(self) -> str:
+        """sha256 (hex) of the sizes, the sets and their relative noise."""
+        relatives = [part.relative for part in self.parts]
+        text = f"integer-marginals 1 {self.sizes} {self.masks} {relatives}\n"
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def answers(self, counts: Ints) -> Ints:
+        """The marginals of a data vector (n,), one after the other: (rows,)."""
+        table, d = counts.reshape(self.sizes), len(self.sizes)
+        return np.concatenate(
+            [table.sum(axis=tuple(i for i in range(d) if not mask >> i & 1)).ravel() for mask in self.masks]
+        )
+
+    def strategy(self, deviations: Array) -> MarginalStrategy:
+        """Of weights one over the deviations."""
+        weights = np.zeros(len(self.weights))
+        weights[self.masks] = 1.0 / deviations
+        return MarginalStrategy(self.sizes, weights, self.norm)
+
+
+def round_marginals(
+    strategy: MarginalStrategy, workload: Workload, neighbours: Neighbours
+) -> IntegerMarginals:
+    """The counts of the marginals: nothing is rounded.
+
+    Raises
+    ------
+    UnsuitableError : a workload from a matrix.
+    WorkloadError : another domain, weights too far apart, or a strategy that does not support the workload.
+    """
+    weights = strategy.weights[strategy.weights > 0]
+    if weights.min() < weights.max() * _LEAST_WEIGHT:
+        raise WorkloadError(
+            f"the weights of the marginals go from {weights.min():.3g} to {weights.max():.3g}, "
+            f"the least may be {_LEAST_WEIGHT:g} of the largest",
+            hint="leave out marginals of next to no weight",
+        )
+    if not strategy.supports(workload):
+        raise unsupported()
+    return IntegerMarginals(
+        workload=workload,
+        neighbours=neighbours,
+        norm=strategy.norm,
+        sizes=strategy.sizes,
+        weights=strategy.weights,
+    )

@@ -1,0 +1,176 @@
+"""The protocol of an integer strategy, and what follows where all rows get one noise, or it is in factors."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mmopt.errors import OptionError
+from mmopt.numerics.arrays import Array, Ints, require_memory
+from mmopt.privacy.parameters import Neighbours
+from mmopt.privacy.rounding.integer_arithmetic import root_above
+from mmopt.strategies import StrategyForm
+from mmopt.workloads import Workload
+
+__all__ = ["MAX_ROWS", "InFactors", "Measured", "OneNoise", "Part", "check_type"]
+
+MAX_ROWS = 2**31
+"""Rows that the integers have room for. A public constant: it must not depend on the data."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Rows that get noise of one parameter: ``relative`` times that of the release.
+
+    squared_sensitivity : exact integer, the square of the sensitivity of these rows in the norm (for norm 1
+        that of an integer). largest_answer : bound on the absolute answers for at most ``MAX_ROWS`` rows.
+    is_one_count : two neighbouring tables never differ in more than one of these rows.
+    """
+
+    rows: int
+    squared_sensitivity: int
+    largest_answer: int
+    relative: float = 1.0
+    is_one_count: bool = False
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Measured(ABC):
+    """An integer matrix (rows, n) that is measured, and the way back to the queries, in any form.
+
+    neighbours : what the sensitivity refers to. norm : 1 for Laplace noise, 2 for Gaussian noise.
+    variances : (m,) of the queries at unit noise on 2^-bits times the matrix.
+    bits : the matrix stands for 2^bits times one of unit noise; may be negative.
+    bias : largest error of the rounded row space, in units of the queries' largest entry.
+    loss : largest factor by which rounding multiplied the variance of a query.
+    is_biased : whether the bias is more than rounding errors: the queries have no integer basis.
+    compares_columns : whether all pairs of columns are looked at for a replaced row; else ``exact.replaced``.
+    """
+
+    workload: Workload
+    neighbours: Neighbours
+    norm: int
+    variances: Array
+    bits: int = 0
+    bias: float = 0.0
+    loss: float = 1.0
+
+    compares_columns = False
+
+    @property
+    def is_biased(self) -> bool:
+        return False
+
+    @property
+    @abstractmethod
+    def parts(self) -> tuple[Part, ...]:
+        """The measured queries, by the noise that they get."""
+
+    @property
+    def rows(self) -> int:
+        """Number of measured queries."""
+        return sum(part.rows for part in self.parts)
+
+    @property
+    @abstractmethod
+    def sensitivity(self) -> float:
+        """In the norm, rounded up: in units of the matrix, or of parts each over its relative noise."""
+
+    @property
+    @abstractmethod
+    def hash(self) -> str:
+        """sha256 (hex) of what is measured."""
+
+    @abstractmethod
+    def squared_sensitivities(self) -> list[int]:
+        """Of each part, exactly, from the entries of the integers: whatever ``parts`` say."""
+
+    @abstractmethod
+    def standard_errors(self, deviations: Array) -> Array:
+        """Of the queries, (m,), at noise of these standard deviations on the parts, (parts,)."""
+
+    @abstractmethod
+    def answers(self, counts: Ints) -> Ints:
+        """The exact answers (rows,) for a data vector (n,)."""
+
+    @abstractmethod
+    def estimate(self, noisy: Array | Ints, deviations: Array | None = None) -> Array:
+        """Least-squares estimates (m,) of the unweighted queries from noisy answers (rows,).
+
+        By default the deviations are as the parts' relative noise.
+
+        Raises
+        ------
+        TooLargeError : as many numbers as cells do not fit in memory. SolverError : LSMR does not settle.
+        """
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class OneNoise(Measured):
+    """Integers that all get the same noise.
+
+    squared_sensitivity : exact integer. relative : unit noise on 2^-bits times the integers.
+    """
+
+    squared_sensitivity: int
+    relative: float = 1.0
+
+    @property
+    def sensitivity(self) -> float:
+        """The root of ``squared_sensitivity``, rounded up."""
+        return root_above(self.squared_sensitivity)
+
+    def standard_errors(self, deviations: Array) -> Array:
+        """Of the queries, (m,), at noise of this standard deviation, (1,)."""
+        return np.asarray(
+            np.sqrt(self.variances) * np.ldexp(float(deviations[0]) / self.relative, -self.bits)
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class InFactors(Measured):
+    """Integers that span the queries exactly, whose parts each get noise of their own.
+
+    Of several products the variances, and so the errors, are upper bounds.
+    """
+
+    variances: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "variances", self.strategy(self._relatives).variances(self.workload))
+
+    @abstractmethod
+    def strategy(self, deviations: Array) -> StrategyForm:
+        """The strategy whose unit noise is noise of these deviations on the integers."""
+
+    @property
+    def sensitivity(self) -> float:
+        """Σ or √Σ² of the parts' sensitivities over their relative noise."""
+        own = [root_above(part.squared_sensitivity) / part.relative for part in self.parts]
+        total = math.fsum(own) if self.norm == 1 else math.hypot(*own)
+        return math.nextafter(total, math.inf) * (1 + 2.0**-50)
+
+    @property
+    def _relatives(self) -> Array:
+        return np.array([part.relative for part in self.parts])
+
+    def standard_errors(self, deviations: Array) -> Array:
+        """Of the queries, (m,), at noise of these standard deviations on the parts; else as ``variances``."""
+        return np.sqrt(self.strategy(deviations).variances(self.workload))
+
+    def estimate(self, noisy: Array | Ints, deviations: Array | None = None) -> Array:
+        """All from one estimate of the data vector, as the form of the strategy has it."""
+        require_memory((self.workload.n,), "estimate of the data vector")
+        scales = self._relatives if deviations is None else deviations
+        scaled = noisy / np.repeat(scales, [part.rows for part in self.parts])
+        return self.workload.answers(self.strategy(scales).estimate(scaled))
+
+
+def check_type(name: str, value: object, kind: Any, expected: str) -> None:
+    """OptionError unless the argument is of this kind (a type, or several)."""
+    if not isinstance(value, kind):
+        raise OptionError(f"{name} is of type {type(value).__name__}, expected {expected}")

@@ -1,0 +1,150 @@
+"""Products of strategies side by side, rounded and measured by factors; one product is a union of one.
+
+A part of the union, ⊗ᵢ Aᵢ with a share θ, is measured as ⊗ᵢ Kᵢ with integers Kᵢ ≈ cᵢ Aᵢ, and gets noise of
+Πᵢ cᵢ / θ times the parameter of the release: shares are noise, and need no bits. The sensitivity of a part is
+the product of its factors' exact ones (where rows are replaced, at most twice that), and the costs of the
+parts add up.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from mmopt.numerics.arrays import Array, Ints
+from mmopt.privacy.parameters import Neighbours
+from mmopt.privacy.rounding.integer_arithmetic import largest_entry, replaced, squared_sensitivity
+from mmopt.privacy.rounding.integer_product import BITS, round_product
+from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, InFactors, Part
+from mmopt.privacy.rounding.lattice import check_loss, is_one_count, unsupported
+from mmopt.strategies import ProductStrategy, Strategy, UnionStrategy, products_of
+from mmopt.workloads import Workload
+
+__all__ = ["FACTORED_LOSS_LIMIT", "IntegerFactors", "round_union"]
+
+
+FACTORED_LOSS_LIMIT = 1.1
+"""Largest accepted factor by which rounding multiplies the variance of a query: the factors share the bits.
+
+Predicted errors are those of the rounded strategy, so that nothing is hidden by it.
+"""
+
+_DENSE = (
+    "too many attributes are measured in detail for 64-bit integers; '--templates marginals' needs no bits"
+)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class IntegerFactors(InFactors):
+    """⊗ᵢ Kᵢ of every part.
+
+    factors : by part and attribute, (pᵢ, nᵢ) int64. relatives : the noise of each part over that of the
+    release. squared : the squared sensitivity of each part, exact for neighbours that add or remove a row.
+    """
+
+    factors: tuple[tuple[Ints, ...], ...]
+    relatives: tuple[float, ...]
+    squared: tuple[int, ...]
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """A part for every product."""
+        return tuple(
+            Part(
+                rows=math.prod(len(k) for k in own),
+                squared_sensitivity=square,
+                largest_answer=math.prod(map(largest_entry, own)) * MAX_ROWS,
+                relative=relative,
+                is_one_count=self.neighbours == "add-remove" and all(map(is_one_count, own)),
+            )
+            for own, relative, square in zip(self.factors, self.relatives, self.squared, strict=True)
+        )
+
+    def squared_sensitivities(self) -> list[int]:
+        """Of each part, from its factors."""
+        return _squared(self.factors, self.norm, self.neighbours)
+
+    @cached_property
+    def hash(self) -> str:
+        """sha256 (hex) of the factors and the relative noise of every part, in row-major order."""
+        digest = hashlib.sha256(f"integer-factors 1 {len(self.factors)}\n".encode())
+        for own, relative in zip(self.factors, self.relatives, strict=True):
+            digest.update(f"{relative!r} {[k.shape for k in own]}\n".encode())
+            for k in own:
+                digest.update(np.ascontiguousarray(k, dtype="<i8").tobytes())
+        return digest.hexdigest()
+
+    def answers(self, counts: Ints) -> Ints:
+        """The exact answers (rows,) for a data vector (n,), part by part."""
+        return np.concatenate([_product(own, counts) for own in self.factors])
+
+    def strategy(self, deviations: Array) -> UnionStrategy:
+        """Of the integers, each part over its deviation."""
+        return UnionStrategy(self._products, tuple(1.0 / deviations))
+
+    @cached_property
+    def _products(self) -> tuple[ProductStrategy, ...]:
+        real = ([Strategy(k.astype(np.float64), self.norm) for k in own] for own in self.factors)
+        return tuple(ProductStrategy(tuple(own)) for own in real)
+
+
+def _product(factors: Sequence[Ints], counts: Ints) -> Ints:
+    """(⊗ᵢ Kᵢ) x, an axis at a time, what shrinks most first.
+
+    Exact: entries and partial sums are at most the product of the factors' largest entries times the rows of
+    the data, which ``calibration.check_scales`` has found to fit.
+    """
+    tensor = counts.reshape([k.shape[1] for k in factors])
+    for at in sorted(range(len(factors)), key=lambda i: factors[i].shape[0] / factors[i].shape[1]):
+        tensor = np.moveaxis(np.tensordot(factors[at], tensor, axes=(1, at)), 0, at)
+    return tensor.ravel()
+
+
+def _squared(factors: Sequence[Sequence[Ints]], norm: int, neighbours: Neighbours) -> list[int]:
+    """The squared sensitivity of each product: exact, or where rows are replaced a bound."""
+    added = [math.prod(squared_sensitivity(k, norm, "add-remove", False) for k in own) for own in factors]
+    if neighbours == "add-remove":
+        return added
+    signs = [all(k.min() >= 0 for k in own) for own in factors]
+    return [replaced(square, norm, sign) for square, sign in zip(added, signs, strict=True)]
+
+
+def round_union(
+    strategy: ProductStrategy | UnionStrategy, workload: Workload, neighbours: Neighbours
+) -> IntegerFactors:
+    """Round as the module says.
+
+    Raises
+    ------
+    UnsuitableError : a workload from a matrix.
+    WorkloadError : the strategy does not support the workload, or rounding loses more than
+        FACTORED_LOSS_LIMIT of a variance at equal privacy.
+    """
+    union = strategy if isinstance(strategy, UnionStrategy) else UnionStrategy((strategy,), (1.0,))
+    products_of(workload)
+    before = union.variances(workload)
+    if not np.isfinite(before).all():
+        raise unsupported()
+    factors, relatives = [], []
+    for part, share in zip(union.parts, union.shares, strict=True):
+        rounded = round_product(part, workload)
+        if rounded is not None:
+            factors.append(tuple(own.matrix for own in rounded))
+            relatives.append(math.prod(own.scale for own in rounded) / share)
+    added = IntegerFactors(
+        workload=workload,
+        neighbours="add-remove",
+        norm=strategy.norm,
+        factors=tuple(factors),
+        relatives=tuple(relatives),
+        squared=tuple(_squared(factors, strategy.norm, "add-remove")),
+    )
+    growth = (added.sensitivity / union.sensitivity) ** 2
+    loss = check_loss(added.variances * growth, before, BITS, FACTORED_LOSS_LIMIT, _DENSE)
+    squared = tuple(_squared(factors, strategy.norm, neighbours))
+    return replace(added, squared=squared, neighbours=neighbours, loss=loss)

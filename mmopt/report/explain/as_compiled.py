@@ -1,0 +1,309 @@
+"""What a program becomes with a workload: numbers for its givens, scales, cones, a matrix, a solver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from mmopt.compiler import Instance, lower, scale
+from mmopt.compiler.scale import units_of
+from mmopt.compiler.to_cones import curved_nodes, implied_psd, line, scope_of
+from mmopt.language import Checked
+from mmopt.language.check.infer import Scope, infer
+from mmopt.language.check.survey import Survey
+from mmopt.language.evaluate.split_values import splits
+from mmopt.language.syntax.syntax_tree import Apply, Constraint, Expr, walk
+from mmopt.numerics.components import Level, Split
+from mmopt.numerics.numpy_forms import Array
+from mmopt.report.explain.as_written import formula_of, name_of, relation_of
+from mmopt.report.explain.facts import Compiled, Formula, GivenFacts, Handed, MatrixFacts, Scale, Sentence
+from mmopt.report.sizes import Sizes, sizes_at
+from mmopt.report.style import counted, duration, figure
+from mmopt.solvers.conic import hand_over
+from mmopt.solvers.table_of_solvers import PATIENCE, solver_named
+from mmopt.symmetry.joint_components import Cells
+
+__all__ = ["compiled_facts"]
+
+SMALL = 6  # rows and columns of a matrix that is shown whole
+MOST_ENTRIES = 1_000_000  # of a matrix whose rank is computed
+MOST_ROWS = 100_000  # of a constraint matrix that is built to be counted
+MOST_BLOCKS = 200  # in a family whose members go to cvxpy one by one
+# Atoms that cvxpy turns into cones of its own when their argument is chosen.
+GRAPH_FORMS = frozenset({"abs", "max", "min", "sqrt", "pow", "nuclear", "div"})
+
+
+def compiled_facts(surveyed: Survey, instance: Instance, reductions: tuple[str, ...] = ()) -> Compiled:
+    """The facts of an instance; of what is not handed to a conic solver, only the givens are filled in."""
+    program, dims = surveyed.checked.program, tuple(instance.sizes().items())
+    facts = Compiled(_asked(instance), dims, tuple(_givens(instance)), reductions=reductions)
+    if not program.choose:
+        return replace(facts, refusal="Nothing is chosen here, so nothing goes to a solver")
+    if program.klass == "smooth":
+        found = sizes_at(instance)
+        unknowns, who = counted(found.variables, "unknown"), found.chosen or "no solver here"
+        refusal = f"Not compiled into cones: {who} searches it by gradients, in {unknowns}"
+        return replace(facts, refusal=refusal)
+    bad = [repr(line.name or program.sense) for line in surveyed.lines if line.fault]
+    if bad:
+        refusal = f"Not compiled: {', '.join(bad)} cannot be handed to a convex solver"
+        return replace(facts, refusal=refusal)
+    sizes = sizes_at(instance)
+    matrix, words = _matrix(instance, sizes)
+    return replace(
+        facts,
+        scaled=_scales(instance),
+        handed=tuple(_handed_over(surveyed.checked, instance.sizes())),
+        sizes=sizes,
+        matrix=matrix,
+        matrix_words=words,
+        choice=_choice(sizes),
+    )
+
+
+def _asked(instance: Instance) -> str:
+    workload = instance.workload
+    asked = f"{counted(workload.m, 'query')} over {counted(workload.n, 'cell')}, rank {_rank(instance):,}"
+    return f"{asked}, rows normalised" if workload.is_normalised else asked
+
+
+def _rank(instance: Instance) -> int:
+    """The rank of the queries; by component a root and a representation have independent rows and columns."""
+    for value in instance.env.values():
+        if isinstance(value, Split) and isinstance(value.columns, Cells):
+            return value.rows.kept
+    return instance.workload.rank
+
+
+def _givens(instance: Instance) -> Iterator[GivenFacts]:
+    program, env = instance.program, instance.env
+    origins = {d.name: d.source for d in program.givens}
+    origins |= {p.name: "the program's default" for p in program.parameters}
+    origins |= dict.fromkeys(instance.own, "passed by the caller")
+    origins |= {let.name: "computed (let)" for let in program.lets}
+    for name, origin in origins.items():
+        value = env[name]
+        preview = None
+        if isinstance(value, Split):
+            shape, figures = " × ".join(f"{size:,}" for size in value.shape), _by_component(value)
+        elif isinstance(value, Level):
+            figures = f"by orbit: {_figures(np.asarray(value.values)).partition(', sum')[0]}"
+            shape = f"vector {value.shape[0]:,}"
+        elif np.ndim(value) == 0:
+            shape, figures = "number", figure(float(value))
+        else:
+            array = np.asarray(value, dtype=float)
+            shape = " × ".join(f"{size:,}" for size in array.shape)
+            shape, figures = shape if array.ndim == 2 else f"vector {shape}", _figures(array)
+            preview = _preview(array)
+        yield GivenFacts(name_of(name), origin, shape, figures, preview)
+
+
+def _by_component(value: Split) -> str:
+    """How a matrix splits; its norm."""
+    squares = [float(np.sum(np.square(part))) for part in value.parts]
+    size = float(np.sqrt(value.multiplicities @ np.array(squares)))
+    largest = max(value.columns.largest, value.rows.largest)
+    count = counted(value.columns.count, "component")
+    return f"{count} of size up to {largest:,}, norm {figure(size, 4)}"
+
+
+def _figures(array: Array) -> str:
+    low, high = float(array.min(initial=np.inf)), float(array.max(initial=-np.inf))
+    if not array.size:
+        return "empty"
+    entries = (
+        f"every entry {figure(low, 4)}" if low == high else f"entries {figure(low, 4)} to {figure(high, 4)}"
+    )
+    if array.ndim == 1:
+        return f"{entries}, sum {figure(float(array.sum()), 4)}"
+    words = [entries, f"norm {figure(float(np.linalg.norm(array)), 4)}"]
+    if array.size <= MOST_ENTRIES:
+        words.append(f"rank {np.linalg.matrix_rank(array):,}")
+    words.append(f"{np.count_nonzero(array) / array.size:.0%} nonzero")
+    return ", ".join(words)
+
+
+def _preview(array: Array) -> Formula | None:
+    """All entries of something small, the first of a long vector."""
+    if array.ndim == 1:
+        first = [_entry(x) for x in array[:SMALL]] + ["…"] * (array.size > SMALL)
+        latex = ",\\,".join(text.replace("…", r"\dots") for text in first)
+        return Formula(f"({', '.join(first)})", rf"\left({latex}\right)")
+    if max(array.shape) > SMALL or not array.size:
+        return None
+    rows = [[_entry(x) for x in row] for row in array]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    plain = "\n".join(" ".join(f"{x:>{w}}" for x, w in zip(row, widths, strict=True)) for row in rows)
+    latex = r" \\ ".join(" & ".join(row) for row in rows)
+    return Formula(plain, rf"\begin{{bmatrix}} {latex} \end{{bmatrix}}")
+
+
+def _entry(value: float) -> str:
+    return figure(0.0 if abs(value) < 1e-12 else float(value), 3)
+
+
+def _scales(instance: Instance) -> tuple[Scale, ...] | None:
+    """How everything chosen grows with the queries (s) and the targets (t); empty where nothing is scaled."""
+    if splits(instance.env):
+        return ()
+    units = units_of(instance)
+    if units is None:
+        return None
+    _, scaling = scale(instance)
+    first = Scale(Formula("objective", r"\text{objective}"), _power(units.objective), scaling.objective)
+    names = [d.name for d in instance.program.choose]
+    rest = (Scale(name_of(n), _power(units.variables[n]), scaling.variables[n]) for n in names)
+    return (first, *rest)
+
+
+def _power(degree: Mapping[str, float]) -> Formula:
+    letters = {"queries": "s", "targets": "t"}
+    powers = [(letters.get(unit, unit), f"{power:g}") for unit, power in degree.items() if power]
+    if not powers:
+        return Formula("1", "1")
+    raised = {"1": "", "2": "²", "-1": "⁻¹", "-2": "⁻²", "0.5": "^½"}
+    plain = " ".join(f"{letter}{raised.get(power, f'^({power})')}" for letter, power in powers)
+    latex = r"\,".join(letter if power == "1" else f"{letter}^{{{power}}}" for letter, power in powers)
+    return Formula(plain, latex)
+
+
+def _choice(sizes: Sizes) -> str:
+    """Why this solver."""
+    if sizes.refusal is not None:
+        return str(sizes.refusal)
+    if sizes.chosen == sizes.conic:
+        return _conic_choice(sizes)
+    words = f"{sizes.chosen}: a kernel of mmopt, which knows the program by its lines and takes it as it is"
+    return (
+        words if sizes.conic is None else f"{words}. Of the conic solvers it would be {_conic_choice(sizes)}"
+    )
+
+
+def _conic_choice(sizes: Sizes) -> str:
+    chosen = next(s for s in sizes.solvers if s.name == sizes.conic)
+    patience = duration(PATIENCE)
+    if chosen.seconds <= PATIENCE and chosen.memory <= sizes.memory_limit:
+        return (
+            f"{chosen.name}: the first of the list that is installed, has all the cones, fits into memory "
+            f"and is predicted to take at most {patience}"
+        )
+    return (
+        f"{chosen.name}: none is predicted to take at most {patience}, and this one is the quickest that fits"
+    )
+
+
+def _matrix(instance: Instance, sizes: Sizes) -> tuple[MatrixFacts | None, str]:
+    """The constraint matrix in the form that the conic solver gets, when it is quickly built."""
+    if sizes.conic is None:
+        return None, "not built, no conic solver takes the problem"
+    rows = sum(c.count * (c.size * (c.size + 1) // 2 if c.kind == "psd" else c.size) for c in sizes.cones)
+    loops = [line(instance.checked, c) for c in instance.program.constraints]
+    dims = instance.sizes()
+    blocks = sum(d.constraint.family.dim.value(dims) for d in loops if d.loop and d.constraint.family)
+    if rows > MOST_ROWS or blocks > MOST_BLOCKS:
+        in_blocks = f" in {counted(blocks, 'separate block')}" if blocks else ""
+        return None, f"not built to be counted, it has about {rows:,} rows{in_blocks}"
+    row = solver_named(sizes.conic)
+    data = hand_over(lower(scale(instance)[0]), row.cvxpy).data
+    parts = [data[key] for key in ("A", "G") if data.get(key) is not None]
+    return MatrixFacts(
+        row.name, sum(p.shape[0] for p in parts), parts[0].shape[1], sum(p.nnz for p in parts)
+    ), ""
+
+
+# -- the form in which each line of a program goes to the solver, in words
+
+
+def _handed_over(checked: Checked, sizes: Mapping[str, int]) -> Iterator[Handed]:
+    """The objective, the constraints and what is chosen, each with what is made of it."""
+    program = checked.program
+    shared: list[tuple[Expr, str]] = []  # blocks, and the line that brought each
+    scope = scope_of(checked)
+    if program.objective is not None:
+        how = _curved(program.objective, program.sense, scope, shared) or [("linear, as it stands",)]
+        yield Handed(program.sense, formula_of(program.objective, scope), tuple(how))
+    for c in program.constraints:
+        yield _constraint(checked, c, sizes, shared)
+    implied = implied_psd(checked)
+    for d in program.choose:
+        words = []
+        if d.kind == "psd" and d.name in implied:
+            words.append("psd follows from a block in which it stands: no cone of its own")
+        elif d.kind == "psd":
+            words.append(f"one psd cone of size {d.dims[0].value(sizes):,}")
+        elif d.kind == "symmetric":
+            words.append("one unknown for each pair of entries that are the same")
+        if d.sign:
+            words.append("nonnegative, entry by entry")
+        yield Handed(d.name, name_of(d.name), tuple((text,) for text in words or ["free"]))
+
+
+def _constraint(
+    checked: Checked, c: Constraint, sizes: Mapping[str, int], shared: list[tuple[Expr, str]]
+) -> Handed:
+    decided = line(checked, c)
+    scope = scope_of(checked, c.family.index if c.family else "")
+    formula = relation_of(c.relation, scope)
+    how: list[Sentence] = []
+    for side in (decided.relation.left, decided.relation.right):
+        how += _curved(side, c.name, scope, shared)
+    times = c.family.dim.value(sizes) if c.family else 1
+    kind = {"==": "equation", ">>": "psd block", "<<": "psd block"}.get(c.relation.op, "inequality")
+    if decided.pair:
+        cones = f"{times:,} second-order cones" if times > 1 else "a second-order cone"
+        cone = Formula("‖(2b, a − c)‖ ≤ a + c", r"\left\|\left(2\,b,\, a - c\right)\right\| \le a + c")
+        how.append((f"{cones} of size 3 for 2 × 2 blocks: ", _psd("a", "b", "b", "c"), " says ", cone))
+    elif kind == "psd block":
+        left, right = infer(decided.relation.left, scope), infer(decided.relation.right, scope)
+        size = (left if left.is_matrix else right).dims[0].value(sizes)
+        each = f", one for each {c.family.index} in {c.family.dim}" if c.family else ""
+        how.append((f"{counted(times, kind)} of size {size:,}{each}",))
+    elif c.family and not decided.loop:
+        together = relation_of(decided.relation, scope)
+        what = "one vector equation" if kind == "equation" else "one vector inequality"
+        how.append((f"all {times:,} as {what}: ", together))
+    elif c.family:
+        how.append((f"{times:,} by themselves, one for each {c.family.index} in {c.family.dim}",))
+    else:
+        how.append((f"{'linear, ' if not how else ''}as it stands",))
+    return Handed(c.name, formula, tuple(how))
+
+
+def _curved(expr: Expr, where: str, scope: Scope, shared: list[tuple[Expr, str]]) -> list[Sentence]:
+    """What becomes of the curved parts of an expression; ``shared`` collects blocks used again."""
+    traces, nodes = curved_nodes(expr, scope)
+    out: list[Sentence] = []
+    for inner, _, _ in traces:
+        block = _psd(formula_of(inner, scope), "M", Formula("Mᵀ", r"M^{\mathsf T}"), "T")
+        trace = Formula("tr(T)", r"\operatorname{tr}\left(T\right)")
+        out.append(("the trace of an inverse as ", trace, " with one psd block ", block))
+    for node in nodes:
+        known = next((place for e, place in shared if e == node), None)
+        out.append(_block(node, scope, known))
+        if known is None:
+            shared.append((node, where))
+    calls = (e for e in walk(expr) if isinstance(e, Apply) and e.atom in GRAPH_FORMS)
+    atoms = {e.atom for e in calls if not infer(e, scope).curvature.is_affine}
+    if atoms:
+        out.append((f"{', '.join(sorted(atoms))} with the variables and cones that cvxpy adds",))
+    return out
+
+
+def _block(node: Apply, scope: Scope, known: str | None) -> Sentence:
+    whole, inner = formula_of(node, scope), formula_of(node.args[0], scope)
+    if known is not None:
+        return whole, f" by the block of '{known}'"
+    if node.atom == "inv":
+        return whole, " replaced by Y with one psd block ", _psd("Y", "I", "I", inner)
+    return whole, " replaced by S with one psd block ", _psd(inner, "S", "S", "I")
+
+
+def _psd(*entries: str | Formula) -> Formula:
+    """A block of 2 × 2 that is to be psd."""
+    a, b, c, d = (e if isinstance(e, Formula) else Formula(e, e) for e in entries)
+    plain = f"[{a.plain}, {b.plain}; {c.plain}, {d.plain}] ⪰ 0"
+    latex = rf"{a.latex} & {b.latex} \\ {c.latex} & {d.latex}"
+    return Formula(plain, rf"\begin{{bmatrix}} {latex} \end{{bmatrix}} \succeq 0")

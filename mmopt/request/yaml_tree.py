@@ -1,0 +1,300 @@
+"""From text to nodes, through the event stream of ruamel.yaml's parser (YAML 1.2).
+
+The stream is read instead of ready-made objects because its marks give line, column and width of every
+value, and because depth and number of values are then limited *while* reading: deep nesting and aliases
+that multiply cost nothing. Anchors and aliases work; tags, merge keys and several documents are refused.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError
+from ruamel.yaml.events import (
+    AliasEvent,
+    CollectionEndEvent,
+    CollectionStartEvent,
+    DocumentStartEvent,
+    Event,
+    MappingStartEvent,
+    ScalarEvent,
+)
+
+from mmopt.errors import Location, WorkloadError, placed
+from mmopt.request.yaml_nodes import ListNode, Map, Node, Scalar, describe, fail
+from mmopt.request.yaml_text import Text
+
+__all__ = ["MAX_DEPTH", "MAX_NODES", "parse_tree", "resolve"]
+
+MAX_DEPTH = 20
+"""Deepest nesting of lists and mappings; the deepest form of the file needs about 8."""
+
+MAX_NODES = 200_000
+"""Most values in a file, those behind aliases counted each time they are used."""
+
+
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_CORE = "tag:yaml.org,2002:"  # what "!!" stands for
+
+
+_NULL = re.compile(r"~|null|Null|NULL|")
+_BOOL = re.compile(r"true|True|TRUE|false|False|FALSE")
+_INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_INF = re.compile(r"([-+]?)\.(inf|Inf|INF)")
+_NAN = re.compile(r"\.(nan|NaN|NAN)")
+_LEADING_ZERO = re.compile(r"[-+]?0[0-9]+")
+
+# A part of the parser's message, what it means here. The first that fits is used; "{line}" is the line
+# where the parser began the construct that failed.
+_MEANINGS = (
+    ("found character '\\t'", "a tab character", "indent with spaces"),
+    (
+        "mapping values are not allowed",
+        "a ':' that starts a second value here",
+        "a text with ': ' in it needs quotes; else check the indentation of this line and the one above",
+    ),
+    (
+        "expected <block end>",
+        "this line does not fit the indentation of the lines above",
+        "entries of one list or mapping start in the same column",
+    ),
+    (
+        "expected ',' or ']'",
+        "the list opened with '[' in line {line} is not closed before this",
+        "add ']' or ','",
+    ),
+    (
+        "expected ',' or '}'",
+        "the mapping opened with '{{' in line {line} is not closed before this",
+        "add '}' or ','",
+    ),
+    ("found unexpected end of stream", "the quotes opened here are never closed", "close them"),
+    (
+        "could not find expected ':'",
+        "a key without ':'",
+        "write 'key: value'; several-line keys are not allowed",
+    ),
+    (
+        "expected '<document start>'",
+        "something after the end of the file's first value",
+        "a workload file is one mapping with the keys domain and workload",
+    ),
+    ("incompatible YAML document", "another version of YAML is asked for", "workload files are YAML 1.2"),
+    (
+        "found unknown escape character",
+        "an escape that YAML does not know",
+        "write the text in single quotes, where \\ is itself",
+    ),
+    ("that cannot start any token", "a character that cannot start a value", "write the text in quotes"),
+)
+
+
+def parse_tree(text: Text) -> Node:
+    """The root value of a YAML text; WorkloadError for whatever is not one plain YAML 1.2 document."""
+    builder = _Builder(text)
+    try:
+        for event in YAML(typ="rt", pure=True).parse(text.content):
+            builder.take(event)
+    except MarkedYAMLError as error:
+        raise _syntax_error(error, text) from None
+    if builder.root is None:
+        raise WorkloadError(
+            "the workload file is empty, expected the keys domain and workload", where=text.at(0, 0)
+        )
+    return builder.root
+
+
+@dataclass
+class _Open:
+    """A list or mapping that is not closed yet."""
+
+    where: Location
+    mapping: bool
+    anchor: str | None
+    children: list[Node] = field(default_factory=list)
+
+
+@dataclass
+class _Builder:
+    text: Text
+    root: Node | None = None
+    stack: list[_Open] = field(default_factory=list)
+    anchors: dict[str, Node] = field(default_factory=dict)
+    total: int = 0
+
+    def take(self, event: Event) -> None:
+        if isinstance(event, DocumentStartEvent):
+            self._document(event)
+        elif isinstance(event, AliasEvent):
+            self._add(self._alias(event), None)
+        elif isinstance(event, ScalarEvent | CollectionStartEvent):
+            where = self._where(event)
+            if event.tag is not None:
+                tag = str(event.tag).replace(_CORE, "!!")
+                raise WorkloadError(
+                    f"the tag {tag} is not allowed: a workload file has plain values only",
+                    where=where,
+                    hint="write the value in quotes if it is a text",
+                )
+            if isinstance(event, ScalarEvent):
+                self._add(self._scalar(event, where), event.anchor)
+            else:
+                if len(self.stack) == MAX_DEPTH:
+                    raise WorkloadError(f"values are nested deeper than {MAX_DEPTH} levels", where=where)
+                self.stack.append(_Open(where, isinstance(event, MappingStartEvent), event.anchor))
+        elif isinstance(event, CollectionEndEvent):
+            self._close()
+
+    def _where(self, event: Event) -> Location:
+        start, end = event.start_mark, event.end_mark
+        one_line = isinstance(event, ScalarEvent | AliasEvent) and start.line == end.line
+        return self.text.at(start.line, start.column, end.column - start.column if one_line else 1)
+
+    def _document(self, event: DocumentStartEvent) -> None:
+        where = self._where(event)
+        if event.version is not None and tuple(event.version) != (1, 2):
+            version = ".".join(map(str, event.version))
+            raise WorkloadError(f"YAML {version} is asked for, workload files are YAML 1.2", where=where)
+        if self.root is not None:
+            raise WorkloadError(
+                "a second document starts here, expected one workload in a file",
+                where=where,
+                hint="remove the line '---' or put the second part into a file of its own",
+            )
+
+    def _scalar(self, event: ScalarEvent, where: Location) -> Scalar:
+        word = event.value
+        if control := _CONTROL.search(word):
+            raise WorkloadError(
+                f"a text with the control character U+{ord(control.group()):04X} (a line break is one)",
+                where=where,
+                hint="texts of a workload file are single lines without control characters",
+            )
+        # implicit[0] is the parser's mark of an unquoted word; quoted and block texts are texts.
+        if not event.implicit[0]:
+            return Scalar(where, 1, word, word)
+        parent = self.stack[-1] if self.stack else None
+        if not word and parent is not None and parent.mapping and len(parent.children) % 2:
+            # The parser puts a missing value where the next one begins; its key says more.
+            where = parent.children[-1].where
+        with placed(where):
+            return Scalar(where, 1, word, resolve(word))
+
+    def _alias(self, event: AliasEvent) -> Node:
+        name = event.anchor
+        if node := self.anchors.get(name):
+            return node
+        where = self._where(event)
+        if any(opened.anchor == name for opened in self.stack):
+            raise WorkloadError(f"the alias *{name} stands inside the value that it names", where=where)
+        raise WorkloadError(f"the alias *{name} names no anchor &{name} above it", where=where)
+
+    def _add(self, node: Node, anchor: str | None) -> None:
+        self.total += node.count
+        if self.total > MAX_NODES:
+            raise WorkloadError(
+                f"the file has more than {MAX_NODES:,} values, aliases written out",
+                where=node.where,
+                hint="use range, bins, prefix or all_range instead of long lists",
+            )
+        if anchor is not None:
+            self.anchors[anchor] = node
+        if self.stack:
+            self.stack[-1].children.append(node)
+        else:
+            self.root = node
+
+    def _close(self) -> None:
+        opened = self.stack.pop()
+        children = opened.children
+        # The children were counted as they came, the collection itself counts now.
+        count = 1 + sum(child.count for child in children)
+        self.total -= count - 1
+        node: Node
+        if opened.mapping:
+            entries = tuple(zip(map(_key, children[::2]), children[1::2], strict=True))
+            _check_unique(entries)
+            node = Map(opened.where, count, entries)
+        else:
+            node = ListNode(opened.where, count, tuple(children))
+        self._add(node, opened.anchor)
+
+
+def _key(node: Node) -> Scalar:
+    if not isinstance(node, Scalar) or not node.text:
+        fail(node, f"a key must be a non-empty text, found {describe(node)}")
+    if node.text == "<<":
+        fail(node, "the merge key << is not part of YAML 1.2", "write the keys out")
+    return node
+
+
+def _check_unique(entries: tuple[tuple[Scalar, Node], ...]) -> None:
+    first: dict[str, Scalar] = {}
+    for key, _ in entries:
+        if earlier := first.get(key.text):
+            fail(
+                key,
+                f"the key '{key.text}' stands twice, first in line {earlier.where.line}",
+                "rename or remove one of them",
+            )
+        first[key.text] = key
+
+
+def resolve(word: str) -> str | int | float | bool | None:
+    """What an unquoted word of the file means: YAML 1.2's core schema, and nothing more.
+
+    ``NO``, ``yes``, ``12:30`` and ``2001-01-01`` are texts. Where the schema's reading would surprise, the
+    word is refused (WorkloadError) and the message says how to write it: ``01`` (a text or the integer 1?),
+    integers beyond 64 bits, numbers beyond floating point.
+    """
+    if _NULL.fullmatch(word):
+        return None
+    if _BOOL.fullmatch(word):
+        return word.lower() == "true"
+    if _INT.fullmatch(word):
+        return _integer(word)
+    if _FLOAT.fullmatch(word):
+        value = float(word)
+        if math.isinf(value):
+            raise WorkloadError(f"{word} is beyond the largest floating-point number, about 1.8e308")
+        return value
+    if infinite := _INF.fullmatch(word):
+        return -math.inf if infinite.group(1) == "-" else math.inf
+    if _NAN.fullmatch(word):
+        return math.nan
+    return word
+
+
+def _integer(word: str) -> int:
+    if _LEADING_ZERO.fullmatch(word):
+        plain = word.lstrip("+-").lstrip("0") or "0"
+        raise WorkloadError(
+            f"{word} starts with a zero: it would be read as the integer {plain}",
+            hint=f"write '{word}' in quotes for the text, or {plain} for the number",
+        )
+    if len(word) <= 20:
+        value = int(word, 0) if word[:2] in ("0o", "0x") else int(word)
+        if -(2**63) <= value < 2**63:
+            return value
+    shown = word if len(word) <= 30 else f"{word[:20]}… ({len(word)} digits)"
+    raise WorkloadError(
+        f"the integer {shown} does not fit into 64 bits", hint="write it in quotes if it is a text"
+    )
+
+
+def _syntax_error(error: MarkedYAMLError, text: Text) -> WorkloadError:
+    """A WorkloadError at the place where the parser stopped."""
+    problem = str(error.problem or error.context or "not YAML")
+    mark = error.problem_mark or error.context_mark
+    if "found unexpected end of stream" in problem:
+        mark = error.context_mark  # the end of the file says nothing, the opening quotes do
+    where = text.at(mark.line, mark.column) if mark is not None else text.at(0, 0)
+    opened = error.context_mark.line + 1 if error.context_mark is not None else where.line
+    for part, meaning, hint in _MEANINGS:
+        if part in problem:
+            return WorkloadError(f"not valid YAML: {meaning.format(line=opened)}", where=where, hint=hint)
+    return WorkloadError(f"not valid YAML: {problem}", where=where)

@@ -1,0 +1,310 @@
+"""The search: all starts a short way over merged cells, the better third further, the best to the end.
+
+It begins with hierarchies of neighbouring cells, the total, the queries, random rows. Then its points for the
+shipped program, and what they will take.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.optimize
+
+from mmopt.limits import Stop
+from mmopt.numerics.components import Array
+from mmopt.solvers.p_identity.objective import Objective
+from mmopt.solvers.solver_protocol import Clock, Options, Point
+
+__all__ = ["PROGRAMS", "Start", "State", "default_starts", "needs", "points", "rounds", "search", "starts"]
+
+
+# Cells of the smallest blocks and weight of all rows, in the order in which they proved good on prefix sums
+# and all ranges over 64 to 2048 cells; None: random rows.
+ORDER: tuple[tuple[int, float] | None, ...] = (
+    (16, 0.3),
+    (20, 0.3),
+    None,
+    (18, 0.3),
+    (24, 0.3),
+    None,
+    (12, 0.3),
+    (16, 1.0),
+    None,
+    (20, 1.0),
+    (32, 0.3),
+    None,
+    (8, 0.3),
+)
+SHARES = (16, 24, 12)  # cells for each random row, in turn
+FEW = 64  # up to so many cells every third random start has all rows that there may be
+NOISE = 1e-2  # added to what has symmetries, from which a gradient does not lead away
+
+
+@dataclass(frozen=True)
+class Start:
+    """A start: rows (k, n), all nonnegative, with a name."""
+
+    name: str
+    rows: Array
+
+
+def starts(n: int, most: int, seed: int, queries: Array | None = None) -> Iterator[Start]:
+    """Starts without end, those that are good on ranges first; each depends on the seed and its number.
+
+    Parameters
+    ----------
+    n : cells.
+    most : rows that a start may have.
+    queries : rows (r, n) of which those that count several cells are a start, if they are few.
+    """
+    rng = np.random.default_rng([seed, n])
+
+    def noisy(rows: Array) -> Array:
+        return np.asarray(rows + NOISE * rng.random(rows.shape))
+
+    yield Start("total", noisy(np.full((1, n), 0.3)))
+    rows = np.zeros((0, n)) if queries is None else _counts(queries)
+    if 0 < len(rows) <= most:
+        yield Start("queries", noisy(0.3 * rows))
+    number = 0
+    for known in itertools.chain(ORDER, itertools.repeat(None)):
+        if known is None:
+            number += 1
+            wanted = most if n <= FEW and number % 3 == 0 else round(n / SHARES[number % 3])
+            yield Start(f"random {number}", rng.random((min(most, max(1, wanted)), n)))
+            continue
+        size, weight = known
+        if 2 * size <= n:
+            rows = _hierarchy(n, size)
+            if len(rows) <= most:
+                yield Start(f"blocks of {size}, weight {weight:g}", noisy(weight * rows))
+
+
+def _hierarchy(n: int, size: int) -> Array:
+    """Blocks of ``size`` cells, of ``size``² and so on, and the total."""
+    levels = []
+    length = size
+    while length < n:
+        levels.append(np.arange(n)[None, :] // length == np.arange(-(-n // length))[:, None])
+        length *= size
+    return np.vstack([*levels, np.ones((1, n), dtype=bool)]).astype(float)
+
+
+def _counts(queries: Array) -> Array:
+    """The rows that count several cells, their largest entry 1; of a rotated root these are hardly any."""
+    rows = queries[(queries >= 0).all(axis=1) & ((queries > 0).sum(axis=1) > 1)]
+    return np.asarray(rows / rows.max(axis=1, keepdims=True, initial=0.0))
+
+
+KEPT = 3  # of so many starts one is followed after each round
+FIRST, SECOND = 60, 240  # quasi-Newton steps of the first two rounds
+# Cells up to which there are so many starts, and so many steps in a round between and in the last one.
+SIZES = ((512, 18, 200, 1000), (2048, 9, 200, 300), (math.inf, 4, 80, 60))
+MERGED = 128  # blocks that are left where cells are merged, at least
+LARGEST = ((1024, 4), (math.inf, 8))  # cells in a block, up to so many cells
+ALIKE = 0.05  # squared difference of the columns of neighbouring cells, next to their squares
+MEMORY = 10
+DECREASE = 1e-9  # of the objective in a step, relatively
+GRADIENT = 1e-12
+MOST = 1e4  # of an entry of Θ: cells that nobody asks for send it to infinity, where digits are lost
+
+
+@dataclass(frozen=True)
+class State:
+    """The search so far.
+
+    rows : Θ (k, n) of the best strategy.
+    value : its total error.
+    count : starts in all.
+    values : the errors of those that were followed, where each was left; of all while there was one round.
+    iterations : quasi-Newton steps of all starts.
+    stop : None while it goes on; solved, stopped (told to) or by the limit of iterations.
+    """
+
+    rows: Array
+    value: float
+    count: int
+    values: tuple[float, ...]
+    iterations: int
+    stop: Stop | None = None
+
+
+@dataclass(frozen=True)
+class _Way:
+    """One start on its way: rows over the cells and their error."""
+
+    number: int
+    rows: Array
+    value: float
+
+
+def default_starts(n: int) -> int:
+    """How many starts there are unless the caller says otherwise."""
+    return next(count for size, count, *_ in SIZES if n <= size)
+
+
+def rounds(gram: Array) -> list[tuple[int, int]]:
+    """Cells in a block and quasi-Newton steps of each round; cells are merged where neighbours are alike."""
+    n = len(gram)
+    own = np.diag(gram)
+    apart = float(np.sum(own[1:] + own[:-1] - 2.0 * np.diag(gram, 1)))
+    largest = next(block for size, block in LARGEST if n <= size)
+    block = 1
+    while 2 * block <= largest and n >= 2 * block * MERGED and apart <= ALIKE * float(np.sum(own)):
+        block *= 2
+    between, last = next((steps, end) for size, _, steps, end in SIZES if n <= size)
+    found = [(block, FIRST), (block, SECOND)]
+    while block > 2:
+        block //= 2
+        found.append((block, between))
+    return [*found, (1, last)]
+
+
+def search(
+    gram: Array,
+    most: int,
+    *,
+    queries: Array | None = None,
+    count: int | None = None,
+    seed: int = 0,
+    limit: float = math.inf,
+    clock: Clock | None = None,
+    first: tuple[Start, ...] = (),
+) -> Generator[State, None, None]:
+    """States of the search, one after each round; the last one says why it stopped.
+
+    Parameters
+    ----------
+    gram : the queries' Gram matrix (n, n).
+    most : rows that Θ may have.
+    queries : rows (r, n) of which those that count several cells are a start.
+    count : number of starts.
+    limit : quasi-Newton steps of all starts together.
+    clock : asked at every step whether to stop.
+    first : starts of the caller's, before the others.
+    """
+    clock, count = clock or Clock(math.inf), count or default_starts(len(gram))
+    chosen = itertools.islice(itertools.chain(first, starts(len(gram), most, seed, queries)), count)
+    ways = [_Way(i, start.rows, math.inf) for i, start in enumerate(chosen)]
+    alone = _Way(-1, np.zeros((1, len(gram))), float(np.trace(gram)))  # the identity
+    values: dict[int, float] = {}
+    used = 0
+    planned = rounds(gram)
+    for place, (block, steps) in enumerate(planned):
+        objective = Objective.of(gram, block)
+        for i, way in enumerate(ways):
+            ways[i], taken = _descend(objective, way, min(steps, limit - used), clock)
+            used += taken
+        if place < 2:
+            values = {}
+        values |= {way.number: way.value for way in ways}
+        ways.sort(key=lambda way: way.value)
+        best = ways[0] if ways[0].value < alone.value else alone
+        stop = clock.stop(spent=used >= limit, done=place == len(planned) - 1)
+        yield State(best.rows, best.value, count, tuple(values.values()), used, stop)
+        if stop:
+            return
+        ways = ways[: -(-len(ways) // KEPT)]
+
+
+def _descend(objective: Objective, way: _Way, steps: float, clock: Clock) -> tuple[_Way, int]:
+    """So many steps of L-BFGS-B (Byrd, Lu, Nocedal & Zhu 1995) over the blocks, and how many were taken.
+
+    None where the time is over: a start that nobody looked at keeps an infinite value.
+    """
+    if clock.is_over:
+        return way, 0
+    t = objective.merged(way.rows)
+    size, _ = objective.value_and_gradient(t)
+    if steps < 1:
+        return replace(way, rows=objective.spread(t), value=size), 0
+
+    def scaled(x: Array) -> tuple[float, Array]:
+        value, gradient = objective.value_and_gradient(x.reshape(t.shape))
+        return value / size, gradient.ravel() / size
+
+    def watch(intermediate_result: scipy.optimize.OptimizeResult) -> None:
+        if clock.is_over:
+            raise StopIteration
+
+    found = scipy.optimize.minimize(
+        scaled,
+        t.ravel(),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=scipy.optimize.Bounds(0.0, np.tile(MOST * np.sqrt(objective.cells), len(t))),
+        callback=watch,
+        options={
+            "maxiter": int(steps),
+            "maxfun": 2 * int(steps) + 20,
+            "maxcor": MEMORY,
+            "ftol": DECREASE,
+            "gtol": GRADIENT,
+        },
+    )
+    rows = objective.spread(np.asarray(found.x).reshape(t.shape))
+    return replace(way, rows=rows, value=float(found.fun) * size), int(found.nit)
+
+
+# Fitted on one thread of a shared core, to a factor of about three: prefix sums over 64, 256, 1024, 2048 and
+# 8192 cells take 0.5, 2, 10, 21 and 360 s.
+SECONDS = 1e-2  # per cell: the starts, fewer where there are more cells
+CUBIC = 8e-10  # per cube of the cells
+ARRAYS = 10  # of the size of the Gram matrix that are held at a time
+
+
+def needs(env: Mapping[str, Any]) -> tuple[float, float]:
+    """Bytes (besides those of any solve) and seconds for the givens of a program that the kernel claims."""
+    n = float(env["W"].shape[1])
+    return 8.0 * ARRAYS * n**2, SECONDS * n + CUBIC * n**3
+
+
+PROGRAMS = ("p_identity",)
+
+
+def points(
+    program: str, env: Mapping[str, Any], options: Options, clock: Clock
+) -> Generator[Point, None, None]:
+    """Estimates while the search goes on, then its best point.
+
+    Parameters
+    ----------
+    program : one of ``PROGRAMS``.
+    env : its givens by name, and the dimension p.
+    options : ``starts``, ``seed`` and ``max_iterations`` (of all starts together) count.
+    clock : looked at after every step.
+    """
+    root, most = np.asarray(env["W"], dtype=float), int(env["p"])
+    gram = root.T @ root
+    states = search(
+        gram,
+        most,
+        queries=root,
+        count=options.starts,
+        seed=options.seed or 0,
+        limit=options.max_iterations or math.inf,
+        clock=clock,
+    )
+    for state in states:
+        if not state.stop:
+            yield Point({}, {}, state.iterations, "", estimate=(state.value, None))
+            continue
+        theta = np.zeros((most, root.shape[1]))
+        theta[: len(state.rows)] = state.rows
+        stop, text = (Stop.LOCAL, summary(state)) if state.stop == Stop.SOLVED else (state.stop, "")
+        raw = f"{np.count_nonzero(theta.any(axis=1))} rows below the identity"
+        yield Point({"Theta": theta}, {}, state.iterations, raw, stop, summary=text)
+
+
+def summary(state: State) -> str:
+    """``local optimum, 18 starts, 6 followed, spread 1.2e-03``: of the worst of these over the best."""
+    followed = len(state.values)
+    text = f"local optimum, {state.count} start{'s' * (state.count != 1)}"
+    if followed < 2:
+        return text
+    return f"{text}, {followed} followed, spread {max(state.values) / max(state.value, 1e-300) - 1.0:.1e}"

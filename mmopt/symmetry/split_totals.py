@@ -1,0 +1,226 @@
+"""Total error: the Gram matrix of a workload by components, as roots.
+
+On the component of one part per attribute, the Gram matrix of Σⱼ wⱼ ⊗ᵢ Gᵢ⁽ʲ⁾ is Σⱼ wⱼ ⊗ᵢ (that of Gᵢ⁽ʲ⁾ on
+the part). Only components on which some product is not zero are ever listed. Each comes as a root that is put
+together from the factors' roots by QR, so that small singular values keep their digits.
+
+Basis vectors of a component that its Gram matrix does not connect are in blocks, components of their own:
+flipping the signs of a block's vectors leaves the Gram matrix as it is and the diagonal of any X too, so some
+optimal X has zeros between the blocks.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from mmopt.numerics.arrays import EPS, Array, Ints, columns_of, qr, rounding_of_root, stacked_root, svd
+from mmopt.numerics.components import Split
+from mmopt.symmetry.attribute_components import Attribute
+from mmopt.symmetry.attribute_queries import Piece, Term
+from mmopt.symmetry.joint_components import Cells, Chosen, Joint, Key, Local, combined, made_of
+from mmopt.symmetry.swaps import EXACT
+from mmopt.workloads.blocks.all_ranges import reflected_ranges
+from mmopt.workloads.product import Product
+from mmopt.workloads.workload import Workload
+
+__all__ = [
+    "blocks_of",
+    "component_roots",
+    "connected",
+    "independent",
+    "independent_columns",
+    "representation_rounding",
+    "root_of",
+    "root_rounding",
+]
+
+
+def component_roots(joint: Joint, terms: Sequence[Term], *, mean: bool = False) -> dict[Key, Array]:
+    """Per component with a weighted Gram matrix other than zero, rows (·, d) whose Gram matrix is that.
+
+    With ``mean`` the symmetries need not be those of the terms: the Gram matrix is then that of the mean of
+    all images of the terms. There may be up to 2 d rows then, of which only sums are wanted: QR costs more.
+    """
+    stacks: dict[Key, list[Array]] = {}
+    pieces = [term.pieces for term in terms]
+    roots = made_of(joint, pieces, lambda attribute, piece: Local(_roots(piece, attribute, mean)))
+    for term, local in zip(terms, roots, strict=True):
+        scale = math.sqrt(term.weight)
+        for key, rows in combined(local):
+            stacks.setdefault(key, []).append(rows if scale == 1.0 else scale * rows)
+    dims = {key: joint.dim(key) for key in sorted(stacks)}
+    return {key: stacked_root(stacks[key], dim, 2 * dim if mean else dim) for key, dim in dims.items()}
+
+
+def _roots(piece: Piece, attribute: Attribute, mean: bool) -> dict[int, Array]:
+    """The piece's root on each part of its attribute on which it is not zero."""
+    if piece.kind == "identity":  # without the n × n identity matrix
+        return {k: np.eye(part.dim) for k, part in enumerate(attribute.parts)}
+    if piece.kind == "total":
+        return {0: np.sqrt(attribute.sizes.astype(np.float64))[None, :]}
+    if piece.kind == "all_range" and attribute.is_reversal:
+        return dict(enumerate(reflected_ranges(piece.size)))
+    root = piece.root()
+    given = (root, attribute.sums(root), piece.blocks, mean)
+    found = {k: attribute.root(part, *given) for k, part in enumerate(attribute.parts)}
+    return {k: rows for k, rows in found.items() if len(rows)}
+
+
+def blocks_of(joint: Joint, terms: Sequence[Term]) -> list[tuple[Chosen, Array]]:
+    """The components split further into independent blocks, each with its columns of the root."""
+    found = []
+    for key, rows in component_roots(joint, terms).items():
+        blocks = independent(rows)
+        if len(blocks) > 1:  # as it seems after rounding
+            asked = np.asarray(rows.any(axis=0), dtype=bool)
+            blocks = connected(_linked(joint, terms, key) & asked & asked[:, None])
+        found += [(Chosen(key, kept), columns_of(rows, kept)) for kept in blocks]
+    return found
+
+
+def _linked(joint: Joint, terms: Sequence[Term], key: Key) -> NDArray[np.bool_]:
+    """(d, d): False where the Gram matrix of every term on a component is exactly zero."""
+    found = np.zeros((joint.dim(key),) * 2, dtype=bool)
+    for term in terms:
+        each = [_local(*own) for own in zip(term.pieces, joint.attributes, key, strict=True)]
+        found |= functools.reduce(np.kron, each)
+    return found
+
+
+def _local(piece: Piece, attribute: Attribute, k: int) -> NDArray[np.bool_]:
+    """(dim, dim) of a piece: exact for integers; else whether some query touches both orbits."""
+    part = attribute.parts[k]
+    if piece.kind == "identity":
+        return np.eye(part.dim, dtype=bool)
+    if piece.kind == "total":
+        return np.full((part.dim,) * 2, part.kind == "even")
+    # In whole numbers; on a rest the difference of two values, which stands for all.
+    basis = np.sign(attribute.basis(part)[:, : part.dim].toarray())
+    if piece.is_whole and np.abs(gram := piece.gram()).sum() < EXACT:
+        return np.asarray(basis.T @ gram @ basis != 0)
+    size = np.asarray if part.kind == "rest" else np.abs  # a sum of rounded numbers may be zero by chance
+    touched = [(size(own) @ size(basis) != 0).astype(float) for own in piece.blocks()]
+    return np.asarray(sum(own.T @ own for own in touched) != 0)
+
+
+def root_of(joint: Joint, blocks: Sequence[tuple[Chosen, Array]]) -> Split:
+    """The root as a matrix on the cells."""
+    parts = tuple(revealed(rows) for _, rows in blocks)
+    cells = joint.space([chosen for chosen, _ in blocks])
+    return Split(cells.abstract(tuple(len(part) for part in parts)), cells, parts)
+
+
+def root_rounding(workload: Workload, root: Split) -> tuple[float, float]:
+    """What the rounding E of ``root_of`` is worth: γ with ‖E‖ <= γ ‖W‖ (Frobenius), δ with N(E) <= δ N(W).
+
+    N² is the least total error, a norm. On an attribute of s values N is at least ‖·‖ / √s, and it is
+    multiplicative, so that δ does not grow with the domain. Cells and totals have roots of whole numbers. Any
+    other attribute adds up s cells, and puts to zero what is at most 8 s ε of its row; so are singular values
+    of at most 8 d ε of the largest, in a component of dimension d.
+    """
+    cells = root.columns
+    assert isinstance(cells, Cells)
+    products, attributes = workload.weighed.products, cells.joint.attributes
+    first = workload.root_rounding if products is None else max(p.root_rounding for p in products)
+    found = [first, first * math.sqrt(max(len(a.classes) for a in attributes))]
+    for i, a in enumerate(attributes):
+        kinds = {"matrix"} if products is None else {p.factors[i].kind for p in products}
+        s = len(a.classes)
+        own = 4 * EPS
+        if kinds == {"all_range"}:
+            own *= s
+        elif not kinds <= {"identity", "total"}:
+            own += 32 * EPS * s**1.5 + rounding_of_root(s, max(part.dim for part in a.parts))
+        found = [found[0] + own, found[1] + own * math.sqrt(s if own > 4 * EPS else 1)]
+    d, terms = max(cells.dims), len(workload.blocks)
+    joined = _joining(cells, products or ()) + 4 * EPS * (d * d + terms) + 32 * EPS * d**1.5
+    return found[0] + joined, terms * found[1] + joined * math.sqrt(math.prod(cells.joint.shape))
+
+
+def _joining(cells: Cells, products: Sequence[Product]) -> float:
+    """γ of the largest QR that makes one root of all terms on a component; a total has one row there."""
+    attributes = cells.joint.attributes
+    found = [0.0]
+    for dims in {tuple(a.parts[k].dim for a, k in zip(attributes, c.key, strict=True)) for c in cells.chosen}:
+        sides = [
+            (1 if f.kind == "total" else n for f, n in zip(p.factors, dims, strict=True)) for p in products
+        ]
+        found.append(rounding_of_root(sum(map(math.prod, sides)), math.prod(dims)))
+    return max(found)
+
+
+def representation_rounding(basis: Split) -> float:
+    """What the rounding of L B is worth beside the queries, relatively, as δ in ``root_rounding``.
+
+    Not ‖L B - W‖ as measured, for which there are no rows: what forming orbits' coordinates may come to.
+    """
+    cells = basis.columns
+    assert isinstance(cells, Cells)
+    sizes = [len(a.classes) if len(a.sizes) > 1 else 1 for a in cells.joint.attributes]
+    rounding = 32 * EPS * (sum(s**1.5 for s in sizes) + max(cells.dims) ** 1.5)
+    return float(rounding * math.sqrt(math.prod(cells.joint.shape)))
+
+
+def revealed(rows: Array) -> Array:
+    """Independent rows of the same Gram matrix; singular values below 8 max(r, d) ε times the largest go."""
+    if rows.shape == (1, 1) and rows[0, 0]:
+        return rows
+    tiny = 8 * max(rows.shape) * EPS
+    if rows.shape[0] >= rows.shape[1]:
+        rows = qr(rows)
+        if scipy.linalg.lapack.dtrcon(rows)[0] > tiny:  # a condition number far from where rank is lost
+            return rows
+    values, right = svd(rows)
+    kept = values > tiny * values[0]
+    return np.asarray(values[kept, None] * right[kept])
+
+
+def independent(root: Array) -> list[Ints]:
+    """Columns of a root (r, d) by blocks of RᵀR that are zero between each other, to rounding.
+
+    An entry counts as zero below 8 max(r, d) ε times the lengths of both columns, what a QR of the root is
+    off by, and the root of that in singular values: more than one block is a guess, for ``connected`` to
+    check. Columns of zeros are in no block.
+    """
+    if root.shape[1] == 1:
+        return [np.zeros(1, dtype=np.int64)] if root.any() else []
+    lengths = np.linalg.norm(root, axis=0)
+    unit = root / np.where(lengths > 0, lengths, 1.0)
+    tiny = 8 * max(root.shape) * float(np.finfo(np.float64).eps)
+    return _reached(np.flatnonzero(lengths), lambda new, old: np.abs(unit[:, new].T @ unit[:, old]) > tiny)
+
+
+def connected(linked: NDArray[np.bool_]) -> list[Ints]:
+    """Columns by blocks, from which pairs of them are linked (d, d); none that is not linked to itself."""
+    return _reached(np.flatnonzero(linked.diagonal()), lambda new, old: linked[np.ix_(new, old)])
+
+
+def independent_columns(rows: Array) -> list[Ints]:
+    """Columns by blocks that no row connects; a row has an entry other than zero in one block only."""
+    if rows.shape[1] == 1:
+        return [np.zeros(1, dtype=np.int64)] if rows.any() else []
+    used = rows != 0
+    return _reached(
+        np.flatnonzero(used.any(axis=0)),
+        lambda new, old: used[used[:, new].any(axis=1)][:, old].any(axis=0)[None, :],
+    )
+
+
+def _reached(columns: Ints, linked: Callable[[Ints, Ints], np.ndarray]) -> list[Ints]:
+    """Connected sets of columns; ``linked(new, old)``: which of ``old`` each of ``new`` is linked to."""
+    found: list[Ints] = []
+    left = columns
+    while len(left):
+        block, new, left = [left[:1]], left[:1], left[1:]
+        while len(new) and len(left):
+            hit = linked(new, left).any(axis=0)
+            new, left = left[hit], left[~hit]
+            block.append(new)
+        found.append(np.sort(np.concatenate(block)))
+    return found

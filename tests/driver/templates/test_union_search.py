@@ -1,0 +1,65 @@
+"""Unions of products: the budget, the error against dense matrices, and the census workload."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from driver.templates.unions import SMALL, union
+from tolerances import RECOMPUTED
+
+from mmopt import Workload
+from mmopt.driver import templates as h
+from mmopt.driver.templates.union_search import shares_of
+from mmopt.errors import OptionError, UnsuitableError
+from mmopt.strategies.union import UnionStrategy
+from mmopt.testing.census import census
+from mmopt.workloads.blocks import factor as f
+
+
+@pytest.mark.parametrize(("norm", "power"), [(1, 3), (2, 2)])
+def test_the_best_shares_of_the_budget(norm: int, power: int, rng: np.random.Generator) -> None:
+    errors = rng.exponential(size=4)
+    best = shares_of(errors, norm)
+    assert np.linalg.norm(best, norm) == pytest.approx(1.0)
+    least = (errors / best**2).sum()
+    assert least == pytest.approx((errors ** (1 / power)).sum() ** power)
+    for other in rng.dirichlet(np.ones(4), size=50):
+        assert (errors / (other / np.linalg.norm(other, norm)) ** 2).sum() >= least * (1 - RECOMPUTED)
+
+
+def test_two_parts_are_better_where_queries_have_nothing_in_common() -> None:
+    w = union((1.0, [f.identity(30), f.total(30)]), (1.0, [f.total(30), f.identity(30)]))
+    s = h.union(w)
+    assert s.sensitivity <= 1.0 and len(s.parts) == 2
+    # Half of the budget for each side: 60 queries of variance 4.
+    assert s.total_error(w) == pytest.approx(240.0, rel=1e-3)
+    assert h.product(w).total_error(w) > 300.0
+
+
+def rmse(s: UnionStrategy, w: Workload) -> float:
+    return s.sensitivity * float(np.sqrt(s.mean_variance(w)))
+
+
+@pytest.mark.slow
+def test_gaussian_noise() -> None:
+    w = census()
+    s = h.union(w, norm=2)
+    assert s.sensitivity <= 1.0 and s.norm == 2
+    assert rmse(s, w) <= 2.10
+
+
+def test_messages() -> None:
+    with pytest.raises(UnsuitableError):
+        h.union(Workload.from_matrix(np.eye(3)))
+    with pytest.raises(OptionError) as few:
+        h.union(SMALL, 0)
+    assert str(few.value) == "'groups' is at least 1, not 0"
+
+
+@pytest.mark.slow
+def test_census() -> None:
+    """One product ends at 5.1578, the best that is published at 5.1695."""
+    w = census()
+    s = h.union(w)
+    assert s.sensitivity <= 1.0
+    assert rmse(s, w) <= 4.56

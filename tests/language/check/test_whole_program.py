@@ -1,0 +1,175 @@
+"""A check does not depend on names and order; what it finds in the shipped programs."""
+
+from __future__ import annotations
+
+import re
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+import mmopt.language
+from mmopt.language import Checked, Program, check, program_names, shipped
+from mmopt.language.atoms.table_of_atoms import FUNCTIONS
+from mmopt.language.atoms.types import Curvature, Type
+from mmopt.language.check.names import AXES, SOURCES
+from mmopt.language.syntax.sections import SECTIONS
+from mmopt.language.syntax.statements import KINDS, RESERVED
+
+ARGUMENT = re.compile(r"(?<=, )\w+(?==[^=])")
+TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|#.*|[^\W\d]\w*(?:\.[^\W\d]\w*)*')
+
+
+def bodies(text: str) -> list[tuple[str, bool]]:
+    """Lines, and whether names in them are the program's own: not in prose and headers."""
+    out, prose = [], False
+    for line in text.split("\n"):
+        section = next((s for s in SECTIONS if re.match(rf"{s}\b", line)), "")
+        if section:
+            prose = section in (
+                "program",
+                "title",
+                "source",
+                "class",
+                "formulation of",
+                "about",
+                "proof",
+                "bound",
+            )
+        out.append((line, not prose))
+    return out
+
+
+def renamed(program: Program, rng: np.random.Generator) -> tuple[str, dict[str, str]]:
+    """The text with every name and dimension of the program replaced by another."""
+    checked = check(program)
+    own = {n.split(".")[0] for n in checked.scope.types if n != "objective"} | set(checked.scope.dims)
+    own |= {c.name for c in program.constraints}
+    own |= {c.family.index for c in program.constraints if c.family}
+    new = dict(zip(sorted(own), (f"z{i}_{'αxΣ'[i % 3]}" for i in rng.permutation(len(own))), strict=True))
+    keep = {*FUNCTIONS, *SECTIONS, *KINDS, *RESERVED, "from", "random", "strategy", "T", *program_names()}
+
+    def change(match: re.Match[str]) -> str:
+        word = match.group()
+        if word[0] in '"#' or word in SOURCES:
+            return word
+        head, *rest = word.split(".")
+        return ".".join([new.get(head, head) if head not in keep else head, *rest])
+
+    lines = []
+    for line, own_names in bodies(program.text):
+        changed = TOKEN.sub(change, line) if own_names else line
+        # The givens of a program that a step calls keep their names.
+        keys = iter(ARGUMENT.findall(line) if "solve(" in line else ())
+        lines.append(ARGUMENT.sub(lambda m, keys=keys: next(keys, m.group()), changed))
+    return "\n".join(lines), new
+
+
+def shape_of(known: Type, new: dict[str, str]) -> tuple[object, ...]:
+    def dim(text: str) -> str:
+        return re.sub(r"[^\W\d]\w*", lambda m: new.get(m.group(), m.group()), text)
+
+    dims = tuple(sorted(dim(str(d)).split(" + ")) for d in known.dims)
+    return dims, known.is_row, known.sign, known.curvature, known.loewner, known.psd, known.symmetric
+
+
+def summary(checked: Checked, new: dict[str, str]) -> object:
+    def name(old: str) -> str:
+        head, *rest = old.split(".")
+        return ".".join([new.get(head, head), *rest])
+
+    return (
+        {name(k): shape_of(t, new) for k, t in checked.types.items()},
+        checked.objective and shape_of(checked.objective, new),
+        {name(k): tuple(shape_of(t, new) for t in pair) for k, pair in checked.constraints.items()},
+    )
+
+
+@pytest.mark.parametrize("name", program_names())
+@pytest.mark.draws(2)
+def test_names_mean_nothing(name: str, rng: np.random.Generator) -> None:
+    program = Program.load(name)
+    text, new = renamed(program, rng)
+    assert text != program.text
+    other = check(Program.parse(text, "renamed.program"))
+    assert summary(other, {}) == summary(check(program), new)
+
+
+@pytest.mark.parametrize("name", program_names())
+def test_order_of_sections_means_nothing(name: str) -> None:
+    program = Program.load(name)
+    starts = [i for i, line in enumerate(program.text.split("\n")) if line and line[0] not in " #"]
+    lines = program.text.split("\n")
+    parts = ["\n".join(lines[a:b]) for a, b in zip(starts, [*starts[1:], len(lines)], strict=True)]
+    backwards = Program.parse("\n".join(reversed(parts)))
+    assert backwards == program
+    assert check(backwards).types == check(program).types
+
+
+def test_order_of_constraints_and_givens_means_nothing() -> None:
+    givens = ["W: matrix[m, n] = workload.matrix", "c: vector[m]", "G: psd[n, n] = workload.gram"]
+    constraints = ["a: diag(X) <= 1", "b: c @ u <= 1", "d: [[u[i], c[i]], [c[i], u[i]]] >> 0 for i in m"]
+    found = set()
+    for first, second in zip(permutations(givens), permutations(constraints), strict=True):
+        text = [
+            "program p",
+            "given",
+            *(f"    {g}" for g in first),
+            "subject to",
+            *(f"    {c}" for c in second),
+        ]
+        text += ["choose", "    X: psd[n, n]", "    u: vector[m]", "minimize", "    trace(G @ inv(X))"]
+        text += ["strategy", "    factor(X) norm 2"]
+        checked = check(Program.parse("\n".join(text)))
+        found.add(
+            (
+                tuple(sorted(map(repr, checked.types.items()))),
+                tuple(sorted(map(repr, checked.constraints.items()))),
+            )
+        )
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "curvature", "sign"),
+    [
+        ("l2_strategy", Curvature.CONVEX, 1),
+        ("l2_strategy_lmi", Curvature.AFFINE, 0),
+        ("fitness_for_use", Curvature.AFFINE, 0),
+        ("query_weighting", Curvature.AFFINE, 1),
+    ],
+)
+def test_objectives_of_shipped_programs(name: str, curvature: Curvature, sign: int) -> None:
+    objective = check(Program.load(name)).objective
+    assert objective is not None
+    assert (objective.curvature, objective.sign, objective.dims) == (curvature, sign, ())
+
+
+def test_types_after_a_check() -> None:
+    checked = check(Program.load("fitness_for_use"))
+    assert set(checked.types) == {"B", "L", "c", "alpha", "Sigma"}
+    assert set(checked.scope.types) == {*checked.types, "p", "q", "objective"}
+    assert checked.scope.dims == {"k", "m", "n"}
+    left, right = checked.constraints["privacy"]
+    assert left.curvature is Curvature.CONVEX and right.curvature is Curvature.AFFINE
+
+
+def test_every_source_has_its_axes() -> None:
+    assert set(AXES) == set(SOURCES)
+
+
+@pytest.mark.parametrize("word", [*FUNCTIONS, *KINDS, *SECTIONS])
+def test_the_reference_knows_every_word(word: str) -> None:
+    assert re.search(rf"(?<!\w){word}(?!\w)", str(mmopt.language.__doc__))
+
+
+def test_the_program_of_the_reference_checks() -> None:
+    text = str(mmopt.language.__doc__)
+    lines = text[text.index("    program l2") : text.index("``Program.parse")].rstrip().split("\n")
+    check(Program.parse("\n".join(line[4:] for line in lines)))
+
+
+@pytest.mark.parametrize("name", ["l2_strategy", "fitness_for_use"])
+def test_a_shipped_program_is_read_once(name: str) -> None:
+    assert shipped(name) is shipped(name)
+    assert shipped(name).written == Program.load(name)

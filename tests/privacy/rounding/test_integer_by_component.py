@@ -1,0 +1,167 @@
+"""Integer strategies by component against the integer matrix that they stand for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import tolerances
+from symmetric import random_products, random_symmetric_matrix
+
+from mmopt import PrivacyError, Strategy, Workload, WorkloadError, solve
+from mmopt.mechanism import measure, plan
+from mmopt.numerics.components import lift
+from mmopt.privacy import Privacy
+from mmopt.privacy.parameters import Neighbours
+from mmopt.privacy.rounding.integer_by_component import IntegerComponents
+from mmopt.privacy.rounding.integer_dense import IntegerStrategy
+from mmopt.privacy.rounding.integer_strategy import MAX_ROWS
+from mmopt.privacy.rounding.table_of_forms import round_any
+from mmopt.strategies import ComponentStrategy
+from mmopt.symmetry import symmetry
+from mmopt.testing.census import marginals
+from mmopt.workloads import Product
+from mmopt.workloads.blocks import factor
+
+
+@pytest.fixture(autouse=True)
+def all_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mmopt.driver.plan.MOST_CELLS", 1)
+    monkeypatch.setattr("mmopt.privacy.rounding.integer_by_component.MOST_CELLS", 1)
+    monkeypatch.setattr("mmopt.strategies.by_component.MOST_CELLS", 1)
+
+
+def drawn(rng: np.random.Generator, kind: int) -> Workload:
+    """A workload with symmetries: products, or a matrix of whole numbers."""
+    while True:
+        w = random_products(rng) if kind % 3 else random_symmetric_matrix(rng)
+        found = symmetry(w, False)
+        if found is not None and found.cells.largest <= 0.8 * w.n and (w.queries == np.rint(w.queries)).all():
+            return w
+
+
+def rounded(w: Workload, program: str = "l2_strategy") -> tuple[ComponentStrategy, IntegerComponents]:
+    strategy = solve(w, program).strategy
+    assert isinstance(strategy, ComponentStrategy)
+    found = round_any(strategy, w)
+    assert isinstance(found, IntegerComponents)
+    return strategy, found
+
+
+def matrix_of(found: IntegerComponents) -> np.ndarray:
+    """The measured matrix (rows, n), from its answers on the cells."""
+    return np.array([found.answers(row) for row in np.eye(found.workload.n, dtype=np.int64)]).T
+
+
+@pytest.mark.parametrize("kind", range(6))
+def test_it_is_the_matrix_that_it_says(rng: np.random.Generator, kind: int) -> None:
+    w = drawn(rng, kind)
+    strategy, found = rounded(w)
+    dense = matrix_of(found)
+    assert dense.shape == (found.rows, w.n)
+    exact = (dense.astype(object) ** 2).sum(axis=0).max()
+    assert found.squared_sensitivity == exact
+    assert Fraction(found.sensitivity) ** 2 >= exact
+    assert abs(dense).max() * MAX_ROWS <= found.parts[0].largest_answer < 2**62
+    plain = Strategy(np.ldexp(dense.astype(float), -found.bits))
+    assert plain.supports(w)
+    assert found.variances == pytest.approx(plain.variances(w), rel=tolerances.SHAPE)
+    # Next to no loss against the strategy that was rounded, at the same sensitivity.
+    matrix = Strategy(lift(strategy.split))
+    assert plain.total_error(w) == pytest.approx(matrix.total_error(w), rel=1e-6)
+
+
+@pytest.mark.parametrize("kind", range(6))
+def test_without_noise_the_estimates_are_the_answers(rng: np.random.Generator, kind: int) -> None:
+    w = drawn(rng, kind)
+    _, found = rounded(w)
+    x = rng.integers(0, 1000, size=w.n)
+    exact = w.answers(x)
+    assert found.estimate(found.answers(x)) == pytest.approx(exact, abs=1e-9 * np.abs(exact).max())
+
+
+def test_estimates_are_least_squares(rng: np.random.Generator) -> None:
+    """Whatever the noisy answers are, the estimate is that of the pseudo-inverse."""
+    w = drawn(rng, 1)
+    _, found = rounded(w)
+    noisy = rng.integers(-(2**30), 2**30, size=found.rows)
+    expected = w.queries @ (np.linalg.pinv(matrix_of(found).astype(float)) @ noisy)
+    assert found.estimate(noisy) == pytest.approx(expected, abs=1e-8 * np.abs(expected).max())
+
+
+def test_queries_below_full_rank_on_a_component() -> None:
+    """Ranges of three neighbours: the reversal splits them, and some directions are not asked."""
+    rows = np.array([[i <= c < i + 3 for c in range(9)] for i in range(7)], dtype=float)
+    w = Workload.from_matrix(rows)
+    _, found = rounded(w)
+    assert sum(len(c.matrix) for c in found.components) == np.linalg.matrix_rank(rows) == 7
+    x = np.arange(9)
+    assert found.estimate(found.answers(x)) == pytest.approx(rows @ x, abs=1e-9)
+
+
+def test_targets_are_kept() -> None:
+    w = marginals((3, 4, 2), (0, 2), target=2.0)
+    strategy, found = rounded(w, "fitness_for_use")
+    assert found.variances == pytest.approx(strategy.variances(w), rel=1e-6)
+
+
+def test_the_hash_tells_strategies_apart() -> None:
+    w = marginals((3, 4, 2), (0, 2))
+    one, same, other = rounded(w)[1], rounded(w)[1], rounded(marginals((3, 4, 2), (1, 2)))[1]
+    assert one.hash == same.hash != other.hash
+
+
+def test_what_is_refused() -> None:
+    w = marginals((3, 4), (1,))
+    strategy, _ = rounded(w)
+    more = marginals((3, 4), (2,))
+    with pytest.raises(WorkloadError) as error:
+        round_any(strategy, more)
+    assert str(error.value) == (
+        "the strategy does not support the workload: some query is no combination of its rows\n"
+        "  solve the strategy for this workload"
+    )
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+def test_a_matrix_is_rounded_where_components_cannot_be(
+    monkeypatch: pytest.MonkeyPatch, neighbours: Neighbours
+) -> None:
+    """Real queries, or replaced rows, over few cells."""
+    monkeypatch.setattr("mmopt.privacy.rounding.integer_by_component.MOST_CELLS", 8)
+    rows = (
+        np.ones((2, 8)) if neighbours == "replace-one" else np.array([[1.0, 1.0, 0.3, 0.3, 0.7, 0.7, 0, 0]])
+    )
+    w = Workload.from_matrix(np.vstack([rows, np.repeat(np.eye(4), 2, axis=1)]))
+    strategy = solve(w, "l2_strategy").strategy
+    assert isinstance(strategy, ComponentStrategy)
+    found = round_any(strategy, w, neighbours)
+    assert isinstance(found, IntegerStrategy)
+    assert found.neighbours == neighbours
+    assert found.variances == pytest.approx(strategy.variances(w), rel=1e-6)
+
+
+def test_queries_that_are_no_integers() -> None:
+    part = np.array([[1.0, 1.0, 0.3, 0.3, 0.7, 0.7], [0.2, 0.2, 1.0, 1.0, 0.4, 0.4]])
+    w = Workload.from_products(
+        marginals((6, 2), (1,)).domain, [Product((factor.predicates(part), factor.total(2)))]
+    )
+    strategy = solve(w, "l2_strategy").strategy
+    with pytest.raises(WorkloadError) as error:
+        round_any(strategy, w)
+    assert str(error.value) == (
+        "the queries have no small integer basis on the components of the strategy\n"
+        "  write the queries with small integers (multiply them by a common denominator)"
+    )
+
+
+def test_a_release_recomputes_the_sensitivity(rng: np.random.Generator) -> None:
+    w = drawn(rng, 1)
+    honest = plan(w, rounded(w)[0], Privacy(rho=0.5))
+    x = np.arange(w.n)
+    assert measure(honest, x).private
+    forged = replace(honest.integer, squared_sensitivity=honest.integer.squared_sensitivity - 1)
+    with pytest.raises(PrivacyError, match=r"the squared sensitivities are .* under add-remove, the release"):
+        measure(replace(honest, integer=forged), x)

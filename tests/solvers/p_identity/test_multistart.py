@@ -1,0 +1,149 @@
+"""The search: what it promises of its states, its starts, and when it merges cells.
+
+p_identity through the pipeline: by the kernel, under other names, and by the general search.
+
+The forecast grows with the cells, and knows nothing but their number.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from tolerances import RECOMPUTED
+
+from mmopt import Program, UnsuitableError, Workload, solve
+from mmopt.errors import OptionError
+from mmopt.solvers import Clock
+from mmopt.solvers.p_identity import Objective, Start, needs, search, starts
+from mmopt.solvers.p_identity.multistart import default_starts, rounds
+
+
+def prefix(n: int) -> np.ndarray:
+    return np.tri(n).T @ np.tri(n)
+
+
+def test_states_get_better_and_tell_their_error() -> None:
+    gram = prefix(40)
+    found = list(search(gram, 10, count=6))
+    assert [state.stop for state in found] == [None, None, "solved"]
+    values = [state.value for state in found]
+    assert values == sorted(values, reverse=True)
+    for state in found:
+        assert (state.rows >= 0).all() and len(state.rows) <= 10
+        assert Objective.of(gram).value(state.rows) == pytest.approx(state.value, rel=RECOMPUTED)
+    # A third of six starts is followed after the first round.
+    assert [len(state.values) for state in found] == [6, 2, 2]
+
+
+def test_the_same_seed_gives_the_same_strategy_and_another_another() -> None:
+    gram = prefix(24)
+    one, two, three = (next(search(gram, 6, count=9, seed=s)).rows for s in (1, 1, 2))
+    assert np.array_equal(one, two)
+    assert one.shape != three.shape or not np.array_equal(one, three)
+
+
+def test_it_stops_when_told_and_at_its_limit() -> None:
+    gram = prefix(24)
+    told = list(search(gram, 6, clock=Clock(1e-9)))
+    assert [(state.stop, state.iterations) for state in told] == [("stopped", 0)]
+    assert told[0].value == np.trace(gram) and not told[0].rows.any()  # the identity
+    few = list(search(gram, 6, limit=7))
+    assert [state.stop for state in few] == ["iteration limit"] and few[0].iterations == 7
+
+
+def test_the_caller_may_give_the_first_start() -> None:
+    gram = prefix(32)
+    rows = np.repeat(np.eye(2), 16, axis=1)
+    (*_, last) = search(gram, 4, count=1, first=(Start("mine", rows),))
+    assert len(last.rows) == 2 and last.count == 1
+
+
+@pytest.mark.parametrize("most", [1, 5, 70])
+def test_starts_have_no_more_rows_than_there_may_be(most: int) -> None:
+    for n in (1, 2, 9, 64):
+        for start in itertools.islice(starts(n, most, 0, np.tri(n)), 25):
+            assert 1 <= len(start.rows) <= most and start.rows.shape[1] == n
+            assert (start.rows >= 0).all() and np.isfinite(start.rows).all()
+
+
+def test_queries_are_a_start_where_they_are_few() -> None:
+    wide = np.array([[1.0, 1, 0, 0], [0, 2, 2, 2], [0, 0, 0, 1], [1, -1, 0, 0]])
+    named = {start.name: start.rows for start in itertools.islice(starts(4, 2, 0, wide), 3)}
+    assert np.array_equal(named["queries"] > 0.1, [[True, True, False, False], [False, True, True, True]])
+
+
+def test_cells_are_merged_only_where_neighbours_are_alike(rng: np.random.Generator) -> None:
+    gram = prefix(1024)
+    assert [block for block, _ in rounds(gram)] == [4, 4, 2, 1]
+    order = rng.permutation(1024)
+    assert [block for block, _ in rounds(gram[np.ix_(order, order)])] == [1, 1, 1]
+    assert [block for block, _ in rounds(prefix(64))] == [1, 1, 1]
+    assert default_starts(64) > default_starts(1024) > default_starts(10**4)
+
+
+TEXT = Program.load("p_identity").text
+
+
+def test_the_kernel_takes_it_and_the_file_scores_it() -> None:
+    w = Workload.from_matrix(np.tri(32))
+    s = solve(w, "p_identity")
+    assert s.solver == "p_identity"
+    assert s.status.stop.startswith("local optimum, 18 starts, 6 followed, spread ")
+    theta = s.variables["Theta"]
+    assert theta.shape == (8, 32) and (theta >= 0).all()
+    whole = np.vstack([np.eye(32), theta])
+    a = whole / whole.sum(axis=0)
+    assert s.objective == pytest.approx(np.trace(w.gram @ np.linalg.inv(a.T @ a)), rel=RECOMPUTED)
+    assert s.error == pytest.approx(s.objective, rel=RECOMPUTED)
+    assert s.bound == s.error_bound < s.objective
+
+
+def test_under_other_names_and_with_another_number_of_rows() -> None:
+    text = TEXT.replace("Theta", "Extra").replace("matrix[p, n]", "matrix[rows, n]").replace("W", "Queries")
+    s = solve(Workload.from_matrix(np.tri(16)), Program.parse(text), givens={"size": 6})
+    assert s.solver == "p_identity" and s.variables["Extra"].shape == (3, 16)
+
+
+def test_an_edited_program_goes_to_the_general_search() -> None:
+    text = TEXT.replace("eye(n)", "2 * eye(n)")
+    s = solve(Workload.from_matrix(np.tri(6)), Program.parse(text), starts=2)
+    assert s.solver == "lbfgs"
+    assert solve(Workload.from_matrix(np.tri(6)), "p_identity").objective <= s.objective * (1 + 1e-6)
+
+
+def test_the_general_search_by_name_and_what_is_refused() -> None:
+    w = Workload.from_matrix(np.tri(6))
+    general, kernel = solve(w, "p_identity", solver="lbfgs", starts=3), solve(w, "p_identity")
+    assert general.solver == "lbfgs" and kernel.objective <= general.objective * (1 + 1e-6)
+    with pytest.raises(OptionError) as wrong:
+        solve(w, "p_identity", solver="weighting")
+    assert str(wrong.value).startswith(
+        "'p_identity' is of class 'smooth', which is searched by lbfgs, not by weighting"
+    )
+    with pytest.raises(UnsuitableError):
+        solve(w, "l2_strategy", solver="p_identity")
+
+
+def test_limits_are_said(rng: np.random.Generator) -> None:
+    w = Workload.from_matrix(rng.random((9, 7)))
+    s = solve(w, "p_identity", max_iterations=5)
+    assert (s.status.stop, s.iterations) == ("iteration limit", 5)
+    assert solve(w, "p_identity", time_limit=1e-9).status.stop == "time limit"
+    assert solve(w, "p_identity", starts=1).status.stop == "local optimum, 1 start"
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_few_cells(n: int) -> None:
+    """The identity is the best that is known there."""
+    s = solve(Workload.from_matrix(np.tri(n)), "p_identity")
+    assert s.objective <= n * (n + 1) / 2 * (1 + 1e-6)
+
+
+def test_it_grows() -> None:
+    found = [needs({"W": np.zeros((1, n)), "p": 1}) for n in (64, 1024, 8192)]
+    memory, seconds = zip(*found, strict=True)
+    assert list(memory) == sorted(memory) and list(seconds) == sorted(seconds)
+    assert memory[-1] > 8 * 8192**2 and 5 < seconds[1] < 30

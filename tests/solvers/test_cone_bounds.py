@@ -1,0 +1,92 @@
+"""Multipliers prove what weak duality says, and nothing about a problem that has a point."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from mmopt.solvers import Vectors, prove
+from mmopt.solvers.cone_bounds import natural_sizes
+
+pytestmark = pytest.mark.quick
+
+
+def vectors(a: Any, b: Any, c: Any, y: Any, solver: str = "SCS", **dims: Any) -> Vectors:
+    cones = SimpleNamespace(
+        **{"zero": 0, "nonneg": 0, "soc": [], "psd": [], "exp": 0, "p3d": [], "pnd": [], **dims}
+    )
+    data = {"A": sp.csc_array(np.array(a, dtype=float)), "b": np.array(b, dtype=float), "c": np.array(c)}
+    handed = SimpleNamespace(data=data, cones=cones, solver=solver)
+    return Vectors(handed, np.zeros(len(c)), np.array(y, dtype=float))
+
+
+def test_a_ray_of_farkas() -> None:
+    """x <= 1 and -x <= -2."""
+    found = prove(vectors([[1], [-1]], [1, -2], [0.0], [1, 1], nonneg=2), ray=True)
+    assert found is not None
+    assert found.value == pytest.approx(1.0) and found.residual < 1e-14 and found.radius == 1 / found.residual
+
+
+def test_a_residual_limits_the_reach() -> None:
+    found = prove(vectors([[1], [-1]], [1, -2], [0.0], [1, 1.001], nonneg=2), ray=True)
+    assert found is not None
+    assert found.radius == pytest.approx(1.002 / 1e-3, rel=1e-6)
+    # The sum of the rows, -0.001 x <= -1.002, holds from there on.
+    assert -1e-3 * found.radius == pytest.approx(-1.002, rel=1e-6)
+
+
+@pytest.mark.parametrize("y", [[-1, -1], [1, 0], [0, 1], [0, 0]])
+def test_what_proves_nothing(y: list[float]) -> None:
+    """Negative multipliers are clipped; those of one row alone leave x free or give no sign."""
+    found = prove(vectors([[1], [-1]], [1, -2], [0.0], y, nonneg=2), ray=True)
+    assert found is None or found.radius <= 2.0
+
+
+def test_a_lower_bound_on_the_cost() -> None:
+    """minimize x subject to -x <= -3."""
+    found = prove(vectors([[-1]], [-3], [1.0], [1], nonneg=1))
+    assert found is not None and found.value == pytest.approx(3.0) and found.value < 3.0
+
+
+@pytest.mark.parametrize("solver", ["SCS", "CLARABEL"])
+def test_a_psd_cone(solver: str, rng: np.random.Generator) -> None:
+    """The triangle of -M = M(x) with M positive definite is in no psd cone: y = any psd matrix shows it."""
+    index = np.tril_indices(3) if solver == "CLARABEL" else np.triu_indices(3)
+    weight = np.where(index[0] == index[1], 1.0, np.sqrt(2.0))
+    root = rng.normal(size=(3, 3))
+    b = -(root @ root.T + np.eye(3))[index] * weight
+    other = rng.normal(size=(3, 3))
+    y = (other @ other.T)[index] * weight
+    found = prove(vectors(np.zeros((6, 1)), b, [0.0], y, solver, psd=[3]), ray=True)
+    assert found is not None and found.radius == np.inf
+    assert found.value >= -float(b @ y) * (1 - 1e-12)
+    # A feasible s = diag(1, 1, 5): the negative eigenvalue of y is clipped before it is believed.
+    s, wrong = (np.diag([1.0, 1.0, sign * 5.0])[index] * weight for sign in (1, -1))
+    assert -float(s @ wrong) > 0
+    assert prove(vectors(np.zeros((6, 1)), s, [0.0], wrong, solver, psd=[3]), ray=True) is None
+
+
+def test_a_second_order_cone_is_widened() -> None:
+    """s = (0, 1, 0) is not in the cone; y = (1, -1, 0) shows it, y = (0, -1, 0) after it is widened."""
+    for first in (1.0, 0.0):
+        found = prove(vectors(np.zeros((3, 1)), [0, 1, 0], [0.0], [first, -1, 0], soc=[3]), ray=True)
+        assert found is not None and found.value == pytest.approx(1.0)
+    assert prove(vectors(np.zeros((3, 1)), [2, 1, 0], [0.0], [0, -1, 0], soc=[3]), ray=True) is None
+
+
+def test_other_cones_are_not_read() -> None:
+    assert prove(vectors([[1.0]] * 3, [1, 1, 1], [0.0], [1, 1, 1], exp=1), ray=True) is None
+
+
+def test_natural_sizes() -> None:
+    """1e-12 x >= 1, x = 1e-3 z: x is near 1e12 and z near 1e15."""
+    a = sp.csc_array(np.array([[-1e-12, 0.0, 0.0], [1.0, -1e-3, 0.0]]))
+    sizes = natural_sizes(a, np.array([-1.0, 0.0]), np.zeros(3, dtype=bool))
+    assert sizes[:2] == pytest.approx([1e12, 1e15], rel=1e-2)
+    assert sizes[2] == 1.0
+    alone = natural_sizes(a, np.array([-1.0, 0.0]), np.array([True, False, False]))
+    assert (alone >= 1.0).all() and alone[1] < 1e4

@@ -1,0 +1,39 @@
+"""What a known number says of a value, and of an interval that a value lies in."""
+
+from __future__ import annotations
+
+import pytest
+
+from mmopt.testing.known_optima import Figure, holds, meets, starred
+
+
+@pytest.mark.parametrize(
+    ("kind", "low", "high", "agrees"),
+    [
+        ("exact", 0.9, 1.1, True),
+        ("exact", 1.05, 1.1, False),
+        ("exact", 0.9, 0.95, False),
+        ("upper", 0.2, 0.3, True),
+        ("upper", 0.9, 1.1, True),  # the value may be below 1
+        ("upper", 1.05, 1.1, False),
+        ("lower", 2.0, 3.0, True),
+        ("lower", 0.9, 1.1, True),
+        ("lower", 0.9, 0.95, False),
+    ],
+)
+def test_intervals(kind: str, low: float, high: float, agrees: bool) -> None:
+    assert meets(Figure("source", kind, 1.0, 1e-3), low, high) is agrees
+
+
+@pytest.mark.parametrize("kind", ["exact", "upper", "lower"])
+def test_a_number_is_an_interval_without_length(kind: str) -> None:
+    figure = Figure("source", kind, 2.0, 1e-3)
+    assert holds(figure, 2.0)
+    assert holds(figure, 2.001) and holds(figure, 1.999)
+    assert [holds(figure, 1.9), holds(figure, 2.1)] == [kind == "upper", kind == "lower"]
+
+
+def test_a_printed_figure_outside_of_the_draws_has_a_star() -> None:
+    draws = (10.0, 10.9, 10.5)
+    assert starred(draws, 10.63) == "0.988 " and starred(draws, 9.81) == "1.070 "
+    assert starred(draws, 9.79) == "1.073*" and starred(draws, 11.13) == "0.943*"
