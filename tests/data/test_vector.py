@@ -271,6 +271,7 @@ ODD = (
 )
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     "one", [bins("a", 0, 18, 1e9), values("a", 1, 2), values("a", True), values("a", "x", 3)]
 )
