@@ -16,7 +16,7 @@ from hypothesis import settings
 SEED = "MMOPT_SEED"
 
 # A machine that is busy is no reason for a test to fail.
-settings.register_profile("mmopt", deadline=None)
+settings.register_profile("mmopt", deadline=None, max_examples=50)
 settings.load_profile("mmopt")
 
 

@@ -169,8 +169,11 @@ def test_without_fork_a_runaway_is_killed_too(marked: Marked) -> None:
         assert isolated.run(replace(slow, solver="scs")).solution is not None
 
 
-def test_ctrl_c_keeps_what_there_is(marked: Marked) -> None:
+def test_ctrl_c_keeps_what_there_is(
+    compared: Any, shared: tuple[Marked, Isolated], monkeypatch: pytest.MonkeyPatch
+) -> None:
     pressed: list[Progress] = []
+    monkeypatch.setattr(shared[1], "interrupted", False)  # as it will be for other tests
 
     def press(point: Progress) -> None:
         if point.program == LONG and not pressed:  # a second Ctrl-C would not wait
@@ -178,7 +181,7 @@ def test_ctrl_c_keeps_what_there_is(marked: Marked) -> None:
             signal.raise_signal(signal.SIGINT)
 
     programs = ["query_weighting", LONG, "eigen_design"]
-    done, stopped, left = compare(LARGE, programs, ["scs"], ENDLESS, progress=press)
+    done, stopped, left = compared(LARGE, programs, ["scs"], ENDLESS, progress=press)
     assert done.solution is not None and done.stop == "gap not reached"
     assert stopped.stop == "interrupted" and stopped.solution is not None
     assert left == replace(left, solution=None, stop="not started", seconds=0.0, history=())

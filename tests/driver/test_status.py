@@ -101,7 +101,7 @@ def test_the_tolerance_that_a_warning_names_is_reached() -> None:
 
 def test_time_limit() -> None:
     """A gap that no arithmetic reaches, so that only the clock can stop it."""
-    s = solve(Workload.from_matrix(np.tri(120)), "l2_strategy", solver="scs", tolerance=1e-15, time_limit=0.8)
+    s = solve(Workload.from_matrix(np.tri(120)), "l2_strategy", solver="scs", tolerance=1e-15, time_limit=0.4)
     assert s.status.stop == "time limit"
     still_certified(s)
 

@@ -27,6 +27,7 @@ def commands() -> list[list[str]]:
     return [line[1:] for line in lines if line[:1] == ["mmopt"]]
 
 
+@pytest.mark.slow
 def test_the_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     found = commands()

@@ -146,6 +146,7 @@ def test_check() -> None:
     assert run("check", FILE).startswith(f"{FILE}: 4,151 queries over 500,480 cells\n")
 
 
+@pytest.mark.slow
 def test_what_a_solve_would_take() -> None:
     shown = run("solve", FILE, "--dry-run")
     assert "components  value symmetry: 500480 cells -> 400 orbits, 96 components" in shown
@@ -228,6 +229,7 @@ def test_a_release_of_a_union_of_products(workload: Workload, tmp_path: Path, no
     assert np.ptp(totals) < 1e-6, "equal queries have equal answers"
 
 
+@pytest.mark.slow
 def test_pure_epsilon_at_this_size_asks_for_factors(tmp_path: Path) -> None:
     pure = tmp_path / "pure.yaml"
     pure.write_text(FILE.read_text(encoding="utf-8").replace(", delta: 1.0e-10", ""), encoding="utf-8")

@@ -160,6 +160,7 @@ FOLDERS = (
 )
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     ("importer", "imported", "contract"),
     [

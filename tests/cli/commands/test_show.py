@@ -11,7 +11,7 @@ from own_texts import edited
 from mmopt.language import Program, program_names
 
 
-@pytest.mark.some(15)
+@pytest.mark.some(10)
 @pytest.mark.parametrize("name", program_names())
 def test_show_every_shipped_program(run: Any, name: str) -> None:
     done = run("show", name)
@@ -22,7 +22,7 @@ def test_show_every_shipped_program(run: Any, name: str) -> None:
     assert run("show", name, "--latex").out.startswith("\\begin{aligned}\n")
 
 
-@pytest.mark.some(15)
+@pytest.mark.some(10)
 @pytest.mark.parametrize("name", program_names())
 def test_show_with_a_workload(run: Any, files: Path, name: str) -> None:
     done = run("show", name, "--workload", files / "targets.yaml")

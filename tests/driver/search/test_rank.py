@@ -182,7 +182,7 @@ def test_queries_times_a_number(program: str, power: int) -> None:
     )
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("solver", [row.name for row in SOLVERS])
 def test_every_solver_with_a_psd_cone(solver: str) -> None:
     from mmopt.compiler import bind, cones

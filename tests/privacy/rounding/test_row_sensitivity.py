@@ -111,6 +111,7 @@ def exact(norm: int, difference: np.ndarray) -> int:
     return sum(entries) ** 2 if norm == 1 else sum(v * v for v in entries)
 
 
+@pytest.mark.some(1, "form")
 @pytest.mark.parametrize(
     ("form", "norm"),
     [(f, n) for f in FORMS for n in (1, 2) if n == 2 or f not in ("covariance", "components")],
