@@ -220,7 +220,7 @@ def test_one_cell() -> None:
 
 
 def test_time_limit() -> None:
-    s = solve(Workload.from_matrix(np.tri(4)), "min_error", starts=100_000, time_limit=0.5)
+    s = solve(Workload.from_matrix(np.tri(4)), "min_error", starts=100_000, time_limit=0.25)
     assert re.fullmatch(r"time limit, rank (reached in \d+ of \d+ starts|not reached \(.*\))", s.status.stop)
     assert s.status.feasible and s.objective >= s.error_bound
 
