@@ -174,8 +174,7 @@ def test_no_control_character_reaches_the_terminal(files: Path, saved: Path, run
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device that is full")
-@pytest.mark.some(1)
-@pytest.mark.parametrize("command", [["programs"], ["--version"]])
+@pytest.mark.parametrize("command", [pytest.param(["programs"], marks=pytest.mark.slow), ["--version"]])
 def test_a_full_disk(command: list[str]) -> None:
     with open("/dev/full", "w", encoding="utf-8") as full:
         line = [sys.executable, "-m", "mmopt.cli", *command]

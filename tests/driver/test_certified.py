@@ -127,7 +127,7 @@ def test_queries_of_very_different_size(program: str) -> None:
     verify(solve(named("large and small"), program), named("large and small"))
 
 
-@pytest.mark.some(9)
+@pytest.mark.some(6)
 @pytest.mark.parametrize(
     "program", [*QUICK, "low_rank_gaussian", pytest.param("low_rank", marks=pytest.mark.slow)]
 )

@@ -6,17 +6,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from command_line import called
 
 from mmopt import Solution, Strategy
-from mmopt.cli.app import build
 from mmopt.request import load_request
 
 FILE = Path(__file__).parents[2] / "examples" / "one-attribute" / "workload.yaml"
 
 
 def run(*arguments: object) -> str:
-    result = CliRunner().invoke(build(), [str(a) for a in arguments], catch_exceptions=False)
+    result = called(*arguments)
     assert result.exit_code == 0, result.output
     return result.stdout
 

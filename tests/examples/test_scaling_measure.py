@@ -74,6 +74,7 @@ def test_what_stopped_short_has_not_reached(measured: list[Row], stop: str) -> N
     assert replace(measured[0], stop="gap reached in every step").has_reached
 
 
+@pytest.mark.slow
 def test_a_time_limit_ends_the_growth() -> None:
     chosen = cases(["fitness_for_use"], ["prefix"], [32, 48], ["scs"])
     said: list[str] = []

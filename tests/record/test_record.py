@@ -15,7 +15,7 @@ from record.harness import HERE, Case, agree, checked, difference
 from record.inputs import INPUTS
 
 
-@pytest.mark.some(30)
+@pytest.mark.some(20)
 @pytest.mark.parametrize(
     "case",
     [pytest.param(c, id=c.name, marks=[pytest.mark.slow] if c.slow else []) for c in CASES],
