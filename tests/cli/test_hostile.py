@@ -123,7 +123,7 @@ def test_refused(text: str, message: str, files: Path, run: Any, monkeypatch: py
 def test_endless_steps(files: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "GRACE", 0.0)
     (files / "own.program").write_text(STEPS.format(times=1000000000, step="A * 1"), encoding="utf-8")
-    done = run("solve", "total.yaml", "--program", "own.program", "--time-limit", "0.2")
+    done = run("solve", "total.yaml", "--program", "own.program", "--time-limit", "0.5")
     assert (done.status, done.out) == (2, ""), done
     assert "own.program:11:9: this takes longer than" in done.err
 

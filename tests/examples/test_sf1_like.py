@@ -178,6 +178,7 @@ def test_explain(saved: tuple[Solution, Path]) -> None:
     assert "any relationship" in line["largest"][0][0]
 
 
+@pytest.mark.slow
 def test_solve_prints_and_saves(solved: tuple[dict[str, Any], Path], saved: tuple[Solution, Path]) -> None:
     record, _ = solved
     assert record["components"] == {"orbits": 400, "components": 96, "largest": 400}
@@ -246,8 +247,12 @@ def test_pure_epsilon_at_this_size_asks_for_factors(tmp_path: Path) -> None:
     )
 
 
-def test_what_else_is_refused_at_this_size(saved: tuple[Solution, Path]) -> None:
+def test_what_else_is_refused_at_this_size() -> None:
     assert "'min_error' cannot be solved by component" in refused("solve", FILE, "--program", "min_error")
+
+
+@pytest.mark.slow
+def test_a_matrix_of_this_size_is_refused(saved: tuple[Solution, Path]) -> None:
     certified = refused("certify", FILE, saved[1])
     assert "error: the strategy matrix has 7,544 × 500,480 entries, 28.1 GiB" in certified
 
