@@ -81,9 +81,10 @@ def test_the_same_figures_as_over_the_cells(
         assert getattr(solution, name) == pytest.approx(getattr(dense, name), rel=tolerances.GAP), name
     assert solution.bound is not None and dense.bound is not None
     assert max(solution.bound, dense.bound) <= min(solution.objective, dense.objective)
-    # Over the cells the bound is improved by a few steps alone.
-    assert dense.error_bound * (1 - 1e-5) <= solution.error_bound <= dense.error_bound * 1.01
-    assert solution.error_bound <= min(solution.error, dense.error)
+    # Over the cells the bound is improved by a few steps alone, here by more; none is above the least error.
+    assert dense.error_bound * (1 - 1e-5) <= solution.error_bound <= min(solution.error, dense.error)
+    least = solve(workload, "l2_strategy", reduce=False).error
+    assert solution.error_bound <= least * (1 + tolerances.ROUNDING)
     # The very same strategy, as a matrix.
     matrix = Strategy(lift(strategy.split))
     exact = {
