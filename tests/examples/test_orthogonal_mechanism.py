@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 from cases import NAMED, named, random_workload
 from rational import fractions
+from scripts import scripts
 from tolerances import RECOMPUTED, SHAPE
 
 from mmopt import OptionError, Workload
-from mmopt.strategies.orthogonal import orthogonal, orthogonal_least_squares
+
+orthogonal = scripts("orthogonal").orthogonal_mechanism.orthogonal
+orthogonal_least_squares = scripts("orthogonal").orthogonal_mechanism.orthogonal_least_squares
 
 
 def workloads(rng: np.random.Generator) -> list[Workload]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from scripts import scripts
 
-from mmopt.strategies.orthogonal import disjoint_blocks
+disjoint_blocks = scripts("orthogonal").cell_blocks.disjoint_blocks
 
 
 def algorithm_2(selected: np.ndarray) -> list[list[int]]:

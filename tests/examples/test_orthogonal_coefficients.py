@@ -7,9 +7,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from rational import fractions
+from scripts import scripts
 from tolerances import SHAPE
 
-from mmopt.strategies.orthogonal import Inexact, coefficients, disjoint_blocks
+Inexact = scripts("orthogonal").cell_blocks.Inexact
+coefficients = scripts("orthogonal").cell_blocks.coefficients
+disjoint_blocks = scripts("orthogonal").cell_blocks.disjoint_blocks
 
 
 def test_of_integers_the_nearest_floats(rng: np.random.Generator) -> None:

@@ -6,8 +6,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scripts import scripts
 
-from mmopt.strategies.orthogonal import first_independent
+first_independent = scripts("orthogonal").cell_blocks.first_independent
+
 
 pytestmark = pytest.mark.quick
 

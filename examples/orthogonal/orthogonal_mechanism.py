@@ -1,16 +1,22 @@
-"""The orthogonal mechanism of a workload: what is measured, how it is put together, its error."""
+"""The orthogonal mechanism of a workload: what is measured, how it is put together, its error.
+
+Huang, Han, Li, Yu: Orthogonal mechanism for answering batch queries with differential privacy, CIKM 2013.
+Nothing is optimised: new queries over disjoint sets of cells are measured (``cell_blocks.py``),
+and those asked are put together from them. ``orthogonal_least_squares`` is an improvement of ours. How the
+paper is read where it leaves room stands in ``programs/ERRATA.md``.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
+from cell_blocks import coefficients, disjoint_blocks, first_independent
 
 from mmopt.errors import OptionError
 from mmopt.numerics.arrays import Array, Ints, frozen, require_memory
 from mmopt.numerics.outward import column_norms, rounded
 from mmopt.strategies import Strategy, normalise
-from mmopt.strategies.orthogonal.blocks import coefficients, disjoint_blocks, first_independent
 from mmopt.workloads import Workload
 
 __all__ = ["OrthogonalMechanism", "orthogonal", "orthogonal_least_squares"]

@@ -1,4 +1,4 @@
-"""Algorithms 1-3: independent queries, disjoint sets of cells, and every query in the new ones of a set."""
+"""Algorithms 1-3 of CIKM 2013: independent queries, disjoint sets of cells, each query in those of a set."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PRIME = 2**31 - 1
 DEPENDENT = 1e-10  # part of a row outside the span of those before it, relatively, that counts as nothing
 Exact = NDArray[Any]  # of Python's integers
 
-CLOSE = 1e-9  # largest ‖part left over‖ / ‖query‖ where the queries are not integers
+MOST_LEFT_OVER = 1e-9  # largest ‖part left over‖ / ‖query‖ where the queries are not integers
 
 
 def is_whole(matrix: Array) -> bool:
@@ -142,11 +142,11 @@ def coefficients(inside: Array, block: Block) -> Array:
         found = np.asarray(np.linalg.lstsq(block.queries.T, inside.T, rcond=None)[0].T, dtype=np.float64)
     left = np.linalg.norm(inside - found @ block.queries, axis=1)
     size = np.linalg.norm(inside, axis=1)
-    if (left > CLOSE * size).any():
+    if (left > MOST_LEFT_OVER * size).any():
         worst = float((left[size > 0] / size[size > 0]).max())
         raise Inexact(
             f"over a block of {len(block.cells)} cells the {count} new queries leave a part {worst:.1e} "
-            f"of a query over, expected at most {CLOSE:g}",
+            f"of a query over, expected at most {MOST_LEFT_OVER:g}",
             hint="queries that are nearly dependent: leave one of them out, or scale them to integers",
         )
     return found
