@@ -68,7 +68,7 @@ def read_givens(texts: Sequence[str] | None, program: Program, workload: Workloa
         that is neither.
     """
     names = [d.name for d in program.givens] + [p.name for p in program.parameters]
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for text in texts or ():
         name, equals, value = text.partition("=")
         name, value = name.strip(), value.strip()
@@ -76,12 +76,11 @@ def read_givens(texts: Sequence[str] | None, program: Program, workload: Workloa
             raise OptionError(f"--given is '{text}', expected NAME=VALUE", hint="for example --given Q=haar")
         if name not in names:
             raise OptionError(f"'{program.name}' has no given '{name}'", hint=suggest(name, names))
-        if name in found:
+        if name in values:
             raise OptionError(f"the given '{name}' is passed twice", hint="keep one of them")
         dims = next((len(d.dims) for d in program.givens if d.name == name), 0)
-        norm = program.meaning.norm
-        found[name] = _fitted(_value(name, value, workload, norm), dims)
-    return found
+        values[name] = _fitted(_value(name, value, workload, program.meaning.norm), dims)
+    return values
 
 
 def _value(name: str, text: str, workload: Workload, norm: int) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import os
 import re
 import sys
@@ -28,7 +27,6 @@ __all__ = [
     "Display",
     "answer",
     "console",
-    "finite",
     "json_text",
     "live",
     "note",
@@ -83,11 +81,6 @@ def show(*parts: object) -> None:
 def json_text(value: Any) -> str:
     """One JSON value as text."""
     return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
-
-
-def finite(value: float | None) -> float | None:
-    """JSON has no infinity."""
-    return value if value is not None and math.isfinite(value) else None
 
 
 def answer(as_json: bool, value: Any, parts: Iterable[object]) -> None:

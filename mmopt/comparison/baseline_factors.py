@@ -14,10 +14,11 @@ from typing import Any
 
 from mmopt.comparison.compare import TIME_LIMIT
 from mmopt.comparison.isolate import Isolated
-from mmopt.comparison.outcome import Outcome, finite
+from mmopt.comparison.outcome import Outcome
 from mmopt.comparison.processes import Costing, allowed
 from mmopt.errors import ContradictionError, ResultError, TooLargeError
 from mmopt.language import program_names, shipped
+from mmopt.results.rows_and_json import finite
 from mmopt.solvers import Options
 from mmopt.strategies import privacy_cost
 from mmopt.strategies.baselines import Cost, Evaluated, baseline_names, read
@@ -180,20 +181,18 @@ class Factors:
 
     def summary(self) -> dict[str, Any]:
         """One JSON object, of the kind "baseline"."""
-        known: dict[str, Any] = dict.fromkeys(("norm", "rows", "sensitivity", "error", "rmse", "against"))
-        if self.cost is not None and self.against is not None:
-            known = {
-                name: getattr(self.cost, name) for name in ("norm", "rows", "sensitivity", "error", "rmse")
-            }
-            best = self.against
-            known["against"] = named(best)
+        against = None if self.against is None else named(self.against)
         return {
             "kind": "baseline",
             "name": self.name,
             "title": self.title,
             "detail": self.detail,
             "reason": self.reason,
-            **known,
+            **{
+                name: getattr(self.cost, name, None)
+                for name in ("norm", "rows", "sensitivity", "error", "rmse")
+            },
+            "against": against,
             "error_factor": finite(self.error),
             "rmse_factor": finite(self.rmse),
             "bound_factor": finite(self.over_bound),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -124,12 +124,11 @@ def combinations(
 def with_formulations(programs: Sequence[Program]) -> list[Program]:
     """The programs, each followed by the shipped ones that state the same problem, none twice."""
     shipped = [Program.load(name) for name in program_names()]
-    found: dict[str, Program] = {p.name: p for p in programs}
+    names = {program.name for program in programs}
     ordered: dict[str, Program] = {}
     for program in programs:
         ordered[program.name] = program
-        others = [p for p in shipped if _base(p) == _base(program) and p.name not in found]
-        ordered |= {p.name: p for p in others}
+        ordered |= {p.name: p for p in shipped if _base(p) == _base(program) and p.name not in names}
     return list(ordered.values())
 
 
@@ -141,18 +140,18 @@ def outcomes(
     memory_limit: float | None = None,
     givens: Mapping[str, Any] | None = None,
     progress: Report | None = None,
+    begin: Callable[[str], None] | None = None,
     isolated: Isolated | None = None,
     **options: Any,
 ) -> Generator[Outcome, None, None]:
     """The outcomes of ``compare`` one by one, as they come; arguments and errors as there.
 
-    The arguments are checked at once. Close the iterator to end the process that runs; processes of
-    ``isolated`` end with that.
+    The arguments are checked at once. ``begin`` is called with each combination and its number, in words,
+    before its turn. Close the iterator to end the process that runs; processes of ``isolated`` end with that.
     """
     size = allowed(memory_limit)
     given = {n: v for n, v in options.items() if v is not None}
-    checked: dict[str, Any] = {**given, "time_limit": time_limit}
-    verbose = Options(**checked).verbose
+    verbose = Options(**{**given, "time_limit": time_limit}).verbose
     passed = dict(givens or {})
     declared = {name for c in chosen for name in _declared(c.program)}
     for name in passed:
@@ -173,7 +172,9 @@ def outcomes(
 
     def found() -> Generator[Outcome, None, None]:
         with Isolated(verbose) if isolated is None else contextlib.nullcontext(isolated) as processes:
-            for task in tasks:
+            for number, task in enumerate(tasks, 1):
+                if begin is not None:
+                    begin(f"{chosen[number - 1]} ({number} of {len(chosen)})")
                 yield _not_started(task) if processes.interrupted else processes.run(task, progress)
 
     return found()

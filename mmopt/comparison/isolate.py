@@ -126,8 +126,7 @@ class Isolated:
         if self._server is None:
             self._server = self._started()
             self._messages = queue.SimpleQueue()
-            arguments = (self._server, self._messages)
-            self._reader = threading.Thread(target=_read, args=arguments, daemon=True)
+            self._reader = threading.Thread(target=_read, args=(self._server, self._messages), daemon=True)
             self._reader.start()
         assert self._server.stdin is not None
         with contextlib.suppress(BrokenPipeError):  # it died; its end is among the messages

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import signal
 import time
 from dataclasses import dataclass, field
@@ -14,9 +13,10 @@ from mmopt.errors import ResultError
 from mmopt.limits import Stop
 from mmopt.numerics.outward import rounded
 from mmopt.results import Solution
+from mmopt.results.rows_and_json import finite
 from mmopt.strategies.baselines import Evaluated, read
 
-__all__ = ["Outcome", "Run", "costs_of", "finite", "outcome_of"]
+__all__ = ["Outcome", "Run", "costs_of", "outcome_of"]
 
 
 @dataclass(frozen=True)
@@ -59,12 +59,10 @@ class Outcome:
 
         ``points`` is the history.
         """
-        found: dict[str, Any] = {"program": self.program, "solver": self.solver, "status": None}
-        if self.solution is not None:
-            found = self.solution.summary()
+        unsolved = {"program": self.program, "solver": self.solver, "status": None}
         return {
             "kind": "program",
-            **found,
+            **(unsolved if self.solution is None else self.solution.summary()),
             "formulation_of": self.formulation_of,
             "tolerance": self.tolerance,
             "stop": self.stop,
@@ -84,11 +82,6 @@ class Outcome:
                 for point in self.history
             ],
         }
-
-
-def finite(number: float | None) -> float | None:
-    """JSON has no infinity."""
-    return None if number is None or not math.isfinite(number) else number
 
 
 # How a combination ends for which no solver is started.

@@ -77,8 +77,7 @@ def main() -> None:
         if "--fork" in sys.argv:
             _preload()
             while (task := receive(orders)) is not None:
-                status = _in_child(task, orders, answers)
-                send(answers, Ended(status))
+                send(answers, Ended(_in_child(task, orders, answers)))
         elif (task := receive(orders)) is not None:
             threading.Thread(target=_end_with, args=(orders,), daemon=True).start()
             if isinstance(task, Solving):

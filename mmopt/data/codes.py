@@ -94,8 +94,7 @@ def _read(attribute: Attribute, column: Any, file: str) -> _Reading:
             unreadable = boolean.notin(["true", "false"])
         return _Reading(column, number, boolean, False, missing, unreadable)
     if kind.is_boolean() and declared == {"booleans"}:
-        text = ibis.ifelse(column, "true", "false")
-        return _Reading(None, None, text, False, blank, None)
+        return _Reading(None, None, ibis.ifelse(column, "true", "false"), False, blank, None)
     if kind.is_integer() and "booleans" not in declared:
         return _Reading(column.cast("string"), column.cast("float64"), None, False, blank, None)
     if (kind.is_floating() or kind.is_decimal()) and declared == {"numbers"}:

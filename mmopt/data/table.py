@@ -262,8 +262,9 @@ def _missing_column(file: TableFile, attribute: str, column: str, names: tuple[s
 def _translate(file: TableFile, said: str) -> DataError:
     """Our words for an error of DuckDB, without the row that it quotes."""
     if file.separator is None:
-        hint = "is the file complete, and is it Parquet?"
-        return DataError(f"{file.path}: cannot be read as Parquet", hint=hint)
+        return DataError(
+            f"{file.path}: cannot be read as Parquet", hint="is the file complete, and is it Parquet?"
+        )
     numbered = re.match(r"Invalid Input Error: CSV Error on Line: (\d+)", said)
     line = int(numbered.group(1)) if numbered else None
     if file.gzipped and said.startswith("IO Error"):

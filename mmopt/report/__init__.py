@@ -22,7 +22,6 @@ from mmopt.report.sizes import Sizes, SolverSize, cones_table, sizes_of, sizes_t
 from mmopt.report.solutions import (
     history_table,
     slack_table,
-    solution_table,
     subworkloads_table,
     templates_table,
     tuning_table,
@@ -60,7 +59,6 @@ __all__ = [
     "sizes_of",
     "sizes_tables",
     "slack_table",
-    "solution_table",
     "solvers_table",
     "subworkloads_table",
     "takers",

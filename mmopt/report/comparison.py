@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from rich.console import Group
 from rich.table import Table
@@ -10,7 +10,6 @@ from rich.table import Table
 from mmopt.comparison import Factors, Outcome, standards
 from mmopt.report.baselines import factors_legend, factors_tables
 from mmopt.report.style import cell, clipped, figure, gap, left_out, memory, rows_table
-from mmopt.results import Solution
 
 __all__ = ["comparison_report", "in_groups"]
 
@@ -28,7 +27,8 @@ def comparison_report(outcomes: Sequence[Outcome], factors: Sequence[Factors] = 
     notes: dict[str, list[str]] = {}
     parts: list[object] = []
     if tried:
-        parts = [_certificates(tried, outcomes, notes), "", _work(tried, outcomes)]
+        work = _table("Work", ("off by", "compile", "solve", "iter.", "memory"), tried, outcomes, _work)
+        parts = [_certificates(tried, outcomes, notes), "", work]
     if any(o.solution for o in tried):
         names = {norm: _only_name(best, outcomes) for norm, best in standards(outcomes).items()}
         baselines = [part for table in factors_tables(factors, names) for part in ("", table)]
@@ -57,55 +57,60 @@ def in_groups(outcomes: Sequence[Outcome]) -> list[Outcome]:
 def _certificates(
     tried: Sequence[Outcome], outcomes: Sequence[Outcome], notes: dict[str, list[str]]
 ) -> Table:
-    rows = []
-    for head, outcome in _heads(tried, outcomes):
-        solution = outcome.solution
-        said = outcome.reason
+    def cells(outcome: Outcome) -> tuple[object, ...]:
+        solution, said = outcome.solution, outcome.reason
+        figures = ("-", "-", "-")
         if solution is not None:
             grades = (("objective", solution.objective_grade), ("bound", solution.bound_grade))
             weaker = [
                 f"{name} {grade}, not proved" for name, grade in grades if grade not in ("proved", None)
             ]
             said = "; ".join([*weaker, *solution.warnings])
+            up = solution.sense == "minimize"
+            bound = "no bound" if solution.bound is None else figure(solution.bound, up=not up)
+            figures = (figure(solution.objective, up=up), bound, gap(solution.gap))
         status = cell(outcome.stop)
         if said:
             notes.setdefault(said, []).append(_name(outcome, outcomes))
             status.append(f" ({list(notes).index(said) + 1})")
-        rows.append((*head, *(("-", "-", "-") if solution is None else _certificate(solution)), status))
-    return _table("Certificates", ("objective", "bound", "gap"), rows, "status")
+        return (*figures, status)
 
-
-def _certificate(solution: Solution) -> tuple[str, str, str]:
-    up = solution.sense == "minimize"
-    bound = "no bound" if solution.bound is None else figure(solution.bound, up=not up)
-    return figure(solution.objective, up=up), bound, gap(solution.gap)
+    return _table("Certificates", ("objective", "bound", "gap"), tried, outcomes, cells, "status")
 
 
 def _strategies(tried: Sequence[Outcome], outcomes: Sequence[Outcome]) -> Table:
     scaled = _is_scaled(tried)
-    rows = []
-    for head, outcome in _heads([o for o in tried if o.solution], outcomes):
+
+    def cells(outcome: Outcome) -> tuple[object, ...]:
         solution = outcome.solution
         assert solution is not None
         value = [figure(solution.value)] * scaled
-        rows.append((*head, *value, figure(solution.error, up=True), figure(solution.rmse, 4, up=True)))
-    return _table("Strategies", (*["value"] * scaled, "total error", "rmse"), rows)
+        return (*value, figure(solution.error, up=True), figure(solution.rmse, 4, up=True))
+
+    numbers = (*["value"] * scaled, "total error", "rmse")
+    return _table("Strategies", numbers, [o for o in tried if o.solution], outcomes, cells)
 
 
-def _work(tried: Sequence[Outcome], outcomes: Sequence[Outcome]) -> Table:
-    rows = []
-    for head, outcome in _heads(tried, outcomes):
-        solution = outcome.solution
-        figures = ["-", "-", "-", "-"]
-        if solution is not None:
-            took = (solution.seconds[name] for name in ("compile", "solve"))
-            seconds = (f"{t:.2f} s" if t < 100 else f"{t:.0f} s" for t in took)
-            figures = [gap(solution.status.violation), *seconds, str(solution.iterations)]
-        rows.append((*head, *figures, "-" if outcome.memory is None else memory(outcome.memory)))
-    return _table("Work", ("off by", "compile", "solve", "iter.", "memory"), rows)
+def _work(outcome: Outcome) -> tuple[object, ...]:
+    solution = outcome.solution
+    figures = ["-", "-", "-", "-"]
+    if solution is not None:
+        took = (solution.seconds[name] for name in ("compile", "solve"))
+        seconds = (f"{t:.2f} s" if t < 100 else f"{t:.0f} s" for t in took)
+        figures = [gap(solution.status.violation), *seconds, str(solution.iterations)]
+    return (*figures, "-" if outcome.memory is None else memory(outcome.memory))
 
 
-def _table(title: str, numbers: Sequence[str], rows: Iterable[Sequence[object]], *words: str) -> Table:
+def _table(
+    title: str,
+    numbers: Sequence[str],
+    shown: Sequence[Outcome],
+    outcomes: Sequence[Outcome],
+    cells: Callable[[Outcome], tuple[object, ...]],
+    *words: str,
+) -> Table:
+    """Columns of numbers, then of words, which ``cells`` gives of each outcome."""
+    rows = ((*head, *cells(outcome)) for head, outcome in _heads(shown, outcomes))
     return rows_table(("program", "solver", *numbers, *words), rows, numbers, title, whole=("program",))
 
 

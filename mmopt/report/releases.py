@@ -120,5 +120,4 @@ def simulated_table(runs: Sequence[tuple[str, Simulated]]) -> Table:
 
 def _errors(errors: GroupErrors) -> Row:
     values = (errors.relative, errors.spread, errors.expected, errors.rmse, errors.predicted)
-    digits = (4, 1, 4, 4, 4)
-    return f"  {errors.name}", *(figure(v, d) for v, d in zip(values, digits, strict=True))
+    return f"  {errors.name}", *(figure(v, d) for v, d in zip(values, (4, 1, 4, 4, 4), strict=True))

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from mmopt.driver import Tuned
 from mmopt.driver.templates import Templates
-from mmopt.report.style import bold, cell, duration, figure, gap, pairs_table, rows_table
+from mmopt.report.style import bold, cell, duration, figure, gap, rows_table
 from mmopt.results import Solution, Verification
 from mmopt.results.rows_and_json import levels
 from mmopt.results.verification import shown
@@ -25,7 +25,6 @@ __all__ = [
     "history_table",
     "orbit_label",
     "slack_table",
-    "solution_table",
     "subworkloads_table",
     "templates_table",
     "tuning_table",
@@ -37,11 +36,6 @@ SHOWN_CELLS = 10  # with slack
 SHOWN_VALUES = 2  # of an attribute in the name of an orbit
 
 Row = Mapping[str, float]
-
-
-def solution_table(solution: Solution) -> Table:
-    """The rows of ``Solution.rows()``."""
-    return pairs_table(solution.rows())
 
 
 def verification_report(verification: Verification) -> Group:
@@ -178,7 +172,6 @@ def templates_table(found: Templates) -> Table:
         )
         for c in found.candidates
     ]
-    bound = figure(found.bound, up=False)
-    rows.append((bold("bound"), bound, "", "1", "", f"by {found.bound_from}"))
+    rows.append((bold("bound"), figure(found.bound, up=False), "", "1", "", f"by {found.bound_from}"))
     numbers = ("total error", "rmse", "error / bound", "time")
     return rows_table(("template", *numbers, "strategy"), rows, numbers)

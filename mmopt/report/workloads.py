@@ -25,8 +25,9 @@ def domain_table(domain: Domain) -> Table:
         form = {Bins: "bins", Categories: "categories"}.get(type(a.encoding), "values")
         rules = ", ".join(dict.fromkeys(rule or "refuse" for rule in (a.outside, a.missing)))
         rows.append((bold(a.name), a.column, f"{a.size:,}", form, shortened(a.labels), rules))
-    columns = ("attribute", "column", "cells", "form", "first cells", "outside, missing")
-    return rows_table(columns, rows, ("cells",))
+    return rows_table(
+        ("attribute", "column", "cells", "form", "first cells", "outside, missing"), rows, ("cells",)
+    )
 
 
 def queries_table(workload: Workload) -> Table:
@@ -39,8 +40,8 @@ def queries_table(workload: Workload) -> Table:
         spans = _span(workload.weights[part]), _span(workload.targets[part])
         rows.append((bold(name), f"{part.stop - part.start:,}", *spans, first))
     if len(groups) > MOST_GROUPS:
-        listed = groups[MOST_GROUPS - 1][1].stop
-        rows.append((f"… {len(groups) - MOST_GROUPS:,} more", f"{workload.m - listed:,}"))
+        unlisted = workload.m - groups[MOST_GROUPS - 1][1].stop
+        rows.append((f"… {len(groups) - MOST_GROUPS:,} more", f"{unlisted:,}"))
     return rows_table(("queries", "count", "weight", "max_variance", "first"), rows, ("count", "weight"))
 
 

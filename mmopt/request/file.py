@@ -57,8 +57,7 @@ def load_request(path: str | os.PathLike[str]) -> Request:
 
 def parse_request(text: str, file: str = "<text>") -> Request:
     """Read the text of a workload file; ``file`` is the name that errors show. Raises as ``load_request``."""
-    digest = hashlib.sha256(text.encode("utf-8", errors="surrogatepass")).hexdigest()
-    return _read(text, file, digest)
+    return _read(text, file, hashlib.sha256(text.encode("utf-8", errors="surrogatepass")).hexdigest())
 
 
 def _read(content: str, file: str, text_hash: str) -> Request:

@@ -13,7 +13,7 @@ from mmopt.numerics.outward import rounded
 from mmopt.results.component_storage import Value
 from mmopt.strategies import ComponentStrategy
 
-__all__ = ["levels", "rows", "summary"]
+__all__ = ["finite", "levels", "rows", "summary"]
 
 Solution = Any  # that of ``solution.py``, which imports this file
 
@@ -147,7 +147,7 @@ def summary(solution: Solution) -> dict[str, Any]:
         "bound": s.bound,
         "bound_grade": s.bound_grade,
         "survived": s.survived if s.bound_grade == "claimed" else None,
-        "gap": _finite(s.gap),
+        "gap": finite(s.gap),
         "gap_grade": s.gap_grade,
         "sense": s.sense,
         "value": s.value,
@@ -155,7 +155,7 @@ def summary(solution: Solution) -> dict[str, Any]:
         "error_grade": s.error_grade,
         "error_bound": s.error_bound,
         "error_bound_grade": s.error_bound_grade,
-        "error_gap": _finite(s.error_gap),
+        "error_gap": finite(s.error_gap),
         "error_gap_grade": s.error_gap_grade,
         "own_sensitivity": s.own_sensitivity,
         "sensitivity": s.sensitivity,
@@ -164,7 +164,7 @@ def summary(solution: Solution) -> dict[str, Any]:
         "rmse": s.rmse,
         "iterations": s.iterations,
         "seconds": dict(s.seconds),
-        "options": {k: _finite(v) for k, v in s.options.items()},
+        "options": {k: finite(v) for k, v in s.options.items()},
         "reductions": list(s.reductions),
         "components": _components(s),
         "warnings": list(s.warnings),
@@ -197,6 +197,6 @@ def _solver_words(solution: Solution) -> str:
     return f"{solution.solver} {solution.solver_version}, {solution.iterations} iterations"
 
 
-def _finite(number: float | int | bool | str | None) -> float | int | bool | str | None:
+def finite(number: float | int | bool | str | None) -> float | int | bool | str | None:
     """JSON has no infinity."""
     return None if isinstance(number, float) and not np.isfinite(number) else number

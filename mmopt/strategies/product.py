@@ -139,6 +139,5 @@ def products_of(workload: Workload, sizes: tuple[int, ...] | None = None) -> tup
 
 def one_attribute(factors: Sequence[tuple[Factor, float]]) -> Workload:
     """The workload on one attribute that asks these factors with these weights."""
-    size = factors[0][0].size
-    domain = Domain((Attribute("cell", tuple(str(i) for i in range(size))),))
+    domain = Domain((Attribute("cell", tuple(map(str, range(factors[0][0].size)))),))
     return Workload.from_products(domain, [Product((factor,), weight=weight) for factor, weight in factors])

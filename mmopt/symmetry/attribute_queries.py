@@ -119,8 +119,9 @@ def _split(workload: Workload) -> tuple[Term, ...]:
     known = np.isfinite(workload.targets)
     if known.all():
         return (_rows_of(workload.queries, workload.targets),)
-    parts = (_rows_of(workload.queries[own], workload.targets[own]) for own in (known, ~known) if own.any())
-    return tuple(parts)
+    return tuple(
+        _rows_of(workload.queries[own], workload.targets[own]) for own in (known, ~known) if own.any()
+    )
 
 
 def _rows_of(matrix: Array, targets: Array) -> Term:

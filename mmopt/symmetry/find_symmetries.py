@@ -11,7 +11,6 @@ import numpy as np
 from scipy.linalg import polar
 
 from mmopt.errors import TooLargeError, WorkloadError
-from mmopt.numerics.arrays import Array
 from mmopt.numerics.components import Level, Space, Split
 from mmopt.symmetry.attribute_components import Attribute
 from mmopt.symmetry.attribute_queries import Piece, Term, terms_of
@@ -143,17 +142,15 @@ def _with_targets(workload: Workload, joint: Joint, terms: Sequence[Term]) -> Fo
     if not kinds:
         return None
     others = component_roots(joint, [term for term in terms if not term.has_target])
-    sources = asked_of(joint, products, blocks, others, lambda: _asked(workload))
+    # The queries with a target, of which there may be more than fit in memory, as a matrix if it is needed.
+    sources = asked_of(
+        joint, products, blocks, others, lambda: workload.queries[np.isfinite(workload.targets)]
+    )
     if sources is None:
         raise undetermined(workload.m - sum(p.queries for p in products), workload.m)
     basis = sources["workload.basis"]
     assert isinstance(basis, Split)
     return Found(kinds, basis.columns, MappingProxyType(sources))
-
-
-def _asked(workload: Workload) -> Array:
-    """The queries with a target, of which there may be more than fit in memory."""
-    return np.asarray(workload.queries[np.isfinite(workload.targets)])
 
 
 def _is_connected(term: Term) -> bool:

@@ -121,7 +121,6 @@ def census(target: float = math.inf) -> Workload:
     products = []
     for line in CENSUS.split("\n")[1:-1]:
         sex, hispanic, race, age = line.split()
-        words = (sex, hispanic, race, "total", age)
-        own = tuple(known[word] for known, word in zip(factors, words, strict=True))
-        products.append(Product(own, target=target))
+        named = zip(factors, (sex, hispanic, race, "total", age), strict=True)
+        products.append(Product(tuple(by_name[word] for by_name, word in named), target=target))
     return Workload.from_products(domain_of(2, 2, 64, 17, 115), products)

@@ -112,10 +112,6 @@ def _predicates(n: int, rng: Random) -> Workload:
     return _random_targets(rows, rng)
 
 
-def _permuted_ranges(n: int, rng: Random) -> Workload:
-    return varied_targets(matrices.random_ranges(n, 2 * n, rng)[:, rng.permutation(n)])
-
-
 def _rectangles(n: int, rng: Random) -> Workload:
     side = _root(n, 2)
     return _random_targets(matrices.rectangles(side, 2 * side**2, rng), rng)
@@ -129,10 +125,6 @@ def _blocks(n: int, rng: Random) -> Workload:
 def _repeated_cells(n: int, rng: Random) -> Workload:
     values = max(1, n // 4)
     return varied_targets(np.tri(values)[:, np.arange(n) * values // n])
-
-
-def _weighted(n: int, rng: Random) -> Workload:
-    return Workload.from_matrix(np.tri(n), targets=1.0, weights=np.geomspace(0.1, 10.0, n))
 
 
 def _problem(
@@ -175,11 +167,23 @@ PROBLEMS: tuple[Problem, ...] = (
         f"1-D, {RANDOM}",
         lambda n, rng: _random_targets(matrices.random_ranges(n, 2 * n, rng), rng),
     ),
-    _problem("permuted-ranges", "the same, cells shuffled", 6, RANDOM, _permuted_ranges),
+    _problem(
+        "permuted-ranges",
+        "the same, cells shuffled",
+        6,
+        RANDOM,
+        lambda n, rng: varied_targets(matrices.random_ranges(n, 2 * n, rng)[:, rng.permutation(n)]),
+    ),
     _problem("rectangles", "2n random rectangles", 9, f"2-D, {RANDOM}", _rectangles),
     _problem("blocks", "two disjoint groups of cells", 8, "blocks, targets", _blocks),
     _problem("repeated-cells", "prefix sums, four cells a value", 16, "duplicated cells", _repeated_cells),
-    _problem("weighted", "prefix sums of unequal weight", 6, "1-D, weights, equal targets", _weighted),
+    _problem(
+        "weighted",
+        "prefix sums of unequal weight",
+        6,
+        "1-D, weights, equal targets",
+        lambda n, rng: Workload.from_matrix(np.tri(n), targets=1.0, weights=np.geomspace(0.1, 10.0, n)),
+    ),
     _problem(
         "large-and-small",
         "prefix sums of unequal size",

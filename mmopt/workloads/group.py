@@ -140,8 +140,11 @@ class Explicit(Group):
     def describe(self) -> list[object]:
         """Plain data that determines queries, weights and targets; the same for dense and sparse input."""
         sparse = Sparse(scipy.sparse.csr_array(self.queries.values))  # rows sorted, no stored zeros
-        arrays = (*sparse.arrays, self.weights, self.targets)
-        return ["matrix", [self.m, self.n], *map(describe_array, arrays)]
+        return [
+            "matrix",
+            [self.m, self.n],
+            *map(describe_array, (*sparse.arrays, self.weights, self.targets)),
+        ]
 
     def __repr__(self) -> str:
         return f"Explicit({self.m} × {self.n})"

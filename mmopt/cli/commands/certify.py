@@ -65,7 +65,7 @@ def certify(
     from mmopt.driver.judge.adopt import norm_of, opened
     from mmopt.language import Program
     from mmopt.proof import certify as certify_strategy, program_for
-    from mmopt.report import solution_table
+    from mmopt.report import pairs_table
     from mmopt.workloads.files import read_array
 
     check_out(out)
@@ -99,6 +99,6 @@ def certify(
             **options,
         )
     note_request(request)
-    answer(as_json, solution.summary(), [solution_table(solution)])
+    answer(as_json, solution.summary(), [pairs_table(solution.rows())])
     if out is not None:
         note(f"saved: {solution.save(out)}")

@@ -111,10 +111,10 @@ def solve(
 
 
 def _tables(solution: Solution, workload: Workload) -> Iterator[object]:
-    from mmopt.report import history_table, slack_table, solution_table, subworkloads_table
+    from mmopt.report import history_table, pairs_table, slack_table, subworkloads_table
     from mmopt.workloads.variants import subworkloads
 
-    yield solution_table(solution)
+    yield pairs_table(solution.rows())
     if solution.history:
         yield from ("", history_table(solution))
     if subworkloads(workload):

@@ -9,7 +9,7 @@ import typer
 
 from mmopt.cli.inputs import check_out, read_request
 from mmopt.cli.options import Json, WorkloadFile, names_in, norm_of
-from mmopt.cli.output import answer, finite, note
+from mmopt.cli.output import answer, note
 
 __all__ = ["templates"]
 
@@ -39,6 +39,7 @@ def templates(
     """
     from mmopt.driver.templates import templates as optimise
     from mmopt.report import templates_table
+    from mmopt.results.rows_and_json import finite
 
     norm = norm_of(noise)
     check_out(out, example="strategy.npz")

@@ -48,8 +48,7 @@ def compiled_facts(surveyed: Survey, instance: Instance, reductions: tuple[str, 
         return replace(facts, refusal=refusal)
     bad = [repr(line.name or program.sense) for line in surveyed.lines if line.fault]
     if bad:
-        refusal = f"Not compiled: {', '.join(bad)} cannot be handed to a convex solver"
-        return replace(facts, refusal=refusal)
+        return replace(facts, refusal=f"Not compiled: {', '.join(bad)} cannot be handed to a convex solver")
     sizes = sizes_at(instance)
     matrix, words = _matrix(instance, sizes)
     return replace(
@@ -155,8 +154,7 @@ def _scales(instance: Instance) -> tuple[Scale, ...] | None:
     _, scaling = scale(instance)
     first = Scale(Formula("objective", r"\text{objective}"), _power(units.objective), scaling.objective)
     names = [d.name for d in instance.program.choose]
-    rest = (Scale(name_of(n), _power(units.variables[n]), scaling.variables[n]) for n in names)
-    return (first, *rest)
+    return (first, *(Scale(name_of(n), _power(units.variables[n]), scaling.variables[n]) for n in names))
 
 
 def _power(degree: Mapping[str, float]) -> Formula:

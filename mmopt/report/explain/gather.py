@@ -168,6 +168,5 @@ def _step(
     inner: Plan | None = None
     if instance and all(names_in(expr) <= set(env) for _, expr in step.arguments):
         arguments = {name: evaluate(expr, env) for name, expr in step.arguments}
-        bound = bind(surveyed.checked, instance.workload, arguments)
-        inner = plan_instance(bound, reduce=solution is None)
+        inner = plan_instance(bind(surveyed.checked, instance.workload, arguments), reduce=solution is None)
     return _explained(surveyed, inner, solution)

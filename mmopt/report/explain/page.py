@@ -126,8 +126,7 @@ def _table(block: Table) -> str:
     for name, *row in block.rows:
         cells = "".join(f"<td{_side(i, block)}>{_words(c)}</td>" for i, c in enumerate(row, 1))
         lines.append(f"<tr><th>{_words(name)}</th>{cells}</tr>")
-    inside = "\n".join(lines)
-    return f"<table>\n{inside}\n</table>"
+    return "\n".join(["<table>", *lines, "</table>"])
 
 
 def _side(position: int, block: Table) -> str:

@@ -116,8 +116,7 @@ def _check(head: str, parameter: Parameter, value: object) -> None:
     """OptionError for a value of another type, or out of range. None is fine where it is the default."""
     if value is None and parameter.default is None:
         return
-    words = {int: "an integer", bool: "True or False"}
-    expected = words[parameter.kind]
+    expected = {int: "an integer", bool: "True or False"}[parameter.kind]
     if parameter.least is not None:
         expected += f" of {parameter.least} or more"
     is_right = type(value) is parameter.kind
@@ -235,8 +234,8 @@ def _costs(call: Call, workload: Workload, norms: Sequence[int]) -> Iterator[tup
             squared = design.errors.squared_error(workload)
             mean = (squared if plain is workload else design.errors.squared_error(plain)) / workload.m
             ratio = _ratio(design, workload)
-        sensitivity = design.rows.largest_column_norm(norm).value
+        sensitivity = design.rows.largest_column_norm(norm)
         rmse = sensitivity * math.sqrt(mean)
         cost = None if ratio is None else sensitivity * math.sqrt(ratio)
-        error = sensitivity**2 * squared
-        yield Cost(norm, design.rows.shape[0], sensitivity, error, rmse, cost), design.detail
+        rows = design.rows.shape[0]
+        yield Cost(norm, rows, sensitivity, sensitivity**2 * squared, rmse, cost), design.detail

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import scipy.optimize
 
-from mmopt.numerics.arrays import Array, require_memory
+from mmopt.numerics.arrays import Array
 from mmopt.strategies import MarginalStrategy
+from mmopt.strategies.baselines.plain import OrthonormalRows
 from mmopt.strategies.baselines.row import Design
-from mmopt.strategies.marginals import energies, volumes
+from mmopt.strategies.marginals import volumes
 from mmopt.workloads import Dense, Kron, Stack, Workload
 
 Truths = npt.NDArray[np.bool_]
@@ -77,31 +77,15 @@ def fourier(workload: Workload, norm: int) -> Design:
 
     Barak, Chaudhuri, Dwork, Kale, McSherry, Talwar (PODS 2007, §3) take binary attributes and the Hadamard
     basis, equal noise on every coefficient. Here an attribute of any size has ``real_fourier``, which for two
-    values is theirs. The rows are orthonormal, so the error is Σ tr(G Π_T) over the sets T that are measured.
+    values is theirs. The rows are orthonormal, and those on the other sets have nothing of what is asked.
     """
     asked = asked_marginals(workload) or []
     sizes = workload.domain.shape
     needed = [mask for mask in range(2 ** len(sizes)) if _is_needed(mask, asked, sizes)]
-    bases = [real_fourier(size) for size in sizes]
-    parts = [(Dense(basis[:1]), Dense(basis[1:])) for basis in bases]
+    parts = [(Dense(basis[:1]), Dense(basis[1:])) for basis in map(real_fourier, sizes)]
     rows = Stack([Kron([own[mask >> i & 1] for i, own in enumerate(parts)]) for mask in needed])
     detail = f"{len(needed)} of {2 ** len(sizes)} sets of attributes"
-    return Design(rows, detail, None if workload.products is None else _Orthonormal(needed))
-
-
-@dataclass(frozen=True)
-class _Orthonormal:
-    """Rows on the subspaces of these sets of attributes, which hold all that the workload asks."""
-
-    masks: list[int]
-
-    def squared_error(self, workload: Workload) -> float:
-        return math.fsum(energies(workload)[self.masks])
-
-    def variances(self, workload: Workload) -> Array:
-        """Orthonormal rows that determine a query have its length for a variance."""
-        require_memory((workload.m,), "list of the queries' variances")
-        return workload.squared_norms()
+    return Design(rows, detail, OrthonormalRows())
 
 
 def _is_needed(mask: int, asked: Sequence[int], sizes: Sequence[int]) -> bool:

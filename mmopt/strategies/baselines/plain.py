@@ -8,20 +8,20 @@ import numpy as np
 
 from mmopt.numerics.arrays import Array, require_memory
 from mmopt.strategies.baselines.row import Design
-from mmopt.workloads import Factor, Kron, Workload
+from mmopt.workloads import Kron, Workload
 from mmopt.workloads.blocks.ranges import Identity
 
-__all__ = ["answers", "cells"]
+__all__ = ["OrthonormalRows", "answers", "cells"]
 
 
 def cells(workload: Workload, norm: int) -> Design:
     """Every cell by itself (input perturbation; Dwork, McSherry, Nissim, Smith: TCC 2006)."""
     blocks = [Identity(size) for size in workload.domain.shape]
-    return Design(blocks[0] if len(blocks) == 1 else Kron(blocks), known=_OnCells())
+    return Design(blocks[0] if len(blocks) == 1 else Kron(blocks), known=OrthonormalRows())
 
 
-class _OnCells:
-    """W A⁺ = W, so the error is the sum of the squared lengths of the queries."""
+class OrthonormalRows:
+    """Orthonormal rows that determine every query: W A⁺ = W Aᵀ is as long as W, row by row."""
 
     def squared_error(self, workload: Workload) -> float:
         if workload.products is None:
@@ -53,14 +53,11 @@ class _OnAnswers:
         if workload.products is None:
             return math.fsum(workload.weights)
         return math.fsum(
-            product.weight * math.prod(_row_weights(factor) for factor in product.factors)
+            product.weight
+            * math.prod(f.rows if f.row_weights is None else f.row_weights.sum() for f in product.factors)
             for product in workload.products
         )
 
     def variances(self, workload: Workload) -> Array:
         require_memory((workload.m,), "list of the queries' variances")
         return np.ones(workload.m)
-
-
-def _row_weights(factor: Factor) -> float:
-    return float(factor.rows if factor.row_weights is None else factor.row_weights.sum())

@@ -70,11 +70,12 @@ def best_branching(size: int) -> int:
     variance per level h² for ε-differential privacy. It looks at the domain only, not at the workload, and is
     used under Gaussian noise too. The least b where several are equal; 2 for a single cell.
     """
-    return min(range(2, max(size, 2) + 1), key=lambda b: (_cost(b, _height(size, b)), b))
 
+    def cost(b: int) -> tuple[float, int]:
+        h = _height(size, b)
+        return (b - 1) * h**3 - 2 * (b + 1) * h**2 / 3, b
 
-def _cost(b: int, h: int) -> float:
-    return (b - 1) * h**3 - 2 * (b + 1) * h**2 / 3
+    return min(range(2, max(size, 2) + 1), key=cost)
 
 
 def _height(size: int, b: int) -> int:
@@ -141,8 +142,7 @@ def _blocks(first: Ints, is_asked: npt.NDArray[np.bool_]) -> scipy.sparse.csr_ar
     """A row for each block with cells to be asked, in the order of their first cells."""
     cells = np.flatnonzero(is_asked)
     blocks, rows = np.unique(first[cells], return_inverse=True)
-    shape = (len(blocks), len(first))
-    return scipy.sparse.csr_array((np.ones(len(cells)), (rows, cells)), shape=shape)
+    return scipy.sparse.csr_array((np.ones(len(cells)), (rows, cells)), shape=(len(blocks), len(first)))
 
 
 @dataclass(frozen=True)

@@ -78,10 +78,6 @@ def _queries(w: Workload, rng: Random) -> Workload:
     return Workload.from_matrix(signs[:, None] * w.queries[order], w.targets[order], w.weights[order])
 
 
-def _rotated(w: Workload, rng: Random) -> Workload:
-    return Workload.from_matrix(np.linalg.qr(rng.normal(size=(w.m, w.m)))[0] @ w.matrix)
-
-
 def _again(w: Workload, targets: Array) -> Workload:
     """Every query twice, the second time with other targets."""
     return Workload.from_matrix(
@@ -108,7 +104,7 @@ TWISTS: tuple[Twist, ...] = (
     ),
     Twist(
         "queries rotated",
-        _rotated,
+        lambda w, rng: Workload.from_matrix(np.linalg.qr(rng.normal(size=(w.m, w.m)))[0] @ w.matrix),
         needs=lambda rule: rule.gram,
         reason="the program does not depend on the Gram matrix alone",
     ),

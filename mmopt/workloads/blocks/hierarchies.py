@@ -77,8 +77,9 @@ class Haar(Independent):
         start, length = self._blocks(np.arange(self.size))
         ends = np.concatenate([[0], np.cumsum(length)])
         cells = runs(start, length)
-        blocks = scipy.sparse.csr_array((np.ones(len(cells)), cells, ends), shape=(self.size, self.size))
-        return Sparse(blocks)
+        return Sparse(
+            scipy.sparse.csr_array((np.ones(len(cells)), cells, ends), shape=(self.size, self.size))
+        )
 
     def column_powers(self, norm: int) -> Array:
         return np.full(self.size, 1.0 + self.levels)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,23 +20,11 @@ from mmopt.numerics.outward import root_up
 from mmopt.workloads.domain import Attribute
 from mmopt.workloads.labels import group_label
 
-__all__ = ["Implicit", "LargestNorm", "MatrixBytes", "ordered", "refine"]
+__all__ = ["Implicit", "MatrixBytes", "ordered", "refine"]
 
 AT_A_TIME = 2**21  # numbers of a product that are held where only their squares are asked for
 NUMBER = 8
 """Bytes of one number: an entry, a size, a scale."""
-
-
-class LargestNorm(NamedTuple):
-    """The largest norm of a column.
-
-    ``value`` is at least the exact one. With ``is_attained`` some column has it, up to the rounding upwards;
-    otherwise it is an upper bound: the norms of the parts' largest columns put together, which may be
-    different columns.
-    """
-
-    value: float
-    is_attained: bool
 
 
 @dataclass(frozen=True)
@@ -184,19 +171,21 @@ class Implicit(ABC):
         require_memory(self.shape[1:], f"column norms of {self!r}", "ask for the largest one")
         return _rooted(self.column_powers(norm), norm)
 
-    def largest_column_norm(self, norm: int) -> LargestNorm:
+    def largest_column_norm(self, norm: int) -> float:
         """The largest column norm, rounded upwards, without a number per column where the kind can.
 
-        It says whether some column attains it; OptionError for a norm other than 1 and 2.
+        Where there are more cells than fit in memory it may be an upper bound: the norms of the parts'
+        largest columns put together, which may be different columns.
+
+        OptionError for a norm other than 1 and 2.
         """
         _check_norm(norm)
-        power, is_attained = self.largest_power(norm)
-        return LargestNorm(float(_rooted(np.array(power), norm)), is_attained)
+        return float(_rooted(np.array(self.largest_power(norm)), norm))
 
-    def largest_power(self, norm: int) -> tuple[float, bool]:
-        """The largest of ``column_powers``, and whether a column attains it or it is only an upper bound."""
+    def largest_power(self, norm: int) -> float:
+        """The largest of ``column_powers``, or an upper bound as ``largest_column_norm``."""
         require_memory(self.shape[1:], f"column norms of {self!r}")
-        return float(self.column_powers(norm).max()), True
+        return float(self.column_powers(norm).max())
 
     @abstractmethod
     def classes(self) -> Ints:

@@ -114,11 +114,10 @@ class Scaled(Around):
         sums = self.inner.entrywise(norm).adjoint(self.power(norm))
         return np.where(inner == 0, 0.0, not_below(sums, 2 * self.rows + 64))
 
-    def largest_power(self, norm: int) -> tuple[float, bool]:
+    def largest_power(self, norm: int) -> float:
         if not self.is_uniform:
             return super().largest_power(norm)
-        value, is_attained = self.inner.largest_power(norm)
-        return float(times_up(self.power(norm), value)), is_attained
+        return float(times_up(self.power(norm), self.inner.largest_power(norm)))
 
 
 class ScaledRows(Scaled):

@@ -177,8 +177,7 @@ def range_gram(n: int, low: Ints, high: Ints, weights: Array) -> Array:
     found[low, high] = weights
     found = np.cumsum(found, axis=0)
     found = np.cumsum(found[:, ::-1], axis=1)[:, ::-1]
-    upper = np.triu(found)
-    return np.asarray(upper + np.triu(found, 1).T)
+    return np.asarray(np.triu(found) + np.triu(found, 1).T)
 
 
 def sums_from(x: Array) -> Array:
