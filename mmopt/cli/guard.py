@@ -30,9 +30,9 @@ MISTAKE = 2
 BUG = 70  # EX_SOFTWARE of sysexits.h
 INTERRUPTED = 130  # as shells say for SIGINT
 # Whose time limit is that of all they do: of the others it is one solve's of several, or tables are read too.
-TIMED = ("solve", "certify")
-SLICE = 0.2  # seconds of waiting at a time
-PATIENCE = 1.0  # seconds that the main thread has to end by itself
+TIMED_COMMANDS = ("solve", "certify")
+WAIT_SECONDS = 0.2  # seconds of waiting at a time
+GRACE_SECONDS = 1.0  # seconds that the main thread has to end by itself
 
 
 @dataclass
@@ -55,11 +55,11 @@ class Watch:
     def _watch(self, inlet: socket.socket, outlet: socket.socket) -> None:
         # ``outlet`` is held so that it stays open. The main thread looks at the limit itself, but not inside
         # native code.
-        while time.monotonic() < self.end + PATIENCE:
-            if not select.select([inlet], [], [], SLICE)[0]:
+        while time.monotonic() < self.end + GRACE_SECONDS:
+            if not select.select([inlet], [], [], WAIT_SECONDS)[0]:
                 continue
             self.pressed += inlet.recv(64).count(signal.SIGINT)
-            time.sleep(PATIENCE / 2)  # mostly the main thread ends meanwhile, and this one with it
+            time.sleep(GRACE_SECONDS / 2)  # mostly the main thread ends meanwhile, and this one with it
             if self.pressed > 1:
                 note("interrupted, nothing written")
                 os._exit(INTERRUPTED)
@@ -77,7 +77,7 @@ def guarded(function: Callable[P, None]) -> Callable[P, None]:
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
-        limit = kwargs.get("time_limit") if function.__name__ in TIMED else None
+        limit = kwargs.get("time_limit") if function.__name__ in TIMED_COMMANDS else None
         if isinstance(limit, float):
             import mmopt.report  # noqa: F401 - takes a second or more, which is none of the work
 

@@ -115,9 +115,9 @@ def stdout_to_stderr(wanted: bool = True) -> Iterator[None]:
 
 # -- a live line on stderr while a solve takes longer than a second; off a terminal only if that is long
 
-DELAY = 1.0  # seconds before it appears
+DELAY_SECONDS = 1.0  # seconds before it appears
 AWAITED = ", no certified point yet"
-EVERY = 0.25  # seconds between refreshes
+REFRESH_SECONDS = 0.25  # seconds between refreshes
 
 
 class Display:
@@ -126,7 +126,9 @@ class Display:
     The line is drawn by a thread of its own: a solver returns to Python between its points only.
     """
 
-    def __init__(self, program: str, console: Console, wanted: bool = True, delay: float = DELAY) -> None:
+    def __init__(
+        self, program: str, console: Console, wanted: bool = True, delay: float = DELAY_SECONDS
+    ) -> None:
         self._program = program
         self._console = console
         self._delay = delay
@@ -190,7 +192,7 @@ class Display:
         with Live(console=self._console, auto_refresh=False, transient=True) as live:
             while True:
                 live.update(Text(self.line(), no_wrap=True, overflow="ellipsis"), refresh=True)
-                if self._stop.wait(EVERY):
+                if self._stop.wait(REFRESH_SECONDS):
                     return
 
 

@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 
-HEADER = 8  # bytes of the length
+LENGTH_BYTES = 8  # bytes of the length
 
 
 @dataclass(frozen=True)
@@ -113,30 +113,30 @@ class Ended:
 def send(file: IO[bytes], message: object) -> None:
     """Write one message and flush."""
     data = pickle.dumps(message)
-    file.write(len(data).to_bytes(HEADER, "big") + data)
+    file.write(len(data).to_bytes(LENGTH_BYTES, "big") + data)
     file.flush()
 
 
 def receive(file: IO[bytes]) -> Any:
     """The next message; None at the end, also in the middle of a message."""
-    header = file.read(HEADER)
-    data = file.read(int.from_bytes(header, "big")) if len(header) == HEADER else b""
-    if len(header) < HEADER or len(data) < int.from_bytes(header, "big"):
+    header = file.read(LENGTH_BYTES)
+    data = file.read(int.from_bytes(header, "big")) if len(header) == LENGTH_BYTES else b""
+    if len(header) < LENGTH_BYTES or len(data) < int.from_bytes(header, "big"):
         return None
     return pickle.loads(data)
 
 
 def frames(buffer: bytearray) -> Iterator[bytes]:
     """Take the complete messages out of a buffer, as they are."""
-    while len(buffer) >= HEADER:
-        end = HEADER + int.from_bytes(buffer[:HEADER], "big")
+    while len(buffer) >= LENGTH_BYTES:
+        end = LENGTH_BYTES + int.from_bytes(buffer[:LENGTH_BYTES], "big")
         if len(buffer) < end:
             return
         yield bytes(buffer[:end])
         del buffer[:end]
 
 
-LIMITS = sys.platform == "linux"  # macOS accepts these limits and ignores them
+KEEPS_LIMITS = sys.platform == "linux"  # macOS accepts these limits and ignores them
 
 
 def check_memory_limit(gib: float | None) -> None:
@@ -145,7 +145,7 @@ def check_memory_limit(gib: float | None) -> None:
         return
     if not gib > 0:
         raise OptionError(f"a memory limit is a positive number of GiB, not {gib}")
-    if not LIMITS:
+    if not KEEPS_LIMITS:
         raise OptionError("a memory limit can be kept on Linux only", hint="leave it out")
 
 
@@ -157,7 +157,7 @@ def allowed(gib: float | None) -> int | None:
     OptionError : as ``check_memory_limit``.
     """
     check_memory_limit(gib)
-    size = gib * 2**30 if gib is not None else memory_limit() if LIMITS else None
+    size = gib * 2**30 if gib is not None else memory_limit() if KEEPS_LIMITS else None
     return None if size is None else int(size)
 
 

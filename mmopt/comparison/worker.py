@@ -61,7 +61,7 @@ from mmopt.workloads import Workload
 __all__ = ["main", "perform"]
 
 # One vocabulary for what did not get as far as a status; the first class that fits.
-WORDS = (
+STOP_WORDS = (
     (WorkloadError, Stop.UNSUITABLE),
     (UnsuitableError, Stop.UNSUITABLE),
     (TooLargeError, Stop.TOO_LARGE),
@@ -148,7 +148,7 @@ def perform(task: Solving | Costing, answers: BinaryIO) -> None:
                 ).fields()
             answer = Done(found, peak_above(start, pid), time.process_time() - cpu)
     except Error as error:
-        word = next((word for kind, word in WORDS if isinstance(error, kind)), Stop.REFUSED)
+        word = next((word for kind, word in STOP_WORDS if isinstance(error, kind)), Stop.REFUSED)
         reason = "; ".join(text for text in (error.message, error.hint) if text)
         answer = Failed(word, reason, str(error), peak_above(start, pid))
     except MemoryError:

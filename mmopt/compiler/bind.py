@@ -22,14 +22,14 @@ from mmopt.limits import require_memory
 from mmopt.numerics.arrays import owned
 from mmopt.numerics.balls import BOUNDS, unknown
 from mmopt.numerics.components import Level, Split
-from mmopt.numerics.numpy_forms import RANGE, Array
+from mmopt.numerics.numpy_forms import RANGE_TOLERANCE, Array
 from mmopt.workloads import Workload
 from mmopt.workloads.group import no_targets, undetermined
 
 __all__ = ["Instance", "bind", "with_lets"]
 
-# A requirement on the givens (say W Q⁺ Q = W) holds when it is off by less than ``RANGE``, relatively; by up
-# to this where its own rounding may be all that it is off by.
+# A requirement on the givens (say W Q⁺ Q = W) holds when it is off by less than ``RANGE_TOLERANCE``,
+# relatively; by up to this where its own rounding may be all that it is off by.
 REQUIREMENT = 1e-8
 
 
@@ -126,7 +126,7 @@ def bind(
     for constraint in (*shared.requires, *fixed):
         with placed(program.source.locate(constraint.span)):
             off = _missed(constraint, env)
-        if off > RANGE:
+        if off > RANGE_TOLERANCE:
             raise OptionError(
                 f"'{program.name}' requires '{constraint.name}' of what is given, and it is off by {off:.1e}",
                 where=program.source.locate(constraint.span),
@@ -162,7 +162,7 @@ def _bounds(program: Program, computed: Sequence[Assignment], env: Mapping[str, 
 def _missed(constraint: Constraint, env: Mapping[str, Any]) -> float:
     """By how much a requirement is off, relatively; 0 where that may be nothing but rounding."""
     off = violation(constraint, env)
-    if not RANGE < off <= REQUIREMENT or is_rank(constraint):
+    if not RANGE_TOLERANCE < off <= REQUIREMENT or is_rank(constraint):
         return off
     left, right = (evaluate_ball(e, env) for e in (constraint.relation.left, constraint.relation.right))
     return 0.0 if (np.abs(left.mid - right.mid) <= left.rad + right.rad).all() else off

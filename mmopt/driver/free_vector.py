@@ -14,7 +14,7 @@ import numpy as np
 
 from mmopt.driver.judge.score import Array
 from mmopt.language.syntax.syntax_tree import Declaration
-from mmopt.numerics.numpy_forms import FLOOR, psd_floor
+from mmopt.numerics.numpy_forms import EIGENVALUE_FLOOR, psd_floor
 
 __all__ = ["Coordinates", "draw"]
 
@@ -35,7 +35,7 @@ class Coordinates:
 
     def lower(self) -> Array:
         """The least value of each number: of ``> 0`` a little above zero, -infinity where it is free."""
-        least = {"": -np.inf, ">=": 0.0, ">": FLOOR}
+        least = {"": -np.inf, ">=": 0.0, ">": EIGENVALUE_FLOOR}
         each = [np.full(self.length(d), least[d.sign if d.kind != "psd" else ""]) for d in self.declarations]
         return np.concatenate(each)
 
@@ -49,7 +49,7 @@ class Coordinates:
             return value.ravel()
         if d.kind == "psd":
             lifted = psd_floor(value)
-            tiny = FLOOR * (1.0 + float(np.abs(lifted).max(initial=0.0)))
+            tiny = EIGENVALUE_FLOOR * (1.0 + float(np.abs(lifted).max(initial=0.0)))
             whole = np.linalg.cholesky(lifted + tiny * np.eye(len(value))).T
         else:
             whole = (value + value.T) / 2

@@ -183,12 +183,12 @@ def _bases(space: Space) -> list[scipy.sparse.csr_array]:
 
 
 def floored(matrix: Split | Array) -> Any:
-    """The symmetric part with every eigenvalue at least ``numpy_forms.FLOOR`` times the largest of all."""
+    """The symmetric part with every eigenvalue at least ``EIGENVALUE_FLOOR`` times the largest of all."""
     if not isinstance(matrix, Split):
         return numpy_forms.psd_floor(matrix)
     parts = tuple(map(numpy_forms.symmetric_part, matrix.parts))
     # The trace is at least the largest eigenvalue where the rest is not negative: none to lift.
-    most = numpy_forms.FLOOR * max(float(np.trace(part)) for part in parts)
+    most = numpy_forms.EIGENVALUE_FLOOR * max(float(np.trace(part)) for part in parts)
     if not all(numpy_forms.is_definite(part, most) for part in parts):
         largest = max(0.0, *(float(numpy_forms.eigh(part)[0][-1]) for part in parts))
         parts = tuple(numpy_forms.psd_floor(part, largest) for part in parts)

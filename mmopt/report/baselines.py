@@ -14,8 +14,8 @@ from mmopt.strategies.baselines import Baseline, Cost, Evaluated
 __all__ = ["baseline_costs", "baselines_table", "factors_legend", "factors_tables"]
 
 NOISES = {1: "Laplace noise", 2: "Gaussian noise"}
-COUNTED = 10**9  # rows up to which all digits are shown
-ROUNDING = 1e-6  # a factor nearer to 1 is no difference
+MOST_ROWS_IN_FULL = 10**9  # rows up to which all digits are shown
+FACTOR_ROUNDING = 1e-6  # a factor nearer to 1 is no difference
 
 
 def baselines_table(rows: Iterable[Baseline]) -> Table:
@@ -42,7 +42,7 @@ def baseline_costs(evaluated: Sequence[Evaluated]) -> list[object]:
 
 def _cost(cost: Cost) -> list[str]:
     errors = (cost.error, cost.rmse) if isfinite(cost.error) else (None, None)
-    rows = f"{cost.rows:,}" if cost.rows <= COUNTED else figure(float(cost.rows), 3)
+    rows = f"{cost.rows:,}" if cost.rows <= MOST_ROWS_IN_FULL else figure(float(cost.rows), 3)
     return [rows, *(figure(value, up=True) for value in (cost.sensitivity, *errors))]
 
 
@@ -85,8 +85,8 @@ def factors_legend(factors: Sequence[Factors]) -> list[str]:
             "fitness_for_use minimizes. Factors are those of Δ, to the program with the least and to the "
             "proved bound of all strategies."
         )
-    below = "less total error" * any(one.error < 1.0 - ROUNDING for one in factors)
-    cheaper = "less privacy cost" * any(one.over_best < 1.0 - ROUNDING for one in costs)
+    below = "less total error" * any(one.error < 1.0 - FACTOR_ROUNDING for one in factors)
+    cheaper = "less privacy cost" * any(one.over_best < 1.0 - FACTOR_ROUNDING for one in costs)
     if below or cheaper:
         lines.append(
             f"A factor below 1: the baseline has {' or '.join(filter(None, (below, cheaper)))} than the "

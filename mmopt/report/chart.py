@@ -39,10 +39,12 @@ FORMATS = (".svg", ".png")
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 DASHES = ("-", "--", ":", "-.")  # one for each time that the colours are used up
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-ASKED: Mapping[str, Any] = MappingProxyType({"color": "0.4", "linewidth": 1.0, "linestyle": (0, (1, 2))})
-PALE = COLOURS[3:6]  # black digits are read on these, white ones on the others
-CEILING = 1e3  # a gap above this says nothing, and would press the others together
-FLOOR = 1e-16  # a gap of zero has no logarithm
+ASKED_STYLE: Mapping[str, Any] = MappingProxyType(
+    {"color": "0.4", "linewidth": 1.0, "linestyle": (0, (1, 2))}
+)
+PALE_COLOURS = COLOURS[3:6]  # black digits are read on these, white ones on the others
+LARGEST_GAP = 1e3  # a gap above this says nothing, and would press the others together
+SMALLEST_GAP = 1e-16  # a gap of zero has no logarithm
 
 Curve = list[tuple[float, float]]
 
@@ -127,17 +129,17 @@ def write_chart(outcomes: Sequence[Outcome], path: Path, title: str = "") -> Non
 def curves(outcome: Outcome) -> Curve:
     """(seconds, gap) of its certified points, and of its solution if that has another gap.
 
-    Gaps of ``CEILING`` and more are left out.
+    Gaps of ``LARGEST_GAP`` and more are left out.
     """
     found = [
-        (point.seconds, max(point.gap, FLOOR))
+        (point.seconds, max(point.gap, SMALLEST_GAP))
         for point in outcome.history
         # Steps of a procedure solve other programs.
-        if point.program == outcome.program and point.gap is not None and point.gap < CEILING
+        if point.program == outcome.program and point.gap is not None and point.gap < LARGEST_GAP
     ]
     last = None if outcome.solution is None else outcome.solution.gap
-    if last is not None and last < CEILING and (not found or found[-1][1] != max(last, FLOOR)):
-        found.append((outcome.seconds, max(last, FLOOR)))
+    if last is not None and last < LARGEST_GAP and (not found or found[-1][1] != max(last, SMALLEST_GAP)):
+        found.append((outcome.seconds, max(last, SMALLEST_GAP)))
     return found
 
 
@@ -164,7 +166,7 @@ def draw(outcomes: Sequence[Outcome], title: str = "") -> Figure:
     _dress(axes, title)
     asked = sorted({_tolerance(outcome) for outcome, _ in drawn} - {0.0})
     for tolerance in asked:
-        axes.axhline(tolerance, zorder=1, **ASKED)
+        axes.axhline(tolerance, zorder=1, **ASKED_STYLE)
     claimed = {o.program for o, _ in drawn if o.solution and o.solution.bound_grade == "claimed"}
     numbered = len(programs) > len(COLOURS)
     labels = {name: f"{n + 1}  {name}" if numbered else name for name, n in programs.items()}
@@ -178,11 +180,11 @@ def draw(outcomes: Sequence[Outcome], title: str = "") -> Figure:
     if not all(_has_reached(outcome, curve) for outcome, curve in drawn):
         handles.append(mark("o", "open: gap not reached", "white"))
     if asked:
-        handles.append(entry("gap asked for", **ASKED))
+        handles.append(entry("gap asked for", **ASKED_STYLE))
     figure.legend(handles=handles, loc="outside right upper", frameon=False, fontsize=8)
     missing = dict.fromkeys(o.program for o in ordered if o.program not in programs)
     if missing:
-        text = textwrap.fill(f"Without a certified gap below {CEILING:g}: {', '.join(missing)}", 110)
+        text = textwrap.fill(f"Without a certified gap below {LARGEST_GAP:g}: {', '.join(missing)}", 110)
         figure.supxlabel(text, x=0.01, ha="left", fontsize=8, color="0.35")
     return figure
 
@@ -208,7 +210,7 @@ def _draw_run(axes: Axes, outcome: Outcome, curve: Curve, program: int, solver: 
 
 def _write_number(axes: Axes, outcome: Outcome, curve: Curve, program: int) -> None:
     colour = stroke(program)["color"]
-    ink = colour if not _has_reached(outcome, curve) else "black" if colour in PALE else "white"
+    ink = colour if not _has_reached(outcome, curve) else "black" if colour in PALE_COLOURS else "white"
     style: dict[str, Any] = {"ha": "center", "va": "center_baseline", "fontsize": 5.5, "fontweight": "bold"}
     axes.annotate(str(program + 1), curve[-1], color=ink, zorder=3.0005 + program / 1000, **style)
 

@@ -43,7 +43,7 @@ _NAME = re.compile(r"^[ \t]+(\w+)(?=:| =)", re.MULTILINE)
 _STRING = re.compile(r'"[^"\n]*"')
 _COMMENT = re.compile(r"#[^\n]*")
 # In this order: what comes later covers what is below it.
-LOOKS = (
+STYLES = (
     (_NAME, "cyan"),
     (_STRING, "green"),
     (_COMMENT, "dim"),
@@ -55,7 +55,7 @@ OPEN, CLOSE = "([{", ")]}"
 BEFORE = {"≤": 0, "≥": 0, "=": 0, "⪰": 0, "⪯": 0, "←": 0, "∀": 0, "+": 1, "−": 1, "/": 2, "∘": 2, "·": 2}
 AFTER = {";": 1, ",": 2}
 INDENT = 4
-WORDS = 24  # columns for words beside a formula; with fewer they stand below it
+LEAST_WIDTH_OF_WORDS = 24  # columns for words beside a formula; with fewer they stand below it
 
 
 def programs_table(programs: Sequence[Program]) -> Table:
@@ -81,7 +81,7 @@ def _words(program: Program) -> Text:
 def highlighted(program: Program) -> Text:
     """The program's text with its sections, names, texts and comments in colours."""
     text = Text(program.text, no_wrap=True, overflow="ignore")
-    for pattern, style in LOOKS:
+    for pattern, style in STYLES:
         for found in pattern.finditer(program.text):
             text.stylize(style, *found.span(pattern.groups))
     return text
@@ -155,7 +155,13 @@ def program_listing(lines: Sequence[tuple[str, str, str]], width: int) -> str:
     """Lines of a program (label, formula, words) within ``width`` columns, the words beside the formulas."""
     left = max(len(label) for label, _, _ in lines) + 2
     room = width - left
-    beside = max((len(f) for _, f, words in lines if words and len(f) <= room - WORDS - 3), default=0) + 3
+    beside = (
+        max(
+            (len(f) for _, f, words in lines if words and len(f) <= room - LEAST_WIDTH_OF_WORDS - 3),
+            default=0,
+        )
+        + 3
+    )
     out: list[str] = []
     for label, formula, words in lines:
         rows = wrapped(formula, room)

@@ -18,7 +18,7 @@ from mmopt.report.style import bold, cell, counted, figure, rows_table
 __all__ = ["NOT_PRIVATE", "answers_table", "decimals", "predicted_table", "privacy_rows", "simulated_table"]
 
 NOT_PRIVATE = "SIMULATED ON THE DATA: these figures are not private and must not be published"
-MOST_GROUPS = 12
+GROUPS_SHOWN = 12
 
 Row = tuple[Text | str, ...]
 
@@ -69,13 +69,13 @@ def answers_table(answers: Answers, groups: Sequence[tuple[str, slice]], first: 
     # As it was asked for: 100 times 0.999999999999 to six digits would be 100.
     interval = f"{(100 * Decimal(repr(float(answers.confidence)))).normalize():f}% interval"
     rows: list[Row] = []
-    for name, part in groups[:MOST_GROUPS]:
+    for name, part in groups[:GROUPS_SHOWN]:
         rows.append((bold(name),))
         rows += [_answer(answers, i) for i in range(part.start, min(part.stop, part.start + first))]
         if part.stop - part.start > first:
             rows.append((cell(f"  … {part.stop - part.start - first:,} more", "dim"),))
-    if len(groups) > MOST_GROUPS:
-        rows.append((cell(f"… {counted(len(groups) - MOST_GROUPS, 'group')} more", "dim"),))
+    if len(groups) > GROUPS_SHOWN:
+        rows.append((cell(f"… {counted(len(groups) - GROUPS_SHOWN, 'group')} more", "dim"),))
     numbers = ("answer", "± error", interval)
     return rows_table(("query", *numbers), rows, numbers)
 
@@ -111,9 +111,9 @@ def simulated_table(runs: Sequence[tuple[str, Simulated]]) -> Table:
     for name, run in runs:
         rows.append((bold(f"{name} ({run.noise})"),))
         groups = run.groups if len(run.groups) > 1 else ()
-        rows += map(_errors, groups[:MOST_GROUPS])
-        if len(groups) > MOST_GROUPS:
-            rows.append((cell(f"  … {len(groups) - MOST_GROUPS:,} more", "dim"),))
+        rows += map(_errors, groups[:GROUPS_SHOWN])
+        if len(groups) > GROUPS_SHOWN:
+            rows.append((cell(f"  … {len(groups) - GROUPS_SHOWN:,} more", "dim"),))
         rows.append(_errors(run.whole))
     return rows_table(("queries", *numbers), rows, numbers, str(runs[0][1].privacy))
 

@@ -21,7 +21,7 @@ from mmopt.workloads import Domain, Workload
 from mmopt.workloads.variants import only, subworkloads
 
 __all__ = [
-    "ROWS",
+    "ROUNDS_SHOWN",
     "history_table",
     "orbit_label",
     "slack_table",
@@ -31,9 +31,9 @@ __all__ = [
     "verification_report",
 ]
 
-ROWS = 20  # of a history
-SHOWN_CELLS = 10  # with slack
-SHOWN_VALUES = 2  # of an attribute in the name of an orbit
+ROUNDS_SHOWN = 20  # of a history
+CELLS_SHOWN = 10  # with slack
+VALUES_SHOWN = 2  # of an attribute in the name of an orbit
 
 Row = Mapping[str, float]
 
@@ -50,7 +50,7 @@ def verification_report(verification: Verification) -> Group:
 
 
 def history_table(solution: Solution) -> Table:
-    """The history of a solution (classes rank and smooth), at most ``ROWS`` rows of it.
+    """The history of a solution (classes rank and smooth), at most ``ROUNDS_SHOWN`` rows of it.
 
     Kept are the best and the last row of each start, then the best of the others, in their order.
     """
@@ -75,7 +75,7 @@ def _kept(history: Sequence[Row], sign: float) -> list[int]:
     best = [min(places, key=worth) for places in starts.values()]
     last = [places[-1] for places in starts.values()]
     order = [*sorted(best, key=worth), *sorted(last, key=worth), *sorted(range(len(history)), key=worth)]
-    return sorted(list(dict.fromkeys(order))[:ROWS])
+    return sorted(list(dict.fromkeys(order))[:ROUNDS_SHOWN])
 
 
 def _text(name: str, value: float | None, up: bool) -> str:
@@ -100,10 +100,10 @@ def slack_table(solution: Solution, workload: Workload) -> Table | None:
             f"{profile[i] / largest:.4f}",
             f">= {figure(1 / slack[i], 4, up=True)}",
         )
-        for i in order[:SHOWN_CELLS]
+        for i in order[:CELLS_SHOWN]
     ]
-    if len(order) > SHOWN_CELLS:
-        rows.append((f"and {int(sizes[order[SHOWN_CELLS:]].sum())} more", "", ""))
+    if len(order) > CELLS_SHOWN:
+        rows.append((f"and {int(sizes[order[CELLS_SHOWN:]].sum())} more", "", ""))
     return rows_table(("cell with slack", "cost / Δ²", "its count could be answered with variance"), rows)
 
 
@@ -125,8 +125,8 @@ def orbit_label(cells: Cells, domain: Domain, orbit: int) -> str:
         if len(members) == a.size > 1:
             words.append(f"any {a.name}")
         else:
-            shown = [a.labels[i] for i in members[:SHOWN_VALUES]]
-            rest = [f"{len(members) - SHOWN_VALUES} more"] if len(members) > SHOWN_VALUES else []
+            shown = [a.labels[i] for i in members[:VALUES_SHOWN]]
+            rest = [f"{len(members) - VALUES_SHOWN} more"] if len(members) > VALUES_SHOWN else []
             words.append(" or ".join(shown + rest))
     size = cells.sizes[orbit]
     count = f"{int(size):,}" if size < 1e15 else f"{size:.0e}"

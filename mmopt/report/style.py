@@ -107,7 +107,7 @@ def gap(value: float | None) -> str:
     return rounded(value, 2, up=True, layout="e")
 
 
-HUGE = 1e6  # days, GiB
+MOST_IN_FULL = 1e6  # days, GiB
 
 
 def duration(seconds: float) -> str:
@@ -118,7 +118,7 @@ def duration(seconds: float) -> str:
         if seconds < limit:
             return f"{seconds / size:.0f} {unit}"
     days = seconds / 86_400
-    return f"{days:,.0f} days" if days < HUGE else f"{days:.0e} days"
+    return f"{days:,.0f} days" if days < MOST_IN_FULL else f"{days:.0e} days"
 
 
 def memory(size: float) -> str:
@@ -128,7 +128,7 @@ def memory(size: float) -> str:
     gigabytes = size / 2**30
     if gigabytes < 10:
         return f"{gigabytes:.1f} GiB"
-    return f"{gigabytes:,.0f} GiB" if gigabytes < HUGE else f"{gigabytes:.0e} GiB"
+    return f"{gigabytes:,.0f} GiB" if gigabytes < MOST_IN_FULL else f"{gigabytes:.0e} GiB"
 
 
 def storage(size: float) -> str:

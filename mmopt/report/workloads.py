@@ -14,8 +14,8 @@ __all__ = ["NORMALISED", "domain_table", "queries_table"]
 NORMALISED = "rows: each query's weight is divided by its squared length (for relative error)"
 
 # Labels are made for examples only; a larger workload is described without them.
-MOST_LABELS = 200_000
-MOST_GROUPS = 50
+MOST_LABELLED_QUERIES = 200_000
+GROUPS_SHOWN = 50
 
 
 def domain_table(domain: Domain) -> Table:
@@ -31,17 +31,17 @@ def domain_table(domain: Domain) -> Table:
 
 
 def queries_table(workload: Workload) -> Table:
-    """Each group of queries, up to ``MOST_GROUPS``: how many, weight and target, first queries."""
-    labels = workload.labels() if workload.m <= MOST_LABELS else None
+    """Each group of queries, up to ``GROUPS_SHOWN``: how many, weight and target, first queries."""
+    labels = workload.labels() if workload.m <= MOST_LABELLED_QUERIES else None
     groups = workload.groups()
     rows: list[tuple[Text | str, ...]] = []
-    for name, part in groups[:MOST_GROUPS]:
+    for name, part in groups[:GROUPS_SHOWN]:
         first = shortened(labels[part], 2) if labels is not None else ""
         spans = _span(workload.weights[part]), _span(workload.targets[part])
         rows.append((bold(name), f"{part.stop - part.start:,}", *spans, first))
-    if len(groups) > MOST_GROUPS:
-        unlisted = workload.m - groups[MOST_GROUPS - 1][1].stop
-        rows.append((f"… {len(groups) - MOST_GROUPS:,} more", f"{unlisted:,}"))
+    if len(groups) > GROUPS_SHOWN:
+        unlisted = workload.m - groups[GROUPS_SHOWN - 1][1].stop
+        rows.append((f"… {len(groups) - GROUPS_SHOWN:,} more", f"{unlisted:,}"))
     return rows_table(("queries", "count", "weight", "max_variance", "first"), rows, ("count", "weight"))
 
 

@@ -11,19 +11,19 @@ from functools import cached_property
 
 from mmopt.errors import suggest
 from mmopt.request.encodings import Encoding, label_of
-from mmopt.request.yaml_nodes import Node, Scalar, fail, scalar
+from mmopt.request.yaml_nodes import Scalar, YamlNode, fail, scalar
 from mmopt.workloads import Bins, Categories, Factor, Values
 from mmopt.workloads.blocks.factor import all_range, haar, hierarchy, identity, prefix, total, width_range
 
-__all__ = ["BLOCK_NUMBERS", "BLOCK_WORDS", "RUN", "Cells", "is_block_word"]
+__all__ = ["BLOCK_NUMBERS", "BLOCK_WORDS", "RUN", "CellWords", "is_block_word"]
 
 RUN = re.compile(r"(-?[0-9]{1,18})-(-?[0-9]{1,18})")
 """An inclusive run of integers: 18-64, -5--1."""
 
-_LISTED = 12  # known names that a hint lists in full
+_MOST_LISTED = 12  # known names that a hint lists in full
 
 
-class Cells:
+class CellWords:
     """The cells of one attribute and the words for them.
 
     Parameters
@@ -43,7 +43,7 @@ class Cells:
         """Number of cells."""
         return len(self.labels)
 
-    def find(self, node: Node, others: tuple[str, ...] = (), noun: str = "value") -> tuple[int, ...]:
+    def find(self, node: YamlNode, others: tuple[str, ...] = (), noun: str = "value") -> tuple[int, ...]:
         """The cells that a word means.
 
         Parameters
@@ -64,7 +64,7 @@ class Cells:
                 return (alone[0],)
         fail(word, f"attribute '{self.name}' has no {noun} {_spelled(word)}", self._hint(word, others))
 
-    def find_one(self, node: Node) -> int | None:
+    def find_one(self, node: YamlNode) -> int | None:
         """The one cell that a label or value means, or None."""
         return self._one(node) if isinstance(node, Scalar) and node.value is not None else None
 
@@ -131,8 +131,8 @@ class Cells:
         # Comparing with thousands of labels takes seconds; those of a long range are not misspelt words.
         known = (*others, *self.labels[:1000])
         hint = suggest(word.text, known)
-        if hint.startswith("known") and len(known) > _LISTED:
-            return f"known: {', '.join(known[: _LISTED - 2])}, …, {self.labels[-1]}"
+        if hint.startswith("known") and len(known) > _MOST_LISTED:
+            return f"known: {', '.join(known[: _MOST_LISTED - 2])}, …, {self.labels[-1]}"
         return hint
 
 

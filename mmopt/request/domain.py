@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mmopt.errors import placed, suggest
-from mmopt.request.cells import RUN, Cells, is_block_word
+from mmopt.request.cells import RUN, CellWords, is_block_word
 from mmopt.request.encodings import FORMS, read_encoding
 from mmopt.request.yaml_nodes import (
     ListNode,
     Map,
-    Node,
     Scalar,
+    YamlNode,
     describe,
     fail,
     mapping,
@@ -35,13 +35,13 @@ class Rules:
     missing: str = "refuse"
 
 
-def read_rules(node: Node) -> Rules:
+def read_rules(node: YamlNode) -> Rules:
     """The key ``data``."""
     found = record(node, "data", ("outside", "missing"))
     return Rules(**{key.text: read_choice(value, key.text, _RULES) for key, value in found.entries})
 
 
-def read_domain(node: Node, rules: Rules) -> tuple[Domain, dict[str, Cells]]:
+def read_domain(node: YamlNode, rules: Rules) -> tuple[Domain, dict[str, CellWords]]:
     """The key ``domain``: the attributes in the order of the file, and the words for their cells."""
     found = mapping(node, "domain")
     if not found.entries:
@@ -58,14 +58,14 @@ def read_domain(node: Node, rules: Rules) -> tuple[Domain, dict[str, Cells]]:
         return Domain(tuple(attributes)), words
 
 
-def _attribute(key: Scalar, node: Node, rules: Rules) -> tuple[Attribute, Cells]:
+def _attribute(key: Scalar, node: YamlNode, rules: Rules) -> tuple[Attribute, CellWords]:
     name = key.text
     what = f"attribute '{name}'"
     if isinstance(node, ListNode):
         fail(node, f"{what} must be a mapping, found {describe(node)}", f"write '{name}: {{values: […]}}'")
     form = record(node, what, _KEYS)
     labels, encoding = read_encoding(form, name)
-    cells = Cells(name, labels, encoding)
+    cells = CellWords(name, labels, encoding)
     for label, place in _labelled(form):
         if is_block_word(label):
             fail(
@@ -86,7 +86,7 @@ def _attribute(key: Scalar, node: Node, rules: Rules) -> tuple[Attribute, Cells]
     return attribute, cells
 
 
-def _labelled(form: Map) -> list[tuple[str, Node]]:
+def _labelled(form: Map) -> list[tuple[str, YamlNode]]:
     """The labels that the file spells, with their places."""
     values, categories = form.get("values"), form.get("categories")
     if isinstance(values, ListNode):
@@ -94,7 +94,7 @@ def _labelled(form: Map) -> list[tuple[str, Node]]:
     return [(key.text, key) for key, _ in categories.entries] if isinstance(categories, Map) else []
 
 
-def _rule(form: Map, key: str, default: str, cells: Cells) -> str:
+def _rule(form: Map, key: str, default: str, cells: CellWords) -> str:
     node = form.get(key)
     if node is None:
         choice = default
@@ -119,7 +119,7 @@ def _rule(form: Map, key: str, default: str, cells: Cells) -> str:
     return choice
 
 
-def _groups(node: Node, cells: Cells) -> dict[str, tuple[int, ...]]:
+def _groups(node: YamlNode, cells: CellWords) -> dict[str, tuple[int, ...]]:
     result: dict[str, tuple[int, ...]] = {}
     for key, members in mapping(node, f"groups of attribute '{cells.name}'").entries:
         check_name(key, "group", cells, ())
@@ -128,7 +128,7 @@ def _groups(node: Node, cells: Cells) -> dict[str, tuple[int, ...]]:
     return result
 
 
-def check_name(key: Scalar, kind: str, cells: Cells, taken: tuple[str, ...]) -> None:
+def check_name(key: Scalar, kind: str, cells: CellWords, taken: tuple[str, ...]) -> None:
     """Refuse a name for a group or a list of predicates that already means something for this attribute."""
     name = key.text
     if is_block_word(name):
@@ -142,9 +142,9 @@ def check_name(key: Scalar, kind: str, cells: Cells, taken: tuple[str, ...]) -> 
 
 
 def read_members(
-    node: Node,
-    nodes: tuple[Node, ...],
-    cells: Cells,
+    node: YamlNode,
+    nodes: tuple[YamlNode, ...],
+    cells: CellWords,
     groups: dict[str, tuple[int, ...]],
     what: str,
     others: tuple[str, ...] = (),
@@ -160,7 +160,7 @@ def read_members(
             f"{what} of attribute '{cells.name}' is empty: it would count no row",
             "name at least one value, or leave it out",
         )
-    held: dict[int, Node] = {}
+    held: dict[int, YamlNode] = {}
     for item in nodes:
         group = groups.get(item.text) if isinstance(item, Scalar) else None
         for cell in cells.find(item, (*others, *groups), noun) if group is None else group:

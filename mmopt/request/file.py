@@ -11,8 +11,8 @@ from mmopt.errors import PrivacyError, placed
 from mmopt.privacy.parameters import Neighbours, Privacy, privacy_fault
 from mmopt.request.domain import Rules, read_domain, read_rules
 from mmopt.request.queries import read_products, read_vocabularies
-from mmopt.request.yaml_nodes import Node, number, read_choice, record, too_large
-from mmopt.request.yaml_text import Text, decode, read_bytes
+from mmopt.request.yaml_nodes import YamlNode, number, read_choice, record, too_large
+from mmopt.request.yaml_text import YamlText, decode, read_bytes
 from mmopt.request.yaml_tree import parse_tree
 from mmopt.workloads import Workload
 
@@ -61,7 +61,7 @@ def parse_request(text: str, file: str = "<text>") -> Request:
 
 
 def _read(content: str, file: str, text_hash: str) -> Request:
-    root = record(parse_tree(Text.of(content, file)), "a workload file", _KEYS, ("domain", "workload"))
+    root = record(parse_tree(YamlText.of(content, file)), "a workload file", _KEYS, ("domain", "workload"))
     domain, cells = read_domain(root.by_key["domain"], root.read("data", read_rules, Rules()))
     vocabularies = read_vocabularies(root.get("predicates"), domain, cells)
     node = root.by_key["workload"]
@@ -77,17 +77,17 @@ def _read(content: str, file: str, text_hash: str) -> Request:
     return Request(workload, root.read("privacy", _privacy, None), neighbours, file, text_hash)
 
 
-def _privacy(node: Node) -> Privacy | None:
+def _privacy(node: YamlNode) -> Privacy | None:
     found = record(node, "privacy", ("epsilon", "delta", "rho"))
     given: dict[str, float] = {
         key.text: number(value, key.text, finite=False) for key, value in found.entries
     }
     fault = privacy_fault(given.get("epsilon"), given.get("delta"), given.get("rho"))
     if fault is not None:
-        place: Node = found.by_key.get(fault.field, node)
+        place: YamlNode = found.by_key.get(fault.field, node)
         raise PrivacyError(fault.message, where=place.where, hint=fault.hint)
     return Privacy(**given)
 
 
-def _neighbours(node: Node) -> Neighbours:
+def _neighbours(node: YamlNode) -> Neighbours:
     return cast(Neighbours, read_choice(node, "neighbours", get_args(Neighbours)))

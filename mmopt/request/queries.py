@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mmopt.errors import placed, suggest
-from mmopt.request.cells import BLOCK_NUMBERS, BLOCK_WORDS, Cells, is_block_word
+from mmopt.request.cells import BLOCK_NUMBERS, BLOCK_WORDS, CellWords, is_block_word
 from mmopt.request.domain import check_name, read_members
 from mmopt.request.yaml_nodes import (
     ListNode,
     Map,
-    Node,
     Scalar,
+    YamlNode,
     describe,
     fail,
     integer,
@@ -51,7 +51,7 @@ class Budget:
 
     left: int = MAX_ENTRIES
 
-    def take(self, node: Node, rows: int, size: int, what: str = "explicit predicates") -> None:
+    def take(self, node: YamlNode, rows: int, size: int, what: str = "explicit predicates") -> None:
         """Charge an array before it is formed."""
         if rows * size > self.left:
             too_large(
@@ -66,13 +66,15 @@ class Budget:
 class Vocabulary:
     """The words for blocks of queries on one attribute."""
 
-    cells: Cells
+    cells: CellWords
     groups: dict[str, tuple[int, ...]]
     budget: Budget
     named: dict[str, Factor] = field(default_factory=dict)
 
 
-def read_vocabularies(node: Node | None, domain: Domain, cells: dict[str, Cells]) -> dict[str, Vocabulary]:
+def read_vocabularies(
+    node: YamlNode | None, domain: Domain, cells: dict[str, CellWords]
+) -> dict[str, Vocabulary]:
     """The key ``predicates``: named blocks per attribute, each of which may use those above it."""
     budget = Budget()
     result = {a.name: Vocabulary(cells[a.name], dict(a.groups), budget) for a in domain.attributes}
@@ -92,7 +94,7 @@ def find_attribute(node: Scalar, vocabularies: dict[str, Vocabulary]) -> Vocabul
     return vocabularies[node.text]
 
 
-def read_block(node: Node, words: Vocabulary) -> Factor:
+def read_block(node: YamlNode, words: Vocabulary) -> Factor:
     """One block: a word, a group or value, a list of predicates, or a mapping of ``BLOCK_FORMS``."""
     what = f"the block of attribute '{words.cells.name}'"
     if isinstance(node, Scalar):
@@ -123,7 +125,7 @@ def read_block(node: Node, words: Vocabulary) -> Factor:
     return _explicit(value, items(value, f"predicates in {what}"), words)
 
 
-def _closed(node: Node, word: str, number: tuple[int, ...], words: Vocabulary) -> Factor:
+def _closed(node: YamlNode, word: str, number: tuple[int, ...], words: Vocabulary) -> Factor:
     """A block that is held by its size, and by a number if it takes one."""
     size = words.cells.size
     if word == "hierarchy":
@@ -147,14 +149,16 @@ def _reordered(node: Map, words: Vocabulary) -> Factor:
     return reordered(block, cells)
 
 
-def _explicit(node: Node, nodes: tuple[Node, ...], words: Vocabulary, others: tuple[str, ...] = ()) -> Factor:
+def _explicit(
+    node: YamlNode, nodes: tuple[YamlNode, ...], words: Vocabulary, others: tuple[str, ...] = ()
+) -> Factor:
     """One predicate per node; ``others`` are words that could have stood in its place."""
     words.budget.take(node, len(nodes), words.cells.size)
     chosen = [_predicate(item, words, others) for item in nodes]
     return _factor([cells for cells, _ in chosen], [label for _, label in chosen], words)
 
 
-def _each(node: Node, words: Vocabulary) -> Factor:
+def _each(node: YamlNode, words: Vocabulary) -> Factor:
     """One predicate per cell."""
     nodes = items(node, "each") if isinstance(node, ListNode) else (node,)
     cells = read_members(node, nodes, words.cells, words.groups, "each")
@@ -169,7 +173,7 @@ def _factor(rows: list[tuple[int, ...]], labels: list[str], words: Vocabulary) -
     return predicates(matrix, labels)
 
 
-def _predicate(node: Node, words: Vocabulary, others: tuple[str, ...]) -> tuple[tuple[int, ...], str]:
+def _predicate(node: YamlNode, words: Vocabulary, others: tuple[str, ...]) -> tuple[tuple[int, ...], str]:
     """The cells that a predicate counts, and its label."""
     if isinstance(node, Map):
         fail(
@@ -185,7 +189,7 @@ def _predicate(node: Node, words: Vocabulary, others: tuple[str, ...]) -> tuple[
     return cells, _label([item.text for item in nodes if isinstance(item, Scalar)])
 
 
-def _refuse_block(node: Node, words: Vocabulary) -> None:
+def _refuse_block(node: YamlNode, words: Vocabulary) -> None:
     if isinstance(node, Scalar) and (is_block_word(node.text) or node.text in words.named):
         fail(
             node,
@@ -201,13 +205,13 @@ def _label(names: list[str]) -> str:
 
 
 @dataclass
-class _Reader:
+class _EntryReader:
     domain: Domain
     vocabularies: dict[str, Vocabulary]
     products: list[Product] = field(default_factory=list)
-    names: dict[str, Node] = field(default_factory=dict)
+    names: dict[str, YamlNode] = field(default_factory=dict)
 
-    def entry(self, node: Node) -> None:
+    def entry(self, node: YamlNode) -> None:
         found = record(node, "a workload entry", _KEYS)
         form = one_of(found, "a workload entry", _FORMS)
         value = found.by_key[form]
@@ -256,7 +260,7 @@ class _Reader:
     def _marginal(self, attributes: tuple[str, ...]) -> dict[str, Factor]:
         return {name: identity(self.domain.attribute(name).size) for name in attributes}
 
-    def _attributes(self, node: Node, what: str) -> tuple[str, ...]:
+    def _attributes(self, node: YamlNode, what: str) -> tuple[str, ...]:
         """A list of different attributes."""
         example = f"write {what}: [{', '.join(self.domain.names[:2])}]"
         empty = isinstance(node, ListNode) and not node.items
@@ -269,7 +273,7 @@ class _Reader:
             seen[key.text] = key
         return tuple(seen)
 
-    def _marginals(self, node: Node) -> list[tuple[str, ...]]:
+    def _marginals(self, node: YamlNode) -> list[tuple[str, ...]]:
         """All marginals of given numbers of attributes."""
         found = record(node, "marginals", ("ways", "of"), required=("ways",))
         names = found.read("of", lambda of: self._attributes(of, "of"), self.domain.names)
@@ -294,9 +298,9 @@ class _Reader:
         return result
 
 
-def read_products(node: Node, domain: Domain, vocabularies: dict[str, Vocabulary]) -> tuple[Product, ...]:
+def read_products(node: YamlNode, domain: Domain, vocabularies: dict[str, Vocabulary]) -> tuple[Product, ...]:
     """The products of a workload, in the order of the file."""
-    reader = _Reader(domain, vocabularies)
+    reader = _EntryReader(domain, vocabularies)
     for entry in items(
         node, "workload", "write '- marginal: [attribute, …]' or '- product: {attribute: block}'"
     ):

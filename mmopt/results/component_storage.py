@@ -14,7 +14,7 @@ import numpy as np
 
 from mmopt.errors import ResultError
 from mmopt.numerics.components import Array, Level, Space, Split
-from mmopt.symmetry.attribute_components import Attribute
+from mmopt.symmetry.attribute_components import AttributeSymmetry
 from mmopt.symmetry.joint_components import Cells, Chosen, Joint
 
 __all__ = ["READERS", "Value", "plain_level", "plain_split"]
@@ -113,7 +113,7 @@ def _cells(fields: Mapping[str, Any], dims: tuple[int, ...]) -> Cells:
         _require(np.array_equal(np.sort(mirror), numbers) and np.array_equal(mirror[mirror], numbers))
         sizes = np.bincount(own)
         _require(np.array_equal(sizes, sizes[mirror]))
-        attributes.append(Attribute(own, mirror))
+        attributes.append(AttributeSymmetry(own, mirror))
     joint = Joint(tuple(attributes))
     chosen = []
     for key, kept in zip(fields["keys"], _cut(fields["kept"], dims), strict=True):

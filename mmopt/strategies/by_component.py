@@ -10,6 +10,7 @@ import numpy as np
 
 from mmopt.errors import OptionError
 from mmopt.numerics.arrays import (
+    EPS,
     MOST_CELLS,
     Array,
     Ints,
@@ -29,10 +30,9 @@ from mmopt.workloads import Dense, Workload
 
 __all__ = ["AnyStrategy", "ComponentStrategy"]
 
-U = float(np.finfo(np.float64).eps) / 2
 # Components of more than this part of the cells are dearer than the matrix for queries looked at one by one.
-LARGE = 1 / 8
-SMALLER = "group values of the attributes, so that there are fewer cells"
+LARGE_SHARE = 1 / 8
+SMALLER_HINT = "group values of the attributes, so that there are fewer cells"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -83,13 +83,13 @@ class ComponentStrategy(StrategyForm):
     @property
     def matrix(self) -> Array:
         """A, dense (p, n), computed at each call; TooLargeError beyond the memory limit."""
-        require_memory((self.p, self.n), "strategy matrix", SMALLER)
+        require_memory((self.p, self.n), "strategy matrix", SMALLER_HINT)
         return frozen(lift(self.split))
 
     @property
     def is_better_dense(self) -> bool:
         """Whether its matrix is the cheaper form where queries are looked at one by one."""
-        return self.n <= MOST_CELLS and self.cells.largest > LARGE * self.n
+        return self.n <= MOST_CELLS and self.cells.largest > LARGE_SHARE * self.n
 
     # -- sensitivity ---------------------------------------------------------------------------------
 
@@ -119,7 +119,7 @@ class ComponentStrategy(StrategyForm):
         squares, terms = self._squares()
         if not any(part.any() for part in self.split.parts):
             return 0.0
-        upper = squares * (1.0 + 4.0 * (terms + 8.0) * U) + (terms + 8.0) * 2.0**-1000
+        upper = squares * (1.0 + 2.0 * (terms + 8.0) * EPS) + (terms + 8.0) * 2.0**-1000
         return float(np.nextafter(np.sqrt(np.nextafter(upper, np.inf)), np.inf).max())
 
     def implicit(self) -> Dense:

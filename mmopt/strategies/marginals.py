@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.errors import OptionError
-from mmopt.numerics.arrays import Array, owned, require_memory
+from mmopt.numerics.arrays import EPS, Array, owned, require_memory
 from mmopt.strategies.product import products_of
 from mmopt.strategies.strategy_form import StrategyForm, check_norm
 from mmopt.workloads import Factor, Implicit, Kron, Scaled, Stack, Workload
@@ -24,7 +24,9 @@ from mmopt.workloads.blocks.kronecker_products import kron
 
 __all__ = ["MarginalStrategy", "energies", "subsets", "supersets", "volumes"]
 
-NEAR = 1e-6  # of the squared length of a query: what is left of less by a difference has too few digits
+CANCELLED_SHARE = (
+    1e-6  # of the squared length of a query: what is left of less by a difference has too few digits
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,7 +71,7 @@ class MarginalStrategy(StrategyForm):
     def sensitivity(self) -> float:
         """Σ θ or √Σ θ², rounded upwards: a row is counted once in every marginal."""
         exact = self.weights.sum() if self.norm == 1 else np.sqrt(np.square(self.weights).sum())
-        return float(exact * (1.0 + (len(self.weights) + 3) * np.finfo(float).eps))
+        return float(exact * (1.0 + (len(self.weights) + 3) * EPS))
 
     @property
     def eigenvalues(self) -> Array:
@@ -187,7 +189,7 @@ def _split(factor: Factor) -> tuple[Array, Array]:
     sums, norms = factor.apply(np.ones(factor.size)), factor.squared_norms()
     constant = np.square(sums) / factor.size
     rest = np.maximum(norms - constant, 0.0)
-    near = np.flatnonzero(rest <= NEAR * norms)  # where the difference has lost its digits
+    near = np.flatnonzero(rest <= CANCELLED_SHARE * norms)  # where the difference has lost its digits
     if len(near):
         rows = factor.take(near)
         off = rows - rows[:, :1]  # exactly zero where the row is constant

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse.linalg
 
 from mmopt.errors import OptionError, SolverError
-from mmopt.numerics.arrays import Array
+from mmopt.numerics.arrays import EPS, Array
 from mmopt.numerics.pseudoinverse import pseudo_factors
 from mmopt.strategies.product import ProductStrategy
 from mmopt.strategies.strategy_form import StrategyForm
@@ -19,9 +19,9 @@ from mmopt.workloads import Dense, Implicit, Kron, Scaled, Stack, Workload
 
 __all__ = ["UnionStrategy", "least_squares"]
 
-TOLERANCE = 1e-12
-STEPS = 10_000
-BY_TOLERANCE = (0, 1, 2, 4, 5)  # LSMR's reasons to stop that are no failure
+LSMR_TOLERANCE = 1e-12
+LSMR_STEPS = 10_000
+LSMR_SETTLED = (0, 1, 2, 4, 5)  # LSMR's reasons to stop that are no failure
 
 
 def least_squares(matrix: Implicit, noisy: Array, preconditioner: Implicit | None = None) -> Array:
@@ -40,18 +40,24 @@ def least_squares(matrix: Implicit, noisy: Array, preconditioner: Implicit | Non
     operator = matrix.operator()
     whole = operator if preconditioner is None else operator @ preconditioner.operator()
     found = scipy.sparse.linalg.lsmr(
-        whole, np.asarray(noisy, dtype=float), atol=TOLERANCE, btol=TOLERANCE, conlim=0.0, maxiter=STEPS
+        whole,
+        np.asarray(noisy, dtype=float),
+        atol=LSMR_TOLERANCE,
+        btol=LSMR_TOLERANCE,
+        conlim=0.0,
+        maxiter=LSMR_STEPS,
     )
-    if found[1] not in BY_TOLERANCE:
+    if found[1] not in LSMR_SETTLED:
         raise SolverError(
-            f"least squares over {matrix.shape[0]:,} × {matrix.shape[1]:,} did not settle in {STEPS:,} steps",
+            f"least squares over {matrix.shape[0]:,} × {matrix.shape[1]:,} did not settle in "
+            f"{LSMR_STEPS:,} steps",
             hint="the strategy is nearly singular; another template may be better conditioned",
         )
     z = np.asarray(found[0], dtype=np.float64)
     return z if preconditioner is None else preconditioner.apply(z)
 
 
-TINY = float(np.finfo(float).tiny)
+SMALLEST_FLOAT = float(np.finfo(float).tiny)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -102,7 +108,7 @@ class UnionStrategy(StrategyForm):
         """Σ θ Δ, or √Σ (θ Δ)², rounded upwards; the exact one where each part's columns are equally long."""
         own = np.array([s * part.sensitivity for s, part in zip(self.shares, self.parts, strict=True)])
         total = float(own.sum()) if self.norm == 1 else float(np.sqrt(np.square(own).sum()))
-        return total * (1.0 + (len(own) + 3) * float(np.finfo(float).eps))
+        return total * (1.0 + (len(own) + 3) * EPS)
 
     def divided(self, by: float) -> UnionStrategy:
         return UnionStrategy(self.parts, tuple(share / by for share in self.shares))
@@ -136,7 +142,9 @@ class UnionStrategy(StrategyForm):
         # Rows of lengths of about one: LSMR squares numbers, and the larger the noise the smaller they are.
         equal, roots = self.divided(max(sizes)), []
         for own in zip(*(part.factors for part in self.parts), strict=True):
-            scaled = [s * f.matrix / max(f.sensitivity, TINY) for s, f in zip(sizes, own, strict=True)]
+            scaled = [
+                s * f.matrix / max(f.sensitivity, SMALLEST_FLOAT) for s, f in zip(sizes, own, strict=True)
+            ]
             inverse, _ = pseudo_factors(np.vstack(scaled) / max(sizes))
             roots.append(Dense(inverse))
         return least_squares(equal.implicit(), noisy / max(sizes), Kron(roots))

@@ -17,7 +17,7 @@ every product alone, not only the sum. See ``attribute`` for the components of o
 several, ``cells`` for total error and ``targets`` for accuracy targets.
 """
 
-from mmopt.symmetry.find_symmetries import Found, symmetry
+from mmopt.symmetry.find_symmetries import SymmetricWorkload, symmetry
 from mmopt.symmetry.split_totals import representation_rounding, root_rounding
 
-__all__ = ["Found", "representation_rounding", "root_rounding", "symmetry"]
+__all__ = ["SymmetricWorkload", "representation_rounding", "root_rounding", "symmetry"]

@@ -2,8 +2,8 @@
 
 For a matrix X that the symmetries leave alone trace(G X) and w X wᵀ are the same for all images of G and w,
 so only the mean of these images counts, and on a component that is one matrix: t tᵀ for a query w, with t the
-product of one vector per attribute (``Attribute.of_query``), and the sum over a product's queries is the
-product of the factors' sums.
+product of one vector per attribute (``AttributeSymmetry.of_query``), and the sum over a product's queries is
+the product of the factors' sums.
 
 In integer rows whole orbits and classes are counted instead of orthonormal coordinates: on an even part the
 basis vector of an orbit O is 1_O, on an odd one 1_C - 1_σ(C), so that a row of integers has integer entries
@@ -21,7 +21,7 @@ import numpy as np
 
 from mmopt.errors import OptionError
 from mmopt.numerics.arrays import Array, Ints, require_memory
-from mmopt.symmetry.attribute_components import Attribute, Part
+from mmopt.symmetry.attribute_components import AttributePart, AttributeSymmetry
 from mmopt.symmetry.attribute_queries import terms_of
 from mmopt.symmetry.joint_components import Chosen, Joint, Key, Local, combined, made_of, mixed
 from mmopt.symmetry.split_totals import component_roots
@@ -124,7 +124,7 @@ def _factors(workload: Workload) -> list[tuple[Factor, ...]]:
     return [(Dense(workload.queries),)] if products is None else [p.factors for p in products]
 
 
-def _of_factor(attribute: Attribute, factor: Factor) -> _Distinct:
+def _of_factor(attribute: AttributeSymmetry, factor: Factor) -> _Distinct:
     if factor.kind == "identity":  # without the n × n identity matrix
         _, first = np.unique(attribute.classes, return_index=True)
         found = _distinct(attribute, factor.take(first.astype(np.int64)))
@@ -132,7 +132,7 @@ def _of_factor(attribute: Attribute, factor: Factor) -> _Distinct:
     return _distinct(attribute, factor.matrix())
 
 
-def _distinct(attribute: Attribute, rows: Array) -> _Distinct:
+def _distinct(attribute: AttributeSymmetry, rows: Array) -> _Distinct:
     whole, labels = np.unique(np.hstack(attribute.coordinates(rows)), axis=0, return_inverse=True)
     ends = np.cumsum([part.dim for part in attribute.parts])
     local = Local.of(np.split(whole, ends[:-1], axis=1))
@@ -141,7 +141,7 @@ def _distinct(attribute: Attribute, rows: Array) -> _Distinct:
 
 # -- integer rows ----------------------------------------------------------------------------------------
 
-MOST = 2**31  # of an entry
+LARGEST_ENTRY = 2**31  # of an entry
 
 
 def spanning_rows(joint: Joint, workload: Workload, chosen: Sequence[Chosen]) -> list[Ints | None]:
@@ -166,7 +166,7 @@ def spanning_rows(joint: Joint, workload: Workload, chosen: Sequence[Chosen]) ->
     return [_chosen(stacks[c.key], c.kept) for c in chosen]
 
 
-def _in_integers(attribute: Attribute, factor: Factor) -> dict[int, Ints | None]:
+def _in_integers(attribute: AttributeSymmetry, factor: Factor) -> dict[int, Ints | None]:
     """Integer coordinates on each part on which the factor is not zero; None where they are no integers."""
     small = factor.spanning()
     if isinstance(small, Identity):  # without the n × n identity matrix
@@ -178,7 +178,7 @@ def _in_integers(attribute: Attribute, factor: Factor) -> dict[int, Ints | None]
     return {k: own for k, own in found.items() if len(own)}
 
 
-def _coordinates(attribute: Attribute, part: Part, rows: Ints) -> Ints:
+def _coordinates(attribute: AttributeSymmetry, part: AttributePart, rows: Ints) -> Ints:
     """Of integer rows (k, size) on a part, multiples that are integers; rows of zeros left out."""
     if part.kind == "rest":
         classes = np.flatnonzero(attribute.orbit_of_class == part.labels[0])
@@ -208,7 +208,7 @@ def _kron(local: Sequence[Ints | None]) -> Ints | None:
     """The Kronecker product; None where a part is, or an entry would be too large."""
     out = np.ones((1, 1), dtype=np.int64)
     for part in local:
-        if part is None or float(np.abs(out).max()) * float(np.abs(part).max()) > MOST:
+        if part is None or float(np.abs(out).max()) * float(np.abs(part).max()) > LARGEST_ENTRY:
             return None
         require_memory((len(out) * len(part), out.shape[1] * part.shape[1]), "integer rows of a component")
         out = np.kron(out, part)

@@ -6,9 +6,9 @@ Two values are interchangeable when swapping them leaves the Gram matrix as it i
 
 All of it is decided exactly, for what comes of it is never compared with the whole workload again. A Gram
 matrix of integers is exact itself. Another one is rounded, and what is lost of its entries is the square of
-what is lost of singular values: it only says where to look (up to ``CLOSE``), and the rows with their weights
-decide, entry by entry as they were given. (A rotation of the rows, by numbers that no float holds, is not
-seen.)
+what is lost of singular values: it only says where to look (up to ``GRAM_TOLERANCE``), and the rows with
+their weights decide, entry by entry as they were given. (A rotation of the rows, by numbers that no float
+holds, is not seen.)
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from collections import Counter
 
 import numpy as np
 
-from mmopt.numerics.arrays import Array, Ints
-from mmopt.symmetry.attribute_queries import SYMMETRIC, UNKNOWN, Piece, Rows, is_rigid
+from mmopt.numerics.arrays import EPS, Array, Ints
+from mmopt.symmetry.attribute_queries import SYMMETRIC, UNKNOWN, Piece, PieceRows, is_rigid
 from mmopt.workloads.blocks.all_ranges import AllRange
 from mmopt.workloads.blocks.linear import refine
 
 __all__ = ["interchangeable", "keys", "reverses", "swappable_rows", "swapped"]
 
-CLOSE = 64 * float(np.finfo(np.float64).eps)
-EXACT = 2.0**52  # sums of products of integers stay exact up to here, in any order
-PROBES = 8
-HEIGHT = 256  # rows whose keys are made at a time
+GRAM_TOLERANCE = 64 * EPS
+EXACT_SUMS = 2.0**52  # sums of products of integers stay exact up to here, in any order
+PROBED_VALUES = 8
+ROWS_AT_A_TIME = 256  # rows whose keys are made at a time
 
 
 def interchangeable(piece: Piece, by_rows: bool = False) -> Ints:
@@ -48,14 +48,14 @@ def _gram(piece: Piece) -> tuple[Array, float]:
     """The Gram matrix, and what its entries may be off by: nothing for integers."""
     gram = piece.gram()
     scale = float(np.abs(gram).max(initial=0.0))
-    return gram, 0.0 if piece.is_whole and scale < EXACT else CLOSE * scale
+    return gram, 0.0 if piece.is_whole and scale < EXACT_SUMS else GRAM_TOLERANCE * scale
 
 
 def _gram_classes(gram: Array, close: float) -> Ints:
     n = len(gram)
     scale = float(np.abs(gram).max(initial=0.0)) or 1.0
     # Values of one class agree at every other value: at the probes, if they are none themselves.
-    probes = np.unique(np.linspace(0, n - 1, min(PROBES, n)).astype(np.int64))
+    probes = np.unique(np.linspace(0, n - 1, min(PROBED_VALUES, n)).astype(np.int64))
     seen = np.rint(np.column_stack([np.diag(gram), gram[:, probes]]) / (1e-7 * scale)).astype(np.int64)
     buckets: dict[bytes, list[list[int]]] = {}
     members: list[list[int]] = []
@@ -84,7 +84,7 @@ def _swaps(gram: Array, v: int, w: int, close: float) -> bool:
     return bool(off.max() <= close)
 
 
-def swappable_rows(rows: Rows, size: int, classes: Ints) -> Ints:
+def swappable_rows(rows: PieceRows, size: int, classes: Ints) -> Ints:
     """The given classes refined to those whose values can be swapped in these queries."""
     if size == 1:
         return classes
@@ -103,7 +103,7 @@ def swappable_rows(rows: Rows, size: int, classes: Ints) -> Ints:
     return _labels(sorted(members), size)
 
 
-def _rows_swap(rows: Rows, v: int, w: int) -> bool:
+def _rows_swap(rows: PieceRows, v: int, w: int) -> bool:
     numbers, moved = swapped(rows.matrix, v, w)
     targets = rows.targets[numbers]
     return Counter(keys(rows.matrix[numbers], targets)) == Counter(keys(moved, targets))
@@ -120,11 +120,11 @@ def swapped(matrix: Array, v: int, w: int) -> tuple[Ints, Array]:
 def keys(matrix: Array, targets: Array) -> list[bytes]:
     """One key per row: equal for rows that are equal up to sign and have the same target."""
     found: list[bytes] = []
-    for start in range(0, len(matrix), HEIGHT):
-        rows = matrix[start : start + HEIGHT]
+    for start in range(0, len(matrix), ROWS_AT_A_TIME):
+        rows = matrix[start : start + ROWS_AT_A_TIME]
         lead = np.argmax(rows != 0, axis=1)
         signs = np.where(rows[np.arange(len(rows)), lead] < 0, -1.0, 1.0)
-        own = targets[start : start + HEIGHT]
+        own = targets[start : start + ROWS_AT_A_TIME]
         whole = np.column_stack([rows * signs[:, None], own]) + 0.0  # minus zero equals zero
         found += [row.tobytes() for row in whole]
     return found
@@ -144,7 +144,7 @@ def reverses(piece: Piece, with_targets: bool) -> bool:
     return all(_rows_reverse(rows) for rows in piece.rows())
 
 
-def _rows_reverse(rows: Rows) -> bool:
+def _rows_reverse(rows: PieceRows) -> bool:
     matrix, targets = rows.matrix, rows.targets
     if isinstance(rows.factor, AllRange):
         own = np.zeros((rows.factor.size,) * 2)

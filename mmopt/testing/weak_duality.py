@@ -30,8 +30,8 @@ __all__ = ["Finding", "WeakDualityReport", "check_program"]
 POINTS = 6  # random points of each instance, which the program repairs
 MULTIPLIERS = 12
 ATTEMPTS = 20  # to draw givens that keep the program's requirements
-SOUGHT = 100  # points that are tried without the program's repair
-MISSED = 1e-13  # relative: points that miss a constraint by more are not compared
+UNREPAIRED_POINTS = 100  # points that are tried without the program's repair
+MOST_MISSED = 1e-13  # relative: points that miss a constraint by more are not compared
 # Cells of the instances in turn; None: 4 to 6. A certificate may be false for many cells only.
 CELLS = (None, None, (2, 4), (8, 13), (16, 25))
 
@@ -180,8 +180,8 @@ def _instance(
             others = _random_multipliers(rng, stated, sizes)
             multipliers.append(others | _near(rng, stated, solution.multipliers, spread))
         known = {"the solver's": solution.variables} if chooses else {}
-        sought = Sought(instance, solution.multipliers, rng, SOUGHT).points(known)
-        results += [point for _, point in sought if point.after <= MISSED]
+        sought = Sought(instance, solution.multipliers, rng, UNREPAIRED_POINTS).points(known)
+        results += [point for _, point in sought if point.after <= MOST_MISSED]
     points = results + [p for p in (_repaired(instance, v) for v in values) if p is not None]
     if not points:
         notes = (*notes, f"instance {number}: none of {len(values)} points is feasible after the repair")

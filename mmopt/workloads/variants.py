@@ -18,7 +18,7 @@ __all__ = ["only", "rest_of", "subworkloads", "weighted", "with_bases"]
 
 # Relative: what a basis may be off by, of which only the turn from the workload's own is taken, and what
 # orthonormality and the spectrum of eigenqueries may be off by, which are taken as they are.
-CLOSE = {"basis": 1e-8, "eigenqueries": 1e-12}
+MOST_OFF = {"basis": 1e-8, "eigenqueries": 1e-12}
 _KIND = {"basis": "an orthonormal basis", "eigenqueries": "an orthonormal set of eigenvectors"}
 
 
@@ -42,12 +42,12 @@ def with_bases(workload: Workload, bases: Mapping[str, Array]) -> Workload:
     # Where cached properties keep their values; nothing that depends on them is computed yet.
     kept = changed.__dict__
     for name, rows in bases.items():
-        if name not in CLOSE:
-            raise WorkloadError(f"a workload has no rows '{name}' to replace", hint=suggest(name, CLOSE))
+        if name not in MOST_OFF:
+            raise WorkloadError(f"a workload has no rows '{name}' to replace", hint=suggest(name, MOST_OFF))
         known = getattr(workload, name)
         fits = rows.shape == known.shape and bool(np.isfinite(rows).all())
         off = _off(workload, name, rows) if fits else float("inf")
-        if not off <= CLOSE[name]:
+        if not off <= MOST_OFF[name]:
             raise WorkloadError(
                 f"'{name}' of shape {rows.shape} is not {_KIND[name]} of the workload "
                 f"(shape {known.shape}): it is off by {off:.1e}"

@@ -204,7 +204,7 @@ def test_one_that_takes_too_long_or_too_much_ends_nothing(monkeypatch: pytest.Mo
 @linux_only
 def test_ctrl_c_gives_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
     marked = Marked(monkeypatch)
-    monkeypatch.setattr(isolate, "PATIENCE", 0.2)
+    monkeypatch.setattr(isolate, "HANDOVER_SECONDS", 0.2)
 
     def press() -> None:
         if wait_for(marked.solving):

@@ -154,7 +154,7 @@ def test_ctrl_c_keeps_what_there_is(marked: Marked) -> None:
 def test_ctrl_c_does_not_wait_for_one_that_cannot_be_stopped(
     marked: Marked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(isolate, "PATIENCE", 0.2)
+    monkeypatch.setattr(isolate, "HANDOVER_SECONDS", 0.2)
 
     def press() -> None:
         if wait_for(marked.solving):
@@ -169,7 +169,7 @@ def test_ctrl_c_does_not_wait_for_one_that_cannot_be_stopped(
 
 
 def test_a_second_ctrl_c_does_not_wait_at_all(marked: Marked, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(isolate, "PATIENCE", 1000.0)
+    monkeypatch.setattr(isolate, "HANDOVER_SECONDS", 1000.0)
 
     def press(point: Progress) -> None:
         # The process stops, so that it does not answer the first.

@@ -13,7 +13,7 @@ from mmopt.comparison import Outcome, compare
 from mmopt.driver import Progress
 from mmopt.errors import OptionError, ResultError
 from mmopt.report import check_chart, write_chart
-from mmopt.report.chart import FLOOR, curves, draw
+from mmopt.report.chart import SMALLEST_GAP, curves, draw
 from mmopt.workloads import Workload
 
 
@@ -33,7 +33,7 @@ def stopped(program: str, *gaps: float | None, solver: str = "scs") -> Outcome:
 def test_a_curve_has_the_finite_gaps_of_the_program_itself() -> None:
     outcome = stopped("p", None, math.inf, 1e6, 0.5, 0.0)
     outcome = Outcome("p", "scs", None, "x", "x", "time limit", history=outcome.history + points("step", 0.1))
-    assert curves(outcome) == [(4.0, 0.5), (5.0, FLOOR)]
+    assert curves(outcome) == [(4.0, 0.5), (5.0, SMALLEST_GAP)]
 
 
 @pytest.fixture(scope="module")

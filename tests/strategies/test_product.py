@@ -177,7 +177,7 @@ def union(shares: tuple[float, ...] = (0.5, 0.5), sizes: tuple[int, ...] = (2, 2
 
 
 def test_least_squares_that_do_not_settle(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
-    monkeypatch.setattr("mmopt.strategies.union.STEPS", 1)
+    monkeypatch.setattr("mmopt.strategies.union.LSMR_STEPS", 1)
     found = union(sizes=(5, 5))
     found = UnionStrategy(tuple(factors_of(rng, [5, 2], 2) for _ in range(2)), found.shares)
     with pytest.raises(SolverError, match=r"^least squares over 56 × 10 did not settle in 1 steps"):

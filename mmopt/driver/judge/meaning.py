@@ -29,8 +29,8 @@ from mmopt.language import evaluate, shipped
 from mmopt.language.evaluate.split_values import splits
 from mmopt.numerics.arrays import frozen, svd
 from mmopt.numerics.ball_inverse import pseudo_inverse
-from mmopt.numerics.balls import HEIGHT, dots, exact, matmul
-from mmopt.numerics.numpy_forms import FLOOR, eigh, psd_floor, symmetric_part
+from mmopt.numerics.balls import ROWS_AT_A_TIME, dots, exact, matmul
+from mmopt.numerics.numpy_forms import EIGENVALUE_FLOOR, eigh, psd_floor, symmetric_part
 from mmopt.results.component_storage import Value
 from mmopt.solvers import Clock, Options, nuclear
 from mmopt.solvers.nuclear.kernel import ITERATIONS, needs
@@ -87,7 +87,9 @@ def _meant(instance: Instance, env: Mapping[str, Any]) -> tuple[Any, Value | Non
         return Strategy(frozen(matrix), m.norm), None, None
     basis = np.asarray(env[m.basis], dtype=float)
     # Eigenvalues that are lost in rounding are lifted to it; what that costs, the strategy's figures show.
-    noisy = Strategy.from_covariance(psd_floor(matrix, LOST / FLOOR * float(np.trace(matrix))), basis)
+    noisy = Strategy.from_covariance(
+        psd_floor(matrix, LOST / EIGENVALUE_FLOOR * float(np.trace(matrix))), basis
+    )
     return within_targets(noisy, instance.workload), symmetric_part(matrix), basis
 
 
@@ -115,8 +117,8 @@ def within_targets(strategy: Strategy, workload: Workload) -> Strategy:
 def _variances_at_most(strategy: Strategy, workload: Workload) -> Array:
     """Variances (m,) of all queries with what their evaluation may have rounded off."""
     inverse, found = pseudo_inverse(exact(strategy.matrix)), []
-    for start in range(0, workload.m, HEIGHT):
-        seen = matmul(exact(workload.queries[start : start + HEIGHT]), inverse)
+    for start in range(0, workload.m, ROWS_AT_A_TIME):
+        seen = matmul(exact(workload.queries[start : start + ROWS_AT_A_TIME]), inverse)
         found.append(dots(seen, seen, axis=1).upper)
     return np.concatenate(found)
 

@@ -25,7 +25,7 @@ from mmopt.numerics.ball_functions import is_semidefinite
 from mmopt.numerics.ball_nuclear import GUESS
 from mmopt.numerics.balls import GROW, Ball, exact
 from mmopt.numerics.components import Level, Split, floored
-from mmopt.numerics.numpy_forms import FLOOR, Array
+from mmopt.numerics.numpy_forms import EIGENVALUE_FLOOR, Array
 
 __all__ = [
     "FEASIBLE",
@@ -89,7 +89,7 @@ def _declared(d: Declaration, value: Any) -> Any:
 
 
 def _signed(d: Declaration, value: Array) -> Array:
-    floor = FLOOR * float(np.max(value, initial=0.0)) if d.sign == ">" else 0.0
+    floor = EIGENVALUE_FLOOR * float(np.max(value, initial=0.0)) if d.sign == ">" else 0.0
     return np.asarray(np.maximum(value, floor))
 
 

@@ -30,7 +30,7 @@ from mmopt.language.evaluate.number_systems import Numbers
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import Apply, Block, Expr, Index, walk
 from mmopt.numerics.components import Level, Space, Split
-from mmopt.numerics.products import Scaling
+from mmopt.numerics.products import Diagonal
 
 __all__ = ["ByComponent", "splits", "without_form"]
 
@@ -89,11 +89,11 @@ class ByComponent:
 
     def diagonal_matrix(self, value: Any) -> Any:
         """``diag`` of a value as a term."""
-        return Scaling(value) if isinstance(value, Level) else self.call("diag", value)
+        return Diagonal(value) if isinstance(value, Level) else self.call("diag", value)
 
     def whole(self, term: Any) -> Any:
         """A term as a value: its parts formed."""
-        return self.call("diag", term.entries) if isinstance(term, Scaling) else term
+        return self.call("diag", term.entries) if isinstance(term, Diagonal) else term
 
     def product(self, left: Any, right: Any, inverted: Any = None) -> Any:
         """The product of two terms; around an inverse it is solved by component, never inverted."""
@@ -113,14 +113,14 @@ class ByComponent:
 
     def _times(self, left: Any, right: Any) -> Any:
         match left, right:
-            case Scaling(), Scaling():
-                return Scaling(self.call("mul", left.entries, right.entries))
-            case Scaling(), Level():
+            case Diagonal(), Diagonal():
+                return Diagonal(self.call("mul", left.entries, right.entries))
+            case Diagonal(), Level():
                 return self.call("mul", left.entries, right)
-            case Scaling(), Split():
+            case Diagonal(), Split():
                 same(left.entries.space, right.rows, "matmul")
                 return self._scaled(right, tuple(on_basis(self.numbers, left.entries)))
-            case Split(), Scaling():
+            case Split(), Diagonal():
                 same(right.entries.space, left.columns, "matmul")
                 rows = each(self.numbers, "transpose", tuple(on_basis(self.numbers, right.entries)))
                 return self._scaled(left, rows)

@@ -39,7 +39,7 @@ from mmopt.privacy.rounding.lattice import (
     unsupported,
 )
 from mmopt.strategies import ComponentStrategy, as_dense
-from mmopt.symmetry.attribute_components import Attribute, Part as AttributePart
+from mmopt.symmetry.attribute_components import AttributePart, AttributeSymmetry
 from mmopt.symmetry.joint_components import Chosen, Joint
 from mmopt.symmetry.projected import spanning_rows
 from mmopt.workloads import Workload
@@ -61,7 +61,7 @@ class Component:
     matrix: Ints
 
     @cached_property
-    def _parts(self) -> list[tuple[Attribute, AttributePart]]:
+    def _parts(self) -> list[tuple[AttributeSymmetry, AttributePart]]:
         """Of each attribute the part that is chosen."""
         return [(a, a.parts[k]) for a, k in zip(self.joint.attributes, self.chosen.key, strict=True)]
 
@@ -149,7 +149,7 @@ def _along(matrix: scipy.sparse.csr_array, tensor: Any, axis: int) -> Any:
     return np.moveaxis(np.asarray(product).reshape(matrix.shape[0], *moved.shape[1:]), 0, axis)
 
 
-def _map(attribute: Attribute, part: AttributePart) -> scipy.sparse.csr_array:
+def _map(attribute: AttributeSymmetry, part: AttributePart) -> scipy.sparse.csr_array:
     """The integer matrix (rows, size) of a part."""
     n = len(attribute.classes)
     values = np.arange(n)

@@ -27,7 +27,7 @@ from mmopt.symmetry.joint_components import Cells
 
 __all__ = ["compiled_facts"]
 
-SMALL = 6  # rows and columns of a matrix that is shown whole
+MOST_ROWS_SHOWN = 6  # rows and columns of a matrix that is shown whole
 MOST_ENTRIES = 1_000_000  # of a matrix whose rank is computed
 MOST_ROWS = 100_000  # of a constraint matrix that is built to be counted
 MOST_BLOCKS = 200  # in a family whose members go to cvxpy one by one
@@ -128,10 +128,10 @@ def _figures(array: Array) -> str:
 def _preview(array: Array) -> Formula | None:
     """All entries of something small, the first of a long vector."""
     if array.ndim == 1:
-        first = [_entry(x) for x in array[:SMALL]] + ["…"] * (array.size > SMALL)
+        first = [_entry(x) for x in array[:MOST_ROWS_SHOWN]] + ["…"] * (array.size > MOST_ROWS_SHOWN)
         latex = ",\\,".join(text.replace("…", r"\dots") for text in first)
         return Formula(f"({', '.join(first)})", rf"\left({latex}\right)")
-    if max(array.shape) > SMALL or not array.size:
+    if max(array.shape) > MOST_ROWS_SHOWN or not array.size:
         return None
     rows = [[_entry(x) for x in row] for row in array]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

@@ -34,7 +34,7 @@ from mmopt.report.explain.facts import (
 __all__ = ["bound_facts", "formula_of", "line_facts", "name_of", "relation_of", "repair_words", "statements"]
 
 DOTS = "…"
-SHORT = 6  # an argument of so many characters is not worth leaving out
+SHORT_ARGUMENT = 6  # an argument of so many characters is not worth leaving out
 
 
 # -- formulas in both prints, and what a type says in a few characters
@@ -69,7 +69,7 @@ def _short(expr: Expr, scope: Scope) -> Formula:
 
 
 def _elided(expr: Expr, scope: Scope) -> Expr:
-    if isinstance(expr, Name | Number) or len(print_expr(expr, scope, "plain")) <= SHORT:
+    if isinstance(expr, Name | Number) or len(print_expr(expr, scope, "plain")) <= SHORT_ARGUMENT:
         return expr
     return Name(DOTS, expr.span)
 

@@ -12,20 +12,20 @@ from mmopt.report.explain.facts import (
     LineFacts,
     NodeFacts,
     Sentence,
-    Solved,
+    SolvedFacts,
     Statement,
 )
 from mmopt.report.sizes import CONE_COLUMNS, SOLVER_COLUMNS, Sizes, cone_rows, solver_rows
 from mmopt.report.style import counted, figure
 
 __all__ = [
-    "WHOLE",
+    "UNBROKEN_COLUMNS",
     "Block",
+    "DocumentSection",
     "Excerpt",
     "Listing",
     "Paragraph",
     "Prose",
-    "Section",
     "Table",
     "Tree",
     "arranged",
@@ -81,7 +81,7 @@ Block = Paragraph | Prose | Excerpt | Listing | Table | Tree
 
 
 @dataclass(frozen=True)
-class Section:
+class DocumentSection:
     """``level`` 1 for the whole, 2 for a part of it, more for what is inside."""
 
     title: str
@@ -90,7 +90,7 @@ class Section:
 
 
 # Columns of names and sizes: never broken, what is long gives way.
-WHOLE = ("line", "given", "from", "shape", "constraint", "solver", "cone", "quantity")
+UNBROKEN_COLUMNS = ("line", "given", "from", "shape", "constraint", "solver", "cone", "quantity")
 LEGEND = (
     "Each node has its shape, what is known of its sign, its curvature in what is chosen, and the rule that "
     "gives it. 'convex ⪯' is curved in the order of psd matrices; without the mark a matrix is curved entry "
@@ -98,36 +98,36 @@ LEGEND = (
 )
 
 
-def arranged(e: Facts) -> Iterator[Section]:
+def arranged(e: Facts) -> Iterator[DocumentSection]:
     """The sections of an explanation, in the order in which one reads them."""
     rows = [("program", e.name), ("source", e.cite), ("class", e.klass), ("formulation of", e.formulation_of)]
     facts = Table(("", ""), _texts(row for row in rows if row[1]))
-    yield Section(e.title or e.name, (facts, *((Prose(e.about),) if e.about else ())), 1)
-    yield Section("The program", (Listing(e.statements),), 2)
+    yield DocumentSection(e.title or e.name, (facts, *((Prose(e.about),) if e.about else ())), 1)
+    yield DocumentSection("The program", (Listing(e.statements),), 2)
     if e.lines:
         fit = all(_fits(n, w) for line in e.lines for n, w in zip(line.sides, line.wanted, strict=True))
         title = "Why it is convex" if fit and not any(line.blamed for line in e.lines) else "Curvature"
-        yield Section(title, tuple(_curvature(e.lines)), 2)
+        yield DocumentSection(title, tuple(_curvature(e.lines)), 2)
     if e.repair:
-        yield Section("The repair", tuple(Paragraph(words) for words in e.repair), 2)
+        yield DocumentSection("The repair", tuple(Paragraph(words) for words in e.repair), 2)
     bound: list[Paragraph | Prose] = [Paragraph((e.bound.formula,))] if e.bound.formula else []
     bound += [Paragraph(words) for words in e.bound.sentences]
     if e.bound.proof:
         bound += [Paragraph(("Proof",), "strong"), Prose(e.bound.proof)]
-    yield Section("What its author claims" if e.bound.is_claim else "What is proved", tuple(bound), 2)
+    yield DocumentSection("What its author claims" if e.bound.is_claim else "What is proved", tuple(bound), 2)
     yield from _numbers(e, 2)
     for step in e.steps:
         inner = step.explanation
-        yield Section(f"Step '{step.name}': {inner.name}", (Paragraph((inner.title,)),), 2)
-        yield Section("Its program", (Listing(inner.statements),), 3)
+        yield DocumentSection(f"Step '{step.name}': {inner.name}", (Paragraph((inner.title,)),), 2)
+        yield DocumentSection("Its program", (Listing(inner.statements),), 3)
         yield from _numbers(inner, 3)
 
 
-def _numbers(e: Facts, level: int) -> Iterator[Section]:
+def _numbers(e: Facts, level: int) -> Iterator[DocumentSection]:
     if e.compiled is not None:
         yield from _compiled(e.compiled, level)
     if e.solved is not None:
-        yield Section("At the solution", tuple(_solved(e.solved)), level)
+        yield DocumentSection("At the solution", tuple(_solved(e.solved)), level)
 
 
 def _curvature(lines: tuple[LineFacts, ...]) -> Iterator[Block]:
@@ -164,7 +164,7 @@ def _fits(node: NodeFacts, wanted: str) -> bool:
     return node.curvature in ("constant", "affine", wanted)
 
 
-def _compiled(c: Compiled, level: int) -> Iterator[Section]:
+def _compiled(c: Compiled, level: int) -> Iterator[DocumentSection]:
     dims = ", ".join(f"{name} = {size:,}" for name, size in c.dims)
     givens = Table(
         ("given", "from", "shape", "figures", "entries"),
@@ -173,21 +173,23 @@ def _compiled(c: Compiled, level: int) -> Iterator[Section]:
             for g in c.givens
         ),
     )
-    yield Section(f"With the workload: {c.workload}", (Paragraph((f"Dimensions: {dims}.",)), givens), level)
+    yield DocumentSection(
+        f"With the workload: {c.workload}", (Paragraph((f"Dimensions: {dims}.",)), givens), level
+    )
     if c.reductions:
-        yield Section("Reductions", tuple(Paragraph((text,)) for text in c.reductions), level)
+        yield DocumentSection("Reductions", tuple(Paragraph((text,)) for text in c.reductions), level)
     if c.refusal or c.sizes is None:
-        yield Section("What is handed over", (Paragraph((f"{c.refusal}.",)),), level)
+        yield DocumentSection("What is handed over", (Paragraph((f"{c.refusal}.",)),), level)
         return
-    yield Section("Units", tuple(_units(c)), level)
+    yield DocumentSection("Units", tuple(_units(c)), level)
     handed = Table(
         ("line", "in the program", "handed over as"),
         tuple(((h.name,), (h.formula,), _joined(h.how)) for h in c.handed),
     )
-    yield Section("What is handed over", (handed, *_cones(c, c.sizes)), level)
+    yield DocumentSection("What is handed over", (handed, *_cones(c, c.sizes)), level)
     solvers = Table(SOLVER_COLUMNS, _texts(solver_rows(c.sizes)), frozenset({1, 2}))
     choice = Paragraph((f"{c.choice}.",), "loud" if c.sizes.refusal is not None else "")
-    yield Section("Who can solve it", (solvers, choice), level)
+    yield DocumentSection("Who can solve it", (solvers, choice), level)
 
 
 def _joined(sentences: tuple[Sentence, ...]) -> Sentence:
@@ -231,7 +233,7 @@ def _texts(rows: Iterable[Sequence[str]]) -> tuple[tuple[Sentence, ...], ...]:
     return tuple(tuple((text,) for text in row) for row in rows)
 
 
-def _solved(solved: Solved) -> Iterator[Block]:
+def _solved(solved: SolvedFacts) -> Iterator[Block]:
     yield Table(("", ""), _texts(solved.rows))
     if not solved.lines:
         return

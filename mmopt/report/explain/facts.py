@@ -21,7 +21,7 @@ __all__ = [
     "NodeFacts",
     "Scale",
     "Sentence",
-    "Solved",
+    "SolvedFacts",
     "SolvedLine",
     "Statement",
     "Step",
@@ -187,7 +187,7 @@ class SolvedLine:
 
 
 @dataclass(frozen=True)
-class Solved:
+class SolvedFacts:
     """The figures of a solution, and its constraints."""
 
     rows: tuple[tuple[str, str], ...]
@@ -218,7 +218,7 @@ class Facts:
     bound: BoundFacts
     steps: tuple[Step, ...] = ()
     compiled: Compiled | None = None
-    solved: Solved | None = None
+    solved: SolvedFacts | None = None
 
 
 def plain_data(value: Any) -> Any:

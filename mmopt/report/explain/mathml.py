@@ -38,13 +38,13 @@ _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\d+(?:\.\d+)?(?:e[+-]?\d+)?|\s+|.", re.DOT
 
 def mathml(latex: str, display: bool = False) -> str:
     """A ``<math>`` element; a command that is not known is printed as its name, as ``\\log`` is."""
-    inner = _Reader(_TOKEN.findall(latex)).row(())
+    inner = _LatexReader(_TOKEN.findall(latex)).row(())
     style = ' display="block"' if display else ""
     return f"<math{style}><mrow>{inner}</mrow></math>"
 
 
 @dataclass
-class _Reader:
+class _LatexReader:
     """Reads tokens from left to right; ``at`` is the next one."""
 
     tokens: list[str]

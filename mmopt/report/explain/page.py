@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from html import escape
 
 from mmopt.report.explain.document import (
-    WHOLE,
+    UNBROKEN_COLUMNS,
     Block,
     Excerpt,
     Listing,
@@ -132,7 +132,7 @@ def _table(block: Table) -> str:
 def _side(position: int, block: Table) -> str:
     if position in block.right:
         return ' class="number"'
-    return ' class="whole"' if block.header[position] in WHOLE else ""
+    return ' class="whole"' if block.header[position] in UNBROKEN_COLUMNS else ""
 
 
 def _node(node: NodeFacts) -> str:

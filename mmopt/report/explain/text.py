@@ -8,7 +8,7 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from mmopt.report.explain.document import (
-    WHOLE,
+    UNBROKEN_COLUMNS,
     Block,
     Excerpt,
     Listing,
@@ -30,7 +30,7 @@ COLOURS = {
     "convex": "green",
     "concave": "magenta",
 }
-NARROWEST = 60
+LEAST_WIDTH = 60
 
 
 def as_text(e: Facts, width: int) -> str:
@@ -46,7 +46,7 @@ def as_text(e: Facts, width: int) -> str:
 
 def renderables(e: Facts, width: int) -> Iterator[RenderableType]:
     """What to print, in order, for a screen of so many columns; strings are wrapped already."""
-    width = max(width, NARROWEST)
+    width = max(width, LEAST_WIDTH)
     for section in arranged(e):
         if section.level > 1:
             yield ""
@@ -99,7 +99,7 @@ def _table(block: Table) -> RenderableType:
     if not any(block.header):
         return pairs_table((plain(name), plain(text)) for name, text in block.rows)
     rows = ([bold(plain(name)), *map(plain, rest)] for name, *rest in block.rows)
-    return rows_table(block.header, rows, [block.header[i] for i in block.right], whole=WHOLE)
+    return rows_table(block.header, rows, [block.header[i] for i in block.right], whole=UNBROKEN_COLUMNS)
 
 
 def _known(prefix: str, node: NodeFacts, room: int) -> tuple[str | Text, ...]:

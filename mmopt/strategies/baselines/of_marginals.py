@@ -20,7 +20,7 @@ Truths = npt.NDArray[np.bool_]
 
 __all__ = [
     "MOST_CANDIDATES",
-    "MOST_EXACT",
+    "MOST_EXACT_COVERS",
     "asked_marginals",
     "bmax",
     "candidates",
@@ -37,7 +37,7 @@ MOST_ATTRIBUTES = 16
 MOST_CANDIDATES = 512
 """Unions of asked marginals among which those to measure are sought."""
 
-MOST_EXACT = 128
+MOST_EXACT_COVERS = 128
 """Unions up to which the covers are the smallest ones; above, greedy ones."""
 
 
@@ -122,7 +122,7 @@ def datacube(workload: Workload, norm: int) -> Design:
     weights[chosen] = 1.0
     strategy = MarginalStrategy(sizes, weights, norm)
 
-    is_greedy = len(candidates(asked)) > MOST_EXACT
+    is_greedy = len(candidates(asked)) > MOST_EXACT_COVERS
     names = [_name(mask, [attribute.name for attribute in workload.domain.attributes]) for mask in chosen]
     count = f"{len(names)} marginal{'' if len(names) == 1 else 's'}"
     how = ", by greedy covers" if is_greedy else ""
@@ -139,9 +139,9 @@ def bmax(asked: Sequence[int], sizes: Sequence[int], norm: int) -> list[int]:
     Answering S from a measured T ⊇ S adds up Π_{i ∈ T \\ S} nᵢ noisy counts; with k marginals measured the
     noise of each has variance k² (norm 1; k under norm 2) per unit of sensitivity. For each largest sum θ in
     question a smallest cover of the asked marginals is found by integer programming, and the best k² θ (k θ)
-    is kept: exact. With more than ``MOST_EXACT`` candidates the covers are the paper's greedy ones, at most
-    1 + ln (asked marginals) times as large. The unions of asked marginals are candidates enough: of what T
-    answers, the union is answered from fewer counts by itself.
+    is kept: exact. With more than ``MOST_EXACT_COVERS`` candidates the covers are the paper's greedy ones, at
+    most 1 + ln (asked marginals) times as large. The unions of asked marginals are candidates enough: of what
+    T answers, the union is answered from fewer counts by itself.
     """
     found = candidates(asked)
     cells = volumes(sizes)
@@ -154,7 +154,7 @@ def bmax(asked: Sequence[int], sizes: Sequence[int], norm: int) -> list[int]:
         covers = sums <= limit
         if len(asked) / covers.sum(axis=0).max() >= most:
             continue  # even the widest ones are too many
-        cover = _greedy_cover(covers) if len(found) > MOST_EXACT else _least_cover(covers)
+        cover = _greedy_cover(covers) if len(found) > MOST_EXACT_COVERS else _least_cover(covers)
         cost = float(limit) * len(cover) ** (2 if norm == 1 else 1)
         if cost < best:
             best, chosen = cost, [found[at] for at in cover]

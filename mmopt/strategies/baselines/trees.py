@@ -27,10 +27,10 @@ __all__ = [
     "wavelet",
 ]
 
-FLOOR = 1e-12
+LEAST_SHARE = 1e-12
 """Of a block's error that its parts at least count for, so that no part is measured with weight zero."""
 
-ROWS = 2**22
+ENTRIES_AT_A_TIME = 2**22
 """Entries of the workload that are looked at together."""
 
 
@@ -189,7 +189,7 @@ def same_throughout(workload: Workload) -> dict[tuple[int, int], float]:
         if isinstance(block, Product) and isinstance(block.factors[0], Ranges):
             _add_intervals(found, block.weighted_gram(), (0, workload.n))
             continue
-        weights, step = block.weights, max(1, ROWS // workload.n)
+        weights, step = block.weights, max(1, ENTRIES_AT_A_TIME // workload.n)
         for first in range(0, block.m, step):
             last = min(first + step, block.m)
             _add_same(found, block.rows(first, last).T, weights[first:last], (0, workload.n))
@@ -233,7 +233,7 @@ def _weighed(
     s = float(v.sum())
     error = float((own * asked).sum())
     along = float(v @ asked @ v) / s - constant[ends] * s
-    z = best_share(error - constant[ends] * s - along, along, s, norm) if along > FLOOR * error else 0.0
+    z = best_share(error - constant[ends] * s - along, along, s, norm) if along > LEAST_SHARE * error else 0.0
     # AᵀA becomes c (AᵀA + q 1 1ᵀ), c = (1 + z)⁻² or (1 + z)⁻¹; its inverse by Sherman and Morrison.
     q = z**2 if norm == 1 else z
     own -= np.outer(v, v * (q / (1.0 + q * s)))
@@ -244,10 +244,10 @@ def _weighed(
 def best_share(a: float, b: float, s: float, norm: int) -> float:
     """z = λ / (1 - λ) >= 0 with the least (1 + z)² (a + b / (1 + s z²)); norm 2: (1 + z) (a + b / (1 + s z)).
 
-    a is the error within the parts that the block's own count cannot change (at least ``FLOOR`` of b), b > 0
-    the part along it, s > 0 the variance of the total by the parts.
+    a is the error within the parts that the block's own count cannot change (at least ``LEAST_SHARE`` of b),
+    b > 0 the part along it, s > 0 the variance of the total by the parts.
     """
-    a = max(a, FLOOR * b)
+    a = max(a, LEAST_SHARE * b)
     if norm == 2:
         return max(0.0, (math.sqrt(b * max(s - 1.0, 0.0) / a) - 1.0) / s)
     roots = np.roots([a * s * s, 0.0, 2.0 * a * s, -b * s, a + b])

@@ -17,14 +17,24 @@ from mmopt.results import Solution
 from mmopt.testing.known_optima import Figure, meets
 from mmopt.workloads import Workload
 
-__all__ = ["CLOSE", "Asked", "Interval", "Wrong", "closeness", "of_bound", "of_file", "of_gap", "of_known"]
+__all__ = [
+    "SAME_RESULT",
+    "Asked",
+    "Interval",
+    "Wrong",
+    "closeness",
+    "of_bound",
+    "of_file",
+    "of_gap",
+    "of_known",
+]
 
 # What is wrong, what was expected, what was found.
 Wrong = tuple[str, str, str]
 
 # Two results of a procedure agree to this, relatively: each step stops at its own gap, and no bound of its
 # own tells how good the result is.
-CLOSE = 1e-3
+SAME_RESULT = 1e-3
 
 ROUNDING = 1e-9  # the same workload written in another way rounds in another way
 
@@ -116,7 +126,7 @@ def closeness(program: Program, one: Interval, other: Interval) -> Iterator[Wron
     """Two intervals of one optimum have a point in common; of a procedure, the results are close too."""
     if not one.meets(other):
         yield "optimum", f"in {one}", f"in {other}"
-    elif program.klass == "procedure" and abs(other.high - one.high) > CLOSE * abs(one.high):
+    elif program.klass == "procedure" and abs(other.high - one.high) > SAME_RESULT * abs(one.high):
         yield "result", f"{one.high:.10g}", f"{other.high:.10g}"
 
 

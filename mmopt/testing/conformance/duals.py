@@ -21,9 +21,11 @@ from mmopt.workloads import Workload
 
 __all__ = ["Dual", "Duals", "check_dual", "kernel_duals"]
 
-STEP = 1e-3  # of each entry of the point, so that no entry changes its sign
+DIFFERENCE_STEP = 1e-3  # of each entry of the point, so that no entry changes its sign
 DIRECTIONS = 4
-CLOSE = 1e-6  # of the derivative along a direction, relative to the lengths of derivative and direction
+SAME_DERIVATIVE = (
+    1e-6  # of the derivative along a direction, relative to the lengths of derivative and direction
+)
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ def check_dual(dual: Dual, rng: np.random.Generator) -> list[tuple[str, float, f
     if dual.hessian is not None:
         hessian = np.asarray(dual.hessian(dual.at))
         uneven = float(np.abs(hessian - hessian.T).max())
-        if not uneven <= CLOSE * float(np.abs(hessian).max()):
+        if not uneven <= SAME_DERIVATIVE * float(np.abs(hessian).max()):
             wrong.append(("largest difference between the second derivative and its transpose", 0.0, uneven))
         wrong += _contradicted("second derivative", dual.gradient, hessian, dual.at, rng)
     return wrong
@@ -68,7 +70,7 @@ def _contradicted(
         expected = np.atleast_1d(_difference(function, at, direction))
         found = np.atleast_1d(derivative @ direction)
         size = float(np.linalg.norm(derivative) * np.linalg.norm(direction))
-        if not float(np.linalg.norm(found - expected)) <= CLOSE * (size + rounding):
+        if not float(np.linalg.norm(found - expected)) <= SAME_DERIVATIVE * (size + rounding):
             worst = int(np.argmax(np.abs(found - expected)))
             entry = f", entry {worst}" if derivative.ndim == 2 else ""
             yield f"{what} along direction {number}{entry}", float(expected[worst]), float(found[worst])
@@ -84,14 +86,14 @@ def _difference(function: Callable[[Array], Any], at: Array, direction: Array) -
     def central(h: float) -> Any:
         return (np.asarray(function(at + h * direction)) - np.asarray(function(at - h * direction))) / (2 * h)
 
-    return np.asarray((4.0 * central(STEP / 2) - central(STEP)) / 3.0)
+    return np.asarray((4.0 * central(DIFFERENCE_STEP / 2) - central(DIFFERENCE_STEP)) / 3.0)
 
 
 # -- those of our own kernels, as they compute them
 
 Duals = Callable[[Workload, Program], Dual | None]
 
-SPREAD = 0.5  # of the logarithms of weights around equal ones
+WEIGHT_SPREAD = 0.5  # of the logarithms of weights around equal ones
 
 
 def kernel_duals(solver: object) -> Duals | None:
@@ -131,7 +133,7 @@ def _nuclear(claim: Claim, givens: Mapping[str, Any]) -> Dual:
 
 def _weighting(claim: Claim, givens: Mapping[str, Any]) -> Dual:
     """The concave sum of the first part, by the prices."""
-    problem = SHIPPED[claim.program].parts(givens, SHARE)[0].problem()
+    problem = SHIPPED[claim.program].parts(givens, FREE_SHARE)[0].problem()
 
     def gradient(mu: Array) -> Array:
         load = problem.operator.load(problem.best_response(problem.operator.price(mu)))
@@ -142,10 +144,10 @@ def _weighting(claim: Claim, givens: Mapping[str, Any]) -> Dual:
 
 def _logs(size: int) -> Array:
     """Logarithms of weights that are all different, of sum near 1."""
-    return np.asarray(np.linspace(-SPREAD, SPREAD, size) - np.log(size))
+    return np.asarray(np.linspace(-WEIGHT_SPREAD, WEIGHT_SPREAD, size) - np.log(size))
 
 
-SHARE = 1e-3  # of the sensitivity, for weights without error
+FREE_SHARE = 1e-3  # of the sensitivity, for weights without error
 DUALS: Mapping[str, Callable[[Claim, Mapping[str, Any]], Dual]] = MappingProxyType(
     {"nuclear": _nuclear, "weighting": _weighting}
 )

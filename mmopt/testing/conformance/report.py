@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 __all__ = ["Failure", "Report", "Skip"]
 
-SHOWN = 6  # places that are listed beside the reason of a skip
-NOTES = 20  # notes that are listed
+PLACES_SHOWN = 6  # places that are listed beside the reason of a skip
+NOTES_SHOWN = 20  # notes that are listed
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Report:
         lines += [f"  {name}: {number}" for name, number in self.passed.items()]
         lines += _section("failures", [str(failure) for failure in self.failures])
         lines += _section("skipped", _by_reason(self.skips))
-        lines += _section("gap not reached, and said so", self.notes, NOTES)
+        lines += _section("gap not reached, and said so", self.notes, NOTES_SHOWN)
         return "\n".join(lines)
 
 
@@ -87,6 +87,7 @@ def _by_reason(skips: Sequence[Skip]) -> list[str]:
         place = f"{skip.program} on {skip.problem}" if skip.problem else skip.program
         places.setdefault((skip.check, skip.reason), []).append(place)
     return [
-        f"{check}, {len(where)}: {reason} ({', '.join(where[:SHOWN])}{', …' * (len(where) > SHOWN)})"
+        f"{check}, {len(where)}: {reason} "
+        f"({', '.join(where[:PLACES_SHOWN])}{', …' * (len(where) > PLACES_SHOWN)})"
         for (check, reason), where in places.items()
     ]

@@ -21,7 +21,7 @@ __all__ = ["RULES", "TWISTS", "Rule", "Twist", "rule_of", "why_not"]
 Random = np.random.Generator
 
 # Eigenvalues this close, relative to the largest, share an eigenspace, whose basis is arbitrary.
-APART = 1e-6
+EIGENVALUES_APART = 1e-6
 
 
 @dataclass(frozen=True)
@@ -137,6 +137,6 @@ def why_not(twist: Twist, program: Program, workload: Workload) -> str:
     if not twist.needs(rule):
         return twist.reason
     values = workload.eigenvalues
-    if rule.eigen and not np.all(-np.diff(values) > APART * values[0]):
+    if rule.eigen and not np.all(-np.diff(values) > EIGENVALUES_APART * values[0]):
         return "the eigenvectors of the workload are not unique"
     return ""

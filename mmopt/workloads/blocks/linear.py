@@ -22,8 +22,8 @@ from mmopt.workloads.labels import group_label
 
 __all__ = ["Implicit", "MatrixBytes", "ordered", "refine"]
 
-AT_A_TIME = 2**21  # numbers of a product that are held where only their squares are asked for
-NUMBER = 8
+NUMBERS_AT_A_TIME = 2**21  # numbers of a product that are held where only their squares are asked for
+NUMBER_BYTES = 8
 """Bytes of one number: an entry, a size, a scale."""
 
 
@@ -151,7 +151,7 @@ class Implicit(ABC):
         With M the queries and D Dᵀ a covariance of the cells these are the queries' variances.
         """
         total = np.zeros(self.rows)
-        width = max(1, AT_A_TIME // len(total))
+        width = max(1, NUMBERS_AT_A_TIME // len(total))
         for start in range(0, directions.shape[1], width):
             found = self.apply(directions[:, start : start + width].T)
             total += np.einsum("ij,ij->j", found, found)
@@ -257,11 +257,11 @@ class Implicit(ABC):
 
         The size alone, for a block with a closed form.
         """
-        yield id(self), NUMBER
+        yield id(self), NUMBER_BYTES
 
     def sizes(self) -> MatrixBytes:
         """Bytes held to stand for the matrix (a piece used several times counts once), and of all entries."""
-        return MatrixBytes(sum(dict(self.holdings()).values()), NUMBER * self.rows * self.size)
+        return MatrixBytes(sum(dict(self.holdings()).values()), NUMBER_BYTES * self.rows * self.size)
 
     def describe(self) -> list[object]:
         """Plain data that determines the matrix, for hashes and comparison."""

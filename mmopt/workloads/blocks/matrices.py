@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 AnyMatrix = npt.ArrayLike | scipy.sparse.sparray | scipy.sparse.spmatrix
-SMALLEST, LARGEST = 1e-100, 1e100
+SMALLEST_NUMBER, LARGEST_NUMBER = 1e-100, 1e100
 """Range of the numbers taken: their squares and products stay far from overflow and underflow."""
 
 
@@ -222,12 +222,12 @@ def _check_sizes(largest: Array, names: Sequence[str] = ()) -> None:
     if not largest.all():
         row = int(np.argmin(largest != 0))
         raise WorkloadError(f"query {_name(row, names)} is all zero", hint="leave it out: its answer is 0")
-    extreme = (largest < SMALLEST) | (largest > LARGEST)
+    extreme = (largest < SMALLEST_NUMBER) | (largest > LARGEST_NUMBER)
     if extreme.any():
         row = int(np.argmax(extreme))
         raise WorkloadError(
             f"query {_name(row, names)} has entries of magnitude {largest[row]:g}, "
-            f"expected between {SMALLEST:g} and {LARGEST:g}",
+            f"expected between {SMALLEST_NUMBER:g} and {LARGEST_NUMBER:g}",
             hint="scale the query",
         )
 
@@ -243,8 +243,10 @@ def positive(value: float, what: str, infinite: bool = False) -> float:
         raise WorkloadError(f"{what} is {value!r}, expected {wanted}")
     if not value > 0 or (math.isinf(value) and not infinite):
         raise WorkloadError(f"{what} is {value:g}, expected {wanted}")
-    if not SMALLEST <= value <= LARGEST and not math.isinf(value):
-        raise WorkloadError(f"{what} is {value:g}, expected between {SMALLEST:g} and {LARGEST:g}")
+    if not SMALLEST_NUMBER <= value <= LARGEST_NUMBER and not math.isinf(value):
+        raise WorkloadError(
+            f"{what} is {value:g}, expected between {SMALLEST_NUMBER:g} and {LARGEST_NUMBER:g}"
+        )
     return float(value)
 
 
@@ -267,7 +269,7 @@ def per_query(values: npt.ArrayLike | None, m: int, what: str, default: float) -
         raise WorkloadError(f"the workload has {m} queries but {found} {what}s were given")
     numbers = np.array(raw, dtype=np.float64)
     infinite = math.isinf(default)
-    fine = ((numbers >= SMALLEST) & (numbers <= LARGEST)) | (infinite & (numbers == np.inf))
+    fine = ((numbers >= SMALLEST_NUMBER) & (numbers <= LARGEST_NUMBER)) | (infinite & (numbers == np.inf))
     if not fine.all():
         i = int(np.argmin(fine))
         positive(float(numbers[i]), f"the {what} of query {i}", infinite)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from mmopt.testing import Failure, Report, Skip
-from mmopt.testing.conformance.report import NOTES, SHOWN
+from mmopt.testing.conformance.report import NOTES_SHOWN, PLACES_SHOWN
 
 
 def test_everything_in_words() -> None:
     failure = Failure(
         "p", "prefix, cells in another order", "metamorphic", "optimum", "in [1, 2]", "in [3, 4]"
     )
-    skips = tuple(Skip("p", f"w{i}", "known", "nothing is known") for i in range(SHOWN + 1))
+    skips = tuple(Skip("p", f"w{i}", "known", "nothing is known") for i in range(PLACES_SHOWN + 1))
     other = Skip("q", "", "solved", "a search")
     report = Report("it", 5, 7, {"file": 3, "gap": 2}, (failure,), (*skips, other), ("one",))
     assert not report.holds
@@ -39,7 +39,7 @@ def test_what_holds_and_what_was_not_checked() -> None:
 
 
 def test_long_lists_of_notes_are_cut() -> None:
-    notes = tuple(f"note {i}" for i in range(NOTES + 1))
+    notes = tuple(f"note {i}" for i in range(NOTES_SHOWN + 1))
     lines = str(Report("it", 0, 1, {"file": 1}, (), (), notes)).splitlines()
-    assert lines[-2:] == [f"  note {NOTES - 1}", "  …"]
-    assert str(Report("it", 0, 1, {"file": 1}, (), (), notes[:-1])).endswith(f"note {NOTES - 1}")
+    assert lines[-2:] == [f"  note {NOTES_SHOWN - 1}", "  …"]
+    assert str(Report("it", 0, 1, {"file": 1}, (), (), notes[:-1])).endswith(f"note {NOTES_SHOWN - 1}")
