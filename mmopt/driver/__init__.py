@@ -1,4 +1,17 @@
-"""From a workload and a program to a judged solution: solvers, searches, judgement. Never data or privacy."""
+"""From a workload and a program to a judged solution: solvers, searches, judgement. Never data or privacy.
+
+- ``solve.py``: ``mmopt.solve``: the arguments checked, the task handed on by the program's class
+- ``plan.py``: the task, its plan (which reductions, over cells or by component), and its progress
+- ``convex.py``: a convex program solved as its plan says, lifted and scored
+- ``run_solver.py``: a solver run on an instance, each of its points scored, the best kept
+- ``procedure.py``: closed forms, and procedures whose steps solve other programs
+- ``search/``: programs that are not convex
+- ``free_vector.py``: what a smooth program chooses, as one vector of numbers
+- ``judge/``: what a point is worth
+- ``diagnosis/``: why a program has no solution
+- ``tuning.py``: ``mmopt.tune``: a sub-workload whose weight grows
+- ``templates/``: strategies kept in factors
+"""
 
 from mmopt.driver.judge.violations import Violation, violations
 from mmopt.driver.plan import Progress

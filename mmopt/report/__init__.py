@@ -1,7 +1,15 @@
 """What a reader sees: results and forecasts in; tables, texts and charts out. Nothing here solves or prints.
 
-A file for what is shown: programs, workloads, sizes, solutions, comparisons, baselines, releases. ``style``
-has what all tables share, ``explain/`` explains a program.
+- ``style.py``: how numbers and tables look
+- ``programs.py``: the list of programs, their text, givens and solvers
+- ``workloads.py``: what a workload file asks
+- ``sizes.py``: what a solve will take
+- ``solutions.py``: what was solved, tuned, verified
+- ``comparison.py``: programs side by side
+- ``baselines.py``: baselines, and their factors to programs
+- ``releases.py``: a release: planned, answered, simulated
+- ``chart.py``: charts
+- ``explain/``: a program explained
 """
 
 from mmopt.report.baselines import baseline_costs, baselines_table

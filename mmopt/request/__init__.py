@@ -69,6 +69,17 @@ so that long queries, which count many rows, may have larger errors: a heuristic
 the queries as written.
 
 Anchors and aliases (``&a``, ``*a``) may be used; tags, merge keys and several documents may not.
+
+Files here:
+
+- ``file.py``: the file as a whole: ``load_request``
+- ``domain.py``: the keys ``domain`` and ``data``
+- ``encodings.py``: how table values become cells
+- ``cells.py``: what a word means for an attribute: a block, or cells
+- ``queries.py``: blocks, marginals and products
+- ``yaml_text.py``: the text, read and split into lines
+- ``yaml_tree.py``: from text to nodes
+- ``yaml_nodes.py``: nodes with their places, and small readers of them
 """
 
 from mmopt.privacy.parameters import Privacy

@@ -1,4 +1,16 @@
-"""Who solves it: kernels of our own, and open conic solvers through cvxpy. None is trusted."""
+"""Who solves it: kernels of our own, and open conic solvers through cvxpy. None is trusted.
+
+- ``solver_protocol.py``: options of all solvers, and what one hands back
+- ``kernels.py``: the table of kernels, and which solver takes a program
+- ``table_of_solvers.py``: the table of conic solvers, with forecasts
+- ``conic.py``: a conic solver run by run
+- ``cone_bounds.py``: what multipliers prove about a cone problem
+- ``nuclear/``: the kernel of the L2 programs
+- ``weighting/``: the kernel of design weights
+- ``p_identity/``: the kernel of p_identity
+- ``low_rank.py``: the halves of the low-rank mechanism
+- ``softmax.py``: the kernel of softmax_step
+"""
 
 from mmopt.solvers.cone_bounds import Proof, prove
 from mmopt.solvers.conic import run

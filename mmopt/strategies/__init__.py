@@ -1,6 +1,14 @@
 """What is measured: strategies of every form, their sensitivity and error. Never scales of noise.
 
-``protocol`` says what a form gives, and derives the rest; each form is a row of ``FORMS`` and a file.
+Each form is a row of ``FORMS`` and a file.
+
+- ``strategy_form.py``: what a form has to say, and all that follows from it
+- ``dense.py``: a matrix
+- ``by_component.py``: a strategy that splits into components
+- ``product.py``: a Kronecker product, one strategy per attribute
+- ``union.py``: products side by side
+- ``marginals.py``: weighted marginals
+- ``baselines/``: what people use without optimising
 """
 
 from collections.abc import Mapping

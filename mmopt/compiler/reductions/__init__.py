@@ -3,10 +3,17 @@
 Each file states its theorem and has ``applies``, which decides by the program's tree and the
 workload, and a step whose ``lift`` leads back. After each step the table is gone through again.
 
+- ``step.py``: what every reduction has in common
+- ``merge_cells.py``: cells that no query tells apart become one
+- ``parallel_queries.py``: queries that are multiples of each other become one
+- ``blocks.py``: groups of cells that no query joins are solved apart
+- ``kronecker.py``: a Kronecker product is solved factor by factor
+- ``value_symmetry.py``: values that can be swapped: components in place of cells
+
 Cells, zeros and factors are compared as they were given; a multiple of a query, a degree and what is as good
 as zero in a lift are decided to rounding. None of it is believed: the lifted point and multipliers are scored
-over all cells (``driver.convex``). What stays by component is not scored again, so symmetries are decided
-exactly (``symmetry.swaps``, ``symmetry.totals``).
+over all cells (``mmopt.driver.convex``). What stays by component is not scored again, so symmetries are
+decided exactly (``mmopt.symmetry.swaps``, ``mmopt.symmetry.split_totals``).
 """
 
 from __future__ import annotations

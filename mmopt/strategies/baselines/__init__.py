@@ -1,7 +1,12 @@
 """What people use without optimising: baselines as strategies, by name, each with its source. No programs.
 
-``CATALOGUE`` lists them; ``baseline("hierarchical(branching=16)", workload, 1)`` is one as a strategy,
-``evaluate(name, workload)`` tells what one costs.
+- ``catalogue.py``: ``CATALOGUE`` lists them
+- ``row.py``: what a row of the catalogue says and makes
+- ``by_name.py``: ``baseline("hierarchical(branching=16)", workload, 1)`` is one as a strategy,
+  ``evaluate(name, workload)`` tells what one costs
+- ``plain.py``: noise on every cell, and on every answer
+- ``trees.py``: hierarchies, wavelets, quadtrees
+- ``of_marginals.py``: the Fourier basis and the data cube method
 """
 
 from mmopt.strategies.baselines.by_name import (
