@@ -10,10 +10,12 @@ import typer
 from mmopt.errors import OptionError
 
 __all__ = [
+    "DataFile",
     "Given",
     "Iterations",
     "Json",
     "NoReduce",
+    "OneProgram",
     "Penalty",
     "ProgramName",
     "Seed",
@@ -31,6 +33,12 @@ __all__ = [
 ]
 
 WorkloadFile = Annotated[Path, typer.Argument(metavar="WORKLOAD", help="Workload file (YAML).")]
+DataFile = Annotated[
+    Path, typer.Argument(metavar="DATA", help="Table: .csv, .csv.gz, .tsv, .tsv.gz or .parquet.")
+]
+OneProgram = Annotated[
+    str, typer.Argument(metavar="PROGRAM", help="Shipped program, or a path ending in .program.")
+]
 ProgramName = Annotated[
     str | None,
     typer.Option(

@@ -264,7 +264,17 @@ def baseline_factors(
     best = standards(outcomes)
     bound = max((o.solution.error_bound for o in outcomes if o.solution is not None), default=0.0)
     least = least_costs(outcomes, workload)
-    tasks = [Costing(workload, name, tuple(best), time_limit, size) for name in chosen if best]
+    tasks = [
+        Costing(
+            workload=workload,
+            baseline=name,
+            norms=tuple(best),
+            time_limit=time_limit,
+            memory_limit=size,
+        )
+        for name in chosen
+        if best
+    ]
     found: list[Factors] = []
     with Isolated() if isolated is None else contextlib.nullcontext(isolated) as processes:
         for task in tasks:

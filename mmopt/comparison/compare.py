@@ -159,13 +159,13 @@ def outcomes(
             raise OptionError(f"no program compared has a given '{name}'", hint=suggest(name, declared))
     tasks = [
         Solving(
-            workload,
-            c.program,
-            c.solver,
-            c.tolerance,
-            time_limit,
-            size,
-            {**given, "givens": {n: v for n, v in passed.items() if n in _declared(c.program)}},
+            workload=workload,
+            program=c.program,
+            solver=c.solver,
+            tolerance=c.tolerance,
+            time_limit=time_limit,
+            memory_limit=size,
+            options={**given, "givens": {n: v for n, v in passed.items() if n in _declared(c.program)}},
         )
         for c in chosen
     ]

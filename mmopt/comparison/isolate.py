@@ -15,7 +15,7 @@ import time
 from typing import IO, Any
 
 from mmopt.comparison.outcome import Outcome, Run, costs_of, outcome_of
-from mmopt.comparison.processes import Costing, Ended, Solving, Started, peak_above, receive, send
+from mmopt.comparison.processes import Costing, Ended, Solving, Started, Task, peak_above, receive, send
 from mmopt.driver.plan import Report
 from mmopt.errors import SolverError
 from mmopt.limits import Stop, hard_limit
@@ -121,7 +121,7 @@ class Isolated:
             )
         return message.status, said
 
-    def _begin(self, task: Solving | Costing) -> None:
+    def _begin(self, task: Task) -> None:
         """Send the task to the process that waits for one, or to a new one."""
         if self._server is None:
             self._server = self._started()

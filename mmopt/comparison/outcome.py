@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from mmopt.comparison.processes import Costing, Done, Failed, Solving, Started
+from mmopt.comparison.processes import Costing, Done, Failed, Solving, Started, Task
 from mmopt.driver.plan import Progress, Report
 from mmopt.errors import ResultError
 from mmopt.limits import Stop
@@ -101,7 +101,7 @@ OUT_OF_MEMORY = (
 class Run:
     """What is known of a task that runs."""
 
-    task: Solving | Costing
+    task: Task
     report: Report | None = None
     process: Started | None = None
     started: float = 0.0

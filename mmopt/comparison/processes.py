@@ -10,14 +10,18 @@ from __future__ import annotations
 import contextlib
 import pickle
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+from mmopt.driver.plan import FEW_CELLS, Report
+from mmopt.driver.solve import solve
 from mmopt.errors import OptionError
 from mmopt.language import Program
 from mmopt.solvers import memory_limit
+from mmopt.strategies.baselines import Evaluated, evaluate
 from mmopt.workloads import Workload
 
 __all__ = [
@@ -27,6 +31,7 @@ __all__ = [
     "Failed",
     "Solving",
     "Started",
+    "Task",
     "allowed",
     "check_memory_limit",
     "frames",
@@ -41,32 +46,57 @@ __all__ = [
 LENGTH_BYTES = 8  # bytes of the length
 
 
-@dataclass(frozen=True)
-class Solving:
-    """One combination.
+@dataclass(frozen=True, kw_only=True)
+class Task(ABC):
+    """Something to be done for a workload in a process of its own.
 
-    ``time_limit`` is the solver's, in seconds; ``memory_limit`` counts bytes above the start of the
-    process; ``options`` are further keywords of ``solve``.
+    ``time_limit`` in seconds, a solver's where there is one; ``memory_limit`` counts bytes above the start of
+    the process.
     """
 
     workload: Workload
+    time_limit: float
+    memory_limit: int | None = None
+
+    @abstractmethod
+    def result(self, report: Report) -> Any:
+        """Do it there, and report each certified point on the way."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Solving(Task):
+    """One combination; ``options`` are further keywords of ``solve``."""
+
     program: Program
     solver: str | None
     tolerance: float | None
-    time_limit: float
-    memory_limit: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
 
+    def result(self, report: Report) -> dict[str, Any]:
+        """``Solution.fields()``: plain numbers, texts and arrays."""
+        return solve(
+            self.workload,
+            self.program,
+            solver=self.solver,
+            tolerance=self.tolerance,
+            time_limit=self.time_limit,
+            progress=report,
+            # What is compared are the forms of a problem at the same size, where that can be solved.
+            reduce=self.workload.n > FEW_CELLS,
+            **self.options,
+        ).fields()
 
-@dataclass(frozen=True)
-class Costing:
-    """One baseline, to be evaluated for noise of these norms; limits as for ``Solving``."""
 
-    workload: Workload
+@dataclass(frozen=True, kw_only=True)
+class Costing(Task):
+    """One baseline, to be evaluated for noise of these norms."""
+
     baseline: str
     norms: tuple[int, ...]
-    time_limit: float
-    memory_limit: int | None = None
+
+    def result(self, report: Report) -> Evaluated:
+        """What the baseline costs."""
+        return evaluate(self.baseline, self.workload, self.norms)
 
 
 @dataclass(frozen=True)
@@ -79,7 +109,7 @@ class Started:
 
 @dataclass(frozen=True)
 class Done:
-    """What was found: ``Solution.fields()`` (plain numbers, texts and arrays), or what a baseline costs.
+    """What was found: the ``result`` of the task.
 
     ``memory`` is the peak above the start, ``cpu`` the CPU seconds of all threads since the task began.
     """

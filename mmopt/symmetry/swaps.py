@@ -57,24 +57,23 @@ def _gram_classes(gram: Array, close: float) -> Ints:
     # Values of one class agree at every other value: at the probes, if they are none themselves.
     probes = np.unique(np.linspace(0, n - 1, min(PROBED_VALUES, n)).astype(np.int64))
     seen = np.rint(np.column_stack([np.diag(gram), gram[:, probes]]) / (1e-7 * scale)).astype(np.int64)
-    buckets: dict[bytes, list[list[int]]] = {}
-    members: list[list[int]] = []
+    buckets: dict[bytes, list[int]] = {}
+    members: dict[int, list[int]] = {}  # of each class, by its first value
     for v in range(n):
         key = b"" if v in probes else seen[v].tobytes()
         near = members if v in probes else [*buckets.get(key, []), *buckets.get(b"", [])]
-        own = next((m for m in near if _swaps(gram, m[0], v, close)), None)
-        if own is None:
-            own = []
-            members.append(own)
-            buckets.setdefault(key, []).append(own)
-        own.append(v)
+        first = next((w for w in near if _swaps(gram, w, v, close)), v)
+        members.setdefault(first, []).append(v)
+        if first == v:
+            buckets.setdefault(key, []).append(v)
     return _labels(members, n)
 
 
-def _labels(members: list[list[int]], n: int) -> Ints:
+def _labels(members: dict[int, list[int]], n: int) -> Ints:
+    """(n,) classes numbered in the order of their first values."""
     out = np.empty(n, dtype=np.int64)
-    for c, values in enumerate(members):
-        out[values] = c
+    for c, first in enumerate(sorted(members)):
+        out[members[first]] = c
     return out
 
 
@@ -90,17 +89,13 @@ def swappable_rows(rows: PieceRows, size: int, classes: Ints) -> Ints:
         return classes
     if rows.factor is not None:
         return np.arange(size) if is_rigid(rows.factor.kind, size) else classes
-    members: list[list[int]] = []
+    members: dict[int, list[int]] = {}
     for c in range(int(classes.max()) + 1):
-        found: list[list[int]] = []
+        found: dict[int, list[int]] = {}
         for v in np.flatnonzero(classes == c).tolist():
-            own = next((m for m in found if _rows_swap(rows, m[0], v)), None)
-            if own is None:
-                own = []
-                found.append(own)
-            own.append(v)
-        members += found
-    return _labels(sorted(members), size)
+            found.setdefault(next((w for w in found if _rows_swap(rows, w, v)), v), []).append(v)
+        members |= found
+    return _labels(members, size)
 
 
 def _rows_swap(rows: PieceRows, v: int, w: int) -> bool:

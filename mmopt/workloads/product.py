@@ -27,7 +27,7 @@ __all__ = ["Product", "check_products", "with_shared_factors"]
 class Product(Group):
     """Queries that are products of one query per attribute; the last factor varies fastest.
 
-    The matrices below (``matrix``, ``rows``, ``gram``, ``root``) are those of the queries themselves; the
+    The matrices below (``rows``, ``gram``, ``root``) are those of the queries themselves; the
     weight is applied by ``Workload``.
 
     Parameters
@@ -106,11 +106,6 @@ class Product(Group):
         """Queries start to stop - 1, dense (stop - start, n)."""
         require_memory((stop - start, self.n), "rows of this product")
         return self.queries.take(np.arange(start, stop))
-
-    def matrix(self) -> Array:
-        """All queries, dense (m, n); TooLargeError beyond the memory limit."""
-        require_memory((self.m, self.n), "query matrix of this product")
-        return self.rows(0, self.m)
 
     def gram(self) -> Array:
         """Gram matrix (n, n): the Kronecker product of the factors' Gram matrices."""

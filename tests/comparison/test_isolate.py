@@ -114,7 +114,8 @@ def test_a_process_that_ends_before_it_begins(marked: Marked, monkeypatch: pytes
 @pytest.mark.slow
 def test_without_fork_each_has_a_fresh_process(marked: Marked) -> None:
     tasks = [
-        Solving(SMALL, Program.load(name), None, None, 60.0) for name in ("l2_strategy", "query_weighting")
+        Solving(workload=SMALL, program=Program.load(name), solver=None, tolerance=None, time_limit=60.0)
+        for name in ("l2_strategy", "query_weighting")
     ]
     seen: list[Progress] = []
     with Isolated(forks=False) as isolated:
@@ -129,7 +130,9 @@ def test_without_fork_each_has_a_fresh_process(marked: Marked) -> None:
 
 @pytest.mark.slow
 def test_without_fork_a_runaway_is_killed_too(marked: Marked) -> None:
-    slow = Solving(LARGE, Program.load("l2_strategy"), "cvxopt", None, 0.1)
+    slow = Solving(
+        workload=LARGE, program=Program.load("l2_strategy"), solver="cvxopt", tolerance=None, time_limit=0.1
+    )
     with Isolated(forks=False) as isolated:
         assert isolated.run(slow).stop == "time limit"
         assert isolated.run(replace(slow, solver="scs")).solution is not None

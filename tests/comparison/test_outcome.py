@@ -15,7 +15,14 @@ from mmopt.workloads import Workload
 
 pytestmark = pytest.mark.quick
 
-TASK = Solving(Workload.from_matrix(np.eye(2)), Program.load("l2_strategy_lmi"), "scs", 1e-3, 10.0, 2**31)
+TASK = Solving(
+    workload=Workload.from_matrix(np.eye(2)),
+    program=Program.load("l2_strategy_lmi"),
+    solver="scs",
+    tolerance=1e-3,
+    time_limit=10.0,
+    memory_limit=2**31,
+)
 
 
 def ended(status: int, *messages: object, said: str = "", killed: str = "", task: Solving = TASK) -> Outcome:
@@ -79,7 +86,7 @@ def test_a_solution_that_cannot_be_read_is_a_bug_of_ours_and_ends_nothing() -> N
     assert outcome.problem.startswith("a bug in mmopt (") and outcome.problem.endswith("\n  please report it")
 
 
-COSTING = Costing(TASK.workload, "wavelet", (2,), 10.0, 2**31)
+COSTING = Costing(workload=TASK.workload, baseline="wavelet", norms=(2,), time_limit=10.0, memory_limit=2**31)
 
 
 def costs(status: int, *messages: object, said: str = "", killed: str = "") -> Evaluated:

@@ -1,4 +1,4 @@
-"""What README.md, CONTRIBUTING.md and the folders of the package say of paths: those in backticks are there."""
+"""Paths that README.md, CONTRIBUTING.md and the package's folders name in backticks: they are there."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def test_products_agree_with_the_dense_kronecker_product(rng):
     product = Product(tuple(random_factor(rng, size) for size in sizes))
     matrix = dense(product)
     assert (product.m, product.n) == matrix.shape
-    np.testing.assert_array_equal(product.matrix(), matrix)
+    np.testing.assert_array_equal(product.rows(0, product.m), matrix)
     gram = matrix.T @ matrix
     np.testing.assert_allclose(product.gram(), gram, rtol=1e-12, atol=1e-11)
     root = product.root()
@@ -68,7 +68,7 @@ def test_labels_follow_the_rows():
         "sex=Male",
     ]
     # A row's label names the cells that it counts.
-    cells = [domain.cell(i) for i in np.flatnonzero(product.matrix()[4])]
+    cells = [domain.cell(i) for i in np.flatnonzero(product.rows(0, product.m)[4])]
     assert cells == [("Female", "[18, 25)")]
 
 

@@ -21,6 +21,7 @@ from mmopt.cli.inputs import (
     refuse_with_strategy,
 )
 from mmopt.cli.options import (
+    DataFile,
     Given,
     Iterations,
     Json,
@@ -53,9 +54,7 @@ SIMULATED = "SIMULATED NOISE: these answers are not private and must not be publ
 
 def release(
     workload: WorkloadFile,
-    data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="Table: .csv, .csv.gz, .tsv, .tsv.gz or .parquet.")
-    ],
+    data: DataFile,
     program: ProgramName = None,
     given: Given = None,
     strategy: Annotated[

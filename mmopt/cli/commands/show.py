@@ -8,16 +8,14 @@ from typing import Annotated
 import typer
 
 from mmopt.cli.inputs import read_givens, read_request
-from mmopt.cli.options import Given
+from mmopt.cli.options import Given, OneProgram
 from mmopt.cli.output import console, note, show as put
 
 __all__ = ["show"]
 
 
 def show(
-    program: Annotated[
-        str, typer.Argument(metavar="PROGRAM", help="Shipped program, or a path ending in .program.")
-    ],
+    program: OneProgram,
     workload: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Workload file: show the sizes, cones and forecasts too."),

@@ -44,7 +44,7 @@ def templates(
     norm = norm_of(noise)
     check_out(out, example="strategy.npz")
     asked = read_request(workload).workload
-    found = optimise(asked, norm, names_in(names, "--templates") or None, seed=seed, report=note)
+    optimised = optimise(asked, norm, names_in(names, "--templates") or None, seed=seed, report=note)
     rows = [
         {
             "template": c.template,
@@ -53,9 +53,9 @@ def templates(
             "seconds": c.seconds,
             "reason": c.reason,
         }
-        for c in found.candidates
+        for c in optimised.candidates
     ]
-    summary = {"templates": rows, "bound": found.bound, "bound_from": found.bound_from}
-    answer(as_json, summary, [templates_table(found)])
+    summary = {"templates": rows, "bound": optimised.bound, "bound_from": optimised.bound_from}
+    answer(as_json, summary, [templates_table(optimised)])
     if out is not None:
-        note(f"saved: {found.solution(asked).save(out)} ({found.best.template})")
+        note(f"saved: {optimised.solution(asked).save(out)} ({optimised.best.template})")

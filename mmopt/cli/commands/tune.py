@@ -69,8 +69,8 @@ def tune(
 
         weights = numbers_in(factors, "--factors")
         if norm_of(noise) == 1:
-            found = list(tune_templates(asked, subworkload, weights, report=display.begin))
+            tuned = list(tune_templates(asked, subworkload, weights, report=display.begin))
         else:
             ways = {"progress": begin, "solver": solver, **options}
-            found = list(tune_subworkload(asked, subworkload, weights, program, **ways))
-    answer(as_json, [row.summary() for row in found], [tuning_table(found)])
+            tuned = list(tune_subworkload(asked, subworkload, weights, program, **ways))
+    answer(as_json, [row.summary() for row in tuned], [tuning_table(tuned)])

@@ -44,9 +44,9 @@ def verify(
     if isinstance(saved, FactoredSolution):
         if program is not None:
             raise OptionError(f"'{solution}' holds a strategy in factors, which is of no program")
-        found = saved.verify(asked, template_bound)
+        verification = saved.verify(asked, template_bound)
     else:
-        found = verify_solution(saved, asked, program)
-    answer(as_json, found.summary(), [verification_report(found)])
-    if not found.holds:
+        verification = verify_solution(saved, asked, program)
+    answer(as_json, verification.summary(), [verification_report(verification)])
+    if not verification.holds:
         raise typer.Exit(REFUTED)
