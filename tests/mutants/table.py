@@ -703,7 +703,7 @@ MUTANTS = (
         "mmopt/symmetry/swaps.py",
         "symmetry/test_find_symmetries.py symmetry/test_swaps.py",
         ("interchangeable", "if by_rows or close:", "if by_rows:"),
-        ("_gram", "0.0 if piece.is_whole and scale < EXACT", "0.0 if piece.is_whole"),
+        ("_gram", "0.0 if piece.is_whole and scale < EXACT_SUMS", "0.0 if piece.is_whole"),
         ("reverses", "if not (is_near and close):", "if True:"),
         (
             "swapped",

@@ -116,7 +116,7 @@ def test_nothing_to_invert_leaves_zeros() -> None:
     assert (nothing.mid == np.zeros((3, 3))).all() and not nothing.rad.any()
 
 
-@pytest.mark.draws(6)
+@pytest.mark.draws(40)
 def test_residual_against_fractions(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
     monkeypatch.setattr("mmopt.numerics.ball_inverse.SLICED_ROWS", int(rng.integers(1, 4)))
     n, k, c = (int(i) for i in rng.integers(1, 7, size=3))
