@@ -118,9 +118,9 @@ def bind(
     shared = share(program)
     env = _with_lets(program, shared, env)
     lets = [*shared.lets]
-    if not is_shipped(checked.written):  # of a shipped one any parameters do: its certificate holds for them
+    if not is_shipped(checked):  # of a shipped one any parameters do: its certificate holds for them
         lets += [p for p in program.parameters if p.name not in passed and not _is_dim(p)]
-    env[BOUNDS] = _bounds(checked.written, lets, dict(env))
+    env[BOUNDS] = _bounds(checked, lets, dict(env))
     # A line on nothing that is chosen holds for what is given, or for no point at all.
     fixed = [c for c in program.constraints if all(t.is_constant for t in checked.constraints[c.name])]
     for constraint in (*shared.requires, *fixed):
@@ -138,13 +138,13 @@ def bind(
     return Instance(checked, workload, MappingProxyType(kept), frozenset(passed))
 
 
-def _bounds(program: Program, computed: Sequence[Assignment], env: Mapping[str, Any]) -> Callable[[str], Any]:
+def _bounds(checked: Checked, computed: Sequence[Assignment], env: Mapping[str, Any]) -> Callable[[str], Any]:
     """The balls of lets, computed when asked for; nothing is known of one that has no error bound.
 
     What a shipped closed form measures counts as exact: the figures are of the strategy as computed.
     """
-    is_measured = program.klass == "closed form" and is_shipped(program, meaning=True)
-    exact = names_in(program.meaning.expr) if is_measured else frozenset()
+    is_measured = checked.written.klass == "closed form" and is_shipped(checked, meaning=True)
+    exact = names_in(checked.written.meaning.expr) if is_measured else frozenset()
     lets = {let.name: let.expr for let in computed if let.name not in exact}
 
     @cache

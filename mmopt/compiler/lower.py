@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler.bind import Instance
-from mmopt.compiler.to_cones import Line, implied_psd, line, scope_of, trace_inverse
+from mmopt.compiler.to_cones import Line, implied_psd, line, trace_inverse
 from mmopt.language import ATOMS, evaluate
 from mmopt.language.check.infer import Scope, infer
 from mmopt.language.evaluate.evaluator import positions
@@ -155,8 +155,7 @@ class _Lowering:
 
         Such a line holds or does not whatever a solver does: each point is scored by it all the same.
         """
-        family, env = decided.constraint.family, self.instance.env
-        scope = scope_of(self.instance.checked, family.index if family else "")
+        family, env, scope = decided.constraint.family, self.instance.env, decided.scope
         if all(infer(e, scope).is_constant for e in (decided.relation.left, decided.relation.right)):
             return []
         if not decided.loop:
@@ -215,8 +214,7 @@ def lower(instance: Instance) -> Lowered:
         if d.kind == "psd" and d.name not in implied:
             psd.append(variable >> 0)
     lowering = _Lowering(cvxpy, instance, variables)
-    scope = scope_of(instance.checked)
-    objective = lowering.expr(program.objective, scope, instance.env)
+    objective = lowering.expr(program.objective, instance.checked.lines, instance.env)
     lines = [line(instance.checked, c) for c in program.constraints if not is_rank(c)]
     constraints = {decided.constraint.name: lowering.line(decided) for decided in lines}
     sense = cvxpy.Minimize if program.sense == "minimize" else cvxpy.Maximize
@@ -235,7 +233,7 @@ def _corners(instance: Instance) -> dict[str, tuple[str, int, int]]:
             continue
         c = blocks[m.dual_of]
         assert isinstance(c.relation.left, Block)  # the check has seen to it
-        scope = scope_of(instance.checked, c.family.index if c.family else "")
+        scope = instance.checked.lines.inside(c.family)
         rows = c.relation.left.rows[: m.block + 1]
         sides = [infer(row[i], scope).block_shape[0].value(sizes) for i, row in enumerate(rows)]
         end = sum(sides)

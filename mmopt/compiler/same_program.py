@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from mmopt.language import Checked, Program, program_names, shipped
@@ -46,8 +46,12 @@ class Renaming:
         return Renaming(dict(self.names), dict(self.dims), dict(self.constraints))
 
 
+@lru_cache(maxsize=1024)
 def match(known: Checked, asked: Checked) -> Renaming | None:
-    """The renaming that turns ``known`` into ``asked``, or None when they are different problems."""
+    """The renaming that turns ``known`` into ``asked``, or None when they are different problems.
+
+    Asked for two programs once; nobody changes what comes out.
+    """
     a, b = known.program, asked.program
     if a.klass != b.klass or a.sense != b.sense or len(a.choose) != len(b.choose):
         return None
@@ -143,13 +147,15 @@ PROOF = (
 NAMES = ("name", "id", "index", "basis")  # fields of the tree that hold a name of the author's
 
 
-def is_shipped(program: Program, *, meaning: bool = False) -> bool:
-    """Whether the proof of a shipped program is one of this program.
+@lru_cache(maxsize=256)
+def is_shipped(checked: Checked, *, meaning: bool = False) -> bool:
+    """Whether the proof of a shipped program is one of this program, as it is written.
 
     All lines that a proof may use have to agree, in their order and as they are written, up to names; the
     names of constraints and where multipliers start do not matter. ``meaning``: what a solution stands for
     has to agree too.
     """
+    program = checked.written
     is_same = program.name in program_names() and program == shipped(program.name).written
     return is_same or _form(program, meaning) in _shipped_forms(meaning)
 

@@ -165,7 +165,7 @@ def solve_procedure(task: Task, solve: Solve) -> Solution:
     formed = [s.expr for s in program.steps if isinstance(s, Assignment) and isinstance(s.expr, Apply)]
     bases = [e for e in formed if e.atom == "row_basis"]
     # A shipped objective is of what is measured, as computed; other steps may carry any rounding.
-    proved = proved and is_shipped(instance.checked.written)
+    proved = proved and is_shipped(instance.checked)
     proved = proved and all(np.isfinite(evaluate_ball(e, run.env).rad).all() for e in bases)
     steps = [s for _, s in run.everything]
     last = steps[-1]

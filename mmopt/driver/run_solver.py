@@ -65,7 +65,7 @@ class Best:
 
     def settle(self) -> None:
         """Let go of what only another point, or a failure, would ask for: it may be large."""
-        if is_shipped(self.instance.checked.written):  # another bound is tested with it
+        if is_shipped(self.instance.checked):  # another bound is tested with it
             self.values = None
         if self.point is not None:
             self.plain = self.point = replace(self.point, memo=Memo())

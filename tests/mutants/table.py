@@ -585,12 +585,12 @@ MUTANTS = (
     *_rows(
         "mmopt/driver/procedure.py",
         "driver/test_estimated.py",
-        ("solve_procedure", "is_shipped(instance.checked.written)", "True"),
+        ("solve_procedure", "is_shipped(instance.checked)", "True"),
     ),
     *_rows(
         "mmopt/compiler/bind.py",
         "driver/test_estimated.py",
-        ("bind", "if not is_shipped(checked.written)", "if False"),
+        ("bind", "if not is_shipped(checked)", "if False"),
     ),
     *_rows(
         "mmopt/language/evaluate/feasibility.py",
@@ -610,7 +610,7 @@ MUTANTS = (
     *_rows(
         "mmopt/driver/judge/claims.py",
         "driver/judge/test_claims.py",
-        ("grade_of", "not is_shipped(instance.checked.written)", "False"),
+        ("grade_of", "not is_shipped(instance.checked)", "False"),
         ("grade_of", "or _is_replaced(instance)", "or False"),
         ("objective_grade", '"claimed" if _is_replaced(instance) else "proved"', '"proved"'),
         ("refuted", "(ROUNDING + MISSED * missed)", "(1e-2 + MISSED * missed)"),

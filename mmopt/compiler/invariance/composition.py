@@ -22,7 +22,6 @@ from mmopt.language.check.infer import Scope, infer
 from mmopt.language.syntax.syntax_tree import (
     Apply,
     Block,
-    Constraint,
     Expr,
     Index,
     Name,
@@ -50,10 +49,6 @@ class Composition:
 
 class _NotSo(Exception):
     """An expression that does not go with the parts; the text says which."""
-
-
-def _scope(checked: Checked, c: Constraint) -> Scope:
-    return checked.scope if c.family is None else checked.scope.with_index(c.family.index, c.family.dim)
 
 
 def _composition(checked: Checked, own: frozenset[str], reading: Generator[str, None, str]) -> Composition:
@@ -185,7 +180,7 @@ def _read_blocks(checked: Checked) -> Generator[str, None, str]:
         raise _NotSo("numbers are chosen for all parts together")
     for c in program.constraints:
         yield f"constraint '{c.name}'"
-        visitor.scope = _scope(checked, c)
+        visitor.scope = checked.scope.inside(c.family)
         sides = [visitor.visit(c.relation.left), visitor.visit(c.relation.right)]
         if SUM in sides:
             raise _NotSo("a limit on all parts together")
@@ -232,7 +227,7 @@ def _read_factors(checked: Checked) -> Generator[str, None, str]:
     _factors(program.objective, checked.scope)
     for c in program.constraints:
         yield f"constraint '{c.name}'"
-        scope, r = _scope(checked, c), c.relation
+        scope, r = checked.scope.inside(c.family), c.relation
         if r.op not in ("<=", ">=", "=="):
             raise _NotSo("a matrix inequality")
         small, large = (r.right, r.left) if r.op == ">=" else (r.left, r.right)

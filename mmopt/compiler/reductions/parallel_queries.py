@@ -154,8 +154,8 @@ def _relaxed(checked: Checked, c: Constraint, name: str) -> bool:
     if mentions(large, name) or not (isinstance(small, Apply) and small.atom == "div"):
         return False
     above, below = small.args
-    scope = checked.scope if c.family is None else checked.scope.with_index(c.family.index, c.family.dim)
-    return _is(below, name) and not mentions(above, name) and infer(above, scope).sign > 0
+    positive = infer(above, checked.scope.inside(c.family)).sign > 0
+    return _is(below, name) and not mentions(above, name) and positive
 
 
 def _is(expr: Expr, name: str) -> bool:

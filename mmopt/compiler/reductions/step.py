@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from mmopt.compiler.bind import Instance, bind
 from mmopt.compiler.invariance.actions import Axis
 from mmopt.compiler.invariance.composition import Composition, of_blocks, of_factors
 from mmopt.compiler.invariance.equivariance import Equivariance, equivariance
+from mmopt.language import Checked
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.strategies import AnyStrategy
 from mmopt.workloads import Workload
@@ -29,6 +31,7 @@ __all__ = [
     "reducible",
     "restricted",
     "smaller",
+    "traits",
     "traits_of",
 ]
 
@@ -51,11 +54,16 @@ class Traits:
 
 def traits_of(instance: Instance) -> Traits:
     """The traits of a bound program, with what the caller passed."""
-    numbers = {
-        p.name: float(v) for p in instance.program.parameters if np.ndim(v := instance.env[p.name]) == 0
-    }
-    checked, own = instance.checked, instance.own
-    return Traits(equivariance(checked, own, numbers), of_blocks(checked, own), of_factors(checked, own))
+    values = ((p.name, instance.env[p.name]) for p in instance.program.parameters)
+    numbers = frozenset((name, float(value)) for name, value in values if np.ndim(value) == 0)
+    return traits(instance.checked, instance.own, numbers)
+
+
+@lru_cache(maxsize=128)
+def traits(checked: Checked, own: frozenset[str], numbers: frozenset[tuple[str, float]]) -> Traits:
+    """The traits of a program where the caller passes ``own``, and these parameters are numbers."""
+    acts = equivariance(checked, own, dict(numbers))
+    return Traits(acts, of_blocks(checked, own), of_factors(checked, own))
 
 
 @dataclass(frozen=True)

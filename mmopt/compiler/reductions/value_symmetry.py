@@ -21,8 +21,8 @@ import numpy as np
 
 from mmopt.compiler.bind import Instance, bind
 from mmopt.compiler.invariance.actions import PERMUTE_CELLS, PERMUTE_QUERIES, ROTATE_BASIS, ROTATE_ROOT
-from mmopt.compiler.invariance.equivariance import Equivariance, equivariance
-from mmopt.compiler.reductions.step import Solved, Step, Traits
+from mmopt.compiler.invariance.equivariance import Equivariance
+from mmopt.compiler.reductions.step import Solved, Step, Traits, traits
 from mmopt.language import Checked, evaluate
 from mmopt.language.evaluate.split_values import without_form
 from mmopt.language.syntax.syntax_tree import names_in
@@ -56,7 +56,7 @@ def obstacle(checked: Checked, givens: Mapping[str, Any], acts: Equivariance | N
         return f"it takes {other[0]}, which is not known by component"
     if acts is None:
         numbers = _defaults(checked, {name: float(value) for name, value in givens.items()})
-        acts = equivariance(checked, frozenset(givens), numbers)
+        acts = traits(checked, frozenset(givens), frozenset(numbers.items())).acts
     why = acts.why_not(PERMUTE_CELLS, PERMUTE_QUERIES, ROTATE_ROOT, ROTATE_BASIS)
     if why:
         return f"it does not go with the symmetries: {why}"

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from mmopt.compiler import Instance
-from mmopt.compiler.to_cones import scope_of
 from mmopt.driver.diagnosis.findings import Conflict, Growth, Relaxation
 from mmopt.driver.diagnosis.relaxable_lines import Ground, Part
 from mmopt.driver.judge.score import Candidate
@@ -54,7 +53,7 @@ def _sketch(instance: Instance, c: Constraint) -> str:
         if first is None or second is None:
             return ""
         small, large = first, second
-    scope = scope_of(instance.checked)
+    scope = instance.checked.lines
     chosen = [d.name for d in instance.program.choose]
     is_bound = not infer(small, scope).is_constant
     if isinstance(large, Name) and large.id in chosen and is_bound and not mentions(small, large.id):

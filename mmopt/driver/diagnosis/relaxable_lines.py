@@ -13,7 +13,7 @@ from types import MappingProxyType
 import numpy as np
 
 from mmopt.compiler import Instance
-from mmopt.compiler.to_cones import line, scope_of
+from mmopt.compiler.to_cones import line
 from mmopt.errors import ProgramError
 from mmopt.language import Program, check, evaluate
 from mmopt.language.atoms.types import Dim, Type
@@ -149,8 +149,7 @@ def _part(instance: Instance, c: Constraint) -> Part:
     decided = line(instance.checked, c)
     index = c.family.index if c.family and (decided.loop or decided.pair) else ""
     relation = c.relation if index or c.family is None else decided.relation
-    scope = scope_of(instance.checked, index)
-    types = infer(relation.left, scope), infer(relation.right, scope)
+    types = infer(relation.left, decided.scope), infer(relation.right, decided.scope)
     count = _count(c.family if index else None, relation, types)
     limit, is_right = _limit(instance, relation, types, index, count)
     unit = np.ones(())

@@ -70,7 +70,7 @@ def grade_of(instance: Instance, bound: float | None) -> Grade | None:
     Where the caller passes what replaces the workload, nobody has proved a bound of the workload, and one of
     what is passed may be another program's, which holds for the workload.
     """
-    if bound is None or not is_shipped(instance.checked.written) or _is_replaced(instance):
+    if bound is None or not is_shipped(instance.checked) or _is_replaced(instance):
         return None if bound is None else "claimed"
     return "estimated" if takes_rounded(instance) else "proved"
 
@@ -109,7 +109,7 @@ class RefutedError(ContradictionError):
         """``multipliers`` are those of the bound; ``origin`` says where the point is from."""
         self.bound, self.multipliers, self.found = bound, multipliers, found
         program = instance.checked.written
-        own, spans = not is_shipped(program), dict(program.spans)
+        own, spans = not is_shipped(instance.checked), dict(program.spans)
         side = "above" if program.sense == "minimize" else "below"
         super().__init__(
             f"the bound {bound:.10g} of '{program.name}' is {side} the objective {found.objective:.10g} of "

@@ -132,7 +132,7 @@ def own_sensitivity(
     norms, or not by 1, and do not hold for what is measured. Shipped programs say what they bound.
     """
     m = instance.program.meaning
-    if is_shipped(instance.checked.written, meaning=True):
+    if is_shipped(instance.checked, meaning=True):
         return None
     found = float(_meant(instance, {**env, **named_multipliers(instance, multipliers)})[0].sensitivity)
     is_meant = abs(found - 1.0) <= SCALED or (

@@ -78,7 +78,7 @@ def charged_for_the_queries(
     if not {d.name for d in given} & taken:
         return value, proved
     offs = [_relative(workload, d.source, instance.env[d.name]) for d in given]
-    is_known = program.sense == "minimize" and is_shipped(instance.checked.written)
+    is_known = program.sense == "minimize" and is_shipped(instance.checked)
     if not (any(offs) and is_known and 0 < value < np.inf):
         return value, proved and not any(offs)
     moved = 0.0  # infinity where an inverse is not known

@@ -140,7 +140,7 @@ def _missed(instance: Instance, env: Mapping[str, Any]) -> float:
         missed = max(missed, excess_with_errors(c, env))
         if missed == float("inf"):
             break
-    return missed if missed == 0.0 or is_shipped(instance.checked.written) else float("inf")
+    return missed if missed == 0.0 or is_shipped(instance.checked) else float("inf")
 
 
 def _is_kept(d: Declaration, value: Any) -> bool:

@@ -103,7 +103,8 @@ def penalised(instance: Instance) -> Penalised:
     sign = "add" if program.sense == "minimize" else "sub"
     changed = replace(program, objective=Apply(sign, (program.objective, penalty), z.span))
     known = matrix(side, side, symmetric=True, curvature=Curvature.CONSTANT)
-    checked = replace(instance.checked, program=changed, types={**instance.checked.types, DIRECTION: known})
+    lines = instance.checked.lines.with_types(**{DIRECTION: known})
+    checked = replace(instance.checked, program=changed, lines=lines)
     bound = replace(scaled, checked=checked, env={**scaled.env, DIRECTION: direction})
     return Penalised(scaled, scaling, lower(bound), direction, z, size, int(rank))
 

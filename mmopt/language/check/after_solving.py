@@ -201,7 +201,7 @@ def _multiplier_fits(m: Multiplier, c: Constraint, names: Names) -> None:
     """``dual(name)`` has the entries of a line; ``dual(name)[i, i]`` is diagonal block i of a psd line."""
     d, relation = m.declaration, c.relation
     span = m.span or d.span
-    scope = names.inside(c)
+    scope = names.scope().inside(c.family)
     dims: tuple[Dim, ...] = (c.family.dim,) if c.family else ()
     what, place, stated = f"'{c.name}'", d.dim_spans[0] if d.dims else d.span, d.dims[:1]
     if m.block is not None:

@@ -14,7 +14,7 @@ from mmopt.errors import placed, suggest
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.atoms.types import SCALAR, UNKNOWN, Curvature, Dim, RuleError, Type, column, matrix
 from mmopt.language.syntax.source import Source
-from mmopt.language.syntax.syntax_tree import Apply, Block, Expr, Index, Name, Number, chain, constant
+from mmopt.language.syntax.syntax_tree import Apply, Block, Expr, Family, Index, Name, Number, chain, constant
 from mmopt.language.syntax.to_text import to_source
 
 __all__ = ["Scope", "dimension", "infer", "is_gram", "normal", "not_symmetric"]
@@ -47,6 +47,10 @@ class Scope:
         """The scope inside ``for index in dim``."""
         known = self.with_types(**{index: replace(SCALAR, sign=1)})
         return replace(known, indices={**(self.indices or {}), index: dim})
+
+    def inside(self, family: Family | None) -> Scope:
+        """The scope inside the clause of a family, where there is one."""
+        return self.with_index(family.index, family.dim) if family else self
 
 
 def infer(expr: Expr, scope: Scope) -> Type:

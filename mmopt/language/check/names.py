@@ -10,7 +10,7 @@ from mmopt.errors import suggest
 from mmopt.language.atoms.types import Curvature, Dim, Type, column, matrix
 from mmopt.language.check.infer import Scope, infer
 from mmopt.language.syntax.source import Source
-from mmopt.language.syntax.syntax_tree import Assignment, Constraint, Declaration, Expr, Span
+from mmopt.language.syntax.syntax_tree import Assignment, Declaration, Expr, Span
 
 __all__ = ["AXES", "PSD", "SOURCES", "Names", "declared_type"]
 
@@ -70,10 +70,6 @@ class Names:
 
     def scope(self) -> Scope:
         return Scope(self.source, dict(self.types), frozenset(self.dims), {}, dict(self.hints))
-
-    def inside(self, c: Constraint) -> Scope:
-        """The names inside a constraint: the index of its family too."""
-        return self.scope().with_index(c.family.index, c.family.dim) if c.family else self.scope()
 
     def infer(self, expr: Expr) -> Type:
         return infer(expr, self.scope())

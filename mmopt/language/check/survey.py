@@ -30,7 +30,7 @@ from mmopt.language.syntax.syntax_tree import (
 )
 from mmopt.language.syntax.to_text import number_text, to_source
 
-__all__ = ["LineSurvey", "Node", "Survey", "describe", "line_scope", "survey"]
+__all__ = ["LineSurvey", "Node", "Survey", "describe", "survey"]
 
 ORDER = "in the order of psd matrices"
 
@@ -118,12 +118,6 @@ def _walk(node: Node) -> Iterator[Node]:
         yield from _walk(part)
 
 
-def line_scope(checked: Checked, family: Family | None = None) -> Scope:
-    """The names of a program as its lines see them: what is chosen is affine there."""
-    scope = replace(checked.scope, types=dict(checked.types), indices={}, found={})
-    return scope.with_index(family.index, family.dim) if family else scope
-
-
 def describe(checked: Checked, expr: Expr, family: Family | None = None) -> Node:
     """The tree of types below an expression of a checked program (inside the clause of a family)."""
     program = checked.program
@@ -133,7 +127,7 @@ def describe(checked: Checked, expr: Expr, family: Family | None = None) -> Node
     roles |= {d.name: "chosen" for d in program.choose}
     if family:
         roles[family.index] = "the index of the family"
-    return _describe(expr, line_scope(checked, family), roles)
+    return _describe(expr, checked.lines.inside(family), roles)
 
 
 def _describe(expr: Expr, scope: Scope, roles: Mapping[str, str]) -> Node:

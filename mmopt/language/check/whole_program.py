@@ -42,22 +42,28 @@ __all__ = ["MAX_NODES", "SOURCES", "Checked", "check", "expand", "shipped", "spl
 MAX_NODES = 20_000  # of one expression, when every let is put in
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Checked:
     """A program whose shapes and curvature hold, with the types found.
 
     ``program`` is the one that is compiled and evaluated: with every ``let`` of what is chosen put into
-    the lines that use it; ``written`` is the one of the file. ``types`` has the givens, parameters, lets
-    and what is chosen; ``constraints`` the types of both sides by name; ``scope`` every name of the
-    program, those of steps and multipliers too.
+    the lines that use it; ``written`` is the one of the file. ``lines`` has the givens, parameters, lets
+    and what is chosen as objective and constraints see them; ``constraints`` the types of both sides by
+    name; ``scope`` every name of the program, those of steps and multipliers too, as values: constant.
+    It is asked for by identity: what follows from a program alone is remembered for it.
     """
 
     program: Program
     written: Program
-    types: Mapping[str, Type]
+    lines: Scope
     objective: Type | None
     constraints: Mapping[str, tuple[Type, Type]]
     scope: Scope
+
+    @property
+    def types(self) -> Mapping[str, Type]:
+        """Of the names that lines have."""
+        return self.lines.types
 
 
 @cache
@@ -117,7 +123,8 @@ def _check(program: Program, faults: dict[str, ProgramError] | None) -> Checked:
                 check_relation(c, constraints[c.name], scope)
     types = dict(names.types)
     scope = check_closing(program, names, derived=frozenset(let.name for let in derived))
-    return Checked(program, written, types, objective, constraints, scope)
+    lines = replace(scope, types=types, found={})
+    return Checked(program, written, lines, objective, constraints, scope)
 
 
 def _chosen(program: Program, d: Declaration, names: Names) -> None:
@@ -185,7 +192,7 @@ def _inside(c: Constraint, names: Names) -> Scope:
                 f"'{c.family.index}' has another meaning already",
                 "name the index of this family otherwise",
             )
-    return names.inside(c)
+    return names.scope().inside(c.family)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import numpy as np
 
 from mmopt.compiler import Instance, lower, scale
 from mmopt.compiler.scale import units_of
-from mmopt.compiler.to_cones import curved_nodes, implied_psd, line, scope_of
+from mmopt.compiler.to_cones import curved_nodes, implied_psd, line
 from mmopt.language import Checked
 from mmopt.language.check.infer import Scope, infer
 from mmopt.language.check.survey import Survey
@@ -221,7 +221,7 @@ def _handed_over(checked: Checked, sizes: Mapping[str, int]) -> Iterator[Handed]
     """The objective, the constraints and what is chosen, each with what is made of it."""
     program = checked.program
     shared: list[tuple[Expr, str]] = []  # blocks, and the line that brought each
-    scope = scope_of(checked)
+    scope = checked.lines
     if program.objective is not None:
         how = _curved(program.objective, program.sense, scope, shared) or [("linear, as it stands",)]
         yield Handed(program.sense, formula_of(program.objective, scope), tuple(how))
@@ -245,7 +245,7 @@ def _constraint(
     checked: Checked, c: Constraint, sizes: Mapping[str, int], shared: list[tuple[Expr, str]]
 ) -> Handed:
     decided = line(checked, c)
-    scope = scope_of(checked, c.family.index if c.family else "")
+    scope = decided.scope
     formula = relation_of(c.relation, scope)
     how: list[Sentence] = []
     for side in (decided.relation.left, decided.relation.right):
