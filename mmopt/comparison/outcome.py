@@ -11,9 +11,9 @@ from typing import Any
 from mmopt.comparison.processes import Costing, Done, Failed, Solving, Started
 from mmopt.driver.plan import Progress, Report
 from mmopt.errors import ResultError
-from mmopt.limits import Stop
 from mmopt.numerics.outward import rounded
 from mmopt.results import Solution
+from mmopt.stop_reasons import Stop
 from mmopt.strategies.baselines import Evaluated, read
 
 __all__ = ["Outcome", "Run", "costs_of", "finite", "outcome_of"]

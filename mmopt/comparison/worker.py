@@ -52,9 +52,9 @@ from mmopt.errors import (
     WorkloadError,
 )
 from mmopt.language import Program
-from mmopt.limits import Stop
 from mmopt.solvers import SOLVERS
 from mmopt.solvers.conic import hand_over
+from mmopt.stop_reasons import Stop
 from mmopt.strategies.baselines import evaluate
 from mmopt.workloads import Workload
 

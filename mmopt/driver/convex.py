@@ -20,10 +20,10 @@ from mmopt.driver.judge.score import Candidate
 from mmopt.driver.plan import FEW_CELLS, Plan, Task
 from mmopt.driver.run_solver import Best, run_solver
 from mmopt.errors import SolverError, TooLargeError, UnsuitableError
-from mmopt.limits import Stop
 from mmopt.numerics.outward import rounded
 from mmopt.results import Solution
 from mmopt.solvers import Claim, Options, choose_solver
+from mmopt.stop_reasons import Stop
 from mmopt.strategies import as_dense
 
 __all__ = ["solve_convex"]

@@ -21,8 +21,9 @@ from mmopt.language import evaluate, evaluate_ball, shipped
 from mmopt.language.atoms.types import LARGEST
 from mmopt.language.check.procedures import START
 from mmopt.language.syntax.syntax_tree import Apply, Assignment, Expr, Name, Repeat, Step, SubProgram
-from mmopt.limits import Stop, require_memory, require_time
+from mmopt.limits import require_memory, require_time
 from mmopt.results import Solution
+from mmopt.stop_reasons import Stop
 from mmopt.strategies import Strategy
 
 __all__ = ["solve_closed", "solve_procedure"]

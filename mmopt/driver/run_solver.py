@@ -18,9 +18,9 @@ from mmopt.driver.judge.score import Array, Candidate, bound_of, candidate, char
 from mmopt.driver.plan import Task
 from mmopt.errors import OptionError, SolverError
 from mmopt.language.evaluate.evaluator import Memo
-from mmopt.limits import Stop
 from mmopt.results import gap_between
 from mmopt.solvers import KERNELS, Claim, Clock, Options, Point, SolverRow, predicted, run
+from mmopt.stop_reasons import Stop
 
 __all__ = ["Best", "run_solver"]
 

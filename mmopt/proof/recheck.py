@@ -28,10 +28,10 @@ from mmopt.driver.judge.score import FEASIBLE, Array, Candidate, bound_of, score
 from mmopt.driver.judge.violations import is_finite, worst_line
 from mmopt.errors import ContradictionError, Error, ResultError
 from mmopt.language import Checked, Program, check
-from mmopt.limits import Stop
 from mmopt.numerics.outward import rounded
 from mmopt.results import GRADES, Check, Figure, Grade, Solution, gap_between, is_stop
 from mmopt.results.component_storage import Value
+from mmopt.stop_reasons import Stop
 from mmopt.strategies import AnyStrategy, ComponentStrategy
 from mmopt.workloads import Workload, with_bases
 

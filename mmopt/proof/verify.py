@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance
+from mmopt.driver.accepted_inputs import require_workload
 from mmopt.driver.judge.placed_on_components import same_array
 from mmopt.driver.plan import Plan, Task, blas_threads
 from mmopt.driver.procedure import solve_closed, solve_procedure
-from mmopt.driver.solve import require_workload
 from mmopt.errors import ResultError
 from mmopt.language import Program, program_names
 from mmopt.proof.recheck import Recheck, Rows, feasible_or_not

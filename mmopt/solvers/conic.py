@@ -25,10 +25,10 @@ import scipy.sparse as sp
 
 from mmopt.compiler import Lowered
 from mmopt.errors import SolverError
-from mmopt.limits import Stop
 from mmopt.numerics.components import Array
 from mmopt.solvers.solver_protocol import Clock, Options, Point, Vectors
 from mmopt.solvers.table_of_solvers import SolverRow
+from mmopt.stop_reasons import Stop
 
 __all__ = ["Handover", "hand_over", "quiet_output", "run"]
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.limits import Stop
 from mmopt.numerics.components import Array
 from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point
+from mmopt.stop_reasons import Stop
 
 __all__ = ["PROGRAMS", "State", "approach", "needs", "points", "project", "reconstruction"]
 

@@ -13,8 +13,8 @@ from mmopt import SolverError, Workload, explain, solve
 from mmopt.compiler.reductions import Solved
 from mmopt.compiler.reductions.merge_cells import MergeCells
 from mmopt.driver import Progress
-from mmopt.limits import Stop
 from mmopt.numerics.outward import rounded
+from mmopt.stop_reasons import Stop
 
 MERGED = Workload.from_matrix(np.repeat(np.tri(4), [1, 5, 1, 2], axis=1))
 BLOCKS = Workload.from_matrix(np.kron(np.diag([1.0, 2.0]), np.tri(5)), targets=np.arange(1.0, 11.0))

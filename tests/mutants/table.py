@@ -610,7 +610,7 @@ MUTANTS = (
     *_rows(
         "mmopt/driver/judge/claims.py",
         "driver/judge/test_claims.py",
-        ("grade_of", "not is_shipped(instance.checked)", "False"),
+        ("grade_of", "not is_shipped(instance.checked) or", "False or"),
         ("grade_of", "or _is_replaced(instance)", "or False"),
         ("objective_grade", '"claimed" if _is_replaced(instance) else "proved"', '"proved"'),
         ("refuted", "(ROUNDING + MISSED * missed)", "(1e-2 + MISSED * missed)"),

@@ -15,7 +15,6 @@ from mmopt.compiler import bind, lower
 from mmopt.driver.plan import SEARCH
 from mmopt.errors import UnsuitableError
 from mmopt.language.syntax.syntax_tree import Apply
-from mmopt.limits import Stop
 from mmopt.solvers import (
     KERNELS,
     LBFGS,
@@ -29,6 +28,7 @@ from mmopt.solvers import (
     predicted,
     run,
 )
+from mmopt.stop_reasons import Stop
 
 CONIC = pytest.mark.parametrize("row", SOLVERS, ids=lambda row: row.name)
 KERNEL = pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)

@@ -15,8 +15,8 @@ from mmopt.driver.diagnosis.relaxable_lines import Ground, ground
 from mmopt.driver.judge.score import FEASIBLE, Candidate, candidate
 from mmopt.driver.judge.violations import worst_line
 from mmopt.errors import ProgramError, SolverError
-from mmopt.limits import Stop
 from mmopt.solvers import Clock, Point, prove
+from mmopt.stop_reasons import Stop
 
 __all__ = ["explain_failure"]
 

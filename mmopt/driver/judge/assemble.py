@@ -27,12 +27,12 @@ from mmopt.driver.judge.violations import as_value, plain, worst_line
 from mmopt.errors import SolverError
 from mmopt.language import evaluate
 from mmopt.language.evaluate.split_values import splits
-from mmopt.limits import Stop
 from mmopt.numerics.components import Split
 from mmopt.numerics.outward import rounded
 from mmopt.results import Solution, Status
 from mmopt.results.component_storage import Value
 from mmopt.solvers import SOLVERS, Claim, Options, SolverRow, missing_cones
+from mmopt.stop_reasons import Stop
 from mmopt.strategies import ComponentStrategy, Strategy
 
 __all__ = ["Ending", "assemble", "stopped_early", "unscaled", "value_of"]

@@ -32,9 +32,10 @@ from mmopt.language.atoms.types import Curvature, matrix
 from mmopt.language.check.infer import infer
 from mmopt.language.check.relations import rank_line, rank_residual
 from mmopt.language.syntax.syntax_tree import Apply, Expr, Name
-from mmopt.limits import Stop, uncounted
+from mmopt.limits import uncounted
 from mmopt.results import Solution
 from mmopt.solvers import Clock, Options, Point, SolverRow, memory_limit, pick_solver, predicted, run
+from mmopt.stop_reasons import Stop
 
 __all__ = ["ROUNDS", "STARTS", "Penalised", "penalised", "solve_rank"]
 

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import scipy.optimize
 
-from mmopt.limits import Stop
 from mmopt.numerics.components import Array
 from mmopt.solvers.p_identity.objective import Objective
 from mmopt.solvers.solver_protocol import Clock, Options, Point
+from mmopt.stop_reasons import Stop
 
 __all__ = ["PROGRAMS", "Start", "State", "default_starts", "needs", "points", "rounds", "search", "starts"]
 

@@ -23,7 +23,7 @@ from mmopt.compiler import bind, reductions
 from mmopt.compiler.reductions import value_symmetry
 from mmopt.driver import plan
 from mmopt.language import program_names
-from mmopt.limits import Stop
+from mmopt.stop_reasons import Stop
 from mmopt.workloads import Product
 from mmopt.workloads.blocks import factor as f
 

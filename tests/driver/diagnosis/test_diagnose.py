@@ -18,8 +18,8 @@ from mmopt.driver.judge.score import FEASIBLE
 from mmopt.driver.judge.violations import violations
 from mmopt.language import worst
 from mmopt.language.syntax.syntax_tree import Constraint
-from mmopt.limits import Stop
 from mmopt.solvers import Clock, Options, Point, prove, run, solver_named
+from mmopt.stop_reasons import Stop
 
 HEAD = """\
 program own
