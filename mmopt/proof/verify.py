@@ -11,11 +11,11 @@ import numpy as np
 
 from mmopt.compiler import Instance
 from mmopt.driver.accepted_inputs import require_workload
-from mmopt.driver.judge.placed_on_components import same_array
 from mmopt.driver.plan import Plan, Task, blas_threads
 from mmopt.driver.procedure import solve_closed, solve_procedure
 from mmopt.errors import ResultError
 from mmopt.language import Program, program_names
+from mmopt.numerics.components import same_array
 from mmopt.proof.recheck import Recheck, Rows, feasible_or_not
 from mmopt.results import Check, Solution, Verification
 from mmopt.workloads import Workload

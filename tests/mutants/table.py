@@ -640,7 +640,7 @@ MUTANTS = (
         ("costs", "_close(s.sensitivity, sensitivity) and not", "not"),
     ),
     *_rows(
-        "mmopt/driver/judge/placed_on_components.py",
+        "mmopt/numerics/components.py",
         "proof/test_tampered.py::test_every_changed_claim_is_found[fitness_for_use]",
         ("same_array", "return off <= CLOSE_ARRAY", "return off <= 1e9 * CLOSE_ARRAY"),
     ),

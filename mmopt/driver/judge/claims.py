@@ -18,11 +18,10 @@ from mmopt.compiler.same_program import is_shipped
 from mmopt.driver.free_vector import draw
 from mmopt.driver.judge.rounded_root import takes_rounded
 from mmopt.driver.judge.score import Candidate, charged, improves, scored
-from mmopt.driver.judge.violations import as_value, each, plain
 from mmopt.errors import ContradictionError, Error
 from mmopt.language import evaluate, shipped
 from mmopt.language.syntax.syntax_tree import Name, names_in
-from mmopt.numerics.components import Level, Split
+from mmopt.numerics.components import Level, Split, as_value, each_array, plain
 from mmopt.results import Grade
 
 __all__ = [
@@ -236,7 +235,7 @@ class Sought:
 
     def _scaled(self, value: Any, factor: float, power: float, alone: bool) -> Any:
         if not alone or isinstance(value, Split | Level):
-            return each(value, lambda array: factor**power * array)
+            return each_array(value, lambda array: factor**power * array)
         side = factor ** (0.5 * self.rng.normal(size=np.shape(value)[:1]))
         is_square = np.ndim(value) == 2 and len(value) == len(value.T)
         return side[:, None] * value * side if is_square else (value.T * side).T  # psd stays psd

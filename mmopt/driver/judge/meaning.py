@@ -22,11 +22,9 @@ import numpy as np
 from mmopt.compiler import Instance, bind
 from mmopt.compiler.reductions import by_components
 from mmopt.compiler.same_program import is_shipped
-from mmopt.driver.judge.placed_on_components import placed_multipliers
 from mmopt.driver.judge.score import SLIGHT, Array, bound_of, named_multipliers
-from mmopt.driver.judge.violations import split_meaning
 from mmopt.language import evaluate, shipped
-from mmopt.language.evaluate.split_values import splits
+from mmopt.language.evaluate.split_values import split_meaning, splits
 from mmopt.numerics.arrays import frozen, svd
 from mmopt.numerics.ball_inverse import pseudo_inverse
 from mmopt.numerics.balls import HEIGHT, dots, exact, matmul
@@ -41,10 +39,10 @@ __all__ = [
     "bound_by_component",
     "charged_error",
     "error_bound",
+    "l2_by_component",
     "meaning",
     "own_scale",
     "own_sensitivity",
-    "proved_by_component",
     "rounding",
     "within_targets",
     "without_rounding",
@@ -78,10 +76,11 @@ def meaning(
 def _meant(instance: Instance, env: Mapping[str, Any]) -> tuple[Any, Value | None, Value | None]:
     """The same at the program's own scale."""
     m = instance.program.meaning
+    value = evaluate(m.expr, env)
     if splits(env):
-        split, *noise = split_meaning(instance.program, env)
+        split, *noise = split_meaning(m, value, env)
         return ComponentStrategy(split, m.norm), noise[0], noise[1]
-    matrix = np.asarray(evaluate(m.expr, env), dtype=float)
+    matrix = np.asarray(value, dtype=float)
     if m.kind == "strategy":
         # Nobody writes to what a program evaluated: it is not copied.
         return Strategy(frozen(matrix), m.norm), None, None
@@ -282,7 +281,7 @@ def bound_by_component(workload: Workload) -> tuple[float, Any]:
     Where the weights of a matrix's rows break the symmetry that its targets have, it is the singular value
     bound, with uniform multipliers (n,).
     """
-    instance, by_component = _instance(workload)
+    instance, by_component = l2_by_component(workload)
     multipliers: Mapping[str, Any] = {"sensitivity": np.ones(workload.n)} if not by_component else {}
     if by_component:
         each = needs(instance.env)[1] / ITERATIONS[False]
@@ -295,14 +294,7 @@ def bound_by_component(workload: Workload) -> tuple[float, Any]:
     return bound, multipliers["sensitivity"]
 
 
-def proved_by_component(workload: Workload, multipliers: Any) -> float | None:
-    """``l2_strategy``'s certificate at the multipliers that ``bound_by_component`` gave."""
-    instance, by_component = _instance(workload)
-    offered = {"sensitivity": multipliers}
-    return bound_of(instance, placed_multipliers(instance, offered) if by_component else offered)
-
-
-def _instance(workload: Workload) -> tuple[Instance, bool]:
+def l2_by_component(workload: Workload) -> tuple[Instance, bool]:
     """``l2_strategy`` by component, and whether it could be.
 
     The symmetries of products and their targets are also those of their Gram matrix, so that only a workload

@@ -9,9 +9,8 @@ import numpy as np
 
 from mmopt.compiler import Instance
 from mmopt.compiler.same_program import is_shipped
-from mmopt.driver.judge.violations import split_meaning
 from mmopt.language import evaluate
-from mmopt.language.evaluate.split_values import splits
+from mmopt.language.evaluate.split_values import split_meaning, splits
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import Assignment, names_in
 from mmopt.numerics.arrays import Array
@@ -127,7 +126,8 @@ def _extremes(
 
     Of an eigenvalue of AᵀA, as of A = ``factor(X)`` one of X, rounding may take 16 n ε times the largest.
     """
-    found = split_meaning(program, env)[0].parts if splits(env) else (evaluate(program.meaning.expr, env),)
+    value = evaluate(program.meaning.expr, env)
+    found = split_meaning(program.meaning, value, env)[0].parts if splits(env) else (value,)
     parts = [np.asarray(part, dtype=float) for part in found if np.size(part)]
     inverses = [pseudo_factors(part)[0] for part in parts]
     size, inverse = max(map(_norm, parts)), max(map(_norm, inverses))

@@ -16,7 +16,7 @@ import numpy as np
 from mmopt.compiler import Instance
 from mmopt.compiler.same_program import is_shipped
 from mmopt.driver.judge.rounded_root import charged_for_the_queries, for_the_queries
-from mmopt.driver.judge.violations import arrays, as_value, each, is_finite, plain, total, violations
+from mmopt.driver.judge.violations import violations
 from mmopt.language import evaluate, evaluate_ball
 from mmopt.language.evaluate.evaluator import Memo
 from mmopt.language.evaluate.feasibility import excess, excess_with_errors
@@ -24,7 +24,17 @@ from mmopt.language.syntax.syntax_tree import Apply, Declaration, Expr, names_in
 from mmopt.numerics.ball_functions import is_semidefinite
 from mmopt.numerics.ball_nuclear import GUESS
 from mmopt.numerics.balls import GROW, Ball, exact
-from mmopt.numerics.components import Level, Split, floored
+from mmopt.numerics.components import (
+    Level,
+    Split,
+    absolute_sum,
+    arrays_of,
+    as_value,
+    each_array,
+    floored,
+    is_finite,
+    plain,
+)
 from mmopt.numerics.numpy_forms import FLOOR, Array
 
 __all__ = [
@@ -85,7 +95,7 @@ def _declared(d: Declaration, value: Any) -> Any:
         return value
     if d.kind == "symmetric":
         return np.asarray((value + value.T) / 2)
-    return each(value, partial(_signed, d)) if d.sign else value
+    return each_array(value, partial(_signed, d)) if d.sign else value
 
 
 def _signed(d: Declaration, value: Array) -> Array:
@@ -146,8 +156,8 @@ def _missed(instance: Instance, env: Mapping[str, Any]) -> float:
 def _is_kept(d: Declaration, value: Any) -> bool:
     """Whether what is declared of a variable is proved to hold."""
     if d.kind == "psd":
-        return all(is_semidefinite(exact(part)) for part in arrays(value))
-    return not d.sign or all(bool(np.all(a > 0 if d.sign == ">" else a >= 0)) for a in arrays(value))
+        return all(is_semidefinite(exact(part)) for part in arrays_of(value))
+    return not d.sign or all(bool(np.all(a > 0 if d.sign == ">" else a >= 0)) for a in arrays_of(value))
 
 
 def _rounded_up(expr: Expr, env: Mapping[str, Any]) -> Any:
@@ -210,7 +220,7 @@ def charged(instance: Instance, found: Candidate, multipliers: Mapping[str, Any]
     worth = 0.0
     for c in instance.program.constraints:
         if c.name in multipliers:
-            worth += total(multipliers[c.name]) * excess(c, found.env, found.memo)
+            worth += absolute_sum(multipliers[c.name]) * excess(c, found.env, found.memo)
     minimized = instance.program.sense == "minimize"
     return replace(found, objective=found.objective + (worth if minimized else -worth))
 
@@ -276,7 +286,7 @@ def named_multipliers(instance: Instance, multipliers: Mapping[str, Any]) -> dic
             # One cell: a solver's multiplier is then a number or a 1 x 1 matrix.
             value = value.reshape(shape)
         if value.shape == shape and is_finite(value):
-            named[m.declaration.name] = each(value, partial(_promised, m.declaration))
+            named[m.declaration.name] = each_array(value, partial(_promised, m.declaration))
     return plain(named)
 
 

@@ -1,94 +1,31 @@
-"""A point beside the lines of its program: which it misses, where in the workload's words, and by how much.
-
-Values of variables and multipliers are arrays, or split into components.
-"""
+"""A point beside the lines of its program: what it misses, where in the workload's words, by how much."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 
 from mmopt.compiler import Instance
-from mmopt.language import Program, evaluate, worst
+from mmopt.language import worst
 from mmopt.language.atoms.types import Dim
 from mmopt.language.check.names import AXES
 from mmopt.language.evaluate.evaluator import Memo
 from mmopt.language.evaluate.split_values import splits
 from mmopt.language.syntax.syntax_tree import Constraint, Declaration
-from mmopt.numerics.components import Level, Split
-from mmopt.numerics.numpy_forms import Array, is_definite, lowest_eigenvalue, symmetric_part
+from mmopt.numerics.components import Level, Split, as_value, is_finite
+from mmopt.numerics.numpy_forms import is_definite, lowest_eigenvalue, symmetric_part
 from mmopt.workloads.labels import cell_label, join
 
 __all__ = [
     "Violation",
-    "arrays",
-    "as_value",
-    "each",
-    "is_finite",
     "named_rows",
     "place",
-    "plain",
-    "split_meaning",
-    "total",
     "violations",
     "worst_line",
 ]
-
-
-def as_value(value: Any) -> Any:
-    """An array of floats; what is split stays so."""
-    return value if isinstance(value, Split | Level) else np.asarray(value, dtype=float)
-
-
-def plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Numbers as floats, everything else as it is: what the evaluator takes."""
-    return {n: v if isinstance(v, Split | Level) or np.ndim(v) else float(v) for n, v in values.items()}
-
-
-def arrays(value: Any) -> tuple[Any, ...]:
-    """What a value is made of: itself, its parts, or the values of its orbits."""
-    return value.parts if isinstance(value, Split) else (value.values if isinstance(value, Level) else value,)
-
-
-def each(value: Any, change: Callable[[Any], Any]) -> Any:
-    """The value with each of its arrays changed."""
-    if isinstance(value, Split):
-        return replace(value, parts=tuple(map(change, value.parts)))
-    return replace(value, values=change(value.values)) if isinstance(value, Level) else change(value)
-
-
-def is_finite(value: Any) -> bool:
-    """Whether all entries are."""
-    return all(bool(np.isfinite(array).all()) for array in arrays(value))
-
-
-def total(value: Any) -> float:
-    """The sum of the absolute values of a vector's entries."""
-    if isinstance(value, Level):
-        return float(np.abs(value.values) @ value.space.sizes)
-    return float(np.abs(value).sum())
-
-
-def split_meaning(program: Program, env: Mapping[str, Any]) -> tuple[Split, Split | None, Split | None]:
-    """The strategy that a point by components stands for; covariance and basis where it says those."""
-    meaning = program.meaning
-    found: Split = evaluate(meaning.expr, env)
-    if meaning.kind == "strategy":
-        return found, None, None
-    basis: Split = env[meaning.basis]
-    covariance = Split(found.rows, found.columns, tuple(symmetric_part(part) for part in found.parts))
-    parts = tuple(_whitened(s, b) for s, b in zip(covariance.parts, basis.parts, strict=True))
-    return Split(basis.rows, basis.columns, parts), covariance, basis
-
-
-def _whitened(covariance: Array, basis: Array) -> Array:
-    """Σ^(-1/2) B."""
-    values, vectors = scipy.linalg.eigh(covariance)
-    return np.asarray((vectors / np.sqrt(values)) @ vectors.T @ basis)
 
 
 SHOWN = 4  # rows named one by one

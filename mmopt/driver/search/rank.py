@@ -22,10 +22,10 @@ import numpy as np
 
 from mmopt.compiler import Instance, Lowered, Scaling, lower, scale
 from mmopt.driver.diagnosis.diagnose import explain_failure
-from mmopt.driver.judge.assemble import assemble, unscaled
+from mmopt.driver.judge.assemble import assemble
 from mmopt.driver.judge.score import Array
 from mmopt.driver.plan import Task
-from mmopt.driver.run_solver import Best
+from mmopt.driver.run_solver import Best, not_scaled
 from mmopt.errors import OptionError, TooLargeError
 from mmopt.language import evaluate
 from mmopt.language.atoms.types import Curvature, matrix
@@ -275,7 +275,7 @@ def solve_rank(task: Task) -> Solution:
         compile=compiled - started,
         solve=solved - compiled,
         scaling=problem.scaling.scales,
-        warnings=unscaled(instance, problem.scaling),
+        warnings=not_scaled(instance, problem.scaling),
         history=search.history,
     )
     return assemble(instance, point.env, ending)

@@ -150,7 +150,7 @@ def _scales(instance: Instance) -> tuple[Scale, ...] | None:
     if splits(instance.env):
         return ()
     units = units_of(instance)
-    if units is None:
+    if isinstance(units, str):
         return None
     _, scaling = scale(instance)
     first = Scale(Formula("objective", r"\text{objective}"), _power(units.objective), scaling.objective)
