@@ -18,7 +18,7 @@ from typing import Any
 
 from mmopt.language import Checked, Program, program_names, shipped
 from mmopt.language.atoms.types import Dim
-from mmopt.language.check.infer import normal
+from mmopt.language.check.exact_rewriting import normal
 from mmopt.language.syntax.syntax_tree import Constraint, Expr, Multiplier, Name, Number
 
 __all__ = ["Renaming", "is_shipped", "match"]

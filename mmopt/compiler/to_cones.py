@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from mmopt.language import ATOMS, Checked
 from mmopt.language.atoms.types import Type
-from mmopt.language.check.families import two_by_two, vectorised
+from mmopt.language.check.exact_rewriting import two_by_two, vectorised
 from mmopt.language.check.infer import Scope, infer
 from mmopt.language.syntax.syntax_tree import (
     Apply,
@@ -125,7 +125,7 @@ def curved_nodes(expr: Expr, scope: Scope) -> tuple[list[tuple[Expr, list[Expr],
         ):
             nodes.append(e)
         if isinstance(e, Apply):
-            for a in e.args if e.atom not in ("eye", "ones") else ():
+            for a in () if ATOMS[e.atom].takes_dim else e.args:
                 visit(a)
 
     visit(expr)

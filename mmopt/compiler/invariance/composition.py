@@ -130,12 +130,10 @@ class _Blocks:
         return made if over is None else "each"
 
     def _kept(self, expr: Apply, kinds: list[str]) -> str:
-        args = [infer(a, self.scope) for a in expr.args]
+        args, atom = [infer(a, self.scope) for a in expr.args], ATOMS[expr.atom]
         matrices = [t for t in args if t.is_matrix]
-        if matrices and ATOMS[expr.atom].equivariance != "product":
-            spoiled = expr.atom in ("exp", "log") or (
-                expr.atom in ("add", "sub") and len(matrices) < len(args)
-            )
+        if matrices and atom.equivariance != "product":
+            spoiled = atom.unitless or (atom.alike and len(matrices) < len(args))
             spoiled |= expr.atom == "div" and args[1].is_matrix
             spoiled |= expr.atom == "pow" and not infer(expr.args[1], self.scope).sign > 0
             if spoiled:

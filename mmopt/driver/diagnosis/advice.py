@@ -13,7 +13,7 @@ from mmopt.driver.judge.score import Candidate
 from mmopt.driver.judge.violations import Violation, named_rows
 from mmopt.errors import SolverError
 from mmopt.language import to_source
-from mmopt.language.check.families import vectorised
+from mmopt.language.check.exact_rewriting import vectorised
 from mmopt.language.check.infer import infer
 from mmopt.language.syntax.syntax_tree import Apply, Constraint, Expr, Name, Number, mentions
 from mmopt.solvers import Proof

@@ -41,6 +41,7 @@ class Atom:
     ``equivariance`` is the word for how the atom goes with a change of the axes of its arguments (cells
     permuted or repeated, queries permuted, a basis rotated), with block diagonal ones and with Kronecker
     products; ``compiler/invariance/under_actions.py`` knows what each word means. "": with none of them.
+    ``even``: entry by entry, whatever the sign of an entry.
 
     ``gradient`` takes the arguments, the value and the derivative of a number by the value, and gives
     that number's derivative by each argument (of its shape); absent for atoms that have none. An atom
@@ -84,5 +85,6 @@ class Atom:
     alike: bool = False
     unitless: bool = False
     equivariance: str = ""
+    even: bool = False
     takes_dim: bool = False
     axis: bool = False

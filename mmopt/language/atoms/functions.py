@@ -76,6 +76,7 @@ FUNCTIONS_OF_CHOSEN = (
         name="abs",
         arity=1,
         equivariance="entrywise",
+        even=True,
         degrees=(1,),
         rule=rules.elementwise(CONVEX, increasing=None, sign=1, even=True),
         numpy=np.abs,

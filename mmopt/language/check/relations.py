@@ -129,10 +129,7 @@ def _culprit(expr: Expr, known: Type, scope: Scope) -> Expr:
         return not is_leaf and (t := infer(e, scope)).curvature is Curvature.UNKNOWN and t.why == known.why
 
     skip = {
-        id(a)
-        for e in walk(expr)
-        if isinstance(e, Apply) and e.atom in ("eye", "ones")
-        for a in walk(e.args[0])
+        id(a) for e in walk(expr) if isinstance(e, Apply) and ATOMS[e.atom].takes_dim for a in walk(e.args[0])
     }
     able = (e for e in walk(expr) if id(e) not in skip and broken(e))
     return next((e for e in able if not any(map(broken, children(e)))), expr)

@@ -21,7 +21,7 @@ import numpy as np
 
 from mmopt.errors import OptionError
 from mmopt.language.atoms.table_of_atoms import ATOMS
-from mmopt.language.check.families import ENTRYWISE
+from mmopt.language.check.exact_rewriting import ENTRYWISE
 from mmopt.language.evaluate.number_systems import BALLS, PLAIN, Numbers
 from mmopt.language.evaluate.split_values import ByComponent, splits
 from mmopt.language.syntax.program import Program

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.errors import ProgramError
-from mmopt.language.check.families import shared, vectorised
+from mmopt.language.check.exact_rewriting import shared, vectorised
 from mmopt.language.check.relations import rank_residual
 from mmopt.language.evaluate.evaluator import Env, Memo, evaluate, evaluate_ball
 from mmopt.language.evaluate.number_systems import BALLS, PLAIN, Numbers

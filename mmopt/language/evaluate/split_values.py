@@ -25,7 +25,7 @@ from mmopt.language.atoms.component_forms import (
     vector,
 )
 from mmopt.language.atoms.table_of_atoms import ATOMS
-from mmopt.language.check.families import vectorised
+from mmopt.language.check.exact_rewriting import vectorised
 from mmopt.language.evaluate.number_systems import Numbers
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import Apply, Block, Expr, Index, Meaning, walk

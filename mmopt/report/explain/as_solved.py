@@ -10,7 +10,7 @@ import numpy as np
 from mmopt.compiler import Instance
 from mmopt.language import Checked, evaluate
 from mmopt.language.atoms.types import Dim
-from mmopt.language.check.families import vectorised
+from mmopt.language.check.exact_rewriting import vectorised
 from mmopt.language.check.names import AXES
 from mmopt.language.evaluate.split_values import splits
 from mmopt.language.syntax.syntax_tree import Constraint, Expr

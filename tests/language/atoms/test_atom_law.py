@@ -314,6 +314,8 @@ def law_of_equivariance(atom: Atom, rng: Rng) -> None:
             return np.asarray(atom.numpy(*moved, **call.options))
 
         ACTIONS[atom.equivariance](f, args, call, rng)
+        if atom.even:
+            close(f(*(-a for a in args)), f(*args))
 
 
 def _turn(rng: Rng, size: int) -> np.ndarray:
