@@ -21,11 +21,11 @@ from mmopt.solvers import (
     SOLVERS,
     choose_solver,
     claims,
+    conic_solver,
     forecast,
     is_claimed,
     memory_limit,
     missing_cones,
-    pick_solver,
 )
 from mmopt.workloads import Workload
 
@@ -180,7 +180,7 @@ def sizes_at(instance: Instance, solver: str | None = None, step: str = "") -> S
         chosen, refusal = None, error
     if chosen is not None and not is_searched:
         with suppress(Error):
-            conic = chosen if chosen in {row.name for row in SOLVERS} else pick_solver(instance, None).name
+            conic = chosen if chosen in {row.name for row in SOLVERS} else conic_solver(instance, None).name
     return Sizes(
         program.name,
         step,

@@ -21,12 +21,12 @@ __all__ = [
     "SOLVERS",
     "Forecast",
     "SolverRow",
-    "choose",
     "forecast",
     "memory_limit",
     "missing_cones",
+    "quickest",
     "refuse_too_large",
-    "solver_named",
+    "solver_row",
     "too_large",
 ]
 
@@ -73,7 +73,7 @@ SOLVERS: tuple[SolverRow, ...] = (
 LBFGS = SolverRow("lbfgs", "", "scipy", "scipy", frozenset(), "quasi-Newton", 1e-6)
 
 
-def solver_named(name: str, others: Sequence[str] = ()) -> SolverRow:
+def solver_row(name: str, others: Sequence[str] = ()) -> SolverRow:
     """The row of a conic solver; OptionError for another name, SolverError when it is not installed.
 
     ``others`` are further names that the user may have meant.
@@ -139,7 +139,7 @@ def memory_limit() -> float:
     return 0.75 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def choose(rows: Sequence[SolverRow], cones: Sequence[Cone], variables: int) -> SolverRow:
+def quickest(rows: Sequence[SolverRow], cones: Sequence[Cone], variables: int) -> SolverRow:
     """The first solver of the table that is quick enough and fits; else the one predicted quickest.
 
     ``rows`` are installed solvers that have all the cones.

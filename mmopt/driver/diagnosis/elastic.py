@@ -19,7 +19,7 @@ from mmopt.errors import SolverError, TooLargeError
 from mmopt.language import check
 from mmopt.language.syntax.syntax_tree import Apply, Constraint, Declaration, Expr, Name, Number, Relation
 from mmopt.numerics.numpy_forms import Array
-from mmopt.solvers import Clock, Options, Point, Proof, pick_solver, prove, run
+from mmopt.solvers import Clock, Options, Point, Proof, conic_solver, prove, run
 
 __all__ = ["REACH", "Kept", "Probe", "build", "everything", "points", "probe"]
 
@@ -181,7 +181,7 @@ def build(
 def points(instance: Instance, clock: Clock) -> Iterator[Point]:
     """Points of an elastic program, from the solver that is predicted to do; none when it is too large."""
     try:
-        row = pick_solver(instance, None)
+        row = conic_solver(instance, None)
     except (SolverError, TooLargeError):  # none has the cones, or none of them fits
         return
     if not clock.is_over:

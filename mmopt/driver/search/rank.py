@@ -34,7 +34,7 @@ from mmopt.language.check.relations import rank_line, rank_residual
 from mmopt.language.syntax.syntax_tree import Apply, Expr, Name
 from mmopt.limits import uncounted
 from mmopt.results import Solution
-from mmopt.solvers import Clock, Options, Point, SolverRow, memory_limit, pick_solver, predicted, run
+from mmopt.solvers import Clock, Options, Point, SolverRow, conic_solver, memory_limit, predicted, run
 from mmopt.stop_reasons import Stop
 
 __all__ = ["ROUNDS", "STARTS", "Penalised", "penalised", "solve_rank"]
@@ -240,7 +240,7 @@ def solve_rank(task: Task) -> Solution:
     SolverError : no round gave a point that could be made feasible.
     """
     started, instance, program, start = time.monotonic(), task.instance, task.program, task.start
-    row = pick_solver(instance, task.solver)
+    row = conic_solver(instance, task.solver)
     chosen = task.options(tolerance=row.tolerance, starts=STARTS, seed=0, penalty=PENALTY)
     if start is not None:
         chosen = replace(chosen, starts=1)

@@ -22,7 +22,7 @@ from mmopt.report.explain.facts import Compiled, Formula, GivenFacts, Handed, Ma
 from mmopt.report.sizes import Sizes, sizes_at
 from mmopt.report.style import counted, duration, figure
 from mmopt.solvers.conic import hand_over
-from mmopt.solvers.table_of_solvers import PATIENCE, solver_named
+from mmopt.solvers.table_of_solvers import PATIENCE, solver_row
 from mmopt.symmetry.joint_components import Cells
 
 __all__ = ["compiled_facts"]
@@ -206,7 +206,7 @@ def _matrix(instance: Instance, sizes: Sizes) -> tuple[MatrixFacts | None, str]:
     if rows > MOST_ROWS or blocks > MOST_BLOCKS:
         in_blocks = f" in {counted(blocks, 'separate block')}" if blocks else ""
         return None, f"not built to be counted, it has about {rows:,} rows{in_blocks}"
-    row = solver_named(sizes.conic)
+    row = solver_row(sizes.conic)
     data = hand_over(lower(scale(instance)[0]), row.cvxpy).data
     parts = [data[key] for key in ("A", "G") if data.get(key) is not None]
     return MatrixFacts(
