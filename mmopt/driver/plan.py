@@ -13,7 +13,15 @@ from typing import Any
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from mmopt.compiler import Instance, bind
-from mmopt.compiler.reductions import Step, Traits, by_components, first_step, obstacle, reducible, traits_of
+from mmopt.compiler.reductions import (
+    ReductionStep,
+    Traits,
+    by_components,
+    first_step,
+    obstacle,
+    reducible,
+    traits_of,
+)
 from mmopt.compiler.same_program import match
 from mmopt.errors import OptionError, TooLargeError
 from mmopt.language import Checked, Program, check, program_names, shipped
@@ -28,9 +36,9 @@ __all__ = [
     "FEW_CELLS",
     "MOST_CELLS",
     "SEARCH",
-    "Plan",
     "Progress",
     "Report",
+    "SolvePlan",
     "Task",
     "blas_threads",
     "one_thread",
@@ -81,7 +89,7 @@ ARRAYS = 12  # matrices of the size of the cells that a dense solve holds at a t
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class SolvePlan:
     """How an instance is solved: as it is, or by a step to smaller ones, whose solutions it lifts.
 
     split : how the instance stands by component, where its solution stays so; else "".
@@ -91,16 +99,16 @@ class Plan:
 
     instance: Instance
     split: str = ""
-    step: Step | None = None
-    parts: tuple[Plan, ...] = ()
+    step: ReductionStep | None = None
+    parts: tuple[SolvePlan, ...] = ()
     reduce: bool = True
 
     @property
     def lines(self) -> tuple[str, ...]:
         """What is reduced, a line each, equal parts once."""
-        known: set[Plan] = set()
+        known: set[SolvePlan] = set()
 
-        def said(plan: Plan, prefix: str) -> Iterator[str]:
+        def said(plan: SolvePlan, prefix: str) -> Iterator[str]:
             known.add(plan)
             text = plan.split if plan.step is None else plan.step.text
             if text:
@@ -120,7 +128,7 @@ def plan_solve(
     *,
     reduce: bool = True,
     solver: str | None = None,
-) -> Plan:
+) -> SolvePlan:
     """The plan of a solve.
 
     Over more than ``MOST_CELLS`` cells, and over more than ``FEW_CELLS`` where components are small, the
@@ -138,38 +146,40 @@ def plan_solve(
     if reduce and (is_large or (workload.n > FEW_CELLS and is_kernel)):
         largest = None if is_large else int(SMALL * workload.n)
         found = _by_component(checked, workload, givens or {}, largest)
-        if isinstance(found, Plan):
+        if isinstance(found, SolvePlan):
             return found
         if is_large:
             _refuse_dense(checked.program, workload, found)
     return plan_instance(bind(checked, workload, givens), solver, reduce=reduce)
 
 
-def plan_instance(instance: Instance, solver: str | None = None, *, reduce: bool = True) -> Plan:
+def plan_instance(instance: Instance, solver: str | None = None, *, reduce: bool = True) -> SolvePlan:
     """The plan for an instance over the cells: the first reduction that applies, then those of its parts."""
     if not (reduce and reducible(instance)):
-        return Plan(instance, reduce=reduce)
+        return SolvePlan(instance, reduce=reduce)
     return _reduced(instance, solver, traits_of(instance), {})
 
 
-def _reduced(instance: Instance, solver: str | None, traits: Traits, known: dict[str, Plan]) -> Plan:
+def _reduced(
+    instance: Instance, solver: str | None, traits: Traits, known: dict[str, SolvePlan]
+) -> SolvePlan:
     """``known`` has the plans of parts by the hash of their workload."""
     step = first_step(instance, traits, lambda inner: is_claimed(inner, solver))
-    parts: list[Plan] = []
+    parts: list[SolvePlan] = []
     for inner in step.parts if step is not None else ():
         if splits(inner.env):  # where no reduction applies any more
-            parts.append(Plan(inner))
+            parts.append(SolvePlan(inner))
             continue
         key = inner.workload.hash
         if key not in known:
             known[key] = _reduced(inner, solver, traits, known)
         parts.append(known[key])
-    return Plan(instance, step=step, parts=tuple(parts))
+    return SolvePlan(instance, step=step, parts=tuple(parts))
 
 
 def _by_component(
     checked: Checked, workload: Workload, givens: Mapping[str, Any], largest: int | None
-) -> Plan | str:
+) -> SolvePlan | str:
     """The plan by component, its components no larger than ``largest``; or why there is none."""
     why = obstacle(checked, givens)
     if why:
@@ -180,7 +190,7 @@ def _by_component(
         return "no two values of an attribute can be swapped, so the workload does not split"
     if not is_claimed(found[0], None):
         return "no kernel knows the program, and conic solvers need matrices over the cells"
-    return Plan(*found)
+    return SolvePlan(*found)
 
 
 def _refuse_dense(program: Program, workload: Workload, why: str) -> None:
@@ -255,7 +265,7 @@ class Task:
     OptionError : an option out of range, or one that the program's class does not have.
     """
 
-    plan: Plan
+    plan: SolvePlan
     solver: str | None = None
     asked: Mapping[str, Any] = field(default_factory=dict)
     report: Report | None = None
@@ -288,7 +298,7 @@ class Task:
         left_out = {name for name, classes in SEARCH.items() if klass not in (*classes, "procedure")}
         asked = {name: value for name, value in self.asked.items() if name not in left_out}
         solver = self.solver if klass in ("convex", "rank", "procedure") else None
-        plan = Plan(instance, reduce=self.plan.reduce)
+        plan = SolvePlan(instance, reduce=self.plan.reduce)
         return replace(self, plan=plan, solver=solver, asked=asked, start=start)
 
     def planned(self) -> Task:

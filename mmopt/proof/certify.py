@@ -28,7 +28,7 @@ from mmopt.driver.judge.adopt import adopt, adopters, check_adopts, row_paramete
 from mmopt.driver.judge.assemble import Ending, assemble
 from mmopt.driver.judge.meaning import error_bound
 from mmopt.driver.judge.score import Array, bound_of, candidate, improves, scored, starts_from
-from mmopt.driver.plan import Plan, Report, Task
+from mmopt.driver.plan import Report, SolvePlan, Task
 from mmopt.driver.solve import with_total
 from mmopt.errors import OptionError, SolverError, TooLargeError, suggest
 from mmopt.language import Program
@@ -165,7 +165,7 @@ def certify(
             gap = gap_between(point.objective, proof.bound, parsed.sense)
             is_close = gap is not None and gap <= (TOLERANCE if tolerance is None else tolerance)
             if solve and judge.program.klass == "convex" and not is_close:
-                proof.solve(Task(Plan(judge), solver, overrides, progress))
+                proof.solve(Task(SolvePlan(judge), solver, overrides, progress))
     bounded = time.monotonic()
     multipliers = proof.multipliers if own else {}
     same = kept(came, instance, point.env, multipliers)

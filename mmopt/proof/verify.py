@@ -11,7 +11,7 @@ import numpy as np
 
 from mmopt.compiler import Instance
 from mmopt.driver.accepted_inputs import require_workload
-from mmopt.driver.plan import Plan, Task, blas_threads
+from mmopt.driver.plan import SolvePlan, Task, blas_threads
 from mmopt.driver.procedure import solve_closed, solve_procedure
 from mmopt.errors import ResultError
 from mmopt.language import Program, program_names
@@ -140,7 +140,7 @@ def _again(work: Recheck, instance: Instance) -> None:
     if s.variables:
         rows.add("variables", ", ".join(s.variables), "none are chosen", False)
     waiting = list(s.steps.items())
-    task, replay = Task(Plan(instance)), _replay(work, waiting)
+    task, replay = Task(SolvePlan(instance)), _replay(work, waiting)
     is_closed = instance.program.klass == "closed form"
     found = rows.tried(
         "steps",

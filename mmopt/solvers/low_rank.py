@@ -18,14 +18,14 @@ from mmopt.numerics.components import Array
 from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point
 from mmopt.stop_reasons import Stop
 
-__all__ = ["PROGRAMS", "State", "approach", "needs", "points", "project", "reconstruction"]
+__all__ = ["PROGRAMS", "Approximation", "approach", "needs", "points", "project", "reconstruction"]
 
 
 EVERY = 10  # steps between two counts of the gap
 
 
 @dataclass(frozen=True)
-class State:
+class Approximation:
     """A (p, n) after so many steps, with objective and bound by its own arithmetic."""
 
     columns: Array
@@ -60,7 +60,7 @@ def project(columns: Array, norm: int) -> Array:
 
 def approach(
     reconstruction: Array, target: Array, price: float, before: Array, near: float, norm: int
-) -> Iterator[State]:
+) -> Iterator[Approximation]:
     """Better and better A for min ‖R‖² + β ‖V - R A‖² + ν ‖A - S‖², columns of norm at most 1; without end.
 
     A step that leads uphill restarts the acceleration (O'Donoghue & Candès 2015). The bound is that of the
@@ -91,7 +91,7 @@ def approach(
         bound = max(bound, fixed + linear - missed - away - pull)
         if fixed + missed + away < least:
             best, least = columns, fixed + missed + away
-        yield State(best, steps, least, bound)
+        yield Approximation(best, steps, least, bound)
         if not steepest > 0:
             continue  # R = 0: every A is as good
         for _ in range(EVERY):

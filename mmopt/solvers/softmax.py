@@ -29,11 +29,11 @@ from scipy.special import logsumexp
 
 from mmopt.numerics.components import Array
 from mmopt.solvers.nuclear.curvature import exponentials
-from mmopt.solvers.nuclear.problem import Part, care, conditioned
+from mmopt.solvers.nuclear.problem import QueryComponent, care, conditioned
 from mmopt.solvers.nuclear.spectrum import spectrum
 from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point
 
-__all__ = ["PROGRAMS", "Soft", "State", "direction", "needs", "points", "search", "state"]
+__all__ = ["PROGRAMS", "LogWeights", "Soft", "direction", "needs", "points", "search", "state"]
 
 
 ROWS = 512  # of the Hessian, formed at a time
@@ -53,7 +53,7 @@ class Soft:
 
 
 @dataclass(frozen=True)
-class State:
+class LogWeights:
     """Logarithms of the weights (of sum 1), and what follows from them.
 
     noise (n, k): F with Σ = B F Fᵀ Bᵀ. sides: U / √(q + c h) (m, k) and V / √p (n, k) of the singular
@@ -81,13 +81,13 @@ def _whole(logs: Array) -> Array:
     return np.asarray(logs - logsumexp(logs))
 
 
-def state(soft: Soft, p: Array, q: Array) -> State:
+def state(soft: Soft, p: Array, q: Array) -> LogWeights:
     """Everything that is asked of logarithms of weights, which are first brought to sum 1."""
     p, q = _whole(p), _whole(q)
     cells, queries = np.exp(p), np.exp(q)
     floors = soft.hybrid * soft.targets
     scaled = (queries + floors) / soft.targets
-    part = Part(soft.rows, 1.0, np.arange(len(cells)), np.arange(len(queries)), soft.rank)
+    part = QueryComponent(soft.rows, 1.0, np.arange(len(cells)), np.arange(len(queries)), soft.rank)
     found = spectrum(part, soft.rank, cells, scaled)
     values = np.asarray(found.values)
     # From the larger vectors, so that the rows of small weights lose no digits.
@@ -98,14 +98,14 @@ def state(soft: Soft, p: Array, q: Array) -> State:
     variances = np.square(left) @ values
     upper = _soft(soft.cells, costs) + _soft(soft.queries, variances) + float(floors @ variances)
     lower = 2.0 * float(values.sum()) - float(cells @ p) / soft.cells - float(queries @ q) / soft.queries
-    return State(p, q, noise, (left, right), values, costs, variances, upper, lower)
+    return LogWeights(p, q, noise, (left, right), values, costs, variances, upper, lower)
 
 
 def _soft(t: float, values: Array) -> float:
     return float(logsumexp(t * values)) / t
 
 
-def direction(soft: Soft, at: State, barrier: float) -> tuple[Array, Array]:
+def direction(soft: Soft, at: LogWeights, barrier: float) -> tuple[Array, Array]:
     """Newton's step of the logarithms up D + barrier * Σ x, along which both sums of weights stay 1."""
     m = len(at.q)
     logs = np.concatenate([at.q, at.p])
@@ -135,7 +135,7 @@ def direction(soft: Soft, at: State, barrier: float) -> tuple[Array, Array]:
     return step[m:], step[:m]
 
 
-def _curvature(soft: Soft, at: State, y: Array) -> Array:
+def _curvature(soft: Soft, at: LogWeights, y: Array) -> Array:
     """Q, its lower triangle; queries before cells."""
     values, m = at.values, len(at.q)
     z = np.concatenate(at.sides) * np.sqrt(y)[:, None]
@@ -167,7 +167,7 @@ def needs(env: Mapping[str, Any]) -> tuple[float, float]:
 
 PROGRAMS = ("softmax_step",)
 
-Search = Generator[tuple[State, str], float, None]
+Search = Generator[tuple[LogWeights, str], float, None]
 
 GROWTH = 5.0  # of the sharpness from one stage to the next
 NEAR = 0.02  # gap at which a stage ends
@@ -215,7 +215,7 @@ def points(
         at, place = _silently(iterates, pace.wanted)
 
 
-def _silently(iterates: Search, wanted: float | None) -> tuple[State, str]:
+def _silently(iterates: Search, wanted: float | None) -> tuple[LogWeights, str]:
     """The next iterate, without warnings of numbers that overflow in steps that are then cut."""
     with np.errstate(all="ignore"):
         return next(iterates) if wanted is None else iterates.send(wanted)
@@ -246,7 +246,7 @@ def search(soft: Soft) -> Search:
         sharpness *= GROWTH
 
 
-def _next(soft: Soft, at: State, barrier: float) -> State | None:
+def _next(soft: Soft, at: LogWeights, barrier: float) -> LogWeights | None:
     """The iterate after a step that raises the bound; None where rounding leaves no such step."""
     p, q = direction(soft, at, barrier)
     before = _height(at, barrier)
@@ -260,5 +260,5 @@ def _next(soft: Soft, at: State, barrier: float) -> State | None:
     return None
 
 
-def _height(at: State, barrier: float) -> float:
+def _height(at: LogWeights, barrier: float) -> float:
     return at.lower + barrier * float(at.p.sum() + at.q.sum())

@@ -25,14 +25,14 @@ from mmopt.compiler.invariance.actions import (
     SPLIT_QUERIES,
 )
 from mmopt.compiler.reductions import blocks, kronecker, merge_cells, parallel_queries, value_symmetry
-from mmopt.compiler.reductions.step import Solved, Step, Traits, reducible, traits_of
+from mmopt.compiler.reductions.step import ReductionStep, SolvedPart, Traits, reducible, traits_of
 from mmopt.compiler.reductions.value_symmetry import by_components, obstacle
 
 __all__ = [
     "REDUCTIONS",
     "Reduction",
-    "Solved",
-    "Step",
+    "ReductionStep",
+    "SolvedPart",
     "Traits",
     "by_components",
     "first_step",
@@ -52,7 +52,7 @@ class Reduction:
 
     name: str
     goes_with: tuple[str, ...]
-    applies: Callable[[Instance, Traits], Step | None]
+    applies: Callable[[Instance, Traits], ReductionStep | None]
     place: str
     is_for_kernels: bool = False
 
@@ -95,7 +95,9 @@ REDUCTIONS = (
 # - Kronecker products of weighting programs: their design queries are arrays from outside, or eigenvectors
 
 
-def first_step(instance: Instance, traits: Traits, has_kernel: Callable[[Instance], bool]) -> Step | None:
+def first_step(
+    instance: Instance, traits: Traits, has_kernel: Callable[[Instance], bool]
+) -> ReductionStep | None:
     """That of the first row of the table that applies; ``has_kernel``: whether a kernel takes an instance."""
     for row in REDUCTIONS:
         if traits.acts.allows(*row.goes_with) and (not row.is_for_kernels or has_kernel(instance)):

@@ -30,8 +30,8 @@ from mmopt.compiler.reductions.step import (
     BOTH,
     MOST_ENTRIES,
     SOURCES,
-    Solved,
-    Step,
+    ReductionStep,
+    SolvedPart,
     Traits,
     counted,
     restricted,
@@ -50,7 +50,7 @@ FULL = 1e-12  # singular values above this part of the largest are not zero
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class IndependentBlocks(Step):
+class IndependentBlocks(ReductionStep):
     """``cells`` and ``rows`` of each block; ``counts`` of cells and of the queries that have multipliers.
 
     ``certified`` : the multipliers of the certificate, which are scaled together.
@@ -62,7 +62,7 @@ class IndependentBlocks(Step):
     kind: str
     certified: frozenset[str]
 
-    def lift(self, parts: Sequence[Solved]) -> Solved:
+    def lift(self, parts: Sequence[SolvedPart]) -> SolvedPart:
         """The strategies on the diagonal; the multipliers side by side, as the objective is made."""
         bounds = np.array([0.0 if p.bound is None else p.bound for p in parts])
         strategies = [as_dense(p.strategy) for p in parts]
@@ -88,7 +88,7 @@ class IndependentBlocks(Step):
                 shape = [self.counts[axis.group == "queries"] for axis in axes]
                 found.setdefault(name, np.zeros(shape))[np.ix_(*at)] = factor * array
         known_bound = None if any(p.bound is None for p in parts) else total
-        return Solved(Strategy(matrix[:, order], strategies[0].norm), found, known_bound)
+        return SolvedPart(Strategy(matrix[:, order], strategies[0].norm), found, known_bound)
 
 
 def applies(instance: Instance, traits: Traits) -> IndependentBlocks | None:

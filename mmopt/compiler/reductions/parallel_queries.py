@@ -24,8 +24,8 @@ from mmopt.compiler.bind import Instance
 from mmopt.compiler.reductions.step import (
     MOST_ENTRIES,
     SOURCES,
-    Solved,
-    Step,
+    ReductionStep,
+    SolvedPart,
     Traits,
     counted,
     restricted,
@@ -48,7 +48,7 @@ CELLS = frozenset({"cells", ""})
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ParallelQueries(Step):
+class ParallelQueries(ReductionStep):
     """``kept`` (of those that have multipliers): the query of the smaller workload; -1 for one left out.
 
     Without it, nothing is known of multipliers of queries: they add up to others.
@@ -56,14 +56,14 @@ class ParallelQueries(Step):
 
     kept: Ints | None
 
-    def lift(self, parts: Sequence[Solved]) -> Solved:
+    def lift(self, parts: Sequence[SolvedPart]) -> SolvedPart:
         """The same strategy; a multiplier of zero for what was left out."""
         (part,) = parts
         if self.kept is None:
             multipliers = {name: array for name, (array, _) in self.along(part, CELLS).items()}
         else:
             multipliers = self.spread(part, "queries", self.kept)
-        return Solved(part.strategy, multipliers, part.bound)
+        return SolvedPart(part.strategy, multipliers, part.bound)
 
 
 def applies(instance: Instance, traits: Traits) -> ParallelQueries | None:

@@ -23,8 +23,8 @@ __all__ = [
     "BOTH",
     "MOST_ENTRIES",
     "SOURCES",
-    "Solved",
-    "Step",
+    "ReductionStep",
+    "SolvedPart",
     "Traits",
     "counted",
     "expanded",
@@ -67,7 +67,7 @@ def traits(checked: Checked, own: frozenset[str], numbers: frozenset[tuple[str, 
 
 
 @dataclass(frozen=True)
-class Solved:
+class SolvedPart:
     """A strategy for a workload, the multipliers by constraint, and the bound that they prove.
 
     Of a part by component both are by component.
@@ -79,7 +79,7 @@ class Solved:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Step(ABC):
+class ReductionStep(ABC):
     """One reduction of one instance: smaller instances of the same program, and the way back.
 
     text : what it does, with sizes before and after.
@@ -96,10 +96,10 @@ class Step(ABC):
     axes: Mapping[str, tuple[Axis, ...]] = field(default_factory=dict)
 
     @abstractmethod
-    def lift(self, parts: Sequence[Solved]) -> Solved:
+    def lift(self, parts: Sequence[SolvedPart]) -> SolvedPart:
         """The strategy and the multipliers for the unreduced instance, from those of the parts."""
 
-    def along(self, part: Solved, groups: frozenset[str]) -> dict[str, tuple[Array, tuple[Axis, ...]]]:
+    def along(self, part: SolvedPart, groups: frozenset[str]) -> dict[str, tuple[Array, tuple[Axis, ...]]]:
         """The multipliers whose axes all belong to the groups, as arrays of as many axes."""
         found = {}
         for name, value in part.multipliers.items():
@@ -114,7 +114,7 @@ class Step(ABC):
             found[name] = (array, axes)
         return found
 
-    def spread(self, part: Solved, group: str, classes: Ints) -> dict[str, Array]:
+    def spread(self, part: SolvedPart, group: str, classes: Ints) -> dict[str, Array]:
         """The multipliers of all members of classes (-1: of none), among which what a class has is split."""
         sizes, found = np.bincount(classes[classes >= 0]), dict[str, Array]()
         for name, (array, axes) in self.along(part, BOTH | {""}).items():

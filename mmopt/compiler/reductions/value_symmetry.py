@@ -22,7 +22,7 @@ import numpy as np
 from mmopt.compiler.bind import Instance, bind
 from mmopt.compiler.invariance.actions import PERMUTE_CELLS, PERMUTE_QUERIES, ROTATE_BASIS, ROTATE_ROOT
 from mmopt.compiler.invariance.equivariance import Equivariance
-from mmopt.compiler.reductions.step import Solved, Step, Traits, traits
+from mmopt.compiler.reductions.step import ReductionStep, SolvedPart, Traits, traits
 from mmopt.language import Checked, evaluate
 from mmopt.language.evaluate.split_values import without_form
 from mmopt.language.syntax.syntax_tree import names_in
@@ -95,15 +95,15 @@ def by_components(
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ValueSymmetry(Step):
+class ValueSymmetry(ReductionStep):
     """The one part is the program by component."""
 
-    def lift(self, parts: Sequence[Solved]) -> Solved:
+    def lift(self, parts: Sequence[SolvedPart]) -> SolvedPart:
         """The strategy and the multipliers over all cells."""
         (part,) = parts
         values = part.multipliers.items()
         multipliers = {n: lift(v) if isinstance(v, Split | Level) else v for n, v in values}
-        return Solved(as_dense(part.strategy), multipliers, part.bound)
+        return SolvedPart(as_dense(part.strategy), multipliers, part.bound)
 
 
 def applies(instance: Instance, traits: Traits) -> ValueSymmetry | None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from mmopt.compiler import Instance
 from mmopt.driver.diagnosis.findings import Conflict, Growth, Relaxation
-from mmopt.driver.diagnosis.relaxable_lines import Ground, Part
+from mmopt.driver.diagnosis.relaxable_lines import Ground, RelaxableLine
 from mmopt.driver.judge.score import Candidate
 from mmopt.driver.judge.violations import Violation, named_rows
 from mmopt.errors import SolverError
@@ -86,7 +86,7 @@ def _together(words: Sequence[str], last: str = "and") -> str:
     return f"{comma} {last} ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
-def _line(part: Part, rows: str = "") -> str:
+def _line(part: RelaxableLine, rows: str = "") -> str:
     if part.kind == "constraint":
         return f"'{part.name}'{rows}"
     return f"the declaration of '{part.name}' as {'>= 0' if part.kind == 'sign' else 'psd'}{rows}"

@@ -14,7 +14,7 @@ from types import MappingProxyType
 import numpy as np
 
 from mmopt.compiler import Instance, lower
-from mmopt.driver.diagnosis.relaxable_lines import HERE, Ground, Part, array_given, demoted
+from mmopt.driver.diagnosis.relaxable_lines import HERE, Ground, RelaxableLine, array_given, demoted
 from mmopt.errors import SolverError, TooLargeError
 from mmopt.language import check
 from mmopt.language.syntax.syntax_tree import Apply, Constraint, Declaration, Expr, Name, Number, Relation
@@ -84,7 +84,7 @@ class _Builder:
     def add(self, name: str, left: Expr, op: str, right: Expr) -> None:
         self.constraints.append(Constraint(name, Relation(left, op, right, HERE), HERE))
 
-    def part(self, part: Part, rows: tuple[int, ...] | None, slack: Expr | None) -> None:
+    def part(self, part: RelaxableLine, rows: tuple[int, ...] | None, slack: Expr | None) -> None:
         """The line, of which only ``rows`` are kept; it may be missed by ``slack`` times its unit."""
         if part.index:
             for i in range(part.count) if rows is None else rows:
@@ -227,7 +227,7 @@ def _reach(proof: Proof | None, size: float) -> float:
     return min(proof.reach, proof.radius / size) if proof is not None else 0.0
 
 
-def _weights(point: Point, part: Part) -> Array:
+def _weights(point: Point, part: RelaxableLine) -> Array:
     """How much each row of a line weighs in the multipliers; zeros when they are not known."""
     known = point.multipliers
     if part.index:

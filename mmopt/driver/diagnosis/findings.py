@@ -14,7 +14,7 @@ import numpy as np
 
 from mmopt.compiler import Instance, Scaling
 from mmopt.driver.diagnosis.elastic import Kept, build, everything, points, probe
-from mmopt.driver.diagnosis.relaxable_lines import Ground, Part
+from mmopt.driver.diagnosis.relaxable_lines import Ground, RelaxableLine
 from mmopt.driver.judge.violations import violations
 from mmopt.language import evaluate
 from mmopt.language.syntax.syntax_tree import Declaration
@@ -159,7 +159,7 @@ def _relaxations(ground: Ground, scaling: Scaling, clock: Clock, loose: list[str
     ]
 
 
-def _relaxation(part: Part, slack: float, scaling: Scaling) -> Relaxation:
+def _relaxation(part: RelaxableLine, slack: float, scaling: Scaling) -> Relaxation:
     slack *= 1.0 + ROOM
     if part.is_relative and part.rises:
         return Relaxation(part.name, part.kind, "factor", _rounded(1.0 + slack, math.ceil))

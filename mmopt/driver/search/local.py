@@ -23,7 +23,7 @@ from mmopt.language.syntax.syntax_tree import Apply, Constraint, Expr, Name, Num
 from mmopt.solvers import Clock
 from mmopt.stop_reasons import Stop
 
-__all__ = ["End", "Problem", "search"]
+__all__ = ["End", "RecordedInstance", "search"]
 
 # Relative to the objective at the start. A larger first one leads most starts to the same end.
 ROUNDINGS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
@@ -51,7 +51,7 @@ class _Limit:
 
 
 @dataclass(frozen=True)
-class Problem:
+class RecordedInstance:
     """A (scaled) instance recorded for differentiation; ``point`` has any values of what is chosen."""
 
     instance: Instance
@@ -110,7 +110,7 @@ class End:
 
 @dataclass
 class _Search:
-    problem: Problem
+    problem: RecordedInstance
     clock: Clock
     budget: int
     size: float  # of the objective at the start
@@ -225,7 +225,7 @@ class _Search:
         return x
 
 
-def search(problem: Problem, start: Array, clock: Clock, budget: int) -> End | None:
+def search(problem: RecordedInstance, start: Array, clock: Clock, budget: int) -> End | None:
     """The local optimum that the search finds from a start; None where the objective has no value there."""
     value, _ = problem.objective.run(problem.coordinates.unpack(start))
     if not np.isfinite(value):

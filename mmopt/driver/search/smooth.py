@@ -19,7 +19,7 @@ from mmopt.driver.judge.assemble import assemble
 from mmopt.driver.judge.score import Array, Candidate
 from mmopt.driver.plan import Task
 from mmopt.driver.run_solver import Best
-from mmopt.driver.search.local import End, Problem, search
+from mmopt.driver.search.local import End, RecordedInstance, search
 from mmopt.errors import OptionError, SolverError
 from mmopt.language import evaluate
 from mmopt.results import Solution
@@ -82,7 +82,7 @@ def solve_smooth(task: Task) -> Solution:
     scaled, scaling = scale(instance)
     coordinates = Coordinates(program.choose, instance.sizes())
     points = list(_starts(instance, scaling, coordinates, options, task.start))
-    problem = Problem(scaled, points[0][1], coordinates)
+    problem = RecordedInstance(scaled, points[0][1], coordinates)
     compiled = time.monotonic()
     best, ends = Best(instance), _Ends()
     budget = options.max_iterations or ITERATIONS

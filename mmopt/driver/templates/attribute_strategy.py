@@ -12,9 +12,9 @@ from mmopt.driver.templates.terms import Side
 from mmopt.numerics.arrays import EPS, Array
 from mmopt.numerics.pseudoinverse import pseudo_factors
 from mmopt.solvers import Clock, Options, nuclear
-from mmopt.solvers.p_identity import Start, search
+from mmopt.solvers.p_identity import StartRows, search
 
-__all__ = ["Factor", "Identities", "Rows"]
+__all__ = ["Factor", "FreeRows", "Identities"]
 
 
 GAP = 1e-7  # of the convex problem of one attribute
@@ -55,7 +55,7 @@ class Identities(Factor):
         return cls(np.zeros((1, side.size)))
 
     def matrix(self) -> Array:
-        """Rows of zeros are left out."""
+        """FreeRows of zeros are left out."""
         used = self.theta[self.theta.any(axis=1)]
         whole = np.vstack([np.eye(self.theta.shape[1]), used])
         return np.asarray(whole / whole.sum(axis=0))
@@ -63,25 +63,25 @@ class Identities(Factor):
     def improved(self, side: Side, gram: Array, count: int, seed: int) -> Identities:
         """The known one is the first start."""
         most = max(1, side.size // 2, len(self.theta))
-        first = (Start("known", self.theta),)
+        first = (StartRows("known", self.theta),)
         *_, found = search(gram, most, queries=side.queries, count=count, seed=seed, first=first)
         return Identities(found.rows)
 
 
 @dataclass(frozen=True)
-class Rows(Factor):
+class FreeRows(Factor):
     """Any rows whose columns have L2 norm 1 at most."""
 
     rows: Array
 
     @classmethod
-    def first(cls, side: Side) -> Rows:
+    def first(cls, side: Side) -> FreeRows:
         return cls(np.eye(side.size))
 
     def matrix(self) -> Array:
         return self.rows
 
-    def improved(self, side: Side, gram: Array, count: int, seed: int) -> Rows:
+    def improved(self, side: Side, gram: Array, count: int, seed: int) -> FreeRows:
         """The optimum of ``l2_strategy``, scaled and completed to columns of norm 1."""
         values, vectors = np.linalg.eigh(gram)
         kept = values > 8 * len(gram) * EPS * values[-1]
@@ -93,4 +93,4 @@ class Rows(Factor):
         x[np.diag_indices(len(x))] = 1.0
         values, vectors = np.linalg.eigh(x)
         kept = values > 8 * len(x) * EPS * values[-1]
-        return Rows((vectors[:, kept] * np.sqrt(values[kept])).T)
+        return FreeRows((vectors[:, kept] * np.sqrt(values[kept])).T)

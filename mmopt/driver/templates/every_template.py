@@ -26,7 +26,7 @@ from mmopt.strategies import Strategy, StrategyForm
 from mmopt.strategies.product import ProductStrategy, products_of
 from mmopt.workloads import Workload
 
-__all__ = ["TEMPLATES", "Candidate", "Templates", "template_bound", "templates"]
+__all__ = ["TEMPLATES", "TemplateResult", "Templates", "template_bound", "templates"]
 
 TEMPLATES = ("identity", "product", "union", "marginals")
 LARGEST = 1024  # cells, or the size of a component, up to which the bound is l2_strategy's own
@@ -34,7 +34,7 @@ BOUND_GAP, CLOSER = 1e-4, 1e-6  # of that solve, and of one that checks it
 
 
 @dataclass(frozen=True, eq=False)
-class Candidate:
+class TemplateResult:
     """template : its name. strategy : sensitivity at most 1, or None with the reason why there is none.
 
     error : total squared error, weighted, at unit noise per unit of sensitivity. rmse : per unweighted query.
@@ -52,12 +52,12 @@ class Candidate:
 class Templates:
     """candidates : the best first. bound : on the total error of every strategy, and where it is from."""
 
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[TemplateResult, ...]
     bound: float
     bound_from: str
 
     @property
-    def best(self) -> Candidate:
+    def best(self) -> TemplateResult:
         """The one of least total error."""
         return self.candidates[0]
 
@@ -135,15 +135,15 @@ class _Search:
     norm: int
     seed: int
 
-    def candidate(self, name: str) -> Candidate:
+    def candidate(self, name: str) -> TemplateResult:
         started = time.monotonic()
         try:
             with one_thread():  # of many small matrices
                 strategy = self._strategy(name)
         except TooLargeError as error:
-            return Candidate(name, None, np.inf, np.inf, time.monotonic() - started, error.message)
+            return TemplateResult(name, None, np.inf, np.inf, time.monotonic() - started, error.message)
         total, rmse = strategy.total_error(self.workload), strategy.rmse(self.workload)
-        return Candidate(name, strategy, total, rmse, time.monotonic() - started)
+        return TemplateResult(name, strategy, total, rmse, time.monotonic() - started)
 
     def _strategy(self, name: str) -> StrategyForm:
         if name == "identity":

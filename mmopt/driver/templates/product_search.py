@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from mmopt.driver.templates.attribute_strategy import Factor, Identities, Rows
+from mmopt.driver.templates.attribute_strategy import Factor, FreeRows, Identities
 from mmopt.driver.templates.terms import Terms
 from mmopt.errors import OptionError
 from mmopt.strategies import Strategy
@@ -39,7 +39,7 @@ class Effort:
 
 
 THOROUGH = Effort()
-KINDS: Mapping[int, type[Factor]] = MappingProxyType({1: Identities, 2: Rows})
+KINDS: Mapping[int, type[Factor]] = MappingProxyType({1: Identities, 2: FreeRows})
 
 
 def product(

@@ -9,11 +9,11 @@ from typing import Any
 from mmopt.language.atoms.rules import Rule
 from mmopt.numerics.balls import Ball
 
-__all__ = ["Atom", "Form"]
+__all__ = ["Atom", "PrintedForm"]
 
 
 @dataclass(frozen=True)
-class Form:
+class PrintedForm:
     """How an atom is printed: {0}, {1} stand for its arguments.
 
     ``binds`` is the strength with which the form holds together: sums 1, quotients and entry-by-entry
@@ -67,8 +67,8 @@ class Atom:
     rule: Rule
     numpy: Callable[..., Any]
     about: str
-    latex: Form
-    plain: Form
+    latex: PrintedForm
+    plain: PrintedForm
     text: str
     binds: int = 9
     ball: Callable[..., Ball] | None = None

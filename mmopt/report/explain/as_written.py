@@ -7,7 +7,7 @@ from mmopt.language import Checked, Program
 from mmopt.language.atoms.types import Dim, Type
 from mmopt.language.check.infer import Scope
 from mmopt.language.check.procedures import solved_programs
-from mmopt.language.check.survey import LineSurvey, Node
+from mmopt.language.check.survey import LineSurvey, TypedNode
 from mmopt.language.print.layout import program_lines
 from mmopt.language.print.typeset import latex_name, plain_name, print_expr, print_relation
 from mmopt.language.syntax.syntax_tree import (
@@ -126,7 +126,7 @@ def _blamed(line: LineSurvey) -> Blamed | None:
     return Blamed(line.fault.message, place, excerpt, line.fault.hint)
 
 
-def _node(node: Node, scope: Scope, blamed: Node | None) -> NodeFacts:
+def _node(node: TypedNode, scope: Scope, blamed: TypedNode | None) -> NodeFacts:
     known = node.known
     return NodeFacts(
         formula_of(node.expr, scope),

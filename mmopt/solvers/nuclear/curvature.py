@@ -22,7 +22,7 @@ import scipy.linalg
 from array_api_compat import array_namespace as namespace
 from scipy.optimize import nnls
 
-from mmopt.solvers.nuclear.problem import Array, Part, Problem
+from mmopt.solvers.nuclear.problem import Array, Problem, QueryComponent
 from mmopt.solvers.nuclear.spectrum import Iterate, Spectrum
 
 __all__ = ["Triangle", "by_size", "curvature", "exponentials", "many_exponentials", "triangle"]
@@ -225,7 +225,7 @@ def _damp(hessian: Triangle, scales: Array) -> None:
         panel *= scales[None, : here.stop]
 
 
-def _stacked(found: Spectrum, part: Part, t: int) -> tuple[Array, Array]:
+def _stacked(found: Spectrum, part: QueryComponent, t: int) -> tuple[Array, Array]:
     """The rows of U and V, and the share that each belongs to."""
     xp = namespace(found.right)
     if t == 0:

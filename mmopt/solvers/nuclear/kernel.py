@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from mmopt.numerics.components import Level, Split
 from mmopt.numerics.pseudoinverse import panels
 from mmopt.solvers.nuclear.ascent import search
-from mmopt.solvers.nuclear.problem import Array, Part, Problem, back, care, placed, whole
+from mmopt.solvers.nuclear.problem import Array, Problem, QueryComponent, back, care, placed, whole
 from mmopt.solvers.nuclear.shipped_programs import FORMS
 from mmopt.solvers.nuclear.spectrum import Iterate, Spectrum, bare, fetched, whole_of
 from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point
@@ -203,11 +203,11 @@ def polar_of(problem: Problem, at: Iterate) -> Array | tuple[Array, ...] | None:
     return found[0] if problem.plain else found
 
 
-def _missing(part: Part, found: Spectrum) -> int:
+def _missing(part: QueryComponent, found: Spectrum) -> int:
     return int(min(part.rows.shape) - found.values.shape[0])
 
 
-def _polar(part: Part, found: Spectrum, p: Array) -> Array:
+def _polar(part: QueryComponent, found: Spectrum, p: Array) -> Array:
     left = found.left
     if left is None:
         xp = namespace(p)

@@ -43,8 +43,8 @@ __all__ = [
     "Env",
     "Lengths",
     "Lines",
-    "Part",
     "Problem",
+    "QueryComponent",
     "back",
     "care",
     "conditioned",
@@ -156,7 +156,7 @@ def lines_of(parts: Sequence[Any]) -> Lines | None:
 
 
 @dataclass(frozen=True)
-class Part:
+class QueryComponent:
     """One component of the queries.
 
     rows : (r, s). multiplicity : how often the component occurs.
@@ -183,7 +183,7 @@ class Problem:
         and rows, in order.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[QueryComponent, ...]
     cells: Array
     targets: Array | None = None
     floors: Array | None = None
@@ -209,7 +209,7 @@ def whole(
     xp = namespace(rows)
     r, n = rows.shape
     queries = None if targets is None else xp.arange(r)
-    part = Part(rows, 1.0, xp.arange(n), queries, rank)
+    part = QueryComponent(rows, 1.0, xp.arange(n), queries, rank)
     return Problem((part,), xp.ones(n, dtype=rows.dtype), targets, floors, plain=True)
 
 

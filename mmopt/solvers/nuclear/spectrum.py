@@ -13,7 +13,7 @@ import scipy.linalg
 from array_api_compat import array_namespace as namespace
 
 from mmopt.numerics.pseudoinverse import eigen, graded, panels
-from mmopt.solvers.nuclear.problem import Array, Lengths, Lines, Part, Problem, back
+from mmopt.solvers.nuclear.problem import Array, Lengths, Lines, Problem, QueryComponent, back
 
 __all__ = [
     "Iterate",
@@ -131,7 +131,7 @@ def _is_all(k: Array, vectors: Array, rounding: float) -> bool:
     return float(xp.linalg.matrix_norm(k - vectors @ (vectors.T @ k))) <= rounding
 
 
-def spectrum(part: Part, rank: int | None, p: Array, q: Array | None) -> Spectrum:
+def spectrum(part: QueryComponent, rank: int | None, p: Array, q: Array | None) -> Spectrum:
     """The decomposition of one part; p (s,) and q (r,) are the weights of its columns and rows.
 
     By the smaller Gram matrix, and what that has lost of the small singular values (weights that go to zero

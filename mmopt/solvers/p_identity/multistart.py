@@ -20,7 +20,17 @@ from mmopt.solvers.p_identity.objective import Objective
 from mmopt.solvers.solver_protocol import Clock, Options, Point
 from mmopt.stop_reasons import Stop
 
-__all__ = ["PROGRAMS", "Start", "State", "default_starts", "needs", "points", "rounds", "search", "starts"]
+__all__ = [
+    "PROGRAMS",
+    "SearchState",
+    "StartRows",
+    "default_starts",
+    "needs",
+    "points",
+    "rounds",
+    "search",
+    "starts",
+]
 
 
 # Cells of the smallest blocks and weight of all rows, in the order in which they proved good on prefix sums
@@ -46,14 +56,14 @@ NOISE = 1e-2  # added to what has symmetries, from which a gradient does not lea
 
 
 @dataclass(frozen=True)
-class Start:
+class StartRows:
     """A start: rows (k, n), all nonnegative, with a name."""
 
     name: str
     rows: Array
 
 
-def starts(n: int, most: int, seed: int, queries: Array | None = None) -> Iterator[Start]:
+def starts(n: int, most: int, seed: int, queries: Array | None = None) -> Iterator[StartRows]:
     """Starts without end, those that are good on ranges first; each depends on the seed and its number.
 
     Parameters
@@ -67,22 +77,22 @@ def starts(n: int, most: int, seed: int, queries: Array | None = None) -> Iterat
     def noisy(rows: Array) -> Array:
         return np.asarray(rows + NOISE * rng.random(rows.shape))
 
-    yield Start("total", noisy(np.full((1, n), 0.3)))
+    yield StartRows("total", noisy(np.full((1, n), 0.3)))
     rows = np.zeros((0, n)) if queries is None else _counts(queries)
     if 0 < len(rows) <= most:
-        yield Start("queries", noisy(0.3 * rows))
+        yield StartRows("queries", noisy(0.3 * rows))
     number = 0
     for known in itertools.chain(ORDER, itertools.repeat(None)):
         if known is None:
             number += 1
             wanted = most if n <= FEW and number % 3 == 0 else round(n / SHARES[number % 3])
-            yield Start(f"random {number}", rng.random((min(most, max(1, wanted)), n)))
+            yield StartRows(f"random {number}", rng.random((min(most, max(1, wanted)), n)))
             continue
         size, weight = known
         if 2 * size <= n:
             rows = _hierarchy(n, size)
             if len(rows) <= most:
-                yield Start(f"blocks of {size}, weight {weight:g}", noisy(weight * rows))
+                yield StartRows(f"blocks of {size}, weight {weight:g}", noisy(weight * rows))
 
 
 def _hierarchy(n: int, size: int) -> Array:
@@ -115,7 +125,7 @@ MOST = 1e4  # of an entry of Θ: cells that nobody asks for send it to infinity,
 
 
 @dataclass(frozen=True)
-class State:
+class SearchState:
     """The search so far.
 
     rows : Θ (k, n) of the best strategy.
@@ -174,8 +184,8 @@ def search(
     seed: int = 0,
     limit: float = math.inf,
     clock: Clock | None = None,
-    first: tuple[Start, ...] = (),
-) -> Generator[State, None, None]:
+    first: tuple[StartRows, ...] = (),
+) -> Generator[SearchState, None, None]:
     """States of the search, one after each round; the last one says why it stopped.
 
     Parameters
@@ -206,7 +216,7 @@ def search(
         ways.sort(key=lambda way: way.value)
         best = ways[0] if ways[0].value < alone.value else alone
         stop = clock.stop(spent=used >= limit, done=place == len(planned) - 1)
-        yield State(best.rows, best.value, count, tuple(values.values()), used, stop)
+        yield SearchState(best.rows, best.value, count, tuple(values.values()), used, stop)
         if stop:
             return
         ways = ways[: -(-len(ways) // KEPT)]
@@ -301,7 +311,7 @@ def points(
         yield Point({"Theta": theta}, {}, state.iterations, raw, stop, summary=text)
 
 
-def summary(state: State) -> str:
+def summary(state: SearchState) -> str:
     """``local optimum, 18 starts, 6 followed, spread 1.2e-03``: of the worst of these over the best."""
     followed = len(state.values)
     text = f"local optimum, {state.count} start{'s' * (state.count != 1)}"

@@ -20,7 +20,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from mmopt.solvers.weighting.kronecker_design import Kronecker
-from mmopt.solvers.weighting.problem import Array, Dense, State, Weighting, better, product_state
+from mmopt.solvers.weighting.problem import (
+    Array,
+    GivenMatrix,
+    Weighting,
+    WeightsAndPrices,
+    better,
+    product_state,
+)
 from mmopt.solvers.weighting.recognise import costs_of
 
 __all__ = ["curvature", "fixed_point", "improve", "interior"]
@@ -32,12 +39,12 @@ LOWEST = -80.0  # a price is never less than this (its logarithm, next to the la
 RIDGE = 1e-12
 
 
-def fixed_point(problem: Weighting, start: Array) -> Iterator[State]:
+def fixed_point(problem: Weighting, start: Array) -> Iterator[WeightsAndPrices]:
     """The best pair after each step, from prices mu > 0 (n,); without end."""
     xp, a, operator = problem.xp, problem.power, problem.operator
     x = xp.log(start)
     kept: tuple[Array, Array, float] | None = None  # logarithms, plain step and bound at the best prices
-    best: State | None = None
+    best: WeightsAndPrices | None = None
     past: list[tuple[Array, Array]] = []
     while True:
         x = xp.where(x - xp.max(x) < LOWEST, xp.full_like(x, LOWEST), x - xp.max(x))
@@ -91,7 +98,7 @@ def curvature(problem: Weighting, u: Array, b: Array) -> Array:
     return (a * a * problem.c * u ** (-1.0 - a) + b) / u
 
 
-def interior(problem: Weighting, start: State) -> Iterator[State]:
+def interior(problem: Weighting, start: WeightsAndPrices) -> Iterator[WeightsAndPrices]:
     """The best pair after each step, the start's first; ends when a step no longer moves."""
     xp, a, operator = problem.xp, problem.power, problem.operator
     cells = operator.shape[1]
@@ -163,7 +170,7 @@ MATRIX_FREE = 300
 PATIENCE = 12  # second-order steps that may pass without the gap halving
 
 
-def improve(problem: Weighting, start: State | None = None) -> Iterator[State]:
+def improve(problem: Weighting, start: WeightsAndPrices | None = None) -> Iterator[WeightsAndPrices]:
     """Pairs of shrinking gap, one after each iteration, from uniform prices until nothing helps any more.
 
     From a ``start`` it goes on by the second order.
@@ -184,14 +191,14 @@ def improve(problem: Weighting, start: State | None = None) -> Iterator[State]:
             return
 
 
-def _first(problem: Weighting) -> Iterator[State]:
+def _first(problem: Weighting) -> Iterator[WeightsAndPrices]:
     """What comes before the second order."""
     parts = _parts(problem)
     if parts:
         return _together(problem, parts)
     k, n = problem.operator.shape
     # A dense second-order step costs about k/4 first-order ones.
-    steps = min(max(k // 8, FEW), MANY) if isinstance(problem.operator, Dense) else MATRIX_FREE
+    steps = min(max(k // 8, FEW), MANY) if isinstance(problem.operator, GivenMatrix) else MATRIX_FREE
     uniform = problem.xp.full_like(problem.operator.load(problem.c), 1.0 / n)
     return itertools.islice(fixed_point(problem, uniform), steps)
 
@@ -204,10 +211,10 @@ def _parts(problem: Weighting) -> list[Weighting]:
     costs = costs_of(problem.c, [factor.shape[0] for factor in operator.factors])
     if costs is None:
         return []
-    return [Weighting(Dense(f), c, problem.power) for f, c in zip(operator.factors, costs, strict=True)]
+    return [Weighting(GivenMatrix(f), c, problem.power) for f, c in zip(operator.factors, costs, strict=True)]
 
 
-def _together(problem: Weighting, parts: list[Weighting]) -> Iterator[State]:
+def _together(problem: Weighting, parts: list[Weighting]) -> Iterator[WeightsAndPrices]:
     """Products of the parts' states, the worst of which goes on; judged in the whole problem."""
     runs = [improve(part) for part in parts]
     states = [next(run) for run in runs]

@@ -192,7 +192,7 @@ def test_a_wrong_lift_is_seen(monkeypatch: pytest.MonkeyPatch, rng: Rng, name: s
     assert step is not None
     right = type(step).lift
 
-    def wrong(own: reductions.Step, parts: Sequence[reductions.Solved]) -> reductions.Solved:
+    def wrong(own: reductions.ReductionStep, parts: Sequence[reductions.SolvedPart]) -> reductions.SolvedPart:
         lifted = right(own, parts)
         n = lifted.strategy.n
         # The total, and little else: no repair makes that good, as it does for a cell measured too well.

@@ -10,7 +10,7 @@ from mmopt.errors import ProgramError
 from mmopt.language import ATOMS, Program, check, program_names, to_source
 from mmopt.language.atoms.types import Curvature
 from mmopt.language.check.infer import infer
-from mmopt.language.check.survey import LineSurvey, Node, describe, survey
+from mmopt.language.check.survey import LineSurvey, TypedNode, describe, survey
 
 TEXT = """program trial
 given
@@ -35,7 +35,7 @@ def parsed(objective: str = "t", line: str = "t <= 1", sense: str = "minimize") 
     return Program.parse(TEXT.format(objective=objective, line=line, sense=sense), "trial.program")
 
 
-def walk(node: Node) -> Iterator[Node]:
+def walk(node: TypedNode) -> Iterator[TypedNode]:
     yield node
     for part in node.parts:
         yield from walk(part)
