@@ -13,7 +13,7 @@ import numpy as np
 from mmopt.compiler.same_program import is_shipped
 from mmopt.errors import OptionError, ProgramError, TooLargeError, placed, suggest
 from mmopt.language import Checked, check, evaluate, evaluate_ball, violation
-from mmopt.language.atoms.types import LARGEST, Dim
+from mmopt.language.atoms.types import LARGEST_DIM, Dim
 from mmopt.language.check.infer import dimension
 from mmopt.language.evaluate.evaluator import Shared, share
 from mmopt.language.syntax.program import Program
@@ -270,8 +270,8 @@ def _parameter(
         expr = parameter.expr
         with placed(program.source.locate(parameter.span)):
             value = dimension(expr, checked.scope).value(env) if whole else evaluate(expr, env)
-    if whole and isinstance(value, int) and value > LARGEST:
-        message = f"the dimension '{parameter.name}' is more than 2**53, {LARGEST:,}"
+    if whole and isinstance(value, int) and value > LARGEST_DIM:
+        message = f"the dimension '{parameter.name}' is more than 2**53, {LARGEST_DIM:,}"
         raise TooLargeError(message, where=program.source.locate(parameter.span))
     array = _numbers(f"the parameter '{parameter.name}'", value)
     if parameter.declared is not None and parameter.declared.dims:
@@ -281,6 +281,6 @@ def _parameter(
     if parameter.declared is not None:
         _fitted(program, parameter.declared, array, env)  # its sign
     number = float(array)
-    if whole and (number != int(number) or not 1 <= number <= LARGEST):
+    if whole and (number != int(number) or not 1 <= number <= LARGEST_DIM):
         raise OptionError(f"the parameter '{parameter.name}' is a dimension, not {number:g}")
     return int(number) if whole else number

@@ -24,7 +24,7 @@ from mmopt.language.syntax.syntax_tree import Constraint, Expr, Multiplier, Name
 __all__ = ["Renaming", "is_shipped", "match"]
 
 FLIPPED = {">=": "<=", "<<": ">>"}
-MOST = 4  # constraints whose orders are all tried
+MOST_PERMUTED = 4  # constraints whose orders are all tried
 
 
 @dataclass
@@ -60,7 +60,7 @@ def match(known: Checked, asked: Checked) -> Renaming | None:
     start = Renaming()
     if not _same(_plain(known, a.objective), _plain(asked, b.objective), start):
         return None
-    is_short = len(b.constraints) <= MOST
+    is_short = len(b.constraints) <= MOST_PERMUTED
     for order in itertools.permutations(b.constraints) if is_short else [b.constraints]:
         found = start.copy()
         pairs = zip(a.constraints, order, strict=True)
@@ -140,11 +140,11 @@ def _same_kinds(known: Checked, asked: Checked, found: Renaming) -> bool:
 
 
 # What a proof may use: everything but starts, repairs, and what the solution means.
-PROOF = (
+FIELDS_OF_PROOF = (
     *("klass", "sense", "givens", "parameters", "lets", "requires", "choose", "objective", "constraints"),
     *("steps", "certificate", "bound"),
 )
-NAMES = ("name", "id", "index", "basis")  # fields of the tree that hold a name of the author's
+FIELDS_OF_NAMES = ("name", "id", "index", "basis")  # fields of the tree that hold a name of the author's
 
 
 @lru_cache(maxsize=256)
@@ -189,7 +189,7 @@ def _form(program: Program, meaning: bool) -> Any:
         form: list[Any] = [type(value).__name__]
         for f in sorted((f for f in fields(value) if f.compare), key=lambda f: f.name != "family"):
             inner = getattr(value, f.name)
-            if f.name in NAMES:
+            if f.name in FIELDS_OF_NAMES:
                 form.append(None if unnamed else number(inner))
             else:
                 form.append(plain(inner))
@@ -197,4 +197,4 @@ def _form(program: Program, meaning: bool) -> Any:
             names.pop(value.family.index)  # known in its line only
         return tuple(form)
 
-    return tuple(plain(getattr(program, name)) for name in (*PROOF, *("meaning",) * meaning))
+    return tuple(plain(getattr(program, name)) for name in (*FIELDS_OF_PROOF, *("meaning",) * meaning))

@@ -29,9 +29,9 @@ from mmopt.strategies import as_dense
 __all__ = ["solve_convex"]
 
 # Of the gap asked for, what the parts may use; the rest is for the rounding of the lift.
-MARGIN = 0.9
+SHARE_OF_PARTS = 0.9
 # Seconds for a part when the time is over: without a point for every part there is none for the whole.
-LEAST = 1e-3
+SECONDS_OF_A_LATE_PART = 1e-3
 UNREDUCED = "solve it as it is with reduce=False (--no-reduce)"
 
 
@@ -90,12 +90,12 @@ class _Parts:
         whole = self.whole
         tolerance = whole.asked.get("tolerance") or _default_tolerance(plan.instance, whole.solver)
         self.asked = max(self.asked, tolerance)
-        asked = {**whole.asked, "tolerance": MARGIN * share * tolerance}
+        asked = {**whole.asked, "tolerance": SHARE_OF_PARTS * share * tolerance}
         if any(leaf.stop == Stop.INTERRUPTED for leaf in self.leaves):
-            asked["time_limit"] = LEAST
+            asked["time_limit"] = SECONDS_OF_A_LATE_PART
         elif "time_limit" in asked:
             used = time.monotonic() - self.started
-            asked["time_limit"] = max(asked["time_limit"] - used, LEAST)
+            asked["time_limit"] = max(asked["time_limit"] - used, SECONDS_OF_A_LATE_PART)
         try:
             point, leaf = _run(replace(whole, plan=plan, asked=asked))
         except SolverError as error:

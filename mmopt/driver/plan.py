@@ -35,7 +35,7 @@ from mmopt.workloads import Workload
 __all__ = [
     "FEW_CELLS",
     "MOST_CELLS",
-    "SEARCH",
+    "SEARCH_OPTIONS",
     "Progress",
     "Report",
     "SolvePlan",
@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 # Threads for smaller matrices cost more than they give: on a busy machine each product waits for them.
-FEW = 512
+CELLS_OF_ONE_THREAD = 512
 
 
 def blas_threads(work: Instance | int, asked: int | None = None) -> AbstractContextManager[Any]:
@@ -60,7 +60,7 @@ def blas_threads(work: Instance | int, asked: int | None = None) -> AbstractCont
     else:
         split = [v.columns.largest for v in work.env.values() if isinstance(v, Split)]
         largest = max(split, default=work.workload.n)
-    if asked is None and largest < FEW:
+    if asked is None and largest < CELLS_OF_ONE_THREAD:
         return one_thread()
     return nullcontext() if asked is None else _limited(asked)
 
@@ -81,11 +81,11 @@ def _limited(threads: int) -> AbstractContextManager[Any]:
 FEW_CELLS = 512
 """A workload over no more cells is always taken to matrices over them."""
 
-SMALL = 0.51
+SMALL_COMPONENT = 0.51
 """Of the cells: components that are no larger are worth a solution by component between the two sizes.
 A reflection leaves half, or with an odd number of cells a little more."""
 
-ARRAYS = 12  # matrices of the size of the cells that a dense solve holds at a time
+DENSE_ARRAYS = 12  # matrices of the size of the cells that a dense solve holds at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +144,7 @@ def plan_solve(
     is_large = workload.n > MOST_CELLS
     is_kernel = solver is None or solver.lower() in {kernel.name for kernel in KERNELS}
     if reduce and (is_large or (workload.n > FEW_CELLS and is_kernel)):
-        largest = None if is_large else int(SMALL * workload.n)
+        largest = None if is_large else int(SMALL_COMPONENT * workload.n)
         found = _by_component(checked, workload, givens or {}, largest)
         if isinstance(found, SolvePlan):
             return found
@@ -196,11 +196,11 @@ def _by_component(
 def _refuse_dense(program: Program, workload: Workload, why: str) -> None:
     """Refuse what does not fit in memory, with the reason why it is not solved by component."""
     one, limit = 8.0 * float(workload.n) ** 2, memory_limit()
-    if ARRAYS * one <= limit:
+    if DENSE_ARRAYS * one <= limit:
         return
     raise TooLargeError(
         f"'{program.name}' cannot be solved by component: {why}; over {workload.n:,} cells one matrix alone "
-        f"takes {_gigabytes(one)}, and the limit here is {_gigabytes(limit)} for {ARRAYS} of them",
+        f"takes {_gigabytes(one)}, and the limit here is {_gigabytes(limit)} for {DENSE_ARRAYS} of them",
         hint=f"these are: {', '.join(_able())}; or group values of the attributes, so that there are fewer "
         "cells; or try it as it is with reduce=False (--no-reduce)",
     )
@@ -222,7 +222,7 @@ def _gigabytes(size: float) -> str:
 
 
 # Options that only a search has, with the classes that search.
-SEARCH = {"starts": ("rank", "smooth"), "seed": ("rank", "smooth"), "penalty": ("rank",)}
+SEARCH_OPTIONS = {"starts": ("rank", "smooth"), "seed": ("rank", "smooth"), "penalty": ("rank",)}
 
 
 @dataclass(frozen=True)
@@ -273,7 +273,7 @@ class Task:
 
     def __post_init__(self) -> None:
         self.options()
-        for name, classes in SEARCH.items():
+        for name, classes in SEARCH_OPTIONS.items():
             if name in self.asked and self.program.klass not in (*classes, "procedure"):
                 message = (
                     f"'{self.program.name}' is of class '{self.program.klass}', which has no option '{name}'"
@@ -295,7 +295,7 @@ class Task:
     def of_step(self, instance: Instance, start: Mapping[str, Any] | None) -> Task:
         """A step of this procedure, not planned yet, with the options and the solver that its class takes."""
         klass = instance.program.klass
-        left_out = {name for name, classes in SEARCH.items() if klass not in (*classes, "procedure")}
+        left_out = {name for name, classes in SEARCH_OPTIONS.items() if klass not in (*classes, "procedure")}
         asked = {name: value for name, value in self.asked.items() if name not in left_out}
         solver = self.solver if klass in ("convex", "rank", "procedure") else None
         plan = SolvePlan(instance, reduce=self.plan.reduce)

@@ -17,8 +17,8 @@ from mmopt.driver.judge.score import bound_of, starts_from, upper_value
 from mmopt.driver.plan import Task
 from mmopt.errors import ContradictionError, OptionError, SolverError, placed
 from mmopt.language import evaluate, evaluate_ball, shipped
-from mmopt.language.atoms.types import LARGEST
-from mmopt.language.check.procedures import START
+from mmopt.language.atoms.types import LARGEST_DIM
+from mmopt.language.check.procedures import START_ARGUMENT
 from mmopt.language.syntax.syntax_tree import Apply, Assignment, Expr, Name, Repeat, Step, SubProgram
 from mmopt.limits import require_memory, require_time
 from mmopt.numerics.components import plain
@@ -30,9 +30,9 @@ __all__ = ["solve_closed", "solve_procedure"]
 
 Solve = Callable[[Task], Solution]
 
-WELL = (Stop.REACHED, Stop.CLOSED, Stop.LOCAL, Stop.RANK)  # how steps begin to say that they ended well
+GOOD_ENDS = (Stop.REACHED, Stop.CLOSED, Stop.LOCAL, Stop.RANK)  # how steps begin to say that they ended well
 # 'alternate' ends when an objective falls by less than this, relatively.
-SETTLED = 1e-8
+LEAST_FALL = 1e-8
 COMPARE: Mapping[str, Callable[[float, float], bool]] = {"<=": le, ">=": ge, "==": eq}
 
 
@@ -71,7 +71,7 @@ class _Run:
 
     def repeat(self, loop: Repeat) -> None:
         times = self.value(loop.times)
-        if not 1 <= times <= LARGEST or times != int(times):
+        if not 1 <= times <= LARGEST_DIM or times != int(times):
             where = self.task.program.source.locate(loop.times.span)
             message = f"a block is repeated a whole number of times, at most 2**53, not {times:g}"
             raise OptionError(message, where=where)
@@ -89,7 +89,7 @@ class _Run:
                 return
             if loop.settles:
                 objective = self.everything[-1][1].objective
-                if objective >= best - SETTLED * abs(objective):
+                if objective >= best - LEAST_FALL * abs(objective):
                     return
                 best = objective
 
@@ -97,7 +97,7 @@ class _Run:
         givens: dict[str, Any] = {}
         start = None
         for name, expr in step.arguments:
-            if name == START and isinstance(expr, Name):
+            if name == START_ARGUMENT and isinstance(expr, Name):
                 start = self.solved[expr.id].variables
             else:
                 givens[name] = self.value(expr)
@@ -178,7 +178,7 @@ def solve_procedure(task: Task, solve: Solve) -> Solution:
         proved=proved,
         bound=bound_of(instance, starts) if program.certificate else max(bounds, default=None),
         # The first step that did not end well speaks for all.
-        stop=next((s.status.stop for s in steps if not s.status.stop.startswith(WELL)), Stop.EVERY_STEP),
+        stop=next((s.status.stop for s in steps if not s.status.stop.startswith(GOOD_ENDS)), Stop.EVERY_STEP),
         solver=(last.solver, last.solver_version),
         word=last.status.raw,
         feasible=all(s.status.feasible for s in steps),

@@ -128,7 +128,7 @@ class Best:
 
 
 # The caller hears of a solve that is predicted to take longer, in seconds, before it begins.
-LONG = 60.0
+SECONDS_TO_ANNOUNCE = 60.0
 
 
 def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -> tuple[Candidate, Ending]:
@@ -145,7 +145,7 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
     """
     instance, options, last = task.instance, _options_of(row, task), None
     seconds = predicted(instance, row).seconds if task.report is not None else 0.0
-    if seconds > LONG:
+    if seconds > SECONDS_TO_ANNOUNCE:
         task.tell(row.name, 0.0, 0, float("nan"), None, certified=False, predicted=seconds)
     before = time.monotonic() - started
     handed: tuple[Instance, Scaling] | None = None  # a kernel takes the instance as it is
@@ -220,7 +220,7 @@ def _stop(best: Best, options: Options, clock: Clock, last: Point) -> str:
 
 
 # A violation of the solver's point below this is not worth a word: the repair charges it.
-WORTH = 1e-4
+VIOLATION_TO_TELL = 1e-4
 
 
 def not_scaled(instance: Instance, scaling: Scaling) -> tuple[str, ...]:
@@ -268,7 +268,7 @@ def _stopped_early(
     else:
         return ()
     line = worst_line(instance, plain(values))
-    if line is not None and line.amount > WORTH:
+    if line is not None and line.amount > VIOLATION_TO_TELL:
         text += f"; before its repair the point missed {line.text(instance)} by {line.amount:.1e}"
     return (text,)
 

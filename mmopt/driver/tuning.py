@@ -24,7 +24,7 @@ __all__ = ["EVERYTHING", "FoundStrategy", "Tuned", "tune", "tuned", "tuned_parts
 
 EVERYTHING = "everything"
 REST = "the rest"
-WEIGHTS = (1.0, 4.0, 16.0)
+DEFAULT_FACTORS = (1.0, 4.0, 16.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +74,7 @@ class FoundStrategy:
 def tune(
     workload: Workload,
     name: str,
-    factors: Sequence[float] = WEIGHTS,
+    factors: Sequence[float] = DEFAULT_FACTORS,
     program: str | Path | Program = "l2_strategy",
     *,
     progress: Callable[[str], Report | None] | None = None,

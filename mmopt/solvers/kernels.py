@@ -24,7 +24,7 @@ from mmopt.solvers.table_of_solvers import Forecast
 __all__ = ["KERNELS", "Claim", "Kernel", "claims", "is_claimed"]
 
 
-FIXED = 150e6  # bytes that any solve takes
+BYTES_OF_ANY_SOLVE = 150e6  # bytes that any solve takes
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Kernel:
     """A method with the shipped programs that it solves; ``tolerance`` is the gap asked for by default.
 
     ``points`` takes a shipped program's name and its givens by name, and gives points under its names;
-    ``needs`` tells bytes and seconds from the givens, ``FIXED`` left out.
+    ``needs`` tells bytes and seconds from the givens, ``BYTES_OF_ANY_SOLVE`` left out.
     """
 
     name: str
@@ -118,7 +118,7 @@ class Claim:
     def forecast(self, instance: Instance) -> Forecast:
         """Memory and time, to a factor of about three."""
         memory, seconds = self.kernel.needs(self.givens(instance))
-        return Forecast(self.name, FIXED + memory, seconds)
+        return Forecast(self.name, BYTES_OF_ANY_SOLVE + memory, seconds)
 
     def givens(self, instance: Instance) -> dict[str, Any]:
         """The instance's givens and lets under the shipped program's names, and the sizes of the chosen."""

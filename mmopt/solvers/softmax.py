@@ -36,8 +36,8 @@ from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point
 __all__ = ["PROGRAMS", "LogWeights", "Soft", "direction", "needs", "points", "search", "state"]
 
 
-ROWS = 512  # of the Hessian, formed at a time
-RIDGE = 1e-14  # on a unit diagonal: its rounding
+HESSIAN_ROWS = 512  # of the Hessian, formed at a time
+HESSIAN_RIDGE = 1e-14  # on a unit diagonal: its rounding
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def direction(soft: Soft, at: LogWeights, barrier: float) -> tuple[Array, Array]
     scales = 1.0 / np.sqrt(np.diagonal(matrix).copy())
     matrix *= scales
     matrix *= scales[:, None]
-    matrix[np.diag_indices_from(matrix)] += RIDGE
+    matrix[np.diag_indices_from(matrix)] += HESSIAN_RIDGE
     right = np.stack([slopes + barrier - levels * y, y * is_query, y * ~is_query], axis=1)
     factor = scipy.linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
     solved = scipy.linalg.cho_solve(factor, right * scales[:, None], check_finite=False)
@@ -142,8 +142,8 @@ def _curvature(soft: Soft, at: LogWeights, y: Array) -> Array:
     sign = np.where(np.arange(len(y)) < m, 1.0, -1.0)
     terms = exponentials(2 * float(values.min()), 2 * float(values.max()))
     total = np.zeros((len(y), len(y)))
-    for start in range(0, len(y), ROWS):
-        end = min(start + ROWS, len(y))
+    for start in range(0, len(y), HESSIAN_ROWS):
+        end = min(start + HESSIAN_ROWS, len(y))
         for a, w in terms:
             product = (z[start:end] * (values * np.exp(-a * values) * w**0.5)) @ z[:end].T
             total[start:end, :end] += product**2
@@ -153,30 +153,30 @@ def _curvature(soft: Soft, at: LogWeights, y: Array) -> Array:
 
 
 # Fitted on one thread of a shared core, to a factor of about three.
-SECONDS = 4e-10  # of one iteration, per product of both numbers of weights squared and the rank
-ITERATIONS = 25
-ARRAYS = 9  # the size of the queries that are held at a time
+SECONDS_OF_ITERATION = 4e-10  # of one iteration, per product of both numbers of weights squared and the rank
+TYPICAL_ITERATIONS = 25
+ARRAYS_OF_QUERIES = 9  # the size of the queries that are held at a time
 
 
 def needs(env: Mapping[str, Any]) -> tuple[float, float]:
     """Bytes (besides those of any solve) and seconds for the givens of a program that the kernel claims."""
     m, (rank, n) = env["L"].shape[0], env["B"].shape
-    memory = 8.0 * (ARRAYS * m * n + 2.5 * (m + n) ** 2)
-    return memory, 0.01 + ITERATIONS * SECONDS * (m + n) ** 2 * rank
+    memory = 8.0 * (ARRAYS_OF_QUERIES * m * n + 2.5 * (m + n) ** 2)
+    return memory, 0.01 + TYPICAL_ITERATIONS * SECONDS_OF_ITERATION * (m + n) ** 2 * rank
 
 
 PROGRAMS = ("softmax_step",)
 
 Search = Generator[tuple[LogWeights, str], float, None]
 
-GROWTH = 5.0  # of the sharpness from one stage to the next
-NEAR = 0.02  # gap at which a stage ends
-SAFE = 0.5  # of the gap asked for: the program's own evaluation rounds to the worse side
-FINER = 0.1  # of the gap of one point, for that of the next
-DIGITS = 1e-13  # no gap below this is seen in floating point
-LIMIT = 300
-FALL = 0.05  # the barrier aims at this part of the gap
-CUT, SHORTEST = 0.25, 1e-6  # a step that does not raise the bound is cut, down to this
+SHARPNESS_GROWTH = 5.0  # of the sharpness from one stage to the next
+GAP_OF_STAGE = 0.02  # gap at which a stage ends
+SHARE_OF_GAP = 0.5  # of the gap asked for: the program's own evaluation rounds to the worse side
+NEXT_GAP = 0.1  # of the gap of one point, for that of the next
+LEAST_GAP = 1e-13  # no gap below this is seen in floating point
+MOST_ITERATIONS = 300
+BARRIER_OF_GAP = 0.05  # the barrier aims at this part of the gap
+CUT_OF_STEP, SHORTEST_STEP = 0.25, 1e-6  # a step that does not raise the bound is cut, down to this
 
 
 def points(
@@ -198,7 +198,13 @@ def points(
         float(env["t1"]),
         float(env["t2"]),
     )
-    pace = Pace(clock, SAFE * options.tolerance, options.max_iterations or LIMIT, FINER, DIGITS)
+    pace = Pace(
+        clock,
+        SHARE_OF_GAP * options.tolerance,
+        options.max_iterations or MOST_ITERATIONS,
+        NEXT_GAP,
+        LEAST_GAP,
+    )
     iterates = search(soft)
     at, place = _silently(iterates, None)
     for count in itertools.count(1):
@@ -229,13 +235,13 @@ def search(soft: Soft) -> Search:
     m, n = soft.rows.shape
     at = state(soft, np.zeros(n), np.zeros(m))
     sharpness = math.log(m * n + 1) / (2.0 * float(at.values.sum()))
-    barrier, wanted = math.inf, NEAR
+    barrier, wanted = math.inf, GAP_OF_STAGE
     while True:
         is_there = sharpness >= max(soft.cells, soft.queries)
         now = replace(soft, cells=min(sharpness, soft.cells), queries=min(sharpness, soft.queries))
         at = state(now, at.p, at.q)
-        while is_there or at.gap > NEAR:
-            barrier = min(barrier, FALL * max(at.gap, 0.3 * wanted) * at.lower / (m + n))
+        while is_there or at.gap > GAP_OF_STAGE:
+            barrier = min(barrier, BARRIER_OF_GAP * max(at.gap, 0.3 * wanted) * at.lower / (m + n))
             found = _next(now, at, barrier)
             wanted = (yield at, "way" if not is_there else "there" if found else "end") or wanted
             if found is None:
@@ -243,7 +249,7 @@ def search(soft: Soft) -> Search:
             at = found
         if is_there:
             return
-        sharpness *= GROWTH
+        sharpness *= SHARPNESS_GROWTH
 
 
 def _next(soft: Soft, at: LogWeights, barrier: float) -> LogWeights | None:
@@ -251,12 +257,12 @@ def _next(soft: Soft, at: LogWeights, barrier: float) -> LogWeights | None:
     p, q = direction(soft, at, barrier)
     before = _height(at, barrier)
     length = 1.0
-    while length >= SHORTEST:
+    while length >= SHORTEST_STEP:
         found = state(soft, at.p + length * p, at.q + length * q)
         # Close to the end rounding hides what the bound gains, and the gap still tells.
         if _height(found, barrier) > before or found.gap < at.gap:
             return found
-        length *= CUT
+        length *= CUT_OF_STEP
     return None
 
 

@@ -103,7 +103,7 @@ FILLED_BYTES = 40.0
 FAMILY_SECONDS = 5e-9  # the same for blocks that share their variables, with their number to the power 1.5
 FIRST_ORDER_SECONDS = 2.2e-7  # per cube of the side of a psd cone, all iterations
 COMPILE_BYTES = 2_500.0  # of cvxpy and the solver's matrix per triangle row of a psd cone
-PATIENCE = 20.0  # seconds of interior point beyond which a first-order method is chosen
+MOST_SECONDS_INTERIOR = 20.0  # seconds of interior point beyond which a first-order method is chosen
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ def quickest(rows: Sequence[SolverRow], cones: Sequence[Cone], variables: int) -
     limit = memory_limit()
     predicted = [(row, forecast(row, cones, variables)) for row in rows]
     for row, f in predicted:
-        if f.seconds <= PATIENCE and f.memory <= limit:
+        if f.seconds <= MOST_SECONDS_INTERIOR and f.memory <= limit:
             return row
     return min(predicted, key=lambda pair: (pair[1].memory > limit, pair[1].seconds))[0]
 

@@ -613,7 +613,7 @@ MUTANTS = (
         ("grade_of", "not is_shipped(instance.checked) or", "False or"),
         ("grade_of", "or _is_replaced(instance)", "or False"),
         ("objective_grade", '"claimed" if _is_replaced(instance) else "proved"', '"proved"'),
-        ("refuted", "(ROUNDING + MISSED * missed)", "(1e-2 + MISSED * missed)"),
+        ("refuted", "(BOUND_ROUNDING + CHARGE_OF_MISSED * missed)", "(1e-2 + CHARGE_OF_MISSED * missed)"),
         ("refuted", 'bound - objective if sense == "minimize"', 'bound - objective if sense == "maximize"'),
         ("_judged", "return found if found.is_feasible else None", "return found"),
         ("check_figures", "if _means_error(instance) and objective <", "if objective < 0 and 0 <"),
@@ -724,7 +724,7 @@ MUTANTS = (
     *_rows(
         "mmopt/driver/templates/product_bound.py",
         "driver/templates/test_product_bound.py",
-        ("_bound", "norm**2 * (1.0 - CHARGED)", "norm**2 * (1.0 + 1e-4)"),
+        ("_bound", "norm**2 * (1.0 - CHARGE_OF_ROUNDING)", "norm**2 * (1.0 + 1e-4)"),
         ("_split", "np.maximum(np.array(whole) - along, 0.0)", "np.array(whole)"),
         ("_bound", "p / p.sum()", "p"),
     ),

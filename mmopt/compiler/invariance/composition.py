@@ -30,9 +30,9 @@ from mmopt.language.syntax.syntax_tree import (
     walk,
 )
 
-__all__ = ["LARGEST", "SUM", "Composition", "of_blocks", "of_factors"]
+__all__ = ["LARGEST_PART", "SUM", "Composition", "of_blocks", "of_factors"]
 
-SUM, LARGEST = "sum", "largest"
+SUM, LARGEST_PART = "sum", "largest"
 
 # A function of each part alone: of zero it is zero, so that nothing appears between blocks.
 _KEPT = frozenset({"linear", "product", "transpose", "diagonal", "inverse", "spectral", "factor", "identity"})
@@ -41,7 +41,7 @@ _NO_FACTORS = frozenset({"linear", "soft", ""})
 
 @dataclass(frozen=True)
 class Composition:
-    """How the parts' numbers make the whole's (``SUM``, ``LARGEST``, or "product"); "" and why not."""
+    """How the parts' numbers make the whole's (``SUM``, ``LARGEST_PART``, or "product"); "" and why not."""
 
     kind: str
     why_not: str = ""
@@ -116,7 +116,7 @@ class _Blocks:
         if word in _KEPT - {"product"} or word == "entrywise" or (word == "product" and not known.is_scalar):
             return self._kept(expr, kinds)
         if word == "extreme":
-            argument, made = infer(expr.args[0], self.scope), LARGEST
+            argument, made = infer(expr.args[0], self.scope), LARGEST_PART
             if expr.atom == "min" or ((over is not None or argument.is_matrix) and argument.sign <= 0):
                 raise _NotSo(f"'{expr.atom}' of what is zero between the blocks")
         elif word in ("sum", "trace", "norm", "product"):
@@ -186,7 +186,7 @@ def _read_blocks(checked: Checked) -> Generator[str, None, str]:
         is_bound = larger == "shared" and c.relation.op != "==" and sides.count("shared") == 1
         if "shared" in sides and not is_bound:
             raise _NotSo("the chosen number does not only bound")
-    return LARGEST if kind in ("shared", LARGEST) else SUM
+    return LARGEST_PART if kind in ("shared", LARGEST_PART) else SUM
 
 
 # -- Kronecker products ----------------------------------------------------------------------------------

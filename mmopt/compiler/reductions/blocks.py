@@ -27,9 +27,9 @@ import scipy.sparse.csgraph
 from mmopt.compiler.bind import Instance
 from mmopt.compiler.invariance.composition import SUM
 from mmopt.compiler.reductions.step import (
-    BOTH,
+    CELLS_AND_QUERIES,
     MOST_ENTRIES,
-    SOURCES,
+    WITH_TARGETS,
     ReductionStep,
     SolvedPart,
     Traits,
@@ -45,8 +45,8 @@ __all__ = ["IndependentBlocks", "applies"]
 
 
 # The largest ratio of standard deviations of noise: its square leaves half of the digits.
-FARTHEST = 3e4
-FULL = 1e-12  # singular values above this part of the largest are not zero
+MOST_RATIO = 3e4
+NOT_ZERO = 1e-12  # singular values above this part of the largest are not zero
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -76,7 +76,7 @@ class IndependentBlocks(ReductionStep):
             total = float(bounds.max())
         matrix = np.asarray(scipy.linalg.block_diag(*(s.matrix for s in strategies)))
         order = np.argsort(np.concatenate(self.cells))
-        known = [self.along(p, BOTH) for p in parts]
+        known = [self.along(p, CELLS_AND_QUERIES) for p in parts]
         found: dict[str, Array] = {}
         for scale, places, multipliers in zip(
             scales, zip(self.cells, self.rows, strict=True), known, strict=True
@@ -113,7 +113,7 @@ def applies(instance: Instance, traits: Traits) -> IndependentBlocks | None:
     rows = tuple(np.flatnonzero(of_rows == b) for b in found)
     parts = smaller(instance, *(restricted(workload, r, c) for r, c in zip(rows, cells, strict=True)))
     counts, kept = (workload.n, workload.m), rows
-    if {d.source for d in instance.program.givens} & SOURCES:  # the queries are those that have a target
+    if {d.source for d in instance.program.givens} & WITH_TARGETS:  # the queries are those that have a target
         finite = np.flatnonzero(np.isfinite(workload.targets))
         kept = tuple(np.flatnonzero(of_rows[finite] == b) for b in found)
         counts = (workload.n, len(finite))
@@ -133,9 +133,9 @@ def applies(instance: Instance, traits: Traits) -> IndependentBlocks | None:
 def _together(strategies: Sequence[Strategy]) -> list[Strategy]:
     """The strategies, those that measure least scaled up to what the largest sensitivity allows."""
     found = [np.linalg.svd(s.matrix, compute_uv=False) for s in strategies]
-    weakest = np.array([values[values > FULL * values[0]].min() for values in found])
+    weakest = np.array([values[values > NOT_ZERO * values[0]].min() for values in found])
     room = np.array([s.sensitivity for s in strategies])
-    factors = np.clip(max(v[0] for v in found) / FARTHEST / weakest, 1.0, room.max() / room)
+    factors = np.clip(max(v[0] for v in found) / MOST_RATIO / weakest, 1.0, room.max() / room)
     return [Strategy(f * s.matrix, s.norm) for f, s in zip(factors, strategies, strict=True)]
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mmopt.compiler.bind import Instance
-from mmopt.compiler.reductions.step import BOTH, ReductionStep, SolvedPart, Traits, smaller
+from mmopt.compiler.reductions.step import CELLS_AND_QUERIES, ReductionStep, SolvedPart, Traits, smaller
 from mmopt.numerics.numpy_forms import Array
 from mmopt.strategies import Strategy
 from mmopt.workloads import Domain, Product, Workload
@@ -35,7 +35,7 @@ class KroneckerProduct(ReductionStep):
     def lift(self, parts: Sequence[SolvedPart]) -> SolvedPart:
         """The Kronecker products of the strategies and of the multipliers."""
         matrix = _kron([p.strategy.matrix for p in parts])
-        known = [self.along(p, BOTH) for p in parts]
+        known = [self.along(p, CELLS_AND_QUERIES) for p in parts]
         names = [name for name in known[0] if all(name in k for k in known)]
         multipliers = {name: _kron([k[name][0] for k in known]) for name in names}
         bounds = [p.bound for p in parts if p.bound is not None]

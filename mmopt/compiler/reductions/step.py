@@ -20,9 +20,9 @@ from mmopt.strategies import AnyStrategy
 from mmopt.workloads import Workload
 
 __all__ = [
-    "BOTH",
+    "CELLS_AND_QUERIES",
     "MOST_ENTRIES",
-    "SOURCES",
+    "WITH_TARGETS",
     "ReductionStep",
     "SolvedPart",
     "Traits",
@@ -36,9 +36,9 @@ __all__ = [
 ]
 
 # What a multiplier of cells and queries is lifted along.
-BOTH = frozenset({"cells", "queries"})
+CELLS_AND_QUERIES = frozenset({"cells", "queries"})
 # Of a program whose queries are those that have a target.
-SOURCES = frozenset({"workload.targets", "workload.representation"})
+WITH_TARGETS = frozenset({"workload.targets", "workload.representation"})
 # Queries are looked at one by one only in matrices of at most so many entries (400 MB).
 MOST_ENTRIES = 50_000_000
 
@@ -117,7 +117,7 @@ class ReductionStep(ABC):
     def spread(self, part: SolvedPart, group: str, classes: Ints) -> dict[str, Array]:
         """The multipliers of all members of classes (-1: of none), among which what a class has is split."""
         sizes, found = np.bincount(classes[classes >= 0]), dict[str, Array]()
-        for name, (array, axes) in self.along(part, BOTH | {""}).items():
+        for name, (array, axes) in self.along(part, CELLS_AND_QUERIES | {""}).items():
             for place, axis in enumerate(axes):
                 if axis.group == group:
                     shape = [1] * array.ndim

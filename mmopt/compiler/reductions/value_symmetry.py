@@ -33,10 +33,10 @@ from mmopt.workloads import Workload
 
 __all__ = ["ValueSymmetry", "applies", "by_components", "obstacle"]
 
-TOTALS = frozenset({"workload.root", "workload.gram"})
-TARGETS = frozenset({"workload.targets", "workload.representation", "workload.basis"})
+TOTAL_SOURCES = frozenset({"workload.root", "workload.gram"})
+TARGET_SOURCES = frozenset({"workload.targets", "workload.representation", "workload.basis"})
 # A largest component of more than this part of the cells saves too little to be worth the detour.
-WORTH = 0.8
+LARGEST_WORTHWHILE = 0.8
 
 
 def obstacle(checked: Checked, givens: Mapping[str, Any], acts: Equivariance | None = None) -> str:
@@ -51,7 +51,7 @@ def obstacle(checked: Checked, givens: Mapping[str, Any], acts: Equivariance | N
     if arrays:
         return f"'{arrays[0]}' is passed as an array, which need not have the workload's symmetries"
     sources = _sources(checked, givens)
-    other = sorted(sources - (TARGETS if sources & TARGETS else TOTALS))
+    other = sorted(sources - (TARGET_SOURCES if sources & TARGET_SOURCES else TOTAL_SOURCES))
     if other:
         return f"it takes {other[0]}, which is not known by component"
     if acts is None:
@@ -85,8 +85,8 @@ def by_components(
     if obstacle(checked, givens, acts):
         return None
     sources = _sources(checked, givens)
-    found = symmetry(workload, bool(sources & TARGETS))
-    most = WORTH * workload.n if largest is None else largest
+    found = symmetry(workload, bool(sources & TARGET_SOURCES))
+    most = LARGEST_WORTHWHILE * workload.n if largest is None else largest
     if found is None or found.cells.largest > most:
         return None
     if basis is not None:

@@ -58,9 +58,9 @@ __all__ = [
 FEASIBLE = 1e-10
 # Up to here it may be rounding all the same, and another repair may help; so many are tried.
 SLIGHT = 1e-6
-REPAIRS = 8
+MOST_REPAIRS = 8
 # Added to an objective of which no error bound is known: an estimate.
-CHARGE = 1e-10
+ESTIMATE_CHARGE = 1e-10
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def candidate(instance: Instance, values: Mapping[str, Any]) -> Candidate:
     memo = Memo()
     before = _worst(instance, {**instance.env, **plain(values)}, memo)
     found = _repaired(instance, declared(instance, values), before, memo)
-    for _ in range(REPAIRS):
+    for _ in range(MOST_REPAIRS):
         if not (instance.program.repair and FEASIBLE < found.after <= SLIGHT):
             break
         found = _repaired(instance, found.variables, before, Memo())
@@ -226,13 +226,13 @@ def charged(instance: Instance, found: Candidate, multipliers: Mapping[str, Any]
 
 
 def upper_value(expr: Expr, env: Mapping[str, Any]) -> tuple[float, bool]:
-    """The value rounded up by its error bound, True; or, where none can be proved, by ``CHARGE``, False."""
+    """The value rounded up by its error bound, True; or by ``ESTIMATE_CHARGE``, False, if it has none."""
     ball = evaluate_ball(expr, env)
     upper = float(ball.upper)
     if np.isfinite(upper):
         return upper, True
     value = float(evaluate(expr, env))
-    return value + CHARGE * abs(value), False
+    return value + ESTIMATE_CHARGE * abs(value), False
 
 
 def starts_from(instance: Instance, env: Mapping[str, Any]) -> dict[str, Array]:

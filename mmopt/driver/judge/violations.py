@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 
-SHOWN = 4  # rows named one by one
+MOST_ROWS_NAMED = 4  # rows named one by one
 PLURAL = {"query": "queries", "cell": "cells", "entry": "entries"}
 
 
@@ -75,9 +75,9 @@ def named_rows(instance: Instance, name: str, rows: Sequence[int] | None) -> str
     c = next((c for c in instance.program.constraints if c.name == name), None)
     dim = _rows_of(instance, c) if c is not None else None
     axis = _axis(instance, dim) if dim is not None else ""
-    labels = [_label(instance, axis, i) for i in rows[:SHOWN]]
+    labels = [_label(instance, axis, i) for i in rows[:MOST_ROWS_NAMED]]
     noun = labels[0][0]
-    rest = f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
+    rest = f" and {len(rows) - MOST_ROWS_NAMED} more" if len(rows) > MOST_ROWS_NAMED else ""
     return f" ({noun if len(rows) == 1 else PLURAL[noun]} {', '.join(text for _, text in labels)}{rest})"
 
 

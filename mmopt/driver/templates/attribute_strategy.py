@@ -17,7 +17,7 @@ from mmopt.solvers.p_identity import StartRows, search
 __all__ = ["Factor", "FreeRows", "Identities"]
 
 
-GAP = 1e-7  # of the convex problem of one attribute
+GAP_OF_ATTRIBUTE = 1e-7  # of the convex problem of one attribute
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Identities(Factor):
         return cls(np.zeros((1, side.size)))
 
     def matrix(self) -> Array:
-        """FreeRows of zeros are left out."""
+        """Rows of zeros are left out."""
         used = self.theta[self.theta.any(axis=1)]
         whole = np.vstack([np.eye(self.theta.shape[1]), used])
         return np.asarray(whole / whole.sum(axis=0))
@@ -87,7 +87,7 @@ class FreeRows(Factor):
         kept = values > 8 * len(gram) * EPS * values[-1]
         root = (vectors[:, kept] * np.sqrt(values[kept])).T
         with Clock(math.inf) as clock:
-            points = nuclear.points("l2_strategy", {"W": root}, Options(tolerance=GAP), clock)
+            points = nuclear.points("l2_strategy", {"W": root}, Options(tolerance=GAP_OF_ATTRIBUTE), clock)
             x = next(np.asarray(point.variables["X"]) for point in points if point.variables)
         x = x / np.diag(x).max()
         x[np.diag_indices(len(x))] = 1.0

@@ -29,8 +29,8 @@ from mmopt.workloads import Workload
 __all__ = ["TEMPLATES", "TemplateResult", "Templates", "template_bound", "templates"]
 
 TEMPLATES = ("identity", "product", "union", "marginals")
-LARGEST = 1024  # cells, or the size of a component, up to which the bound is l2_strategy's own
-BOUND_GAP, CLOSER = 1e-4, 1e-6  # of that solve, and of one that checks it
+CELLS_OF_OWN_BOUND = 1024  # cells, or the size of a component, up to which the bound is l2_strategy's own
+BOUND_GAP, CHECKED_GAP = 1e-4, 1e-6  # of that solve, and of one that checks it
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,15 +155,15 @@ class _Search:
         return marginal_strategy(self.workload, self.norm, seed=self.seed)
 
 
-def template_bound(workload: Workload, gap: float = CLOSER) -> tuple[float, str]:
+def template_bound(workload: Workload, gap: float = CHECKED_GAP) -> tuple[float, str]:
     """A bound on the error of every strategy, and where it is from.
 
     That of l2_strategy, up to ``gap``, where it can be solved, else from multipliers that are products.
     Nothing in it is drawn, so that it comes out again.
     """
     program = Program.load("l2_strategy")
-    small = workload.n <= LARGEST
-    if small or by_components(check(program), workload, {}, largest=LARGEST) is not None:
+    small = workload.n <= CELLS_OF_OWN_BOUND
+    if small or by_components(check(program), workload, {}, largest=CELLS_OF_OWN_BOUND) is not None:
         bound = solve(workload, program, tolerance=gap).bound
         if bound is not None:
             return bound, "l2_strategy"

@@ -25,8 +25,8 @@ from mmopt.workloads import Workload
 
 __all__ = ["Effort", "product"]
 
-STARTS = 5
-SETTLED = 1e-5  # a round that improves the error by less is the last
+PRODUCT_STARTS = 5
+LEAST_IMPROVEMENT = 1e-5  # a round that improves the error by less is the last
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def product(
     workload: Workload,
     *,
     norm: int = 1,
-    starts: int = STARTS,
+    starts: int = PRODUCT_STARTS,
     seed: int = 0,
     time_limit: float = np.inf,
     effort: Effort = THOROUGH,
@@ -99,7 +99,7 @@ def _descend(
                 factors[at] = factors[at].improved(side, gram, count, int(rng.integers(2**31)))
             errors[at] = factors[at].errors(side)
         now = float(terms.weights @ np.prod(errors, axis=0))
-        if not now < before * (1.0 - SETTLED):
+        if not now < before * (1.0 - LEAST_IMPROVEMENT):
             break
         before = now
     return factors, now

@@ -50,7 +50,7 @@ __all__ = [
     "weighted",
 ]
 
-FEWEST = 8  # parts for which it pays
+FEWEST_PARTS = 8  # parts for which it pays
 
 Parts = tuple[Any, ...]
 
@@ -133,7 +133,7 @@ def _small(numbers: Any, atom: str, tuples: Sequence[Parts]) -> list[int]:
     row = numbers.row(atom)
     places = range(len(tuples[0])) if row.on_entry is not None else ()
     small = [at for at in places if all(parts[at].shape == (1, 1) for parts in tuples)]
-    if len(small) < FEWEST:
+    if len(small) < FEWEST_PARTS:
         return []
     if not row.positive:
         return small

@@ -19,7 +19,7 @@ from mmopt.language.syntax.to_text import to_source
 
 __all__ = ["Scope", "dimension", "infer", "is_gram", "not_symmetric"]
 
-DIMS = {"add": Dim.__add__, "sub": Dim.__sub__, "mul": Dim.__mul__}
+OPERATIONS_OF_DIMS = {"add": Dim.__add__, "sub": Dim.__sub__, "mul": Dim.__mul__}
 
 
 @dataclass(frozen=True)
@@ -126,8 +126,8 @@ def _dimension(expr: Expr, scope: Scope) -> Dim:
             return Dim.of(name)
         case Number(value=value) if value == int(value):
             return Dim.of(int(value))
-        case Apply(atom=atom, args=(a, b)) if atom in DIMS:
-            return DIMS[atom](_dimension(a, scope), _dimension(b, scope))
+        case Apply(atom=atom, args=(a, b)) if atom in OPERATIONS_OF_DIMS:
+            return OPERATIONS_OF_DIMS[atom](_dimension(a, scope), _dimension(b, scope))
     scope.source.fail(
         expr.span,
         f"'{to_source(expr)}' is not a dimension",

@@ -12,7 +12,7 @@ from mmopt.language.check.infer import Scope, infer
 from mmopt.language.syntax.source import Source
 from mmopt.language.syntax.syntax_tree import Assignment, Declaration, Expr, Span
 
-__all__ = ["AXES", "PSD", "SOURCES", "Names", "declared_type"]
+__all__ = ["AXES", "PSD_SOURCES", "SOURCES", "Names", "declared_type"]
 
 # name -> what it is. The binder computes them.
 SOURCES: Mapping[str, str] = MappingProxyType(
@@ -44,7 +44,7 @@ AXES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 # The sources that are psd by what they are.
-PSD = frozenset({"workload.gram"})
+PSD_SOURCES = frozenset({"workload.gram"})
 
 
 def declared_type(d: Declaration, curvature: Curvature) -> Type:

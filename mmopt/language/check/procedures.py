@@ -11,10 +11,10 @@ from mmopt.language.check.names import AXES, Names, declared_type
 from mmopt.language.syntax.program import Program, program_names
 from mmopt.language.syntax.syntax_tree import Declaration, Expr, Name, Repeat, Step, SubProgram
 
-__all__ = ["START", "alternates", "cells", "check_steps", "solved_programs"]
+__all__ = ["START_ARGUMENT", "alternates", "cells", "check_steps", "solved_programs"]
 
 # The argument of a step that names an earlier step, from whose point a smooth program starts.
-START = "start"
+START_ARGUMENT = "start"
 
 
 def cells(program: Program) -> Dim | None:
@@ -118,7 +118,7 @@ class _Steps:
         dims = {p.name: () for p in solved.parameters} | {d.name: d.dims for d in known_as.values()}
         found: dict[str, Type] = {}
         for name, argument in step.arguments:
-            if name == START:
+            if name == START_ARGUMENT:
                 self.start(argument, solved)
                 continue
             known = self.names.infer(argument)

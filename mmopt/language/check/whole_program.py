@@ -11,7 +11,7 @@ from mmopt.errors import ProgramError, suggest
 from mmopt.language.atoms.types import Curvature, Dim, Type
 from mmopt.language.check.after_solving import check_closing
 from mmopt.language.check.infer import Scope, dimension
-from mmopt.language.check.names import AXES, PSD, SOURCES, Names, declared_type
+from mmopt.language.check.names import AXES, PSD_SOURCES, SOURCES, Names, declared_type
 from mmopt.language.check.relations import (
     check_rank,
     check_relation,
@@ -157,7 +157,7 @@ def _source(program: Program, d: Declaration, span: Span) -> None:
         kind = "a vector" if len(axes) == 1 else "a matrix"
         by = ", ".join(f"one per {axis}" for axis in axes)
         program.source.fail(span, f"'{d.source}' is {kind} ({by}), '{d.name}' is declared {d.kind}")
-    if d.kind in ("psd", "symmetric") and d.source not in PSD:
+    if d.kind in ("psd", "symmetric") and d.source not in PSD_SOURCES:
         program.source.fail(
             span, f"'{d.source}' is not {d.kind}", "declare it matrix; the Gram matrix is workload.gram"
         )

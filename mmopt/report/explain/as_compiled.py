@@ -22,7 +22,7 @@ from mmopt.report.explain.facts import Compiled, Formula, GivenFacts, Handed, Ma
 from mmopt.report.sizes import Sizes, sizes_at
 from mmopt.report.style import counted, duration, figure
 from mmopt.solvers.conic import hand_over
-from mmopt.solvers.table_of_solvers import PATIENCE, solver_row
+from mmopt.solvers.table_of_solvers import MOST_SECONDS_INTERIOR, solver_row
 from mmopt.symmetry.joint_components import Cells
 
 __all__ = ["compiled_facts"]
@@ -184,8 +184,8 @@ def _choice(sizes: Sizes) -> str:
 
 def _conic_choice(sizes: Sizes) -> str:
     chosen = next(s for s in sizes.solvers if s.name == sizes.conic)
-    patience = duration(PATIENCE)
-    if chosen.seconds <= PATIENCE and chosen.memory <= sizes.memory_limit:
+    patience = duration(MOST_SECONDS_INTERIOR)
+    if chosen.seconds <= MOST_SECONDS_INTERIOR and chosen.memory <= sizes.memory_limit:
         return (
             f"{chosen.name}: the first of the list that is installed, has all the cones, fits into memory "
             f"and is predicted to take at most {patience}"

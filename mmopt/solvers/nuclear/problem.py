@@ -256,9 +256,10 @@ def back(array: Array) -> Array:
     return np.asarray(array)
 
 
-LOSS = 10.0  # over the gap wanted is t
-CELLS = 16  # with more of them than LOSS times this t grows like their number: the loss is at most n / t
-MOST = 1e10  # a larger t would leave less than half of the digits of the smallest eigenvalue
+LOSS_OF_GAP = 10.0  # over the gap wanted is t
+# With more of them than LOSS_OF_GAP times this t grows like their number: the loss is at most n / t
+CELLS_OF_LOSS = 16
+LARGEST_BARRIER = 1e10  # a larger t would leave less than half of the digits of the smallest eigenvalue
 
 
 @dataclass(frozen=True)
@@ -276,7 +277,7 @@ class Care:
 
 def care(wanted: float, is_first: bool, n: int) -> Care:
     """For a gap and n cells: most at first, then the condition that a smaller gap needs."""
-    return Care(is_first, min(max(LOSS, n / CELLS) / wanted, MOST))
+    return Care(is_first, min(max(LOSS_OF_GAP, n / CELLS_OF_LOSS) / wanted, LARGEST_BARRIER))
 
 
 def conditioned(roots: Sequence[Array], condition: float) -> list[Array]:

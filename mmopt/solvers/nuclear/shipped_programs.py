@@ -30,7 +30,7 @@ Values = dict[str, Any]
 
 # By this name, which no program can use, the givens may have L @ B, as large as all else, where it is known.
 QUERIES = "L @ B"
-LEAST = 1e-9  # gap for which a covariance that is only inverted has to be good
+GAP_OF_INVERTED = 1e-9  # gap for which a covariance that is only inverted has to be good
 
 
 @dataclass(frozen=True)
@@ -267,7 +267,7 @@ def _shares(env: Env, problem: Problem, at: Iterate, care: Care) -> Values:
 
 
 def _precision(env: Env, problem: Problem, at: Iterate) -> Values:
-    covariance = _covariance(env, problem, at, 1.0, care(LEAST, False, problem.cells.shape[0]))
+    covariance = _covariance(env, problem, at, 1.0, care(GAP_OF_INVERTED, False, problem.cells.shape[0]))
     return {"fidelity[0, 0]": namespace(covariance).linalg.inv(covariance)}
 
 

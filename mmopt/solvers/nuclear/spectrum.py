@@ -29,8 +29,8 @@ __all__ = [
 ]
 
 
-MOST = 256  # columns up to which Jacobi's method costs little
-BOTH = 2  # what LAPACK calls 'F': small values are right whatever the scales of rows and of columns
+MOST_JACOBI_COLUMNS = 256  # columns up to which Jacobi's method costs little
+BOTH_SCALED = 2  # what LAPACK calls 'F': small values are right whatever the scales of rows and of columns
 
 
 def decomposed(k: Array, vectors: Array) -> tuple[Array, Array, Array]:
@@ -45,8 +45,8 @@ def decomposed(k: Array, vectors: Array) -> tuple[Array, Array, Array]:
     if k.shape[0] < k.shape[1]:
         left, values, right = decomposed(k.T, vectors)
         return right, values, left
-    if isinstance(k, np.ndarray) and k.shape[1] <= MOST:
-        values, left, right, scale, _, failed = scipy.linalg.lapack.dgejsv(k, joba=BOTH)
+    if isinstance(k, np.ndarray) and k.shape[1] <= MOST_JACOBI_COLUMNS:
+        values, left, right, scale, _, failed = scipy.linalg.lapack.dgejsv(k, joba=BOTH_SCALED)
         if not failed:
             order = slice(None, None, -1)
             return left[:, order].copy(), values[order] * (scale[0] / scale[1]), right[:, order].copy()

@@ -115,13 +115,13 @@ KEPT = 3  # of so many starts one is followed after each round
 FIRST, SECOND = 60, 240  # quasi-Newton steps of the first two rounds
 # Cells up to which there are so many starts, and so many steps in a round between and in the last one.
 SIZES = ((512, 18, 200, 1000), (2048, 9, 200, 300), (math.inf, 4, 80, 60))
-MERGED = 128  # blocks that are left where cells are merged, at least
-LARGEST = ((1024, 4), (math.inf, 8))  # cells in a block, up to so many cells
-ALIKE = 0.05  # squared difference of the columns of neighbouring cells, next to their squares
-MEMORY = 10
-DECREASE = 1e-9  # of the objective in a step, relatively
-GRADIENT = 1e-12
-MOST = 1e4  # of an entry of Θ: cells that nobody asks for send it to infinity, where digits are lost
+FEWEST_BLOCKS = 128  # blocks that are left where cells are merged, at least
+LARGEST_BLOCK = ((1024, 4), (math.inf, 8))  # cells in a block, up to so many cells
+ALIKE_CELLS = 0.05  # squared difference of the columns of neighbouring cells, next to their squares
+LBFGS_MEMORY = 10
+LEAST_DECREASE = 1e-9  # of the objective in a step, relatively
+LEAST_GRADIENT = 1e-12
+LARGEST_ENTRY = 1e4  # of an entry of Θ: cells that nobody asks for send it to infinity, where digits are lost
 
 
 @dataclass(frozen=True)
@@ -163,9 +163,11 @@ def rounds(gram: Array) -> list[tuple[int, int]]:
     n = len(gram)
     own = np.diag(gram)
     apart = float(np.sum(own[1:] + own[:-1] - 2.0 * np.diag(gram, 1)))
-    largest = next(block for size, block in LARGEST if n <= size)
+    largest = next(block for size, block in LARGEST_BLOCK if n <= size)
     block = 1
-    while 2 * block <= largest and n >= 2 * block * MERGED and apart <= ALIKE * float(np.sum(own)):
+    while (
+        2 * block <= largest and n >= 2 * block * FEWEST_BLOCKS and apart <= ALIKE_CELLS * float(np.sum(own))
+    ):
         block *= 2
     between, last = next((steps, end) for size, _, steps, end in SIZES if n <= size)
     found = [(block, FIRST), (block, SECOND)]
@@ -247,14 +249,14 @@ def _descend(objective: Objective, way: _Way, steps: float, clock: Clock) -> tup
         t.ravel(),
         jac=True,
         method="L-BFGS-B",
-        bounds=scipy.optimize.Bounds(0.0, np.tile(MOST * np.sqrt(objective.cells), len(t))),
+        bounds=scipy.optimize.Bounds(0.0, np.tile(LARGEST_ENTRY * np.sqrt(objective.cells), len(t))),
         callback=watch,
         options={
             "maxiter": int(steps),
             "maxfun": 2 * int(steps) + 20,
-            "maxcor": MEMORY,
-            "ftol": DECREASE,
-            "gtol": GRADIENT,
+            "maxcor": LBFGS_MEMORY,
+            "ftol": LEAST_DECREASE,
+            "gtol": LEAST_GRADIENT,
         },
     )
     rows = objective.spread(np.asarray(found.x).reshape(t.shape))
@@ -263,15 +265,15 @@ def _descend(objective: Objective, way: _Way, steps: float, clock: Clock) -> tup
 
 # Fitted on one thread of a shared core, to a factor of about three: prefix sums over 64, 256, 1024, 2048 and
 # 8192 cells take 0.5, 2, 10, 21 and 360 s.
-SECONDS = 1e-2  # per cell: the starts, fewer where there are more cells
+SECONDS_OF_STARTS = 1e-2  # per cell: the starts, fewer where there are more cells
 CUBIC = 8e-10  # per cube of the cells
-ARRAYS = 10  # of the size of the Gram matrix that are held at a time
+ARRAYS_OF_GRAM = 10  # of the size of the Gram matrix that are held at a time
 
 
 def needs(env: Mapping[str, Any]) -> tuple[float, float]:
     """Bytes (besides those of any solve) and seconds for the givens of a program that the kernel claims."""
     n = float(env["W"].shape[1])
-    return 8.0 * ARRAYS * n**2, SECONDS * n + CUBIC * n**3
+    return 8.0 * ARRAYS_OF_GRAM * n**2, SECONDS_OF_STARTS * n + CUBIC * n**3
 
 
 PROGRAMS = ("p_identity",)

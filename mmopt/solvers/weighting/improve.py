@@ -33,10 +33,10 @@ from mmopt.solvers.weighting.recognise import costs_of
 __all__ = ["curvature", "fixed_point", "improve", "interior"]
 
 
-DEPTH = 8
-LARGEST = 4.0  # change of a logarithm in one extrapolated step
-LOWEST = -80.0  # a price is never less than this (its logarithm, next to the largest)
-RIDGE = 1e-12
+EXTRAPOLATION_DEPTH = 8
+MOST_CHANGE = 4.0  # change of a logarithm in one extrapolated step
+LOWEST_PRICE = -80.0  # a price is never less than this (its logarithm, next to the largest)
+EXTRAPOLATION_RIDGE = 1e-12
 
 
 def fixed_point(problem: Weighting, start: Array) -> Iterator[WeightsAndPrices]:
@@ -47,7 +47,7 @@ def fixed_point(problem: Weighting, start: Array) -> Iterator[WeightsAndPrices]:
     best: WeightsAndPrices | None = None
     past: list[tuple[Array, Array]] = []
     while True:
-        x = xp.where(x - xp.max(x) < LOWEST, xp.full_like(x, LOWEST), x - xp.max(x))
+        x = xp.where(x - xp.max(x) < LOWEST_PRICE, xp.full_like(x, LOWEST_PRICE), x - xp.max(x))
         mu = xp.exp(x)
         b = operator.price(mu)
         u = problem.best_response(b)
@@ -63,7 +63,7 @@ def fixed_point(problem: Weighting, start: Array) -> Iterator[WeightsAndPrices]:
             kept = None
             continue
         kept = (x, step, found.bound)
-        past = [*past, (x, step)][-DEPTH:]
+        past = [*past, (x, step)][-EXTRAPOLATION_DEPTH:]
         x = x + _extrapolated(past, xp.sqrt(mu), xp)
 
 
@@ -76,19 +76,19 @@ def _extrapolated(past: list[tuple[Array, Array]], weight: Array, xp: Any) -> Ar
     turns = xp.stack([p[1] - q[1] for p, q in zip(past[1:], past, strict=False)], axis=1)
     seen = turns * weight[:, None]
     gram = seen.T @ seen
-    floor = RIDGE * float(xp.linalg.trace(gram)) + 1e-300
+    floor = EXTRAPOLATION_RIDGE * float(xp.linalg.trace(gram)) + 1e-300
     gram = gram + floor * xp.eye(gram.shape[0], dtype=gram.dtype)
     share = xp.linalg.solve(gram, (seen.T @ (weight * step))[:, None])[:, 0]
     out = step - (moves + turns) @ share
     size = float(xp.max(xp.abs(out)))
     if not size < 1e300:
         return step
-    return xp.where(out > LARGEST, LARGEST, xp.where(out < -LARGEST, -LARGEST, out))
+    return xp.where(out > MOST_CHANGE, MOST_CHANGE, xp.where(out < -MOST_CHANGE, -MOST_CHANGE, out))
 
 
 CENTRES = (1e-8, 1e-6, 1e-4, 1e-3, 0.01, 0.03, 0.1, 0.3, 0.6)
 TO_BOUNDARY = 0.99
-LEAST = 0.1  # a price starts at no less than this part of its place on the central path
+LEAST_PRICE = 0.1  # a price starts at no less than this part of its place on the central path
 LOPSIDED = 1e-4  # the smallest product s·mu next to the mean; below it a step is judged worse
 
 
@@ -106,7 +106,7 @@ def interior(problem: Weighting, start: WeightsAndPrices) -> Iterator[WeightsAnd
     u = start.u * inside
     s = 1.0 - operator.load(u)
     mu = start.mu / inside ** (1 + a)
-    mu = xp.maximum(mu, LEAST * float(xp.sum(s * mu)) / cells / s)
+    mu = xp.maximum(mu, LEAST_PRICE * float(xp.sum(s * mu)) / cells / s)
     best = start
     while True:
         b = operator.price(mu)
@@ -167,7 +167,7 @@ def _farthest(xp: Any, value: Array, move: Array) -> float:
 FEW, MANY = 10, 60
 # Through factors a first-order step costs next to nothing, so there are more of them.
 MATRIX_FREE = 300
-PATIENCE = 12  # second-order steps that may pass without the gap halving
+STEPS_WITHOUT_HALVING = 12  # second-order steps that may pass without the gap halving
 
 
 def improve(problem: Weighting, start: WeightsAndPrices | None = None) -> Iterator[WeightsAndPrices]:
@@ -187,7 +187,7 @@ def improve(problem: Weighting, start: WeightsAndPrices | None = None) -> Iterat
         waited += 1
         if best.gap <= mark / 2:
             waited, mark = 0, best.gap
-        if waited >= PATIENCE or best.gap <= 0:
+        if waited >= STEPS_WITHOUT_HALVING or best.gap <= 0:
             return
 
 

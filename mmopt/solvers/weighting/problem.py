@@ -37,8 +37,8 @@ __all__ = [
 
 Array = Any
 # Added to the unit diagonal of the scaled Newton matrix, far below what matters: no pivot is then zero.
-RIDGE = 1e-15
-ROWS = 128  # of a matrix that are worked on at a time
+NEWTON_RIDGE = 1e-15
+ROWS_AT_A_TIME = 128  # of a matrix that are worked on at a time
 
 
 class Operator(Protocol):
@@ -93,8 +93,8 @@ class GivenMatrix:
         """M diag(d) Mᵀ, a block of rows up to the diagonal at a time; above stands what mirrors them."""
         k = self.matrix.shape[0]
         system = d.__array_namespace__().empty((k, k), dtype=d.dtype)
-        for start in range(0, k, ROWS):
-            own = self.matrix[start : start + ROWS, :]
+        for start in range(0, k, ROWS_AT_A_TIME):
+            own = self.matrix[start : start + ROWS_AT_A_TIME, :]
             end = start + own.shape[0]
             system[start:end, :end] = (own * d[None, :]) @ self.matrix[:end, :].T
             system[:start, start:end] = system[start:end, :start].T
@@ -129,18 +129,18 @@ def _scaled(system: Array, h: Array) -> tuple[Array, Array]:
     size = xp.sqrt(h + xp.linalg.diagonal(system))
     system /= size[:, None]
     system /= size[None, :]
-    add_diagonal(system, h / (size * size) + RIDGE)
+    add_diagonal(system, h / (size * size) + NEWTON_RIDGE)
     return system, size
 
 
 def add_diagonal(system: Array, values: Array) -> None:
     """system += diag(values), in place and without another matrix."""
     xp = values.__array_namespace__()
-    for start in range(0, values.shape[0], ROWS):
-        own = values[start : start + ROWS]
+    for start in range(0, values.shape[0], ROWS_AT_A_TIME):
+        own = values[start : start + ROWS_AT_A_TIME]
         here = xp.arange(own.shape[0])
         block = xp.where(here[:, None] == here[None, :], own[:, None], xp.zeros_like(own)[:, None])
-        system[start : start + ROWS, start : start + ROWS] += block
+        system[start : start + ROWS_AT_A_TIME, start : start + ROWS_AT_A_TIME] += block
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ __all__ = ["PROGRAMS", "SHIPPED", "Shipped", "WeightsPart", "dual_gap", "needs",
 
 
 # Stands for c where a part has no error, so that its multipliers count for nothing beside the others'.
-NOTHING = 1e-100
+NO_COST = 1e-100
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def _part(operator: Callable[[], Operator], c: Array, rows: Array, power: int, s
     xp = c.__array_namespace__()
     used = c > 0
     if not bool(xp.any(used)):  # no error here: any weights and prices will do
-        c = xp.full_like(c, NOTHING)
+        c = xp.full_like(c, NO_COST)
         used = c > 0
     if bool(xp.all(used)):
         return WeightsPart(lambda: Weighting(operator(), c, power), rows, rows[:0])
@@ -146,8 +146,8 @@ def dual_gap(problem: Weighting, state: WeightsAndPrices) -> float:
 
 # Fitted on one thread of a shared core, to a factor of about three: 2048 design queries over as many cells
 # to a gap of 1e-6 in 1 to 2 s, 4096 in 6 to 9 s.
-SECONDS = 1.5e-10  # per product of both sizes and the smaller one
-ARRAYS = 5  # of the size of the design that are held at a time, with the program's own
+SECONDS_OF_DESIGN = 1.5e-10  # per product of both sizes and the smaller one
+ARRAYS_OF_DESIGN = 5  # of the size of the design that are held at a time, with the program's own
 # Through factors: 4096 in 0.2 to 1.1 s, 16384 in 0.3 to 9 s.
 PRODUCT_SECONDS = 3e-8  # per product of both sizes
 PRODUCT_ARRAYS = 2  # the program's own, besides a Newton matrix and what it is made of
@@ -161,13 +161,13 @@ def needs(env: Mapping[str, Any]) -> tuple[float, float]:
         newton = 2 * min(rows, FORMED) ** 2
         memory = 8.0 * (PRODUCT_ARRAYS * rows * columns + newton)
         return memory, 0.01 + PRODUCT_SECONDS * rows * columns
-    memory = 8.0 * ARRAYS * rows * columns
-    return memory, 0.01 + SECONDS * rows * columns * min(rows, columns)
+    memory = 8.0 * ARRAYS_OF_DESIGN * rows * columns
+    return memory, 0.01 + SECONDS_OF_DESIGN * rows * columns * min(rows, columns)
 
 
-FINER = 1e-2  # if a point's certified gap is too large after all, the next one's is smaller by this
-FINEST = 1e-15
-IDLE = 1e-3  # part of the gap asked for that weights without error (c = 0) may cost
+NEXT_GAP = 1e-2  # if a point's certified gap is too large after all, the next one's is smaller by this
+LEAST_GAP = 1e-15
+GAP_OF_IDLE = 1e-3  # part of the gap asked for that weights without error (c = 0) may cost
 
 
 def points(
@@ -186,17 +186,17 @@ def points(
     content goes on and gets a finer point, until ``final``.
     """
     shipped = SHIPPED[program]
-    runs = [_Run(part, bool(shipped.prices)) for part in shipped.parts(env, IDLE * options.tolerance)]
-    pace = Pace(clock, options.tolerance / 2, options.max_iterations or math.inf, FINER)
+    runs = [_Run(part, bool(shipped.prices)) for part in shipped.parts(env, GAP_OF_IDLE * options.tolerance)]
+    pace = Pace(clock, options.tolerance / 2, options.max_iterations or math.inf, NEXT_GAP)
 
     def count() -> int:
         return sum(run.iterations for run in runs)
 
     while True:
-        goal = max(pace.wanted, FINEST)
+        goal = max(pace.wanted, LEAST_GAP)
         for run in runs:
             run.until(goal, lambda: pace.stop(count()) is not None)
-        stop = pace.stop(count(), done=goal <= FINEST or any(run.ended and run.gap > goal for run in runs))
+        stop = pace.stop(count(), done=goal <= LEAST_GAP or any(run.ended and run.gap > goal for run in runs))
         raw = f"gap {max(run.gap for run in runs):.1e} by its own arithmetic"
         yield Point(*_named(shipped, runs), count(), raw, stop)
         if stop:

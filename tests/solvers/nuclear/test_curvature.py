@@ -15,7 +15,7 @@ from tolerances import ROUNDING
 
 from mmopt.solvers.nuclear import curvature as module
 from mmopt.solvers.nuclear.curvature import (
-    LEAST,
+    LEAST_TERM,
     Triangle,
     by_size,
     curvature,
@@ -97,8 +97,8 @@ def test_rows_that_a_term_says_nothing_of(
     some = curvature(problem, found, active, exponentials, careful=False).dense()
     sizes = np.sqrt(np.diagonal(exact))
     terms = 30
-    assert (np.diagonal(some) >= (1 - terms * LEAST) * np.diagonal(exact)).all()
-    assert (np.abs(some - exact) <= terms * np.sqrt(LEAST) * np.outer(sizes, sizes)).all()
+    assert (np.diagonal(some) >= (1 - terms * LEAST_TERM) * np.diagonal(exact)).all()
+    assert (np.abs(some - exact) <= terms * np.sqrt(LEAST_TERM) * np.outer(sizes, sizes)).all()
     back = np.argsort(active)
     in_order = curvature(problem, found, np.arange(len(active)), exponentials).dense()
     np.testing.assert_allclose(exact[np.ix_(back, back)], in_order, atol=tolerances.ROUNDING * in_order.max())
