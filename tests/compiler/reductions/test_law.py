@@ -214,7 +214,7 @@ def test_the_theorem_is_stated(row: reductions.Reduction) -> None:
 def test_by_component_equals_unreduced(monkeypatch: pytest.MonkeyPatch, rng: Rng, program: str) -> None:
     """Nothing is scored over the cells here: what is taken for a symmetry and is none would be believed."""
     monkeypatch.setattr(plan, "FEW_CELLS", 1)
-    monkeypatch.setattr(plan, "SMALL", value_symmetry.LARGEST_WORTHWHILE)
+    monkeypatch.setattr(plan, "SMALL_COMPONENT", value_symmetry.LARGEST_WORTHWHILE)
     hits = 0
     for _ in range(12):
         workload = random_symmetric_matrix(rng) if rng.random() < 0.5 else random_products(rng)

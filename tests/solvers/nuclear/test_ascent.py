@@ -120,7 +120,7 @@ def test_any_library_of_the_array_api_standard(
     targets: bool, careful: bool, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """array_api_strict has what the standard has and nothing else. Careless steps are in single precision."""
-    monkeypatch.setattr(module, "SMALL", 512 if careful else 0)
+    monkeypatch.setattr(module, "CAREFUL_SHARES", 512 if careful else 0)
     rows = rng.normal(size=(9, 6))
     c = rng.uniform(1.0, 5.0, size=9) if targets else None
 

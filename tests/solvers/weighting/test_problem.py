@@ -141,7 +141,7 @@ def test_more_cells_that_count_than_are_formed(
     """The rest is left to the conjugate gradients."""
     monkeypatch.setattr(module, "COUNTED", 5)
     monkeypatch.setattr(module, "FORMED", 4)
-    monkeypatch.setattr(module, "BLOCK", 50)
+    monkeypatch.setattr(module, "ENTRIES_OF_BLOCK", 50)
     kronecker, dense = pair(rng, [(4, 4), (3, 6)])
     k, n = dense.shape
     d = 10 ** rng.uniform(1, 3, size=n)
