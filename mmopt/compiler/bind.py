@@ -110,7 +110,8 @@ def bind(
     env: dict[str, Any] = {}
     for d in program.givens:
         if sources is not None and d.name not in passed:
-            env[d.name] = _split(d, sources[d.source], env)
+            env[d.name] = sources[d.source]
+            _learn(d.dims, env[d.name].shape, env)
         else:
             env[d.name] = _given(program, d, workload, passed, env)
     for parameter in program.parameters:
@@ -168,13 +169,8 @@ def _missed(constraint: Constraint, env: Mapping[str, Any]) -> float:
     return 0.0 if (np.abs(left.mid - right.mid) <= left.rad + right.rad).all() else off
 
 
-def _split(d: Declaration, value: Split | Level, env: dict[str, Any]) -> Split | Level:
-    """A source by component; its dimensions become known."""
-    _learn(d.dims, value.shape, env)
-    return value
-
-
 def _learn(dims: Sequence[Dim], shape: Sequence[int], env: dict[str, Any]) -> None:
+    """Dimensions of a name each become known by a shape."""
     for dim, size in zip(dims, shape, strict=True):
         if len(dim.symbols) == 1:
             env.setdefault(next(iter(dim.symbols)), int(size))

@@ -105,13 +105,10 @@ class _Lowering:
 
     def entry(self, e: Expr, scope: Scope, env: Mapping[str, Any]) -> Any:
         """An entry of a block matrix, as a matrix."""
-        shape = tuple(d.value(self.sizes(env)) for d in infer(e, scope).block_shape)
+        shape = tuple(d.value(self.instance.sizes()) for d in infer(e, scope).block_shape)
         value = self.expr(e, scope, env)
         is_constant = isinstance(value, int | float | np.ndarray)
         return np.reshape(value, shape) if is_constant else self.cp.reshape(value, shape, order="C")
-
-    def sizes(self, env: Mapping[str, Any]) -> dict[str, int]:
-        return {n: v for n, v in env.items() if isinstance(v, int)}
 
     def trace_inverse(
         self, inner: Expr, left: list[Expr], right: list[Expr], scope: Scope, env: Mapping[str, Any]
@@ -119,7 +116,7 @@ class _Lowering:
         """``tr(P inv(F))`` with P = M Mᵀ as one block [[F, M], [Mᵀ, T]] and the trace of T."""
         # The check knows that F is symmetric; cvxpy would add an equality for each pair of entries.
         f = self.symmetric(self.expr(inner, scope, env))
-        side = infer(inner, scope).dims[0].value(self.sizes(env))
+        side = infer(inner, scope).dims[0].value(self.instance.sizes())
         r = self.product(right, scope, env) if right else np.eye(side)
         lt = self.product(left, scope, env) if left else np.eye(side)
         is_gram = np.array_equal(r, lt.T)
@@ -143,7 +140,7 @@ class _Lowering:
             if known == e:
                 return variable
         f = self.expr(e.args[0], scope, env)
-        side = infer(e, scope).dims[0].value(self.sizes(env))
+        side = infer(e, scope).dims[0].value(self.instance.sizes())
         variable, i = self.cp.Variable((side, side), symmetric=True), np.eye(side)
         block = [[variable, i], [i, f]] if e.atom == "inv" else [[f, variable], [variable, i]]
         self.extra.append(self.cp.bmat(block) >> 0)
@@ -160,11 +157,11 @@ class _Lowering:
             return []
         if not decided.loop:
             if decided.pair:
-                size = family.dim.value(self.sizes(env)) if family else 1
+                size = family.dim.value(self.instance.sizes()) if family else 1
                 return [self.second_order(decided.pair, scope, size, env)]
             return [self.scaled_rows(decided, scope)]
         assert family is not None
-        each = [{**env, family.index: i} for i in range(family.dim.value(self.sizes(env)))]
+        each = [{**env, family.index: i} for i in range(family.dim.value(self.instance.sizes()))]
         if decided.pair:
             return [self.second_order(decided.pair, scope, 1, own) for own in each]
         return [self.relation(decided.relation, scope, own) for own in each]

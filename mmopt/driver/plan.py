@@ -1,4 +1,4 @@
-"""What is to be solved and how: the task; its plan, by which reductions, over cells or by component; threads.
+"""What is to be solved and how: the task, and its plan: by which reductions, over cells or by component.
 
 Made once and handed down; ``explain`` and ``--dry-run`` print the same plan.
 """
@@ -6,11 +6,8 @@ Made once and handed down; ``explain`` and ``--dry-run`` print the same plan.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
-
-from threadpoolctl import threadpool_info, threadpool_limits
 
 from mmopt.compiler import Instance, bind
 from mmopt.compiler.reductions import (
@@ -23,11 +20,11 @@ from mmopt.compiler.reductions import (
     traits_of,
 )
 from mmopt.compiler.same_program import match
+from mmopt.driver.blas_threads import one_thread
 from mmopt.errors import OptionError, TooLargeError
 from mmopt.language import Checked, Program, check, program_names, shipped
 from mmopt.language.evaluate.split_values import splits
 from mmopt.numerics.arrays import MOST_CELLS
-from mmopt.numerics.components import Split
 from mmopt.results import gap_between
 from mmopt.solvers import KERNELS, Options, is_claimed, memory_limit
 from mmopt.workloads import Workload
@@ -40,43 +37,9 @@ __all__ = [
     "Report",
     "SolvePlan",
     "Task",
-    "blas_threads",
-    "one_thread",
     "plan_instance",
     "plan_solve",
 ]
-
-# Threads for smaller matrices cost more than they give: on a busy machine each product waits for them.
-CELLS_OF_ONE_THREAD = 512
-
-
-def blas_threads(work: Instance | int, asked: int | None = None) -> AbstractContextManager[Any]:
-    """As many threads as asked for; one where every matrix is small; else what the library takes.
-
-    ``work``: an instance, or the number of cells of one that is still to be made.
-    """
-    if isinstance(work, int):
-        largest = work
-    else:
-        split = [v.columns.largest for v in work.env.values() if isinstance(v, Split)]
-        largest = max(split, default=work.workload.n)
-    if asked is None and largest < CELLS_OF_ONE_THREAD:
-        return one_thread()
-    return nullcontext() if asked is None else _limited(asked)
-
-
-def one_thread() -> AbstractContextManager[Any]:
-    """One thread for the linear algebra."""
-    return _limited(1)
-
-
-def _limited(threads: int) -> AbstractContextManager[Any]:
-    running = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
-    if max(running, default=0) == threads:  # setting it again takes memory, which may be limited
-        return nullcontext()
-    limits: AbstractContextManager[Any] = threadpool_limits(threads, user_api="blas")
-    return limits
-
 
 FEW_CELLS = 512
 """A workload over no more cells is always taken to matrices over them."""

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from mmopt.driver.accepted_inputs import default_program, named_givens, require_workload, within_range
+from mmopt.driver.blas_threads import blas_threads
 from mmopt.driver.convex import solve_convex
 from mmopt.driver.judge.adopt import adopt, row_parameter, starting
-from mmopt.driver.plan import Report, Task, blas_threads, plan_solve
+from mmopt.driver.plan import Report, Task, plan_solve
 from mmopt.driver.procedure import solve_closed, solve_procedure
 from mmopt.driver.search.rank import solve_rank
 from mmopt.driver.search.smooth import solve_smooth

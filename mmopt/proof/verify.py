@@ -11,7 +11,8 @@ import numpy as np
 
 from mmopt.compiler import Instance
 from mmopt.driver.accepted_inputs import require_workload
-from mmopt.driver.plan import SolvePlan, Task, blas_threads
+from mmopt.driver.blas_threads import blas_threads
+from mmopt.driver.plan import SolvePlan, Task
 from mmopt.driver.procedure import solve_closed, solve_procedure
 from mmopt.errors import ResultError
 from mmopt.language import Program, program_names

@@ -47,7 +47,8 @@ class Reduction:
     """A row of the table.
 
     goes_with : the actions that have to leave the program as it is. place : why it stands where it stands.
-    is_for_kernels : whether only a kernel can take its parts.
+    is_for_kernels : whether only a kernel can take its parts. is_for_products : whether it takes none but
+        workloads of products.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Reduction:
     applies: Callable[[Instance, Traits], ReductionStep | None]
     place: str
     is_for_kernels: bool = False
+    is_for_products: bool = False
 
 
 PERMUTED = (PERMUTE_CELLS, PERMUTE_QUERIES, ROTATE_ROOT, ROTATE_BASIS)
@@ -65,7 +67,13 @@ REDUCTIONS = (
         merge_cells.applies,
         "first: it keeps products, and all others get smaller",
     ),
-    Reduction("Kronecker product", PERMUTED, kronecker.applies, "before what makes a matrix of a product"),
+    Reduction(
+        "Kronecker product",
+        PERMUTED,
+        kronecker.applies,
+        "before what makes a matrix of a product",
+        is_for_products=True,
+    ),
     Reduction(
         "independent blocks",
         PERMUTED,
@@ -100,7 +108,9 @@ def first_step(
 ) -> ReductionStep | None:
     """That of the first row of the table that applies; ``has_kernel``: whether a kernel takes an instance."""
     for row in REDUCTIONS:
-        if traits.acts.allows(*row.goes_with) and (not row.is_for_kernels or has_kernel(instance)):
+        is_asked = traits.acts.allows(*row.goes_with)
+        is_asked &= not row.is_for_products or instance.workload.products is not None
+        if is_asked and (not row.is_for_kernels or has_kernel(instance)):
             step = row.applies(instance, traits)
             if step is not None:
                 return step

@@ -48,8 +48,7 @@ def applies(instance: Instance, traits: Traits) -> KroneckerProduct | None:
     if not traits.factors.kind:
         return None
     workload = instance.workload
-    products = workload.products
-    if products is None or len(products) != 1:
+    if len(products := workload.products or ()) != 1:
         return None
     (product,) = products
     pairs = zip(workload.domain.attributes, product.factors, strict=True)

@@ -15,8 +15,8 @@ from mmopt.language.check.names import AXES
 from mmopt.language.evaluate.evaluator import Memo
 from mmopt.language.evaluate.split_values import splits
 from mmopt.language.syntax.syntax_tree import Constraint, Declaration
-from mmopt.numerics.components import Level, Split, as_value, is_finite
-from mmopt.numerics.numpy_forms import is_definite, lowest_eigenvalue, symmetric_part
+from mmopt.numerics.components import Array, Split, arrays_of, as_value, is_finite
+from mmopt.numerics.numpy_forms import is_definite, symmetric_part
 from mmopt.workloads.labels import cell_label, join
 
 __all__ = [
@@ -141,16 +141,10 @@ def violations(instance: Instance, point: Mapping[str, Any], memo: Memo | None =
         found = [Violation(c.name, "constraint", *worst(c, env, memo)) for c in lines]
     for d in instance.program.choose:
         value = as_value(env[d.name])
-        if isinstance(value, Split):
-            if d.kind == "psd" and is_finite(value):
-                found.append(Violation(d.name, "psd", _negative_part(value)))
-            continue
-        if isinstance(value, Level):
-            value = value.values
-        if d.kind == "psd" and np.isfinite(value).all():
-            found.append(Violation(d.name, "psd", _negative_eigenvalue(value)))
-        elif d.sign:
-            found.append(_negative_entry(d, value))
+        if d.kind == "psd" and is_finite(value):
+            found.append(Violation(d.name, "psd", _negative_eigenvalue(arrays_of(value))))
+        elif d.sign and not isinstance(value, Split):
+            found.append(_negative_entry(d, *arrays_of(value)))
     return sorted(found, key=lambda v: -v.amount)
 
 
@@ -163,16 +157,12 @@ def worst_line(instance: Instance, point: Mapping[str, Any]) -> Violation | None
     return found[0] if found and found[0].amount > 0 else None
 
 
-def _negative_eigenvalue(value: np.ndarray[Any, Any]) -> float:
-    if is_definite(symmetric_part(value)):
+def _negative_eigenvalue(parts: Sequence[Array]) -> float:
+    symmetric = [symmetric_part(part) for part in parts]
+    if all(map(is_definite, symmetric)):
         return 0.0
-    eigenvalues = np.linalg.eigvalsh((value + value.T) / 2)
-    return -float(eigenvalues[0]) / max(float(np.abs(eigenvalues).max()), 1e-300)
-
-
-def _negative_part(value: Split) -> float:
-    size = max(float(np.abs(part).max(initial=0.0)) for part in value.parts)
-    return -lowest_eigenvalue(value.parts) / max(size, 1e-300)
+    eigenvalues = np.concatenate([np.linalg.eigvalsh(part) for part in symmetric])
+    return -float(eigenvalues.min()) / max(float(np.abs(eigenvalues).max()), 1e-300)
 
 
 def _negative_entry(d: Declaration, value: np.ndarray[Any, Any]) -> Violation:

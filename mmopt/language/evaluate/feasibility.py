@@ -17,7 +17,7 @@ from mmopt.language.syntax.syntax_tree import Apply, Block, Constraint, Expr, Fa
 from mmopt.numerics import numpy_forms
 from mmopt.numerics.ball_functions import is_semidefinite
 from mmopt.numerics.balls import GROW, Ball
-from mmopt.numerics.components import Level, Split
+from mmopt.numerics.components import Level, Split, arrays_of
 from mmopt.numerics.numpy_forms import Array
 
 __all__ = ["excess", "excess_with_errors", "violation", "worst"]
@@ -202,7 +202,4 @@ def _gap(numbers: Numbers, large: Any, small: Any) -> Any:
 
 def _parts(value: Any) -> tuple[Any, ...]:
     """The matrices that a matrix splits into; a vector by its levels."""
-    if isinstance(value, Split):
-        return value.parts
-    value = value.values if isinstance(value, Level) else value
-    return (value if isinstance(value, Ball) else np.asarray(value, dtype=float),)
+    return tuple(v if isinstance(v, Ball) else np.asarray(v, dtype=float) for v in arrays_of(value))

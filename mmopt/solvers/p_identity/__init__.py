@@ -5,15 +5,7 @@ by quasi-Newton steps (``search``) goes down from many starts (``starts``), firs
 what looks worse early, and ends with the best over all cells.
 """
 
-from mmopt.solvers.p_identity.multistart import (
-    PROGRAMS,
-    SearchState,
-    StartRows,
-    needs,
-    points,
-    search,
-    starts,
-)
+from mmopt.solvers.p_identity.multistart import PROGRAMS, StartRows, needs, points, search, starts
 from mmopt.solvers.p_identity.objective import Objective
 
-__all__ = ["PROGRAMS", "Objective", "SearchState", "StartRows", "needs", "points", "search", "starts"]
+__all__ = ["PROGRAMS", "Objective", "StartRows", "needs", "points", "search", "starts"]

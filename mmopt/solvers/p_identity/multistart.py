@@ -20,17 +20,7 @@ from mmopt.solvers.p_identity.objective import Objective
 from mmopt.solvers.solver_protocol import Clock, Options, Point
 from mmopt.stop_reasons import Stop
 
-__all__ = [
-    "PROGRAMS",
-    "SearchState",
-    "StartRows",
-    "default_starts",
-    "needs",
-    "points",
-    "rounds",
-    "search",
-    "starts",
-]
+__all__ = ["PROGRAMS", "StartRows", "default_starts", "needs", "points", "rounds", "search", "starts"]
 
 
 # Cells of the smallest blocks and weight of all rows, in the order in which they proved good on prefix sums
