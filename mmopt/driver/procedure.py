@@ -124,8 +124,7 @@ class _Run:
 
 def _evaluated(instance: Instance, env: Mapping[str, Any]) -> tuple[float, bool]:
     """The objective, rounded up, and whether it is proved."""
-    expr = instance.program.objective
-    return charged_for_the_queries(instance, env, *upper_value(expr, env))
+    return charged_for_the_queries(instance, env, *upper_value(instance.program.objective, env))
 
 
 def solve_closed(task: Task) -> Solution:

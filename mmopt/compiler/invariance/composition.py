@@ -3,7 +3,8 @@
 *Blocks* (no query touches cells of two of them): every array is block diagonal, and a number that is made of
 it is the sum over the blocks (a trace) or the largest (a maximum, a variable that bounds a family of
 lines). *Kronecker product* of workloads: every array is the Kronecker product of those of the factors, and a
-number their product. Which of it holds follows from the same words of the table of atoms as in ``acting.py``.
+number their product. Which of it holds follows from the same words of the table of atoms as in
+``under_actions.py``.
 
 Both are theorems with one proof: feasible points of the parts make one of the whole, multipliers of the
 parts make some of the whole, and their objective and bound are both the sum (or largest, or product) of the

@@ -33,10 +33,10 @@ from mmopt.compiler.reductions.step import (
     ReductionStep,
     SolvedPart,
     Traits,
-    counted,
     restricted,
     smaller,
 )
+from mmopt.errors import counted
 from mmopt.numerics.arrays import Ints
 from mmopt.numerics.numpy_forms import Array
 from mmopt.strategies import Strategy, as_dense, normalise

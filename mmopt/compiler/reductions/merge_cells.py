@@ -29,10 +29,10 @@ from mmopt.compiler.reductions.step import (
     ReductionStep,
     SolvedPart,
     Traits,
-    counted,
     expanded,
     smaller,
 )
+from mmopt.errors import counted
 from mmopt.numerics.arrays import Ints
 from mmopt.strategies import Strategy
 from mmopt.symmetry.joint_components import mixed

@@ -27,10 +27,10 @@ from mmopt.compiler.reductions.step import (
     ReductionStep,
     SolvedPart,
     Traits,
-    counted,
     restricted,
     smaller,
 )
+from mmopt.errors import counted
 from mmopt.language import Checked
 from mmopt.language.check.infer import infer
 from mmopt.language.syntax.syntax_tree import Apply, Constraint, Expr, Index, Name, mentions

@@ -26,7 +26,6 @@ __all__ = [
     "ReductionStep",
     "SolvedPart",
     "Traits",
-    "counted",
     "expanded",
     "reducible",
     "restricted",
@@ -154,9 +153,3 @@ def restricted(workload: Workload, rows: Ints, cells: Ints | slice = slice(None)
     """Some of the queries, on some of the cells, as a matrix."""
     matrix = workload.queries[rows][:, cells]
     return Workload.from_matrix(matrix, workload.targets[rows], workload.weights[rows])
-
-
-def counted(size: int, one: str) -> str:
-    """``1 cell``, ``12 cells``."""
-    several = f"{one[:-1]}ies" if one.endswith("y") else f"{one}s"
-    return f"{size:,} {one if size == 1 else several}"

@@ -138,8 +138,7 @@ def ground(instance: Instance) -> Ground:
         constraints=tuple(grounded(c) for c in program.constraints),
         meaning=Meaning("strategy", Apply("eye", (Number(1.0, HERE),), HERE)),
     )
-    checked = check(base)
-    known = Instance(checked, instance.workload, MappingProxyType(arrays), frozenset(arrays))
+    known = Instance(check(base), instance.workload, MappingProxyType(arrays), frozenset(arrays))
     parts = [_part(known, c) for c in base.constraints]
     parts += [p for d in base.choose for p in _declared(base, d)]
     return Ground(base, known, {p.key: p for p in parts})

@@ -2,7 +2,7 @@
 
 What is computed with is an *algebra*: a number system (plain floats, or balls with a proved error bound; see
 ``number_systems``) on dense values, or the same number system on values that split into components (see
-``by_component``). The walk asks it for products, diagonals and what the atoms do, and knows no kind of value.
+``split_values``). The walk asks it for products, diagonals and what the atoms do, and knows no kind of value.
 
 What lets and requirements compute more than once is computed once (``share``). Exact: the syntax tree is
 equal, so the number is. Only products with a pseudo-inverse are shared, such as the ``W @ pinv(Q)`` of the

@@ -180,8 +180,7 @@ class Weighting:
 
     def value(self, mu: Array) -> float:
         """Σ cᵢ^(1/(1+a)) bᵢ^(a/(1+a)), concave in mu; its gradient is a/(1+a) Mᵀ ``best_response``."""
-        b = self.operator.price(mu)
-        return self._value(b)
+        return self._value(self.operator.price(mu))
 
     def bound(self, mu: Array, b: Array) -> float:
         """The lower bound at prices mu with b = M mu."""
