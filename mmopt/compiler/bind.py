@@ -172,8 +172,8 @@ def _missed(constraint: Constraint, env: Mapping[str, Any]) -> float:
 def _learn(dims: Sequence[Dim], shape: Sequence[int], env: dict[str, Any]) -> None:
     """Dimensions of a name each become known by a shape."""
     for dim, size in zip(dims, shape, strict=True):
-        if len(dim.symbols) == 1:
-            env.setdefault(next(iter(dim.symbols)), int(size))
+        if dim.name:
+            env.setdefault(dim.name, int(size))
 
 
 def with_lets(checked: Checked, env: Mapping[str, Any]) -> dict[str, Any]:

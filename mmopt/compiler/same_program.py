@@ -121,9 +121,7 @@ def _sides(checked: Checked, line: Constraint) -> tuple[Expr, str, Expr]:
 
 def _same_dim(a: Dim, b: Dim, found: Renaming) -> bool:
     """Dimensions that are one symbol each; anything longer has to be written alike."""
-    if len(a.symbols) == 1 and a == Dim.of(next(iter(a.symbols))):
-        return len(b.symbols) == 1 and found.pair(next(iter(a.symbols)), next(iter(b.symbols)), dims=True)
-    return a == b
+    return bool(b.name) and found.pair(a.name, b.name, dims=True) if a.name else a == b
 
 
 def _same_kinds(known: Checked, asked: Checked, found: Renaming) -> bool:

@@ -127,8 +127,8 @@ class Claim:
         chosen = {d.name: d for d in instance.program.choose}
         for d in shipped(self.program).program.choose:
             for dim, asked in zip(d.dims, chosen[names[d.name]].dims, strict=True):
-                if len(dim.symbols) == 1:
-                    found.setdefault(next(iter(dim.symbols)), asked.value(sizes))
+                if dim.name:
+                    found.setdefault(dim.name, asked.value(sizes))
         if {"L", "B"} <= set(found) and (queries := _known(instance, found["L"], found["B"])) is not None:
             found[nuclear.QUERIES] = queries
         return found

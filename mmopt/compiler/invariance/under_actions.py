@@ -53,7 +53,7 @@ class Acting:
         found = {self.groups.get(name, "") for name in dim.symbols} - {""}
         if not found:
             return ""
-        if len(found) > 1 or dim not in map(Dim.of, dim.symbols):
+        if len(found) > 1 or not dim.name:
             self.lose(WEAK, found, f"a dimension {dim}")
         return min(found)
 

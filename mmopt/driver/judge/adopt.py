@@ -11,7 +11,6 @@ from mmopt.compiler import Instance
 from mmopt.driver.accepted_inputs import incoming, norm_of, opened
 from mmopt.errors import OptionError
 from mmopt.language import Program, evaluate, program_names
-from mmopt.language.atoms.types import Dim
 from mmopt.numerics.arrays import Array
 from mmopt.strategies import Strategy
 from mmopt.workloads import Workload
@@ -44,8 +43,8 @@ def check_adopts(program: Program, norm: int | None) -> None:
 def row_parameter(program: Program, strategy: Strategy) -> dict[str, int]:
     """The strategy's number of rows, where that is a parameter of the program."""
     assert program.adoption is not None
-    rows = program.adoption.strategy.dims[0]
-    return {p.name: strategy.p for p in program.parameters if rows == Dim.of(p.name)}
+    rows = program.adoption.strategy.dims[0].name
+    return {p.name: strategy.p for p in program.parameters if p.name == rows}
 
 
 def adopt(instance: Instance, strategy: Strategy) -> dict[str, Array]:
@@ -64,8 +63,8 @@ def adopt(instance: Instance, strategy: Strategy) -> dict[str, Array]:
             f"the strategy has {strategy.p} rows; {rows} is {rows.value(sizes)} in '{program.name}'"
         )
     env: dict[str, Any] = {**instance.env, adoption.strategy.name: strategy.matrix}
-    if len(rows.symbols) == 1 and rows == Dim.of(next(iter(rows.symbols))):
-        env[next(iter(rows.symbols))] = strategy.p
+    if rows.name:
+        env[rows.name] = strategy.p
     found: dict[str, Array] = {}
     for assignment in adoption.values:
         env[assignment.name] = evaluate(assignment.expr, env)

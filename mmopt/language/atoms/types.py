@@ -69,6 +69,11 @@ class Dim:
         """The symbols that occur."""
         return frozenset(name for monomial, _ in self.terms for name in monomial)
 
+    @property
+    def name(self) -> str:
+        """The symbol that it is, alone; "" for anything longer, and for a number."""
+        return next((name for name in self.symbols if self == Dim.of(name)), "")
+
     def value(self, sizes: Mapping[str, int]) -> int:
         """The number, given each symbol's; ``KeyError`` names a missing one."""
         return sum(

@@ -152,12 +152,11 @@ class Names:
 
     def _names_a_size(self, stated: Dim, known: Dim, span: Span) -> None:
         """A size that only the numbers tell gets a name of its own."""
-        names = list(stated.symbols)
-        if len(names) != 1 or stated != Dim.of(names[0]) or names[0] in self.dims:
+        if not stated.name or stated.name in self.dims:
             self.source.fail(
                 span,
                 f"the number of rows is known only with the numbers, it cannot be stated as '{stated}'",
                 "give it a new name, for example k",
             )
-        self.new(names[0], span)
-        self.dims.add(names[0])
+        self.new(stated.name, span)
+        self.dims.add(stated.name)

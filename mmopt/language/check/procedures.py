@@ -174,8 +174,8 @@ class _Steps:
         for d in _inputs(solved):
             dims = arguments[d.name].dims if d.name in arguments else sources.get(d.source, ())
             for inner, outer in zip(d.dims, dims, strict=False):
-                if len(inner.symbols) == 1 and inner == Dim.of(next(iter(inner.symbols))):
-                    out.setdefault(next(iter(inner.symbols)), outer)
+                if inner.name:
+                    out.setdefault(inner.name, outer)
         return out
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
 from mmopt.errors import ProgramError, suggest
-from mmopt.language.atoms.types import Curvature, Dim, Type
+from mmopt.language.atoms.types import Curvature, Type
 from mmopt.language.check.after_solving import check_closing
 from mmopt.language.check.infer import Scope, dimension
 from mmopt.language.check.names import AXES, PSD_SOURCES, SOURCES, Names, declared_type
@@ -144,7 +144,7 @@ def _givens(program: Program, names: Names) -> None:
         if d.source and d.source_span:
             _source(program, d, d.source_span)
         # A given introduces the dimensions that it names alone.
-        names.dims |= {name for dim in d.dims for name in dim.symbols if dim == Dim.of(name)}
+        names.dims |= {dim.name for dim in d.dims if dim.name}
     for d in program.givens:
         names.declare(d, Curvature.CONSTANT)
 
