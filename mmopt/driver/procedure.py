@@ -30,9 +30,9 @@ __all__ = ["solve_closed", "solve_procedure"]
 
 Solve = Callable[[Task], Solution]
 
-GOOD_ENDS = (Stop.REACHED, Stop.CLOSED, Stop.LOCAL, Stop.RANK)  # how steps begin to say that they ended well
+WELL = (Stop.REACHED, Stop.CLOSED, Stop.LOCAL, Stop.RANK)  # how steps begin to say that they ended well
 # 'alternate' ends when an objective falls by less than this, relatively.
-LEAST_FALL = 1e-8
+SETTLED = 1e-8
 COMPARE: Mapping[str, Callable[[float, float], bool]] = {"<=": le, ">=": ge, "==": eq}
 
 
@@ -89,7 +89,7 @@ class _Run:
                 return
             if loop.settles:
                 objective = self.everything[-1][1].objective
-                if objective >= best - LEAST_FALL * abs(objective):
+                if objective >= best - SETTLED * abs(objective):
                     return
                 best = objective
 
@@ -124,7 +124,8 @@ class _Run:
 
 def _evaluated(instance: Instance, env: Mapping[str, Any]) -> tuple[float, bool]:
     """The objective, rounded up, and whether it is proved."""
-    return charged_for_the_queries(instance, env, *upper_value(instance.program.objective, env))
+    expr = instance.program.objective
+    return charged_for_the_queries(instance, env, *upper_value(expr, env))
 
 
 def solve_closed(task: Task) -> Solution:
@@ -177,7 +178,7 @@ def solve_procedure(task: Task, solve: Solve) -> Solution:
         proved=proved,
         bound=bound_of(instance, starts) if program.certificate else max(bounds, default=None),
         # The first step that did not end well speaks for all.
-        stop=next((s.status.stop for s in steps if not s.status.stop.startswith(GOOD_ENDS)), Stop.EVERY_STEP),
+        stop=next((s.status.stop for s in steps if not s.status.stop.startswith(WELL)), Stop.EVERY_STEP),
         solver=(last.solver, last.solver_version),
         word=last.status.raw,
         feasible=all(s.status.feasible for s in steps),

@@ -724,7 +724,7 @@ MUTANTS = (
     *_rows(
         "mmopt/driver/templates/product_bound.py",
         "driver/templates/test_product_bound.py",
-        ("_bound", "norm**2 * (1.0 - CHARGE_OF_ROUNDING)", "norm**2 * (1.0 + 1e-4)"),
+        ("_bound", "norm**2 * (1.0 - CHARGED)", "norm**2 * (1.0 + 1e-4)"),
         ("_split", "np.maximum(np.array(whole) - along, 0.0)", "np.array(whole)"),
         ("_bound", "p / p.sum()", "p"),
     ),

@@ -23,19 +23,19 @@ from mmopt.language.syntax.syntax_tree import Apply, Constraint, Expr, Name, Num
 from mmopt.solvers import Clock
 from mmopt.stop_reasons import Stop
 
-__all__ = ["End", "RecordedInstance", "search"]
+__all__ = ["End", "Problem", "search"]
 
 # Relative to the objective at the start. A larger first one leads most starts to the same end.
 ROUNDINGS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
-STAGE_ITERATIONS = 5000  # iterations of one quasi-Newton run
-LBFGS_MEMORY = 20
-LEAST_GRADIENT = 1e-9  # of an objective of size one
-LEAST_DECREASE = 1e-14
-ROUNDS_OF_MULTIPLIERS = 25  # rounds of multipliers
-MISSED_BEFORE_RESTORED = 1e-9  # by how much a constraint may be missed before it is restored
-MARGIN_OF_RESTORED = 1e-12
-MOST_RESTORED = 400  # constraints that are restored at once, at most
-NO_VALUE = 1e10  # stands for an objective that has no value
+STAGE = 5000  # iterations of one quasi-Newton run
+MEMORY = 20
+GRADIENT = 1e-9  # of an objective of size one
+DECREASE = 1e-14
+OUTER = 25  # rounds of multipliers
+MISSED = 1e-9  # by how much a constraint may be missed before it is restored
+MARGIN = 1e-12
+RESTORED = 400  # constraints that are restored at once, at most
+FAR = 1e10  # stands for an objective that has no value
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class _Limit:
 
 
 @dataclass(frozen=True)
-class RecordedInstance:
+class Problem:
     """A (scaled) instance recorded for differentiation; ``point`` has any values of what is chosen."""
 
     instance: Instance
@@ -110,7 +110,7 @@ class End:
 
 @dataclass
 class _Search:
-    problem: RecordedInstance
+    problem: Problem
     clock: Clock
     budget: int
     size: float  # of the objective at the start
@@ -138,7 +138,7 @@ class _Search:
                 if np.any(pushed):
                     slope = slope + c.pull(x, pull(pushed))
         if not (np.isfinite(total) and np.isfinite(slope).all()):
-            return NO_VALUE, np.zeros(x.size)
+            return FAR, np.zeros(x.size)
         return total, slope
 
     def descend(self, x: Array, rounding: float) -> Array:
@@ -148,7 +148,7 @@ class _Search:
             if self.clock.is_over:
                 raise StopIteration
 
-        steps = min(STAGE_ITERATIONS, self.budget - self.used)
+        steps = min(STAGE, self.budget - self.used)
         if steps < 1 or self.clock.is_over:
             return x
         lower = self.problem.coordinates.lower()
@@ -163,9 +163,9 @@ class _Search:
             options={
                 "maxiter": steps,
                 "maxfun": 20 * steps,
-                "maxcor": LBFGS_MEMORY,
-                "gtol": LEAST_GRADIENT,
-                "ftol": LEAST_DECREASE,
+                "maxcor": MEMORY,
+                "gtol": GRADIENT,
+                "ftol": DECREASE,
             },
         )
         self.used += int(found.nit)
@@ -194,7 +194,7 @@ class _Search:
         for _ in range(rounds):
             x = self.descend(x, rounding)
             missed = self.update(x, rounding)
-            if missed <= MISSED_BEFORE_RESTORED or self.clock.is_over or self.used >= self.budget:
+            if missed <= MISSED or self.clock.is_over or self.used >= self.budget:
                 break
             if missed > before / 4:
                 self.weight *= 4.0
@@ -204,7 +204,7 @@ class _Search:
     def restore(self, x: Array) -> Array:
         """The nearest point, to first order, at which the constraints that are missed hold."""
         c = self.problem.coordinates
-        for _ in range(ROUNDS_OF_MULTIPLIERS):
+        for _ in range(OUTER):
             point = c.unpack(x)
             rows: list[Array] = []
             off: list[float] = []
@@ -212,12 +212,12 @@ class _Search:
                 for tape in limit.tapes:
                     value, pull = tape.run(point)
                     entries = np.atleast_1d(np.asarray(value, dtype=float))
-                    missed = np.abs(entries) > MARGIN_OF_RESTORED if limit.is_equal else entries > 0
-                    for at in np.argwhere(missed)[: MOST_RESTORED - len(rows)]:
+                    missed = np.abs(entries) > MARGIN if limit.is_equal else entries > 0
+                    for at in np.argwhere(missed)[: RESTORED - len(rows)]:
                         seed = np.zeros(entries.shape)
                         seed[tuple(at)] = 1.0
                         rows.append(c.pull(x, pull(seed.reshape(np.shape(value)))))
-                        off.append(entries[tuple(at)] + (0.0 if limit.is_equal else MARGIN_OF_RESTORED))
+                        off.append(entries[tuple(at)] + (0.0 if limit.is_equal else MARGIN))
             if not rows or not np.isfinite(rows).all():
                 break
             step = np.linalg.lstsq(np.array(rows), -np.array(off), rcond=None)[0]
@@ -225,7 +225,7 @@ class _Search:
         return x
 
 
-def search(problem: RecordedInstance, start: Array, clock: Clock, budget: int) -> End | None:
+def search(problem: Problem, start: Array, clock: Clock, budget: int) -> End | None:
     """The local optimum that the search finds from a start; None where the objective has no value there."""
     value, _ = problem.objective.run(problem.coordinates.unpack(start))
     if not np.isfinite(value):
@@ -237,7 +237,7 @@ def search(problem: RecordedInstance, start: Array, clock: Clock, budget: int) -
     roundings = [run.size * r for r in ROUNDINGS] if problem.is_rough else [0.0]
     for rounding in roundings:
         if problem.limits:
-            x = run.constrained(x, rounding, ROUNDS_OF_MULTIPLIERS if rounding == roundings[-1] else 2)
+            x = run.constrained(x, rounding, OUTER if rounding == roundings[-1] else 2)
         else:
             x = run.descend(x, rounding)
     if problem.limits:

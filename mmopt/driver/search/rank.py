@@ -37,7 +37,7 @@ from mmopt.results import Solution
 from mmopt.solvers import Clock, Options, Point, SolverRow, conic_solver, memory_limit, predicted, run
 from mmopt.stop_reasons import Stop
 
-__all__ = ["MOST_ROUNDS", "RANK_STARTS", "Penalised", "penalised", "solve_rank"]
+__all__ = ["ROUNDS", "STARTS", "Penalised", "penalised", "solve_rank"]
 
 
 DIRECTION = "?direction"
@@ -110,20 +110,20 @@ def penalised(instance: Instance) -> Penalised:
     return Penalised(scaled, scaling, lower(bound), direction, z, size, int(rank))
 
 
-RANK_STARTS = 10
-MOST_ROUNDS = 40  # of one start
+STARTS = 10
+ROUNDS = 40  # of one start
 # The first weight of <Z, D>, relative to the scaled objective. On prefix sums over 2 to 6 cells, 1 ends at
 # the best strategies known in half of the starts and near singular ones in the others; 3 ends up to a fifth
-# above them in nearly all, 10 up to a half. So every second start begins with LARGER_PENALTY times as much.
-FIRST_PENALTY = 1.0
-LARGER_PENALTY = 3.0
-RESIDUAL_FALL = 0.5  # where the residual does not fall below this part of the one before,
-PENALTY_GROWTH = 1.5  # the weight is multiplied by this
-LEAST_RESIDUAL = 1e-6  # a residual below this is the solver's rounding
+# above them in nearly all, 10 up to a half. So every second start begins with LARGER times as much.
+PENALTY = 1.0
+LARGER = 3.0
+HALVED = 0.5  # where the residual does not fall below this part of the one before,
+RAISED = 1.5  # the weight is multiplied by this
+REACHED = 1e-6  # a residual below this is the solver's rounding
 # What a solver is asked for in a round. SCS tests 1e-5 of it, Clarabel 1e-2, the others all of it.
-GAP_OF_ROUND = {"interior point": 1e-7, "first order": 1e-2}
+ACCURACY = {"interior point": 1e-7, "first order": 1e-2}
 # Predicted seconds beyond which a search is refused without a time limit.
-MOST_PREDICTED_SECONDS = 600.0
+PATIENCE = 600.0
 
 
 @dataclass
@@ -158,17 +158,17 @@ class _Search:
             if z is None or self.is_over:
                 return
             residual = row["residual"]
-            if residual <= LEAST_RESIDUAL:
+            if residual <= REACHED:
                 return
-            if residual > RESIDUAL_FALL * before:
-                weight *= PENALTY_GROWTH
+            if residual > HALVED * before:
+                weight *= RAISED
             before, direction = residual, self.problem.projector(z)
 
     def solve(self, direction: Array, row: dict[str, float]) -> Array | None:
         """One round: Z at the solver's point, None when there is no point."""
         problem, scaling = self.problem, self.problem.scaling
         problem.direction.value = (direction + direction.T) / 2
-        asked = replace(self.options, tolerance=GAP_OF_ROUND[self.row.method], max_iterations=None)
+        asked = replace(self.options, tolerance=ACCURACY[self.row.method], max_iterations=None)
         with closing(run(self.row, problem.lowered, asked, self.clock)) as points:
             for point in points:
                 self.last = point
@@ -187,7 +187,7 @@ class _Search:
         self.smallest = min(self.smallest, row["residual"])
         if repaired is not None and repaired.is_feasible:
             row["objective"] = repaired.objective
-            self.reached += row["residual"] <= LEAST_RESIDUAL
+            self.reached += row["residual"] <= REACHED
         self.best.tell(self.task, self.row.name, self.clock.elapsed, self.used)
         return z
 
@@ -216,10 +216,10 @@ def _refuse_too_long(instance: Instance, row: SolverRow, times: int, limit: floa
         raise TooLargeError(
             message, hint="this is a program for about eight cells: take fewer, or allow more"
         )
-    if not np.isfinite(limit) and once * times > MOST_PREDICTED_SECONDS:
+    if not np.isfinite(limit) and once * times > PATIENCE:
         message = (
             f"'{instance.program.name}' would be solved up to {times} times with {row.name}, each about "
-            f"{once:.1f} s; without a time limit {MOST_PREDICTED_SECONDS / 60:.0f} min in all are allowed"
+            f"{once:.1f} s; without a time limit {PATIENCE / 60:.0f} min in all are allowed"
         )
         raise TooLargeError(message, hint="give a time limit, fewer starts or iterations, or fewer cells")
 
@@ -241,11 +241,11 @@ def solve_rank(task: Task) -> Solution:
     """
     started, instance, program, start = time.monotonic(), task.instance, task.program, task.start
     row = conic_solver(instance, task.solver)
-    chosen = task.options(tolerance=row.tolerance, starts=RANK_STARTS, seed=0, penalty=FIRST_PENALTY)
+    chosen = task.options(tolerance=row.tolerance, starts=STARTS, seed=0, penalty=PENALTY)
     if start is not None:
         chosen = replace(chosen, starts=1)
     assert chosen.starts is not None and chosen.seed is not None and chosen.penalty is not None
-    rounds = chosen.max_iterations or MOST_ROUNDS
+    rounds = chosen.max_iterations or ROUNDS
     _refuse_too_long(instance, row, chosen.starts * rounds, chosen.time_limit)
     problem = penalised(instance)
     compiled = time.monotonic()
@@ -259,7 +259,7 @@ def solve_rank(task: Task) -> Solution:
         for number in range(chosen.starts):
             if search.is_over and search.last is not None:
                 break
-            weight = chosen.penalty * (LARGER_PENALTY if number % 2 else 1.0)
+            weight = chosen.penalty * (LARGER if number % 2 else 1.0)
             search.start(weight, problem.first(start, [chosen.seed, number]), rounds)
     solved = time.monotonic()
     best, last = search.best, search.last

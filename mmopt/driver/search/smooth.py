@@ -19,7 +19,7 @@ from mmopt.driver.judge.assemble import assemble
 from mmopt.driver.judge.score import Array, Candidate
 from mmopt.driver.plan import Task
 from mmopt.driver.run_solver import Best
-from mmopt.driver.search.local import End, RecordedInstance, search
+from mmopt.driver.search.local import End, Problem, search
 from mmopt.errors import OptionError, SolverError
 from mmopt.language import evaluate
 from mmopt.results import Solution
@@ -28,8 +28,8 @@ from mmopt.stop_reasons import Stop
 
 __all__ = ["solve_smooth"]
 
-SMOOTH_STARTS = 5
-MOST_ITERATIONS = 100_000  # of all starts together, unless the caller says otherwise
+STARTS = 5
+ITERATIONS = 100_000  # of all starts together, unless the caller says otherwise
 
 
 @dataclass
@@ -78,14 +78,14 @@ def solve_smooth(task: Task) -> Solution:
     if task.solver is not None and task.solver.lower() != LBFGS.name:
         message = f"'{program.name}' is of class 'smooth', which is searched by {LBFGS.name}"
         raise OptionError(f"{message}, not by {task.solver}", hint="leave out the solver")
-    options = task.options(tolerance=LBFGS.tolerance, starts=SMOOTH_STARTS, seed=0)
+    options = task.options(tolerance=LBFGS.tolerance, starts=STARTS, seed=0)
     scaled, scaling = scale(instance)
     coordinates = Coordinates(program.choose, instance.sizes())
     points = list(_starts(instance, scaling, coordinates, options, task.start))
-    problem = RecordedInstance(scaled, points[0][1], coordinates)
+    problem = Problem(scaled, points[0][1], coordinates)
     compiled = time.monotonic()
     best, ends = Best(instance), _Ends()
-    budget = options.max_iterations or MOST_ITERATIONS
+    budget = options.max_iterations or ITERATIONS
     with Clock(options.time_limit) as clock:
         for number, (name, values) in enumerate(points, 1):
             end = search(problem, coordinates.pack(values), clock, budget - ends.iterations)

@@ -6,13 +6,7 @@ Laplace noise, where an attribute's strategy in a product is a p-identity; ``nor
 where it is any.
 """
 
-from mmopt.driver.templates.every_template import (
-    TEMPLATES,
-    TemplateResult,
-    Templates,
-    template_bound,
-    templates,
-)
+from mmopt.driver.templates.every_template import TEMPLATES, Candidate, Templates, template_bound, templates
 from mmopt.driver.templates.marginals_search import marginal_strategy
 from mmopt.driver.templates.product_bound import multipliers_of, product_bound
 from mmopt.driver.templates.product_search import product
@@ -22,7 +16,7 @@ from mmopt.driver.templates.union_search import union
 
 __all__ = [
     "TEMPLATES",
-    "TemplateResult",
+    "Candidate",
     "Templates",
     "Terms",
     "marginal_strategy",

@@ -14,10 +14,10 @@ from mmopt.numerics.pseudoinverse import pseudo_factors
 from mmopt.solvers import Clock, Options, nuclear
 from mmopt.solvers.p_identity import StartRows, search
 
-__all__ = ["Factor", "FreeRows", "Identities"]
+__all__ = ["Factor", "Identities", "Rows"]
 
 
-GAP_OF_ATTRIBUTE = 1e-7  # of the convex problem of one attribute
+GAP = 1e-7  # of the convex problem of one attribute
 
 
 @dataclass(frozen=True)
@@ -69,28 +69,28 @@ class Identities(Factor):
 
 
 @dataclass(frozen=True)
-class FreeRows(Factor):
+class Rows(Factor):
     """Any rows whose columns have L2 norm 1 at most."""
 
     rows: Array
 
     @classmethod
-    def first(cls, side: Side) -> FreeRows:
+    def first(cls, side: Side) -> Rows:
         return cls(np.eye(side.size))
 
     def matrix(self) -> Array:
         return self.rows
 
-    def improved(self, side: Side, gram: Array, count: int, seed: int) -> FreeRows:
+    def improved(self, side: Side, gram: Array, count: int, seed: int) -> Rows:
         """The optimum of ``l2_strategy``, scaled and completed to columns of norm 1."""
         values, vectors = np.linalg.eigh(gram)
         kept = values > 8 * len(gram) * EPS * values[-1]
         root = (vectors[:, kept] * np.sqrt(values[kept])).T
         with Clock(math.inf) as clock:
-            points = nuclear.points("l2_strategy", {"W": root}, Options(tolerance=GAP_OF_ATTRIBUTE), clock)
+            points = nuclear.points("l2_strategy", {"W": root}, Options(tolerance=GAP), clock)
             x = next(np.asarray(point.variables["X"]) for point in points if point.variables)
         x = x / np.diag(x).max()
         x[np.diag_indices(len(x))] = 1.0
         values, vectors = np.linalg.eigh(x)
         kept = values > 8 * len(x) * EPS * values[-1]
-        return FreeRows((vectors[:, kept] * np.sqrt(values[kept])).T)
+        return Rows((vectors[:, kept] * np.sqrt(values[kept])).T)

@@ -26,15 +26,15 @@ from mmopt.strategies import Strategy, StrategyForm
 from mmopt.strategies.product import ProductStrategy, products_of
 from mmopt.workloads import Workload
 
-__all__ = ["TEMPLATES", "TemplateResult", "Templates", "template_bound", "templates"]
+__all__ = ["TEMPLATES", "Candidate", "Templates", "template_bound", "templates"]
 
 TEMPLATES = ("identity", "product", "union", "marginals")
-CELLS_OF_OWN_BOUND = 1024  # cells, or the size of a component, up to which the bound is l2_strategy's own
-BOUND_GAP, CHECKED_GAP = 1e-4, 1e-6  # of that solve, and of one that checks it
+LARGEST = 1024  # cells, or the size of a component, up to which the bound is l2_strategy's own
+BOUND_GAP, CLOSER = 1e-4, 1e-6  # of that solve, and of one that checks it
 
 
 @dataclass(frozen=True, eq=False)
-class TemplateResult:
+class Candidate:
     """template : its name. strategy : sensitivity at most 1, or None with the reason why there is none.
 
     error : total squared error, weighted, at unit noise per unit of sensitivity. rmse : per unweighted query.
@@ -52,12 +52,12 @@ class TemplateResult:
 class Templates:
     """candidates : the best first. bound : on the total error of every strategy, and where it is from."""
 
-    candidates: tuple[TemplateResult, ...]
+    candidates: tuple[Candidate, ...]
     bound: float
     bound_from: str
 
     @property
-    def best(self) -> TemplateResult:
+    def best(self) -> Candidate:
         """The one of least total error."""
         return self.candidates[0]
 
@@ -135,15 +135,15 @@ class _Search:
     norm: int
     seed: int
 
-    def candidate(self, name: str) -> TemplateResult:
+    def candidate(self, name: str) -> Candidate:
         started = time.monotonic()
         try:
             with one_thread():  # of many small matrices
                 strategy = self._strategy(name)
         except TooLargeError as error:
-            return TemplateResult(name, None, np.inf, np.inf, time.monotonic() - started, error.message)
+            return Candidate(name, None, np.inf, np.inf, time.monotonic() - started, error.message)
         total, rmse = strategy.total_error(self.workload), strategy.rmse(self.workload)
-        return TemplateResult(name, strategy, total, rmse, time.monotonic() - started)
+        return Candidate(name, strategy, total, rmse, time.monotonic() - started)
 
     def _strategy(self, name: str) -> StrategyForm:
         if name == "identity":
@@ -155,15 +155,15 @@ class _Search:
         return marginal_strategy(self.workload, self.norm, seed=self.seed)
 
 
-def template_bound(workload: Workload, gap: float = CHECKED_GAP) -> tuple[float, str]:
+def template_bound(workload: Workload, gap: float = CLOSER) -> tuple[float, str]:
     """A bound on the error of every strategy, and where it is from.
 
     That of l2_strategy, up to ``gap``, where it can be solved, else from multipliers that are products.
     Nothing in it is drawn, so that it comes out again.
     """
     program = Program.load("l2_strategy")
-    small = workload.n <= CELLS_OF_OWN_BOUND
-    if small or by_components(check(program), workload, {}, largest=CELLS_OF_OWN_BOUND) is not None:
+    small = workload.n <= LARGEST
+    if small or by_components(check(program), workload, {}, largest=LARGEST) is not None:
         bound = solve(workload, program, tolerance=gap).bound
         if bound is not None:
             return bound, "l2_strategy"

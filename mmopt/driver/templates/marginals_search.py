@@ -21,9 +21,9 @@ from mmopt.workloads import Workload
 __all__ = ["MOST_ATTRIBUTES", "marginal_strategy"]
 
 MOST_ATTRIBUTES = 16
-STARTS_OF_MARGINALS, WORK_OF_STARTS = 48, 2**14
-MOST_STEPS = 2000
-TINY_WEIGHT = 1e-7  # of the largest weight: a marginal with less is tried without
+STARTS, FEWER = 48, 2**14
+STEPS = 2000
+TINY = 1e-7  # of the largest weight: a marginal with less is tried without
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,7 @@ def marginal_strategy(
     asked = supersets((problem.energy > 0).astype(float), problem.d) > 0
     rng = np.random.default_rng(seed)
     best: tuple[float, Array] | None = None
-    for k in range(starts or max(4, min(STARTS_OF_MARGINALS, WORK_OF_STARTS // len(asked)))):
+    for k in range(starts or max(4, min(STARTS, FEWER // len(asked)))):
         found = _descend(problem, rng.exponential(size=len(asked)) if k else asked.astype(float))
         if best is None or found[0] < best[0]:
             best = found
@@ -96,7 +96,7 @@ def _descend(problem: _Problem, start: Array) -> tuple[float, Array]:
     """A local minimum from a start, on the marginals that the start weighs; then without the idle ones."""
     kept = start > 0
     value, theta = _minimum(problem, start, kept)
-    small = kept & (theta <= TINY_WEIGHT * theta.max())
+    small = kept & (theta <= TINY * theta.max())
     if small.any():
         pruned = np.where(small, 0.0, theta)
         without = _minimum(problem, pruned, kept & ~small)
@@ -123,7 +123,7 @@ def _minimum(problem: _Problem, start: Array, kept: NDArray[np.bool_]) -> tuple[
         jac=lambda x: objective(x * size)[1] * size,
         method="L-BFGS-B",
         bounds=[(0.0, None)] * int(kept.sum()),
-        options={"maxiter": MOST_STEPS, "maxfun": 4 * MOST_STEPS, "ftol": 1e-15, "gtol": 1e-12, "maxcor": 30},
+        options={"maxiter": STEPS, "maxfun": 4 * STEPS, "ftol": 1e-15, "gtol": 1e-12, "maxcor": 30},
     )
     theta = np.zeros_like(start)
     theta[kept] = found.x * size

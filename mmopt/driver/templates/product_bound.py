@@ -24,15 +24,14 @@ from mmopt.workloads import Factor, Workload
 
 __all__ = ["multipliers_of", "product_bound"]
 
-CHARGE_OF_ROUNDING = 1e-9
-"""Taken off, relatively: for singular vectors that are orthonormal to rounding, and for ``MOST_CROSS_TERM``.
+CHARGED = 1e-9
+"""Taken off, relatively: for singular vectors that are orthonormal to rounding, and for ``COMMUTES``.
 
 Cross terms of d attributes lift MᵀM by d times that at most, and 2^d subspaces keep d below 40.
 """
 
-# of v: what may lie outside the row space, or inside; so large are the cross terms of MᵀM
-MOST_CROSS_TERM = 1e-11
-LEAST_SINGULAR_VALUE = 1e-12  # of the largest singular value: less is left out, which lowers the bound
+COMMUTES = 1e-11  # of v: what may lie outside the row space, or inside; so large are the cross terms of MᵀM
+SUPPORT = 1e-12  # of the largest singular value: less is left out, which lowers the bound
 
 
 def multipliers_of(strategy: ProductStrategy, workload: Workload) -> list[Array]:
@@ -80,7 +79,7 @@ def _bound(workload: Workload, multipliers: Sequence[Array]) -> float:
         found = np.vstack([found * row[place] for row in split])
     weights = np.array([weight for _, weight in terms])
     norm = np.sqrt(np.square(found) @ weights).sum()
-    return float(norm**2 * (1.0 - CHARGE_OF_ROUNDING))
+    return float(norm**2 * (1.0 - CHARGED))
 
 
 Term = tuple[tuple[Factor, ...], ...]  # per attribute the factors whose Gram matrices add up
@@ -105,13 +104,13 @@ def _split(distinct: Sequence[tuple[Factor, ...]], p: Array) -> Array:
     along, whole, is_split = [], [], True
     for factors in distinct:
         singular, rows = svd(one_attribute([(f, 1.0) for f in factors]).root * v)
-        kept = singular > LEAST_SINGULAR_VALUE * singular[0]
+        kept = singular > SUPPORT * singular[0]
         singular, rows = singular[kept], rows[kept]
         part = rows @ v
         # The projection on the row space commutes with v vᵀ where v lies in that space or is orthogonal.
         outside = float(np.linalg.norm(v - part @ rows))
         inside = float(np.linalg.norm(part))
-        is_split = is_split and min(inside, outside) <= MOST_CROSS_TERM * float(np.linalg.norm(v))
+        is_split = is_split and min(inside, outside) <= COMMUTES * float(np.linalg.norm(v))
         along.append(float(singular @ np.square(part)) / float(v @ v))
         whole.append(float(singular.sum()))
     if not is_split:

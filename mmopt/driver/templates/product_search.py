@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from mmopt.driver.templates.attribute_strategy import Factor, FreeRows, Identities
+from mmopt.driver.templates.attribute_strategy import Factor, Identities, Rows
 from mmopt.driver.templates.terms import Terms
 from mmopt.errors import OptionError
 from mmopt.strategies import Strategy
@@ -25,8 +25,8 @@ from mmopt.workloads import Workload
 
 __all__ = ["Effort", "product"]
 
-PRODUCT_STARTS = 5
-LEAST_IMPROVEMENT = 1e-5  # a round that improves the error by less is the last
+STARTS = 5
+SETTLED = 1e-5  # a round that improves the error by less is the last
 
 
 @dataclass(frozen=True)
@@ -39,14 +39,14 @@ class Effort:
 
 
 THOROUGH = Effort()
-KINDS: Mapping[int, type[Factor]] = MappingProxyType({1: Identities, 2: FreeRows})
+KINDS: Mapping[int, type[Factor]] = MappingProxyType({1: Identities, 2: Rows})
 
 
 def product(
     workload: Workload,
     *,
     norm: int = 1,
-    starts: int = PRODUCT_STARTS,
+    starts: int = STARTS,
     seed: int = 0,
     time_limit: float = np.inf,
     effort: Effort = THOROUGH,
@@ -99,7 +99,7 @@ def _descend(
                 factors[at] = factors[at].improved(side, gram, count, int(rng.integers(2**31)))
             errors[at] = factors[at].errors(side)
         now = float(terms.weights @ np.prod(errors, axis=0))
-        if not now < before * (1.0 - LEAST_IMPROVEMENT):
+        if not now < before * (1.0 - SETTLED):
             break
         before = now
     return factors, now

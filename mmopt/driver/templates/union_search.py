@@ -26,11 +26,11 @@ from mmopt.workloads import Product, Workload
 __all__ = ["shares_of", "union"]
 
 
-MOST_GROUPS = 4
-MOST_ROUNDS = 12  # of strategies, shares and means by turns
-LEAST_FALL = 1e-3  # a round that lowers the error by less is the last
-LEAST_MEAN = 1e-3  # part of a mean below which it is left out
-FALL_OF_A_GROUP = 1e-3  # a further group that lowers the error by less is not made
+GROUPS = 4
+ROUNDS = 12  # of strategies, shares and means by turns
+SETTLED = 1e-3  # a round that lowers the error by less is the last
+LEAST = 1e-3  # part of a mean below which it is left out
+WORTH = 1e-3  # a further group that lowers the error by less is not made
 QUICK = Effort(first=4, later=2, rounds=2)  # for choosing between groupings
 
 
@@ -43,7 +43,7 @@ def shares_of(errors: Array, norm: int = 1) -> Array:
     return np.asarray(roots / np.linalg.norm(roots, norm))
 
 
-def union(workload: Workload, groups: int = MOST_GROUPS, *, norm: int = 1, seed: int = 0) -> UnionStrategy:
+def union(workload: Workload, groups: int = GROUPS, *, norm: int = 1, seed: int = 0) -> UnionStrategy:
     """The best union of at most so many products of strategies found, of sensitivity at most 1.
 
     A group is split in two as long as that helps: of all ways to tell its products apart by what they ask
@@ -72,7 +72,7 @@ def union(workload: Workload, groups: int = MOST_GROUPS, *, norm: int = 1, seed:
         if following is None:
             break
         found, settled = _turns(workload, products, following, norm, seed)
-        if not found.total_error(workload) < best.total_error(workload) * (1.0 - FALL_OF_A_GROUP):
+        if not found.total_error(workload) < best.total_error(workload) * (1.0 - WORTH):
             break
         best, grouping = found, settled
     return best
@@ -128,7 +128,7 @@ def _turns(
     means = (np.unique(grouping)[:, None] == grouping).astype(float)
     best: tuple[UnionStrategy, Ints] | None = None
     before = np.inf
-    for turn in range(MOST_ROUNDS):
+    for turn in range(ROUNDS):
         means = means[means.any(axis=1)]
         asked = [weights * np.square(own) for own in means]
         parts = [
@@ -140,11 +140,11 @@ def _turns(
         strategy = _scaled(UnionStrategy(tuple(parts), tuple(shares.tolist())))
         error = strategy.total_error(workload)
         means = np.square(shares)[:, None] / each
-        means = np.where(means > LEAST_MEAN * means.sum(axis=0), means, 0.0)
+        means = np.where(means > LEAST * means.sum(axis=0), means, 0.0)
         means /= means.sum(axis=0)
         if best is None or error < best[0].total_error(workload):
             best = strategy, np.argmax(means, axis=0)
-        if len(parts) == 1 or error > before * (1.0 - LEAST_FALL):
+        if len(parts) == 1 or error > before * (1.0 - SETTLED):
             break
         before = error
     assert best is not None

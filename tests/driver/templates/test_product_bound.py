@@ -74,7 +74,7 @@ def test_the_bound_of_templates_without_a_solve(monkeypatch: pytest.MonkeyPatch)
     """As of too many cells, on a few: the bound is no more than the optimum, and meets it for one product."""
     workload = two(6, ("P", "R"))
     optimum = solve(workload, "l2_strategy").objective
-    monkeypatch.setattr(every_template, "CELLS_OF_OWN_BOUND", 0)
+    monkeypatch.setattr(every_template, "LARGEST", 0)
     monkeypatch.setattr(every_template, "by_components", lambda *args, **options: None)
     bound, origin = every_template.template_bound(workload)
     assert optimum * (1 - 1e-4) <= bound <= optimum and origin == "multipliers that are products"
