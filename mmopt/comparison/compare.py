@@ -11,12 +11,12 @@ from typing import Any
 from mmopt.comparison.isolate import Isolated
 from mmopt.comparison.outcome import Outcome
 from mmopt.comparison.processes import Solving, allowed
+from mmopt.driver.accepted_inputs import require_workload
 from mmopt.driver.plan import Report
-from mmopt.driver.solve import require_workload
 from mmopt.errors import OptionError, suggest
 from mmopt.language import Program, program_names
-from mmopt.limits import Stop
 from mmopt.solvers import Options, solver_name
+from mmopt.stop_reasons import Stop
 from mmopt.workloads import Workload
 
 __all__ = ["TIME_LIMIT", "Combination", "combinations", "compare", "outcomes", "with_formulations"]

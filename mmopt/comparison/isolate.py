@@ -18,7 +18,8 @@ from mmopt.comparison.outcome import Outcome, Run, costs_of, outcome_of
 from mmopt.comparison.processes import Costing, Ended, Solving, Started, Task, peak_above, receive, send
 from mmopt.driver.plan import Report
 from mmopt.errors import SolverError
-from mmopt.limits import Stop, hard_limit
+from mmopt.limits import hard_limit
+from mmopt.stop_reasons import Stop
 from mmopt.strategies.baselines import Evaluated
 
 __all__ = ["Isolated"]

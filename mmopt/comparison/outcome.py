@@ -10,10 +10,10 @@ from typing import Any
 from mmopt.comparison.processes import Costing, Done, Failed, Solving, Started, Task
 from mmopt.driver.plan import Progress, Report
 from mmopt.errors import ResultError
-from mmopt.limits import Stop
 from mmopt.numerics.outward import rounded
 from mmopt.results import Solution
 from mmopt.results.rows_and_json import finite
+from mmopt.stop_reasons import Stop
 from mmopt.strategies.baselines import Evaluated, read
 
 __all__ = ["Outcome", "Run", "costs_of", "outcome_of"]

@@ -51,9 +51,9 @@ from mmopt.errors import (
     WorkloadError,
 )
 from mmopt.language import Program
-from mmopt.limits import Stop
 from mmopt.solvers import SOLVERS
 from mmopt.solvers.conic import hand_over
+from mmopt.stop_reasons import Stop
 from mmopt.workloads import Workload
 
 __all__ = ["main", "perform"]

@@ -13,9 +13,10 @@
 - ``templates/``: strategies kept in factors
 """
 
+from mmopt.driver.accepted_inputs import default_program
 from mmopt.driver.judge.violations import Violation, violations
 from mmopt.driver.plan import Progress
-from mmopt.driver.solve import default_program, solve
+from mmopt.driver.solve import solve
 from mmopt.driver.tuning import Tuned, tune
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""What is to be solved and how: the task; its plan, by which reductions, over cells or by component; threads.
+"""What is to be solved and how: the task, and its plan: by which reductions, over cells or by component.
 
 Made once and handed down; ``explain`` and ``--dry-run`` print the same plan.
 """
@@ -6,20 +6,25 @@ Made once and handed down; ``explain`` and ``--dry-run`` print the same plan.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from threadpoolctl import threadpool_info, threadpool_limits
-
 from mmopt.compiler import Instance, bind
-from mmopt.compiler.reductions import Step, Traits, by_components, first_step, obstacle, reducible, traits_of
+from mmopt.compiler.reductions import (
+    ReductionStep,
+    Traits,
+    by_components,
+    first_step,
+    obstacle,
+    reducible,
+    traits_of,
+)
 from mmopt.compiler.same_program import match
+from mmopt.driver.blas_threads import one_thread
 from mmopt.errors import OptionError, TooLargeError
 from mmopt.language import Checked, Program, check, program_names, shipped
 from mmopt.language.evaluate.split_values import splits
 from mmopt.numerics.arrays import MOST_CELLS
-from mmopt.numerics.components import Split
 from mmopt.results import gap_between
 from mmopt.solvers import KERNELS, Options, is_claimed, memory_limit
 from mmopt.workloads import Workload
@@ -27,61 +32,27 @@ from mmopt.workloads import Workload
 __all__ = [
     "FEW_CELLS",
     "MOST_CELLS",
-    "SEARCH",
-    "Plan",
+    "SEARCH_OPTIONS",
     "Progress",
     "Report",
+    "SolvePlan",
     "Task",
-    "blas_threads",
-    "one_thread",
     "plan_instance",
     "plan_solve",
 ]
 
-# Threads for smaller matrices cost more than they give: on a busy machine each product waits for them.
-FEW = 512
-
-
-def blas_threads(work: Instance | int, asked: int | None = None) -> AbstractContextManager[Any]:
-    """As many threads as asked for; one where every matrix is small; else what the library takes.
-
-    ``work``: an instance, or the number of cells of one that is still to be made.
-    """
-    if isinstance(work, int):
-        largest = work
-    else:
-        split = [v.columns.largest for v in work.env.values() if isinstance(v, Split)]
-        largest = max(split, default=work.workload.n)
-    if asked is None and largest < FEW:
-        return one_thread()
-    return nullcontext() if asked is None else _limited(asked)
-
-
-def one_thread() -> AbstractContextManager[Any]:
-    """One thread for the linear algebra."""
-    return _limited(1)
-
-
-def _limited(threads: int) -> AbstractContextManager[Any]:
-    running = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
-    if max(running, default=0) == threads:  # setting it again takes memory, which may be limited
-        return nullcontext()
-    limits: AbstractContextManager[Any] = threadpool_limits(threads, user_api="blas")
-    return limits
-
-
 FEW_CELLS = 512
 """A workload over no more cells is always taken to matrices over them."""
 
-SMALL = 0.51
+SMALL_COMPONENT = 0.51
 """Of the cells: components that are no larger are worth a solution by component between the two sizes.
 A reflection leaves half, or with an odd number of cells a little more."""
 
-ARRAYS = 12  # matrices of the size of the cells that a dense solve holds at a time
+DENSE_ARRAYS = 12  # matrices of the size of the cells that a dense solve holds at a time
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class SolvePlan:
     """How an instance is solved: as it is, or by a step to smaller ones, whose solutions it lifts.
 
     split : how the instance stands by component, where its solution stays so; else "".
@@ -91,16 +62,16 @@ class Plan:
 
     instance: Instance
     split: str = ""
-    step: Step | None = None
-    parts: tuple[Plan, ...] = ()
+    step: ReductionStep | None = None
+    parts: tuple[SolvePlan, ...] = ()
     reduce: bool = True
 
     @property
     def lines(self) -> tuple[str, ...]:
         """What is reduced, a line each, equal parts once."""
-        known: set[Plan] = set()
+        known: set[SolvePlan] = set()
 
-        def said(plan: Plan, prefix: str) -> Iterator[str]:
+        def said(plan: SolvePlan, prefix: str) -> Iterator[str]:
             known.add(plan)
             text = plan.split if plan.step is None else plan.step.text
             if text:
@@ -120,7 +91,7 @@ def plan_solve(
     *,
     reduce: bool = True,
     solver: str | None = None,
-) -> Plan:
+) -> SolvePlan:
     """The plan of a solve.
 
     Over more than ``MOST_CELLS`` cells, and over more than ``FEW_CELLS`` where components are small, the
@@ -136,40 +107,42 @@ def plan_solve(
     is_large = workload.n > MOST_CELLS
     is_kernel = solver is None or solver.lower() in {kernel.name for kernel in KERNELS}
     if reduce and (is_large or (workload.n > FEW_CELLS and is_kernel)):
-        largest = None if is_large else int(SMALL * workload.n)
+        largest = None if is_large else int(SMALL_COMPONENT * workload.n)
         found = _by_component(checked, workload, givens or {}, largest)
-        if isinstance(found, Plan):
+        if isinstance(found, SolvePlan):
             return found
         if is_large:
             _refuse_dense(checked.program, workload, found)
     return plan_instance(bind(checked, workload, givens), solver, reduce=reduce)
 
 
-def plan_instance(instance: Instance, solver: str | None = None, *, reduce: bool = True) -> Plan:
+def plan_instance(instance: Instance, solver: str | None = None, *, reduce: bool = True) -> SolvePlan:
     """The plan for an instance over the cells: the first reduction that applies, then those of its parts."""
     if not (reduce and reducible(instance)):
-        return Plan(instance, reduce=reduce)
+        return SolvePlan(instance, reduce=reduce)
     return _reduced(instance, solver, traits_of(instance), {})
 
 
-def _reduced(instance: Instance, solver: str | None, traits: Traits, known: dict[str, Plan]) -> Plan:
+def _reduced(
+    instance: Instance, solver: str | None, traits: Traits, known: dict[str, SolvePlan]
+) -> SolvePlan:
     """``known`` has the plans of parts by the hash of their workload."""
     step = first_step(instance, traits, lambda inner: is_claimed(inner, solver))
-    parts: list[Plan] = []
+    parts: list[SolvePlan] = []
     for inner in step.parts if step is not None else ():
         if splits(inner.env):  # where no reduction applies any more
-            parts.append(Plan(inner))
+            parts.append(SolvePlan(inner))
             continue
         key = inner.workload.hash
         if key not in known:
             known[key] = _reduced(inner, solver, traits, known)
         parts.append(known[key])
-    return Plan(instance, step=step, parts=tuple(parts))
+    return SolvePlan(instance, step=step, parts=tuple(parts))
 
 
 def _by_component(
     checked: Checked, workload: Workload, givens: Mapping[str, Any], largest: int | None
-) -> Plan | str:
+) -> SolvePlan | str:
     """The plan by component, its components no larger than ``largest``; or why there is none."""
     why = obstacle(checked, givens)
     if why:
@@ -180,17 +153,17 @@ def _by_component(
         return "no two values of an attribute can be swapped, so the workload does not split"
     if not is_claimed(found[0], None):
         return "no kernel knows the program, and conic solvers need matrices over the cells"
-    return Plan(*found)
+    return SolvePlan(*found)
 
 
 def _refuse_dense(program: Program, workload: Workload, why: str) -> None:
     """Refuse what does not fit in memory, with the reason why it is not solved by component."""
     one, limit = 8.0 * float(workload.n) ** 2, memory_limit()
-    if ARRAYS * one <= limit:
+    if DENSE_ARRAYS * one <= limit:
         return
     raise TooLargeError(
         f"'{program.name}' cannot be solved by component: {why}; over {workload.n:,} cells one matrix alone "
-        f"takes {_gigabytes(one)}, and the limit here is {_gigabytes(limit)} for {ARRAYS} of them",
+        f"takes {_gigabytes(one)}, and the limit here is {_gigabytes(limit)} for {DENSE_ARRAYS} of them",
         hint=f"these are: {', '.join(_able())}; or group values of the attributes, so that there are fewer "
         "cells; or try it as it is with reduce=False (--no-reduce)",
     )
@@ -212,7 +185,7 @@ def _gigabytes(size: float) -> str:
 
 
 # Options that only a search has, with the classes that search.
-SEARCH = {"starts": ("rank", "smooth"), "seed": ("rank", "smooth"), "penalty": ("rank",)}
+SEARCH_OPTIONS = {"starts": ("rank", "smooth"), "seed": ("rank", "smooth"), "penalty": ("rank",)}
 
 
 @dataclass(frozen=True)
@@ -255,7 +228,7 @@ class Task:
     OptionError : an option out of range, or one that the program's class does not have.
     """
 
-    plan: Plan
+    plan: SolvePlan
     solver: str | None = None
     asked: Mapping[str, Any] = field(default_factory=dict)
     report: Report | None = None
@@ -263,7 +236,7 @@ class Task:
 
     def __post_init__(self) -> None:
         self.options()
-        for name, classes in SEARCH.items():
+        for name, classes in SEARCH_OPTIONS.items():
             if name in self.asked and self.program.klass not in (*classes, "procedure"):
                 message = (
                     f"'{self.program.name}' is of class '{self.program.klass}', which has no option '{name}'"
@@ -285,10 +258,10 @@ class Task:
     def of_step(self, instance: Instance, start: Mapping[str, Any] | None) -> Task:
         """A step of this procedure, not planned yet, with the options and the solver that its class takes."""
         klass = instance.program.klass
-        left_out = {name for name, classes in SEARCH.items() if klass not in (*classes, "procedure")}
+        left_out = {name for name, classes in SEARCH_OPTIONS.items() if klass not in (*classes, "procedure")}
         asked = {name: value for name, value in self.asked.items() if name not in left_out}
         solver = self.solver if klass in ("convex", "rank", "procedure") else None
-        plan = Plan(instance, reduce=self.plan.reduce)
+        plan = SolvePlan(instance, reduce=self.plan.reduce)
         return replace(self, plan=plan, solver=solver, asked=asked, start=start)
 
     def planned(self) -> Task:

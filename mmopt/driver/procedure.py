@@ -14,15 +14,16 @@ from mmopt.compiler.same_program import is_shipped
 from mmopt.driver.judge.assemble import Ending, assemble
 from mmopt.driver.judge.rounded_root import charged_for_the_queries
 from mmopt.driver.judge.score import bound_of, starts_from, upper_value
-from mmopt.driver.judge.violations import plain
 from mmopt.driver.plan import Task
 from mmopt.errors import ContradictionError, OptionError, SolverError, placed
 from mmopt.language import evaluate, evaluate_ball, shipped
-from mmopt.language.atoms.types import LARGEST
-from mmopt.language.check.procedures import START
+from mmopt.language.atoms.types import LARGEST_DIM
+from mmopt.language.check.procedures import START_ARGUMENT
 from mmopt.language.syntax.syntax_tree import Apply, Assignment, Expr, Name, Repeat, Step, SubProgram
-from mmopt.limits import Stop, require_memory, require_time
+from mmopt.limits import require_memory, require_time
+from mmopt.numerics.components import plain
 from mmopt.results import Solution
+from mmopt.stop_reasons import Stop
 from mmopt.strategies import Strategy
 
 __all__ = ["solve_closed", "solve_procedure"]
@@ -70,7 +71,7 @@ class _Run:
 
     def repeat(self, loop: Repeat) -> None:
         times = self.value(loop.times)
-        if not 1 <= times <= LARGEST or times != int(times):
+        if not 1 <= times <= LARGEST_DIM or times != int(times):
             where = self.task.program.source.locate(loop.times.span)
             message = f"a block is repeated a whole number of times, at most 2**53, not {times:g}"
             raise OptionError(message, where=where)
@@ -96,7 +97,7 @@ class _Run:
         givens: dict[str, Any] = {}
         start = None
         for name, expr in step.arguments:
-            if name == START and isinstance(expr, Name):
+            if name == START_ARGUMENT and isinstance(expr, Name):
                 start = self.solved[expr.id].variables
             else:
                 givens[name] = self.value(expr)
@@ -165,7 +166,7 @@ def solve_procedure(task: Task, solve: Solve) -> Solution:
     formed = [s.expr for s in program.steps if isinstance(s, Assignment) and isinstance(s.expr, Apply)]
     bases = [e for e in formed if e.atom == "row_basis"]
     # A shipped objective is of what is measured, as computed; other steps may carry any rounding.
-    proved = proved and is_shipped(instance.checked.written)
+    proved = proved and is_shipped(instance.checked)
     proved = proved and all(np.isfinite(evaluate_ball(e, run.env).rad).all() for e in bases)
     steps = [s for _, s in run.everything]
     last = steps[-1]

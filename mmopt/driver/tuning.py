@@ -14,17 +14,17 @@ from mmopt.driver.plan import Report
 from mmopt.driver.solve import solve
 from mmopt.errors import OptionError
 from mmopt.language import Program
-from mmopt.limits import Stop
 from mmopt.results.solution import gap_between
+from mmopt.stop_reasons import Stop
 from mmopt.strategies import StrategyForm
 from mmopt.workloads import Workload
 from mmopt.workloads.variants import only, rest_of, subworkloads, weighted
 
-__all__ = ["EVERYTHING", "Found", "Tuned", "tune", "tuned", "tuned_parts"]
+__all__ = ["EVERYTHING", "FoundStrategy", "Tuned", "tune", "tuned", "tuned_parts"]
 
 EVERYTHING = "everything"
 REST = "the rest"
-WEIGHTS = (1.0, 4.0, 16.0)
+DEFAULT_FACTORS = (1.0, 4.0, 16.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ class Tuned:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class FoundStrategy:
     """A strategy with its total error, weighted, and a bound on every strategy's."""
 
     strategy: StrategyForm
@@ -74,7 +74,7 @@ class Found:
 def tune(
     workload: Workload,
     name: str,
-    factors: Sequence[float] = WEIGHTS,
+    factors: Sequence[float] = DEFAULT_FACTORS,
     program: str | Path | Program = "l2_strategy",
     *,
     progress: Callable[[str], Report | None] | None = None,
@@ -97,17 +97,17 @@ def tune(
         anything is solved where that can be known.
     """
 
-    def solved(case: Workload, words: str) -> Found:
+    def solved(case: Workload, words: str) -> FoundStrategy:
         found = solve(case, program, progress=progress and progress(words), **options)
         if found.status.stop.startswith(Stop.INTERRUPTED):
             raise KeyboardInterrupt
-        return Found(found.strategy, found.error, found.error_bound)
+        return FoundStrategy(found.strategy, found.error, found.error_bound)
 
     return tuned(workload, name, factors, solved)
 
 
 def tuned(
-    workload: Workload, name: str, factors: Sequence[float], solved: Callable[[Workload, str], Found]
+    workload: Workload, name: str, factors: Sequence[float], solved: Callable[[Workload, str], FoundStrategy]
 ) -> Iterator[Tuned]:
     """As ``tune``, with any way to solve: ``solved`` is called with a workload and words for it."""
     part, rest = only(workload, name), rest_of(workload, name)
@@ -133,7 +133,7 @@ def tuned_parts(workload: Workload, name: str) -> dict[str, Workload]:
     return parts if rest is None else {**parts, REST: rest}
 
 
-def _solved(cases: Sequence[_Case], solved: Callable[[Workload, str], Found]) -> Iterator[Tuned]:
+def _solved(cases: Sequence[_Case], solved: Callable[[Workload, str], FoundStrategy]) -> Iterator[Tuned]:
     for words, factor, case, parts in cases:
         found = solved(case, words)
         errors = {part: found.strategy.rmse(asked) for part, asked in parts.items()}

@@ -19,8 +19,8 @@ part), the sum of a level vector is Σ_o size_o value_o, and diag(level) has the
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,23 @@ from mmopt.errors import WorkloadError
 from mmopt.numerics import numpy_forms
 from mmopt.numerics.arrays import Array, Ints
 
-__all__ = ["Array", "Ints", "Level", "Space", "Split", "floored", "lift"]
+__all__ = [
+    "Array",
+    "Ints",
+    "Level",
+    "Space",
+    "Split",
+    "absolute_sum",
+    "arrays_of",
+    "as_value",
+    "each_array",
+    "floored",
+    "is_finite",
+    "is_structured",
+    "lift",
+    "plain",
+    "same_array",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,3 +209,70 @@ def floored(matrix: Split | Array) -> Any:
         largest = max(0.0, *(float(numpy_forms.eigh(part)[0][-1]) for part in parts))
         parts = tuple(numpy_forms.psd_floor(part, largest) for part in parts)
     return Split(matrix.rows, matrix.columns, parts)
+
+
+def is_structured(value: Any) -> bool:
+    """Whether a value is known by components or levels."""
+    return isinstance(value, Split | Level)
+
+
+def as_value(value: Any) -> Any:
+    """An array of floats; what is split stays so."""
+    return value if isinstance(value, Split | Level) else np.asarray(value, dtype=float)
+
+
+def plain(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Numbers as floats, everything else as it is: what the evaluator takes."""
+    return {n: v if isinstance(v, Split | Level) or np.ndim(v) else float(v) for n, v in values.items()}
+
+
+def arrays_of(value: Any) -> tuple[Any, ...]:
+    """What a value is made of: itself, its parts, or the values of its orbits."""
+    return value.parts if isinstance(value, Split) else (value.values if isinstance(value, Level) else value,)
+
+
+def each_array(value: Any, change: Callable[[Any], Any]) -> Any:
+    """The value with each of its arrays changed."""
+    if isinstance(value, Split):
+        return replace(value, parts=tuple(map(change, value.parts)))
+    return replace(value, values=change(value.values)) if isinstance(value, Level) else change(value)
+
+
+def is_finite(value: Any) -> bool:
+    """Whether all entries are."""
+    return all(bool(np.isfinite(array).all()) for array in arrays_of(value))
+
+
+def absolute_sum(value: Any) -> float:
+    """The sum of the absolute values of a vector's entries."""
+    if isinstance(value, Level):
+        return float(np.abs(value.values) @ value.space.sizes)
+    return float(np.abs(value).sum())
+
+
+# Relative, of arrays that stand for the same thing (a strategy's Gram matrix, the givens of a step).
+CLOSE_ARRAY = 1e-8
+
+
+def same_array(stated: Any, found: Any) -> bool:
+    """Whether two arrays, or matrices by component, agree up to rounding, or both are absent."""
+    if stated is None or found is None:
+        return stated is found
+    if not (isinstance(stated, np.ndarray) and isinstance(found, np.ndarray)):
+        return _same_parts(stated, found, CLOSE_ARRAY)
+    if np.shape(stated) != np.shape(found) or not np.isfinite(stated).all():
+        return False
+    off = float(np.linalg.norm(np.asarray(stated) - found))
+    return off <= CLOSE_ARRAY * float(np.linalg.norm(found))
+
+
+def _same_parts(one: Any, two: Any, close: float) -> bool:
+    """Whether two matrices by component agree up to rounding, relative to the size of the second."""
+    if not (isinstance(one, Split) and isinstance(two, Split)):
+        return False
+    if [np.shape(part) for part in one.parts] != [np.shape(part) for part in two.parts]:
+        return False
+    often = two.multiplicities
+    off = [float(np.sum(np.square(a - b))) for a, b in zip(one.parts, two.parts, strict=True)]
+    size = [float(np.sum(np.square(b))) for b in two.parts]
+    return bool(np.sqrt(often @ np.array(off)) <= close * np.sqrt(often @ np.array(size)))

@@ -14,31 +14,30 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance, bind
-from mmopt.driver.convex import solve_convex
-from mmopt.driver.judge.adopt import (
-    SAME,
-    adopt,
-    adopters,
-    changes,
-    check_adopts,
-    check_feasible,
+from mmopt.driver.accepted_inputs import (
+    default_program,
     incoming,
-    kept,
+    named_givens,
     norm_of,
     opened,
-    row_parameter,
+    require_workload,
+    within_range,
 )
+from mmopt.driver.convex import solve_convex
+from mmopt.driver.judge.adopt import adopt, adopters, check_adopts, row_parameter
 from mmopt.driver.judge.assemble import Ending, assemble
 from mmopt.driver.judge.meaning import error_bound
 from mmopt.driver.judge.score import Array, bound_of, candidate, improves, scored, starts_from
-from mmopt.driver.plan import Plan, Report, Task
-from mmopt.driver.solve import default_program, named_givens, require_workload, with_total, within_range
+from mmopt.driver.plan import Report, SolvePlan, Task
+from mmopt.driver.solve import with_total
 from mmopt.errors import OptionError, SolverError, TooLargeError, suggest
 from mmopt.language import Program
 from mmopt.language.syntax.syntax_tree import Multiplier
-from mmopt.limits import Stop, deadline
+from mmopt.limits import deadline
+from mmopt.proof.repaired_strategy import SAME, changes, check_feasible, kept
 from mmopt.results import Solution, gap_between
 from mmopt.solvers import Options
+from mmopt.stop_reasons import Stop
 from mmopt.strategies import Strategy, normalise
 from mmopt.workloads import Workload
 
@@ -166,7 +165,7 @@ def certify(
             gap = gap_between(point.objective, proof.bound, parsed.sense)
             is_close = gap is not None and gap <= (TOLERANCE if tolerance is None else tolerance)
             if solve and judge.program.klass == "convex" and not is_close:
-                proof.solve(Task(Plan(judge), solver, overrides, progress))
+                proof.solve(Task(SolvePlan(judge), solver, overrides, progress))
     bounded = time.monotonic()
     multipliers = proof.multipliers if own else {}
     same = kept(came, instance, point.env, multipliers)

@@ -16,22 +16,23 @@ import numpy as np
 from mmopt.compiler import Instance, bind
 from mmopt.driver.judge.assemble import value_of
 from mmopt.driver.judge.claims import check_figures, grade_of, objective_grade, survived
-from mmopt.driver.judge.meaning import charged_error, meaning, own_sensitivity, proved_by_component, rounding
-from mmopt.driver.judge.placed_on_components import (
+from mmopt.driver.judge.meaning import charged_error, meaning, own_sensitivity, rounding
+from mmopt.driver.judge.score import FEASIBLE, Array, Candidate, bound_of, scored
+from mmopt.driver.judge.violations import worst_line
+from mmopt.errors import ContradictionError, Error, ResultError
+from mmopt.language import Checked, Program, check
+from mmopt.numerics.components import is_finite, same_array
+from mmopt.numerics.outward import rounded
+from mmopt.proof.placed_on_components import (
     gram_of,
     own_components,
     placed_multipliers,
     placed_variables,
-    same_array,
+    proved_by_component,
 )
-from mmopt.driver.judge.score import FEASIBLE, Array, Candidate, bound_of, scored
-from mmopt.driver.judge.violations import is_finite, worst_line
-from mmopt.errors import ContradictionError, Error, ResultError
-from mmopt.language import Checked, Program, check
-from mmopt.limits import Stop
-from mmopt.numerics.outward import rounded
 from mmopt.results import GRADES, Check, Figure, Grade, Solution, gap_between, is_stop
 from mmopt.results.component_storage import Value
+from mmopt.stop_reasons import Stop
 from mmopt.strategies import AnyStrategy, ComponentStrategy
 from mmopt.workloads import Workload, with_bases
 

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance
-from mmopt.driver.judge.placed_on_components import same_array
-from mmopt.driver.plan import Plan, Task, blas_threads
+from mmopt.driver.accepted_inputs import require_workload
+from mmopt.driver.blas_threads import blas_threads
+from mmopt.driver.plan import SolvePlan, Task
 from mmopt.driver.procedure import solve_closed, solve_procedure
-from mmopt.driver.solve import require_workload
 from mmopt.errors import ResultError
 from mmopt.language import Program, program_names
+from mmopt.numerics.components import same_array
 from mmopt.proof.recheck import Recheck, Rows, feasible_or_not
 from mmopt.results import Check, Solution, Verification
 from mmopt.workloads import Workload
@@ -140,7 +141,7 @@ def _again(work: Recheck, instance: Instance) -> None:
     if s.variables:
         rows.add("variables", ", ".join(s.variables), "none are chosen", False)
     waiting = list(s.steps.items())
-    task, replay = Task(Plan(instance)), _replay(work, waiting)
+    task, replay = Task(SolvePlan(instance)), _replay(work, waiting)
     is_closed = instance.program.klass == "closed form"
     found = rows.tried(
         "steps",

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from mmopt.compiler import Cone, Instance, bind, cones, variables
 from mmopt.driver.free_vector import Coordinates
-from mmopt.driver.plan import Plan, plan_instance, plan_solve
+from mmopt.driver.plan import SolvePlan, plan_instance, plan_solve
 from mmopt.errors import Error
 from mmopt.language import Program, evaluate
 from mmopt.language.syntax.syntax_tree import SubProgram, names_in
@@ -21,11 +21,11 @@ from mmopt.solvers import (
     SOLVERS,
     choose_solver,
     claims,
+    conic_solver,
     forecast,
     is_claimed,
     memory_limit,
     missing_cones,
-    pick_solver,
 )
 from mmopt.workloads import Workload
 
@@ -149,7 +149,7 @@ def sizes_of(
     return out
 
 
-def _planned(plan: Plan, solver: str | None, step: str = "") -> Sizes:
+def _planned(plan: SolvePlan, solver: str | None, step: str = "") -> Sizes:
     return replace(sizes_at(plan.instance, solver, step), components=plan.split, reductions=plan.lines)
 
 
@@ -180,7 +180,7 @@ def sizes_at(instance: Instance, solver: str | None = None, step: str = "") -> S
         chosen, refusal = None, error
     if chosen is not None and not is_searched:
         with suppress(Error):
-            conic = chosen if chosen in {row.name for row in SOLVERS} else pick_solver(instance, None).name
+            conic = chosen if chosen in {row.name for row in SOLVERS} else conic_solver(instance, None).name
     return Sizes(
         program.name,
         step,

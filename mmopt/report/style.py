@@ -10,6 +10,7 @@ from rich.console import JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
+from mmopt.errors import counted
 from mmopt.numerics.outward import rounded
 
 __all__ = [
@@ -138,14 +139,6 @@ def storage(size: float) -> str:
             return f"{size:.3g} {unit}"
         size /= 1024
     return f"{size:.3g} TiB"
-
-
-def counted(number: int, noun: str) -> str:
-    """``1 query``, ``2 queries``, ``1,000 cells``."""
-    if number == 1:
-        return f"1 {noun}"
-    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{number:,} {plural}"
 
 
 def clipped(text: str, longest: int = 200) -> str:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from mmopt.limits import Stop
+from mmopt.stop_reasons import Stop
 
 __all__ = ["GRADES", "Grade", "Status", "is_stop", "weakest"]
 

@@ -12,31 +12,22 @@
 - ``softmax.py``: the kernel of softmax_step
 """
 
+from mmopt.solvers.choose_solver import choose_solver, conic_solver, predicted, solver_name
 from mmopt.solvers.cone_bounds import Proof, prove
 from mmopt.solvers.conic import run
-from mmopt.solvers.kernels import (
-    KERNELS,
-    Claim,
-    Kernel,
-    choose_solver,
-    claims,
-    is_claimed,
-    pick_solver,
-    predicted,
-    solver_name,
-)
+from mmopt.solvers.kernels import KERNELS, Claim, Kernel, claims, is_claimed
 from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point, Vectors
 from mmopt.solvers.table_of_solvers import (
     LBFGS,
     SOLVERS,
     Forecast,
     SolverRow,
-    choose,
     forecast,
     memory_limit,
     missing_cones,
+    quickest,
     refuse_too_large,
-    solver_named,
+    solver_row,
 )
 
 __all__ = [
@@ -53,18 +44,18 @@ __all__ = [
     "Proof",
     "SolverRow",
     "Vectors",
-    "choose",
     "choose_solver",
     "claims",
+    "conic_solver",
     "forecast",
     "is_claimed",
     "memory_limit",
     "missing_cones",
-    "pick_solver",
     "predicted",
     "prove",
+    "quickest",
     "refuse_too_large",
     "run",
     "solver_name",
-    "solver_named",
+    "solver_row",
 ]

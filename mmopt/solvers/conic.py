@@ -25,20 +25,21 @@ import scipy.sparse as sp
 
 from mmopt.compiler import Lowered
 from mmopt.errors import SolverError
-from mmopt.limits import Stop
 from mmopt.numerics.components import Array
 from mmopt.solvers.solver_protocol import Clock, Options, Point, Vectors
 from mmopt.solvers.table_of_solvers import SolverRow
+from mmopt.stop_reasons import Stop
 
 __all__ = ["Handover", "hand_over", "quiet_output", "run"]
 
 Named = tuple[dict[str, Array], dict[str, Array]]
 
 # Of the gap asked for: the tolerances of one run after the other.
-CLARABEL, OTHERS = (1e-2, 1e-4, 1e-6), (1.0, 1e-2, 1e-4)
-FIRST, GROWTH, LIMIT = 100, 1.5, 200_000  # iterations of the first stretch of SCS, their growth, and in all
+CLARABEL_RUNS, OTHER_RUNS = (1e-2, 1e-4, 1e-6), (1.0, 1e-2, 1e-4)
+# Iterations of the first stretch of SCS, their growth, and in all
+FIRST_STRETCH, STRETCH_GROWTH, MOST_ITERATIONS = 100, 1.5, 200_000
 # Far below what is asked: the stretch, not SCS's own test, ends a run.
-STRETCH = 1e-5
+STRETCH_TOLERANCE = 1e-5
 
 INFEASIBLE = {"PrimalInfeasible": Stop.INFEASIBLE, "DualInfeasible": Stop.UNBOUNDED}  # of Clarabel
 SIGINT, INACCURATE = -5, (-6, -7)  # of SCS
@@ -120,7 +121,7 @@ def run(row: SolverRow, lowered: Lowered, options: Options, clock: Clock) -> Gen
     """Points of increasing accuracy; the consumer stops when its certified gap is reached."""
     handed = hand_over(lowered, row.cvxpy)  # cvxpy keeps it for the runs that it makes itself
     clock.hand_over()
-    limit, used = options.max_iterations or LIMIT, 0
+    limit, used = options.max_iterations or MOST_ITERATIONS, 0
     for found in {"clarabel": _clarabel, "scs": _scs}.get(row.name, _by_cvxpy)(handed, options, clock):
         used += found.iterations
         stop = found.stop or clock.stop(spent=used >= limit, done=found.is_last)
@@ -139,7 +140,7 @@ def _clarabel(handed: Handover, options: Options, clock: Clock) -> Iterator[_Run
     p = sp.csc_array((q.size, q.size))
     cones = dims_to_solver_cones(handed.cones)  # type: ignore[no-untyped-call]
     used = 0
-    for factor in CLARABEL:
+    for factor in CLARABEL_RUNS:
         settings = clarabel.DefaultSettings()
         settings.verbose = options.verbose
         tolerance = max(options.tolerance * factor, 1e-13)
@@ -166,7 +167,7 @@ def _clarabel(handed: Handover, options: Options, clock: Clock) -> Iterator[_Run
         known = SimpleNamespace(status="AlmostSolved", **values)
         stop = INFEASIBLE.get(str(raw.status))
         named = partial(handed.named, known) if is_finite and stop is None else None
-        yield _Run(int(raw.iterations), str(raw.status), named, vectors, stop, factor == CLARABEL[-1])
+        yield _Run(int(raw.iterations), str(raw.status), named, vectors, stop, factor == CLARABEL_RUNS[-1])
 
 
 @contextmanager
@@ -188,9 +189,9 @@ def _scs(handed: Handover, options: Options, clock: Clock) -> Iterator[_Run]:
 
     data = {name: handed.data[name] for name in ("A", "b", "c")}
     cones = dims_to_solver_dict(handed.cones)  # type: ignore[no-untyped-call]
-    tight = max(options.tolerance * STRETCH, 1e-12)
+    tight = max(options.tolerance * STRETCH_TOLERANCE, 1e-12)
     start: dict[str, Any] = {}
-    left, length = options.max_iterations or LIMIT, float(FIRST)
+    left, length = options.max_iterations or MOST_ITERATIONS, float(FIRST_STRETCH)
     while True:
         with _interrupts_later():
             solver = scs.SCS(
@@ -208,7 +209,7 @@ def _scs(handed: Handover, options: Options, clock: Clock) -> Iterator[_Run]:
         raw = solver.solve(warm_start=bool(start), **start)
         info = raw["info"]
         code, word, taken = info["status_val"], info["status"], int(info["iter"])
-        left, length = left - taken, length * GROWTH
+        left, length = left - taken, length * STRETCH_GROWTH
         vectors = Vectors(handed, np.array(raw["x"]), np.array(raw["y"]))
         if code == SIGINT:
             clock.press()
@@ -255,7 +256,7 @@ def _by_cvxpy(handed: Handover, options: Options, clock: Clock) -> Iterator[_Run
     import cvxpy
 
     solver, problem, used = handed.solver, handed.lowered.problem, 0
-    for factor in OTHERS:
+    for factor in OTHER_RUNS:
         left = options.max_iterations - used if options.max_iterations else None
         tolerance = max(options.tolerance * factor, 1e-12)
         chosen = OPTIONS[solver](tolerance, replace(options, max_iterations=left))
@@ -273,7 +274,7 @@ def _by_cvxpy(handed: Handover, options: Options, clock: Clock) -> Iterator[_Run
         used += taken
         stop = next((s for s in (Stop.INFEASIBLE, Stop.UNBOUNDED) if word.startswith(s)), None)
         named = handed.current if stop is None else None
-        yield _Run(taken, word, named, stop=stop, is_last=factor == OTHERS[-1])
+        yield _Run(taken, word, named, stop=stop, is_last=factor == OTHER_RUNS[-1])
 
 
 @contextmanager

@@ -14,18 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.limits import Stop
 from mmopt.numerics.components import Array
 from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point
+from mmopt.stop_reasons import Stop
 
-__all__ = ["PROGRAMS", "State", "approach", "needs", "points", "project", "reconstruction"]
+__all__ = ["PROGRAMS", "Approximation", "approach", "needs", "points", "project", "reconstruction"]
 
 
-EVERY = 10  # steps between two counts of the gap
+STEPS_BETWEEN_GAPS = 10  # steps between two counts of the gap
 
 
 @dataclass(frozen=True)
-class State:
+class Approximation:
     """A (p, n) after so many steps, with objective and bound by its own arithmetic."""
 
     columns: Array
@@ -60,7 +60,7 @@ def project(columns: Array, norm: int) -> Array:
 
 def approach(
     reconstruction: Array, target: Array, price: float, before: Array, near: float, norm: int
-) -> Iterator[State]:
+) -> Iterator[Approximation]:
     """Better and better A for min ‖R‖² + β ‖V - R A‖² + ν ‖A - S‖², columns of norm at most 1; without end.
 
     A step that leads uphill restarts the acceleration (O'Donoghue & Candès 2015). The bound is that of the
@@ -91,10 +91,10 @@ def approach(
         bound = max(bound, fixed + linear - missed - away - pull)
         if fixed + missed + away < least:
             best, least = columns, fixed + missed + away
-        yield State(best, steps, least, bound)
+        yield Approximation(best, steps, least, bound)
         if not steepest > 0:
             continue  # R = 0: every A is as good
-        for _ in range(EVERY):
+        for _ in range(STEPS_BETWEEN_GAPS):
             after = project(ahead - (square @ ahead - right) / steepest, norm)
             if ((ahead - after) * (after - columns)).sum() > 0:
                 momentum = 1.0
@@ -102,28 +102,28 @@ def approach(
             following = (1 + math.sqrt(1 + 4 * momentum**2)) / 2
             ahead = after + (momentum - 1) / following * (after - columns)
             columns, momentum = after, following
-        steps += EVERY
+        steps += STEPS_BETWEEN_GAPS
 
 
 # Fitted on one thread of a shared core, to a factor of about three.
-SECONDS = 1e-9  # of a step, per entry of A and row of A
-STEPS = 500
-ARRAYS = 12  # of the size of A that are held at a time
+SECONDS_OF_STEP = 1e-9  # of a step, per entry of A and row of A
+TYPICAL_STEPS = 500
+ARRAYS_OF_STRATEGY = 12  # of the size of A that are held at a time
 
 
 def needs(env: Mapping[str, Any]) -> tuple[float, float]:
     """Bytes (besides those of any solve) and seconds for the givens of a program that the kernel claims."""
     n = env["V"].shape[1]
     p = env["A"].shape[0] if "A" in env else env["R"].shape[1]
-    steps = 1 if "A" in env else STEPS
-    return 8.0 * ARRAYS * p * n, 0.001 + SECONDS * steps * p * n * max(p, 20)
+    steps = 1 if "A" in env else TYPICAL_STEPS
+    return 8.0 * ARRAYS_OF_STRATEGY * p * n, 0.001 + SECONDS_OF_STEP * steps * p * n * max(p, 20)
 
 
 NORMS: Mapping[str, int] = {"low_rank_strategy": 1, "low_rank_gaussian_strategy": 2}
 PROGRAMS = ("low_rank_reconstruction", *NORMS)
-MOST = 5_000  # steps, unless an option says otherwise
-FINER = 1e-2  # if a point's certified gap is too large after all, the next one's is smaller by this
-FINEST = 1e-15
+MOST_STEPS = 5_000  # steps, unless an option says otherwise
+NEXT_GAP = 1e-2  # if a point's certified gap is too large after all, the next one's is smaller by this
+LEAST_GAP = 1e-15
 
 
 def reconstruction(strategy: Array, target: Array, price: float) -> Array:
@@ -154,9 +154,9 @@ def points(
         yield Point({"R": found}, {}, 1, "closed form", Stop.SOLVED)
         return
     fixed, before = np.asarray(env["R"], dtype=float), np.asarray(env["S"], dtype=float)
-    pace = Pace(clock, options.tolerance / 2, options.max_iterations or MOST, FINER)
+    pace = Pace(clock, options.tolerance / 2, options.max_iterations or MOST_STEPS, NEXT_GAP)
     for state in approach(fixed, target, price, before, float(env["near"]), NORMS[program]):
-        stop = pace.stop(state.iterations, done=state.gap <= FINEST)
+        stop = pace.stop(state.iterations, done=state.gap <= LEAST_GAP)
         if state.gap <= pace.wanted or stop:
             raw = f"gap {state.gap:.1e} by its own arithmetic"
             yield Point({"A": state.columns}, {}, state.iterations, raw, stop)

@@ -29,15 +29,15 @@ from scipy.special import logsumexp
 
 from mmopt.numerics.components import Array
 from mmopt.solvers.nuclear.curvature import exponentials
-from mmopt.solvers.nuclear.problem import Part, care, conditioned
+from mmopt.solvers.nuclear.problem import QueryComponent, care, conditioned
 from mmopt.solvers.nuclear.spectrum import spectrum
 from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point
 
-__all__ = ["PROGRAMS", "Soft", "State", "direction", "needs", "points", "search", "state"]
+__all__ = ["PROGRAMS", "LogWeights", "Soft", "direction", "needs", "points", "search", "state"]
 
 
-ROWS = 512  # of the Hessian, formed at a time
-RIDGE = 1e-14  # on a unit diagonal: its rounding
+HESSIAN_ROWS = 512  # of the Hessian, formed at a time
+HESSIAN_RIDGE = 1e-14  # on a unit diagonal: its rounding
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Soft:
 
 
 @dataclass(frozen=True)
-class State:
+class LogWeights:
     """Logarithms of the weights (of sum 1), and what follows from them.
 
     noise (n, k): F with Σ = B F Fᵀ Bᵀ. sides: U / √(q + c h) (m, k) and V / √p (n, k) of the singular
@@ -81,13 +81,13 @@ def _whole(logs: Array) -> Array:
     return np.asarray(logs - logsumexp(logs))
 
 
-def state(soft: Soft, p: Array, q: Array) -> State:
+def state(soft: Soft, p: Array, q: Array) -> LogWeights:
     """Everything that is asked of logarithms of weights, which are first brought to sum 1."""
     p, q = _whole(p), _whole(q)
     cells, queries = np.exp(p), np.exp(q)
     floors = soft.hybrid * soft.targets
     scaled = (queries + floors) / soft.targets
-    part = Part(soft.rows, 1.0, np.arange(len(cells)), np.arange(len(queries)), soft.rank)
+    part = QueryComponent(soft.rows, 1.0, np.arange(len(cells)), np.arange(len(queries)), soft.rank)
     found = spectrum(part, soft.rank, cells, scaled)
     values = np.asarray(found.values)
     # From the larger vectors, so that the rows of small weights lose no digits.
@@ -98,14 +98,14 @@ def state(soft: Soft, p: Array, q: Array) -> State:
     variances = np.square(left) @ values
     upper = _soft(soft.cells, costs) + _soft(soft.queries, variances) + float(floors @ variances)
     lower = 2.0 * float(values.sum()) - float(cells @ p) / soft.cells - float(queries @ q) / soft.queries
-    return State(p, q, noise, (left, right), values, costs, variances, upper, lower)
+    return LogWeights(p, q, noise, (left, right), values, costs, variances, upper, lower)
 
 
 def _soft(t: float, values: Array) -> float:
     return float(logsumexp(t * values)) / t
 
 
-def direction(soft: Soft, at: State, barrier: float) -> tuple[Array, Array]:
+def direction(soft: Soft, at: LogWeights, barrier: float) -> tuple[Array, Array]:
     """Newton's step of the logarithms up D + barrier * Σ x, along which both sums of weights stay 1."""
     m = len(at.q)
     logs = np.concatenate([at.q, at.p])
@@ -124,7 +124,7 @@ def direction(soft: Soft, at: State, barrier: float) -> tuple[Array, Array]:
     scales = 1.0 / np.sqrt(np.diagonal(matrix).copy())
     matrix *= scales
     matrix *= scales[:, None]
-    matrix[np.diag_indices_from(matrix)] += RIDGE
+    matrix[np.diag_indices_from(matrix)] += HESSIAN_RIDGE
     right = np.stack([slopes + barrier - levels * y, y * is_query, y * ~is_query], axis=1)
     factor = scipy.linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
     solved = scipy.linalg.cho_solve(factor, right * scales[:, None], check_finite=False)
@@ -135,15 +135,15 @@ def direction(soft: Soft, at: State, barrier: float) -> tuple[Array, Array]:
     return step[m:], step[:m]
 
 
-def _curvature(soft: Soft, at: State, y: Array) -> Array:
+def _curvature(soft: Soft, at: LogWeights, y: Array) -> Array:
     """Q, its lower triangle; queries before cells."""
     values, m = at.values, len(at.q)
     z = np.concatenate(at.sides) * np.sqrt(y)[:, None]
     sign = np.where(np.arange(len(y)) < m, 1.0, -1.0)
     terms = exponentials(2 * float(values.min()), 2 * float(values.max()))
     total = np.zeros((len(y), len(y)))
-    for start in range(0, len(y), ROWS):
-        end = min(start + ROWS, len(y))
+    for start in range(0, len(y), HESSIAN_ROWS):
+        end = min(start + HESSIAN_ROWS, len(y))
         for a, w in terms:
             product = (z[start:end] * (values * np.exp(-a * values) * w**0.5)) @ z[:end].T
             total[start:end, :end] += product**2
@@ -153,30 +153,30 @@ def _curvature(soft: Soft, at: State, y: Array) -> Array:
 
 
 # Fitted on one thread of a shared core, to a factor of about three.
-SECONDS = 4e-10  # of one iteration, per product of both numbers of weights squared and the rank
-ITERATIONS = 25
-ARRAYS = 9  # the size of the queries that are held at a time
+SECONDS_OF_ITERATION = 4e-10  # of one iteration, per product of both numbers of weights squared and the rank
+TYPICAL_ITERATIONS = 25
+ARRAYS_OF_QUERIES = 9  # the size of the queries that are held at a time
 
 
 def needs(env: Mapping[str, Any]) -> tuple[float, float]:
     """Bytes (besides those of any solve) and seconds for the givens of a program that the kernel claims."""
     m, (rank, n) = env["L"].shape[0], env["B"].shape
-    memory = 8.0 * (ARRAYS * m * n + 2.5 * (m + n) ** 2)
-    return memory, 0.01 + ITERATIONS * SECONDS * (m + n) ** 2 * rank
+    memory = 8.0 * (ARRAYS_OF_QUERIES * m * n + 2.5 * (m + n) ** 2)
+    return memory, 0.01 + TYPICAL_ITERATIONS * SECONDS_OF_ITERATION * (m + n) ** 2 * rank
 
 
 PROGRAMS = ("softmax_step",)
 
-Search = Generator[tuple[State, str], float, None]
+Search = Generator[tuple[LogWeights, str], float, None]
 
-GROWTH = 5.0  # of the sharpness from one stage to the next
-NEAR = 0.02  # gap at which a stage ends
-SAFE = 0.5  # of the gap asked for: the program's own evaluation rounds to the worse side
-FINER = 0.1  # of the gap of one point, for that of the next
-DIGITS = 1e-13  # no gap below this is seen in floating point
-LIMIT = 300
-FALL = 0.05  # the barrier aims at this part of the gap
-CUT, SHORTEST = 0.25, 1e-6  # a step that does not raise the bound is cut, down to this
+SHARPNESS_GROWTH = 5.0  # of the sharpness from one stage to the next
+GAP_OF_STAGE = 0.02  # gap at which a stage ends
+SHARE_OF_GAP = 0.5  # of the gap asked for: the program's own evaluation rounds to the worse side
+NEXT_GAP = 0.1  # of the gap of one point, for that of the next
+LEAST_GAP = 1e-13  # no gap below this is seen in floating point
+MOST_ITERATIONS = 300
+BARRIER_OF_GAP = 0.05  # the barrier aims at this part of the gap
+CUT_OF_STEP, SHORTEST_STEP = 0.25, 1e-6  # a step that does not raise the bound is cut, down to this
 
 
 def points(
@@ -198,7 +198,13 @@ def points(
         float(env["t1"]),
         float(env["t2"]),
     )
-    pace = Pace(clock, SAFE * options.tolerance, options.max_iterations or LIMIT, FINER, DIGITS)
+    pace = Pace(
+        clock,
+        SHARE_OF_GAP * options.tolerance,
+        options.max_iterations or MOST_ITERATIONS,
+        NEXT_GAP,
+        LEAST_GAP,
+    )
     iterates = search(soft)
     at, place = _silently(iterates, None)
     for count in itertools.count(1):
@@ -215,7 +221,7 @@ def points(
         at, place = _silently(iterates, pace.wanted)
 
 
-def _silently(iterates: Search, wanted: float | None) -> tuple[State, str]:
+def _silently(iterates: Search, wanted: float | None) -> tuple[LogWeights, str]:
     """The next iterate, without warnings of numbers that overflow in steps that are then cut."""
     with np.errstate(all="ignore"):
         return next(iterates) if wanted is None else iterates.send(wanted)
@@ -229,13 +235,13 @@ def search(soft: Soft) -> Search:
     m, n = soft.rows.shape
     at = state(soft, np.zeros(n), np.zeros(m))
     sharpness = math.log(m * n + 1) / (2.0 * float(at.values.sum()))
-    barrier, wanted = math.inf, NEAR
+    barrier, wanted = math.inf, GAP_OF_STAGE
     while True:
         is_there = sharpness >= max(soft.cells, soft.queries)
         now = replace(soft, cells=min(sharpness, soft.cells), queries=min(sharpness, soft.queries))
         at = state(now, at.p, at.q)
-        while is_there or at.gap > NEAR:
-            barrier = min(barrier, FALL * max(at.gap, 0.3 * wanted) * at.lower / (m + n))
+        while is_there or at.gap > GAP_OF_STAGE:
+            barrier = min(barrier, BARRIER_OF_GAP * max(at.gap, 0.3 * wanted) * at.lower / (m + n))
             found = _next(now, at, barrier)
             wanted = (yield at, "way" if not is_there else "there" if found else "end") or wanted
             if found is None:
@@ -243,22 +249,22 @@ def search(soft: Soft) -> Search:
             at = found
         if is_there:
             return
-        sharpness *= GROWTH
+        sharpness *= SHARPNESS_GROWTH
 
 
-def _next(soft: Soft, at: State, barrier: float) -> State | None:
+def _next(soft: Soft, at: LogWeights, barrier: float) -> LogWeights | None:
     """The iterate after a step that raises the bound; None where rounding leaves no such step."""
     p, q = direction(soft, at, barrier)
     before = _height(at, barrier)
     length = 1.0
-    while length >= SHORTEST:
+    while length >= SHORTEST_STEP:
         found = state(soft, at.p + length * p, at.q + length * q)
         # Close to the end rounding hides what the bound gains, and the gap still tells.
         if _height(found, barrier) > before or found.gap < at.gap:
             return found
-        length *= CUT
+        length *= CUT_OF_STEP
     return None
 
 
-def _height(at: State, barrier: float) -> float:
+def _height(at: LogWeights, barrier: float) -> float:
     return at.lower + barrier * float(at.p.sum() + at.q.sum())

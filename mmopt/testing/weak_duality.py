@@ -16,9 +16,9 @@ import numpy as np
 
 from mmopt.compiler import Instance, bind
 from mmopt.driver import solve
-from mmopt.driver.judge.claims import ROUNDING, RefutedError, Sought
+from mmopt.driver.accepted_inputs import named_givens
+from mmopt.driver.judge.claims import BOUND_ROUNDING, RefutedError, Sought
 from mmopt.driver.judge.score import Array, Candidate, bound_of, candidate, named_multipliers
-from mmopt.driver.solve import named_givens
 from mmopt.errors import OptionError, SolverError
 from mmopt.language import Program, check
 from mmopt.language.syntax.syntax_tree import Multiplier
@@ -193,7 +193,7 @@ def _instance(
     lowest, highest = min(points, key=lambda p: sign * p.objective), int(np.argmax(bounds))
     slack = (sign * lowest.objective - bounds[highest]) / max(abs(lowest.objective), 1e-300)
     findings = report.findings
-    if slack < -ROUNDING:
+    if slack < -BOUND_ROUNDING:
         worst = Finding(
             number,
             lowest.objective,

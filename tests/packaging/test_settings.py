@@ -196,7 +196,7 @@ def skeleton(folder: Path) -> None:
     shutil.copy(ROOT / "pyproject.toml", folder)
     package = folder / "mmopt"
     package.mkdir()
-    for name in ("__init__.py", "errors.py", "limits.py", "resources.py"):
+    for name in ("__init__.py", "errors.py", "limits.py", "resources.py", "stop_reasons.py"):
         shutil.copy(ROOT / "mmopt" / name, package)
     rooms = {"language": ("atoms", "check", "evaluate", "print", "syntax")}
     rooms["driver"] = ("diagnosis", "judge", "run_solver", "search", "solve", "templates")

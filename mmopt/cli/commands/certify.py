@@ -62,7 +62,7 @@ def certify(
 
     The strategy is repaired to feasibility as the program says; what that changed is told.
     """
-    from mmopt.driver.judge.adopt import norm_of, opened
+    from mmopt.driver.accepted_inputs import norm_of, opened
     from mmopt.language import Program
     from mmopt.proof import certify as certify_strategy, program_for
     from mmopt.report import pairs_table

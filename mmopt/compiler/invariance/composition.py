@@ -3,7 +3,8 @@
 *Blocks* (no query touches cells of two of them): every array is block diagonal, and a number that is made of
 it is the sum over the blocks (a trace) or the largest (a maximum, a variable that bounds a family of
 lines). *Kronecker product* of workloads: every array is the Kronecker product of those of the factors, and a
-number their product. Which of it holds follows from the same words of the table of atoms as in ``acting.py``.
+number their product. Which of it holds follows from the same words of the table of atoms as in
+``under_actions.py``.
 
 Both are theorems with one proof: feasible points of the parts make one of the whole, multipliers of the
 parts make some of the whole, and their objective and bound are both the sum (or largest, or product) of the
@@ -22,7 +23,6 @@ from mmopt.language.check.infer import Scope, infer
 from mmopt.language.syntax.syntax_tree import (
     Apply,
     Block,
-    Constraint,
     Expr,
     Index,
     Name,
@@ -31,9 +31,9 @@ from mmopt.language.syntax.syntax_tree import (
     walk,
 )
 
-__all__ = ["LARGEST", "SUM", "Composition", "of_blocks", "of_factors"]
+__all__ = ["LARGEST_PART", "SUM", "Composition", "of_blocks", "of_factors"]
 
-SUM, LARGEST = "sum", "largest"
+SUM, LARGEST_PART = "sum", "largest"
 
 # A function of each part alone: of zero it is zero, so that nothing appears between blocks.
 _KEPT = frozenset({"linear", "product", "transpose", "diagonal", "inverse", "spectral", "factor", "identity"})
@@ -42,7 +42,7 @@ _NO_FACTORS = frozenset({"linear", "soft", ""})
 
 @dataclass(frozen=True)
 class Composition:
-    """How the parts' numbers make the whole's (``SUM``, ``LARGEST``, or "product"); "" and why not."""
+    """How the parts' numbers make the whole's (``SUM``, ``LARGEST_PART``, or "product"); "" and why not."""
 
     kind: str
     why_not: str = ""
@@ -50,10 +50,6 @@ class Composition:
 
 class _NotSo(Exception):
     """An expression that does not go with the parts; the text says which."""
-
-
-def _scope(checked: Checked, c: Constraint) -> Scope:
-    return checked.scope if c.family is None else checked.scope.with_index(c.family.index, c.family.dim)
 
 
 def _composition(checked: Checked, own: frozenset[str], reading: Generator[str, None, str]) -> Composition:
@@ -121,7 +117,7 @@ class _Blocks:
         if word in _KEPT - {"product"} or word == "entrywise" or (word == "product" and not known.is_scalar):
             return self._kept(expr, kinds)
         if word == "extreme":
-            argument, made = infer(expr.args[0], self.scope), LARGEST
+            argument, made = infer(expr.args[0], self.scope), LARGEST_PART
             if expr.atom == "min" or ((over is not None or argument.is_matrix) and argument.sign <= 0):
                 raise _NotSo(f"'{expr.atom}' of what is zero between the blocks")
         elif word in ("sum", "trace", "norm", "product"):
@@ -135,12 +131,10 @@ class _Blocks:
         return made if over is None else "each"
 
     def _kept(self, expr: Apply, kinds: list[str]) -> str:
-        args = [infer(a, self.scope) for a in expr.args]
+        args, atom = [infer(a, self.scope) for a in expr.args], ATOMS[expr.atom]
         matrices = [t for t in args if t.is_matrix]
-        if matrices and ATOMS[expr.atom].equivariance != "product":
-            spoiled = expr.atom in ("exp", "log") or (
-                expr.atom in ("add", "sub") and len(matrices) < len(args)
-            )
+        if matrices and atom.equivariance != "product":
+            spoiled = atom.unitless or (atom.alike and len(matrices) < len(args))
             spoiled |= expr.atom == "div" and args[1].is_matrix
             spoiled |= expr.atom == "pow" and not infer(expr.args[1], self.scope).sign > 0
             if spoiled:
@@ -185,7 +179,7 @@ def _read_blocks(checked: Checked) -> Generator[str, None, str]:
         raise _NotSo("numbers are chosen for all parts together")
     for c in program.constraints:
         yield f"constraint '{c.name}'"
-        visitor.scope = _scope(checked, c)
+        visitor.scope = checked.scope.inside(c.family)
         sides = [visitor.visit(c.relation.left), visitor.visit(c.relation.right)]
         if SUM in sides:
             raise _NotSo("a limit on all parts together")
@@ -193,7 +187,7 @@ def _read_blocks(checked: Checked) -> Generator[str, None, str]:
         is_bound = larger == "shared" and c.relation.op != "==" and sides.count("shared") == 1
         if "shared" in sides and not is_bound:
             raise _NotSo("the chosen number does not only bound")
-    return LARGEST if kind in ("shared", LARGEST) else SUM
+    return LARGEST_PART if kind in ("shared", LARGEST_PART) else SUM
 
 
 # -- Kronecker products ----------------------------------------------------------------------------------
@@ -232,7 +226,7 @@ def _read_factors(checked: Checked) -> Generator[str, None, str]:
     _factors(program.objective, checked.scope)
     for c in program.constraints:
         yield f"constraint '{c.name}'"
-        scope, r = _scope(checked, c), c.relation
+        scope, r = checked.scope.inside(c.family), c.relation
         if r.op not in ("<=", ">=", "=="):
             raise _NotSo("a matrix inequality")
         small, large = (r.right, r.left) if r.op == ">=" else (r.left, r.right)

@@ -12,8 +12,8 @@ workload, and a step whose ``lift`` leads back. After each step the table is gon
 
 Cells, zeros and factors are compared as they were given; a multiple of a query, a degree and what is as good
 as zero in a lift are decided to rounding. None of it is believed: the lifted point and multipliers are scored
-over all cells (``mmopt.driver.convex``). What stays by component is not scored again, so symmetries are
-decided exactly (``mmopt.symmetry.swaps``, ``mmopt.symmetry.split_totals``).
+over all cells (``driver.convex``). What stays by component is not scored again, so symmetries are decided
+exactly (``symmetry.swaps``, ``symmetry.split_totals``).
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from mmopt.compiler.invariance.actions import (
     SPLIT_QUERIES,
 )
 from mmopt.compiler.reductions import blocks, kronecker, merge_cells, parallel_queries, value_symmetry
-from mmopt.compiler.reductions.step import Solved, Step, Traits, reducible, traits_of
+from mmopt.compiler.reductions.step import ReductionStep, SolvedPart, Traits, reducible, traits_of
 from mmopt.compiler.reductions.value_symmetry import by_components, obstacle
 
 __all__ = [
     "REDUCTIONS",
     "Reduction",
-    "Solved",
-    "Step",
+    "ReductionStep",
+    "SolvedPart",
     "Traits",
     "by_components",
     "first_step",
@@ -54,14 +54,16 @@ class Reduction:
     """A row of the table.
 
     goes_with : the actions that have to leave the program as it is. place : why it stands where it stands.
-    is_for_kernels : whether only a kernel can take its parts.
+    is_for_kernels : whether only a kernel can take its parts. is_for_products : whether it takes none but
+        workloads of products.
     """
 
     name: str
     goes_with: tuple[str, ...]
-    applies: Callable[[Instance, Traits], Step | None]
+    applies: Callable[[Instance, Traits], ReductionStep | None]
     place: str
     is_for_kernels: bool = False
+    is_for_products: bool = False
 
 
 PERMUTED = (PERMUTE_CELLS, PERMUTE_QUERIES, ROTATE_ROOT, ROTATE_BASIS)
@@ -72,7 +74,13 @@ REDUCTIONS = (
         merge_cells.applies,
         "first: it keeps products, and all others get smaller",
     ),
-    Reduction("Kronecker product", PERMUTED, kronecker.applies, "before what makes a matrix of a product"),
+    Reduction(
+        "Kronecker product",
+        PERMUTED,
+        kronecker.applies,
+        "before what makes a matrix of a product",
+        is_for_products=True,
+    ),
     Reduction(
         "independent blocks",
         PERMUTED,
@@ -102,10 +110,14 @@ REDUCTIONS = (
 # - Kronecker products of weighting programs: their design queries are arrays from outside, or eigenvectors
 
 
-def first_step(instance: Instance, traits: Traits, has_kernel: Callable[[Instance], bool]) -> Step | None:
+def first_step(
+    instance: Instance, traits: Traits, has_kernel: Callable[[Instance], bool]
+) -> ReductionStep | None:
     """That of the first row of the table that applies; ``has_kernel``: whether a kernel takes an instance."""
     for row in REDUCTIONS:
-        if traits.acts.allows(*row.goes_with) and (not row.is_for_kernels or has_kernel(instance)):
+        is_asked = traits.acts.allows(*row.goes_with)
+        is_asked &= not row.is_for_products or instance.workload.products is not None
+        if is_asked and (not row.is_for_kernels or has_kernel(instance)):
             step = row.applies(instance, traits)
             if step is not None:
                 return step

@@ -27,16 +27,16 @@ import scipy.sparse.csgraph
 from mmopt.compiler.bind import Instance
 from mmopt.compiler.invariance.composition import SUM
 from mmopt.compiler.reductions.step import (
-    BOTH,
+    CELLS_AND_QUERIES,
     MOST_ENTRIES,
-    SOURCES,
-    Solved,
-    Step,
+    WITH_TARGETS,
+    ReductionStep,
+    SolvedPart,
     Traits,
-    counted,
     restricted,
     smaller,
 )
+from mmopt.errors import counted
 from mmopt.numerics.arrays import Ints
 from mmopt.numerics.numpy_forms import Array
 from mmopt.strategies import Strategy, as_dense, normalise
@@ -45,12 +45,12 @@ __all__ = ["IndependentBlocks", "applies"]
 
 
 # The largest ratio of standard deviations of noise: its square leaves half of the digits.
-FARTHEST = 3e4
-FULL = 1e-12  # singular values above this part of the largest are not zero
+MOST_RATIO = 3e4
+NOT_ZERO = 1e-12  # singular values above this part of the largest are not zero
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class IndependentBlocks(Step):
+class IndependentBlocks(ReductionStep):
     """``cells`` and ``rows`` of each block; ``counts`` of cells and of the queries that have multipliers.
 
     ``certified`` : the multipliers of the certificate, which are scaled together.
@@ -62,7 +62,7 @@ class IndependentBlocks(Step):
     kind: str
     certified: frozenset[str]
 
-    def lift(self, parts: Sequence[Solved]) -> Solved:
+    def lift(self, parts: Sequence[SolvedPart]) -> SolvedPart:
         """The strategies on the diagonal; the multipliers side by side, as the objective is made."""
         bounds = np.array([0.0 if p.bound is None else p.bound for p in parts])
         strategies = [as_dense(p.strategy) for p in parts]
@@ -76,7 +76,7 @@ class IndependentBlocks(Step):
             total = float(bounds.max())
         matrix = np.asarray(scipy.linalg.block_diag(*(s.matrix for s in strategies)))
         order = np.argsort(np.concatenate(self.cells))
-        known = [self.along(p, BOTH) for p in parts]
+        known = [self.along(p, CELLS_AND_QUERIES) for p in parts]
         found: dict[str, Array] = {}
         for scale, places, multipliers in zip(
             scales, zip(self.cells, self.rows, strict=True), known, strict=True
@@ -88,7 +88,7 @@ class IndependentBlocks(Step):
                 shape = [self.counts[axis.group == "queries"] for axis in axes]
                 found.setdefault(name, np.zeros(shape))[np.ix_(*at)] = factor * array
         known_bound = None if any(p.bound is None for p in parts) else total
-        return Solved(Strategy(matrix[:, order], strategies[0].norm), found, known_bound)
+        return SolvedPart(Strategy(matrix[:, order], strategies[0].norm), found, known_bound)
 
 
 def applies(instance: Instance, traits: Traits) -> IndependentBlocks | None:
@@ -113,7 +113,7 @@ def applies(instance: Instance, traits: Traits) -> IndependentBlocks | None:
     rows = tuple(np.flatnonzero(of_rows == b) for b in found)
     parts = smaller(instance, *(restricted(workload, r, c) for r, c in zip(rows, cells, strict=True)))
     counts, kept = (workload.n, workload.m), rows
-    if {d.source for d in instance.program.givens} & SOURCES:  # the queries are those that have a target
+    if {d.source for d in instance.program.givens} & WITH_TARGETS:  # the queries are those that have a target
         finite = np.flatnonzero(np.isfinite(workload.targets))
         kept = tuple(np.flatnonzero(of_rows[finite] == b) for b in found)
         counts = (workload.n, len(finite))
@@ -133,9 +133,9 @@ def applies(instance: Instance, traits: Traits) -> IndependentBlocks | None:
 def _together(strategies: Sequence[Strategy]) -> list[Strategy]:
     """The strategies, those that measure least scaled up to what the largest sensitivity allows."""
     found = [np.linalg.svd(s.matrix, compute_uv=False) for s in strategies]
-    weakest = np.array([values[values > FULL * values[0]].min() for values in found])
+    weakest = np.array([values[values > NOT_ZERO * values[0]].min() for values in found])
     room = np.array([s.sensitivity for s in strategies])
-    factors = np.clip(max(v[0] for v in found) / FARTHEST / weakest, 1.0, room.max() / room)
+    factors = np.clip(max(v[0] for v in found) / MOST_RATIO / weakest, 1.0, room.max() / room)
     return [Strategy(f * s.matrix, s.norm) for f, s in zip(factors, strategies, strict=True)]
 
 

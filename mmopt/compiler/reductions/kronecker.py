@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mmopt.compiler.bind import Instance
-from mmopt.compiler.reductions.step import BOTH, Solved, Step, Traits, smaller
+from mmopt.compiler.reductions.step import CELLS_AND_QUERIES, ReductionStep, SolvedPart, Traits, smaller
 from mmopt.numerics.numpy_forms import Array
 from mmopt.strategies import Strategy
 from mmopt.workloads import Domain, Product, Workload
@@ -29,18 +29,18 @@ __all__ = ["KroneckerProduct", "applies"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class KroneckerProduct(Step):
+class KroneckerProduct(ReductionStep):
     """Parts in the order of the attributes; attributes of one cell and one query are left out."""
 
-    def lift(self, parts: Sequence[Solved]) -> Solved:
+    def lift(self, parts: Sequence[SolvedPart]) -> SolvedPart:
         """The Kronecker products of the strategies and of the multipliers."""
         matrix = _kron([p.strategy.matrix for p in parts])
-        known = [self.along(p, BOTH) for p in parts]
+        known = [self.along(p, CELLS_AND_QUERIES) for p in parts]
         names = [name for name in known[0] if all(name in k for k in known)]
         multipliers = {name: _kron([k[name][0] for k in known]) for name in names}
         bounds = [p.bound for p in parts if p.bound is not None]
         bound = math.prod(bounds) if len(bounds) == len(parts) else None
-        return Solved(Strategy(matrix, parts[0].strategy.norm), multipliers, bound)
+        return SolvedPart(Strategy(matrix, parts[0].strategy.norm), multipliers, bound)
 
 
 def applies(instance: Instance, traits: Traits) -> KroneckerProduct | None:
@@ -48,8 +48,7 @@ def applies(instance: Instance, traits: Traits) -> KroneckerProduct | None:
     if not traits.factors.kind:
         return None
     workload = instance.workload
-    products = workload.products
-    if products is None or len(products) != 1:
+    if len(products := workload.products or ()) != 1:
         return None
     (product,) = products
     pairs = zip(workload.domain.attributes, product.factors, strict=True)

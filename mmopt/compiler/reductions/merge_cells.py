@@ -24,7 +24,15 @@ import numpy as np
 
 from mmopt.compiler.bind import Instance
 from mmopt.compiler.invariance.actions import DROP_CELLS
-from mmopt.compiler.reductions.step import MOST_ENTRIES, Solved, Step, Traits, counted, expanded, smaller
+from mmopt.compiler.reductions.step import (
+    MOST_ENTRIES,
+    ReductionStep,
+    SolvedPart,
+    Traits,
+    expanded,
+    smaller,
+)
+from mmopt.errors import counted
 from mmopt.numerics.arrays import Ints
 from mmopt.strategies import Strategy
 from mmopt.symmetry.joint_components import mixed
@@ -38,16 +46,16 @@ __all__ = ["MergeCells", "applies"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class MergeCells(Step):
+class MergeCells(ReductionStep):
     """``classes`` (n,) says to which merged cell a cell belongs; -1: to none."""
 
     classes: Ints
 
-    def lift(self, parts: Sequence[Solved]) -> Solved:
+    def lift(self, parts: Sequence[SolvedPart]) -> SolvedPart:
         """Columns repeated, multipliers split evenly within a class."""
         (part,) = parts
         strategy = Strategy(expanded(part.strategy.matrix, 1, self.classes), part.strategy.norm)
-        return Solved(strategy, self.spread(part, "cells", self.classes), part.bound)
+        return SolvedPart(strategy, self.spread(part, "cells", self.classes), part.bound)
 
 
 def applies(instance: Instance, traits: Traits) -> MergeCells | None:

@@ -23,14 +23,14 @@ import numpy as np
 from mmopt.compiler.bind import Instance
 from mmopt.compiler.reductions.step import (
     MOST_ENTRIES,
-    SOURCES,
-    Solved,
-    Step,
+    WITH_TARGETS,
+    ReductionStep,
+    SolvedPart,
     Traits,
-    counted,
     restricted,
     smaller,
 )
+from mmopt.errors import counted
 from mmopt.language import Checked
 from mmopt.language.check.infer import infer
 from mmopt.language.syntax.syntax_tree import Apply, Constraint, Expr, Index, Name, mentions
@@ -42,13 +42,13 @@ __all__ = ["ParallelQueries", "applies"]
 
 TARGETS = "workload.targets"
 # Of the queries; with more of them left the solve is no faster, and the lifted point has to be scored again.
-WORTH = 0.95
-HEIGHT = 256  # queries at a time
-CELLS = frozenset({"cells", ""})
+MOST_LEFT = 0.95
+QUERIES_AT_A_TIME = 256  # queries at a time
+CELLS_ALONE = frozenset({"cells", ""})
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ParallelQueries(Step):
+class ParallelQueries(ReductionStep):
     """``kept`` (of those that have multipliers): the query of the smaller workload; -1 for one left out.
 
     Without it, nothing is known of multipliers of queries: they add up to others.
@@ -56,14 +56,14 @@ class ParallelQueries(Step):
 
     kept: Ints | None
 
-    def lift(self, parts: Sequence[Solved]) -> Solved:
+    def lift(self, parts: Sequence[SolvedPart]) -> SolvedPart:
         """The same strategy; a multiplier of zero for what was left out."""
         (part,) = parts
         if self.kept is None:
-            multipliers = {name: array for name, (array, _) in self.along(part, CELLS).items()}
+            multipliers = {name: array for name, (array, _) in self.along(part, CELLS_ALONE).items()}
         else:
             multipliers = self.spread(part, "queries", self.kept)
-        return Solved(part.strategy, multipliers, part.bound)
+        return SolvedPart(part.strategy, multipliers, part.bound)
 
 
 def applies(instance: Instance, traits: Traits) -> ParallelQueries | None:
@@ -73,7 +73,7 @@ def applies(instance: Instance, traits: Traits) -> ParallelQueries | None:
         return None
     sources = {d.source for d in instance.program.givens}
     kept: Ints | None = None
-    if sources & SOURCES:
+    if sources & WITH_TARGETS:
         if not traits.acts.per_query or (kept := _left_out(instance)) is None:
             return None
         stays = np.isinf(workload.targets)  # those without a target too
@@ -98,8 +98,8 @@ def _parallel(rows: Array) -> tuple[Ints, Array]:
     lead = rows[np.arange(len(rows)), np.argmax(rows != 0, axis=1)]
     known: dict[bytes, int] = {}
     same = []
-    for start in range(0, len(rows), HEIGHT):
-        own = slice(start, start + HEIGHT)
+    for start in range(0, len(rows), QUERIES_AT_A_TIME):
+        own = slice(start, start + QUERIES_AT_A_TIME)
         for row in rows[own] / lead[own, None] + 0.0:  # minus zero equals zero
             # A digest: of the rows themselves there may be gigabytes.
             same.append(known.setdefault(hashlib.sha256(row.tobytes()).digest(), len(known)))
@@ -109,7 +109,7 @@ def _parallel(rows: Array) -> tuple[Ints, Array]:
 def _added_up(workload: Workload) -> Workload | None:
     same, lead = _parallel(workload.queries)
     _, first = np.unique(same, return_index=True)
-    if len(first) > WORTH * workload.m:
+    if len(first) > MOST_LEFT * workload.m:
         return None
     size = np.sqrt(np.bincount(same, weights=workload.weights * lead**2))
     order = np.argsort(first)
@@ -130,7 +130,7 @@ def _left_out(instance: Instance) -> Ints | None:
     kept = ~implied
     kept[tight] = False
     kept[tight[np.unique(same[tight], return_index=True)[1]]] = True  # one of those that say the same
-    return None if kept.sum() > WORTH * len(kept) else np.where(kept, np.cumsum(kept) - 1, -1)
+    return None if kept.sum() > MOST_LEFT * len(kept) else np.where(kept, np.cumsum(kept) - 1, -1)
 
 
 def _only_relax(checked: Checked) -> bool:
@@ -154,8 +154,8 @@ def _relaxed(checked: Checked, c: Constraint, name: str) -> bool:
     if mentions(large, name) or not (isinstance(small, Apply) and small.atom == "div"):
         return False
     above, below = small.args
-    scope = checked.scope if c.family is None else checked.scope.with_index(c.family.index, c.family.dim)
-    return _is(below, name) and not mentions(above, name) and infer(above, scope).sign > 0
+    positive = infer(above, checked.scope.inside(c.family)).sign > 0
+    return _is(below, name) and not mentions(above, name) and positive
 
 
 def _is(expr: Expr, name: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,29 +14,30 @@ from mmopt.compiler.bind import Instance, bind
 from mmopt.compiler.invariance.actions import Axis
 from mmopt.compiler.invariance.composition import Composition, of_blocks, of_factors
 from mmopt.compiler.invariance.equivariance import Equivariance, equivariance
+from mmopt.language import Checked
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.strategies import AnyStrategy
 from mmopt.workloads import Workload
 
 __all__ = [
-    "BOTH",
+    "CELLS_AND_QUERIES",
     "MOST_ENTRIES",
-    "SOURCES",
-    "Solved",
-    "Step",
+    "WITH_TARGETS",
+    "ReductionStep",
+    "SolvedPart",
     "Traits",
-    "counted",
     "expanded",
     "reducible",
     "restricted",
     "smaller",
+    "traits",
     "traits_of",
 ]
 
 # What a multiplier of cells and queries is lifted along.
-BOTH = frozenset({"cells", "queries"})
+CELLS_AND_QUERIES = frozenset({"cells", "queries"})
 # Of a program whose queries are those that have a target.
-SOURCES = frozenset({"workload.targets", "workload.representation"})
+WITH_TARGETS = frozenset({"workload.targets", "workload.representation"})
 # Queries are looked at one by one only in matrices of at most so many entries (400 MB).
 MOST_ENTRIES = 50_000_000
 
@@ -51,15 +53,20 @@ class Traits:
 
 def traits_of(instance: Instance) -> Traits:
     """The traits of a bound program, with what the caller passed."""
-    numbers = {
-        p.name: float(v) for p in instance.program.parameters if np.ndim(v := instance.env[p.name]) == 0
-    }
-    checked, own = instance.checked, instance.own
-    return Traits(equivariance(checked, own, numbers), of_blocks(checked, own), of_factors(checked, own))
+    values = ((p.name, instance.env[p.name]) for p in instance.program.parameters)
+    numbers = frozenset((name, float(value)) for name, value in values if np.ndim(value) == 0)
+    return traits(instance.checked, instance.own, numbers)
+
+
+@lru_cache(maxsize=128)
+def traits(checked: Checked, own: frozenset[str], numbers: frozenset[tuple[str, float]]) -> Traits:
+    """The traits of a program where the caller passes ``own``, and these parameters are numbers."""
+    acts = equivariance(checked, own, dict(numbers))
+    return Traits(acts, of_blocks(checked, own), of_factors(checked, own))
 
 
 @dataclass(frozen=True)
-class Solved:
+class SolvedPart:
     """A strategy for a workload, the multipliers by constraint, and the bound that they prove.
 
     Of a part by component both are by component.
@@ -71,7 +78,7 @@ class Solved:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Step(ABC):
+class ReductionStep(ABC):
     """One reduction of one instance: smaller instances of the same program, and the way back.
 
     text : what it does, with sizes before and after.
@@ -88,10 +95,10 @@ class Step(ABC):
     axes: Mapping[str, tuple[Axis, ...]] = field(default_factory=dict)
 
     @abstractmethod
-    def lift(self, parts: Sequence[Solved]) -> Solved:
+    def lift(self, parts: Sequence[SolvedPart]) -> SolvedPart:
         """The strategy and the multipliers for the unreduced instance, from those of the parts."""
 
-    def along(self, part: Solved, groups: frozenset[str]) -> dict[str, tuple[Array, tuple[Axis, ...]]]:
+    def along(self, part: SolvedPart, groups: frozenset[str]) -> dict[str, tuple[Array, tuple[Axis, ...]]]:
         """The multipliers whose axes all belong to the groups, as arrays of as many axes."""
         found = {}
         for name, value in part.multipliers.items():
@@ -106,10 +113,10 @@ class Step(ABC):
             found[name] = (array, axes)
         return found
 
-    def spread(self, part: Solved, group: str, classes: Ints) -> dict[str, Array]:
+    def spread(self, part: SolvedPart, group: str, classes: Ints) -> dict[str, Array]:
         """The multipliers of all members of classes (-1: of none), among which what a class has is split."""
         sizes, found = np.bincount(classes[classes >= 0]), dict[str, Array]()
-        for name, (array, axes) in self.along(part, BOTH | {""}).items():
+        for name, (array, axes) in self.along(part, CELLS_AND_QUERIES | {""}).items():
             for place, axis in enumerate(axes):
                 if axis.group == group:
                     shape = [1] * array.ndim
@@ -146,9 +153,3 @@ def restricted(workload: Workload, rows: Ints, cells: Ints | slice = slice(None)
     """Some of the queries, on some of the cells, as a matrix."""
     matrix = workload.queries[rows][:, cells]
     return Workload.from_matrix(matrix, workload.targets[rows], workload.weights[rows])
-
-
-def counted(size: int, one: str) -> str:
-    """``1 cell``, ``12 cells``."""
-    several = f"{one[:-1]}ies" if one.endswith("y") else f"{one}s"
-    return f"{size:,} {one if size == 1 else several}"

@@ -21,8 +21,8 @@ import numpy as np
 
 from mmopt.compiler.bind import Instance, bind
 from mmopt.compiler.invariance.actions import PERMUTE_CELLS, PERMUTE_QUERIES, ROTATE_BASIS, ROTATE_ROOT
-from mmopt.compiler.invariance.equivariance import Equivariance, equivariance
-from mmopt.compiler.reductions.step import Solved, Step, Traits
+from mmopt.compiler.invariance.equivariance import Equivariance
+from mmopt.compiler.reductions.step import ReductionStep, SolvedPart, Traits, traits
 from mmopt.language import Checked, evaluate
 from mmopt.language.evaluate.split_values import without_form
 from mmopt.language.syntax.syntax_tree import names_in
@@ -33,10 +33,10 @@ from mmopt.workloads import Workload
 
 __all__ = ["ValueSymmetry", "applies", "by_components", "obstacle"]
 
-TOTALS = frozenset({"workload.root", "workload.gram"})
-TARGETS = frozenset({"workload.targets", "workload.representation", "workload.basis"})
+TOTAL_SOURCES = frozenset({"workload.root", "workload.gram"})
+TARGET_SOURCES = frozenset({"workload.targets", "workload.representation", "workload.basis"})
 # A largest component of more than this part of the cells saves too little to be worth the detour.
-WORTH = 0.8
+LARGEST_WORTHWHILE = 0.8
 
 
 def obstacle(checked: Checked, givens: Mapping[str, Any], acts: Equivariance | None = None) -> str:
@@ -51,12 +51,12 @@ def obstacle(checked: Checked, givens: Mapping[str, Any], acts: Equivariance | N
     if arrays:
         return f"'{arrays[0]}' is passed as an array, which need not have the workload's symmetries"
     sources = _sources(checked, givens)
-    other = sorted(sources - (TARGETS if sources & TARGETS else TOTALS))
+    other = sorted(sources - (TARGET_SOURCES if sources & TARGET_SOURCES else TOTAL_SOURCES))
     if other:
         return f"it takes {other[0]}, which is not known by component"
     if acts is None:
         numbers = _defaults(checked, {name: float(value) for name, value in givens.items()})
-        acts = equivariance(checked, frozenset(givens), numbers)
+        acts = traits(checked, frozenset(givens), frozenset(numbers.items())).acts
     why = acts.why_not(PERMUTE_CELLS, PERMUTE_QUERIES, ROTATE_ROOT, ROTATE_BASIS)
     if why:
         return f"it does not go with the symmetries: {why}"
@@ -85,8 +85,8 @@ def by_components(
     if obstacle(checked, givens, acts):
         return None
     sources = _sources(checked, givens)
-    found = symmetry(workload, bool(sources & TARGETS))
-    most = WORTH * workload.n if largest is None else largest
+    found = symmetry(workload, bool(sources & TARGET_SOURCES))
+    most = LARGEST_WORTHWHILE * workload.n if largest is None else largest
     if found is None or found.cells.largest > most:
         return None
     if basis is not None:
@@ -95,15 +95,15 @@ def by_components(
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ValueSymmetry(Step):
+class ValueSymmetry(ReductionStep):
     """The one part is the program by component."""
 
-    def lift(self, parts: Sequence[Solved]) -> Solved:
+    def lift(self, parts: Sequence[SolvedPart]) -> SolvedPart:
         """The strategy and the multipliers over all cells."""
         (part,) = parts
         values = part.multipliers.items()
         multipliers = {n: lift(v) if isinstance(v, Split | Level) else v for n, v in values}
-        return Solved(as_dense(part.strategy), multipliers, part.bound)
+        return SolvedPart(as_dense(part.strategy), multipliers, part.bound)
 
 
 def applies(instance: Instance, traits: Traits) -> ValueSymmetry | None:

@@ -14,24 +14,24 @@ from types import MappingProxyType
 import numpy as np
 
 from mmopt.compiler import Instance, lower
-from mmopt.driver.diagnosis.relaxable_lines import HERE, Ground, Part, array_given, demoted
+from mmopt.driver.diagnosis.relaxable_lines import HERE, Ground, RelaxableLine, array_given, demoted
 from mmopt.errors import SolverError, TooLargeError
 from mmopt.language import check
 from mmopt.language.syntax.syntax_tree import Apply, Constraint, Declaration, Expr, Name, Number, Relation
 from mmopt.numerics.numpy_forms import Array
-from mmopt.solvers import Clock, Options, Point, Proof, pick_solver, prove, run
+from mmopt.solvers import Clock, Options, Point, Proof, conic_solver, prove, run
 
-__all__ = ["REACH", "Kept", "Probe", "build", "everything", "points", "probe"]
+__all__ = ["LEAST_REACH", "Kept", "Probe", "build", "everything", "points", "probe"]
 
 # The lines that are kept by key, with the rows of each (None: all).
 Kept = Mapping[str, tuple[int, ...] | None]
 
 # A proof counts when it holds up to points so many times as large as the elastic one.
-REACH = 1e6
+LEAST_REACH = 1e6
 # How far, relatively, all lines may be tightened: a point inside them keeps them in floats too.
-MARGIN = 0.1
-TOLERANCE = 1e-8  # handed over as the gap; an interior-point method starts at a hundredth of it
-SETTLED = 1e-9  # a slack below this is none
+MOST_TIGHTENED = 0.1
+ELASTIC_GAP = 1e-8  # handed over as the gap; an interior-point method starts at a hundredth of it
+LEAST_SLACK = 1e-9  # a slack below this is none
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class _Builder:
     def add(self, name: str, left: Expr, op: str, right: Expr) -> None:
         self.constraints.append(Constraint(name, Relation(left, op, right, HERE), HERE))
 
-    def part(self, part: Part, rows: tuple[int, ...] | None, slack: Expr | None) -> None:
+    def part(self, part: RelaxableLine, rows: tuple[int, ...] | None, slack: Expr | None) -> None:
         """The line, of which only ``rows`` are kept; it may be missed by ``slack`` times its unit."""
         if part.index:
             for i in range(part.count) if rows is None else rows:
@@ -141,8 +141,9 @@ def build(
 ) -> Instance:
     """The program of the lines kept, where each of ``slack`` may be missed by the slack named there.
 
-    Its objective is the sum of the slacks, which are at least 0, or -``MARGIN`` when all inequalities have
-    the same one. With ``objective`` that is minimized instead, and every entry lies within ``box``.
+    Its objective is the sum of the slacks, which are at least 0, or -``MOST_TIGHTENED`` when all
+    inequalities have the same one. With ``objective`` that is minimized instead, and every entry lies
+    within ``box``.
     """
     builder = _Builder(ground)
     choose_: list[Declaration] = []
@@ -164,7 +165,7 @@ def build(
     total: Expr = Number(0.0, HERE)
     for name in names:
         choose_.append(Declaration(name, "scalar", (), HERE))
-        builder.add(f"least {name}", Name(name, HERE), ">=", Number(-MARGIN if tight else 0.0, HERE))
+        builder.add(f"least {name}", Name(name, HERE), ">=", Number(-MOST_TIGHTENED if tight else 0.0, HERE))
         total = _apply("add", total, Name(name, HERE))
     program = replace(
         ground.base,
@@ -181,11 +182,11 @@ def build(
 def points(instance: Instance, clock: Clock) -> Iterator[Point]:
     """Points of an elastic program, from the solver that is predicted to do; none when it is too large."""
     try:
-        row = pick_solver(instance, None)
+        row = conic_solver(instance, None)
     except (SolverError, TooLargeError):  # none has the cones, or none of them fits
         return
     if not clock.is_over:
-        yield from run(row, lower(instance), Options(tolerance=TOLERANCE), clock)
+        yield from run(row, lower(instance), Options(tolerance=ELASTIC_GAP), clock)
 
 
 def probe(
@@ -195,12 +196,13 @@ def probe(
     loose: Collection[str] | None = None,
     *,
     size: float = 1.0,
-    reach: float = REACH,
+    reach: float = LEAST_REACH,
 ) -> Probe | None:
     """The least slack with which the lines kept hold together; None when no point was found.
 
     All lines share one slack, or (``loose``) only those named have one, each its own. The first proof that
-    holds for points up to ``reach`` times ``size`` ends it; else the best that holds up to ``REACH`` counts.
+    holds for points up to ``reach`` times ``size`` ends it; else the best counts that holds up to
+    ``LEAST_REACH``.
     """
     slack = dict.fromkeys(kept, "slack") if loose is None else {key: f"slack {key}" for key in loose}
     found: Probe | None = None
@@ -211,11 +213,11 @@ def probe(
         values = {d.name: _value(point, d) for d in ground.base.choose}
         proof = prove(point.vectors) if point.vectors is not None else None
         best = found.proof if found is not None else None
-        if proof is None or _reach(proof, size) < max(REACH, _reach(best, size)):
+        if proof is None or _reach(proof, size) < max(LEAST_REACH, _reach(best, size)):
             proof = best
         weights = {key: _weights(point, ground.parts[key]) for key in kept if ground.parts[key].count}
         found = Probe(amounts, values, proof, weights)
-        if loose is None and (max(amounts.values()) <= SETTLED or _reach(proof, size) >= reach):
+        if loose is None and (max(amounts.values()) <= LEAST_SLACK or _reach(proof, size) >= reach):
             break
         if loose is not None and found.is_least:
             break
@@ -227,7 +229,7 @@ def _reach(proof: Proof | None, size: float) -> float:
     return min(proof.reach, proof.radius / size) if proof is not None else 0.0
 
 
-def _weights(point: Point, part: Part) -> Array:
+def _weights(point: Point, part: RelaxableLine) -> Array:
     """How much each row of a line weighs in the multipliers; zeros when they are not known."""
     known = point.multipliers
     if part.index:

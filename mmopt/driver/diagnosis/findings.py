@@ -14,7 +14,7 @@ import numpy as np
 
 from mmopt.compiler import Instance, Scaling
 from mmopt.driver.diagnosis.elastic import Kept, build, everything, points, probe
-from mmopt.driver.diagnosis.relaxable_lines import Ground, Part
+from mmopt.driver.diagnosis.relaxable_lines import Ground, RelaxableLine
 from mmopt.driver.judge.violations import violations
 from mmopt.language import evaluate
 from mmopt.language.syntax.syntax_tree import Declaration
@@ -25,11 +25,11 @@ __all__ = ["Conflict", "Growth", "Relaxation", "find_conflict", "find_growth", "
 
 
 # A relaxation is stated with three digits, rounded up after this much, so that there is room inside.
-ROOM = 2e-3
-MISSED = 1e-6  # relatively: a slack that counts as one, a violation that is none at points far out
-STRONG = 1e10  # how far the final proof should reach
-PROBES = 60  # elastic programs solved to find the smallest set
-ROWS = 8  # of a line are looked at one by one, if they conflict by themselves
+ROOM_INSIDE = 2e-3
+SLACK_THAT_COUNTS = 1e-6  # relatively: a slack that counts as one, a violation that is none at points far out
+REACH_OF_PROOF = 1e10  # how far the final proof should reach
+MOST_PROBES = 60  # elastic programs solved to find the smallest set
+MOST_ROWS_APART = 8  # of a line are looked at one by one, if they conflict by themselves
 
 T = TypeVar("T")
 
@@ -81,12 +81,12 @@ def smallest(items: Sequence[T], fails: Callable[[Sequence[T]], bool]) -> list[T
 
 @dataclass
 class _Search:
-    """The filter over the lines of one program, as long as the clock and ``PROBES`` let it."""
+    """The filter over the lines of one program, as long as the clock and ``MOST_PROBES`` let it."""
 
     ground: Ground
     clock: Clock
     size: float
-    left: int = PROBES
+    left: int = MOST_PROBES
 
     @property
     def is_over(self) -> bool:
@@ -103,7 +103,7 @@ class _Search:
         return smallest(list(self.ground.parts), lambda keys: self.fails(dict.fromkeys(keys)))
 
     def rows(self, key: str, others: Kept, weights: Array) -> tuple[int, ...] | None:
-        """The fewest rows of a line that fail with the others, of the ``ROWS`` heaviest; None: not found."""
+        """The fewest rows of a line that fail with the others, of ``MOST_ROWS_APART``; None: not found."""
 
         def fails(rows: Sequence[int]) -> bool:
             return self.fails({**others, key: tuple(sorted(rows))} if rows else others)
@@ -114,7 +114,7 @@ class _Search:
         few = 1
         while not fails(order[:few]):
             few *= 2
-            if few > ROWS or few >= 2 * len(order) or self.is_over:
+            if few > MOST_ROWS_APART or few >= 2 * len(order) or self.is_over:
                 return None
         found = smallest(order[:few], fails)
         return tuple(sorted(found)) if len(found) < len(order) else None
@@ -139,7 +139,7 @@ def find_conflict(ground: Ground, scaling: Scaling, clock: Clock) -> Conflict | 
             if ground.parts[key].count > 1:
                 others = {k: r for k, r in rows.items() if k != key}
                 rows[key] = search.rows(key, others, found.weights[key])
-    last = probe(ground, rows, clock, size=first.size, reach=STRONG)
+    last = probe(ground, rows, clock, size=first.size, reach=REACH_OF_PROOF)
     if last is not None and last.proof is not None:
         proof = last.proof
     elif proof is None:  # no time was left to prove it for fewer
@@ -155,12 +155,12 @@ def _relaxations(ground: Ground, scaling: Scaling, clock: Clock, loose: list[str
     return [
         _relaxation(ground.parts[key], amount, scaling)
         for key, amount in found.slack.items()
-        if amount > MISSED
+        if amount > SLACK_THAT_COUNTS
     ]
 
 
-def _relaxation(part: Part, slack: float, scaling: Scaling) -> Relaxation:
-    slack *= 1.0 + ROOM
+def _relaxation(part: RelaxableLine, slack: float, scaling: Scaling) -> Relaxation:
+    slack *= 1.0 + ROOM_INSIDE
     if part.is_relative and part.rises:
         return Relaxation(part.name, part.kind, "factor", _rounded(1.0 + slack, math.ceil))
     if part.is_relative and slack < 1.0:
@@ -181,8 +181,8 @@ def _rounded(value: float, way: Callable[[float], int]) -> float:
 # The program is solved with all entries below each of these (in the scale of the compiler), and the
 # difference of the two points is the direction that is tried.
 BOXES = (1e2, 1e4)
-STEPS = tuple(10.0**k for k in range(3, 9))  # how far along the direction the program is evaluated
-NOISE = 1e-4  # entries and eigenvalues of the direction below this part of the largest are zero
+STEPS_ALONG = tuple(10.0**k for k in range(3, 9))  # how far along the direction the program is evaluated
+NOISE_OF_DIRECTION = 1e-4  # entries and eigenvalues of the direction below this part of the largest are zero
 
 
 @dataclass(frozen=True)
@@ -232,9 +232,9 @@ def _clean(d: Declaration, value: Array) -> Array:
     """The direction without what is noise of the solver."""
     if d.kind == "psd":
         values, vectors = eigh(value)
-        values = np.where(values < NOISE * np.abs(values).max(initial=0.0), 0.0, values)
+        values = np.where(values < NOISE_OF_DIRECTION * np.abs(values).max(initial=0.0), 0.0, values)
         value = (vectors * values) @ vectors.T
-    return np.asarray(np.where(np.abs(value) < NOISE, 0.0, value))
+    return np.asarray(np.where(np.abs(value) < NOISE_OF_DIRECTION, 0.0, value))
 
 
 def _along(
@@ -244,7 +244,7 @@ def _along(
     program = instance.program
     sign = 1.0 if program.sense == "minimize" else -1.0
     found: list[float] = []
-    for step in STEPS:
+    for step in STEPS_ALONG:
         point: dict[str, Any] = {n: start[n] + step * direction[n] for n in start}
         point = {n: v if np.ndim(v) else float(v) for n, v in point.items()}
         try:
@@ -253,8 +253,8 @@ def _along(
         except np.linalg.LinAlgError:
             return None
         # A fall that is a rounding error is none.
-        is_better = not found or sign * (found[-1] - value) > MISSED * abs(value)
-        if not np.isfinite(value) or missed > MISSED or not is_better:
+        is_better = not found or sign * (found[-1] - value) > SLACK_THAT_COUNTS * abs(value)
+        if not np.isfinite(value) or missed > SLACK_THAT_COUNTS or not is_better:
             return None
         found.append(value)
     return tuple(found)

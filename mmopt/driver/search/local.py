@@ -20,8 +20,8 @@ from mmopt.driver.free_vector import Coordinates
 from mmopt.driver.judge.score import Array
 from mmopt.language import Tape
 from mmopt.language.syntax.syntax_tree import Apply, Constraint, Expr, Name, Number, Relation
-from mmopt.limits import Stop
 from mmopt.solvers import Clock
+from mmopt.stop_reasons import Stop
 
 __all__ = ["End", "Problem", "search"]
 

@@ -22,19 +22,20 @@ import numpy as np
 
 from mmopt.compiler import Instance, Lowered, Scaling, lower, scale
 from mmopt.driver.diagnosis.diagnose import explain_failure
-from mmopt.driver.judge.assemble import assemble, unscaled
+from mmopt.driver.judge.assemble import assemble
 from mmopt.driver.judge.score import Array
 from mmopt.driver.plan import Task
-from mmopt.driver.run_solver import Best
+from mmopt.driver.run_solver import Best, not_scaled
 from mmopt.errors import OptionError, TooLargeError
 from mmopt.language import evaluate
 from mmopt.language.atoms.types import Curvature, matrix
 from mmopt.language.check.infer import infer
 from mmopt.language.check.relations import rank_line, rank_residual
 from mmopt.language.syntax.syntax_tree import Apply, Expr, Name
-from mmopt.limits import Stop, uncounted
+from mmopt.limits import uncounted
 from mmopt.results import Solution
-from mmopt.solvers import Clock, Options, Point, SolverRow, memory_limit, pick_solver, predicted, run
+from mmopt.solvers import Clock, Options, Point, SolverRow, conic_solver, memory_limit, predicted, run
+from mmopt.stop_reasons import Stop
 
 __all__ = ["ROUNDS", "STARTS", "Penalised", "penalised", "solve_rank"]
 
@@ -103,7 +104,8 @@ def penalised(instance: Instance) -> Penalised:
     sign = "add" if program.sense == "minimize" else "sub"
     changed = replace(program, objective=Apply(sign, (program.objective, penalty), z.span))
     known = matrix(side, side, symmetric=True, curvature=Curvature.CONSTANT)
-    checked = replace(instance.checked, program=changed, types={**instance.checked.types, DIRECTION: known})
+    lines = instance.checked.lines.with_types(**{DIRECTION: known})
+    checked = replace(instance.checked, program=changed, lines=lines)
     bound = replace(scaled, checked=checked, env={**scaled.env, DIRECTION: direction})
     return Penalised(scaled, scaling, lower(bound), direction, z, size, int(rank))
 
@@ -238,7 +240,7 @@ def solve_rank(task: Task) -> Solution:
     SolverError : no round gave a point that could be made feasible.
     """
     started, instance, program, start = time.monotonic(), task.instance, task.program, task.start
-    row = pick_solver(instance, task.solver)
+    row = conic_solver(instance, task.solver)
     chosen = task.options(tolerance=row.tolerance, starts=STARTS, seed=0, penalty=PENALTY)
     if start is not None:
         chosen = replace(chosen, starts=1)
@@ -273,7 +275,7 @@ def solve_rank(task: Task) -> Solution:
         compile=compiled - started,
         solve=solved - compiled,
         scaling=problem.scaling.scales,
-        warnings=unscaled(instance, problem.scaling),
+        warnings=not_scaled(instance, problem.scaling),
         history=search.history,
     )
     return assemble(instance, point.env, ending)

@@ -22,9 +22,9 @@ from mmopt.driver.run_solver import Best
 from mmopt.driver.search.local import End, Problem, search
 from mmopt.errors import OptionError, SolverError
 from mmopt.language import evaluate
-from mmopt.limits import Stop
 from mmopt.results import Solution
 from mmopt.solvers import LBFGS, Clock, Options
+from mmopt.stop_reasons import Stop
 
 __all__ = ["solve_smooth"]
 

@@ -12,7 +12,7 @@ from mmopt.driver.templates.terms import Side
 from mmopt.numerics.arrays import EPS, Array
 from mmopt.numerics.pseudoinverse import pseudo_factors
 from mmopt.solvers import Clock, Options, nuclear
-from mmopt.solvers.p_identity import Start, search
+from mmopt.solvers.p_identity import StartRows, search
 
 __all__ = ["Factor", "Identities", "Rows"]
 
@@ -63,7 +63,7 @@ class Identities(Factor):
     def improved(self, side: Side, gram: Array, count: int, seed: int) -> Identities:
         """The known one is the first start."""
         most = max(1, side.size // 2, len(self.theta))
-        first = (Start("known", self.theta),)
+        first = (StartRows("known", self.theta),)
         *_, found = search(gram, most, queries=side.queries, count=count, seed=seed, first=first)
         return Identities(found.rows)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mmopt.compiler.reductions import by_components
-from mmopt.driver.plan import one_thread
+from mmopt.driver.blas_threads import one_thread
 from mmopt.driver.solve import solve
 from mmopt.driver.templates.marginals_search import marginal_strategy
 from mmopt.driver.templates.product_bound import multipliers_of, product_bound

@@ -15,9 +15,9 @@ from typing import Any
 
 from mmopt.errors import ProgramError
 
-__all__ = ["LARGEST", "SCALAR", "UNKNOWN", "Curvature", "Dim", "RuleError", "Type", "column", "matrix"]
+__all__ = ["LARGEST_DIM", "SCALAR", "UNKNOWN", "Curvature", "Dim", "RuleError", "Type", "column", "matrix"]
 
-LARGEST = 2**53  # of a dimension: the whole numbers that a double holds
+LARGEST_DIM = 2**53  # of a dimension: the whole numbers that a double holds
 MAX_TERMS = 1000  # of a dimension, multiplied out
 
 Monomial = tuple[str, ...]
@@ -68,6 +68,11 @@ class Dim:
     def symbols(self) -> frozenset[str]:
         """The symbols that occur."""
         return frozenset(name for monomial, _ in self.terms for name in monomial)
+
+    @property
+    def name(self) -> str:
+        """The symbol that it is, alone; "" for anything longer, and for a number."""
+        return next((name for name in self.symbols if self == Dim.of(name)), "")
 
     def value(self, sizes: Mapping[str, int]) -> int:
         """The number, given each symbol's; ``KeyError`` names a missing one."""

@@ -6,22 +6,20 @@ things: the congruence ``M.T @ F @ M`` and the trace of a curved matrix against 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import reduce
 
 from mmopt.errors import placed, suggest
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.atoms.types import SCALAR, UNKNOWN, Curvature, Dim, RuleError, Type, column, matrix
+from mmopt.language.check.exact_rewriting import normal, product
 from mmopt.language.syntax.source import Source
-from mmopt.language.syntax.syntax_tree import Apply, Block, Expr, Index, Name, Number, chain, constant
+from mmopt.language.syntax.syntax_tree import Apply, Block, Expr, Family, Index, Name, Number, chain, constant
 from mmopt.language.syntax.to_text import to_source
 
-__all__ = ["Scope", "dimension", "infer", "is_gram", "normal", "not_symmetric"]
+__all__ = ["Scope", "dimension", "infer", "is_gram", "not_symmetric"]
 
-DIMS = {"add": Dim.__add__, "sub": Dim.__sub__, "mul": Dim.__mul__}
-# (f(A, B)).T = f(A.T, B.T)
-THROUGH = frozenset({"add", "sub", "neg", "mul", "div", "pow", "abs", "sqrt", "inv", "pinv"})
+OPERATIONS_OF_DIMS = {"add": Dim.__add__, "sub": Dim.__sub__, "mul": Dim.__mul__}
 
 
 @dataclass(frozen=True)
@@ -47,6 +45,10 @@ class Scope:
         """The scope inside ``for index in dim``."""
         known = self.with_types(**{index: replace(SCALAR, sign=1)})
         return replace(known, indices={**(self.indices or {}), index: dim})
+
+    def inside(self, family: Family | None) -> Scope:
+        """The scope inside the clause of a family, where there is one."""
+        return self.with_index(family.index, family.dim) if family else self
 
 
 def infer(expr: Expr, scope: Scope) -> Type:
@@ -124,8 +126,8 @@ def _dimension(expr: Expr, scope: Scope) -> Dim:
             return Dim.of(name)
         case Number(value=value) if value == int(value):
             return Dim.of(int(value))
-        case Apply(atom=atom, args=(a, b)) if atom in DIMS:
-            return DIMS[atom](_dimension(a, scope), _dimension(b, scope))
+        case Apply(atom=atom, args=(a, b)) if atom in OPERATIONS_OF_DIMS:
+            return OPERATIONS_OF_DIMS[atom](_dimension(a, scope), _dimension(b, scope))
     scope.source.fail(
         expr.span,
         f"'{to_source(expr)}' is not a dimension",
@@ -135,32 +137,6 @@ def _dimension(expr: Expr, scope: Scope) -> Dim:
             else "made of names, whole numbers, + - and *"
         ),
     )
-
-
-def product(factors: list[Expr]) -> Expr:
-    """The matrix product of the factors, left to right."""
-    return reduce(lambda left, right: Apply("matmul", (left, right), left.span), factors)
-
-
-def normal(expr: Expr, symmetric: Callable[[Expr], bool], *, flip: bool = False) -> Expr:
-    """The expression (its transpose when ``flip``) with transposes only at leaves that need one.
-
-    ``symmetric`` says whether an expression equals its transpose: numbers, symmetric matrices.
-    """
-    match expr:
-        case Apply(atom="transpose", args=(inner,)):
-            return normal(inner, symmetric, flip=not flip)
-        case Apply(atom="matmul"):
-            factors = [normal(f, symmetric, flip=flip) for f in chain(expr)]
-            return product(factors[::-1] if flip else factors)
-        case Apply(atom, args, span, options) if atom in THROUGH:
-            return Apply(atom, tuple(normal(a, symmetric, flip=flip) for a in args), span, options)
-        case Block(rows, span) if flip:
-            turned = zip(*rows, strict=True)
-            return Block(tuple(tuple(normal(e, symmetric, flip=True) for e in r) for r in turned), span)
-        case Block(rows, span):
-            return Block(tuple(tuple(normal(e, symmetric) for e in r) for r in rows), span)
-    return Apply("transpose", (expr,), expr.span) if flip and not symmetric(expr) else expr
 
 
 def _normal(expr: Expr, scope: Scope, *, flip: bool = False) -> Expr:

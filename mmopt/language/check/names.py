@@ -10,9 +10,9 @@ from mmopt.errors import suggest
 from mmopt.language.atoms.types import Curvature, Dim, Type, column, matrix
 from mmopt.language.check.infer import Scope, infer
 from mmopt.language.syntax.source import Source
-from mmopt.language.syntax.syntax_tree import Assignment, Constraint, Declaration, Expr, Span
+from mmopt.language.syntax.syntax_tree import Assignment, Declaration, Expr, Span
 
-__all__ = ["AXES", "PSD", "SOURCES", "Names", "declared_type"]
+__all__ = ["AXES", "PSD_SOURCES", "SOURCES", "Names", "declared_type"]
 
 # name -> what it is. The binder computes them.
 SOURCES: Mapping[str, str] = MappingProxyType(
@@ -44,7 +44,7 @@ AXES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 # The sources that are psd by what they are.
-PSD = frozenset({"workload.gram"})
+PSD_SOURCES = frozenset({"workload.gram"})
 
 
 def declared_type(d: Declaration, curvature: Curvature) -> Type:
@@ -70,10 +70,6 @@ class Names:
 
     def scope(self) -> Scope:
         return Scope(self.source, dict(self.types), frozenset(self.dims), {}, dict(self.hints))
-
-    def inside(self, c: Constraint) -> Scope:
-        """The names inside a constraint: the index of its family too."""
-        return self.scope().with_index(c.family.index, c.family.dim) if c.family else self.scope()
 
     def infer(self, expr: Expr) -> Type:
         return infer(expr, self.scope())
@@ -156,12 +152,11 @@ class Names:
 
     def _names_a_size(self, stated: Dim, known: Dim, span: Span) -> None:
         """A size that only the numbers tell gets a name of its own."""
-        names = list(stated.symbols)
-        if len(names) != 1 or stated != Dim.of(names[0]) or names[0] in self.dims:
+        if not stated.name or stated.name in self.dims:
             self.source.fail(
                 span,
                 f"the number of rows is known only with the numbers, it cannot be stated as '{stated}'",
                 "give it a new name, for example k",
             )
-        self.new(names[0], span)
-        self.dims.add(names[0])
+        self.new(stated.name, span)
+        self.dims.add(stated.name)

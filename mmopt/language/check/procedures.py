@@ -11,10 +11,10 @@ from mmopt.language.check.names import AXES, Names, declared_type
 from mmopt.language.syntax.program import Program, program_names
 from mmopt.language.syntax.syntax_tree import Declaration, Expr, Name, Repeat, Step, SubProgram
 
-__all__ = ["START", "alternates", "cells", "check_steps", "solved_programs"]
+__all__ = ["START_ARGUMENT", "alternates", "cells", "check_steps", "solved_programs"]
 
 # The argument of a step that names an earlier step, from whose point a smooth program starts.
-START = "start"
+START_ARGUMENT = "start"
 
 
 def cells(program: Program) -> Dim | None:
@@ -118,7 +118,7 @@ class _Steps:
         dims = {p.name: () for p in solved.parameters} | {d.name: d.dims for d in known_as.values()}
         found: dict[str, Type] = {}
         for name, argument in step.arguments:
-            if name == START:
+            if name == START_ARGUMENT:
                 self.start(argument, solved)
                 continue
             known = self.names.infer(argument)
@@ -174,8 +174,8 @@ class _Steps:
         for d in _inputs(solved):
             dims = arguments[d.name].dims if d.name in arguments else sources.get(d.source, ())
             for inner, outer in zip(d.dims, dims, strict=False):
-                if len(inner.symbols) == 1 and inner == Dim.of(next(iter(inner.symbols))):
-                    out.setdefault(next(iter(inner.symbols)), outer)
+                if inner.name:
+                    out.setdefault(inner.name, outer)
         return out
 
 

@@ -46,7 +46,7 @@ SIDES = {
     ">>": ("concave", "convex"),
     "==": ("affine", "affine"),
 }
-BOTH = "both sides of '==' have to be affine"
+BOTH_AFFINE = "both sides of '==' have to be affine"
 RULES = "the rules: python -m pydoc mmopt.language"
 
 
@@ -97,7 +97,7 @@ def check_relation(c: Constraint, known: tuple[Type, Type], scope: Scope) -> Non
     sides = zip(SIDES[r.op], known, (r.left, r.right), strict=True)
     for word, t, e in sorted(sides, key=lambda side: side[0] == "concave"):
         what = f"the {'smaller' if word == 'convex' else 'larger'} side has to be {word}"
-        wanted = f"'{c.name}': {BOTH if word == 'affine' else what}"
+        wanted = f"'{c.name}': {BOTH_AFFINE if word == 'affine' else what}"
         if not suits(t, word):
             refuse_curvature(e, t, wanted, scope)
         if not t.curvature.is_affine and t.is_matrix and t.loewner != (r.op in ("<<", ">>")):
@@ -129,10 +129,7 @@ def _culprit(expr: Expr, known: Type, scope: Scope) -> Expr:
         return not is_leaf and (t := infer(e, scope)).curvature is Curvature.UNKNOWN and t.why == known.why
 
     skip = {
-        id(a)
-        for e in walk(expr)
-        if isinstance(e, Apply) and e.atom in ("eye", "ones")
-        for a in walk(e.args[0])
+        id(a) for e in walk(expr) if isinstance(e, Apply) and ATOMS[e.atom].takes_dim for a in walk(e.args[0])
     }
     able = (e for e in walk(expr) if id(e) not in skip and broken(e))
     return next((e for e in able if not any(map(broken, children(e)))), expr)
@@ -164,7 +161,7 @@ def check_smooth_line(c: Constraint, scope: Scope) -> None:
         check_smooth(side, scope)
 
 
-HINT = "write: exact: rank(Z) == p"
+RANK_HINT = "write: exact: rank(Z) == p"
 
 
 def rank_line(constraints: Sequence[Constraint]) -> Constraint:
@@ -189,12 +186,12 @@ def check_rank(program: Program, scope: Scope) -> None:
     if len(lines) != 1:
         span = lines[1].span if lines else dict(program.spans)["class"]
         program.source.fail(
-            span, f"a program of class 'rank' has one rank constraint, this has {len(lines)}", HINT
+            span, f"a program of class 'rank' has one rank constraint, this has {len(lines)}", RANK_HINT
         )
     relation = lines[0].relation
     assert isinstance(relation.left, Apply)
     if relation.op != "==" or lines[0].family:
-        program.source.fail(relation.span, "a rank is given by '==' to one number", HINT)
+        program.source.fail(relation.span, "a rank is given by '==' to one number", RANK_HINT)
     (inner,) = relation.left.args
     known, right = infer(inner, scope), infer(relation.right, scope)
     if not (known.is_matrix and known.symmetric and known.curvature.is_affine):
@@ -204,7 +201,9 @@ def check_rank(program: Program, scope: Scope) -> None:
             "for example Z = [[eye(p), A], [A.T, X]]",
         )
     if not (right.is_scalar and right.is_constant):
-        program.source.fail(relation.right.span, f"a rank is a given number, this is {right.shape}", HINT)
+        program.source.fail(
+            relation.right.span, f"a rank is a given number, this is {right.shape}", RANK_HINT
+        )
 
 
 def rank_residual(matrix: Array, rank: int) -> float:

@@ -30,13 +30,13 @@ from mmopt.language.syntax.syntax_tree import (
 )
 from mmopt.language.syntax.to_text import number_text, to_source
 
-__all__ = ["LineSurvey", "Node", "Survey", "describe", "line_scope", "survey"]
+__all__ = ["LineSurvey", "Survey", "TypedNode", "describe", "survey"]
 
 ORDER = "in the order of psd matrices"
 
 
 @dataclass(frozen=True)
-class Node:
+class TypedNode:
     """An expression, its type, the rule that gives its curvature in words, and its parts.
 
     A product of several factors is one node, and so is the trace of a product whose curvature only the
@@ -46,7 +46,7 @@ class Node:
     expr: Expr
     known: Type
     rule: str
-    parts: tuple[Node, ...] = ()
+    parts: tuple[TypedNode, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -57,10 +57,10 @@ class LineSurvey:
     """
 
     constraint: Constraint | None
-    sides: tuple[Node, ...]
+    sides: tuple[TypedNode, ...]
     wanted: tuple[str, ...]
     fault: ProgramError | None
-    blamed: Node | None
+    blamed: TypedNode | None
 
     @property
     def name(self) -> str:
@@ -84,7 +84,7 @@ def survey(program: Program) -> Survey:
     faults: dict[str, ProgramError] = {}
     checked = check(program, faults)
     program = checked.program
-    lines: list[tuple[Constraint | None, tuple[Node, ...], tuple[str, ...]]] = []
+    lines: list[tuple[Constraint | None, tuple[TypedNode, ...], tuple[str, ...]]] = []
     # The objective of a procedure is evaluated after its steps, not optimised.
     if checked.objective is not None:
         wanted = "convex" if program.sense == "minimize" else "concave"
@@ -96,7 +96,7 @@ def survey(program: Program) -> Survey:
     return Survey(checked, tuple(LineSurvey(*line, fault, _blamed(line[1], fault)) for line, fault in found))
 
 
-def _blamed(sides: tuple[Node, ...], fault: ProgramError | None) -> Node | None:
+def _blamed(sides: tuple[TypedNode, ...], fault: ProgramError | None) -> TypedNode | None:
     """The node at which the error points: of several at one place the innermost that is neither."""
     where = fault.where if fault else None
     if where is None:
@@ -112,19 +112,13 @@ def _blamed(sides: tuple[Node, ...], fault: ProgramError | None) -> Node | None:
     return broken[-1] if broken else found[0] if found else None
 
 
-def _walk(node: Node) -> Iterator[Node]:
+def _walk(node: TypedNode) -> Iterator[TypedNode]:
     yield node
     for part in node.parts:
         yield from _walk(part)
 
 
-def line_scope(checked: Checked, family: Family | None = None) -> Scope:
-    """The names of a program as its lines see them: what is chosen is affine there."""
-    scope = replace(checked.scope, types=dict(checked.types), indices={}, found={})
-    return scope.with_index(family.index, family.dim) if family else scope
-
-
-def describe(checked: Checked, expr: Expr, family: Family | None = None) -> Node:
+def describe(checked: Checked, expr: Expr, family: Family | None = None) -> TypedNode:
     """The tree of types below an expression of a checked program (inside the clause of a family)."""
     program = checked.program
     roles = {d.name: "given" for d in program.givens}
@@ -133,13 +127,13 @@ def describe(checked: Checked, expr: Expr, family: Family | None = None) -> Node
     roles |= {d.name: "chosen" for d in program.choose}
     if family:
         roles[family.index] = "the index of the family"
-    return _describe(expr, line_scope(checked, family), roles)
+    return _describe(expr, checked.lines.inside(family), roles)
 
 
-def _describe(expr: Expr, scope: Scope, roles: Mapping[str, str]) -> Node:
+def _describe(expr: Expr, scope: Scope, roles: Mapping[str, str]) -> TypedNode:
     known = infer(expr, scope)
     parts = tuple(_describe(e, scope, roles) for e in _parts(expr, known, scope))
-    return Node(expr, known, _rule(expr, known, parts, roles, scope), parts)
+    return TypedNode(expr, known, _rule(expr, known, parts, roles, scope), parts)
 
 
 def _parts(expr: Expr, known: Type, scope: Scope) -> Sequence[Expr]:
@@ -164,7 +158,7 @@ def _is_broken(expr: Expr, scope: Scope) -> bool:
     return infer(expr, scope).curvature is Curvature.UNKNOWN
 
 
-def _rule(expr: Expr, known: Type, parts: Sequence[Node], roles: Mapping[str, str], scope: Scope) -> str:
+def _rule(expr: Expr, known: Type, parts: Sequence[TypedNode], roles: Mapping[str, str], scope: Scope) -> str:
     if isinstance(expr, Number):
         return "a number"
     if isinstance(expr, Name):
@@ -193,7 +187,7 @@ def _affine(expr: Expr) -> str:
     return f"{_called(expr)} is linear" if isinstance(expr, Apply) else ""
 
 
-def _curved(expr: Apply, known: Type, parts: Sequence[Node], scope: Scope) -> str:
+def _curved(expr: Apply, known: Type, parts: Sequence[TypedNode], scope: Scope) -> str:
     whole = f"{known.curvature.value}{f' {ORDER}' if known.loewner else ''}"
     moving = [p for p in parts if not p.known.is_constant]
     if expr.atom in ("add", "sub"):

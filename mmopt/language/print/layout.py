@@ -152,9 +152,8 @@ class _Writer:
         return _Line("", f"{self.name(s.name)} {self.form['set']} {self.words('solve')}({inside})")
 
     def constraint(self, c: Constraint) -> _Line:
-        scope, every = self.scope, ""
+        scope, every = self.scope.inside(c.family), ""
         if c.family:
-            scope = scope.with_index(c.family.index, c.family.dim)
             indices = self.form["in"].format(self.name(c.family.index), c.family.dim)
             every = self.form["every"].format(indices)
         words = "" if c.name.startswith("constraint_") else c.name

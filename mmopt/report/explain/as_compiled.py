@@ -9,7 +9,7 @@ import numpy as np
 
 from mmopt.compiler import Instance, lower, scale
 from mmopt.compiler.scale import units_of
-from mmopt.compiler.to_cones import curved_nodes, implied_psd, line, scope_of
+from mmopt.compiler.to_cones import curved_nodes, implied_psd, line
 from mmopt.language import Checked
 from mmopt.language.check.infer import Scope, infer
 from mmopt.language.check.survey import Survey
@@ -22,7 +22,7 @@ from mmopt.report.explain.facts import Compiled, Formula, GivenFacts, Handed, Ma
 from mmopt.report.sizes import Sizes, sizes_at
 from mmopt.report.style import counted, duration, figure
 from mmopt.solvers.conic import hand_over
-from mmopt.solvers.table_of_solvers import PATIENCE, solver_named
+from mmopt.solvers.table_of_solvers import MOST_SECONDS_INTERIOR, solver_row
 from mmopt.symmetry.joint_components import Cells
 
 __all__ = ["compiled_facts"]
@@ -149,7 +149,7 @@ def _scales(instance: Instance) -> tuple[Scale, ...] | None:
     if splits(instance.env):
         return ()
     units = units_of(instance)
-    if units is None:
+    if isinstance(units, str):
         return None
     _, scaling = scale(instance)
     first = Scale(Formula("objective", r"\text{objective}"), _power(units.objective), scaling.objective)
@@ -182,8 +182,8 @@ def _choice(sizes: Sizes) -> str:
 
 def _conic_choice(sizes: Sizes) -> str:
     chosen = next(s for s in sizes.solvers if s.name == sizes.conic)
-    patience = duration(PATIENCE)
-    if chosen.seconds <= PATIENCE and chosen.memory <= sizes.memory_limit:
+    patience = duration(MOST_SECONDS_INTERIOR)
+    if chosen.seconds <= MOST_SECONDS_INTERIOR and chosen.memory <= sizes.memory_limit:
         return (
             f"{chosen.name}: the first of the list that is installed, has all the cones, fits into memory "
             f"and is predicted to take at most {patience}"
@@ -204,7 +204,7 @@ def _matrix(instance: Instance, sizes: Sizes) -> tuple[MatrixFacts | None, str]:
     if rows > MOST_ROWS or blocks > MOST_BLOCKS:
         in_blocks = f" in {counted(blocks, 'separate block')}" if blocks else ""
         return None, f"not built to be counted, it has about {rows:,} rows{in_blocks}"
-    row = solver_named(sizes.conic)
+    row = solver_row(sizes.conic)
     data = hand_over(lower(scale(instance)[0]), row.cvxpy).data
     parts = [data[key] for key in ("A", "G") if data.get(key) is not None]
     return MatrixFacts(
@@ -219,7 +219,7 @@ def _handed_over(checked: Checked, sizes: Mapping[str, int]) -> Iterator[Handed]
     """The objective, the constraints and what is chosen, each with what is made of it."""
     program = checked.program
     shared: list[tuple[Expr, str]] = []  # blocks, and the line that brought each
-    scope = scope_of(checked)
+    scope = checked.lines
     if program.objective is not None:
         how = _curved(program.objective, program.sense, scope, shared) or [("linear, as it stands",)]
         yield Handed(program.sense, formula_of(program.objective, scope), tuple(how))
@@ -243,7 +243,7 @@ def _constraint(
     checked: Checked, c: Constraint, sizes: Mapping[str, int], shared: list[tuple[Expr, str]]
 ) -> Handed:
     decided = line(checked, c)
-    scope = scope_of(checked, c.family.index if c.family else "")
+    scope = decided.scope
     formula = relation_of(c.relation, scope)
     how: list[Sentence] = []
     for side in (decided.relation.left, decided.relation.right):

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance
-from mmopt.driver.judge.violations import plain
 from mmopt.language import Checked, evaluate
 from mmopt.language.atoms.types import Dim
-from mmopt.language.check.families import vectorised
+from mmopt.language.check.exact_rewriting import vectorised
 from mmopt.language.check.names import AXES
 from mmopt.language.evaluate.split_values import splits
 from mmopt.language.syntax.syntax_tree import Constraint, Expr
-from mmopt.numerics.components import Level, Split
+from mmopt.numerics.components import Level, Split, plain
 from mmopt.numerics.numpy_forms import Array
 from mmopt.report.explain.facts import SolvedFacts, SolvedLine
 from mmopt.report.solutions import orbit_label

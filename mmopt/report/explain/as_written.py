@@ -7,7 +7,7 @@ from mmopt.language import Checked, Program
 from mmopt.language.atoms.types import Dim, Type
 from mmopt.language.check.infer import Scope
 from mmopt.language.check.procedures import solved_programs
-from mmopt.language.check.survey import LineSurvey, Node, line_scope
+from mmopt.language.check.survey import LineSurvey, TypedNode
 from mmopt.language.print.layout import program_lines
 from mmopt.language.print.typeset import latex_name, plain_name, print_expr, print_relation
 from mmopt.language.syntax.syntax_tree import (
@@ -103,7 +103,7 @@ def statements(checked: Checked) -> tuple[Statement, ...]:
 def line_facts(checked: Checked, line: LineSurvey) -> LineFacts:
     """The objective or a constraint, with the tree of each side."""
     c = line.constraint
-    scope = line_scope(checked, c.family if c else None)
+    scope = checked.lines.inside(c.family if c else None)
     if c is None:
         formula = formula_of(line.sides[0].expr, scope)
     else:
@@ -126,7 +126,7 @@ def _blamed(line: LineSurvey) -> Blamed | None:
     return Blamed(line.fault.message, place, excerpt, line.fault.hint)
 
 
-def _node(node: Node, scope: Scope, blamed: Node | None) -> NodeFacts:
+def _node(node: TypedNode, scope: Scope, blamed: TypedNode | None) -> NodeFacts:
     known = node.known
     return NodeFacts(
         formula_of(node.expr, scope),
@@ -167,7 +167,7 @@ def repair_words(program: Program) -> tuple[Sentence, ...]:
 def bound_facts(checked: Checked) -> BoundFacts:
     """The bound and what it says."""
     program = checked.written
-    is_claim = bool(program.certificate or program.bound) and not is_shipped(program)
+    is_claim = bool(program.certificate or program.bound) and not is_shipped(checked)
     return BoundFacts(*_bound(checked), program.proof, is_claim)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance, bind
-from mmopt.driver.plan import Plan, plan_instance, plan_solve
+from mmopt.driver.plan import SolvePlan, plan_instance, plan_solve
 from mmopt.errors import ResultError
 from mmopt.language import Program, evaluate
 from mmopt.language.check.survey import Survey, survey
@@ -91,7 +91,7 @@ def explain(
 
 def _planned(
     surveyed: Survey, workload: Workload, givens: Mapping[str, Any] | None, solution: Solution | None
-) -> Plan:
+) -> SolvePlan:
     """The plan of a solve; with a solution, the instance as it was solved."""
     is_whole = solution is not None and not isinstance(solution.strategy, ComponentStrategy)
     is_convex = all(line.fault is None for line in surveyed.lines)
@@ -111,7 +111,7 @@ def _belongs(solution: Solution, program: Program, workload: Workload | None) ->
         raise ResultError(message, hint="give the workload file that was solved")
 
 
-def _explained(surveyed: Survey, plan: Plan | None, solution: Solution | None) -> Explanation:
+def _explained(surveyed: Survey, plan: SolvePlan | None, solution: Solution | None) -> Explanation:
     program = surveyed.checked.program
     instance = compiled = None
     if plan is not None:
@@ -165,7 +165,7 @@ def _step(
 ) -> Explanation:
     """The program of a step, with numbers when those of its arguments are known."""
     surveyed = survey(Program.load(step.program))
-    inner: Plan | None = None
+    inner: SolvePlan | None = None
     if instance and all(names_in(expr) <= set(env) for _, expr in step.arguments):
         arguments = {name: evaluate(expr, env) for name, expr in step.arguments}
         inner = plan_instance(bind(surveyed.checked, instance.workload, arguments), reduce=solution is None)

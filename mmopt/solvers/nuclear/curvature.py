@@ -22,14 +22,14 @@ import scipy.linalg
 from array_api_compat import array_namespace as namespace
 from scipy.optimize import nnls
 
-from mmopt.solvers.nuclear.problem import Array, Part, Problem
+from mmopt.solvers.nuclear.problem import Array, Problem, QueryComponent
 from mmopt.solvers.nuclear.spectrum import Iterate, Spectrum
 
 __all__ = ["Triangle", "by_size", "curvature", "exponentials", "many_exponentials", "triangle"]
 
 
 GRID = 120
-MANY = 400
+GRID_NODES = 400
 
 
 def exponentials(low: float, high: float, fine: bool = False) -> list[tuple[float, float]]:
@@ -53,16 +53,16 @@ def exponentials(low: float, high: float, fine: bool = False) -> list[tuple[floa
 
 def many_exponentials(low: float, high: float) -> list[tuple[float, float]]:
     """The same to about twelve digits: the trapezoidal rule on ∫ exp(u - z exp(u)) du."""
-    u = np.linspace(-math.log(high) - 30.0, -math.log(low) + 5.0, MANY)
+    u = np.linspace(-math.log(high) - 30.0, -math.log(low) + 5.0, GRID_NODES)
     return [(float(rate), float(rate * (u[1] - u[0]))) for rate in np.exp(u)]
 
 
-HEIGHT = 256  # rows of a panel
+PANEL_ROWS = 256  # rows of a panel
 
 
 @dataclass(frozen=True, eq=False)
 class Triangle:
-    """Panels of ``HEIGHT`` rows, from the first column to the end of the diagonal.
+    """Panels of ``PANEL_ROWS`` rows, from the first column to the end of the diagonal.
 
     What stands above the diagonal in a panel's last columns is of no account.
     """
@@ -122,16 +122,16 @@ def _under(lower: Array, right: Array, turned: bool = False) -> Array:
 def triangle(like: Array, count: int) -> Triangle:
     """A triangle of zeros with ``count`` rows, of the library and kind of an array."""
     xp = namespace(like)
-    ends = [min(start + HEIGHT, count) for start in range(0, max(count, 1), HEIGHT)]
-    starts = range(0, max(count, 1), HEIGHT)
+    ends = [min(start + PANEL_ROWS, count) for start in range(0, max(count, 1), PANEL_ROWS)]
+    starts = range(0, max(count, 1), PANEL_ROWS)
     return Triangle(tuple(xp.zeros((b - a, b), dtype=like.dtype) for a, b in zip(starts, ends, strict=True)))
 
 
 Sums = Callable[[float, float], list[tuple[float, float]]]
 
-LEAST = 1e-4  # a term that gives a row no more than this part of its diagonal entry leaves it out
-WIDE = 2  # panels that a product of matrices is wide
-FEWER = 1e-2  # columns have to be smaller than that by this factor before they are left out
+LEAST_TERM = 1e-4  # a term that gives a row no more than this part of its diagonal entry leaves it out
+PANELS_WIDE = 2  # panels that a product of matrices is wide
+NEGLIGIBLE_COLUMN = 1e-2  # columns have to be smaller than that by this factor before they are left out
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ def curvature(
     """
     xp = namespace(at.cells)
     sums = sums or partial(exponentials, fine=careful)
-    least = 0.0 if careful else LEAST
+    least = 0.0 if careful else LEAST_TERM
     t = 0 if at.queries is None else at.queries.shape[0]
     dtype = xp.float32 if single else at.cells.dtype
     total = triangle(xp.zeros(0, dtype=dtype), active.shape[0])
@@ -225,7 +225,7 @@ def _damp(hessian: Triangle, scales: Array) -> None:
         panel *= scales[None, : here.stop]
 
 
-def _stacked(found: Spectrum, part: Part, t: int) -> tuple[Array, Array]:
+def _stacked(found: Spectrum, part: QueryComponent, t: int) -> tuple[Array, Array]:
     """The rows of U and V, and the share that each belongs to."""
     xp = namespace(found.right)
     if t == 0:
@@ -250,7 +250,7 @@ def _blocks(side: _Rows, height: int) -> list[_Rows]:
 def _squares(rows: _Rows, columns: Array) -> Array:
     """Sums over the squares of rows, weighted by columns (n, c); a block at a time: memory."""
     xp = namespace(columns)
-    found = [block.taken() ** 2 @ columns for block in _blocks(rows, HEIGHT)]
+    found = [block.taken() ** 2 @ columns for block in _blocks(rows, PANEL_ROWS)]
     return xp.concat(found) if found else xp.zeros((0, columns.shape[1]), dtype=columns.dtype)
 
 
@@ -264,10 +264,12 @@ def _hull(mask: Array) -> slice:
 def _add_plain(total: Triangle, sides: Sequence[_Rows], factors: Sequence[Array], least: float) -> None:
     """Add the Hadamard squares, lower triangle only: half the work."""
     xp = namespace(factors[0])
-    columns = [_hull(f > FEWER * least * float(xp.max(f))) for f in factors]
+    columns = [_hull(f > NEGLIGIBLE_COLUMN * least * float(xp.max(f))) for f in factors]
     height = total.panels[0].shape[0]
     blocks = [[(own, _kept(own, factors, least)) for own in _blocks(side, height)] for side in sides]
-    for other, kept in (_joined(some[i : i + WIDE]) for some in blocks for i in range(0, len(some), WIDE)):
+    for other, kept in (
+        _joined(some[i : i + PANELS_WIDE]) for some in blocks for i in range(0, len(some), PANELS_WIDE)
+    ):
         others = other.taken()
         for block, rows_kept in itertools.chain(*blocks):
             if block.stop <= other.start:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from mmopt.numerics.components import Level, Split
 from mmopt.numerics.pseudoinverse import panels
 from mmopt.solvers.nuclear.ascent import search
-from mmopt.solvers.nuclear.problem import Array, Part, Problem, back, care, placed, whole
+from mmopt.solvers.nuclear.problem import Array, Problem, QueryComponent, back, care, placed, whole
 from mmopt.solvers.nuclear.shipped_programs import FORMS
 from mmopt.solvers.nuclear.spectrum import Iterate, Spectrum, bare, fetched, whole_of
 from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point
@@ -35,21 +35,22 @@ __all__ = ["needs", "points", "polar_of", "start"]
 
 Logs = NDArray[np.float64]
 
-EVERY = 4  # cells
-FIRST, LAST = 1, 3  # places from the beginning and from the end: cells that a reflection joins are five apart
+CELLS_APART = 4  # cells
+# Places from the beginning and from the end: cells that a reflection joins are five apart
+FIRST_PLACES, LAST_PLACES = 1, 3
 SEAM = 6  # of the few that lie where cells that are not four apart meet
 ENDS = 5, 8, 11, 16, 23, 32  # cells at each end, in turn; their mean bends less where an end begins
-FEWEST = 256  # cells for which it pays
+FEWEST_CELLS = 256  # cells for which it pays
 FEWEST_OF_FEW = 64  # cells that may themselves be started from every fourth
-AGAIN = 0.8  # of what was missed with a fourth of the cells, found on prefixes and ranges
-GAP = 2e-7  # of the coarse problem
-STEPS = 8
-SMOOTH = 0.5  # largest root mean square of the steps of the logarithms of neighbouring weights
+MISSED_AGAIN = 0.8  # of what was missed with a fourth of the cells, found on prefixes and ranges
+COARSE_GAP = 2e-7  # of the coarse problem
+COARSE_STEPS = 8
+MOST_ROUGHNESS = 0.5  # largest root mean square of the steps of the logarithms of neighbouring weights
 
 
 def start(problem: Problem) -> Array | None:
     """Shares of the orbits of cells, of sum 1, for total error; None where uniform ones will do."""
-    if problem.targets is not None or problem.lines is not None or problem.cells.shape[0] < FEWEST:
+    if problem.targets is not None or problem.lines is not None or problem.cells.shape[0] < FEWEST_CELLS:
         return None
     guess = _guess(problem)
     return None if guess is None else _shares(problem, guess.mended)
@@ -73,15 +74,15 @@ def _guess(problem: Problem) -> _Guess | None:
     known = _guess(few)
     iterates = search(few, None if known is None else (_shares(few, known.mended), None))
     found = next(iterates)
-    for _ in range(STEPS):
-        if found.gap <= GAP:
+    for _ in range(COARSE_STEPS):
+        if found.gap <= COARSE_GAP:
             break
-        found = iterates.send(GAP)
+        found = iterates.send(COARSE_GAP)
     logs = np.log(back(found.cells / few.cells))
-    if not float(np.sqrt(np.mean(np.diff(logs) ** 2))) <= SMOOTH:  # nor where a weight is zero
+    if not float(np.sqrt(np.mean(np.diff(logs) ** 2))) <= MOST_ROUGHNESS:  # nor where a weight is zero
         return None
     stretched = _stretched(logs, n, logs)
-    missed = 0.0 if known is None else AGAIN * _stretched(known.stretched - logs, n, logs)
+    missed = 0.0 if known is None else MISSED_AGAIN * _stretched(known.stretched - logs, n, logs)
     return _Guess(stretched, stretched - missed)
 
 
@@ -102,7 +103,7 @@ def _stretched(values: Logs, n: int, logs: Logs) -> Logs:
             ends.append(way)
         else:
             values[way][:SEAM] = 2 * values[way][SEAM] - values[way][2 * SEAM : SEAM : -1]
-    if n % EVERY:
+    if n % CELLS_APART:
         seam = min(SEAM, few // 8)
         around = slice((few + 1) // 2 - seam, (few + 1) // 2 + seam)
         values[around] = np.linspace(values[around][0], values[around][-1], 2 * seam)
@@ -128,8 +129,8 @@ def _is_end(logs: Logs) -> bool:
 
 def _places(n: int) -> NDArray[np.int64]:
     """Every fourth of n places, counted from both ends: where the halves meet they may be further apart."""
-    left = np.arange(FIRST, n, EVERY)[: (n // EVERY + 1) // 2]
-    right = np.arange(n - LAST, -1, -EVERY)[: n // EVERY // 2]
+    left = np.arange(FIRST_PLACES, n, CELLS_APART)[: (n // CELLS_APART + 1) // 2]
+    right = np.arange(n - LAST_PLACES, -1, -CELLS_APART)[: n // CELLS_APART // 2]
     return np.concatenate([left, right[::-1]])
 
 
@@ -158,9 +159,9 @@ def _every_fourth(problem: Problem) -> Problem:
 # 1024 cells and 2048 queries with targets 19 s.
 STEP_SECONDS = 3e-10  # of one iteration, per product of both sizes of the queries and the smaller one
 HESSIAN_SECONDS = 1.3e-10  # per square of the weights times the rank
-ITERATIONS = {False: 5, True: 14}  # without and with weights of queries
+TYPICAL_ITERATIONS = {False: 5, True: 14}  # without and with weights of queries
 # Measured: 8 n² doubles for as many queries as cells and no weights of theirs, 11 n² for 2n with weights.
-ARRAYS = 4  # of the size of the queries that are held at a time, and as many of the smaller square
+ARRAYS_OF_QUERIES = 4  # of the size of the queries that are held at a time, and as many of the smaller square
 HESSIAN = 0.5  # of the square of the weights
 
 
@@ -170,9 +171,9 @@ def needs(env: Mapping[str, Any]) -> tuple[float, float]:
     has_targets = "B" in env
     for r, s in _shapes(env):
         weights = s + (r if has_targets else 0)
-        memory += 8.0 * (ARRAYS * (r * s + min(r, s) ** 2) + HESSIAN * weights**2)
+        memory += 8.0 * (ARRAYS_OF_QUERIES * (r * s + min(r, s) ** 2) + HESSIAN * weights**2)
         one = STEP_SECONDS * r * s * min(r, s) + HESSIAN_SECONDS * weights**2 * min(r, s)
-        seconds += ITERATIONS[has_targets] * one
+        seconds += TYPICAL_ITERATIONS[has_targets] * one
     return memory, seconds
 
 
@@ -186,7 +187,7 @@ def _shapes(env: Mapping[str, Any]) -> list[tuple[int, int]]:
     return [(r if "B" in env else min(r, s), s)]
 
 
-SHORT = 0.25  # of the smaller side may be missing in the rank
+MISSING_RANK = 0.25  # of the smaller side may be missing in the rank
 
 
 def polar_of(problem: Problem, at: Iterate) -> Array | tuple[Array, ...] | None:
@@ -197,17 +198,17 @@ def polar_of(problem: Problem, at: Iterate) -> Array | tuple[Array, ...] | None:
     with parts of one column, whose norm is a length: nothing is to be saved.
     """
     pairs = list(zip(problem.parts, at.spectra, strict=False))
-    if problem.lines is not None or any(_missing(p, f) > SHORT * min(p.rows.shape) for p, f in pairs):
+    if problem.lines is not None or any(_missing(p, f) > MISSING_RANK * min(p.rows.shape) for p, f in pairs):
         return None
     found = tuple(_polar(part, f, at.cells / problem.cells) for part, f in pairs)
     return found[0] if problem.plain else found
 
 
-def _missing(part: Part, found: Spectrum) -> int:
+def _missing(part: QueryComponent, found: Spectrum) -> int:
     return int(min(part.rows.shape) - found.values.shape[0])
 
 
-def _polar(part: Part, found: Spectrum, p: Array) -> Array:
+def _polar(part: QueryComponent, found: Spectrum, p: Array) -> Array:
     left = found.left
     if left is None:
         xp = namespace(p)
@@ -228,14 +229,15 @@ def _complement(vectors: Array, count: int) -> Array:
     return np.asarray(found)
 
 
-LIMIT = 300
-PATIENCE = 12  # iterations in which the gap has to fall by a tenth
-SAFE = 0.99  # of the gap asked for: the program's own evaluation rounds to the worse side
-LATER = 0.1  # of the gap wanted
-FINER = 0.1  # of the gap of one point, for that of the next
-CLOSE = 1e-7  # for gaps below it a nuclear norm is decomposed again: from a polar factor it loses up to 1e-8
+MOST_ITERATIONS = 300
+ITERATIONS_TO_FALL = 12  # iterations in which the gap has to fall by a tenth
+SHARE_OF_GAP = 0.99  # of the gap asked for: the program's own evaluation rounds to the worse side
+LATER_SHARE = 0.1  # of the gap wanted
+NEXT_GAP = 0.1  # of the gap of one point, for that of the next
+# For gaps below it a nuclear norm is decomposed again: from a polar factor it loses up to 1e-8
+GAP_DECOMPOSED = 1e-7
 # No gap below this is seen in floating point. The first point comes at 100 times that, which is in reach.
-DIGITS = 1e-14
+LEAST_GAP = 1e-14
 
 
 def points(
@@ -250,12 +252,12 @@ def points(
     search_on = search(here, None if coarse is None else (coarse, None))
     at = next(search_on)
     upper = lower = bare(at)
-    first = SAFE * max(options.tolerance, 100 * DIGITS)
-    pace = Pace(clock, first, options.max_iterations or LIMIT, FINER, DIGITS)
+    first = SHARE_OF_GAP * max(options.tolerance, 100 * LEAST_GAP)
+    pace = Pace(clock, first, options.max_iterations or MOST_ITERATIONS, NEXT_GAP, LEAST_GAP)
     best = [upper.upper / lower.lower - 1.0]
     while True:
         gap = best[-1]
-        stalled = len(best) > PATIENCE and gap > 0.9 * best[-PATIENCE]
+        stalled = len(best) > ITERATIONS_TO_FALL and gap > 0.9 * best[-ITERATIONS_TO_FALL]
         stop = pace.stop(len(best), done=stalled)
         if gap <= pace.wanted or stop:
             pair = (lower, upper) if form.dual else (upper, lower)
@@ -273,7 +275,7 @@ def points(
                 chosen = whole_of(here, pair[1], chosen)
             priced = fetched(chosen)
             multipliers = _plain(form.multipliers(env, problem, priced))
-            polar = polar_of(problem, priced) if pace.wanted > CLOSE else None
+            polar = polar_of(problem, priced) if pace.wanted > GAP_DECOMPOSED else None
             del chosen, priced
             raw = f"gap {gap:.1e} by its own count"
             yield Point(values, multipliers, len(best), raw, stop, polar=polar)
@@ -289,7 +291,7 @@ def points(
             yield Point({}, {}, len(best), "", estimate=ends[::-1] if form.dual else ends)
         at = search_on.send(pace.wanted)
         # Of points that are as good the later one: what rounding did to one it may not do to the next.
-        upper = bare(at) if at.upper < upper.upper * (1.0 + LATER * pace.wanted) else upper
+        upper = bare(at) if at.upper < upper.upper * (1.0 + LATER_SHARE * pace.wanted) else upper
         lower = bare(at) if at.lower > lower.lower else lower
         best.append(upper.upper / lower.lower - 1.0)
 

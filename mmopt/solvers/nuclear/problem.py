@@ -43,8 +43,8 @@ __all__ = [
     "Env",
     "Lengths",
     "Lines",
-    "Part",
     "Problem",
+    "QueryComponent",
     "back",
     "care",
     "conditioned",
@@ -156,7 +156,7 @@ def lines_of(parts: Sequence[Any]) -> Lines | None:
 
 
 @dataclass(frozen=True)
-class Part:
+class QueryComponent:
     """One component of the queries.
 
     rows : (r, s). multiplicity : how often the component occurs.
@@ -183,7 +183,7 @@ class Problem:
         and rows, in order.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[QueryComponent, ...]
     cells: Array
     targets: Array | None = None
     floors: Array | None = None
@@ -209,7 +209,7 @@ def whole(
     xp = namespace(rows)
     r, n = rows.shape
     queries = None if targets is None else xp.arange(r)
-    part = Part(rows, 1.0, xp.arange(n), queries, rank)
+    part = QueryComponent(rows, 1.0, xp.arange(n), queries, rank)
     return Problem((part,), xp.ones(n, dtype=rows.dtype), targets, floors, plain=True)
 
 
@@ -256,9 +256,10 @@ def back(array: Array) -> Array:
     return np.asarray(array)
 
 
-LOSS = 10.0  # over the gap wanted is t
-CELLS = 16  # with more of them than LOSS times this t grows like their number: the loss is at most n / t
-MOST = 1e10  # a larger t would leave less than half of the digits of the smallest eigenvalue
+LOSS_OF_GAP = 10.0  # over the gap wanted is t
+# With more of them than LOSS_OF_GAP times this t grows like their number: the loss is at most n / t
+CELLS_OF_LOSS = 16
+LARGEST_BARRIER = 1e10  # a larger t would leave less than half of the digits of the smallest eigenvalue
 
 
 @dataclass(frozen=True)
@@ -276,7 +277,7 @@ class Care:
 
 def care(wanted: float, is_first: bool, n: int) -> Care:
     """For a gap and n cells: most at first, then the condition that a smaller gap needs."""
-    return Care(is_first, min(max(LOSS, n / CELLS) / wanted, MOST))
+    return Care(is_first, min(max(LOSS_OF_GAP, n / CELLS_OF_LOSS) / wanted, LARGEST_BARRIER))
 
 
 def conditioned(roots: Sequence[Array], condition: float) -> list[Array]:

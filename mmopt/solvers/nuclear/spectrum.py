@@ -13,7 +13,7 @@ import scipy.linalg
 from array_api_compat import array_namespace as namespace
 
 from mmopt.numerics.pseudoinverse import eigen, graded, panels
-from mmopt.solvers.nuclear.problem import Array, Lengths, Lines, Part, Problem, back
+from mmopt.solvers.nuclear.problem import Array, Lengths, Lines, Problem, QueryComponent, back
 
 __all__ = [
     "Iterate",
@@ -29,8 +29,8 @@ __all__ = [
 ]
 
 
-MOST = 256  # columns up to which Jacobi's method costs little
-BOTH = 2  # what LAPACK calls 'F': small values are right whatever the scales of rows and of columns
+MOST_JACOBI_COLUMNS = 256  # columns up to which Jacobi's method costs little
+BOTH_SCALED = 2  # what LAPACK calls 'F': small values are right whatever the scales of rows and of columns
 
 
 def decomposed(k: Array, vectors: Array) -> tuple[Array, Array, Array]:
@@ -45,8 +45,8 @@ def decomposed(k: Array, vectors: Array) -> tuple[Array, Array, Array]:
     if k.shape[0] < k.shape[1]:
         left, values, right = decomposed(k.T, vectors)
         return right, values, left
-    if isinstance(k, np.ndarray) and k.shape[1] <= MOST:
-        values, left, right, scale, _, failed = scipy.linalg.lapack.dgejsv(k, joba=BOTH)
+    if isinstance(k, np.ndarray) and k.shape[1] <= MOST_JACOBI_COLUMNS:
+        values, left, right, scale, _, failed = scipy.linalg.lapack.dgejsv(k, joba=BOTH_SCALED)
         if not failed:
             order = slice(None, None, -1)
             return left[:, order].copy(), values[order] * (scale[0] / scale[1]), right[:, order].copy()
@@ -131,7 +131,7 @@ def _is_all(k: Array, vectors: Array, rounding: float) -> bool:
     return float(xp.linalg.matrix_norm(k - vectors @ (vectors.T @ k))) <= rounding
 
 
-def spectrum(part: Part, rank: int | None, p: Array, q: Array | None) -> Spectrum:
+def spectrum(part: QueryComponent, rank: int | None, p: Array, q: Array | None) -> Spectrum:
     """The decomposition of one part; p (s,) and q (r,) are the weights of its columns and rows.
 
     By the smaller Gram matrix, and what that has lost of the small singular values (weights that go to zero

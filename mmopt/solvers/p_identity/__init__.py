@@ -5,7 +5,7 @@
   cells; what looks worse is left early
 """
 
-from mmopt.solvers.p_identity.multistart import PROGRAMS, Start, State, needs, points, search, starts
+from mmopt.solvers.p_identity.multistart import PROGRAMS, StartRows, needs, points, search, starts
 from mmopt.solvers.p_identity.objective import Objective
 
-__all__ = ["PROGRAMS", "Objective", "Start", "State", "needs", "points", "search", "starts"]
+__all__ = ["PROGRAMS", "Objective", "StartRows", "needs", "points", "search", "starts"]

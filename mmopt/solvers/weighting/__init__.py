@@ -12,16 +12,23 @@ step.
 
 from mmopt.solvers.weighting.improve import improve
 from mmopt.solvers.weighting.kronecker_design import Kronecker
-from mmopt.solvers.weighting.problem import Dense, Operator, State, Weighting, entrywise, product_state
+from mmopt.solvers.weighting.problem import (
+    GivenMatrix,
+    Operator,
+    Weighting,
+    WeightsAndPrices,
+    entrywise,
+    product_state,
+)
 from mmopt.solvers.weighting.shipped_programs import PROGRAMS, needs, points
 
 __all__ = [
     "PROGRAMS",
-    "Dense",
+    "GivenMatrix",
     "Kronecker",
     "Operator",
-    "State",
     "Weighting",
+    "WeightsAndPrices",
     "entrywise",
     "improve",
     "needs",

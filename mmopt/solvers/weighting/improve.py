@@ -20,27 +20,34 @@ from collections.abc import Iterator
 from typing import Any
 
 from mmopt.solvers.weighting.kronecker_design import Kronecker
-from mmopt.solvers.weighting.problem import Array, Dense, State, Weighting, better, product_state
+from mmopt.solvers.weighting.problem import (
+    Array,
+    GivenMatrix,
+    Weighting,
+    WeightsAndPrices,
+    better,
+    product_state,
+)
 from mmopt.solvers.weighting.recognise import costs_of
 
 __all__ = ["curvature", "fixed_point", "improve", "interior"]
 
 
-DEPTH = 8
-LARGEST = 4.0  # change of a logarithm in one extrapolated step
-LOWEST = -80.0  # a price is never less than this (its logarithm, next to the largest)
-RIDGE = 1e-12
+EXTRAPOLATION_DEPTH = 8
+MOST_CHANGE = 4.0  # change of a logarithm in one extrapolated step
+LOWEST_PRICE = -80.0  # a price is never less than this (its logarithm, next to the largest)
+EXTRAPOLATION_RIDGE = 1e-12
 
 
-def fixed_point(problem: Weighting, start: Array) -> Iterator[State]:
+def fixed_point(problem: Weighting, start: Array) -> Iterator[WeightsAndPrices]:
     """The best pair after each step, from prices mu > 0 (n,); without end."""
     xp, a, operator = problem.xp, problem.power, problem.operator
     x = xp.log(start)
     kept: tuple[Array, Array, float] | None = None  # logarithms, plain step and bound at the best prices
-    best: State | None = None
+    best: WeightsAndPrices | None = None
     past: list[tuple[Array, Array]] = []
     while True:
-        x = xp.where(x - xp.max(x) < LOWEST, xp.full_like(x, LOWEST), x - xp.max(x))
+        x = xp.where(x - xp.max(x) < LOWEST_PRICE, xp.full_like(x, LOWEST_PRICE), x - xp.max(x))
         mu = xp.exp(x)
         b = operator.price(mu)
         u = problem.best_response(b)
@@ -56,7 +63,7 @@ def fixed_point(problem: Weighting, start: Array) -> Iterator[State]:
             kept = None
             continue
         kept = (x, step, found.bound)
-        past = [*past, (x, step)][-DEPTH:]
+        past = [*past, (x, step)][-EXTRAPOLATION_DEPTH:]
         x = x + _extrapolated(past, xp.sqrt(mu), xp)
 
 
@@ -69,19 +76,19 @@ def _extrapolated(past: list[tuple[Array, Array]], weight: Array, xp: Any) -> Ar
     turns = xp.stack([p[1] - q[1] for p, q in zip(past[1:], past, strict=False)], axis=1)
     seen = turns * weight[:, None]
     gram = seen.T @ seen
-    floor = RIDGE * float(xp.linalg.trace(gram)) + 1e-300
+    floor = EXTRAPOLATION_RIDGE * float(xp.linalg.trace(gram)) + 1e-300
     gram = gram + floor * xp.eye(gram.shape[0], dtype=gram.dtype)
     share = xp.linalg.solve(gram, (seen.T @ (weight * step))[:, None])[:, 0]
     out = step - (moves + turns) @ share
     size = float(xp.max(xp.abs(out)))
     if not size < 1e300:
         return step
-    return xp.where(out > LARGEST, LARGEST, xp.where(out < -LARGEST, -LARGEST, out))
+    return xp.where(out > MOST_CHANGE, MOST_CHANGE, xp.where(out < -MOST_CHANGE, -MOST_CHANGE, out))
 
 
 CENTRES = (1e-8, 1e-6, 1e-4, 1e-3, 0.01, 0.03, 0.1, 0.3, 0.6)
 TO_BOUNDARY = 0.99
-LEAST = 0.1  # a price starts at no less than this part of its place on the central path
+LEAST_PRICE = 0.1  # a price starts at no less than this part of its place on the central path
 LOPSIDED = 1e-4  # the smallest product s·mu next to the mean; below it a step is judged worse
 
 
@@ -91,7 +98,7 @@ def curvature(problem: Weighting, u: Array, b: Array) -> Array:
     return (a * a * problem.c * u ** (-1.0 - a) + b) / u
 
 
-def interior(problem: Weighting, start: State) -> Iterator[State]:
+def interior(problem: Weighting, start: WeightsAndPrices) -> Iterator[WeightsAndPrices]:
     """The best pair after each step, the start's first; ends when a step no longer moves."""
     xp, a, operator = problem.xp, problem.power, problem.operator
     cells = operator.shape[1]
@@ -99,7 +106,7 @@ def interior(problem: Weighting, start: State) -> Iterator[State]:
     u = start.u * inside
     s = 1.0 - operator.load(u)
     mu = start.mu / inside ** (1 + a)
-    mu = xp.maximum(mu, LEAST * float(xp.sum(s * mu)) / cells / s)
+    mu = xp.maximum(mu, LEAST_PRICE * float(xp.sum(s * mu)) / cells / s)
     best = start
     while True:
         b = operator.price(mu)
@@ -160,10 +167,10 @@ def _farthest(xp: Any, value: Array, move: Array) -> float:
 FEW, MANY = 10, 60
 # Through factors a first-order step costs next to nothing, so there are more of them.
 MATRIX_FREE = 300
-PATIENCE = 12  # second-order steps that may pass without the gap halving
+STEPS_WITHOUT_HALVING = 12  # second-order steps that may pass without the gap halving
 
 
-def improve(problem: Weighting, start: State | None = None) -> Iterator[State]:
+def improve(problem: Weighting, start: WeightsAndPrices | None = None) -> Iterator[WeightsAndPrices]:
     """Pairs of shrinking gap, one after each iteration, from uniform prices until nothing helps any more.
 
     From a ``start`` it goes on by the second order.
@@ -180,18 +187,18 @@ def improve(problem: Weighting, start: State | None = None) -> Iterator[State]:
         waited += 1
         if best.gap <= mark / 2:
             waited, mark = 0, best.gap
-        if waited >= PATIENCE or best.gap <= 0:
+        if waited >= STEPS_WITHOUT_HALVING or best.gap <= 0:
             return
 
 
-def _first(problem: Weighting) -> Iterator[State]:
+def _first(problem: Weighting) -> Iterator[WeightsAndPrices]:
     """What comes before the second order."""
     parts = _parts(problem)
     if parts:
         return _together(problem, parts)
     k, n = problem.operator.shape
     # A dense second-order step costs about k/4 first-order ones.
-    steps = min(max(k // 8, FEW), MANY) if isinstance(problem.operator, Dense) else MATRIX_FREE
+    steps = min(max(k // 8, FEW), MANY) if isinstance(problem.operator, GivenMatrix) else MATRIX_FREE
     uniform = problem.xp.full_like(problem.operator.load(problem.c), 1.0 / n)
     return itertools.islice(fixed_point(problem, uniform), steps)
 
@@ -204,10 +211,10 @@ def _parts(problem: Weighting) -> list[Weighting]:
     costs = costs_of(problem.c, [factor.shape[0] for factor in operator.factors])
     if costs is None:
         return []
-    return [Weighting(Dense(f), c, problem.power) for f, c in zip(operator.factors, costs, strict=True)]
+    return [Weighting(GivenMatrix(f), c, problem.power) for f, c in zip(operator.factors, costs, strict=True)]
 
 
-def _together(problem: Weighting, parts: list[Weighting]) -> Iterator[State]:
+def _together(problem: Weighting, parts: list[Weighting]) -> Iterator[WeightsAndPrices]:
     """Products of the parts' states, the worst of which goes on; judged in the whole problem."""
     runs = [improve(part) for part in parts]
     states = [next(run) for run in runs]

@@ -24,10 +24,10 @@ import scipy.linalg
 
 __all__ = [
     "Array",
-    "Dense",
+    "GivenMatrix",
     "Operator",
-    "State",
     "Weighting",
+    "WeightsAndPrices",
     "add_diagonal",
     "entrywise",
     "product_state",
@@ -37,8 +37,8 @@ __all__ = [
 
 Array = Any
 # Added to the unit diagonal of the scaled Newton matrix, far below what matters: no pivot is then zero.
-RIDGE = 1e-15
-ROWS = 128  # of a matrix that are worked on at a time
+NEWTON_RIDGE = 1e-15
+ROWS_AT_A_TIME = 128  # of a matrix that are worked on at a time
 
 
 class Operator(Protocol):
@@ -67,7 +67,7 @@ def entrywise(design: Array, power: int) -> Array:
 
 
 @dataclass(frozen=True)
-class Dense:
+class GivenMatrix:
     """A matrix that is there."""
 
     matrix: Array
@@ -83,8 +83,8 @@ class Dense:
     def price(self, mu: Array) -> Array:
         return self.matrix @ mu
 
-    def kept(self, rows: Array) -> Dense:
-        return Dense(rows.__array_namespace__().take(self.matrix, rows, axis=0))
+    def kept(self, rows: Array) -> GivenMatrix:
+        return GivenMatrix(rows.__array_namespace__().take(self.matrix, rows, axis=0))
 
     def newton(self, h: Array, d: Array, right: Array) -> Array:
         return solve_scaled(lambda: self._gram(d), h, right)
@@ -93,8 +93,8 @@ class Dense:
         """M diag(d) Mᵀ, a block of rows up to the diagonal at a time; above stands what mirrors them."""
         k = self.matrix.shape[0]
         system = d.__array_namespace__().empty((k, k), dtype=d.dtype)
-        for start in range(0, k, ROWS):
-            own = self.matrix[start : start + ROWS, :]
+        for start in range(0, k, ROWS_AT_A_TIME):
+            own = self.matrix[start : start + ROWS_AT_A_TIME, :]
             end = start + own.shape[0]
             system[start:end, :end] = (own * d[None, :]) @ self.matrix[:end, :].T
             system[:start, start:end] = system[start:end, :start].T
@@ -129,22 +129,22 @@ def _scaled(system: Array, h: Array) -> tuple[Array, Array]:
     size = xp.sqrt(h + xp.linalg.diagonal(system))
     system /= size[:, None]
     system /= size[None, :]
-    add_diagonal(system, h / (size * size) + RIDGE)
+    add_diagonal(system, h / (size * size) + NEWTON_RIDGE)
     return system, size
 
 
 def add_diagonal(system: Array, values: Array) -> None:
     """system += diag(values), in place and without another matrix."""
     xp = values.__array_namespace__()
-    for start in range(0, values.shape[0], ROWS):
-        own = values[start : start + ROWS]
+    for start in range(0, values.shape[0], ROWS_AT_A_TIME):
+        own = values[start : start + ROWS_AT_A_TIME]
         here = xp.arange(own.shape[0])
         block = xp.where(here[:, None] == here[None, :], own[:, None], xp.zeros_like(own)[:, None])
-        system[start : start + ROWS, start : start + ROWS] += block
+        system[start : start + ROWS_AT_A_TIME, start : start + ROWS_AT_A_TIME] += block
 
 
 @dataclass(frozen=True)
-class State:
+class WeightsAndPrices:
     """Weights u (k,), feasible, and prices mu (n,), with Σ mu = a · bound: the scale of the multipliers.
 
     The scale is that of ``Mᵀ u <= 1`` in the minimisation of Σ cᵢ uᵢ^-a.
@@ -180,8 +180,7 @@ class Weighting:
 
     def value(self, mu: Array) -> float:
         """Σ cᵢ^(1/(1+a)) bᵢ^(a/(1+a)), concave in mu; its gradient is a/(1+a) Mᵀ ``best_response``."""
-        b = self.operator.price(mu)
-        return self._value(b)
+        return self._value(self.operator.price(mu))
 
     def bound(self, mu: Array, b: Array) -> float:
         """The lower bound at prices mu with b = M mu."""
@@ -191,12 +190,12 @@ class Weighting:
     def _value(self, b: Array) -> float:
         return float(self.xp.sum(self.c * (b / self.c) ** (self.power / (1.0 + self.power))))
 
-    def state(self, u: Array, load: Array, mu: Array, b: Array) -> State:
+    def state(self, u: Array, load: Array, mu: Array, b: Array) -> WeightsAndPrices:
         """The pair with both sides scaled; ``load`` is Mᵀ u and b is M mu."""
         xp, a = self.xp, self.power
         top = float(xp.max(load))
         bound = self.bound(mu, b)
-        return State(
+        return WeightsAndPrices(
             u / top,
             mu * (a * bound / float(xp.sum(mu))),
             float(xp.sum(self.c * u ** (-float(a)))) * top**a,
@@ -204,25 +203,25 @@ class Weighting:
         )
 
 
-def better(one: State, other: State) -> State:
+def better(one: WeightsAndPrices, other: WeightsAndPrices) -> WeightsAndPrices:
     """The better side of each."""
     point = one if one.objective <= other.objective else other
     prices = one if one.bound >= other.bound else other
-    return State(point.u, prices.mu, point.objective, prices.bound)
+    return WeightsAndPrices(point.u, prices.mu, point.objective, prices.bound)
 
 
-def product_state(states: Sequence[State], power: int) -> State:
+def product_state(states: Sequence[WeightsAndPrices], power: int) -> WeightsAndPrices:
     """The solution for M = ⊗ Mᵢ and c = ⊗ cᵢ from those of the factors, the last varying fastest.
 
     Loads and prices of products are products, and so are both sums: objective and bound multiply.
     """
     found = reduce(_product, states)
     total = float(found.mu.__array_namespace__().sum(found.mu))
-    return State(found.u, found.mu * (power * found.bound / total), found.objective, found.bound)
+    return WeightsAndPrices(found.u, found.mu * (power * found.bound / total), found.objective, found.bound)
 
 
-def _product(one: State, other: State) -> State:
-    return State(
+def _product(one: WeightsAndPrices, other: WeightsAndPrices) -> WeightsAndPrices:
+    return WeightsAndPrices(
         _outer(one.u, other.u),
         _outer(one.mu, other.mu),
         one.objective * other.objective,

@@ -15,14 +15,14 @@ from mmopt.solvers.weighting.problem import Array, entrywise
 __all__ = ["costs_of", "factors_of", "is_likely_product", "places_of"]
 
 # With fewer entries the dense matrix is as quick: 256 cells to a gap of 1e-6 in 20 ms, by factors in 30.
-LEAST = 1 << 18
-SMALL = 1 << 12  # entries of a factor that is not taken apart
-PART = 1 / 8  # of the entries, that two factors may have together; with more there is nothing to gain
+LEAST_ENTRIES = 1 << 18
+SMALL_FACTOR = 1 << 12  # entries of a factor that is not taken apart
+MOST_SHARED = 1 / 8  # of the entries, that two factors may have together; with more there is nothing to gain
 # An entry may differ by this from the product, next to the largest of its row: what that adds to a
 # sensitivity is far below any gap asked for.
-ROUNDING = 1e-13
-NEARLY = 1e-6  # the same for costs, relatively: their product is only where the iteration starts
-BLOCK = 1 << 18  # entries that are compared at a time
+ROUNDING_OF_ENTRIES = 1e-13
+ROUNDING_OF_COSTS = 1e-6  # the same for costs, relatively: their product is only where the iteration starts
+ENTRIES_COMPARED = 1 << 18  # entries that are compared at a time
 
 
 def factors_of(design: Array, power: int) -> tuple[Array, ...] | None:
@@ -30,7 +30,7 @@ def factors_of(design: Array, power: int) -> tuple[Array, ...] | None:
 
     None also for a design so small that it does not matter.
     """
-    if math.prod(design.shape) < LEAST:
+    if math.prod(design.shape) < LEAST_ENTRIES:
         return None
     found = next((split for split in _likely(design, power) if split.is_whole()), None)
     return None if found is None else _finer(found.first()) + _finer(found.second())
@@ -38,7 +38,7 @@ def factors_of(design: Array, power: int) -> tuple[Array, ...] | None:
 
 def is_likely_product(design: Array, power: int) -> bool:
     """The same judged by three rows; nearly always right."""
-    return math.prod(design.shape) >= LEAST and next(_likely(design, power), None) is not None
+    return math.prod(design.shape) >= LEAST_ENTRIES and next(_likely(design, power), None) is not None
 
 
 def places_of(rows: Array, among: Array) -> Array | None:
@@ -68,7 +68,7 @@ def costs_of(c: Array, sizes: Sequence[int]) -> list[Array] | None:
         found.insert(0, line if stride == c.shape[0] // size else line / c[largest])
         joined = xp.reshape(found[0][:, None] * joined[None, :], (-1,))
         stride *= size
-    return found if bool(xp.all(xp.abs(joined - c) <= NEARLY * c)) else None
+    return found if bool(xp.all(xp.abs(joined - c) <= ROUNDING_OF_COSTS * c)) else None
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class _Split:
         """Whether all rows agree."""
         k2 = self.inner[0]
         second = self.second()
-        step = max(1, BLOCK // self.design.shape[1])
+        step = max(1, ENTRIES_COMPARED // self.design.shape[1])
         return all(
             self.agrees(i, slice(start, min(start + step, k2)), second[start : start + step, :])
             for i in range(self.shape[0])
@@ -116,7 +116,7 @@ class _Split:
         here = slice(i * self.inner[0] + rows.start, i * self.inner[0] + rows.stop)
         known = entrywise(self.design[here, :], self.power)
         off = xp.abs(known - xp.reshape(first[:, :, None] * second[:, None, :], known.shape))
-        return bool(xp.all(xp.max(off, axis=1) <= ROUNDING * xp.max(known, axis=1)))
+        return bool(xp.all(xp.max(off, axis=1) <= ROUNDING_OF_ENTRIES * xp.max(known, axis=1)))
 
 
 def _likely(design: Array, power: int) -> Iterator[_Split]:
@@ -129,7 +129,7 @@ def _likely(design: Array, power: int) -> Iterator[_Split]:
     entries = k * n
     shapes = [(a * b + entries // (a * b), a, b) for a in _divisors(k) for b in _divisors(n)]
     for size, k1, n1 in sorted(shapes):
-        if size > PART * entries:
+        if size > MOST_SHARED * entries:
             return
         split = _Split(design, power, (k1, n1), at)
         k2 = split.inner[0]
@@ -147,7 +147,7 @@ def _divisors(number: int) -> list[int]:
 
 def _finer(factor: Array) -> tuple[Array, ...]:
     """The factor, taken apart where that saves work; it has no sign, so power 2 changes nothing."""
-    if math.prod(factor.shape) <= SMALL:
+    if math.prod(factor.shape) <= SMALL_FACTOR:
         return (factor,)
     found = next((split for split in _likely(factor, 2) if split.is_whole()), None)
     return (factor,) if found is None else _finer(found.first()) + _finer(found.second())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from own_texts import edited
 
-from mmopt.compiler.invariance.composition import LARGEST, SUM, Composition, of_blocks, of_factors
+from mmopt.compiler.invariance.composition import LARGEST_PART, SUM, Composition, of_blocks, of_factors
 from mmopt.language import Program, check
 
 pytestmark = pytest.mark.quick
@@ -15,9 +15,9 @@ BLOCKS = {
     "l2_strategy_lmi": SUM,
     "l2_strategy_block": SUM,
     "weighted_l2": SUM,
-    "fitness_for_use": LARGEST,
-    "fitness_lmi": LARGEST,
-    "fitness_budget": LARGEST,
+    "fitness_for_use": LARGEST_PART,
+    "fitness_lmi": LARGEST_PART,
+    "fitness_budget": LARGEST_PART,
 }
 
 
@@ -62,7 +62,7 @@ def test_no_factors(name: str, why: str) -> None:
     [
         ("trace(W @ inv(X) @ W.T)", SUM, "product"),
         ("3 * trace(W @ inv(X) @ W.T)", SUM, "product"),
-        ("max(diag(W @ inv(X) @ W.T))", LARGEST, "product"),
+        ("max(diag(W @ inv(X) @ W.T))", LARGEST_PART, "product"),
         ("trace(W @ inv(X) @ W.T) + 1", "", ""),
         ("trace(W @ inv(X) @ W.T) + max(diag(W @ inv(X) @ W.T))", "", ""),
         ("trace(W @ inv(X) @ W.T) + trace(inv(X))", SUM, ""),

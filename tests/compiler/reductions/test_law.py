@@ -23,7 +23,7 @@ from mmopt.compiler import bind, reductions
 from mmopt.compiler.reductions import value_symmetry
 from mmopt.driver import plan
 from mmopt.language import program_names
-from mmopt.limits import Stop
+from mmopt.stop_reasons import Stop
 from mmopt.workloads import Product
 from mmopt.workloads.blocks import factor as f
 
@@ -192,7 +192,7 @@ def test_a_wrong_lift_is_seen(monkeypatch: pytest.MonkeyPatch, rng: Rng, name: s
     assert step is not None
     right = type(step).lift
 
-    def wrong(own: reductions.Step, parts: Sequence[reductions.Solved]) -> reductions.Solved:
+    def wrong(own: reductions.ReductionStep, parts: Sequence[reductions.SolvedPart]) -> reductions.SolvedPart:
         lifted = right(own, parts)
         n = lifted.strategy.n
         # The total, and little else: no repair makes that good, as it does for a cell measured too well.
@@ -214,7 +214,7 @@ def test_the_theorem_is_stated(row: reductions.Reduction) -> None:
 def test_by_component_equals_unreduced(monkeypatch: pytest.MonkeyPatch, rng: Rng, program: str) -> None:
     """Nothing is scored over the cells here: what is taken for a symmetry and is none would be believed."""
     monkeypatch.setattr(plan, "FEW_CELLS", 1)
-    monkeypatch.setattr(plan, "SMALL", value_symmetry.WORTH)
+    monkeypatch.setattr(plan, "SMALL_COMPONENT", value_symmetry.LARGEST_WORTHWHILE)
     hits = 0
     for _ in range(12):
         workload = random_symmetric_matrix(rng) if rng.random() < 0.5 else random_products(rng)

@@ -20,7 +20,7 @@ from mmopt import Program, Workload
 from mmopt.compiler import bind, lower
 from mmopt.language import ATOMS
 from mmopt.language.atoms import gradients, matrix_rules, rules
-from mmopt.language.atoms.atom import Atom, Form
+from mmopt.language.atoms.atom import Atom, PrintedForm
 from mmopt.language.atoms.table_of_atoms import FUNCTIONS
 from mmopt.language.atoms.types import SCALAR, UNKNOWN, Curvature, Type
 from mmopt.language.syntax.expression import parse_expr
@@ -314,6 +314,8 @@ def law_of_equivariance(atom: Atom, rng: Rng) -> None:
             return np.asarray(atom.numpy(*moved, **call.options))
 
         ACTIONS[atom.equivariance](f, args, call, rng)
+        if atom.even:
+            close(f(*(-a for a in args)), f(*args))
 
 
 def _turn(rng: Rng, size: int) -> np.ndarray:
@@ -534,8 +536,8 @@ LOG_DET = Atom(
     rule=_log_det_rule(Curvature.CONCAVE),
     numpy=lambda a: np.linalg.slogdet(a)[1],
     about="Logarithm of the determinant.",
-    latex=Form("{0}"),
-    plain=Form("{0}"),
+    latex=PrintedForm("{0}"),
+    plain=PrintedForm("{0}"),
     text="logdet({0})",
     ball=_log_det_ball,
     cvxpy=lambda cp, a: cp.log_det(a),
@@ -613,7 +615,7 @@ WRONG: list[tuple[str, str, dict[str, Any]]] = [
     # words
     ("words", "logdet", {"text": "log({0})"}),
     ("words", "sub", {"text": "{1} - {0}"}),
-    ("words", "div", {"plain": Form("{0} / {0}", 2)}),
+    ("words", "div", {"plain": PrintedForm("{0} / {0}", 2)}),
 ]
 
 

@@ -10,7 +10,7 @@ from mmopt.errors import ProgramError
 from mmopt.language import ATOMS, Program, check, program_names, to_source
 from mmopt.language.atoms.types import Curvature
 from mmopt.language.check.infer import infer
-from mmopt.language.check.survey import LineSurvey, Node, describe, line_scope, survey
+from mmopt.language.check.survey import LineSurvey, TypedNode, describe, survey
 
 TEXT = """program trial
 given
@@ -35,7 +35,7 @@ def parsed(objective: str = "t", line: str = "t <= 1", sense: str = "minimize") 
     return Program.parse(TEXT.format(objective=objective, line=line, sense=sense), "trial.program")
 
 
-def walk(node: Node) -> Iterator[Node]:
+def walk(node: TypedNode) -> Iterator[TypedNode]:
     yield node
     for part in node.parts:
         yield from walk(part)
@@ -46,7 +46,7 @@ def test_nodes_have_the_types_that_the_check_infers(name: str) -> None:
     surveyed = survey(Program.load(name))
     seen = 0
     for line in surveyed.lines:
-        scope = line_scope(surveyed.checked, line.constraint.family if line.constraint else None)
+        scope = surveyed.checked.lines.inside(line.constraint.family if line.constraint else None)
         for node in (n for side in line.sides for n in walk(side)):
             assert node.known == infer(node.expr, scope), to_source(node.expr)
             assert node.rule, to_source(node.expr)

@@ -15,7 +15,7 @@ from tolerances import ROUNDING
 
 from mmopt.solvers.nuclear import curvature as module
 from mmopt.solvers.nuclear.curvature import (
-    LEAST,
+    LEAST_TERM,
     Triangle,
     by_size,
     curvature,
@@ -75,7 +75,7 @@ def test_a_block_of_rows_at_a_time_is_the_same(
     found = at(problem, drawn(problem, rng))
     count = len(found.cells) + len(found.queries)
     together = curvature(problem, found, np.arange(count)).dense()
-    monkeypatch.setattr(module, "HEIGHT", 3)
+    monkeypatch.setattr(module, "PANEL_ROWS", 3)
     apart = curvature(problem, found, np.arange(count)).dense()
     assert np.allclose(together, apart, rtol=tolerances.ROUNDING)
 
@@ -86,7 +86,7 @@ def test_rows_that_a_term_says_nothing_of(
     targets: bool, height: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Left out of it they change Q by little next to its diagonal, in whatever order the shares come."""
-    monkeypatch.setattr(module, "HEIGHT", height)
+    monkeypatch.setattr(module, "PANEL_ROWS", height)
     rows = rng.normal(size=(9, 7)) * 10.0 ** -np.arange(7.0)
     problem = whole(rows, np.ones(9) if targets else None)
     found = at(problem, drawn(problem, rng))
@@ -97,8 +97,8 @@ def test_rows_that_a_term_says_nothing_of(
     some = curvature(problem, found, active, exponentials, careful=False).dense()
     sizes = np.sqrt(np.diagonal(exact))
     terms = 30
-    assert (np.diagonal(some) >= (1 - terms * LEAST) * np.diagonal(exact)).all()
-    assert (np.abs(some - exact) <= terms * np.sqrt(LEAST) * np.outer(sizes, sizes)).all()
+    assert (np.diagonal(some) >= (1 - terms * LEAST_TERM) * np.diagonal(exact)).all()
+    assert (np.abs(some - exact) <= terms * np.sqrt(LEAST_TERM) * np.outer(sizes, sizes)).all()
     back = np.argsort(active)
     in_order = curvature(problem, found, np.arange(len(active)), exponentials).dense()
     np.testing.assert_allclose(exact[np.ix_(back, back)], in_order, atol=tolerances.ROUNDING * in_order.max())
@@ -152,7 +152,7 @@ def filled(matrix: np.ndarray) -> Triangle:
 def test_it_is_the_matrix_and_solves_as_it(
     height: int, count: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "HEIGHT", height)
+    monkeypatch.setattr(module, "PANEL_ROWS", height)
     root = rng.normal(size=(count, count + 3))
     matrix = root @ root.T
     assert np.array_equal(filled(matrix).dense(), matrix)
@@ -167,7 +167,7 @@ def test_it_is_the_matrix_and_solves_as_it(
 def test_what_is_not_definite_is_not_solved(
     height: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "HEIGHT", height)
+    monkeypatch.setattr(module, "PANEL_ROWS", height)
     matrix = np.eye(7)
     matrix[5, 5] = -1.0
     assert filled(matrix).solve(rng.normal(size=7)) is None

@@ -27,7 +27,7 @@ def decomposed(k: np.ndarray) -> tuple[np.ndarray, ...]:
 def test_it_is_a_decomposition(
     shape: tuple[int, int], most: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "MOST", most)
+    monkeypatch.setattr(module, "MOST_JACOBI_COLUMNS", most)
     k = rng.normal(size=shape)
     left, values, right = decomposed(k)
     count = min(shape)

@@ -10,12 +10,12 @@ from constructed import haar
 from designs import HARD, weighting
 from tolerances import FINE, GAP_INTERIOR, ROUNDING
 
-from mmopt.solvers.weighting import State, Weighting, improve
+from mmopt.solvers.weighting import Weighting, WeightsAndPrices, improve
 
 POWERS = [1, 2]
 
 
-def solved(problem: Weighting, gap: float = FINE) -> State:
+def solved(problem: Weighting, gap: float = FINE) -> WeightsAndPrices:
     for state in improve(problem):
         if state.gap <= gap:
             return state

@@ -13,7 +13,7 @@ from designs import HARD, weighting
 from tolerances import DERIVATIVE, FINE, GAP_INTERIOR, ROUNDING
 
 from mmopt.solvers.weighting import (
-    Dense,
+    GivenMatrix,
     Kronecker,
     Operator,
     Weighting,
@@ -23,7 +23,7 @@ from mmopt.solvers.weighting import (
     product_state,
 )
 from mmopt.solvers.weighting.improve import curvature
-from mmopt.solvers.weighting.problem import State, better, solve_scaled
+from mmopt.solvers.weighting.problem import WeightsAndPrices, better, solve_scaled
 
 STEP = 1e-5
 
@@ -76,8 +76,8 @@ def test_curvature_is_the_second_derivative_where_prices_balance(
 
 
 def test_the_better_side_of_each() -> None:
-    one = State(np.array([1.0]), np.array([1.0]), 5.0, 3.0)
-    other = State(np.array([2.0]), np.array([2.0]), 4.0, 2.0)
+    one = WeightsAndPrices(np.array([1.0]), np.array([1.0]), 5.0, 3.0)
+    other = WeightsAndPrices(np.array([2.0]), np.array([2.0]), 4.0, 2.0)
     for found in (better(one, other), better(other, one)):
         assert (found.objective, found.bound) == (4.0, 3.0)
         assert found.u is other.u and found.mu is one.mu
@@ -91,12 +91,12 @@ def pair(rng: np.random.Generator, shapes: list[tuple[int, int]], part: float = 
     factors = tuple(rng.uniform(0.0, 1.0, size=shape) for shape in shapes)
     matrix = reduce(np.kron, factors)
     if part == 1.0:
-        return [Kronecker(factors), Dense(matrix)]
+        return [Kronecker(factors), GivenMatrix(matrix)]
     rows = np.sort(rng.permutation(len(matrix))[: max(1, int(part * len(matrix)))])
-    return [Kronecker(factors, rows), Dense(matrix[rows])]
+    return [Kronecker(factors, rows), GivenMatrix(matrix[rows])]
 
 
-def solved(problem: Weighting, gap: float) -> State:
+def solved(problem: Weighting, gap: float) -> WeightsAndPrices:
     return next(state for state in improve(problem) if state.gap <= gap)
 
 
@@ -141,7 +141,7 @@ def test_more_cells_that_count_than_are_formed(
     """The rest is left to the conjugate gradients."""
     monkeypatch.setattr(module, "COUNTED", 5)
     monkeypatch.setattr(module, "FORMED", 4)
-    monkeypatch.setattr(module, "BLOCK", 50)
+    monkeypatch.setattr(module, "ENTRIES_OF_BLOCK", 50)
     kronecker, dense = pair(rng, [(4, 4), (3, 6)])
     k, n = dense.shape
     d = 10 ** rng.uniform(1, 3, size=n)
@@ -163,7 +163,7 @@ def test_inverse_roots_where_the_matrix_is_singular(error: float, rng: np.random
 
 def test_a_dense_step_that_is_singular_but_for_rounding() -> None:
     """Two equal rows at a price beyond all measure: elimination answers, Cholesky alone might not."""
-    dense = Dense(np.array([[1.0, 2.0], [1.0, 2.0], [0.0, 1.0]]))
+    dense = GivenMatrix(np.array([[1.0, 2.0], [1.0, 2.0], [0.0, 1.0]]))
     right = np.array([[1.0], [1.0], [0.0]])
     found = dense.newton(np.full(3, 1e-30), np.array([1e6, 1e6]), right)
     system = (dense.matrix * 1e6) @ dense.matrix.T
@@ -199,7 +199,8 @@ def test_product_costs_are_solved_factor_by_factor(power: int, rng: np.random.Ge
     kronecker, dense = pair(rng, [(4, 4), (3, 5), (2, 2)])
     costs = [rng.uniform(0.1, 1.0, size=f.shape[0]) for f in kronecker.factors]
     parts = [
-        solved(Weighting(Dense(f), c, power), FINE) for f, c in zip(kronecker.factors, costs, strict=True)
+        solved(Weighting(GivenMatrix(f), c, power), FINE)
+        for f, c in zip(kronecker.factors, costs, strict=True)
     ]
     whole = Weighting(dense, reduce(np.kron, costs), power)
     joined = product_state(parts, power)

@@ -25,9 +25,9 @@ SHAPES = [[(8, 8), (8, 8)], [(6, 9), (10, 4)], [(4, 4), (6, 5), (8, 8)], [(5, 5)
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Products of test size count, and are taken apart as far as they can."""
-    monkeypatch.setattr(recognise, "LEAST", 1)
-    monkeypatch.setattr(recognise, "SMALL", 1)
-    monkeypatch.setattr(recognise, "BLOCK", 100)
+    monkeypatch.setattr(recognise, "LEAST_ENTRIES", 1)
+    monkeypatch.setattr(recognise, "SMALL_FACTOR", 1)
+    monkeypatch.setattr(recognise, "ENTRIES_COMPARED", 100)
 
 
 def product(rng: np.random.Generator, shapes: list[tuple[int, int]]) -> np.ndarray:
@@ -86,7 +86,7 @@ def test_small_and_lopsided_designs_stay_whole(
 ) -> None:
     assert factors_of(np.kron(rng.normal(size=(32, 32)), np.ones((2, 2))), 1) is None
     design = product(rng, SHAPES[0])
-    monkeypatch.setattr(recognise, "LEAST", design.size + 1)
+    monkeypatch.setattr(recognise, "LEAST_ENTRIES", design.size + 1)
     assert factors_of(design, 1) is None and not is_likely_product(design, 1)
 
 
@@ -126,7 +126,7 @@ def solve_both(
     instance = bind(Program.load(program), workload, {"Q": design})
     found, kinds = [], []
     for least in (1, design.size + 1):
-        monkeypatch.setattr(recognise, "LEAST", least)
+        monkeypatch.setattr(recognise, "LEAST_ENTRIES", least)
         kinds.append(type(SHIPPED[program].parts(instance.env, 1e-3)[0].problem().operator))
         with Clock(60.0) as clock:
             found.append(next(points(program, instance.env, Options(FINE), clock)).variables)

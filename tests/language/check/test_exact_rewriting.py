@@ -7,7 +7,7 @@ import pytest
 
 from mmopt import Program
 from mmopt.language import evaluate
-from mmopt.language.check.families import two_by_two, vectorised
+from mmopt.language.check.exact_rewriting import two_by_two, vectorised
 from mmopt.language.syntax.syntax_tree import Constraint
 
 HEAD = """\

@@ -1,5 +1,6 @@
-"""Families of constraints as one vector constraint: exact, and much faster to evaluate and to hand over.
+"""Expressions written otherwise, exactly: transposes at the leaves only, families as one vector constraint.
 
+A vector constraint is much faster to evaluate and to hand over than a family:
 ``B[:, i].T @ F @ B[:, i] <= alpha for i in n`` says the same as ``diag(B.T @ F @ B) <= alpha``: entry i
 of either side is the same number. What has no such form (a matrix inequality per query) stays a
 family.
@@ -7,16 +8,44 @@ family.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import reduce
 
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.syntax.syntax_tree import Apply, Block, Expr, Index, Name, chain, mentions, transpose
 
-__all__ = ["ENTRYWISE", "shared", "two_by_two", "vectorised"]
+__all__ = ["ENTRYWISE", "normal", "product", "shared", "two_by_two", "vectorised"]
 
 # Entry by entry: the result lies as its arguments do.
 ENTRYWISE = frozenset(name for name, atom in ATOMS.items() if atom.equivariance in ("linear", "entrywise"))
+# (f(A, B)).T = f(A.T, B.T)
+THROUGH = ENTRYWISE | {"inv", "pinv"}
+
+
+def product(factors: list[Expr]) -> Expr:
+    """The matrix product of the factors, left to right."""
+    return reduce(lambda left, right: Apply("matmul", (left, right), left.span), factors)
+
+
+def normal(expr: Expr, symmetric: Callable[[Expr], bool], *, flip: bool = False) -> Expr:
+    """The expression (its transpose when ``flip``) with transposes only at leaves that need one.
+
+    ``symmetric`` says whether an expression equals its transpose: numbers, symmetric matrices.
+    """
+    match expr:
+        case Apply(atom="transpose", args=(inner,)):
+            return normal(inner, symmetric, flip=not flip)
+        case Apply(atom="matmul"):
+            factors = [normal(f, symmetric, flip=flip) for f in chain(expr)]
+            return product(factors[::-1] if flip else factors)
+        case Apply(atom, args, span, options) if atom in THROUGH:
+            return Apply(atom, tuple(normal(a, symmetric, flip=flip) for a in args), span, options)
+        case Block(rows, span) if flip:
+            turned = zip(*rows, strict=True)
+            return Block(tuple(tuple(normal(e, symmetric, flip=True) for e in r) for r in turned), span)
+        case Block(rows, span):
+            return Block(tuple(tuple(normal(e, symmetric) for e in r) for r in rows), span)
+    return Apply("transpose", (expr,), expr.span) if flip and not symmetric(expr) else expr
 
 
 def _slice(expr: Expr, index: str) -> tuple[Expr, str] | None:
@@ -67,17 +96,14 @@ def _product(factors: list[Expr], index: str, expr: Apply) -> Expr | None:
     if any(mentions(f, index) for f in inner) or len(factors) < 2:
         return None
 
-    def join(parts: list[Expr]) -> Expr:
-        return reduce(lambda left, right: Apply("matmul", (left, right), expr.span), parts)
-
     def as_rows(found: tuple[Expr, str]) -> Expr:
         return found[0] if found[1] == "rows" else transpose(found[0])
 
     if first and last:
         left, right = as_rows(first), as_rows(last)
-        return Apply("diag", (join([left, *inner, transpose(right)]),), expr.span)
+        return Apply("diag", (product([left, *inner, transpose(right)]),), expr.span)
     if first and not mentions(factors[-1], index):
-        return join([as_rows(first), *factors[1:]])
+        return product([as_rows(first), *factors[1:]])
     return None
 
 

@@ -13,20 +13,18 @@ import numpy as np
 
 from mmopt.compiler import Instance
 from mmopt.compiler.reductions import by_components
+from mmopt.driver.judge.meaning import l2_by_component
+from mmopt.driver.judge.score import bound_of
 from mmopt.errors import ResultError
 from mmopt.language import Checked
 from mmopt.language.atoms.types import Dim
 from mmopt.numerics.components import Level, Space, Split
 from mmopt.results import Solution
-from mmopt.results.component_storage import Value
 from mmopt.strategies import AnyStrategy, ComponentStrategy
 from mmopt.symmetry.joint_components import Cells
 from mmopt.workloads import Workload
 
-__all__ = ["gram_of", "own_components", "placed_multipliers", "placed_variables", "same_array"]
-
-# Relative, of arrays that stand for the same thing (a strategy's Gram matrix, the givens of a step).
-CLOSE_ARRAY = 1e-8
+__all__ = ["gram_of", "own_components", "placed_multipliers", "placed_variables", "proved_by_component"]
 
 
 def own_components(
@@ -127,25 +125,8 @@ def _same_cells(one: Cells, two: Cells) -> bool:
     return told[0] == told[1]
 
 
-def same_array(stated: Value | None, found: Value | None) -> bool:
-    """Whether two arrays, or matrices by component, agree up to rounding, or both are absent."""
-    if stated is None or found is None:
-        return stated is found
-    if not (isinstance(stated, np.ndarray) and isinstance(found, np.ndarray)):
-        return _same_parts(stated, found, CLOSE_ARRAY)
-    if np.shape(stated) != np.shape(found) or not np.isfinite(stated).all():
-        return False
-    off = float(np.linalg.norm(np.asarray(stated) - found))
-    return off <= CLOSE_ARRAY * float(np.linalg.norm(found))
-
-
-def _same_parts(one: Any, two: Any, close: float) -> bool:
-    """Whether two matrices by component agree up to rounding, relative to the size of the second."""
-    if not (isinstance(one, Split) and isinstance(two, Split)):
-        return False
-    if [np.shape(part) for part in one.parts] != [np.shape(part) for part in two.parts]:
-        return False
-    often = two.multiplicities
-    off = [float(np.sum(np.square(a - b))) for a, b in zip(one.parts, two.parts, strict=True)]
-    size = [float(np.sum(np.square(b))) for b in two.parts]
-    return bool(np.sqrt(often @ np.array(off)) <= close * np.sqrt(often @ np.array(size)))
+def proved_by_component(workload: Workload, multipliers: Any) -> float | None:
+    """``l2_strategy``'s certificate at the multipliers that ``bound_by_component`` gave."""
+    instance, by_component = l2_by_component(workload)
+    offered = {"sensitivity": multipliers}
+    return bound_of(instance, placed_multipliers(instance, offered) if by_component else offered)
