@@ -3,7 +3,8 @@
 Where things are, from the lowest floor up:
 
 - ``errors.py``: every error that is raised on purpose
-- ``limits.py``: limits of memory and time, and why a solve ended
+- ``limits.py``: limits of memory and time
+- ``stop_reasons.py``: why work ends, in one word each
 - ``resources.py``: the version, and where the program files are
 - ``numerics/``: floating point that is proved; arrays that split into components
 - ``language/``: how an optimisation is written: syntax, atoms, checks, evaluation, print

@@ -1,7 +1,8 @@
 """Who solves it: kernels of our own, and open conic solvers through cvxpy. None is trusted.
 
 - ``solver_protocol.py``: options of all solvers, and what one hands back
-- ``kernels.py``: the table of kernels, and which solver takes a program
+- ``choose_solver.py``: which solver takes a program
+- ``kernels.py``: the table of kernels
 - ``table_of_solvers.py``: the table of conic solvers, with forecasts
 - ``conic.py``: a conic solver run by run
 - ``cone_bounds.py``: what multipliers prove about a cone problem

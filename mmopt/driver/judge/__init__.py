@@ -8,5 +8,4 @@ but the kernel that improves a bound.
 - ``claims.py``: what a bound rests on, and whether feasible points contradict it
 - ``assemble.py``: a certified point becomes a ``Solution``
 - ``adopt.py``: a strategy from elsewhere as a point of a program
-- ``placed_on_components.py``: the values of a saved solution on the components of the workload
 """

@@ -4,7 +4,7 @@
 - ``names.py``: the names with their types, as they come into being
 - ``infer.py``: the type of an expression
 - ``relations.py``: a line: shapes, curvature or gradients
-- ``families.py``: a family of lines as one vector line
+- ``exact_rewriting.py``: expressions written otherwise: a family of lines as one vector line
 - ``procedures.py``: the steps of a procedure
 - ``after_solving.py``: starts, repair, meaning, certificate
 - ``survey.py``: a program line by line, every node with the rule that gives its curvature
