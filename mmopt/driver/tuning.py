@@ -15,7 +15,7 @@ from mmopt.driver.solve import solve
 from mmopt.errors import OptionError
 from mmopt.language import Program
 from mmopt.limits import Stop
-from mmopt.results.solution import gap_between
+from mmopt.results import gap_between
 from mmopt.strategies import StrategyForm
 from mmopt.workloads import Workload
 from mmopt.workloads.variants import only, rest_of, subworkloads, weighted

@@ -35,7 +35,7 @@ from mmopt.results.component_storage import Value
 from mmopt.strategies import AnyStrategy, ComponentStrategy
 from mmopt.workloads import Workload, with_bases
 
-__all__ = ["Recheck", "Rows", "feasible_or_not"]
+__all__ = ["CLOSE", "Recheck", "Rows", "close", "feasible_or_not"]
 
 T = TypeVar("T")
 
@@ -43,7 +43,7 @@ T = TypeVar("T")
 CLOSE = 1e-9
 
 
-def _close(stated: Figure, found: Figure) -> bool:
+def close(stated: Figure, found: Figure) -> bool:
     """Whether two figures agree: finite numbers up to rounding, anything else exactly."""
     if isinstance(stated, int | float) and isinstance(found, int | float):
         size = max(abs(stated), abs(found))
@@ -92,7 +92,7 @@ class Rows:
         """A figure against its recomputation; words in its place where that is not possible."""
         found = self.tried(what, stated, lambda: (compute(),))
         if found is not None:
-            self.add(what, stated, found[0], holds and _close(stated, found[0]))
+            self.add(what, stated, found[0], holds and close(stated, found[0]))
         return found and found[0]
 
 
@@ -291,7 +291,7 @@ class Recheck:
         """What holds of the strategy whatever program it comes from; ``scaled``: to sensitivity 1."""
         s = self.solution
         sensitivity = s.strategy.sensitivity
-        holds = _close(s.sensitivity, sensitivity) and not (scaled and sensitivity > 1.0 + 1e-12)
+        holds = close(s.sensitivity, sensitivity) and not (scaled and sensitivity > 1.0 + 1e-12)
         self.rows.add("sensitivity", s.sensitivity, sensitivity, holds)
         self.rows.figure("total error", s.error, lambda: charged_error(s.strategy, self.workload))
         self.rows.figure("error bound", s.error_bound, self.error_bound, s.error_bound <= s.error)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,10 +18,13 @@ from mmopt.driver.solve import require_workload
 from mmopt.errors import ResultError
 from mmopt.language import Program, program_names
 from mmopt.proof.recheck import Recheck, Rows, feasible_or_not
-from mmopt.results import Check, Solution, Verification
+from mmopt.proof.recheck_factored import recheck_factored
+from mmopt.results import AnySolution, Check, FactoredSolution, Solution, Verification, load_saved
 from mmopt.workloads import Workload
 
 __all__ = ["UNCHECKED", "checked_summary", "verify", "with_worse"]
+
+Some = TypeVar("Some", bound=AnySolution)
 
 WORDS = {"error": "total error", "error_bound": "error bound"}  # for fields, in the rows of a recheck
 # Fields on which no claim rests: they tell how the result came about.
@@ -41,7 +45,7 @@ UNCHECKED = (
 
 
 def verify(
-    solution: Solution | str | Path, workload: Workload, program: str | Path | Program | None = None
+    solution: AnySolution | str | Path, workload: Workload, program: str | Path | Program | None = None
 ) -> Verification:
     """Recompute every claim of a solution, without a solver and without trusting anything in it.
 
@@ -53,7 +57,7 @@ def verify(
 
     Parameters
     ----------
-    solution : a Solution, or the path of a saved one.
+    solution : a Solution, a template's strategy in factors, or the path of a saved one.
     workload : the queries that it was solved for.
     program : what its program is compared with, in place of the shipped one of the same name: name, path or
         parsed. A program that is not shipped can only be told from a changed one by this.
@@ -62,18 +66,20 @@ def verify(
     ------
     ResultError : the file cannot be read as a solution.
     WorkloadError : ``workload`` is no Workload.
-    OptionError, ProgramError : ``program`` is unknown or cannot be read.
+    OptionError, ProgramError : ``program`` is unknown, cannot be read, or is given for a strategy in factors.
     """
     require_workload(workload)
-    if not isinstance(solution, Solution):
-        solution = Solution.load(solution)
+    if isinstance(solution, str | Path):
+        solution = load_saved(solution)
     expected, is_what = None, ""
     if program is not None:
         expected = program if isinstance(program, Program) else Program.load(program)
         is_what = "the program given"
     with np.errstate(all="ignore"):  # NaN and infinity are seen in what comes out
-        rows = _checks(solution, workload, expected, is_what)
-    return Verification(solution.program, tuple(rows), UNCHECKED)
+        rows = _RECHECKS[type(solution)](solution, workload, expected, is_what)
+    held = {f.name for f in fields(solution)}
+    unchecked = tuple(name for name in UNCHECKED if name.partition(".")[0] in held)
+    return Verification(solution.program, tuple(rows), unchecked)
 
 
 def checked_summary(summary: Mapping[str, Any], place: str = "") -> dict[str, Any]:
@@ -85,21 +91,22 @@ def checked_summary(summary: Mapping[str, Any], place: str = "") -> dict[str, An
     return kept
 
 
-def with_worse(s: Solution, found: Verification, place: str = "") -> Solution:
+def with_worse(s: Some, found: Verification, place: str = "") -> Some:
     """Its figures, and those of its steps, as stated or as recomputed, whichever says less."""
     again = {row.what: row.recomputed for row in found.rows}
     up, down = (max, min) if s.sense == "minimize" else (min, max)
     named = {"objective": up, "value": up, "bound": down, "error": max, "error_bound": min}
-    figures = {
-        name: pick(getattr(s, name), again[place + WORDS.get(name, name)])
-        for name, pick in {**named, "sensitivity": max, "rmse": max}.items()
-        if isinstance(again.get(place + WORDS.get(name, name)), float)
+    picks = {**named, "sensitivity": max, "rmse": max}
+    changed: dict[str, Any] = {
+        f.name: picks[f.name](getattr(s, f.name), again[place + WORDS.get(f.name, f.name)])
+        for f in fields(s)
+        if f.name in picks and isinstance(again.get(place + WORDS.get(f.name, f.name)), float)
     }
-    return replace(
-        s,
-        steps={name: with_worse(step, found, f"{place}{name}: ") for name, step in s.steps.items()},
-        **figures,
-    )
+    if s.steps:
+        changed["steps"] = {
+            name: with_worse(step, found, f"{place}{name}: ") for name, step in s.steps.items()
+        }
+    return replace(s, **changed)
 
 
 def _checks(s: Solution, workload: Workload, expected: Program | None, is_what: str) -> list[Check]:
@@ -118,6 +125,11 @@ def _checks(s: Solution, workload: Workload, expected: Program | None, is_what: 
     with blas_threads(instance):
         _recomputed(work, instance)
     return rows.found
+
+
+_RECHECKS: Mapping[type, Callable[..., list[Check]]] = MappingProxyType(
+    {Solution: _checks, FactoredSolution: recheck_factored}
+)
 
 
 def _recomputed(work: Recheck, instance: Instance) -> None:

@@ -15,11 +15,14 @@ from mmopt.errors import Error, ResultError
 from mmopt.numerics.components import Array, Level, Split
 from mmopt.results import npz_file
 from mmopt.results.component_storage import READERS, plain_level, plain_split
+from mmopt.results.relative_gap import relative_gap
 from mmopt.results.status import GRADES, Status
 from mmopt.results.verification import as_html, as_text
 from mmopt.strategies import FORMS, StrategyForm
 
 __all__ = ["Saved", "build", "check_kinds", "pack", "plain", "restored", "unpack"]
+
+PROGRAM = "solution of a program"  # a file that names no kind
 
 Class = TypeVar("Class")
 Own = TypeVar("Own", bound="Saved")
@@ -188,11 +191,24 @@ def unpack(record: Mapping[str, Any], arrays: Mapping[str, Array]) -> dict[str, 
 class Saved(ABC):
     """A frozen dataclass that ``save`` and ``load`` give back equal, and that is shown as rows.
 
-    WHAT : the words for it. HINT : where a file of it comes from.
+    KIND : what a file of it holds. WHAT : the words for it. HINT : where a file of it comes from. COMMAND :
+    which makes one. Every kind has, besides, ``strategy``, ``workload_hash``, ``error``, ``error_bound`` and
+    ``rmse``; ``program``, ``words`` and ``about_program()`` say what it solves; ``covariance``,
+    ``own_sensitivity`` and ``steps`` are empty where there are none.
     """
 
+    KIND: ClassVar[str] = PROGRAM
     WHAT: ClassVar[str]
     HINT: ClassVar[str]
+    COMMAND: ClassVar[str]
+
+    error: float
+    error_bound: float
+
+    @property
+    def error_gap(self) -> float:
+        """error / error_bound - 1."""
+        return relative_gap(self.error, self.error_bound)
 
     def fields(self) -> dict[str, Any]:
         """Every field as plain numbers, texts, arrays and mappings of those."""
@@ -206,6 +222,9 @@ class Saved(ABC):
     @classmethod
     def unpacked(cls: type[Own], path: str | Path, record: Mapping[str, Any], arrays: Any) -> Own:
         """The result of a file; ResultError where it cannot be read."""
+        if (kind := record.get("kind", PROGRAM)) != cls.KIND:
+            hint = "'mmopt release --strategy' and 'mmopt verify' take it"
+            raise ResultError(f"'{path}' holds a {kind}, not the {cls.KIND}", hint=hint)
         what = f"'{path}' is not a saved {cls.WHAT}"
         try:
             return cls.from_fields(unpack(record, arrays))
@@ -213,6 +232,11 @@ class Saved(ABC):
             raise ResultError(what, hint=cls.HINT) from None
         except Error as error:
             raise ResultError(f"{what}: {error.message}", hint=cls.HINT) from None
+
+    @classmethod
+    def load(cls: type[Own], path: str | Path) -> Own:
+        """Read a saved one; :class:`~mmopt.errors.ResultError` when it cannot be read."""
+        return cls.unpacked(path, *npz_file.read(Path(path)))
 
     @abstractmethod
     def rows(self) -> list[tuple[str, str]]:

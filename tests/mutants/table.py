@@ -631,13 +631,13 @@ MUTANTS = (
     *_rows(
         "mmopt/proof/recheck.py",
         "proof/test_tampered.py::test_every_changed_claim_is_found[l2_strategy]",
-        ("_close", "<= CLOSE * size)", "<= 1e9 * CLOSE * size)"),
+        ("close", "<= CLOSE * size)", "<= 1e9 * CLOSE * size)"),
         ("objective", "value_of(instance, point.env, point.objective)", "s.value"),
         ("bound", 'bound", s.bound, compute', 'bound", s.bound, lambda: s.bound'),
         ("costs", 'bound", s.error_bound, self', 'bound", s.error_bound, lambda: s'),
         ("costs", "s.strategy.rmse(self.workload)", "s.rmse"),
         ("costs", "lambda: charged_error(s.strategy, self.workload)", "lambda: s.error"),
-        ("costs", "_close(s.sensitivity, sensitivity) and not", "not"),
+        ("costs", "close(s.sensitivity, sensitivity) and not", "not"),
     ),
     *_rows(
         "mmopt/driver/judge/placed_on_components.py",
@@ -694,9 +694,9 @@ MUTANTS = (
         ("squared_error", "if self.supports(workload) else", "if True else"),
     ),
     *_rows(
-        "mmopt/results/solution.py",
-        "results/test_solution.py",
-        ("gap_between", "return upper / lower - 1.0", "return 1.0 - lower / upper"),
+        "mmopt/results/relative_gap.py",
+        "results/test_relative_gap.py",
+        ("relative_gap", "return upper / lower - 1.0", "return 1.0 - lower / upper"),
     ),
     # -- symmetries, bounds of templates
     *_rows(

@@ -8,8 +8,9 @@ import re
 import numpy as np
 import pytest
 
-from mmopt.driver.templates import template_bound, templates
+from mmopt.driver.templates import templates
 from mmopt.errors import ResultError, WorkloadError
+from mmopt.proof import verify
 from mmopt.results import FactoredSolution, Solution, load_saved, npz_file
 from mmopt.results.saved_fields import pack
 from mmopt.strategies import Strategy
@@ -44,7 +45,7 @@ def test_saved_and_loaded_equal(solution, tmp_path):
 
 
 def test_verified(solution):
-    found = solution.verify(W, template_bound)
+    found = verify(solution, W)
     assert found.holds and [row.what for row in found.rows] == [
         "template",
         "workload",
@@ -54,14 +55,14 @@ def test_verified(solution):
         "error bound",
         "bound by",
     ]
-    changed = dataclasses.replace(solution, error=solution.error * 0.99, bound=solution.error * 0.99)
-    failures = [row.what for row in changed.verify(W, template_bound).failures]
+    changed = dataclasses.replace(solution, error=solution.error * 0.99, error_bound=solution.error * 0.99)
+    failures = [row.what for row in verify(changed, W).failures]
     assert failures == ["total error", "error bound"]
-    forged = dataclasses.replace(solution, bound=solution.error, bound_from="Gauss")
-    assert [row.what for row in forged.verify(W, template_bound).failures] == ["error bound", "bound by"]
-    assert dataclasses.replace(solution, bound=solution.error * (1 + 1e-10)).gap == 0.0
+    forged = dataclasses.replace(solution, error_bound=solution.error, bound_from="Gauss")
+    assert [row.what for row in verify(forged, W).failures] == ["error bound", "bound by"]
+    assert dataclasses.replace(solution, error_bound=solution.error * (1 + 1e-10)).error_gap == 0.0
     other = Workload.from_products(DOMAIN, W.products[:1])
-    assert [row.what for row in solution.verify(other, template_bound).failures] == ["workload"]
+    assert [row.what for row in verify(solution, other).failures] == ["workload"]
 
 
 def test_a_strategy_of_other_attributes_is_refused():
@@ -74,7 +75,7 @@ def test_a_strategy_of_other_attributes_is_refused():
     for strategy in (few, more, UnionStrategy((more,), (1.0,)), turned):
         forged = dataclasses.replace(own, strategy=strategy)
         with pytest.raises(WorkloadError, match=re.escape(f", the workload {shape}")):
-            forged.verify(W, template_bound)
+            verify(forged, W)
         for ask in (strategy.supports, strategy.variances, strategy.total_error):
             with pytest.raises(WorkloadError):
                 ask(W)
@@ -91,7 +92,7 @@ def test_texts():
         "rmse",
     ]
     assert repr(found).startswith("FactoredSolution(product: error ") and "product" in str(found)
-    assert found.summary()["error"] == found.error and found.gap == found.error / found.bound - 1
+    assert found.summary()["error"] == found.error and found.error_gap == found.error / found.error_bound - 1
 
 
 def test_refused(tmp_path):

@@ -12,7 +12,6 @@ import pytest
 from cases import named
 
 from mmopt import ResultError, Solution, solve
-from mmopt.results import gap_between
 
 pytestmark = pytest.mark.quick
 
@@ -131,12 +130,6 @@ def test_without_a_bound_it_says_so(solution: Solution) -> None:
     assert "no bound" in repr(bare)
     assert dict(bare.rows())["gap"] == "none"
     assert bare.summary()["gap"] is None
-
-
-def test_gap() -> None:
-    assert gap_between(3.0, 2.0) == 0.5
-    assert gap_between(3.0, 0.0) == np.inf
-    assert gap_between(3.0, None) is None
 
 
 def test_archive_has_no_foreign_members(solution: Solution, tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ class Templates:
             strategy=best.strategy,
             error=best.error,
             rmse=best.rmse,
-            bound=self.bound,
+            error_bound=self.bound,
             bound_from=self.bound_from,
             seconds=best.seconds,
             workload_hash=workload.hash,
