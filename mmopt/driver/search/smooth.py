@@ -83,7 +83,6 @@ def solve_smooth(task: Task) -> Solution:
     coordinates = Coordinates(program.choose, instance.sizes())
     points = list(_starts(instance, scaling, coordinates, options, task.start))
     problem = Problem(scaled, points[0][1], coordinates)
-    compiled = time.monotonic()
     best, ends = Best(instance), _Ends()
     budget = options.max_iterations or ITERATIONS
     with Clock(options.time_limit) as clock:
@@ -99,7 +98,6 @@ def solve_smooth(task: Task) -> Solution:
         stop = best.stop(options, clock) or (
             Stop.ITERATIONS if Stop.ITERATIONS in ends.stops else ends.summary()
         )
-    solved = time.monotonic()
     point = best.feasible(clock, lambda: _no_point(program.name, best.point, ends))
     ending = best.ending(
         stop=stop,
@@ -107,8 +105,8 @@ def solve_smooth(task: Task) -> Solution:
         word=ends.raw,
         options=options,
         iterations=ends.iterations,
-        compile=compiled - started,
-        solve=solved - compiled,
+        compile=clock.started - started,
+        solve=clock.elapsed,
         scaling=scaling.scales,
         warnings=tuple(ends.left_out),
         history=ends.rows,
