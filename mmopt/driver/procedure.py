@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from operator import eq, ge, le
 from typing import Any
 
@@ -37,12 +39,11 @@ COMPARE: Mapping[str, Callable[[float, float], bool]] = {"<=": le, ">=": ge, "==
 
 @dataclass
 class _Run:
-    """The state of the steps: names with their values, the last solution of each step, all in order."""
+    """The state of the steps: names with their values, and the solutions in order."""
 
     task: Task
     solve: Solve
     env: dict[str, Any]
-    solved: dict[str, Solution] = field(default_factory=dict)
     everything: list[tuple[str, Solution]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
@@ -60,8 +61,7 @@ class _Run:
                     require_memory((sum(sizes), 1), "sum of all arrays of the program")
 
     def value(self, expr: Expr) -> Any:
-        with np.errstate(all="ignore"):
-            return evaluate(expr, self.env)
+        return evaluate(expr, self.env)
 
     def taken(self) -> dict[str, Any]:
         """All values, which are let go of here: whoever is done with them frees their memory."""
@@ -97,7 +97,7 @@ class _Run:
         start = None
         for name, expr in step.arguments:
             if name == START and isinstance(expr, Name):
-                start = self.solved[expr.id].variables
+                start = dict(self.everything)[expr.id].variables
             else:
                 givens[name] = self.value(expr)
         program, instance = self.task.program, self.task.instance
@@ -114,7 +114,6 @@ class _Run:
         solved = self.solve(self.task.of_step(inner, start))
         if isinstance(solved.strategy, Strategy):
             solved.strategy.drop_factors()
-        self.solved[step.name] = solved
         self.everything.append((step.name, solved))
         known = {**solved.multipliers, **solved.variables}
         known |= {"strategy": solved.strategy.matrix, "objective": np.asarray(solved.objective)}
@@ -196,9 +195,6 @@ def solve_procedure(task: Task, solve: Solve) -> Solution:
 
 def _numbered(solved: Sequence[tuple[str, Solution]]) -> list[tuple[str, Solution]]:
     """Steps by their names; one that was repeated as name 1, name 2, …"""
-    names = [name for name, _ in solved]
-    out, seen = [], dict.fromkeys(names, 0)
-    for name, solution in solved:
-        seen[name] += 1
-        out.append((f"{name} {seen[name]}" if names.count(name) > 1 else name, solution))
-    return out
+    times = Counter(name for name, _ in solved)
+    numbers = {name: count(1) for name in times}
+    return [(f"{name} {next(numbers[name])}" if times[name] > 1 else name, s) for name, s in solved]

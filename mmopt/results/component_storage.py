@@ -36,13 +36,9 @@ def plain_level(value: Level) -> Fields:
     return {"kind": VECTOR, "space": _plain_space(value.space), "values": np.asarray(value.values)}
 
 
-def _broken() -> ResultError:
-    return ResultError("its values by component do not fit together")
-
-
 def _require(holds: Any) -> None:
     if not holds:
-        raise _broken()
+        raise ResultError("its values by component do not fit together")
 
 
 def _matrix(fields: Mapping[str, Any]) -> Split:

@@ -157,13 +157,8 @@ class Solution(Saved):
         program = {"name": self.program, "title": self.title, "source": self.cite, "sha256": sha256}
         return {"program": program}
 
-    def rows(self) -> list[tuple[str, str]]:
-        """What a reader wants to see first, as (name, text)."""
-        return rows_and_json.rows(self)
-
-    def summary(self) -> dict[str, Any]:
-        """The figures as one JSON object."""
-        return rows_and_json.summary(self)
+    rows = rows_and_json.rows
+    summary = rows_and_json.summary
 
     @classmethod
     def from_fields(cls, fields: Mapping[str, Any]) -> Solution:

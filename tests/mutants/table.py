@@ -626,7 +626,7 @@ MUTANTS = (
         ("_grades", "order.index(a) <= order.index(b)", "order.index(a) >= order.index(b)"),
         ("_grades", 'no_more and s.status.bound_valid <= (found[1] == "proved")', "no_more"),
         ("bound", "elif not is_stop(s.status.stop):", "elif False:"),
-        ("bound", 'if grade == "claimed" and known is not None:', "if False:"),
+        ("bound", 'if grade == "claimed" and bound is not None:', "if False:"),
     ),
     *_rows(
         "mmopt/proof/recheck.py",

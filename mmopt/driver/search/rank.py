@@ -259,6 +259,7 @@ def solve_rank(task: Task) -> Solution:
     handed = problem.scaled, problem.scaling
     point = best.feasible(clock, lambda: explain_failure(instance, handed, row.name, last, best.point))
     ending = best.ending(
+        point,
         stop=search.stop(chosen.max_iterations is not None),
         solver=(row.name, row.version),
         word=last.raw,

@@ -100,6 +100,7 @@ def solve_smooth(task: Task) -> Solution:
         )
     point = best.feasible(clock, lambda: _no_point(program.name, best.point, ends))
     ending = best.ending(
+        point,
         stop=stop,
         solver=(LBFGS.name, LBFGS.version),
         word=ends.raw,
@@ -127,19 +128,15 @@ def _starts(
     """
     assert options.starts is not None and options.seed is not None
     program = instance.program
-    named = [s for s in program.starts if s.values]
+    named = [s for s in program.starts if s.values] if start is None else []
     wanted = options.starts
-    if start is not None:
-        wanted = 1
-    elif len(named) == len(program.starts) and named:
-        wanted = min(wanted, len(named))
+    if start is not None or (named and len(named) == len(program.starts)):
+        wanted = min(wanted, max(1, len(named)))
     for number in range(wanted):
         rng = np.random.default_rng([options.seed, number])
         values = {d.name: draw(rng, d, coordinates.shape(d)) for d in program.choose}
-        name, given = "random", dict(start or {})
-        if start is not None:
-            name = "given"
-        elif number < len(named):
+        name, given = ("random", {}) if start is None else ("given", start)
+        if number < len(named):
             name, given = named[number].name, _values(instance, named[number].values)
         for key, value in given.items():
             values[key] = np.asarray(value, dtype=float) / scaling.variables[key]

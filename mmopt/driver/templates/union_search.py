@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from operator import itemgetter
 
 import numpy as np
@@ -83,25 +84,20 @@ def _split(
     workload: Workload, products: Sequence[Product], grouping: Ints, norm: int, seed: int
 ) -> Ints | None:
     """The grouping with one group more that promises most; None where no group can be split."""
-    known: dict[bytes, float] = {}
-    weights = np.array([p.weight for p in products])
 
-    def root(rows: Ints) -> float:
+    @cache
+    def root(rows: tuple[int, ...]) -> float:
         """What a group adds to the root of the total error: that of its error, cubic or square."""
-        if rows.tobytes() not in known:
-            own = np.zeros(len(weights))
-            own[rows] = weights[rows]
-            part = _part(workload, products, own)
-            strategy = product(part, norm=norm, starts=1, seed=seed, effort=QUICK)
-            known[rows.tobytes()] = strategy.total_error(part) ** (norm / (2 + norm))
-        return known[rows.tobytes()]
+        part = Workload.from_products(workload.domain, [products[j] for j in rows])
+        strategy = product(part, norm=norm, starts=1, seed=seed, effort=QUICK)
+        return float(strategy.total_error(part) ** (norm / (2 + norm)))
 
     ways: list[tuple[float, Ints]] = []
     for g in np.unique(grouping):
         rows = np.flatnonzero(grouping == g)
         for away in _halves(products, rows):
             stay = np.setdiff1d(rows, away)
-            ways.append((root(rows) - root(stay) - root(away), away))
+            ways.append((root(tuple(rows)) - root(tuple(stay)) - root(tuple(away)), away))
     if not ways:
         return None
     _, away = max(ways, key=itemgetter(0))
