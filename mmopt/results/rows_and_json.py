@@ -191,7 +191,6 @@ def _components(s: Solution) -> dict[str, int] | None:
     if not isinstance(s.strategy, ComponentStrategy):
         return None
     cells = s.strategy.cells
-    assert cells.sizes is not None
     return {"orbits": len(cells.sizes), "components": cells.count, "largest": cells.largest}
 
 

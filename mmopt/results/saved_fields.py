@@ -62,10 +62,6 @@ def _strategy(fields: Mapping[str, Any]) -> StrategyForm:
     return FORMS[form].from_fields(restored(fields))
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
 def _is_number(value: Any) -> bool:
     return isinstance(value, float) or _is_whole(value)
 
@@ -87,6 +83,10 @@ def _is_plain(value: Any) -> bool:
     return value is None or isinstance(value, bool | str) or _is_number(value)
 
 
+def _of(kind: type) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, kind)
+
+
 def _or_none(inner: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: value is None or inner(value)
 
@@ -99,10 +99,6 @@ def _several(inner: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, list | tuple) and all(map(inner, value))
 
 
-def _is_mapping(value: Any) -> bool:
-    return isinstance(value, Mapping)
-
-
 class _Kind(NamedTuple):
     """Whether a plain value fits, and what it is restored by."""
 
@@ -113,8 +109,8 @@ class _Kind(NamedTuple):
 # How a field is annotated -> its kind.
 _KINDS: Mapping[str, _Kind] = MappingProxyType(
     {
-        "str": _Kind(_is_text),
-        "bool": _Kind(lambda value: isinstance(value, bool)),
+        "str": _Kind(_of(str)),
+        "bool": _Kind(_of(bool)),
         "int": _Kind(_is_whole),
         "float": _Kind(_is_number),
         "Grade": _Kind(lambda value: value in GRADES),
@@ -127,12 +123,12 @@ _KINDS: Mapping[str, _Kind] = MappingProxyType(
         "Mapping[str, Value]": _Kind(_mapping(_is_value), restored),
         "Mapping[str, float]": _Kind(_mapping(_is_number)),
         "Mapping[str, float | int | bool | str | None]": _Kind(_mapping(_is_plain)),
-        "tuple[str, ...]": _Kind(_several(_is_text), tuple),
+        "tuple[str, ...]": _Kind(_several(_of(str)), tuple),
         "tuple[Mapping[str, float], ...]": _Kind(_several(_mapping(_is_number)), tuple),
-        "Mapping[str, Solution]": _Kind(_mapping(_is_mapping)),  # ``Solution.from_fields`` goes on
-        "Status": _Kind(_is_mapping, lambda fields: build(Status, fields)),
-        "AnyStrategy": _Kind(_is_mapping, _strategy),
-        "StrategyForm": _Kind(_is_mapping, _strategy),
+        "Mapping[str, Solution]": _Kind(_mapping(_of(Mapping))),  # ``Solution.from_fields`` goes on
+        "Status": _Kind(_of(Mapping), lambda fields: build(Status, fields)),
+        "AnyStrategy": _Kind(_of(Mapping), _strategy),
+        "StrategyForm": _Kind(_of(Mapping), _strategy),
     }
 )
 

@@ -46,6 +46,10 @@ class _Limit:
     is_equal: bool
     tapes: tuple[Tape, ...]
 
+    def missed(self, values: Array) -> Array:
+        """What of these values is not as it has to be; zero where it is."""
+        return values if self.is_equal else np.maximum(values, 0.0)
+
     def values(self, point: Mapping[str, Array], rounding: float) -> Array:
         return np.array([np.asarray(t.run(point, rounding)[0], dtype=float) for t in self.tapes])
 
@@ -131,9 +135,7 @@ class _Search:
         for limit in self.problem.limits:
             for i, tape in enumerate(limit.tapes):
                 off, pull = tape.run(point, rounding)
-                pushed = self.multipliers[limit.name][i] + self.weight * np.asarray(off)
-                if not limit.is_equal:
-                    pushed = np.maximum(pushed, 0.0)
+                pushed = limit.missed(self.multipliers[limit.name][i] + self.weight * np.asarray(off))
                 total += float(np.sum(pushed**2)) / (2.0 * self.weight)
                 if np.any(pushed):
                     slope = slope + c.pull(x, pull(pushed))
@@ -182,10 +184,8 @@ class _Search:
         missed = 0.0
         for limit in self.problem.limits:
             off = limit.values(point, rounding)
-            pushed = self.multipliers[limit.name] + self.weight * off
-            self.multipliers[limit.name] = pushed if limit.is_equal else np.maximum(pushed, 0.0)
-            over = np.abs(off) if limit.is_equal else np.maximum(off, 0.0)
-            missed = max(missed, float(over.max(initial=0.0)))
+            self.multipliers[limit.name] = limit.missed(self.multipliers[limit.name] + self.weight * off)
+            missed = max(missed, float(np.abs(limit.missed(off)).max(initial=0.0)))
         return missed
 
     def constrained(self, x: Array, rounding: float, rounds: int) -> Array:

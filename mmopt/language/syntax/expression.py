@@ -185,12 +185,7 @@ class _Reader:
             if keyword.arg != "axis" or not isinstance(axis, int) or axis not in (0, 1):
                 self.fail(keyword, f"'{name}' takes no such option", "axis=0 or axis=1 is meant")
             options.append(("axis", axis))
-        args = []
-        for arg in node.args:
-            if isinstance(arg, ast.GeneratorExp | ast.Starred):
-                self.fail(arg, "this cannot stand as an argument")
-            args.append(self.expr(arg))
-        return Apply(name, tuple(args), self.span(node), tuple(options))
+        return Apply(name, tuple(map(self.expr, node.args)), self.span(node), tuple(options))
 
 
 def parse_expr(text: Text, atoms: Collection[str] = FUNCTIONS) -> Expr:
