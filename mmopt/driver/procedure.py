@@ -22,7 +22,7 @@ from mmopt.errors import ContradictionError, OptionError, SolverError, placed
 from mmopt.language import evaluate, evaluate_ball, shipped
 from mmopt.language.atoms.types import LARGEST
 from mmopt.language.check.procedures import START
-from mmopt.language.syntax.syntax_tree import Apply, Assignment, Expr, Name, Repeat, Step, SubProgram
+from mmopt.language.syntax.syntax_tree import Apply, Assignment, Name, Repeat, Step, SubProgram
 from mmopt.limits import Stop, require_memory, require_time
 from mmopt.results import Solution
 from mmopt.strategies import Strategy
@@ -56,12 +56,9 @@ class _Run:
                 elif isinstance(step, SubProgram):
                     self.sub(step)
                 else:
-                    self.env[step.name] = self.value(step.expr)
+                    self.env[step.name] = evaluate(step.expr, self.env)
                     sizes = (np.size(value) for value in self.env.values())
                     require_memory((sum(sizes), 1), "sum of all arrays of the program")
-
-    def value(self, expr: Expr) -> Any:
-        return evaluate(expr, self.env)
 
     def taken(self) -> dict[str, Any]:
         """All values, which are let go of here: whoever is done with them frees their memory."""
@@ -69,7 +66,7 @@ class _Run:
         return env
 
     def repeat(self, loop: Repeat) -> None:
-        times = self.value(loop.times)
+        times = evaluate(loop.times, self.env)
         if not 1 <= times <= LARGEST or times != int(times):
             where = self.task.program.source.locate(loop.times.span)
             message = f"a block is repeated a whole number of times, at most 2**53, not {times:g}"
@@ -77,7 +74,7 @@ class _Run:
         best = np.inf
         for _ in range(int(times)):
             if (until := loop.until) is not None and COMPARE[until.op](
-                float(self.value(until.left)), float(self.value(until.right))
+                float(evaluate(until.left, self.env)), float(evaluate(until.right, self.env))
             ):
                 return
             try:
@@ -99,7 +96,7 @@ class _Run:
             if name == START and isinstance(expr, Name):
                 start = dict(self.everything)[expr.id].variables
             else:
-                givens[name] = self.value(expr)
+                givens[name] = evaluate(expr, self.env)
         program, instance = self.task.program, self.task.instance
         lost = {d.name for d in program.givens if d.source and d.name in instance.own} - {
             name for name, e in step.arguments if isinstance(e, Name) and e.id == name

@@ -35,7 +35,6 @@ from mmopt.driver.plan import Plan, Report, Task
 from mmopt.driver.solve import default_program, named_givens, require_workload, with_total, within_range
 from mmopt.errors import OptionError, SolverError, TooLargeError, suggest
 from mmopt.language import Program
-from mmopt.language.syntax.syntax_tree import Multiplier
 from mmopt.limits import Stop, deadline
 from mmopt.results import Solution, gap_between
 from mmopt.solvers import Options
@@ -259,13 +258,9 @@ def _offers(
     if passed:
         yield {**own, **_named(judge, passed)}, "the caller"
     wanted = judge.program.multipliers
-    if [_shape(judge, m) for m in wanted] == [(judge.workload.n,)]:
+    if [m.declaration.shape(judge.sizes()) for m in wanted] == [(judge.workload.n,)]:
         _, improved = error_bound(judge.workload, strategy)
         yield {wanted[0].key: improved}, "the strategy by steps of improvement"
-
-
-def _shape(judge: Instance, m: Multiplier) -> tuple[int, ...]:
-    return tuple(dim.value(judge.sizes()) for dim in m.declaration.dims)
 
 
 def _named(judge: Instance, passed: Mapping[str, Any]) -> dict[str, Array]:
@@ -278,7 +273,7 @@ def _named(judge: Instance, passed: Mapping[str, Any]) -> dict[str, Array]:
             message = f"the certificate of '{judge.program.name}' has no multiplier '{name}'"
             raise OptionError(message, hint=suggest(name, known))
         array = np.asarray(value)
-        shape = _shape(judge, known[name])
+        shape = known[name].declaration.shape(judge.sizes())
         fits = array.shape == shape or array.size == 1 == int(np.prod(shape))  # one cell has one number
         if array.dtype.kind not in "biuf" or not fits or not np.isfinite(array).all():
             raise OptionError(

@@ -172,7 +172,7 @@ class Recheck:
         """The variables: of the declared shapes, finite, and feasible for the program as written."""
         s, sizes = self.solution, instance.sizes()
         found = {name: v.shape for name, v in s.variables.items()}
-        wanted = {d.name: tuple(dim.value(sizes) for dim in d.dims) for d in instance.program.choose}
+        wanted = {d.name: d.shape(sizes) for d in instance.program.choose}
         if found != wanted:
             self.rows.add("variables", _shapes(found), f"declared: {_shapes(wanted)}", False)
             return None

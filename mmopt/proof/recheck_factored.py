@@ -26,9 +26,7 @@ FORMS: Mapping[str, type[StrategyForm]] = MappingProxyType(
 SEARCHED = 2e-6  # relative: what a bound that is searched for anew may be below the one stated
 
 
-def recheck_factored(
-    s: FactoredSolution, workload: Workload, expected: Program | None, _: str
-) -> list[Check]:
+def recheck_factored(s: FactoredSolution, workload: Workload, expected: Program | None) -> list[Check]:
     """The checks of a strategy in factors; the bound on every strategy's error is computed anew.
 
     Raises

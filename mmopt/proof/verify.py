@@ -71,12 +71,9 @@ def verify(
     require_workload(workload)
     if isinstance(solution, str | Path):
         solution = load_saved(solution)
-    expected, is_what = None, ""
-    if program is not None:
-        expected = program if isinstance(program, Program) else Program.load(program)
-        is_what = "the program given"
+    expected = Program.load(program) if isinstance(program, str | Path) else program
     with np.errstate(all="ignore"):  # NaN and infinity are seen in what comes out
-        rows = _RECHECKS[type(solution)](solution, workload, expected, is_what)
+        rows = _RECHECKS[type(solution)](solution, workload, expected)
     held = {f.name for f in fields(solution)}
     unchecked = tuple(name for name in UNCHECKED if name.partition(".")[0] in held)
     return Verification(solution.program, tuple(rows), unchecked)
@@ -109,7 +106,9 @@ def with_worse(s: Some, found: Verification, place: str = "") -> Some:
     return replace(s, **changed)
 
 
-def _checks(s: Solution, workload: Workload, expected: Program | None, is_what: str) -> list[Check]:
+def _checks(
+    s: Solution, workload: Workload, expected: Program | None, is_what: str = "the program given"
+) -> list[Check]:
     """The checks of one solution, up to the first that leaves nothing to compare with."""
     work = Recheck(s, workload)
     rows = work.rows
@@ -135,14 +134,13 @@ _RECHECKS: Mapping[type, Callable[..., list[Check]]] = MappingProxyType(
 def _recomputed(work: Recheck, instance: Instance) -> None:
     """Everything that follows from the program with its givens."""
     s, rows = work.solution, work.rows
-    klass = instance.program.klass
-    if klass in ("procedure", "closed form"):
+    if not instance.program.choose:
         _again(work, instance)
     else:
         if (point := work.point(instance)) is not None:
             work.objective(instance, point)
         if s.steps:
-            rows.add("steps", ", ".join(s.steps), f"a {klass} program has none", False)
+            rows.add("steps", ", ".join(s.steps), f"a {instance.program.klass} program has none", False)
     work.costs(scaled=instance.program.meaning.kind == "strategy")
 
 
@@ -153,11 +151,10 @@ def _again(work: Recheck, instance: Instance) -> None:
         rows.add("variables", ", ".join(s.variables), "none are chosen", False)
     waiting = list(s.steps.items())
     task, replay = Task(Plan(instance)), _replay(work, waiting)
-    is_closed = instance.program.klass == "closed form"
     found = rows.tried(
         "steps",
         ", ".join(s.steps),
-        lambda: solve_closed(task) if is_closed else solve_procedure(task, replay),
+        lambda: solve_procedure(task, replay) if instance.program.steps else solve_closed(task),
         "cannot be combined",
     )
     if found is None:

@@ -27,8 +27,12 @@ MATRIX, VECTOR = "matrix by component", "vector by orbit"
 
 def plain_split(value: Split) -> Fields:
     """A matrix by component as a mapping of numbers, texts and arrays."""
-    sides = {"rows": _plain_space(value.rows), "columns": _plain_space(value.columns)}
-    return {"kind": MATRIX, **sides, "parts": _joined([np.asarray(p).ravel() for p in value.parts])}
+    return {
+        "kind": MATRIX,
+        "rows": _plain_space(value.rows),
+        "columns": _plain_space(value.columns),
+        "parts": _joined([np.asarray(p).ravel() for p in value.parts]),
+    }
 
 
 def plain_level(value: Level) -> Fields:

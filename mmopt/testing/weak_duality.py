@@ -238,7 +238,7 @@ def _bound_instance(
     for attempt in range(ATTEMPTS):
         workload = draw_workload(rng, needs_targets, cells)
         # Every other instance, while the program takes them; those of a procedure steer its rounds.
-        varies = program.klass != "procedure" and attempt < ATTEMPTS // 2
+        varies = not program.steps and attempt < ATTEMPTS // 2
         givens = draw_givens(rng, program, workload, attempt % 2 == 1, (0, -1, 0, 1)[number % 4] * varies)
         try:
             givens |= named_givens(passed, program, workload)
@@ -253,9 +253,7 @@ def _random_multipliers(
 ) -> dict[str, Array]:
     declared = [m.declaration for m in stated]
     return {
-        d.name: draw_multiplier(rng, tuple(dim.value(sizes) for dim in d.dims))
-        if d.sign
-        else draw_value(rng, d, sizes)
+        d.name: draw_multiplier(rng, d.shape(sizes)) if d.sign else draw_value(rng, d, sizes)
         for d in declared
     }
 

@@ -190,7 +190,7 @@ def adopt(instance: Instance, strategy: Strategy) -> dict[str, Array]:
         env[assignment.name] = evaluate(assignment.expr, env)
         found[assignment.name] = np.asarray(env[assignment.name], dtype=float)
     for d in program.choose:
-        found.setdefault(d.name, np.zeros(tuple(dim.value(sizes) for dim in d.dims)))
+        found.setdefault(d.name, np.zeros(d.shape(sizes)))
     return found
 
 

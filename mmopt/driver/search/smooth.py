@@ -52,8 +52,8 @@ class _Ends:
         self.rows.append({**known, "gradient norm": end.gradient})
         self.stops.append(end.stop)
         if found is not None and found.is_feasible:
-            self.objectives.append(found.objective)
-        if found is not None and found.objective <= min(self.objectives, default=np.inf):
+            self.objectives.append(objective)
+        if found is not None and objective <= min(self.objectives, default=np.inf):
             self.raw = end.raw
 
     def summary(self) -> str:
@@ -134,7 +134,7 @@ def _starts(
         wanted = min(wanted, max(1, len(named)))
     for number in range(wanted):
         rng = np.random.default_rng([options.seed, number])
-        values = {d.name: draw(rng, d, coordinates.shape(d)) for d in program.choose}
+        values = {d.name: draw(rng, d, d.shape(coordinates.sizes)) for d in program.choose}
         name, given = ("random", {}) if start is None else ("given", start)
         if number < len(named):
             name, given = named[number].name, _values(instance, named[number].values)

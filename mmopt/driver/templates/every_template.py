@@ -127,13 +127,11 @@ def templates(
             raise OptionError(
                 f"there is no template '{name}', expected one of {known}", hint=suggest(name, TEMPLATES)
             )
-    found = []
+    found, say = [], report or (lambda _: None)
     for name in chosen:
-        if report is not None:
-            report(name)
+        say(name)
         found.append(_candidate(name, workload, norm, seed))
-    if report is not None:
-        report("bound")
+    say("bound")
     bound, source = template_bound(workload, BOUND_GAP)
     return Templates(tuple(sorted(found, key=lambda c: c.error)), bound, source)
 
