@@ -115,8 +115,12 @@ class Recheck:
         except Error as error:
             self.rows.add("program", s.program, f"its text is no program: {error.message}", False)
             return None
-        own = {name: getattr(program, name) for name in ("title", "cite", "sense")}
-        named = {"program": program.name, **own}
+        named = {
+            "program": program.name,
+            "title": program.title,
+            "cite": program.cite,
+            "sense": program.sense,
+        }
         wrong = [name for name, value in named.items() if getattr(s, name) != value]
         if wrong:
             self.rows.add("program", s.program, f"its text says {wrong[0]} '{named[wrong[0]]}'", False)

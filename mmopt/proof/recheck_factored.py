@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
-
-from mmopt.driver.templates import template_bound
+from mmopt.driver.templates import TEMPLATES, template_bound
 from mmopt.errors import OptionError
 from mmopt.language import Program
 from mmopt.proof.recheck import CLOSE, Rows, close
 from mmopt.results import Check, FactoredSolution
-from mmopt.strategies import MarginalStrategy, ProductStrategy, StrategyForm, UnionStrategy
 from mmopt.workloads import Workload
 
 __all__ = ["recheck_factored"]
 
-FORMS: Mapping[str, type[StrategyForm]] = MappingProxyType(
-    {
-        "identity": ProductStrategy,
-        "product": ProductStrategy,
-        "union": UnionStrategy,
-        "marginals": MarginalStrategy,
-    }
-)
 SEARCHED = 2e-6  # relative: what a bound that is searched for anew may be below the one stated
 
 
@@ -36,7 +24,8 @@ def recheck_factored(s: FactoredSolution, workload: Workload, expected: Program 
     if expected is not None:
         raise OptionError(f"'{s.program}' is a strategy in factors, which is of no program")
     rows, sensitivity = Rows(), s.strategy.sensitivity
-    rows.add("template", s.template, repr(s.strategy), type(s.strategy) is FORMS.get(s.template))
+    fits = s.template in TEMPLATES and type(s.strategy) is TEMPLATES[s.template].form
+    rows.add("template", s.template, repr(s.strategy), fits)
     is_same = rows.add("workload", s.workload_hash, workload.hash, s.workload_hash == workload.hash)
     rows.add("sensitivity", 1.0, sensitivity, sensitivity <= 1.0 + CLOSE)
     if not is_same:

@@ -16,6 +16,7 @@ from mmopt.driver.judge.violations import worst_line
 from mmopt.errors import OptionError, suggest
 from mmopt.language import Program, evaluate, program_names
 from mmopt.language.atoms.types import Dim
+from mmopt.language.syntax.syntax_tree import Adoption
 from mmopt.numerics.arrays import require_memory
 from mmopt.numerics.outward import rounded
 from mmopt.results import Solution
@@ -145,13 +146,19 @@ def adopters(norm: int | None = None) -> list[str]:
     return [p.name for p in sorted(able, key=lambda p: (p.bound != "l2_strategy", p.name))]
 
 
-def check_adopts(program: Program, norm: int | None) -> None:
-    """Refuse a program that cannot take a strategy, or takes one of another norm (None: any)."""
+def _adoption(program: Program) -> Adoption:
+    """How a strategy becomes the program's point; refuse a program that cannot take one."""
     if program.adoption is None:
         raise OptionError(
             f"'{program.name}' has no section 'from strategy', which says how a strategy becomes its point",
             hint=f"these have one: {', '.join(adopters())}",
         )
+    return program.adoption
+
+
+def check_adopts(program: Program, norm: int | None) -> None:
+    """Refuse a program that cannot take a strategy, or takes one of another norm (None: any)."""
+    _adoption(program)
     if norm not in (None, program.meaning.norm):
         able = ", ".join(adopters(norm)) or "none that is shipped"
         raise OptionError(
@@ -162,8 +169,7 @@ def check_adopts(program: Program, norm: int | None) -> None:
 
 def row_parameter(program: Program, strategy: Strategy) -> dict[str, int]:
     """The strategy's number of rows, where that is a parameter of the program."""
-    assert program.adoption is not None
-    rows = program.adoption.strategy.dims[0]
+    rows = _adoption(program).strategy.dims[0]
     return {p.name: strategy.p for p in program.parameters if rows == Dim.of(p.name)}
 
 
@@ -175,8 +181,7 @@ def adopt(instance: Instance, strategy: Strategy) -> dict[str, Array]:
     OptionError : the strategy has another number of rows than the program says.
     """
     program, sizes = instance.program, instance.sizes()
-    adoption = program.adoption
-    assert adoption is not None
+    adoption = _adoption(program)
     rows = adoption.strategy.dims[0]
     if rows.symbols <= set(sizes) and rows.value(sizes) != strategy.p:
         raise OptionError(

@@ -236,11 +236,7 @@ def search(problem: Problem, start: Array, clock: Clock, budget: int) -> End | N
     x = start
     roundings = [run.size * r for r in ROUNDINGS] if problem.is_rough else [0.0]
     for rounding in roundings:
-        if problem.limits:
-            x = run.constrained(x, rounding, OUTER if rounding == roundings[-1] else 2)
-        else:
-            x = run.descend(x, rounding)
-    if problem.limits:
-        x = run.restore(x)
+        x = run.constrained(x, rounding, OUTER if rounding == roundings[-1] else 2)
+    x = run.restore(x)
     multipliers = {name: np.squeeze(m) * run.size for name, m in run.multipliers.items()}
     return End(x, multipliers, run.used, run.gradient, clock.stop(spent=run.out), run.raw)

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,8 +24,8 @@ from mmopt.driver.templates.union_search import union
 from mmopt.errors import OptionError, TooLargeError, suggest
 from mmopt.language import Program, check
 from mmopt.results import FactoredSolution
-from mmopt.strategies import Strategy, StrategyForm
-from mmopt.strategies.product import ProductStrategy, products_of
+from mmopt.strategies import MarginalStrategy, ProductStrategy, Strategy, StrategyForm, UnionStrategy
+from mmopt.strategies.product import products_of
 from mmopt.workloads import Workload
 
 __all__ = ["TEMPLATES", "Candidate", "Templates", "template_bound", "templates"]
@@ -35,9 +36,20 @@ def identity(workload: Workload, *, norm: int, seed: int) -> ProductStrategy:
     return ProductStrategy(tuple(Strategy(np.eye(n), norm) for n in workload.domain.shape))
 
 
-# By name, who optimises it.
-TEMPLATES: Mapping[str, Callable[..., StrategyForm]] = MappingProxyType(
-    {"identity": identity, "product": product, "union": union, "marginals": marginal_strategy}
+class Template(NamedTuple):
+    """form : of its strategies. search : finds the best one for a workload, with ``norm`` and ``seed``."""
+
+    form: type[StrategyForm]
+    search: Callable[..., StrategyForm]
+
+
+TEMPLATES: Mapping[str, Template] = MappingProxyType(
+    {
+        "identity": Template(ProductStrategy, identity),
+        "product": Template(ProductStrategy, product),
+        "union": Template(UnionStrategy, union),
+        "marginals": Template(MarginalStrategy, marginal_strategy),
+    }
 )
 LARGEST = 1024  # cells, or the size of a component, up to which the bound is l2_strategy's own
 BOUND_GAP, CLOSER = 1e-4, 1e-6  # of that solve, and of one that checks it
@@ -140,7 +152,7 @@ def _candidate(name: str, workload: Workload, norm: int, seed: int) -> Candidate
     started = time.monotonic()
     try:
         with one_thread():  # of many small matrices
-            strategy = TEMPLATES[name](workload, norm=norm, seed=seed)
+            strategy = TEMPLATES[name].search(workload, norm=norm, seed=seed)
     except TooLargeError as error:
         return Candidate(name, None, np.inf, np.inf, time.monotonic() - started, error.message)
     total, rmse = strategy.total_error(workload), strategy.rmse(workload)
