@@ -649,6 +649,13 @@ MUTANTS = (
         "proof/test_verify.py::test_a_gap_that_was_not_reached_is_found",
         ("bound", "s.gap is not None and s.gap <= tolerance", "s.gap is not None"),
     ),
+    *_rows(
+        "mmopt/proof/recheck_factored.py",
+        "proof/test_recheck_factored.py",
+        ("recheck_factored", "<= bound * (1 + SEARCHED) and", "<= 2 * s.error_bound and"),
+        ("recheck_factored", "close(s.error, error))", "True)"),
+        ("recheck_factored", "type(s.strategy) is TEMPLATES[s.template].form", "True"),
+    ),
     # -- data
     *_rows(
         "mmopt/data/codes.py",
