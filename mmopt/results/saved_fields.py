@@ -15,8 +15,7 @@ from mmopt.errors import Error, ResultError
 from mmopt.numerics.components import Array, Level, Split
 from mmopt.results import npz_file
 from mmopt.results.component_storage import READERS, plain_level, plain_split
-from mmopt.results.relative_gap import relative_gap
-from mmopt.results.status import GRADES, Status
+from mmopt.results.status import GRADES, Status, relative_gap
 from mmopt.results.verification import as_html, as_text
 from mmopt.strategies import FORMS, StrategyForm
 

@@ -13,9 +13,8 @@ from mmopt.numerics.components import Array, Level
 from mmopt.numerics.outward import rounded
 from mmopt.results import rows_and_json
 from mmopt.results.component_storage import Value
-from mmopt.results.relative_gap import gap_between
 from mmopt.results.saved_fields import Saved, build
-from mmopt.results.status import Grade, Status, weakest
+from mmopt.results.status import Grade, Status, gap_between, weakest
 from mmopt.strategies import AnyStrategy
 
 __all__ = ["Solution"]

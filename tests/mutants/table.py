@@ -701,8 +701,8 @@ MUTANTS = (
         ("squared_error", "if self.supports(workload) else", "if True else"),
     ),
     *_rows(
-        "mmopt/results/relative_gap.py",
-        "results/test_relative_gap.py",
+        "mmopt/results/status.py",
+        "results/test_status.py",
         ("relative_gap", "return upper / lower - 1.0", "return 1.0 - lower / upper"),
     ),
     # -- symmetries, bounds of templates
