@@ -4,8 +4,8 @@
 """
 
 from mmopt.results.factored import AnySolution, FactoredSolution, load_saved
-from mmopt.results.solution import Solution
-from mmopt.results.status import GRADES, Grade, Status, gap_between, is_stop
+from mmopt.results.solution import Solution, gap_between
+from mmopt.results.status import GRADES, Grade, Status, is_stop
 from mmopt.results.verification import Check, Figure, Verification
 
 __all__ = [

@@ -11,7 +11,7 @@ from mmopt.numerics.outward import rounded
 from mmopt.results import npz_file
 from mmopt.results.rows_and_json import error_rows
 from mmopt.results.saved_fields import Saved, build
-from mmopt.results.solution import Solution
+from mmopt.results.solution import Solution, relative_gap
 from mmopt.results.status import Grade
 from mmopt.strategies import StrategyForm
 
@@ -62,6 +62,11 @@ class FactoredSolution(Saved):
     def words(self) -> str:
         """Where the strategy is from."""
         return self.program
+
+    @property
+    def error_gap(self) -> float:
+        """error / error_bound - 1."""
+        return relative_gap(self.error, self.error_bound)
 
     @property
     def error_bound_grade(self) -> Grade:

@@ -15,7 +15,7 @@ from mmopt.errors import Error, ResultError
 from mmopt.numerics.components import Array, Level, Split
 from mmopt.results import npz_file
 from mmopt.results.component_storage import READERS, plain_level, plain_split
-from mmopt.results.status import GRADES, Status, relative_gap
+from mmopt.results.status import GRADES, Status
 from mmopt.results.verification import as_html, as_text
 from mmopt.strategies import FORMS, StrategyForm
 
@@ -196,14 +196,6 @@ class Saved(ABC):
     WHAT: ClassVar[str]
     HINT: ClassVar[str]
     COMMAND: ClassVar[str]
-
-    error: float
-    error_bound: float
-
-    @property
-    def error_gap(self) -> float:
-        """error / error_bound - 1."""
-        return relative_gap(self.error, self.error_bound)
 
     def fields(self) -> dict[str, Any]:
         """Every field as plain numbers, texts, arrays and mappings of those."""

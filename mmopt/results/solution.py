@@ -14,14 +14,34 @@ from mmopt.numerics.outward import rounded
 from mmopt.results import rows_and_json
 from mmopt.results.component_storage import Value
 from mmopt.results.saved_fields import Saved, build
-from mmopt.results.status import Grade, Status, gap_between, weakest
+from mmopt.results.status import Grade, Status, weakest
 from mmopt.strategies import AnyStrategy
 
-__all__ = ["Solution"]
+__all__ = ["Solution", "gap_between", "relative_gap"]
 
 
 # A cell whose cost is below the largest by less than this part has no slack that could be relied on.
 SLACK = 1e-4
+
+
+def gap_between(objective: float, bound: float | None, sense: str = "minimize") -> float | None:
+    """objective / bound - 1 (bound / objective - 1 when maximized); None without a bound."""
+    if bound is None:
+        return None
+    return relative_gap(objective, bound) if sense == "minimize" else relative_gap(bound, objective)
+
+
+def relative_gap(upper: float, lower: float) -> float:
+    """upper / lower - 1.
+
+    For numbers that are not both positive, their distance relative to the lower one; infinity when that
+    is zero and the other is not.
+    """
+    if lower > 0:
+        return upper / lower - 1.0
+    if upper == lower:
+        return 0.0
+    return (upper - lower) / abs(lower) if lower < 0 else float("inf")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -121,6 +141,11 @@ class Solution(Saved):
     def error_gap_grade(self) -> Grade:
         """What the gap of total error rests on."""
         return weakest(self.error_grade, self.error_bound_grade)
+
+    @property
+    def error_gap(self) -> float:
+        """error / error_bound - 1."""
+        return relative_gap(self.error, self.error_bound)
 
     @property
     def words(self) -> str:

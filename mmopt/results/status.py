@@ -1,4 +1,4 @@
-"""How a solve ended, in three parts that do not imply each other; what figures rest on, and how far apart."""
+"""How a solve ended, in three parts that do not imply each other, and what its figures rest on."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 
 from mmopt.limits import Stop
 
-__all__ = ["GRADES", "Grade", "Status", "gap_between", "is_stop", "relative_gap", "weakest"]
+__all__ = ["GRADES", "Grade", "Status", "is_stop", "weakest"]
 
 Grade = Literal["claimed", "estimated", "proved"]
 """What a figure rests on.
@@ -41,26 +41,6 @@ _STOPS = re.compile(
 def weakest(*grades: Grade) -> Grade:
     """What a figure rests on that is made of several."""
     return min(grades, key=GRADES.index)
-
-
-def gap_between(objective: float, bound: float | None, sense: str = "minimize") -> float | None:
-    """objective / bound - 1 (bound / objective - 1 when maximized); None without a bound."""
-    if bound is None:
-        return None
-    return relative_gap(objective, bound) if sense == "minimize" else relative_gap(bound, objective)
-
-
-def relative_gap(upper: float, lower: float) -> float:
-    """upper / lower - 1.
-
-    For numbers that are not both positive, their distance relative to the lower one; infinity when that
-    is zero and the other is not.
-    """
-    if lower > 0:
-        return upper / lower - 1.0
-    if upper == lower:
-        return 0.0
-    return (upper - lower) / abs(lower) if lower < 0 else float("inf")
 
 
 def is_stop(text: str) -> bool:

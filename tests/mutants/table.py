@@ -701,8 +701,8 @@ MUTANTS = (
         ("squared_error", "if self.supports(workload) else", "if True else"),
     ),
     *_rows(
-        "mmopt/results/status.py",
-        "results/test_status.py",
+        "mmopt/results/solution.py",
+        "results/test_solution.py",
         ("relative_gap", "return upper / lower - 1.0", "return 1.0 - lower / upper"),
     ),
     # -- symmetries, bounds of templates

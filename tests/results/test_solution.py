@@ -12,6 +12,7 @@ import pytest
 from cases import named
 
 from mmopt import ResultError, Solution, solve
+from mmopt.results import gap_between
 
 pytestmark = pytest.mark.quick
 
@@ -130,6 +131,15 @@ def test_without_a_bound_it_says_so(solution: Solution) -> None:
     assert "no bound" in repr(bare)
     assert dict(bare.rows())["gap"] == "none"
     assert bare.summary()["gap"] is None
+
+
+def test_gap() -> None:
+    assert gap_between(3.0, 2.0) == 0.5
+    assert gap_between(3.0, 0.0) == np.inf
+    assert gap_between(3.0, None) is None
+    assert gap_between(0.0, 0.0) == 0.0
+    assert gap_between(-1.0, -2.0) == 0.5
+    assert gap_between(2.0, 3.0, "maximize") == 0.5
 
 
 def test_archive_has_no_foreign_members(solution: Solution, tmp_path: Path) -> None:
