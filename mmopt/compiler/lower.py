@@ -204,7 +204,7 @@ def lower(instance: Instance) -> Lowered:
     psd: list[Any] = []
     implied = implied_psd(instance.checked)
     for d in program.choose:
-        shape = tuple(dim.value(sizes) for dim in d.dims)
+        shape = d.shape(sizes)
         symmetric = d.kind in ("psd", "symmetric")
         variable = cvxpy.Variable(shape, name=d.name, symmetric=symmetric, nonneg=bool(d.sign))
         variables[d.name] = variable

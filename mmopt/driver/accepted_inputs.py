@@ -79,18 +79,20 @@ SAVED = ".npz"
 
 
 def opened(given: Any, workload: Workload, norm: int | None) -> Any:
-    """What a path or the name of a baseline stands for; anything else as it is.
+    """What a path or the name of a baseline stands for, a solution's strategy; anything else as it is.
 
     A baseline is an array, to be a strategy of whatever norm: what it measures may depend on ``norm``, by
     default 2.
     """
+    if isinstance(given, Solution):
+        return given.strategy
     if not isinstance(given, str | Path):
         return given
     if is_baseline(str(given)):
         return design_rows(str(given), workload, norm or 2)
     path = Path(given)
     if path.suffix.lower() == SAVED:
-        return Solution.load(path)
+        return Solution.load(path).strategy
     if path.suffix.lower() in SUFFIXES:
         return read_array(path, "the strategy")
     raise OptionError(
@@ -101,8 +103,6 @@ def opened(given: Any, workload: Workload, norm: int | None) -> Any:
 
 def norm_of(given: Any) -> int | None:
     """The norm that a strategy brings along."""
-    if isinstance(given, Solution):
-        given = given.strategy
     return given.norm if isinstance(given, AnyStrategy) else None
 
 
@@ -124,10 +124,8 @@ def incoming(workload: Workload, given: Any, covariance: Any, basis: Any, norm: 
     if covariance is not None:
         rows = workload.basis if basis is None else _numbers(basis, "the basis")
         strategy = Strategy.from_covariance(_numbers(covariance, "the covariance"), rows, norm)
-    elif isinstance(given, Solution):
-        strategy = as_dense(given.strategy)
-    elif isinstance(given, Strategy):
-        strategy = given
+    elif isinstance(given, AnyStrategy):
+        strategy = as_dense(given)
     else:
         strategy = Strategy(_numbers(given, "the strategy"), norm)
     if strategy.n != workload.n:

@@ -141,6 +141,7 @@ def _solve_parts(task: Task) -> Solution:
     best.tell(task, name[0], seconds, iterations)
     solving = sum(leaf.solve for leaf in leaves)
     ending = best.ending(
+        point,
         stop=stop,
         solver=name,
         word=leaves[-1].word,

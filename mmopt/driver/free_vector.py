@@ -26,11 +26,8 @@ class Coordinates:
     declarations: Sequence[Declaration]
     sizes: Mapping[str, int]
 
-    def shape(self, d: Declaration) -> tuple[int, ...]:
-        return tuple(dim.value(self.sizes) for dim in d.dims)
-
     def length(self, d: Declaration) -> int:
-        shape = self.shape(d)
+        shape = d.shape(self.sizes)
         return shape[0] * (shape[0] + 1) // 2 if d.kind in ("psd", "symmetric") else int(np.prod(shape))
 
     def lower(self) -> Array:
@@ -70,11 +67,11 @@ class Coordinates:
                 upper = self._triangle(d, piece)
                 out[d.name] = upper + np.triu(upper, 1).T
             else:
-                out[d.name] = piece.reshape(self.shape(d))
+                out[d.name] = piece.reshape(d.shape(self.sizes))
         return out
 
     def _triangle(self, d: Declaration, piece: Array) -> Array:
-        out = np.zeros(self.shape(d))
+        out = np.zeros(d.shape(self.sizes))
         out[np.triu_indices(len(out))] = piece
         return out
 

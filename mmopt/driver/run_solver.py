@@ -97,10 +97,8 @@ class Best:
         if self.point is not None:
             task.tell(solver, seconds, iterations, self.point.objective, self.bound)
 
-    def ending(self, **how: Any) -> Ending:
-        """The best point, which is feasible, and the best bound; ``how`` they came about."""
-        point = self.point
-        assert point is not None
+    def ending(self, point: Candidate, **how: Any) -> Ending:
+        """The best ``point``, which is feasible, and the best bound; ``how`` they came about."""
         return Ending(
             objective=point.objective,
             proved=point.proved,
@@ -175,6 +173,7 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
     point = best.feasible(clock, lambda: explain_failure(best.instance, handed, row.name, final, best.point))
     warnings = _stopped_early(best.instance, row, options, stop, best.gap, best.values or {})
     return point, best.ending(
+        point,
         stop=stop,
         solver=(row.name, row.version),
         word=last.raw,

@@ -14,7 +14,7 @@ from mmopt.driver.plan import Report
 from mmopt.driver.solve import solve
 from mmopt.errors import OptionError
 from mmopt.language import Program
-from mmopt.results.solution import gap_between
+from mmopt.results import gap_between
 from mmopt.stop_reasons import Stop
 from mmopt.strategies import StrategyForm
 from mmopt.workloads import Workload

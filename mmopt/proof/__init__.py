@@ -3,6 +3,7 @@
 - ``certify.py``: ``mmopt.certify``: a strategy that came from anywhere, repaired and bounded
 - ``verify.py``: ``mmopt.verify``: a saved solution against its program and workload
 - ``recheck.py``: its figures recomputed, one by one
+- ``recheck_factored.py``: those of a strategy in factors
 - ``repaired_strategy.py``: what a repair made of a strategy from elsewhere
 - ``placed_on_components.py``: the values of a saved solution on the components of the workload
 """

@@ -202,7 +202,7 @@ class Takers:
 
 def takers(checked: Checked) -> Takers:
     """Who takes a program; of a procedure, who takes every program that it solves."""
-    if checked.program.klass != "procedure":
+    if not checked.program.steps:
         known = KERNELS if checked.program.klass in ("convex", "smooth") else ()
         kernels = [k.name for k in known if any(match(shipped(name), checked) for name in k.programs)]
         return Takers(tuple(kernels), _cones(checked))

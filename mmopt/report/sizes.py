@@ -131,7 +131,7 @@ def sizes_of(
         no error here; ``Sizes.refusal`` holds it.
     """
     plan = plan_solve(program, workload, givens, reduce=reduce, solver=solver)
-    if program.klass != "procedure":
+    if not program.steps:
         return [_planned(plan, solver)]
     instance = plan.instance
     out = []

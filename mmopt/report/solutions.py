@@ -117,7 +117,6 @@ def _cell_name(solution: Solution, workload: Workload, number: int) -> str:
 def orbit_label(cells: Cells, domain: Domain, orbit: int) -> str:
     """The values of each attribute in an orbit: "F, any hispanic, 3 or 5 or 13 more"; how many cells."""
     joint = cells.joint
-    assert cells.sizes is not None
     numbers = np.unravel_index(orbit, joint.shape)
     words = []
     for a, number, known in zip(domain.attributes, numbers, joint.attributes, strict=True):

@@ -10,13 +10,14 @@
 - ``npz_file.py``: the file itself
 """
 
-from mmopt.results.factored import FactoredSolution, load_saved
+from mmopt.results.factored import AnySolution, FactoredSolution, load_saved
 from mmopt.results.solution import Solution, gap_between
 from mmopt.results.status import GRADES, Grade, Status, is_stop
 from mmopt.results.verification import Check, Figure, Verification
 
 __all__ = [
     "GRADES",
+    "AnySolution",
     "Check",
     "FactoredSolution",
     "Figure",

@@ -27,8 +27,12 @@ MATRIX, VECTOR = "matrix by component", "vector by orbit"
 
 def plain_split(value: Split) -> Fields:
     """A matrix by component as a mapping of numbers, texts and arrays."""
-    sides = {"rows": _plain_space(value.rows), "columns": _plain_space(value.columns)}
-    return {"kind": MATRIX, **sides, "parts": _joined([np.asarray(p).ravel() for p in value.parts])}
+    return {
+        "kind": MATRIX,
+        "rows": _plain_space(value.rows),
+        "columns": _plain_space(value.columns),
+        "parts": _joined([np.asarray(p).ravel() for p in value.parts]),
+    }
 
 
 def plain_level(value: Level) -> Fields:
@@ -36,13 +40,9 @@ def plain_level(value: Level) -> Fields:
     return {"kind": VECTOR, "space": _plain_space(value.space), "values": np.asarray(value.values)}
 
 
-def _broken() -> ResultError:
-    return ResultError("its values by component do not fit together")
-
-
 def _require(holds: Any) -> None:
     if not holds:
-        raise _broken()
+        raise ResultError("its values by component do not fit together")
 
 
 def _matrix(fields: Mapping[str, Any]) -> Split:

@@ -101,7 +101,6 @@ class ComponentStrategy(StrategyForm):
     def _squares(self) -> tuple[Array, Array]:
         """The diagonal of AᵀA by orbit, and the number of terms that each entry is added up from."""
         cells = self.cells
-        assert cells.labels is not None and cells.sizes is not None
         labels, orbits = np.concatenate(cells.labels), len(cells.sizes)
         squares = np.concatenate([np.square(part).sum(axis=0) for part in self.split.parts])
         total = np.bincount(labels, np.repeat(cells.multiplicities, cells.dims) * squares, minlength=orbits)

@@ -118,6 +118,8 @@ class Cells(Space):
     ``joint`` and ``chosen`` say everything else: ``joint.space(chosen)`` is the same space again.
     """
 
+    labels: tuple[Ints, ...]
+    sizes: Array
     joint: Joint = field(kw_only=True)
     chosen: tuple[Chosen, ...] = field(kw_only=True)
 

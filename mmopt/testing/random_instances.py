@@ -71,7 +71,7 @@ def draw_givens(
 
 def draw_value(rng: np.random.Generator, d: Declaration, sizes: Mapping[str, int]) -> Array:
     """A value of a declared kind and sign, of a size between 0.01 and 100."""
-    shape = tuple(dim.value(sizes) for dim in d.dims)
+    shape = d.shape(sizes)
     size = 10.0 ** rng.uniform(-2.0, 2.0)
     if d.kind == "psd":
         side = shape[0]

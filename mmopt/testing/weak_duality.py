@@ -23,7 +23,6 @@ from mmopt.errors import OptionError, SolverError
 from mmopt.language import Program, check
 from mmopt.language.syntax.syntax_tree import Multiplier
 from mmopt.testing.random_instances import draw_givens, draw_multiplier, draw_value, draw_workload
-from mmopt.workloads import Workload
 
 __all__ = ["Finding", "WeakDualityReport", "check_program"]
 
@@ -154,20 +153,58 @@ def _instance(
     if isinstance(drawn, OptionError):
         note = f"instance {number}: the program took none of {ATTEMPTS} random workloads ({drawn.message})"
         return replace(report, notes=(*report.notes, note))
-    instance, workload, givens = drawn
+    instance, givens = drawn
+    points, multipliers, said = _offered(program, instance, givens, rng)
+    notes = (*report.notes, *(f"instance {number}: {text}" for text in said))
+    if not points:
+        return replace(report, notes=notes)
+    # When the program maximizes, everything is turned round: the certificate bounds from above.
+    sign = 1.0 if program.sense == "minimize" else -1.0
+    found = [bound_of(_by_name(instance), m) for m in multipliers]
+    bounds = [-np.inf if bound is None else sign * bound for bound in found]
+    lowest, highest = min(points, key=lambda p: sign * p.objective), int(np.argmax(bounds))
+    slack = (sign * lowest.objective - bounds[highest]) / max(abs(lowest.objective), 1e-300)
+    findings = report.findings
+    if slack < -BOUND_ROUNDING:
+        worst = Finding(
+            number,
+            lowest.objective,
+            sign * bounds[highest],
+            instance.workload.matrix,
+            instance.workload.targets,
+            givens,
+            lowest.variables,
+            multipliers[highest],
+        )
+        findings = (*findings, worst)
+    return replace(
+        report,
+        cells=(*report.cells, instance.workload.n),
+        instances=report.instances + 1,
+        pairs=report.pairs + len(points) * len(bounds),
+        smallest_slack=min(report.smallest_slack, slack),
+        findings=findings,
+        notes=notes,
+    )
+
+
+def _offered(
+    program: Program, instance: Instance, givens: Mapping[str, Any], rng: np.random.Generator
+) -> tuple[list[Candidate], list[dict[str, Array]], list[str]]:
+    """Feasible points and multipliers: random ones, the solver's, and some around; and what is to be said."""
     bound = instance.program
     stated, sizes = bound.multipliers, instance.sizes()
-    chooses = program.klass != "procedure"  # its points are those of its steps, and it has one result
+    chooses = not program.steps  # the points of a procedure are those of its steps, and it has one result
     values: list[dict[str, Any]] = [
         {d.name: draw_value(rng, d, sizes) for d in bound.choose} for _ in range(POINTS if chooses else 0)
     ]
     results: list[Candidate] = []
     multipliers = [_random_multipliers(rng, stated, sizes) for _ in range(MULTIPLIERS)]
-    notes = report.notes
+    said = []
     try:
-        solution = solve(workload, program, givens=givens, reduce=False)
+        solution = solve(instance.workload, program, givens=givens, reduce=False)
     except SolverError as error:
-        notes = (*notes, f"instance {number}: not solved, only random points ({error.message})")
+        said.append(f"not solved, only random points ({error.message})")
     except RefutedError as error:
         results.append(error.found)
         multipliers.append(named_multipliers(instance, error.multipliers))
@@ -184,41 +221,13 @@ def _instance(
         results += [point for _, point in sought if point.after <= MOST_MISSED]
     points = results + [p for p in (_repaired(instance, v) for v in values) if p is not None]
     if not points:
-        notes = (*notes, f"instance {number}: none of {len(values)} points is feasible after the repair")
-        return replace(report, notes=notes)
-    # When the program maximizes, everything is turned round: the certificate bounds from above.
-    sign = 1.0 if program.sense == "minimize" else -1.0
-    found = [bound_of(_by_name(instance), m) for m in multipliers]
-    bounds = [-np.inf if bound is None else sign * bound for bound in found]
-    lowest, highest = min(points, key=lambda p: sign * p.objective), int(np.argmax(bounds))
-    slack = (sign * lowest.objective - bounds[highest]) / max(abs(lowest.objective), 1e-300)
-    findings = report.findings
-    if slack < -BOUND_ROUNDING:
-        worst = Finding(
-            number,
-            lowest.objective,
-            sign * bounds[highest],
-            workload.matrix,
-            workload.targets,
-            givens,
-            lowest.variables,
-            multipliers[highest],
-        )
-        findings = (*findings, worst)
-    return replace(
-        report,
-        cells=(*report.cells, workload.n),
-        instances=report.instances + 1,
-        pairs=report.pairs + len(points) * len(bounds),
-        smallest_slack=min(report.smallest_slack, slack),
-        findings=findings,
-        notes=notes,
-    )
+        said.append(f"none of {len(values)} points is feasible after the repair")
+    return points, multipliers, said
 
 
 def _bound_instance(
     program: Program, rng: np.random.Generator, number: int, passed: Mapping[str, Any]
-) -> tuple[Instance, Workload, dict[str, Array]] | OptionError:
+) -> tuple[Instance, dict[str, Array]] | OptionError:
     """A random instance, or the refusal of the last one when none keeps the program's requirements."""
     refusal = OptionError("none drawn")
     size = None if program.klass == "rank" else CELLS[number % len(CELLS)]
@@ -229,11 +238,11 @@ def _bound_instance(
     for attempt in range(ATTEMPTS):
         workload = draw_workload(rng, needs_targets, cells)
         # Every other instance, while the program takes them; those of a procedure steer its rounds.
-        varies = program.klass != "procedure" and attempt < ATTEMPTS // 2
+        varies = not program.steps and attempt < ATTEMPTS // 2
         givens = draw_givens(rng, program, workload, attempt % 2 == 1, (0, -1, 0, 1)[number % 4] * varies)
         try:
             givens |= named_givens(passed, program, workload)
-            return bind(program, workload, givens), workload, givens
+            return bind(program, workload, givens), givens
         except OptionError as error:
             refusal = error
     return refusal
@@ -244,9 +253,7 @@ def _random_multipliers(
 ) -> dict[str, Array]:
     declared = [m.declaration for m in stated]
     return {
-        d.name: draw_multiplier(rng, tuple(dim.value(sizes) for dim in d.dims))
-        if d.sign
-        else draw_value(rng, d, sizes)
+        d.name: draw_multiplier(rng, d.shape(sizes)) if d.sign else draw_value(rng, d, sizes)
         for d in declared
     }
 

@@ -626,18 +626,18 @@ MUTANTS = (
         ("_grades", "order.index(a) <= order.index(b)", "order.index(a) >= order.index(b)"),
         ("_grades", 'no_more and s.status.bound_valid <= (found[1] == "proved")', "no_more"),
         ("bound", "elif not is_stop(s.status.stop):", "elif False:"),
-        ("bound", 'if grade == "claimed" and known is not None:', "if False:"),
+        ("bound", 'if grade == "claimed" and bound is not None:', "if False:"),
     ),
     *_rows(
         "mmopt/proof/recheck.py",
         "proof/test_tampered.py::test_every_changed_claim_is_found[l2_strategy]",
-        ("_close", "<= CLOSE * size)", "<= 1e9 * CLOSE * size)"),
+        ("close", "<= CLOSE * size)", "<= 1e9 * CLOSE * size)"),
         ("objective", "value_of(instance, point.env, point.objective)", "s.value"),
         ("bound", 'bound", s.bound, compute', 'bound", s.bound, lambda: s.bound'),
         ("costs", 'bound", s.error_bound, self', 'bound", s.error_bound, lambda: s'),
         ("costs", "s.strategy.rmse(self.workload)", "s.rmse"),
         ("costs", "lambda: charged_error(s.strategy, self.workload)", "lambda: s.error"),
-        ("costs", "_close(s.sensitivity, sensitivity) and not", "not"),
+        ("costs", "close(s.sensitivity, sensitivity) and not", "not"),
     ),
     *_rows(
         "mmopt/numerics/components.py",
@@ -648,6 +648,13 @@ MUTANTS = (
         "mmopt/proof/recheck.py",
         "proof/test_verify.py::test_a_gap_that_was_not_reached_is_found",
         ("bound", "s.gap is not None and s.gap <= tolerance", "s.gap is not None"),
+    ),
+    *_rows(
+        "mmopt/proof/recheck_factored.py",
+        "proof/test_recheck_factored.py",
+        ("recheck_factored", "<= bound * (1 + SEARCHED) and", "<= 2 * s.error_bound and"),
+        ("recheck_factored", "close(s.error, error))", "True)"),
+        ("recheck_factored", "type(s.strategy) is TEMPLATES[s.template].form", "True"),
     ),
     # -- data
     *_rows(
@@ -696,7 +703,7 @@ MUTANTS = (
     *_rows(
         "mmopt/results/solution.py",
         "results/test_solution.py",
-        ("gap_between", "return upper / lower - 1.0", "return 1.0 - lower / upper"),
+        ("relative_gap", "return upper / lower - 1.0", "return 1.0 - lower / upper"),
     ),
     # -- symmetries, bounds of templates
     *_rows(

@@ -11,7 +11,6 @@ from mmopt.cli.guard import REFUTED
 from mmopt.cli.inputs import read_request
 from mmopt.cli.options import Json, WorkloadFile
 from mmopt.cli.output import answer
-from mmopt.errors import OptionError
 
 __all__ = ["verify"]
 
@@ -34,19 +33,10 @@ def verify(
 
     Exit status 0 when every figure holds, 1 when one does not, 2 when the file cannot be read.
     """
-    from mmopt.driver.templates import template_bound
     from mmopt.proof import verify as verify_solution
     from mmopt.report import verification_report
-    from mmopt.results import FactoredSolution, load_saved
 
-    asked = read_request(workload).workload
-    saved = load_saved(solution)
-    if isinstance(saved, FactoredSolution):
-        if program is not None:
-            raise OptionError(f"'{solution}' holds a strategy in factors, which is of no program")
-        verification = saved.verify(asked, template_bound)
-    else:
-        verification = verify_solution(saved, asked, program)
-    answer(as_json, verification.summary(), [verification_report(verification)])
-    if not verification.holds:
+    found = verify_solution(solution, read_request(workload).workload, program)
+    answer(as_json, found.summary(), [verification_report(found)])
+    if not found.holds:
         raise typer.Exit(REFUTED)

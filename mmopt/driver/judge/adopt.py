@@ -11,6 +11,7 @@ from mmopt.compiler import Instance
 from mmopt.driver.accepted_inputs import incoming, norm_of, opened
 from mmopt.errors import OptionError
 from mmopt.language import Program, evaluate, program_names
+from mmopt.language.syntax.syntax_tree import Adoption
 from mmopt.numerics.arrays import Array
 from mmopt.strategies import Strategy
 from mmopt.workloads import Workload
@@ -25,13 +26,19 @@ def adopters(norm: int | None = None) -> list[str]:
     return [p.name for p in sorted(able, key=lambda p: (p.bound != "l2_strategy", p.name))]
 
 
-def check_adopts(program: Program, norm: int | None) -> None:
-    """Refuse a program that cannot take a strategy, or takes one of another norm (None: any)."""
+def _adoption(program: Program) -> Adoption:
+    """How a strategy becomes the program's point; refuse a program that cannot take one."""
     if program.adoption is None:
         raise OptionError(
             f"'{program.name}' has no section 'from strategy', which says how a strategy becomes its point",
             hint=f"these have one: {', '.join(adopters())}",
         )
+    return program.adoption
+
+
+def check_adopts(program: Program, norm: int | None) -> None:
+    """Refuse a program that cannot take a strategy, or takes one of another norm (None: any)."""
+    _adoption(program)
     if norm not in (None, program.meaning.norm):
         able = ", ".join(adopters(norm)) or "none that is shipped"
         raise OptionError(
@@ -42,8 +49,7 @@ def check_adopts(program: Program, norm: int | None) -> None:
 
 def row_parameter(program: Program, strategy: Strategy) -> dict[str, int]:
     """The strategy's number of rows, where that is a parameter of the program."""
-    assert program.adoption is not None
-    rows = program.adoption.strategy.dims[0].name
+    rows = _adoption(program).strategy.dims[0].name
     return {p.name: strategy.p for p in program.parameters if p.name == rows}
 
 
@@ -55,8 +61,7 @@ def adopt(instance: Instance, strategy: Strategy) -> dict[str, Array]:
     OptionError : the strategy has another number of rows than the program says.
     """
     program, sizes = instance.program, instance.sizes()
-    adoption = program.adoption
-    assert adoption is not None
+    adoption = _adoption(program)
     rows = adoption.strategy.dims[0]
     if rows.symbols <= set(sizes) and rows.value(sizes) != strategy.p:
         raise OptionError(
@@ -70,7 +75,7 @@ def adopt(instance: Instance, strategy: Strategy) -> dict[str, Array]:
         env[assignment.name] = evaluate(assignment.expr, env)
         found[assignment.name] = np.asarray(env[assignment.name], dtype=float)
     for d in program.choose:
-        found.setdefault(d.name, np.zeros(tuple(dim.value(sizes) for dim in d.dims)))
+        found.setdefault(d.name, np.zeros(d.shape(sizes)))
     return found
 
 

@@ -280,7 +280,7 @@ def named_multipliers(instance: Instance, multipliers: Mapping[str, Any]) -> dic
     for m in instance.program.multipliers:
         if m.key not in multipliers:
             continue
-        shape = tuple(dim.value(sizes) for dim in m.declaration.dims)
+        shape = m.declaration.shape(sizes)
         value = as_value(multipliers[m.key])
         if not isinstance(value, Split | Level) and value.size == int(np.prod(shape)):
             # One cell: a solver's multiplier is then a number or a 1 x 1 matrix.

@@ -46,6 +46,10 @@ class _Limit:
     is_equal: bool
     tapes: tuple[Tape, ...]
 
+    def missed(self, values: Array) -> Array:
+        """What of these values is not as it has to be; zero where it is."""
+        return values if self.is_equal else np.maximum(values, 0.0)
+
     def values(self, point: Mapping[str, Array], rounding: float) -> Array:
         return np.array([np.asarray(t.run(point, rounding)[0], dtype=float) for t in self.tapes])
 
@@ -131,9 +135,7 @@ class _Search:
         for limit in self.problem.limits:
             for i, tape in enumerate(limit.tapes):
                 off, pull = tape.run(point, rounding)
-                pushed = self.multipliers[limit.name][i] + self.weight * np.asarray(off)
-                if not limit.is_equal:
-                    pushed = np.maximum(pushed, 0.0)
+                pushed = limit.missed(self.multipliers[limit.name][i] + self.weight * np.asarray(off))
                 total += float(np.sum(pushed**2)) / (2.0 * self.weight)
                 if np.any(pushed):
                     slope = slope + c.pull(x, pull(pushed))
@@ -182,10 +184,8 @@ class _Search:
         missed = 0.0
         for limit in self.problem.limits:
             off = limit.values(point, rounding)
-            pushed = self.multipliers[limit.name] + self.weight * off
-            self.multipliers[limit.name] = pushed if limit.is_equal else np.maximum(pushed, 0.0)
-            over = np.abs(off) if limit.is_equal else np.maximum(off, 0.0)
-            missed = max(missed, float(over.max(initial=0.0)))
+            self.multipliers[limit.name] = limit.missed(self.multipliers[limit.name] + self.weight * off)
+            missed = max(missed, float(np.abs(limit.missed(off)).max(initial=0.0)))
         return missed
 
     def constrained(self, x: Array, rounding: float, rounds: int) -> Array:
@@ -236,11 +236,7 @@ def search(problem: Problem, start: Array, clock: Clock, budget: int) -> End | N
     x = start
     roundings = [run.size * r for r in ROUNDINGS] if problem.is_rough else [0.0]
     for rounding in roundings:
-        if problem.limits:
-            x = run.constrained(x, rounding, OUTER if rounding == roundings[-1] else 2)
-        else:
-            x = run.descend(x, rounding)
-    if problem.limits:
-        x = run.restore(x)
+        x = run.constrained(x, rounding, OUTER if rounding == roundings[-1] else 2)
+    x = run.restore(x)
     multipliers = {name: np.squeeze(m) * run.size for name, m in run.multipliers.items()}
     return End(x, multipliers, run.used, run.gradient, clock.stop(spent=run.out), run.raw)

@@ -136,24 +136,24 @@ class _Search:
     options: Options
     clock: Clock
     best: Best
-    last: Point | None = None
-    used: int = 0
-    starts: int = 0
-    reached: int = 0
-    smallest: float = np.inf
+    last: Point = field(default_factory=lambda: Point({}, {}, 0, ""))
     history: list[dict[str, float]] = field(default_factory=list)
 
     @property
+    def used(self) -> int:
+        """Iterations of the solver, of all rounds."""
+        return int(sum(row["iterations"] for row in self.history))
+
+    @property
     def is_over(self) -> bool:
-        infeasible = self.last is not None and self.last.stop == Stop.INFEASIBLE
+        infeasible = self.last.stop == Stop.INFEASIBLE
         return self.clock.is_over or infeasible or self.best.gap <= self.options.tolerance
 
-    def start(self, weight: float, direction: Array, rounds: int) -> None:
+    def start(self, start: int, weight: float, direction: Array, rounds: int) -> None:
         """Alternate from one direction until the rank is reached."""
-        self.starts += 1
         before = np.inf
         for number in range(1, rounds + 1):
-            row = {"start": self.starts, "round": number, "penalty": weight}
+            row = {"start": start, "round": number, "penalty": weight}
             z = self.solve(weight * direction, row)
             if z is None or self.is_over:
                 return
@@ -174,9 +174,7 @@ class _Search:
                 self.last = point
                 if self.row.method == "interior point":
                     break  # the first is as accurate as asked for
-        assert self.last is not None
         found = self.last
-        self.used += found.iterations
         row["iterations"] = found.iterations
         self.history.append(row)
         if len(found.variables) < len(self.task.program.choose):
@@ -184,10 +182,8 @@ class _Search:
         repaired = self.best.offer(*scaling.undone(found.variables, found.multipliers))
         z = problem.matrix(found.variables)
         row["residual"] = rank_residual(z, problem.rank)
-        self.smallest = min(self.smallest, row["residual"])
         if repaired is not None and repaired.is_feasible:
             row["objective"] = repaired.objective
-            self.reached += row["residual"] <= REACHED
         self.best.tell(self.task, self.row.name, self.clock.elapsed, self.used)
         return z
 
@@ -196,10 +192,11 @@ class _Search:
         stop = self.best.stop(self.options, self.clock)
         if stop == Stop.REACHED:
             return stop
-        if self.reached:
-            rank = f"{Stop.RANK} in {self.reached} of {self.starts} starts"
+        if reached := sum("objective" in row and row["residual"] <= REACHED for row in self.history):
+            rank = f"{Stop.RANK} in {reached} of {self.history[-1]['start']} starts"
         else:
-            rank = f"{Stop.NO_RANK} (residual {self.smallest:.1e})"
+            smallest = min((row["residual"] for row in self.history if "residual" in row), default=np.inf)
+            rank = f"{Stop.NO_RANK} (residual {smallest:.1e})"
             stop = stop or (Stop.ITERATIONS if limited else None)
         return f"{stop}, {rank}" if stop else rank
 
@@ -248,7 +245,6 @@ def solve_rank(task: Task) -> Solution:
     rounds = chosen.max_iterations or ROUNDS
     _refuse_too_long(instance, row, chosen.starts * rounds, chosen.time_limit)
     problem = penalised(instance)
-    compiled = time.monotonic()
     with Clock(chosen.time_limit) as clock:
         search = _Search(task, problem, row, chosen, clock, Best(instance))
         if start is not None:
@@ -257,23 +253,22 @@ def solve_rank(task: Task) -> Solution:
             # The relaxation without the rank: the best multipliers for the bound.
             search.solve(np.zeros((problem.side, problem.side)), {"start": 0, "round": 1, "penalty": 0.0})
         for number in range(chosen.starts):
-            if search.is_over and search.last is not None:
+            if search.is_over and search.history:
                 break
             weight = chosen.penalty * (LARGER if number % 2 else 1.0)
-            search.start(weight, problem.first(start, [chosen.seed, number]), rounds)
-    solved = time.monotonic()
+            search.start(number + 1, weight, problem.first(start, [chosen.seed, number]), rounds)
     best, last = search.best, search.last
-    assert last is not None
     handed = problem.scaled, problem.scaling
     point = best.feasible(clock, lambda: explain_failure(instance, handed, row.name, last, best.point))
     ending = best.ending(
+        point,
         stop=search.stop(chosen.max_iterations is not None),
         solver=(row.name, row.version),
         word=last.raw,
         options=chosen,
         iterations=search.used,
-        compile=compiled - started,
-        solve=solved - compiled,
+        compile=clock.started - started,
+        solve=clock.elapsed,
         scaling=problem.scaling.scales,
         warnings=not_scaled(instance, problem.scaling),
         history=search.history,

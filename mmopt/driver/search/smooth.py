@@ -52,8 +52,8 @@ class _Ends:
         self.rows.append({**known, "gradient norm": end.gradient})
         self.stops.append(end.stop)
         if found is not None and found.is_feasible:
-            self.objectives.append(found.objective)
-        if found is not None and found.objective <= min(self.objectives, default=np.inf):
+            self.objectives.append(objective)
+        if found is not None and objective <= min(self.objectives, default=np.inf):
             self.raw = end.raw
 
     def summary(self) -> str:
@@ -83,7 +83,6 @@ def solve_smooth(task: Task) -> Solution:
     coordinates = Coordinates(program.choose, instance.sizes())
     points = list(_starts(instance, scaling, coordinates, options, task.start))
     problem = Problem(scaled, points[0][1], coordinates)
-    compiled = time.monotonic()
     best, ends = Best(instance), _Ends()
     budget = options.max_iterations or ITERATIONS
     with Clock(options.time_limit) as clock:
@@ -99,16 +98,16 @@ def solve_smooth(task: Task) -> Solution:
         stop = best.stop(options, clock) or (
             Stop.ITERATIONS if Stop.ITERATIONS in ends.stops else ends.summary()
         )
-    solved = time.monotonic()
     point = best.feasible(clock, lambda: _no_point(program.name, best.point, ends))
     ending = best.ending(
+        point,
         stop=stop,
         solver=(LBFGS.name, LBFGS.version),
         word=ends.raw,
         options=options,
         iterations=ends.iterations,
-        compile=compiled - started,
-        solve=solved - compiled,
+        compile=clock.started - started,
+        solve=clock.elapsed,
         scaling=scaling.scales,
         warnings=tuple(ends.left_out),
         history=ends.rows,
@@ -129,19 +128,15 @@ def _starts(
     """
     assert options.starts is not None and options.seed is not None
     program = instance.program
-    named = [s for s in program.starts if s.values]
+    named = [s for s in program.starts if s.values] if start is None else []
     wanted = options.starts
-    if start is not None:
-        wanted = 1
-    elif len(named) == len(program.starts) and named:
-        wanted = min(wanted, len(named))
+    if start is not None or (named and len(named) == len(program.starts)):
+        wanted = min(wanted, max(1, len(named)))
     for number in range(wanted):
         rng = np.random.default_rng([options.seed, number])
-        values = {d.name: draw(rng, d, coordinates.shape(d)) for d in program.choose}
-        name, given = "random", dict(start or {})
-        if start is not None:
-            name = "given"
-        elif number < len(named):
+        values = {d.name: draw(rng, d, d.shape(coordinates.sizes)) for d in program.choose}
+        name, given = ("random", {}) if start is None else ("given", start)
+        if number < len(named):
             name, given = named[number].name, _values(instance, named[number].values)
         for key, value in given.items():
             values[key] = np.asarray(value, dtype=float) / scaling.variables[key]

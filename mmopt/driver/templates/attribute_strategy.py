@@ -83,14 +83,16 @@ class Rows(Factor):
 
     def improved(self, side: Side, gram: Array, count: int, seed: int) -> Rows:
         """The optimum of ``l2_strategy``, scaled and completed to columns of norm 1."""
-        values, vectors = np.linalg.eigh(gram)
-        kept = values > 8 * len(gram) * EPS * values[-1]
-        root = (vectors[:, kept] * np.sqrt(values[kept])).T
         with Clock(math.inf) as clock:
-            points = nuclear.points("l2_strategy", {"W": root}, Options(tolerance=GAP), clock)
+            points = nuclear.points("l2_strategy", {"W": _root(gram)}, Options(tolerance=GAP), clock)
             x = next(np.asarray(point.variables["X"]) for point in points if point.variables)
         x = x / np.diag(x).max()
         x[np.diag_indices(len(x))] = 1.0
-        values, vectors = np.linalg.eigh(x)
-        kept = values > 8 * len(x) * EPS * values[-1]
-        return Rows((vectors[:, kept] * np.sqrt(values[kept])).T)
+        return Rows(_root(x))
+
+
+def _root(gram: Array) -> Array:
+    """Rows (k, r) with this Gram matrix, without directions that are rounding."""
+    values, vectors = np.linalg.eigh(gram)
+    kept = values > 8 * len(gram) * EPS * values[-1]
+    return np.asarray((vectors[:, kept] * np.sqrt(values[kept])).T)

@@ -28,7 +28,7 @@ def check_closing(program: Program, names: Names, derived: frozenset[str] = froz
     before = set(names.types)
     check_steps(program, names)
     derived |= set(names.types) - before  # what steps bring is no more given than what is chosen
-    if program.klass in ("procedure", "closed form"):
+    if not program.choose:
         names.number(program.objective, "an objective is a number")
     _starts(program, names)
     for a in program.repair:

@@ -254,41 +254,47 @@ def check_expression(text: Text) -> None:
     if not text.tokens:
         text.fail_at(None, "an expression is missing here")
     for previous, token in zip([None, *text.tokens], text.tokens, strict=False):
-        _check_token(text, token)
-        is_outer = token.depth == text.depth
-        if token.text in RELATIONS and (token.text != "=" or is_outer):
-            text.fail_at(
-                token,
-                f"'{token.text}' stands here where an expression is expected",
-                ("write ==" if token.text == "=" else "relations stand under 'subject to' and 'require'"),
-            )
-        is_binary = token.text in OPERATORS and token.text not in SIGNS
-        if previous is None or previous.text in ("(", "[", ",", ":", "="):
-            if is_binary:
-                text.fail_at(token, f"nothing stands before '{token.text}'", "write a name or a number there")
-            if token.text == "." or (token.text == "," and (previous is None or previous.text != ":")):
-                text.fail_at(token, f"nothing stands before '{token.text}'", HINT)
-        elif previous.text in OPERATORS and (token.text in (")", "]", ",", ":", ".") or is_binary):
-            text.fail_at(token, f"nothing stands between '{previous.text}' and '{token.text}'", HINT)
-        elif previous.text == "." and token.kind != "name":
-            text.fail_at(token, f"'{token.text}' stands after a dot", "the transpose is written X.T")
-        elif _is_operand(previous) and _is_operand(token) and token.text not in (")", "]"):
-            text.fail_at(token, f"an operator is missing before '{token.text}'", HINT)
-        if token.text == "," and is_outer:
-            text.fail_at(token, "',' cannot stand between two expressions here", "write one statement a line")
+        for is_wrong, message, hint in _mistakes(text, previous, token):
+            if is_wrong:
+                text.fail_at(token, message, hint)
     last = text.tokens[-1]
     if last.text in (*OPERATORS, ".", ":"):
         text.fail_at(last, f"nothing stands after '{last.text}'", HINT)
 
 
-def _check_token(text: Text, token: Token) -> None:
-    if token.kind == "string":
-        text.fail_at(token, "a text in quotes cannot stand in an expression")
-    if token.kind == "name" and keyword.iskeyword(token.text):
-        word = f"'{token.text}' is a word of Python and has no meaning here"
-        text.fail_at(token, *WORDS.get(token.text, (word, "")))
-    if token.kind == "operator" and token.text not in (*OPERATORS, *RELATIONS, *PUNCTUATION):
-        text.fail_at(token, *STRANGE.get(token.text, (f"'{token.text}' has no meaning here", HINT)))
+def _mistakes(text: Text, previous: Token | None, token: Token) -> Iterator[tuple[bool, str, str]]:
+    """What may be wrong with a token after the previous one: whether it is, the message, what to do."""
+    word, is_outer = token.text, token.depth == text.depth
+    of_python = f"'{word}' is a word of Python and has no meaning here"
+    allowed = (*OPERATORS, *RELATIONS, *PUNCTUATION)
+    yield token.kind == "string", "a text in quotes cannot stand in an expression", ""
+    yield token.kind == "name" and keyword.iskeyword(word), *WORDS.get(word, (of_python, ""))
+    strange = STRANGE.get(word, (f"'{word}' has no meaning here", HINT))
+    yield token.kind == "operator" and word not in allowed, *strange
+    yield (
+        word in RELATIONS and (word != "=" or is_outer),
+        f"'{word}' stands here where an expression is expected",
+        "write ==" if word == "=" else "relations stand under 'subject to' and 'require'",
+    )
+    is_binary = word in OPERATORS and word not in SIGNS
+    if previous is None or previous.text in ("(", "[", ",", ":", "="):
+        before = f"nothing stands before '{word}'"
+        yield is_binary, before, "write a name or a number there"
+        is_bare = word == "." or (word == "," and (previous is None or previous.text != ":"))
+        yield is_bare, before, HINT
+    elif previous.text in OPERATORS:
+        ends = word in (")", "]", ",", ":", ".") or is_binary
+        yield ends, f"nothing stands between '{previous.text}' and '{word}'", HINT
+    elif previous.text == ".":
+        yield token.kind != "name", f"'{word}' stands after a dot", "the transpose is written X.T"
+    else:
+        is_next = _is_operand(previous) and _is_operand(token) and word not in (")", "]")
+        yield is_next, f"an operator is missing before '{word}'", HINT
+    yield (
+        word == "," and is_outer,
+        "',' cannot stand between two expressions here",
+        "write one statement a line",
+    )
 
 
 def _is_operand(token: Token) -> bool:
