@@ -5,7 +5,7 @@ satisfies rho-zCDP with rho = (sensitivity / scale)² / 2 (Canonne, Kamath and S
 delta at an epsilon is at most each of three: what zCDP implies (the same, Corollary 13); where a row changes
 a single count, the exact one (the same, Theorem 7: ``discrete_gaussian_delta``); that of continuous noise
 (Balle and Wang 2018, Theorem 8: ``gaussian_delta``) plus (1 + e^epsilon) times the distance of the two
-noises (``calibration.distance``). Discrete Laplace noise proves epsilon = sensitivity / scale (Ghosh,
+noises (``gaussian_noise.py``). Discrete Laplace noise proves epsilon = sensitivity / scale (Ghosh,
 Roughgarden and Sundararajan 2009).
 """
 
@@ -32,8 +32,6 @@ __all__ = [
     "discrete_gaussian_delta",
     "float_above",
     "gaussian_delta",
-    "gaussian_rho",
-    "laplace_epsilon",
     "zcdp_epsilon",
     "zcdp_rho",
 ]
@@ -57,7 +55,6 @@ PURE_HINT = (
 _DIGITS = 60  # Decimal's ln is correctly rounded to this many digits: far below one float ulp.
 _GUARD = Decimal("1e-40")  # relative allowance for the dozen roundings of one formula at 60 digits
 _ROOT = Decimal("2.506628274631000502415765284811045253006986740609938316629923576")  # of 2 pi
-_OPENDP_SLACK = Fraction(1, 2**48)  # OpenDP rounds each of its three operations up; leave room for that
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:
@@ -175,14 +172,6 @@ def allowed_rho(privacy: Privacy) -> float:
     return zcdp_rho(privacy.epsilon, privacy.delta)
 
 
-def gaussian_rho(squared_sensitivity: int, scale: float) -> float:
-    """rho = squared sensitivity / (2 scale²) exactly, rounded up with room for OpenDP's own rounding."""
-    if not (math.isfinite(scale) and scale > 0):
-        raise PrivacyError(f"the noise scale is {scale!r}, expected a finite number above 0")
-    exact = Fraction(squared_sensitivity) / (2 * Fraction(scale) ** 2)
-    return float_above(exact * (1 + _OPENDP_SLACK))
-
-
 def allowed_epsilon(privacy: Privacy) -> float:
     """The epsilon that Laplace noise may cost; a delta beside it is not used: epsilon-DP implies it."""
     if privacy.epsilon is None:
@@ -191,13 +180,6 @@ def allowed_epsilon(privacy: Privacy) -> float:
             hint="give epsilon (delta is not used then), or solve a program for Gaussian noise: l2_strategy",
         )
     return privacy.epsilon
-
-
-def laplace_epsilon(sensitivity: int, scale: float) -> float:
-    """epsilon = sensitivity / scale exactly, rounded up with room for OpenDP's own rounding."""
-    if not (math.isfinite(scale) and scale > 0):
-        raise PrivacyError(f"the noise scale is {scale!r}, expected a finite number above 0")
-    return float_above(Fraction(sensitivity) / Fraction(scale) * (1 + _OPENDP_SLACK))
 
 
 def float_above(value: Fraction) -> float:
