@@ -28,7 +28,7 @@ from mmopt.workloads import Workload
 
 pytestmark = pytest.mark.quick
 
-MOST = 2**13  # integers on which a law is summed
+MOST = 2**11  # integers on which a law is summed
 CELLS = Workload.from_matrix(np.eye(3))
 TEXT = """
 domain: {{a: {{values: [0, 1]}}}}
@@ -38,10 +38,10 @@ privacy: {{{}}}
 
 
 def chances(noise: Noise, scale: float) -> np.ndarray:
-    """Of -MOST to MOST - 1, from the characteristic function; what is not 1e-15 is rounding."""
+    """Of -MOST to MOST - 1, from the characteristic function; what is not 1e-13 is rounding."""
     x = np.arange(2 * MOST) * math.pi / MOST
-    found = np.fft.ifft(np.exp(noise.log_transform(x, np.array(scale)))).real
-    return np.where(np.abs(found) > 1e-15, np.roll(found, MOST), 0.0)
+    found = np.roll(np.fft.ifft(np.exp(noise.log_transform(x, np.array(scale)))).real, MOST)
+    return np.where(np.abs(found) > 1e-13, found, 0.0)
 
 
 def same(draws: np.ndarray, noise: Noise, scale: float) -> None:
@@ -74,6 +74,7 @@ def has_its_variance(noise: Noise) -> None:
         assert law.sum() == pytest.approx(1.0, abs=1e-10)
         assert noise.variance(scale) == pytest.approx(law @ k.astype(float) ** 2, rel=1e-6)
         assert noise.variance(scale) <= noise.continuous.variance * scale**2 * (1 + 1e-12)
+    assert noise.variance(30.0) == pytest.approx(noise.continuous.variance * 900, rel=1e-3)
 
 
 def loss(noise: Noise, scale: float, change: int) -> float:
@@ -100,6 +101,8 @@ def is_calibrated(noise: Noise) -> None:
     """The least noise for a budget costs the budget, and large noise is as the continuous one."""
     integer = round_any(Strategy(np.eye(3), noise.norm), CELLS)
     for budget in (0.001, 0.3, 2.0):
+        near = noise.least_scale(noise.cost(1, 1.0) / budget)
+        assert noise.cost(1, near) == pytest.approx(budget, rel=1e-12)
         scale = least_scale(noise, integer, budget)
         assert budget * (1 - 1e-12) <= noise.cost(1, scale) <= budget
         privacy = Privacy(**{noise.unit: budget})
@@ -163,7 +166,7 @@ WRONG = {
     "least scale": (is_calibrated, {"least_scale": math.sqrt}),
     "budget": (is_calibrated, {"allowed": lambda privacy: 2 * LAPLACE.allowed(privacy)}),
     "tail": (has_its_tail, {"tail": GAUSSIAN.tail}),
-    "continuous law": (has_a_continuous_law, {"continuous": GAUSSIAN.continuous}),
+    "continuous law": (has_a_continuous_law, {"continuous": replace(LAPLACE.continuous, variance=1.0)}),
 }
 
 
