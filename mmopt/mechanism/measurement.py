@@ -13,8 +13,7 @@ from mmopt.errors import DataError, OptionError, PrivacyError
 from mmopt.mechanism.accuracy import deviations
 from mmopt.mechanism.planning import Plan, claim
 from mmopt.numerics.arrays import Array
-from mmopt.privacy.calibration import check_scales
-from mmopt.privacy.noise import add_noise, simulate
+from mmopt.privacy.noise import add_noise, check_scales, simulate
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, check_type
 from mmopt.workloads.blocks.ranges import Ranges
 from mmopt.workloads.group import Explicit

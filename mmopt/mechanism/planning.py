@@ -19,14 +19,13 @@ from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
 from mmopt.privacy.calibration import (
     approximate_epsilon,
-    check_scales,
     finer,
     finest,
     least_scale,
     least_scale_approximate,
 )
 from mmopt.privacy.guarantee import THEOREM_EXACT
-from mmopt.privacy.noise import Noise, cost
+from mmopt.privacy.noise import Noise, check_scales, cost
 from mmopt.privacy.parameters import Neighbours, Privacy, privacy_warning
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, Measured, Part, check_type
 from mmopt.privacy.rounding.table_of_forms import check_arguments, round_any

@@ -28,7 +28,7 @@ from mmopt.privacy.table_of_noises import noise_for
 from mmopt.strategies import AnyStrategy
 from mmopt.workloads import Workload
 
-__all__ = ["SANITY", "GroupErrors", "Simulated", "noise_scale", "simulate_errors"]
+__all__ = ["SANITY", "GroupErrors", "Simulated", "simulate_errors"]
 
 
 SANITY = 1e-3
@@ -61,7 +61,8 @@ class GroupErrors:
 class Simulated:
     """Errors of one strategy under one privacy, seen on true data: never to be published.
 
-    scale : the noise's, standard deviation (Gaussian) or scale (Laplace), on the strategy's queries.
+    scale : the noise's, standard deviation (Gaussian) or scale (Laplace), on the strategy's queries, for
+        neighbours that add or remove a row.
     groups : those of the workload. whole : all queries.
     """
 
@@ -74,19 +75,6 @@ class Simulated:
     whole: GroupErrors
 
     private = False
-
-
-def noise_scale(strategy: AnyStrategy, privacy: Privacy) -> float:
-    """The noise on a strategy's queries: Laplace's scale for norm 1, else a Gaussian standard deviation.
-
-    sensitivity / ε, sensitivity / √(2 ρ), or that of Balle and Wang (2018) for (ε, δ), for neighbours that
-    add or remove a row.
-
-    Raises
-    ------
-    PrivacyError : no ε for norm 1, or neither ρ nor (ε, δ) for norm 2.
-    """
-    return noise_for(strategy.norm, privacy).continuous.scale(privacy, strategy.sensitivity)
 
 
 def simulate_errors(
@@ -108,7 +96,7 @@ def simulate_errors(
     Raises
     ------
     OptionError : fewer than two trials, no privacy, or a sanity bound that is not positive.
-    PrivacyError : as ``noise_scale``. DataError : as ``measure``.
+    PrivacyError : no ε for norm 1, or neither ρ nor (ε, δ) for norm 2. DataError : as ``measure``.
     WorkloadError : a strategy that does not support the workload, or one for another number of cells.
     TooLargeError : a strategy whose matrix does not fit in memory.
     """
@@ -125,7 +113,7 @@ def simulate_errors(
         raise unsupported()
     true = np.maximum(np.abs(workload.answers(counts)), bound)
     noises = [noise_for(strategy.norm, privacy) for privacy in privacies]
-    scales = [noise_scale(strategy, privacy) for privacy in privacies]
+    scales = [n.continuous.scale(p, strategy.sensitivity) for n, p in zip(noises, privacies, strict=True)]
     parts = [*workload.groups(), ("all queries", slice(0, workload.m))]
     # Per trial: relative, absolute, squared; at scale 1.
     drawn = {noise: np.zeros((trials, len(parts), 3)) for noise in noises}

@@ -117,7 +117,7 @@ def column_powers(matrix: Array | scipy.sparse.csr_array, norm: int) -> Array:
     return np.where(touched, result, 0.0)
 
 
-def not_below(sums: Array, terms: int) -> Array:
+def not_below(sums: Array, terms: int | Array) -> Array:
     """Floats not below the exact sums of ``terms`` nonnegative terms whose computed values these are."""
     sums = np.nextafter(sums * (1.0 + 2.0 * terms * EPS), np.inf)
     # Each term may have lost 2⁻¹⁰⁷⁴ by underflow; 2⁻¹⁰⁰⁰ is far more.

@@ -17,12 +17,11 @@ from operator import itemgetter
 
 from mmopt.errors import PrivacyError
 from mmopt.privacy.guarantee import zcdp_epsilon, zcdp_rho
-from mmopt.privacy.noise import Noise, Parts, check_scale, cost
+from mmopt.privacy.noise import Noise, Parts, cost
 from mmopt.privacy.rounding.integer_strategy import Measured, Part
 
 __all__ = [
     "approximate_epsilon",
-    "check_scales",
     "finer",
     "finest",
     "least_scale",
@@ -60,7 +59,7 @@ def approximate_epsilon(
     """
     implied = zcdp_epsilon(cost(noise, integer.parts, scale), delta)
     first = min(asked, implied)
-    found = [(implied, noise.implied)]
+    found = [(implied, noise.theorem + noise.implied)]
     found += [
         (_least(partial(bound, scale=scale), delta, 0.0, implied, first), theorem)
         for theorem, bound in (noise.deltas(finer(integer.parts, fineness)) if implied else [])
@@ -105,9 +104,3 @@ def finest(parts: Parts, scale: float) -> int:
     """The largest fineness at which answers and noise leave 62 bits two to spare, 0 or above."""
     largest = max(part.largest_answer + 64 * part.relative * scale for part in parts)
     return max(0, 60 - math.ceil(math.log2(largest)))
-
-
-def check_scales(parts: Parts, scale: float) -> None:
-    """PrivacyError unless answers and noise of every part fit 62 bits, as ``noise.check_scale``."""
-    for part in parts:
-        check_scale(part.relative * scale, part.largest_answer)

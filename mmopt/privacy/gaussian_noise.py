@@ -11,15 +11,7 @@ import numpy as np
 
 from mmopt.numerics.arrays import Array
 from mmopt.privacy.continuous import continuous_gaussian_scale
-from mmopt.privacy.guarantee import (
-    THEOREM_ANALYTIC,
-    THEOREM_APPROX,
-    THEOREM_EXACT,
-    THEOREM_ZCDP,
-    allowed_rho,
-    discrete_gaussian_delta,
-    gaussian_delta,
-)
+from mmopt.privacy.guarantee import THEOREM_EXACT, allowed_rho, discrete_gaussian_delta, gaussian_delta
 from mmopt.privacy.noise import Continuous, Noise, Parts, cost
 from mmopt.privacy.parameters import Privacy
 from mmopt.privacy.rounding.integer_arithmetic import root_above
@@ -92,7 +84,11 @@ def _deltas(parts: Parts) -> list[tuple[str, Callable[..., Decimal]]]:
         return discrete_gaussian_delta(epsilon, math.isqrt(parts[0].squared_sensitivity), own)
 
     one_count = len(parts) == 1 and parts[0].is_one_count
-    return [(THEOREM_ANALYTIC, analytic), *([(THEOREM_EXACT, exact)] if one_count else [])]
+    theorem = (
+        "analytic Gaussian mechanism (Balle and Wang 2018, Theorem 8), its delta plus (1 + e^epsilon) times "
+        "the total variation between discrete and rounded Gaussian noise, at most rows / (16 scale²)"
+    )
+    return [(theorem, analytic), *([(THEOREM_EXACT, exact)] if one_count else [])]
 
 
 def _distance(parts: Parts, scale: float) -> float:
@@ -123,8 +119,8 @@ GAUSSIAN = Noise(
     allowed=allowed_rho,
     example="epsilon: 1.0, delta: 1.0e-6",
     takes_targets=True,
-    theorem=THEOREM_ZCDP,
-    implied=THEOREM_APPROX,
+    theorem="discrete Gaussian is rho-zCDP (Canonne, Kamath, Steinke 2020, Theorem 14)",
+    implied="; zCDP to (epsilon, delta) (the same, Corollary 13)",
     exact_cost=lambda squared, scale: Fraction(squared) / (2 * scale**2),
     least_scale=math.sqrt,
     deltas=_deltas,

@@ -21,11 +21,7 @@ from mmopt.privacy.parameters import Privacy, privacy_fault
 
 __all__ = [
     "PURE_HINT",
-    "THEOREM_ANALYTIC",
-    "THEOREM_APPROX",
     "THEOREM_EXACT",
-    "THEOREM_PURE",
-    "THEOREM_ZCDP",
     "allowed_epsilon",
     "allowed_rho",
     "check_approximate",
@@ -36,17 +32,7 @@ __all__ = [
     "zcdp_rho",
 ]
 
-THEOREM_ZCDP = "discrete Gaussian is rho-zCDP (Canonne, Kamath, Steinke 2020, Theorem 14)"
-THEOREM_APPROX = THEOREM_ZCDP + "; zCDP to (epsilon, delta) (the same, Corollary 13)"
 THEOREM_EXACT = "exact delta of the discrete Gaussian (Canonne, Kamath, Steinke 2020, Theorem 7)"
-THEOREM_ANALYTIC = (
-    "analytic Gaussian mechanism (Balle and Wang 2018, Theorem 8), its delta plus (1 + e^epsilon) times the "
-    "total variation between discrete and rounded Gaussian noise, at most rows / (16 scale²)"
-)
-THEOREM_PURE = (
-    "discrete Laplace is epsilon-DP, delta 0 (Ghosh, Roughgarden, Sundararajan 2009; L1 sensitivity: "
-    "Dwork, McSherry, Nissim, Smith 2006)"
-)
 PURE_HINT = (
     "Gaussian noise satisfies no pure epsilon: give a delta in (0, 1), or rho; or solve a program for "
     "Laplace noise: p_identity, laplace_weighting (weighs a baseline: --given Q=haar) or min_error"
@@ -65,11 +51,13 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
 
     Raises PrivacyError when rho is not finite and >= 0 or delta is outside (0, 1).
     """
-    _check_rho(rho)
-    _check_delta(delta)
+    if not (math.isfinite(rho) and rho >= 0):
+        raise PrivacyError(f"rho is {rho!r}, expected a finite number, 0 or above")
+    if not 0 < delta < 1:
+        raise PrivacyError(f"delta is {delta!r}, expected a number above 0 and below 1")
     if rho == 0.0:
         return 0.0
-    order = _best_order(lambda u: -_epsilon_at(u, rho, delta))
+    order = _best_order(lambda u: -(1 + u) * rho - _tail_float(u, delta))
     with localcontext(_context()):
         exact = (1 + order) * Decimal(rho) + _tail(order, delta)
         return max(0.0, float_above(Fraction(exact + _GUARD * (1 + abs(exact)))))
@@ -162,7 +150,6 @@ def _normal_tail(x: Decimal) -> tuple[Decimal, Decimal]:
 def allowed_rho(privacy: Privacy) -> float:
     """The largest rho that `privacy` permits: its rho, or `zcdp_rho` of its (epsilon, delta)."""
     if privacy.rho is not None:
-        _check_rho(privacy.rho)
         return privacy.rho
     if privacy.epsilon is None or privacy.delta is None:
         raise PrivacyError(
@@ -191,20 +178,10 @@ def float_above(value: Fraction) -> float:
     return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
 
 
-def _check_rho(rho: float) -> None:
-    if not (math.isfinite(rho) and rho >= 0):
-        raise PrivacyError(f"rho is {rho!r}, expected a finite number, 0 or above")
-
-
 def check_approximate(epsilon: float, delta: float) -> None:
     """PrivacyError as of a ``Privacy`` with this epsilon and delta."""
     if fault := privacy_fault(epsilon, delta, None):
         raise PrivacyError(fault.message, hint=fault.hint)
-
-
-def _check_delta(delta: float) -> None:
-    if not 0 < delta < 1:
-        raise PrivacyError(f"delta is {delta!r}, expected a number above 0 and below 1")
 
 
 def _context() -> Context:
@@ -219,10 +196,6 @@ def _tail(order: Decimal, delta: float) -> Decimal:
 
 def _tail_float(u: float, delta: float) -> float:
     return -math.log1p(1 / u) - (math.log1p(u) + math.log(delta)) / u
-
-
-def _epsilon_at(u: float, rho: float, delta: float) -> float:
-    return (1 + u) * rho + _tail_float(u, delta)
 
 
 def _best_order(value: Callable[[float], float]) -> Decimal:

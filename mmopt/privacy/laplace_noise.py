@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr
 
 from mmopt.numerics.arrays import Array
-from mmopt.privacy.guarantee import THEOREM_PURE, allowed_epsilon
+from mmopt.privacy.guarantee import allowed_epsilon
 from mmopt.privacy.noise import Continuous, Noise
 
 __all__ = ["LAPLACE", "quantile"]
@@ -73,7 +73,8 @@ LAPLACE = Noise(
     unit="epsilon",
     allowed=allowed_epsilon,
     example="epsilon: 1.0",
-    theorem=THEOREM_PURE,
+    theorem="discrete Laplace is epsilon-DP, delta 0 (Ghosh, Roughgarden, Sundararajan 2009; L1 sensitivity: "
+    "Dwork, McSherry, Nissim, Smith 2006)",
     exact_cost=lambda squared, scale: math.isqrt(squared) / scale,
     least_scale=float,
     sampler="opendp make_laplace",

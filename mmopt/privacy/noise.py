@@ -21,7 +21,7 @@ from mmopt.privacy.guarantee import float_above
 from mmopt.privacy.parameters import Privacy
 from mmopt.privacy.rounding.integer_strategy import Part
 
-__all__ = ["Continuous", "Noise", "Parts", "add_noise", "check_scale", "cost", "simulate"]
+__all__ = ["Continuous", "Noise", "Parts", "add_noise", "check_scales", "cost", "simulate"]
 
 Parts = Sequence[Part]
 
@@ -55,7 +55,7 @@ class Noise:
     allowed : what it may cost under a privacy; PrivacyError where that is of another kind.
     example : a privacy that it takes, as a workload file has it.
     takes_targets : unit noise, to which targets refer, has scale 1.
-    theorem : what its cost rests on. implied : what the (epsilon, delta) that rho implies rests on.
+    theorem : what its cost rests on. implied : and beside it the (epsilon, delta) that rho implies.
     exact_cost : of a part, for a squared sensitivity and a scale.
     least_scale : the scale of a cost, over that of cost 1, for one over the cost.
     deltas : for (epsilon, delta), of parts: theorems that may prove less than rho implies, each with its
@@ -113,18 +113,20 @@ def cost(noise: Noise, parts: Parts, scale: float) -> float:
     return float_above(sum(each, Fraction(0)))
 
 
-def check_scale(scale: float, largest_answer: int) -> None:
-    """PrivacyError unless answers up to `largest_answer` plus their noise fit 62 bits.
+def check_scales(parts: Parts, scale: float) -> None:
+    """PrivacyError unless answers and noise of every part fit 62 bits.
 
     OpenDP saturates at the ends of int64. That would keep the privacy but bias the answers.
     """
-    _check_positive(scale)
-    if largest_answer + _TAIL * scale >= 2**62:
-        raise PrivacyError(
-            f"answers up to {largest_answer} with noise of scale {scale:.4g} may exceed 2^62, "
-            "the limit of 64-bit integers",
-            hint="so little privacy budget gives answers of noise only; raise epsilon or rho",
-        )
+    for part in parts:
+        own = part.relative * scale
+        _check_positive(own)
+        if part.largest_answer + _TAIL * own >= 2**62:
+            raise PrivacyError(
+                f"answers up to {part.largest_answer} with noise of scale {own:.4g} may exceed 2^62, "
+                "the limit of 64-bit integers",
+                hint="so little privacy budget gives answers of noise only; raise epsilon or rho",
+            )
 
 
 def _check_positive(scale: float) -> None:

@@ -9,11 +9,10 @@ from rich.table import Table
 
 from mmopt.comparison import Factors
 from mmopt.report.style import bold, clipped, figure, gap, pairs_table, rows_table
-from mmopt.strategies.baselines import Baseline, Cost, Evaluated
+from mmopt.strategies.baselines import NOISES, Baseline, Cost, Evaluated
 
 __all__ = ["baseline_costs", "baselines_table", "factors_legend", "factors_tables"]
 
-NOISES = {1: "Laplace noise", 2: "Gaussian noise"}
 COUNTED = 10**9  # rows up to which all digits are shown
 ROUNDING = 1e-6  # a factor nearer to 1 is no difference
 
@@ -33,7 +32,7 @@ def baseline_costs(evaluated: Sequence[Evaluated]) -> list[object]:
     for norm, noise in NOISES.items():
         costs = [(one.name, cost) for one in evaluated for cost in one.costs if cost.norm == norm]
         rows = ((bold(name), *_cost(cost)) for name, cost in costs)
-        title = f"{noise} (for unit noise per unit of sensitivity)"
+        title = f"{noise} noise (for unit noise per unit of sensitivity)"
         if costs:
             parts += [rows_table(("baseline", *numbers), rows, numbers, title), ""]
     notes = [(one.name, note) for one in evaluated if (note := _note(one))]
@@ -114,7 +113,7 @@ def _table(beside: Sequence[tuple[Cost, Factors]], norm: int, program: str) -> T
         for cost, one in sorted(beside, key=lambda pair: pair[0].error)
     )
     numbers = ("total error", "factor", "/ bound", "rmse", "factor")
-    title = f"Baselines, {NOISES[norm]}: factors to {program}"
+    title = f"Baselines, {NOISES[norm]} noise: factors to {program}"
     return rows_table(("baseline", *numbers), [first, *rest], numbers, title)
 
 
@@ -131,7 +130,7 @@ def _privacy_table(beside: Sequence[Factors], norm: int) -> Table | None:
         for cost, name in sorted(costs, key=lambda pair: pair[0].cost)
     )
     numbers = ("privacy cost", "factor", "/ bound")
-    title = f"Privacy cost, {NOISES[norm]}: factors to {program}"
+    title = f"Privacy cost, {NOISES[norm]} noise: factors to {program}"
     return rows_table(("baseline", *numbers), [first, *rest], numbers, title)
 
 

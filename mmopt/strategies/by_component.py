@@ -19,7 +19,7 @@ from mmopt.numerics.arrays import (
     require_memory,
 )
 from mmopt.numerics.components import Level, Split, lift
-from mmopt.numerics.outward import rounded
+from mmopt.numerics.outward import not_below, root_up, rounded
 from mmopt.numerics.pseudoinverse import pseudo_factors
 from mmopt.strategies.dense import SUPPORT_TOLERANCE, Strategy, as_dense
 from mmopt.strategies.strategy_form import StrategyForm
@@ -29,7 +29,6 @@ from mmopt.workloads import Dense, Workload
 
 __all__ = ["AnyStrategy", "ComponentStrategy"]
 
-U = float(np.finfo(np.float64).eps) / 2
 # Components of more than this part of the cells are dearer than the matrix for queries looked at one by one.
 LARGE = 1 / 8
 SMALLER = "group values of the attributes, so that there are fewer cells"
@@ -119,8 +118,7 @@ class ComponentStrategy(StrategyForm):
         squares, terms = self._squares()
         if not any(part.any() for part in self.split.parts):
             return 0.0
-        upper = squares * (1.0 + 4.0 * (terms + 8.0) * U) + (terms + 8.0) * 2.0**-1000
-        return float(np.nextafter(np.sqrt(np.nextafter(upper, np.inf)), np.inf).max())
+        return float(root_up(not_below(squares, terms + 8.0)).max())
 
     def implicit(self) -> Dense:
         return Dense(self.matrix)

@@ -8,7 +8,8 @@ import pytest
 from mmopt.errors import PrivacyError, WorkloadError
 from mmopt.privacy.gaussian_noise import GAUSSIAN
 from mmopt.privacy.laplace_noise import LAPLACE
-from mmopt.privacy.noise import Noise, add_noise, check_scale, simulate
+from mmopt.privacy.noise import Noise, add_noise, check_scales, simulate
+from mmopt.privacy.rounding.integer_strategy import Part
 from mmopt.privacy.table_of_noises import NOISES
 
 pytestmark = pytest.mark.quick
@@ -73,14 +74,14 @@ def test_other_than_int64_is_refused():
 
 
 def test_scales_beyond_the_integers_are_refused():
-    check_scale(2.0**50, 2**60)
+    check_scales([Part(1, 1, 2**60)], 2.0**50)
     with pytest.raises(PrivacyError) as caught:
-        check_scale(2.0**57, 2**40)
+        check_scales([Part(1, 1, 2**40)], 2.0**57)
     assert str(caught.value) == (
         f"answers up to {2**40} with noise of scale 1.441e+17 may exceed 2^62, the limit of 64-bit integers\n"
         "  so little privacy budget gives answers of noise only; raise epsilon or rho"
     )
     for scale in (0.0, -1.0, math.nan, math.inf):
         with pytest.raises(PrivacyError) as caught:
-            check_scale(scale, 0)
+            check_scales([Part(1, 1, 0)], scale)
         assert str(caught.value) == f"the noise scale is {scale!r}, expected a finite number above 0"

@@ -24,7 +24,7 @@ from mmopt.language import Program, check
 from mmopt.results import FactoredSolution
 from mmopt.strategies import Strategy, StrategyForm
 from mmopt.strategies.product import ProductStrategy, products_of
-from mmopt.workloads import Workload
+from mmopt.workloads import Workload, check_norm
 
 __all__ = ["TEMPLATES", "Candidate", "Templates", "template_bound", "templates"]
 
@@ -108,8 +108,7 @@ def templates(
     OptionError : a workload from a matrix, another norm, or a template that there is not.
     """
     products_of(workload)
-    if norm not in (1, 2):
-        raise OptionError(f"the norm is {norm!r}, expected 1 (Laplace) or 2 (Gaussian)")
+    check_norm(norm, "the norm")
     chosen = list(dict.fromkeys(names or TEMPLATES))
     for name in chosen:
         if name not in TEMPLATES:

@@ -5,6 +5,7 @@
 """
 
 from mmopt.strategies.baselines.by_name import (
+    NOISES,
     Cost,
     Evaluated,
     baseline,
@@ -21,6 +22,7 @@ from mmopt.strategies.baselines.row import Baseline, Parameter
 __all__ = [
     "ALIASES",
     "CATALOGUE",
+    "NOISES",
     "Baseline",
     "Cost",
     "Evaluated",

@@ -21,7 +21,7 @@ from mmopt.numerics.outward import root_up
 from mmopt.workloads.domain import Attribute
 from mmopt.workloads.labels import group_label
 
-__all__ = ["Implicit", "LargestNorm", "MatrixBytes", "ordered", "refine"]
+__all__ = ["Implicit", "LargestNorm", "MatrixBytes", "check_norm", "ordered", "refine"]
 
 AT_A_TIME = 2**21  # numbers of a product that are held where only their squares are asked for
 NUMBER = 8
@@ -180,7 +180,7 @@ class Implicit(ABC):
         For small integers the L1 norm is exact, and the L2 norm is exact or the least float above.
         TooLargeError when one number per column is beyond the memory limit; OptionError for another norm.
         """
-        _check_norm(norm)
+        check_norm(norm)
         require_memory(self.shape[1:], f"column norms of {self!r}", "ask for the largest one")
         return _rooted(self.column_powers(norm), norm)
 
@@ -189,7 +189,7 @@ class Implicit(ABC):
 
         It says whether some column attains it; OptionError for a norm other than 1 and 2.
         """
-        _check_norm(norm)
+        check_norm(norm)
         power, is_attained = self.largest_power(norm)
         return LargestNorm(float(_rooted(np.array(power), norm)), is_attained)
 
@@ -288,10 +288,10 @@ class Implicit(ABC):
         return f"{self.kind}({', '.join(map(str, (self.size, *self.parameters)))})"
 
 
-def _check_norm(norm: int) -> None:
+def check_norm(norm: int, what: str = "the norm of columns") -> None:
     """OptionError unless the norm is 1 or 2."""
     if norm not in (1, 2):
-        raise OptionError(f"the norm of columns is {norm!r}, expected 1 (Laplace) or 2 (Gaussian)")
+        raise OptionError(f"{what} is {norm!r}, expected 1 (Laplace) or 2 (Gaussian)")
 
 
 def _rooted(powers: Array, norm: int) -> Array:
