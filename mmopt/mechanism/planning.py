@@ -22,7 +22,6 @@ from mmopt.privacy.calibration import (
     finer,
     finest,
     least_scale,
-    least_scale_approximate,
 )
 from mmopt.privacy.guarantee import THEOREM_EXACT
 from mmopt.privacy.noise import Noise, check_scales, cost
@@ -204,16 +203,14 @@ def plan(
             "no privacy parameters, and the noise is not set by targets",
             hint=f"add a line such as 'privacy: {{{noise.example}}}' to the workload file",
         )
-    allowed = None
-    if privacy is not None:
-        allowed = noise.allowed(privacy)
-        allowed = privacy.epsilon or allowed
+    budget = None if privacy is None else noise.allowed(privacy)
+    allowed = budget if privacy is None else privacy.epsilon or budget
     integer = round_any(strategy, workload, neighbours)
     target = _scale_for_targets(workload, strategy, integer) if absolute else None
     delta = None if noise.unit == "epsilon" or privacy is None else privacy.delta
 
     def planned(fineness: int) -> Plan:
-        scale = target or _least(noise, integer, fineness, delta, allowed)
+        scale = target or least_scale(noise, integer, fineness, allowed or math.inf, delta)
         errors = standard_errors(noise, integer, scale, fineness)
         errors.flags.writeable = False
         rho, own_delta, epsilon, theorem = claim(noise, integer, fineness, scale, delta, allowed or math.inf)
@@ -236,8 +233,11 @@ def plan(
     check_scales(integer.parts, found.scale)
     most = finest(integer.parts, found.scale)
     # Beside many queries' errors only the normal law is known.
-    is_far = noise.distance is not None and noise.distance(integer.parts, found.scale) > NEARLY_NORMAL
-    is_many = is_far and not has_coefficients(integer)
+    is_many = (
+        noise.distance is not None
+        and noise.distance(integer.parts, found.scale) > NEARLY_NORMAL
+        and not has_coefficients(integer)
+    )
     if most and (is_many or (delta is not None and found.theorem != THEOREM_EXACT)):
         fine = planned(most)
         saved = (fine.epsilon or 1.0) / (found.epsilon or 1.0) if absolute else (fine.rmse / found.rmse) ** 2
@@ -261,16 +261,6 @@ def claim(
     if delta is None:
         return cheap, None, None, noise.theorem
     return cheap, delta, *approximate_epsilon(noise, integer, fineness, scale, delta, asked)
-
-
-def _least(
-    noise: Noise, integer: Measured, fineness: int, delta: float | None, allowed: float | None
-) -> float:
-    """The least scale that costs no more than `allowed`: at a delta epsilon, else in the noise's unit."""
-    assert allowed is not None
-    if delta is not None:
-        return least_scale_approximate(noise, integer, fineness, allowed, delta)
-    return least_scale(noise, integer, allowed)
 
 
 def _composed(theorem: str, integer: Measured) -> str:
@@ -302,7 +292,7 @@ def _check_cost(found: Plan, privacy: Privacy) -> None:
     assert spent is not None and found.allowed is not None
     if spent <= found.allowed:
         return
-    least = _least(found.law, found.integer, found.fineness, privacy.delta, found.allowed)
+    least = least_scale(found.law, found.integer, found.fineness, found.allowed, privacy.delta)
     name, at = ("rho", "") if privacy.delta is None else ("epsilon", f" at delta {privacy.delta:g}")
     raise PrivacyError(
         f"the targets cost {name} {rounded(str(spent), 6, up=True)}{at}, "

@@ -25,13 +25,13 @@ __all__ = [
     "finer",
     "finest",
     "least_scale",
-    "least_scale_approximate",
+    "least_scale_by_cost",
 ]
 
 _STEPS = 40  # halvings of the interval that an epsilon or a scale is sought in
 
 
-def least_scale(noise: Noise, integer: Measured, allowed: float) -> float:
+def least_scale_by_cost(noise: Noise, integer: Measured, allowed: float) -> float:
     """The smallest scale, to a few units in the last place, whose rounded-up cost is at most `allowed`.
 
     Raises
@@ -67,15 +67,17 @@ def approximate_epsilon(
     return min(found, key=itemgetter(0))
 
 
-def least_scale_approximate(
-    noise: Noise, integer: Measured, fineness: int, epsilon: float, delta: float
+def least_scale(
+    noise: Noise, integer: Measured, fineness: int, allowed: float, delta: float | None = None
 ) -> float:
-    """The smallest scale, to ten digits, at which one of the theorems proves (epsilon, delta).
+    """That of a cost; at a delta the smallest scale, to ten digits, at which a theorem proves this epsilon.
 
-    Errors as ``least_scale``.
+    Errors as ``least_scale_by_cost``.
     """
-    implied = least_scale(noise, integer, zcdp_rho(epsilon, delta))
-    bounds = [partial(bound, epsilon) for _, bound in noise.deltas(finer(integer.parts, fineness))]
+    if delta is None:
+        return least_scale_by_cost(noise, integer, allowed)
+    implied = least_scale_by_cost(noise, integer, zcdp_rho(allowed, delta))
+    bounds = [partial(bound, allowed) for _, bound in noise.deltas(finer(integer.parts, fineness))]
     return min([implied, *(_least(bound, delta, implied / 8, implied, implied / 2) for bound in bounds)])
 
 

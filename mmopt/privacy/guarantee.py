@@ -5,7 +5,7 @@ satisfies rho-zCDP with rho = (sensitivity / scale)² / 2 (Canonne, Kamath and S
 delta at an epsilon is at most each of three: what zCDP implies (the same, Corollary 13); where a row changes
 a single count, the exact one (the same, Theorem 7: ``discrete_gaussian_delta``); that of continuous noise
 (Balle and Wang 2018, Theorem 8: ``gaussian_delta``) plus (1 + e^epsilon) times the distance of the two
-noises (``gaussian_noise.py``). Discrete Laplace noise proves epsilon = sensitivity / scale (Ghosh,
+noises (``table_of_noises.py``). Discrete Laplace noise proves epsilon = sensitivity / scale (Ghosh,
 Roughgarden and Sundararajan 2009).
 """
 
@@ -38,7 +38,8 @@ PURE_HINT = (
     "Laplace noise: p_identity, laplace_weighting (weighs a baseline: --given Q=haar) or min_error"
 )
 
-_DIGITS = 60  # Decimal's ln is correctly rounded to this many digits: far below one float ulp.
+# Decimal's ln is correctly rounded to this many digits: far below one float ulp.
+_CONTEXT = Context(prec=60, Emin=MIN_EMIN, Emax=MAX_EMAX)
 _GUARD = Decimal("1e-40")  # relative allowance for the dozen roundings of one formula at 60 digits
 _ROOT = Decimal("2.506628274631000502415765284811045253006986740609938316629923576")  # of 2 pi
 
@@ -58,7 +59,7 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
     if rho == 0.0:
         return 0.0
     order = _best_order(lambda u: -(1 + u) * rho - _tail_float(u, delta))
-    with localcontext(_context()):
+    with localcontext(_CONTEXT):
         exact = (1 + order) * Decimal(rho) + _tail(order, delta)
         return max(0.0, float_above(Fraction(exact + _GUARD * (1 + abs(exact)))))
 
@@ -71,7 +72,7 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
     """
     check_approximate(epsilon, delta)
     order = _best_order(lambda u: (epsilon - _tail_float(u, delta)) / (1 + u))
-    with localcontext(_context()):
+    with localcontext(_CONTEXT):
         exact = (Decimal(epsilon) - _tail(order, delta)) / (1 + order)
         rho = -float_above(-Fraction(exact - _GUARD * (1 + abs(exact))))
     # The two searches stop at slightly different orders: step down until both directions agree.
@@ -90,7 +91,7 @@ def gaussian_delta(epsilon: float, mu: Decimal) -> Decimal:
     mu is the sensitivity over the standard deviation. delta = Q(epsilon/mu - mu/2) - e^epsilon
     Q(epsilon/mu + mu/2) with Q(x) = P(N > x)  (Balle and Wang 2018, Theorem 8). It grows with mu.
     """
-    with localcontext(_context()):
+    with localcontext(_CONTEXT):
         ratio = Decimal(epsilon) / mu
         first, second = _normal_tail(ratio - mu / 2)[1], _normal_tail(ratio + mu / 2)[0]
         return first * (1 + _GUARD) - Decimal(epsilon).exp() * second * (1 - _GUARD)
@@ -107,7 +108,7 @@ def discrete_gaussian_delta(epsilon: float, sensitivity: int, scale: float) -> D
     """
     least = Fraction(epsilon) * Fraction(scale) ** 2 / sensitivity - Fraction(sensitivity, 2)
     k = math.floor(least) + 1
-    with localcontext(_context()):
+    with localcontext(_CONTEXT):
         twice = 2 * Decimal(scale) ** 2
         weight, ratio = (-(k * k) / twice).exp(), (-(2 * k + 1) / twice).exp()
         odds = (Decimal(epsilon) - sensitivity * (2 * k + sensitivity) / twice).exp()
@@ -182,10 +183,6 @@ def check_approximate(epsilon: float, delta: float) -> None:
     """PrivacyError as of a ``Privacy`` with this epsilon and delta."""
     if fault := privacy_fault(epsilon, delta, None):
         raise PrivacyError(fault.message, hint=fault.hint)
-
-
-def _context() -> Context:
-    return Context(prec=_DIGITS, Emin=MIN_EMIN, Emax=MAX_EMAX)
 
 
 def _tail(order: Decimal, delta: float) -> Decimal:

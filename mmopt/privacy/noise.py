@@ -1,7 +1,6 @@
 """What a noise is: one row for each, asked wherever noise decides anything; drawn by OpenDP, or imitated.
 
-A row is in the file of its noise (``laplace_noise.py``, ``gaussian_noise.py``), and all in
-``table_of_noises.py``. The imitation is seeded, and protects nothing.
+The rows are in ``table_of_noises.py``. The imitation is seeded, and protects nothing.
 """
 
 from __future__ import annotations
@@ -103,13 +102,12 @@ class Noise:
         PrivacyError : a scale that is not finite and positive.
         """
         _check_positive(scale)
-        exact = self.exact_cost(squared_sensitivity, Fraction(scale))
-        return float_above(exact * (1 + _OPENDP_SLACK))
+        return float_above(self.exact_cost(squared_sensitivity, Fraction(scale)) * (1 + _OPENDP_SLACK))
 
 
 def cost(noise: Noise, parts: Parts, scale: float) -> float:
     """Epsilon or rho of all parts at noise of parameter ``part.relative * scale``, rounded up."""
-    each = [Fraction(noise.cost(part.squared_sensitivity, part.relative * scale)) for part in parts]
+    each = (Fraction(noise.cost(part.squared_sensitivity, part.relative * scale)) for part in parts)
     return float_above(sum(each, Fraction(0)))
 
 

@@ -63,7 +63,7 @@ class ProductStrategy(StrategyForm):
     @property
     def sensitivity(self) -> float:
         """The product of the factors' sensitivities, rounded upwards: a column is a product of columns."""
-        return float(reduce(times_up, [f.sensitivity for f in self.factors]))
+        return reduce(lambda a, b: float(times_up(a, b)), [f.sensitivity for f in self.factors])
 
     def divided(self, by: float) -> ProductStrategy:
         return ProductStrategy((self.factors[0].divided(by), *self.factors[1:]))

@@ -19,10 +19,9 @@ from mmopt.mechanism import accuracy, measure, measurement, plan
 from mmopt.mechanism.accuracy import _half_width
 from mmopt.mechanism.release_folder import _answers_text
 from mmopt.privacy import Privacy
-from mmopt.privacy.laplace_noise import LAPLACE as LAPLACE_NOISE, quantile
 from mmopt.privacy.noise import simulate
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS
-from mmopt.privacy.table_of_noises import noise_for
+from mmopt.privacy.table_of_noises import LAPLACE as LAPLACE_NOISE, laplace_quantile, noise_for
 from mmopt.strategies import Strategy
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.blocks.factor import predicates, prefix, total
@@ -181,7 +180,7 @@ def test_a_width_for_any_laplace_sum_covers_single_counts(confidence, monkeypatc
 def test_a_bound_for_any_laplace_sum_is_little_wider_than_one_variable_needs():
     for missed, more in ((0.1, 1.06), (0.05, 1.021), (0.01, 1.002)):
         single = -math.log(missed) / math.sqrt(2)  # its quantile in standard errors
-        assert single < quantile(missed) < more * single
+        assert single < laplace_quantile(missed) < more * single
 
 
 @pytest.mark.quick

@@ -10,13 +10,11 @@ import pytest
 from mmopt import PrivacyError, TooLargeError, Workload, solve
 from mmopt.mechanism.planning import plan
 from mmopt.privacy import Privacy
-from mmopt.privacy.calibration import least_scale
-from mmopt.privacy.gaussian_noise import GAUSSIAN
-from mmopt.privacy.laplace_noise import LAPLACE
+from mmopt.privacy.calibration import least_scale_by_cost
 from mmopt.privacy.noise import Noise, cost
 from mmopt.privacy.rounding.integer_arithmetic import integer_product, root_above
 from mmopt.privacy.rounding.table_of_forms import round_any
-from mmopt.privacy.table_of_noises import NOISES
+from mmopt.privacy.table_of_noises import GAUSSIAN, LAPLACE, NOISES
 from mmopt.strategies import Strategy
 
 pytestmark = pytest.mark.quick
@@ -37,7 +35,7 @@ def test_the_least_scale_costs_no_more_than_is_allowed_in_the_last_digit(
 ) -> None:
     integer = round_any(Strategy(np.eye(3), noise.norm), Workload.from_matrix(np.eye(3)), "add-remove")
     for allowed in rng.uniform(0.01, 3.0, 200):
-        found = cost(noise, integer.parts, least_scale(noise, integer, allowed))
+        found = cost(noise, integer.parts, least_scale_by_cost(noise, integer, allowed))
         assert allowed * (1 - 1e-14) <= found <= allowed
 
 

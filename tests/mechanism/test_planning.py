@@ -10,7 +10,7 @@ from privacy.rounding.test_integer_dense import all_counted
 from mmopt.errors import OptionError, PrivacyError, WorkloadError
 from mmopt.mechanism import plan
 from mmopt.privacy import Privacy, allowed_rho, zcdp_epsilon
-from mmopt.privacy.laplace_noise import LAPLACE
+from mmopt.privacy.table_of_noises import LAPLACE
 from mmopt.strategies import Strategy
 from mmopt.workloads import Workload
 

@@ -14,10 +14,10 @@ from privacy.rounding.test_integer_dense import domain
 from mmopt.mechanism import plan
 from mmopt.privacy import Privacy, zcdp_epsilon
 from mmopt.privacy.continuous import continuous_gaussian_scale
-from mmopt.privacy.gaussian_noise import GAUSSIAN
 from mmopt.privacy.guarantee import discrete_gaussian_delta, gaussian_delta
 from mmopt.privacy.rounding.integer_strategy import Part
 from mmopt.privacy.rounding.table_of_forms import round_any
+from mmopt.privacy.table_of_noises import GAUSSIAN
 from mmopt.strategies import Strategy
 from mmopt.strategies.marginals import MarginalStrategy
 from mmopt.strategies.product import ProductStrategy

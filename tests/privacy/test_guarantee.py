@@ -16,8 +16,8 @@ from mmopt.privacy.continuous import (
     continuous_gaussian_scale,
     pvldb2012_rmse_factor,
 )
-from mmopt.privacy.gaussian_noise import GAUSSIAN
 from mmopt.privacy.guarantee import allowed_rho, float_above, zcdp_epsilon, zcdp_rho
+from mmopt.privacy.table_of_noises import GAUSSIAN
 
 
 @pytest.mark.quick

@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 from mmopt.errors import PrivacyError, WorkloadError
-from mmopt.privacy.gaussian_noise import GAUSSIAN
-from mmopt.privacy.laplace_noise import LAPLACE
 from mmopt.privacy.noise import Noise, add_noise, check_scales, simulate
 from mmopt.privacy.rounding.integer_strategy import Part
-from mmopt.privacy.table_of_noises import NOISES
+from mmopt.privacy.table_of_noises import GAUSSIAN, LAPLACE, NOISES
 
 pytestmark = pytest.mark.quick
 

@@ -15,12 +15,10 @@ from mmopt.cli.app import build
 from mmopt.cli.options import norm_of
 from mmopt.mechanism import build_manifest, measure, plan
 from mmopt.privacy import Privacy
-from mmopt.privacy.calibration import least_scale
-from mmopt.privacy.gaussian_noise import GAUSSIAN
-from mmopt.privacy.laplace_noise import LAPLACE
+from mmopt.privacy.calibration import least_scale_by_cost
 from mmopt.privacy.noise import Noise, add_noise, simulate
 from mmopt.privacy.rounding.table_of_forms import round_any
-from mmopt.privacy.table_of_noises import NOISES, noise_for
+from mmopt.privacy.table_of_noises import GAUSSIAN, LAPLACE, NOISES, noise_for
 from mmopt.request import load_request
 from mmopt.strategies import Strategy
 from mmopt.strategies.baselines import by_name
@@ -103,7 +101,7 @@ def is_calibrated(noise: Noise) -> None:
     for budget in (0.001, 0.3, 2.0):
         near = noise.least_scale(noise.cost(1, 1.0) / budget)
         assert noise.cost(1, near) == pytest.approx(budget, rel=1e-12)
-        scale = least_scale(noise, integer, budget)
+        scale = least_scale_by_cost(noise, integer, budget)
         assert budget * (1 - 1e-12) <= noise.cost(1, scale) <= budget
         privacy = Privacy(**{noise.unit: budget})
         assert noise.takes(privacy) and noise.allowed(privacy) == budget

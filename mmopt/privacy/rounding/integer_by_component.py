@@ -92,8 +92,8 @@ class Component:
     @property
     def norms(self) -> Array:
         """(kept,) the L2 length of each vector that the columns of ``matrix`` stand for."""
-        alike = [float(a.sizes[part.labels[0]]) for a, part in self._parts if part.kind == "rest"]
-        return np.asarray(np.sqrt(self.joint.sizes()[self.orbits] / math.prod(alike)))
+        alike = math.prod(float(a.sizes[part.labels[0]]) for a, part in self._parts if part.kind == "rest")
+        return np.asarray(np.sqrt(self.joint.sizes()[self.orbits] / alike))
 
     @property
     def largest_entry(self) -> int:
@@ -128,8 +128,7 @@ class Component:
         return tensor.ravel()
 
     def _order(self) -> list[int]:
-        rest = self._is_rest
-        return sorted(range(len(rest)), key=lambda axis: rest[axis])
+        return sorted(range(len(self._maps)), key=self._is_rest.__getitem__)
 
     def _split(self, tensor: Ints) -> Ints:
         """Axes of sums first: (their product, that of the rests)."""

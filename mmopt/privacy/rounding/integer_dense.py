@@ -129,8 +129,7 @@ class IntegerStrategy(OneNoise):
 
 def round_dense(strategy: Strategy, workload: Workload, neighbours: Neighbours) -> IntegerStrategy:
     """Round a matrix for the noise of its norm; errors as ``round_strategy`` and ``round_rows``."""
-    rounded = round_rows if strategy.norm == 1 else round_strategy
-    return rounded(strategy, workload, neighbours)
+    return (round_rows if strategy.norm == 1 else round_strategy)(strategy, workload, neighbours)
 
 
 def round_strategy(

@@ -71,11 +71,9 @@ class IntegerFactors(InFactors):
     @cached_property
     def hash(self) -> str:
         """sha256 (hex) of the factors and the relative noise of every part, in row-major order."""
-        parts = [
-            piece
-            for own, relative in zip(self.factors, self.relatives, strict=True)
-            for piece in (f"{relative!r} {[k.shape for k in own]}\n", *own)
-        ]
+        parts: list[str | Ints] = []
+        for own, relative in zip(self.factors, self.relatives, strict=True):
+            parts += [f"{relative!r} {[k.shape for k in own]}\n", *own]
         return digest(f"integer-factors 1 {len(self.factors)}\n", *parts)
 
     def answers(self, counts: Ints) -> Ints:
