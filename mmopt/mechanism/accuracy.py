@@ -61,8 +61,8 @@ class Intervals:
 
 def deviations(noise: Noise, integer: Measured, scale: float, fineness: int = 0) -> Array:
     """Standard deviation of the noise of each part, (parts,), as drawn at noise of parameter `scale`."""
-    parts = finer(integer.parts, fineness)
-    return np.ldexp(np.sqrt([noise.variance(part.relative * scale) for part in parts]), -fineness)
+    own = [noise.variance(part.relative * scale) for part in finer(integer.parts, fineness)]
+    return np.ldexp(np.sqrt(own), -fineness)
 
 
 def standard_errors(noise: Noise, integer: Measured, scale: float, fineness: int = 0) -> Array:
@@ -73,8 +73,8 @@ def standard_errors(noise: Noise, integer: Measured, scale: float, fineness: int
     own = deviations(noise, integer, scale, fineness)
     if len(own) == 1 or not has_coefficients(integer):
         return integer.standard_errors(own)
-    each = np.repeat(own, [part.rows for part in integer.parts])
-    return np.asarray(np.sqrt(np.square(_coefficients(noise, integer, scale, fineness) * each).sum(axis=1)))
+    terms = _coefficients(noise, integer, scale, fineness) * np.repeat(own, [p.rows for p in integer.parts])
+    return np.asarray(np.sqrt(np.square(terms).sum(axis=1)))
 
 
 def has_coefficients(integer: Measured) -> bool:
@@ -105,7 +105,6 @@ def intervals(noise: Noise, integer: Measured, scale: float, fineness: int, conf
     Errors as ``check_confidence``.
     """
     check_confidence(confidence)
-    own = deviations(noise, integer, scale, fineness)
     errors = standard_errors(noise, integer, scale, fineness)
     parts, missed = finer(integer.parts, fineness), 1 - confidence
     scales, rows = np.array([p.relative * scale for p in parts]), [p.rows for p in parts]
@@ -120,7 +119,8 @@ def intervals(noise: Noise, integer: Measured, scale: float, fineness: int, conf
         coefficients, drawn = _coefficients(noise, integer, scale, fineness), np.repeat(scales, rows)
         found = np.array([_query(row, drawn, noise, confidence) for row in coefficients])
         return Intervals(np.ldexp(found[:, 0], -fineness), found[:, 1], bool(found[:, 2].all()))
-    parameters = errors * float(np.max(np.ldexp(scales, -fineness) / own))
+    # In parameters of the noise, not in its deviations: those of small scales are below it.
+    parameters = errors * np.max(np.ldexp(scales, -fineness) / deviations(noise, integer, scale, fineness))
     widths = parameters * math.sqrt(noise.continuous.variance) * noise.tail(missed, float(scales.min()))
     return Intervals(widths, np.full(len(errors), confidence), False)
 

@@ -86,9 +86,8 @@ def measure(
     # More than what doubles round of Σ a y: that is at most √(Σ a² s²) √(Σ (y/s)²) (Cauchy and Schwarz).
     size = float(np.linalg.norm(measured / np.repeat(drawn, [part.rows for part in parts])))
     slack = _ROUNDED * size * plan.standard_errors
-    names = [name for name, rows in plan.workload.groups() for _ in range(rows.stop - rows.start)]
     return Answers(
-        groups=tuple(names),
+        groups=tuple(name for name, rows in plan.workload.groups() for _ in range(rows.stop - rows.start)),
         labels=tuple(plan.workload.labels()),
         estimates=estimates,
         standard_errors=plan.standard_errors,

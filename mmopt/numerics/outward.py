@@ -20,9 +20,11 @@ import numpy.typing as npt
 import scipy.sparse
 import scipy.spatial.distance
 
+from mmopt.errors import OptionError
 from mmopt.numerics.arrays import EPS, Array
 
 __all__ = [
+    "check_norm",
     "column_norms",
     "column_powers",
     "largest_difference",
@@ -83,6 +85,12 @@ def _halves(a: Array) -> tuple[Array, Array]:
     scaled = _SPLIT * a
     high = scaled - (scaled - a)
     return high, a - high
+
+
+def check_norm(norm: int, what: str = "the norm of columns") -> None:
+    """OptionError unless the norm is 1 or 2."""
+    if norm not in (1, 2):
+        raise OptionError(f"{what} is {norm!r}, expected 1 (Laplace) or 2 (Gaussian)")
 
 
 def column_norms(matrix: Array, norm: int) -> Array:

@@ -58,10 +58,9 @@ def approximate_epsilon(
     It is at most the epsilon `asked` for, where that is proved.
     """
     implied = zcdp_epsilon(cost(noise, integer.parts, scale), delta)
-    first = min(asked, implied)
     found = [(implied, noise.theorem + noise.implied)]
     found += [
-        (_least(partial(bound, scale=scale), delta, 0.0, implied, first), theorem)
+        (_least(partial(bound, scale=scale), delta, 0.0, implied, min(asked, implied)), theorem)
         for theorem, bound in (noise.deltas(finer(integer.parts, fineness)) if implied else [])
     ]
     return min(found, key=itemgetter(0))
@@ -77,8 +76,11 @@ def least_scale(
     if delta is None:
         return least_scale_by_cost(noise, integer, allowed)
     implied = least_scale_by_cost(noise, integer, zcdp_rho(allowed, delta))
-    bounds = [partial(bound, allowed) for _, bound in noise.deltas(finer(integer.parts, fineness))]
-    return min([implied, *(_least(bound, delta, implied / 8, implied, implied / 2) for bound in bounds)])
+    lower = [
+        _least(partial(bound, allowed), delta, implied / 8, implied, implied / 2)
+        for _, bound in noise.deltas(finer(integer.parts, fineness))
+    ]
+    return min([implied, *lower])
 
 
 def _least(bound: Callable[[float], Decimal], delta: float, low: float, high: float, first: float) -> float:

@@ -11,10 +11,10 @@ import scipy.linalg
 
 from mmopt.errors import OptionError
 from mmopt.numerics.arrays import Array, frozen, largest_singular_value, owned
-from mmopt.numerics.outward import column_norms, rounded
+from mmopt.numerics.outward import check_norm, column_norms, rounded
 from mmopt.numerics.pseudoinverse import pseudo_factors
 from mmopt.strategies.strategy_form import StrategyForm
-from mmopt.workloads import Dense, Workload, check_norm
+from mmopt.workloads import Dense, Workload
 
 __all__ = ["SUPPORT_TOLERANCE", "Strategy", "as_dense"]
 

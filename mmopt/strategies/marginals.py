@@ -16,9 +16,10 @@ import numpy as np
 
 from mmopt.errors import OptionError
 from mmopt.numerics.arrays import Array, owned, require_memory
+from mmopt.numerics.outward import check_norm
 from mmopt.strategies.product import products_of
 from mmopt.strategies.strategy_form import StrategyForm
-from mmopt.workloads import Factor, Implicit, Kron, Scaled, Stack, Workload, check_norm
+from mmopt.workloads import Factor, Implicit, Kron, Scaled, Stack, Workload
 from mmopt.workloads.blocks.factor import identity, total
 from mmopt.workloads.blocks.kronecker_products import kron
 

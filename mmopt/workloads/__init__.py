@@ -2,7 +2,7 @@
 
 from mmopt.workloads.blocks.factor import Factor
 from mmopt.workloads.blocks.kronecker_products import Kron, Stack
-from mmopt.workloads.blocks.linear import Implicit, check_norm
+from mmopt.workloads.blocks.linear import Implicit
 from mmopt.workloads.blocks.matrices import Dense, Sparse
 from mmopt.workloads.blocks.modified import Scaled
 from mmopt.workloads.domain import Attribute, Bins, Categories, Domain, Values
@@ -25,6 +25,5 @@ __all__ = [
     "Stack",
     "Values",
     "Workload",
-    "check_norm",
     "with_bases",
 ]

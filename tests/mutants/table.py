@@ -153,7 +153,7 @@ MUTANTS = (
         ("_half_width", "2 * np.cumsum(chances) - chances[0]", "2 * np.cumsum(chances)"),
         ("_half_width", "common_step(np.array(sizes), 1e-10)", "common_step(np.array(sizes[-1:]), 1e-10)"),
         ("_half_width", "(at + 0.5 + blur) * unit", "(at + 0.5 - blur) * unit"),
-        ("deviations", "np.sqrt([noise.variance(part", "np.array([(part"),
+        ("deviations", "np.sqrt(own), -fineness", "np.square(own), -fineness"),
     ),
     *_rows(
         "mmopt/privacy/table_of_noises.py",

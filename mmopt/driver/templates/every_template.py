@@ -21,10 +21,11 @@ from mmopt.driver.templates.product_search import product
 from mmopt.driver.templates.union_search import union
 from mmopt.errors import OptionError, TooLargeError, suggest
 from mmopt.language import Program, check
+from mmopt.numerics.outward import check_norm
 from mmopt.results import FactoredSolution
 from mmopt.strategies import Strategy, StrategyForm
 from mmopt.strategies.product import ProductStrategy, products_of
-from mmopt.workloads import Workload, check_norm
+from mmopt.workloads import Workload
 
 __all__ = ["TEMPLATES", "Candidate", "Templates", "template_bound", "templates"]
 

@@ -15,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse.linalg import LinearOperator
 
-from mmopt.errors import OptionError, WorkloadError
+from mmopt.errors import WorkloadError
 from mmopt.numerics.arrays import Array, Ints, fits_memory, require_memory, rounding_of_root, stacked_root
-from mmopt.numerics.outward import root_up
+from mmopt.numerics.outward import check_norm, root_up
 from mmopt.workloads.domain import Attribute
 from mmopt.workloads.labels import group_label
 
-__all__ = ["Implicit", "LargestNorm", "MatrixBytes", "check_norm", "ordered", "refine"]
+__all__ = ["Implicit", "LargestNorm", "MatrixBytes", "ordered", "refine"]
 
 AT_A_TIME = 2**21  # numbers of a product that are held where only their squares are asked for
 NUMBER = 8
@@ -286,12 +286,6 @@ class Implicit(ABC):
 
     def __repr__(self) -> str:
         return f"{self.kind}({', '.join(map(str, (self.size, *self.parameters)))})"
-
-
-def check_norm(norm: int, what: str = "the norm of columns") -> None:
-    """OptionError unless the norm is 1 or 2."""
-    if norm not in (1, 2):
-        raise OptionError(f"{what} is {norm!r}, expected 1 (Laplace) or 2 (Gaussian)")
 
 
 def _rooted(powers: Array, norm: int) -> Array:
