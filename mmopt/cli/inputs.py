@@ -148,17 +148,20 @@ def _check_parent(path: Path) -> None:
 def check_privacy(request: Request, program: str, by_targets: bool, norm: int) -> None:
     """Refuse a release when neither privacy parameters nor targets decide how much noise is added.
 
-    And when the parameters are not those of the noise: Laplace for norm 1, Gaussian for norm 2.
+    And when the parameters are not those of a noise for the norm: Laplace for 1, Gaussian for 2.
     """
-    from mmopt.privacy.guarantee import PURE_HINT, allowed_epsilon
+    from mmopt.privacy.guarantee import PURE_HINT
+    from mmopt.privacy.table_of_noises import noise_for
 
-    if norm == 2 and request.privacy is not None and request.privacy.is_pure:
-        raise PrivacyError(
-            f"'{request.path}' asks for pure epsilon (no delta), and '{program}' is for Gaussian noise",
-            hint=PURE_HINT,
-        )
-    if norm == 1 and request.privacy is not None:
-        allowed_epsilon(request.privacy)
+    if request.privacy is not None:
+        noise = noise_for(norm, request.privacy)
+        if request.privacy.is_pure and not noise.takes(request.privacy):
+            raise PrivacyError(
+                f"'{request.path}' asks for pure epsilon (no delta), and '{program}' is for "
+                f"{noise.name} noise",
+                hint=PURE_HINT,
+            )
+        noise.allowed(request.privacy)
     if request.privacy is None and not by_targets:
         raise PrivacyError(
             f"'{request.path}' has no privacy parameters, and '{program}' does not set the noise by targets",

@@ -140,7 +140,9 @@ def _number(text: str, option: str) -> float:
 
 def norm_of(noise: str) -> int:
     """The norm of sensitivities under a noise; OptionError for another word."""
-    norms = {"laplace": 1, "gaussian": 2}
+    from mmopt.privacy.table_of_noises import NOISES
+
+    norms = {row.name.lower(): row.norm for row in NOISES}
     if noise not in norms:
-        raise OptionError(f"--noise is '{noise}', expected laplace or gaussian")
+        raise OptionError(f"--noise is '{noise}', expected {' or '.join(norms)}")
     return norms[noise]

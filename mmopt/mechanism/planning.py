@@ -19,24 +19,16 @@ from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
 from mmopt.privacy.calibration import (
     approximate_epsilon,
-    check_scales,
-    cost,
-    distance,
     finer,
     finest,
     least_scale,
-    least_scale_approximate,
 )
-from mmopt.privacy.guarantee import (
-    THEOREM_EXACT,
-    THEOREM_PURE,
-    THEOREM_ZCDP,
-    allowed_epsilon,
-    allowed_rho,
-)
+from mmopt.privacy.guarantee import THEOREM_EXACT
+from mmopt.privacy.noise import Noise, check_scales, cost
 from mmopt.privacy.parameters import Neighbours, Privacy, privacy_warning
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, Measured, Part, check_type
 from mmopt.privacy.rounding.table_of_forms import check_arguments, round_any
+from mmopt.privacy.table_of_noises import noise_for
 from mmopt.strategies import StrategyForm
 from mmopt.workloads import Workload
 
@@ -55,15 +47,16 @@ class Plan:
     ----------
     integer : the integer matrix to measure, and how to reconstruct from it.
     absolute : the noise is what the targets ask for, rather than what `privacy` allows.
-    scale : parameter of the discrete Gaussian, or Laplace, in units of the integer matrix; that of a part
-        is this times its relative noise.
+    scale : parameter of the noise, in units of the integer matrix; that of a part is this times its
+        relative noise.
     fineness : the matrix is measured times 2^fineness, with as many times the noise.
-    rho : zCDP cost that the release claims, rounded up; None for Laplace noise.
-    delta, epsilon : the claimed (epsilon, delta), epsilon rounded up; None without a delta. For Laplace
-        noise delta is 0, also where `privacy` allows more. It need not follow from rho, which is kept for
-        composition.
+    rho : zCDP cost that the release claims, rounded up; None for noise that costs epsilon (Laplace).
+    delta, epsilon : the claimed (epsilon, delta), epsilon rounded up; None without a delta. For noise that
+        costs epsilon delta is 0, also where `privacy` allows more. It need not follow from rho, which is
+        kept for composition.
     allowed : the rho that `privacy` allows, or the epsilon; None when only the targets decide.
-    theorem : what epsilon rests on; rho is Theorem 14 of Canonne, Kamath and Steinke 2020 always.
+    theorem : what epsilon rests on; rho of Gaussian noise is always Theorem 14 of Canonne, Kamath and
+        Steinke 2020.
     standard_errors : (m,) predicted, in counts.
     """
 
@@ -110,9 +103,14 @@ class Plan:
         return privacy_warning(self.epsilon, self.delta, self.rho)
 
     @property
+    def law(self) -> Noise:
+        """The noise that is drawn."""
+        return noise_for(self.integer.norm, self.privacy)
+
+    @property
     def kind(self) -> str:
         """Of the noise: "discrete Gaussian" or "discrete Laplace"."""
-        return "discrete Laplace" if self.integer.norm == 1 else "discrete Gaussian"
+        return f"discrete {self.law.name}"
 
     @property
     def guarantee(self) -> str:
@@ -144,7 +142,7 @@ class Plan:
 
         Where queries have no integer basis they are wider by what rounding these biases MAX_ROWS rows.
         """
-        found = intervals(self.integer, self.scale, self.fineness, confidence)
+        found = intervals(self.law, self.integer, self.scale, self.fineness, confidence)
         if not self.integer.is_biased:
             return found
         bias = self.integer.bias * float(np.abs(self.workload.queries).max()) * MAX_ROWS
@@ -176,10 +174,11 @@ def plan(
     the strategy is what the targets ask for (`fitness_for_use`): the noise is scaled, down only, so that
     after rounding no query with a target exceeds it, and the release costs what that costs.
 
-    A strategy of norm 1 gets Laplace noise at the epsilon of `privacy`; one of norm 2 Gaussian noise. For
-    (epsilon, delta) the integers are measured as they are, or times a power of two where no exact
-    theorem holds of them and that for continuous noise then saves 1 % of the variance (with targets: of
-    epsilon); also where there are too many queries for the law of each one's error.
+    The norm of a strategy and `privacy` decide the noise (``noise_for``): for norm 1 Laplace noise at the
+    epsilon, for norm 2 Gaussian noise. For (epsilon, delta) the integers are measured as they are, or times a
+    power of two where no exact theorem holds of them and that for continuous noise then saves 1 % of the
+    variance (with targets: of epsilon); also where there are too many queries for the law of each one's
+    error.
 
     Raises
     ------
@@ -192,31 +191,29 @@ def plan(
     check_arguments(strategy, workload, neighbours)
     check_type("privacy", privacy, Privacy | None, "Privacy or None")
     check_type("absolute", absolute, bool, "True or False")
-    norm = strategy.norm
-    if norm == 1 and absolute:
+    noise = noise_for(strategy.norm, privacy)
+    if absolute and not noise.takes_targets:
         raise PrivacyError(
-            "targets set the scale of Gaussian noise, and the strategy bounds the L1 norm (Laplace noise)",
+            "targets set the scale of Gaussian noise, and the strategy bounds the "
+            f"L{strategy.norm} norm ({noise.name} noise)",
             hint="solve a program with 'norm 2', such as fitness_for_use",
         )
     if privacy is None and not absolute:
-        example = "epsilon: 1.0" if norm == 1 else "epsilon: 1.0, delta: 1.0e-6"
         raise PrivacyError(
             "no privacy parameters, and the noise is not set by targets",
-            hint=f"add a line such as 'privacy: {{{example}}}' to the workload file",
+            hint=f"add a line such as 'privacy: {{{noise.example}}}' to the workload file",
         )
-    allowed = None
-    if privacy is not None:
-        allowed = allowed_epsilon(privacy) if norm == 1 else allowed_rho(privacy)
-        allowed = privacy.epsilon or allowed
+    budget = None if privacy is None else noise.allowed(privacy)
+    allowed = budget if privacy is None else privacy.epsilon or budget
     integer = round_any(strategy, workload, neighbours)
     target = _scale_for_targets(workload, strategy, integer) if absolute else None
-    delta = None if norm == 1 or privacy is None else privacy.delta
+    delta = None if noise.unit == "epsilon" or privacy is None else privacy.delta
 
     def planned(fineness: int) -> Plan:
-        scale = target or _least(integer, fineness, privacy, allowed)
-        errors = standard_errors(integer, scale, fineness)
+        scale = target or least_scale(noise, integer, fineness, allowed or math.inf, delta)
+        errors = standard_errors(noise, integer, scale, fineness)
         errors.flags.writeable = False
-        rho, own_delta, epsilon, theorem = claim(integer, fineness, scale, delta, allowed or math.inf)
+        rho, own_delta, epsilon, theorem = claim(noise, integer, fineness, scale, delta, allowed or math.inf)
         return Plan(
             workload=workload,
             integer=integer,
@@ -236,8 +233,11 @@ def plan(
     check_scales(integer.parts, found.scale)
     most = finest(integer.parts, found.scale)
     # Beside many queries' errors only the normal law is known.
-    is_far = norm == 2 and distance(integer.parts, found.scale) > NEARLY_NORMAL
-    is_many = is_far and not has_coefficients(integer)
+    is_many = (
+        noise.distance is not None
+        and noise.distance(integer.parts, found.scale) > NEARLY_NORMAL
+        and not has_coefficients(integer)
+    )
     if most and (is_many or (delta is not None and found.theorem != THEOREM_EXACT)):
         fine = planned(most)
         saved = (fine.epsilon or 1.0) / (found.epsilon or 1.0) if absolute else (fine.rmse / found.rmse) ** 2
@@ -249,26 +249,18 @@ def plan(
 
 
 def claim(
-    integer: Measured, fineness: int, scale: float, delta: float | None, asked: float
+    noise: Noise, integer: Measured, fineness: int, scale: float, delta: float | None, asked: float
 ) -> tuple[float | None, float | None, float | None, str]:
     """The rho, delta, epsilon and theorem that noise of this scale proves, as ``Plan`` holds them.
 
     Errors, and `asked`, as ``calibration.approximate_epsilon``.
     """
-    cheap = cost(integer.norm, integer.parts, scale)
-    if integer.norm == 1:
-        return None, 0.0, cheap, THEOREM_PURE
+    cheap = cost(noise, integer.parts, scale)
+    if noise.unit == "epsilon":
+        return None, 0.0, cheap, noise.theorem
     if delta is None:
-        return cheap, None, None, THEOREM_ZCDP
-    return cheap, delta, *approximate_epsilon(integer, fineness, scale, delta, asked)
-
-
-def _least(integer: Measured, fineness: int, privacy: Privacy | None, allowed: float | None) -> float:
-    """The least scale that `privacy` allows."""
-    assert privacy is not None and allowed is not None
-    if integer.norm == 2 and privacy.delta is not None:
-        return least_scale_approximate(integer, fineness, allowed, privacy.delta)
-    return least_scale(integer, allowed)
+        return cheap, None, None, noise.theorem
+    return cheap, delta, *approximate_epsilon(noise, integer, fineness, scale, delta, asked)
 
 
 def _composed(theorem: str, integer: Measured) -> str:
@@ -300,7 +292,7 @@ def _check_cost(found: Plan, privacy: Privacy) -> None:
     assert spent is not None and found.allowed is not None
     if spent <= found.allowed:
         return
-    least = _least(found.integer, found.fineness, privacy, found.allowed)
+    least = least_scale(found.law, found.integer, found.fineness, found.allowed, privacy.delta)
     name, at = ("rho", "") if privacy.delta is None else ("epsilon", f" at delta {privacy.delta:g}")
     raise PrivacyError(
         f"the targets cost {name} {rounded(str(spent), 6, up=True)}{at}, "

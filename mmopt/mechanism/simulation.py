@@ -5,8 +5,8 @@ that count next to nothing from deciding the mean; it is 0.1 % of the rows, as f
 Gehrke: ICDE 2010), unless given. PVLDB 2012 reports average relative errors (Figure 3, Table 2) without a
 definition.
 
-The noise is numpy's, continuous Gaussian or Laplace, of the scale that a strategy's norm asks for. All
-privacy parameters, and all strategies with the same number of rows, see the same draws, times their scale.
+The noise is numpy's, continuous, of the scale that a strategy's norm asks for. All privacy parameters, and
+all strategies with the same number of rows, see the same draws, times their scale.
 """
 
 from __future__ import annotations
@@ -21,21 +21,20 @@ import numpy.typing as npt
 from mmopt.errors import OptionError
 from mmopt.mechanism.measurement import checked_counts
 from mmopt.numerics.arrays import Array
-from mmopt.privacy.continuous import continuous_gaussian_scale
-from mmopt.privacy.guarantee import allowed_epsilon, allowed_rho
+from mmopt.privacy.noise import Noise
 from mmopt.privacy.parameters import Privacy
 from mmopt.privacy.rounding.lattice import unsupported
+from mmopt.privacy.table_of_noises import noise_for
 from mmopt.strategies import AnyStrategy
 from mmopt.workloads import Workload
 
-__all__ = ["SANITY", "GroupErrors", "Simulated", "noise_scale", "simulate_errors"]
+__all__ = ["SANITY", "GroupErrors", "Simulated", "simulate_errors"]
 
 
 SANITY = 1e-3
 """Of the number of rows: the default sanity bound, and never below one row."""
 
 _ENTRIES = 2**22  # of the errors that are held at a time
-_MEAN = {1: None, 2: math.sqrt(2.0 / math.pi)}  # E |z| of noise of variance 1 on any query
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ class GroupErrors:
 
     relative : mean over queries and trials of the relative error; ``spread`` is the standard error of that
         mean, over the trials.
-    expected : what ``relative`` is a draw of, in closed form; None for Laplace noise.
+    expected : what ``relative`` is a draw of, in closed form; None where there is none (Laplace noise).
     absolute : mean of |estimate - true|. rmse : root mean square of it; ``predicted`` : that before any data.
     """
 
@@ -62,7 +61,8 @@ class GroupErrors:
 class Simulated:
     """Errors of one strategy under one privacy, seen on true data: never to be published.
 
-    scale : the noise's, standard deviation (Gaussian) or scale (Laplace), on the strategy's queries.
+    scale : the noise's, standard deviation (Gaussian) or scale (Laplace), on the strategy's queries, for
+        neighbours that add or remove a row.
     groups : those of the workload. whole : all queries.
     """
 
@@ -75,24 +75,6 @@ class Simulated:
     whole: GroupErrors
 
     private = False
-
-
-def noise_scale(strategy: AnyStrategy, privacy: Privacy) -> float:
-    """The noise on a strategy's queries: Laplace's scale for norm 1, else a Gaussian standard deviation.
-
-    sensitivity / ε, sensitivity / √(2 ρ), or that of Balle and Wang (2018) for (ε, δ), for neighbours that
-    add or remove a row.
-
-    Raises
-    ------
-    PrivacyError : no ε for norm 1, or neither ρ nor (ε, δ) for norm 2.
-    """
-    if strategy.norm == 2:
-        rho = allowed_rho(privacy)
-        if privacy.epsilon is not None and privacy.delta is not None:
-            return continuous_gaussian_scale(privacy.epsilon, privacy.delta, strategy.sensitivity)
-        return strategy.sensitivity / math.sqrt(2.0 * rho)
-    return strategy.sensitivity / allowed_epsilon(privacy)
 
 
 def simulate_errors(
@@ -114,7 +96,7 @@ def simulate_errors(
     Raises
     ------
     OptionError : fewer than two trials, no privacy, or a sanity bound that is not positive.
-    PrivacyError : as ``noise_scale``. DataError : as ``measure``.
+    PrivacyError : no ε for norm 1, or neither ρ nor (ε, δ) for norm 2. DataError : as ``measure``.
     WorkloadError : a strategy that does not support the workload, or one for another number of cells.
     TooLargeError : a strategy whose matrix does not fit in memory.
     """
@@ -130,21 +112,23 @@ def simulate_errors(
     if not np.isfinite(variances).all():
         raise unsupported()
     true = np.maximum(np.abs(workload.answers(counts)), bound)
-    scales = [noise_scale(strategy, privacy) for privacy in privacies]
+    noises = [noise_for(strategy.norm, privacy) for privacy in privacies]
+    scales = [n.continuous.scale(p, strategy.sensitivity) for n, p in zip(noises, privacies, strict=True)]
     parts = [*workload.groups(), ("all queries", slice(0, workload.m))]
-    unit = 1.0 if strategy.norm == 2 else 2.0  # variance of noise of scale 1
-    seen = np.zeros((trials, len(parts), 3))  # per trial: relative, absolute, squared; at scale 1
-    for start, errors in _unit_errors(workload, strategy, trials, seed):
-        size = np.abs(errors)
-        for at, (_, rows) in enumerate(parts):
-            own = size[:, rows]
-            found = [(own / true[rows]).mean(axis=1), own.mean(axis=1), np.square(own).mean(axis=1)]
-            seen[start : start + len(own), at] = np.column_stack(found)
-    roots = np.sqrt(unit * variances)
-    mean = _MEAN[strategy.norm]
+    # Per trial: relative, absolute, squared; at scale 1.
+    drawn = {noise: np.zeros((trials, len(parts), 3)) for noise in noises}
+    for noise, seen in drawn.items():
+        for start, errors in _unit_errors(workload, strategy, noise, trials, seed):
+            size = np.abs(errors)
+            for at, (_, rows) in enumerate(parts):
+                own = size[:, rows]
+                found = [(own / true[rows]).mean(axis=1), own.mean(axis=1), np.square(own).mean(axis=1)]
+                seen[start : start + len(own), at] = np.column_stack(found)
 
-    def errors_of(at: int, scale: float) -> GroupErrors:
+    def errors_of(at: int, noise: Noise, scale: float) -> GroupErrors:
         name, rows = parts[at]
+        seen, mean = drawn[noise], noise.continuous.mean
+        roots = np.sqrt(noise.continuous.variance * variances)
         relative, absolute, squared = seen[:, at].mean(axis=0)
         return GroupErrors(
             name=name,
@@ -160,19 +144,19 @@ def simulate_errors(
     return tuple(
         Simulated(
             privacy=privacy,
-            noise={1: "Laplace", 2: "Gaussian"}[strategy.norm],
+            noise=noise.name,
             scale=scale,
             sanity=bound,
             trials=trials,
-            groups=tuple(errors_of(at, scale) for at in range(len(parts) - 1)),
-            whole=errors_of(len(parts) - 1, scale),
+            groups=tuple(errors_of(at, noise, scale) for at in range(len(parts) - 1)),
+            whole=errors_of(len(parts) - 1, noise, scale),
         )
-        for privacy, scale in zip(privacies, scales, strict=True)
+        for privacy, noise, scale in zip(privacies, noises, scales, strict=True)
     )
 
 
 def _unit_errors(
-    workload: Workload, strategy: AnyStrategy, trials: int, seed: int
+    workload: Workload, strategy: AnyStrategy, noise: Noise, trials: int, seed: int
 ) -> Iterator[tuple[int, Array]]:
     """Errors (some trials, m) of the answers for noise of scale 1, with the number of the first trial.
 
@@ -182,5 +166,4 @@ def _unit_errors(
     step = max(1, _ENTRIES // max(workload.m, workload.n))
     for start in range(0, trials, step):
         size = (min(step, trials - start), strategy.p)
-        z = rng.normal(size=size) if strategy.norm == 2 else rng.laplace(size=size)
-        yield start, workload.answers(strategy.estimate(z).T).T
+        yield start, workload.answers(strategy.estimate(noise.continuous.draw(rng, size)).T).T

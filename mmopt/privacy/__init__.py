@@ -3,7 +3,8 @@
 - ``parameters.py``: the privacy parameters that an analyst asks for
 - ``guarantee.py``: what a noise scale proves, rounded outward
 - ``calibration.py``: the least noise for a privacy cost
-- ``noise.py``: integer noise: OpenDP's samplers, and a seeded imitation
+- ``noise.py``: what every noise has to say, and what all of them share
+- ``table_of_noises.py``: the noises, a row each: OpenDP's samplers, costs, laws
 - ``rounding/``: strategies rounded to integers
 - ``continuous.py``: older calibrations in floating point, to compare with publications
 """

@@ -9,8 +9,7 @@ from rich.table import Table
 
 from mmopt.comparison import Factors
 from mmopt.report.style import bold, clipped, figure, gap, pairs_table, rows_table
-from mmopt.strategies.baselines import Baseline, Cost, Evaluated
-from mmopt.strategies.baselines.by_name import NOISES
+from mmopt.strategies.baselines import NOISES, Baseline, Cost, Evaluated
 
 __all__ = ["baseline_costs", "baselines_table", "factors_legend", "factors_tables"]
 

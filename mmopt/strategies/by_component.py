@@ -10,7 +10,6 @@ import numpy as np
 
 from mmopt.errors import OptionError
 from mmopt.numerics.arrays import (
-    EPS,
     MOST_CELLS,
     Array,
     Ints,
@@ -20,7 +19,7 @@ from mmopt.numerics.arrays import (
     require_memory,
 )
 from mmopt.numerics.components import Level, Split, lift
-from mmopt.numerics.outward import rounded
+from mmopt.numerics.outward import not_below, root_up, rounded
 from mmopt.numerics.pseudoinverse import pseudo_factors
 from mmopt.strategies.dense import SUPPORT_TOLERANCE, Strategy, as_dense
 from mmopt.strategies.strategy_form import StrategyForm
@@ -118,8 +117,7 @@ class ComponentStrategy(StrategyForm):
         squares, terms = self._squares()
         if not any(part.any() for part in self.split.parts):
             return 0.0
-        upper = squares * (1.0 + 2.0 * (terms + 8.0) * EPS) + (terms + 8.0) * 2.0**-1000
-        return float(np.nextafter(np.sqrt(np.nextafter(upper, np.inf)), np.inf).max())
+        return float(root_up(not_below(squares, terms + 8.0)).max())
 
     def implicit(self) -> Dense:
         return Dense(self.matrix)

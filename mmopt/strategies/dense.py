@@ -11,9 +11,9 @@ import scipy.linalg
 
 from mmopt.errors import OptionError
 from mmopt.numerics.arrays import Array, frozen, largest_singular_value, owned
-from mmopt.numerics.outward import column_norms, rounded
+from mmopt.numerics.outward import check_norm, column_norms, rounded
 from mmopt.numerics.pseudoinverse import pseudo_factors
-from mmopt.strategies.strategy_form import StrategyForm, check_norm
+from mmopt.strategies.strategy_form import StrategyForm
 from mmopt.workloads import Dense, Workload
 
 __all__ = ["SUPPORT_TOLERANCE", "Strategy", "as_dense"]
@@ -40,7 +40,7 @@ class Strategy(StrategyForm):
     norm: int = 2
 
     def __post_init__(self) -> None:
-        check_norm(self.norm)
+        check_norm(self.norm, "the strategy's norm")
         raw = np.asarray(self.matrix)
         if raw.dtype.kind not in "biuf" or raw.ndim != 2 or 0 in raw.shape:
             raise OptionError(

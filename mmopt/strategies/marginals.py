@@ -16,8 +16,9 @@ import numpy as np
 
 from mmopt.errors import OptionError
 from mmopt.numerics.arrays import EPS, Array, owned, require_memory
+from mmopt.numerics.outward import check_norm
 from mmopt.strategies.product import products_of
-from mmopt.strategies.strategy_form import StrategyForm, check_norm
+from mmopt.strategies.strategy_form import StrategyForm
 from mmopt.workloads import Factor, Implicit, Kron, Scaled, Stack, Workload
 from mmopt.workloads.blocks.factor import identity, total
 from mmopt.workloads.blocks.kronecker_products import kron
@@ -49,7 +50,7 @@ class MarginalStrategy(StrategyForm):
     def __post_init__(self) -> None:
         object.__setattr__(self, "sizes", tuple(int(size) for size in self.sizes))
         object.__setattr__(self, "weights", owned(self.weights))
-        check_norm(self.norm)
+        check_norm(self.norm, "the strategy's norm")
         if self.weights.shape != (2 ** len(self.sizes),):
             raise OptionError(
                 f"the weights have shape {self.weights.shape}, expected one for each of the "

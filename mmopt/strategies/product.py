@@ -12,6 +12,7 @@ import numpy as np
 
 from mmopt.errors import OptionError, UnsuitableError, WorkloadError
 from mmopt.numerics.arrays import Array, require_memory
+from mmopt.numerics.outward import times_up
 from mmopt.numerics.pseudoinverse import pinv
 from mmopt.strategies.dense import Strategy
 from mmopt.strategies.strategy_form import StrategyForm
@@ -62,7 +63,7 @@ class ProductStrategy(StrategyForm):
     @property
     def sensitivity(self) -> float:
         """The product of the factors' sensitivities, rounded upwards: a column is a product of columns."""
-        return reduce(lambda a, b: float(np.nextafter(a * b, np.inf)), [f.sensitivity for f in self.factors])
+        return reduce(lambda a, b: float(times_up(a, b)), [f.sensitivity for f in self.factors])
 
     def divided(self, by: float) -> ProductStrategy:
         return ProductStrategy((self.factors[0].divided(by), *self.factors[1:]))

@@ -10,7 +10,7 @@ from privacy.rounding.test_integer_dense import all_counted
 from mmopt.errors import OptionError, PrivacyError, WorkloadError
 from mmopt.mechanism import plan
 from mmopt.privacy import Privacy, allowed_rho, zcdp_epsilon
-from mmopt.privacy.noise import laplace_variance
+from mmopt.privacy.table_of_noises import LAPLACE
 from mmopt.strategies import Strategy
 from mmopt.workloads import Workload
 
@@ -62,7 +62,7 @@ def test_predicted_laplace_errors_are_the_strategy_s(neighbours):
     found = plan(TRI, strategy, Privacy(epsilon=2.0), neighbours)
     scale = (1 + 0.5**0.5 if neighbours == "add-remove" else 2.0) / 2.0
     np.testing.assert_allclose(found.standard_errors**2, 2 * scale**2 * strategy.variances(TRI), rtol=1e-6)
-    exact = laplace_variance(found.scale) / 4.0**found.integer.bits * found.integer.variances
+    exact = LAPLACE.variance(found.scale) / 4.0**found.integer.bits * found.integer.variances
     np.testing.assert_allclose(found.standard_errors**2, exact, rtol=1e-12)
 
 

@@ -180,7 +180,7 @@ def test_the_folder_has_the_mode_that_the_process_asks_for(tmp_path):
 
 def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path):
     code = (
-        "import os, signal, sys; from mmopt.mechanism import folder\n"
+        "import os, signal, sys; from mmopt.mechanism import release_folder as folder\n"
         "folder._answers_text = lambda _: ''\n"
         "os.rename = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
         "folder.write_release(None, {}, sys.argv[1])"

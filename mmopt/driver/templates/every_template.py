@@ -23,6 +23,7 @@ from mmopt.driver.templates.product_search import product
 from mmopt.driver.templates.union_search import union
 from mmopt.errors import OptionError, TooLargeError, suggest
 from mmopt.language import Program, check
+from mmopt.numerics.outward import check_norm
 from mmopt.results import FactoredSolution
 from mmopt.strategies import MarginalStrategy, ProductStrategy, Strategy, StrategyForm, UnionStrategy
 from mmopt.strategies.product import products_of
@@ -130,8 +131,7 @@ def templates(
     OptionError : a workload from a matrix, another norm, or a template that there is not.
     """
     products_of(workload)
-    if norm not in (1, 2):
-        raise OptionError(f"the norm is {norm!r}, expected 1 (Laplace) or 2 (Gaussian)")
+    check_norm(norm, "the norm")
     chosen = list(dict.fromkeys(names or TEMPLATES))
     for name in chosen:
         if name not in TEMPLATES:

@@ -202,7 +202,7 @@ def kept_rows(strategy: Strategy, workload: Workload) -> Rows:
     classes = workload.cell_classes
     means, first = _class_means(strategy.matrix, classes)
     means = _without_multiples(means, strategy.norm)
-    if means.shape[0] >= means.shape[1] and _is_independent(means):
+    if np.linalg.matrix_rank(means, rtol=_CLEAR) == means.shape[1]:
         basis = np.equal.outer(np.arange(len(first)), classes).astype(np.int64)
         return Rows(means, basis, np.ascontiguousarray(workload.queries[:, first]), 0.0)
     found = workload.integer_basis
@@ -245,8 +245,3 @@ def _without_multiples(rows: Array, norm: int) -> Array:
     sizes = np.bincount(found[2].ravel(), lengths**norm) ** (1 / norm)
     order = np.argsort(found[1])
     return rows if len(order) == len(kept) else directions[found[1][order]] * sizes[order, None]
-
-
-def _is_independent(matrix: Array) -> bool:
-    values = np.linalg.svd(matrix, compute_uv=False)
-    return bool(values[-1] > _CLEAR * values[0])

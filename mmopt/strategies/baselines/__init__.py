@@ -10,6 +10,7 @@
 """
 
 from mmopt.strategies.baselines.by_name import (
+    NOISES,
     Cost,
     Evaluated,
     baseline,
@@ -26,6 +27,7 @@ from mmopt.strategies.baselines.row import Baseline, Parameter
 __all__ = [
     "ALIASES",
     "CATALOGUE",
+    "NOISES",
     "Baseline",
     "Cost",
     "Evaluated",

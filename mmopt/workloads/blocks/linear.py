@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse.linalg import LinearOperator
 
-from mmopt.errors import OptionError, WorkloadError
+from mmopt.errors import WorkloadError
 from mmopt.numerics.arrays import Array, Ints, fits_memory, require_memory, rounding_of_root, stacked_root
-from mmopt.numerics.outward import root_up
+from mmopt.numerics.outward import check_norm, root_up
 from mmopt.workloads.domain import Attribute
 from mmopt.workloads.labels import group_label
 
@@ -167,7 +167,7 @@ class Implicit(ABC):
         For small integers the L1 norm is exact, and the L2 norm is exact or the least float above.
         TooLargeError when one number per column is beyond the memory limit; OptionError for another norm.
         """
-        _check_norm(norm)
+        check_norm(norm)
         require_memory(self.shape[1:], f"column norms of {self!r}", "ask for the largest one")
         return _rooted(self.column_powers(norm), norm)
 
@@ -179,7 +179,7 @@ class Implicit(ABC):
 
         OptionError for a norm other than 1 and 2.
         """
-        _check_norm(norm)
+        check_norm(norm)
         return float(_rooted(np.array(self.largest_power(norm)), norm))
 
     def largest_power(self, norm: int) -> float:
@@ -275,12 +275,6 @@ class Implicit(ABC):
 
     def __repr__(self) -> str:
         return f"{self.kind}({', '.join(map(str, (self.size, *self.parameters)))})"
-
-
-def _check_norm(norm: int) -> None:
-    """OptionError unless the norm is 1 or 2."""
-    if norm not in (1, 2):
-        raise OptionError(f"the norm of columns is {norm!r}, expected 1 (Laplace) or 2 (Gaussian)")
 
 
 def _rooted(powers: Array, norm: int) -> Array:

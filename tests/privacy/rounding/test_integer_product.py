@@ -138,7 +138,7 @@ def test_the_cost_of_all_parts_is_what_is_allowed(form, norm):
 def test_standard_errors_are_those_of_least_squares_or_a_little_more(form, norm):
     w = workload()
     found = plan(w, strategy_of(form, norm), privacy_of(norm))
-    noise = deviations(found.integer, found.scale)
+    noise = deviations(found.law, found.integer, found.scale)
     rows = np.vstack([r / d for r, d in zip(dense_parts(found.integer), noise, strict=True)])
     exact = np.sqrt(Strategy(rows).variances(w))
     np.testing.assert_allclose(found.standard_errors, exact, rtol=1e-9 if form != "union" else 1e-6)
