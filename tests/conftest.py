@@ -6,6 +6,9 @@ import os
 import zlib
 from pathlib import Path
 
+# Before numpy is loaded: the matrices of tests are small, and threads that wait for each other take longer.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import numpy as np
 import pytest
 from hypothesis import settings
@@ -13,7 +16,7 @@ from hypothesis import settings
 SEED = "MMOPT_SEED"
 
 # A machine that is busy is no reason for a test to fail.
-settings.register_profile("mmopt", deadline=None)
+settings.register_profile("mmopt", deadline=None, max_examples=50)
 settings.load_profile("mmopt")
 
 
@@ -33,7 +36,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
-        "markers", "some(n): n of its cases are taken, others in each run; the rest are slow tests"
+        "markers",
+        "some(n, parameter): n of its cases, or of those of each value of a parameter, are taken, "
+        "others in each run; the rest are slow tests",
     )
     # In the environment, so that the workers of pytest-xdist share it.
     os.environ.setdefault(SEED, str(np.random.SeedSequence().generate_state(1)[0]))
@@ -41,14 +46,19 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before tests are left out for being slow
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """``@pytest.mark.some(9)``: nine of the cases are drawn, the others are marked slow."""
-    cases: dict[str, list[pytest.Item]] = {}
+    """``@pytest.mark.some(9)``: nine of the cases are drawn, the others are marked slow.
+
+    ``@pytest.mark.some(1, "form")``: one of the cases of each form.
+    """
+    cases: dict[tuple[str, ...], list[pytest.Item]] = {}
     for item in items:
-        if item.get_closest_marker("some") and not item.get_closest_marker("slow"):
-            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    for name, found in cases.items():
+        mark = item.get_closest_marker("some")
+        if mark is not None and not item.get_closest_marker("slow"):
+            values = (str(item.callspec.params[parameter]) for parameter in mark.args[1:])
+            cases.setdefault((item.nodeid.partition("[")[0], *values), []).append(item)
+    for group, found in cases.items():
         (mark,) = found[0].iter_markers("some")
-        drawn = np.random.default_rng([int(os.environ[SEED]), zlib.crc32(name.encode())])
+        drawn = np.random.default_rng([int(os.environ[SEED]), zlib.crc32(" ".join(group).encode())])
         for i in drawn.permutation(len(found))[mark.args[0] :]:
             found[i].add_marker(pytest.mark.slow)
 

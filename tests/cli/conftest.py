@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
-
-from mmopt.cli.app import build
+from command_line import called
 
 DOMAIN = """\
 domain:
@@ -42,7 +40,7 @@ Run = Callable[..., Done]
 
 
 def invoke(*arguments: object) -> Done:
-    result = CliRunner().invoke(build(), [str(a) for a in arguments], catch_exceptions=False)
+    result = called(*arguments)
     assert "Traceback" not in result.output
     return Done(result.exit_code, result.stdout, result.stderr)
 

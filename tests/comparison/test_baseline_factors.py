@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -34,13 +33,6 @@ from mmopt.workloads.blocks import factor as f
 
 W = Workload.from_matrix(np.tri(4), weights=np.array([1.0, 2.0, 3.0, 1.0]))
 LONG = line(f.prefix(2048))  # some baselines take seconds
-
-
-@pytest.fixture(scope="module")
-def processes() -> Iterator[Isolated]:
-    """Started once for most tests."""
-    with Isolated() as isolated:
-        yield isolated
 
 
 def solved(workload: Workload, *programs: str) -> list[Outcome]:
@@ -191,13 +183,14 @@ def test_one_that_takes_too_long_or_too_much_ends_nothing(monkeypatch: pytest.Mo
     marked = Marked(monkeypatch)
     outcomes = pretended(LONG)
     names = ["greedy_h", "identity"]
-    slow, after = baseline_factors(outcomes, LONG, names, time_limit=0.5)
+    with Isolated() as isolated:
+        slow, after = baseline_factors(outcomes, LONG, names, time_limit=0.5, isolated=isolated)
+        large, last = baseline_factors(outcomes, LONG, names, memory_limit=0.05, isolated=isolated)
     assert slow.reason.startswith("stopped after ") and slow.reason.endswith(" by the time limit of 0.5 s")
     assert slow.title == "Binary hierarchy, blocks weighted for the workload (GreedyH)"
     assert after.cost is not None
-    large, after = baseline_factors(outcomes, LONG, names, memory_limit=0.05)
     assert large.reason == "needed more than 0.05 GiB"
-    assert after.cost is not None
+    assert last.cost is not None
     assert wait_for(lambda: not marked.alive(), 10.0)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 from dataclasses import replace
@@ -12,12 +13,19 @@ import numpy as np
 import pytest
 
 from mmopt import Error, OptionError, Program, Solution, Workload, compare, solve
-from mmopt.comparison import combinations, with_formulations
+from mmopt.comparison import Isolated, combinations, with_formulations
 from mmopt.driver import Progress
 from mmopt.language import program_names
 
 W = Workload.from_matrix(np.tri(4), targets=np.ones(4))
 TEXT = Program.load("l2_strategy").text
+
+
+@pytest.fixture
+def shared(processes: Isolated, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process that loads the solvers is one that other tests use."""
+    module = sys.modules["mmopt.comparison.compare"]
+    monkeypatch.setattr(module, "Isolated", lambda verbose: contextlib.nullcontext(processes))
 
 
 def untimed(solution: Solution) -> Solution:
@@ -46,6 +54,7 @@ def test_all_programs_by_default_and_the_same_as_solve() -> None:
     assert o.solution is not None and o.solution.gap == o.history[-1].gap
 
 
+@pytest.mark.usefixtures("shared")
 def test_every_program_with_every_solver_at_every_tolerance() -> None:
     outcomes = compare(W, ["l2_strategy", Program.load("query_weighting")], ["qoco", "scs"], [1e-2, 1e-3])
     assert [(o.program, o.solver, o.tolerance, o.solution is None) for o in outcomes] == [
@@ -85,6 +94,7 @@ def test_every_program_with_every_solver_at_every_tolerance() -> None:
     assert point["gap"] == solved.history[-1].gap and point["seconds"] <= solved.seconds
 
 
+@pytest.mark.usefixtures("shared")
 def test_what_a_workload_or_a_caller_lacks() -> None:
     own = Program.parse(TEXT.replace(" = workload.root", ""))
     targets, missing = compare(Workload.from_matrix(np.tri(4)), ["fitness_for_use", own])
@@ -98,6 +108,7 @@ def test_what_a_workload_or_a_caller_lacks() -> None:
     assert missing.reason.startswith("'l2_strategy' needs the given 'W' (")
 
 
+@pytest.mark.usefixtures("shared")
 def test_givens_go_to_the_programs_that_declare_them() -> None:
     own = Program.parse(TEXT.replace(" = workload.root", ""))
     givens = {"Q": np.eye(4), "W": np.tri(4)}

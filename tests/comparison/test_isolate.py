@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from processes import Marked, linux_only, wait_for
 
 from mmopt import Program, SolverError, Workload, compare, solve
-from mmopt.comparison import isolate
+from mmopt.comparison import Outcome, combinations, isolate, outcomes
 from mmopt.comparison.isolate import Isolated
 from mmopt.comparison.processes import Solving
 from mmopt.driver import Progress
@@ -36,30 +38,60 @@ def marked(monkeypatch: pytest.MonkeyPatch) -> Iterator[Marked]:
     found = Marked(monkeypatch)
     yield found
     assert wait_for(lambda: not found.alive(), 10.0)  # the system takes a moment to clear away the killed
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+    assert not waits_to_be_counted()
 
 
-def test_one_that_cannot_be_stopped_is_killed(marked: Marked) -> None:
+def waits_to_be_counted() -> bool:
+    """Whether some process of ours has ended unnoticed."""
+    with contextlib.suppress(ChildProcessError):
+        return os.waitpid(-1, os.WNOHANG) != (0, 0)
+    return False
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[tuple[Marked, Isolated]]:
+    """A process that loads the solvers, for several tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        found = Marked(patch)
+        with Isolated() as isolated:
+            yield found, isolated
+        assert wait_for(lambda: not found.alive(), 10.0)
+
+
+@pytest.fixture
+def compared(shared: tuple[Marked, Isolated]) -> Iterator[Callable[..., list[Outcome]]]:
+    """``compare`` in that process, of which no child may be left."""
+    found, isolated = shared
+
+    def call(workload: Workload, *chosen: Any, **options: Any) -> list[Outcome]:
+        return list(outcomes(workload, combinations(*chosen), isolated=isolated, **options))
+
+    yield call
+    assert wait_for(lambda: not found.solving(), 10.0)
+    assert not waits_to_be_counted()
+
+
+def test_one_that_cannot_be_stopped_is_killed(compared: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mmopt.limits.GRACE", 0.88)
     # CVXOPT takes no time limit; this would take it half a minute.
-    runaway, after = compare(LARGE, ["l2_strategy", "query_weighting"], ["cvxopt"], time_limit=0.1)
+    runaway, after = compared(LARGE, ["l2_strategy", "query_weighting"], ["cvxopt"], time_limit=0.1)
     assert runaway.solution is None and runaway.was_tried
     assert runaway.stop == "time limit"
-    assert runaway.reason == "stopped after 2 s by the time limit of 0.1 s, before it had a certified point"
+    assert runaway.reason == "stopped after 1 s by the time limit of 0.1 s, before it had a certified point"
     assert runaway.seconds >= hard_limit(0.1)
     assert runaway.memory is not None and runaway.memory > 2**20
     assert after.solution is not None
 
 
-def test_one_that_can_be_stopped_gives_what_it_has(marked: Marked) -> None:
-    (outcome,) = compare(LARGE, [LONG], ["scs"], ENDLESS, time_limit=0.3)
+def test_one_that_can_be_stopped_gives_what_it_has(compared: Any) -> None:
+    (outcome,) = compared(LARGE, [LONG], ["scs"], ENDLESS, time_limit=0.3)
     assert outcome.solution is not None
     assert outcome.stop == outcome.solution.status.stop == "time limit"
 
 
-def test_one_that_takes_too_much_memory(marked: Marked) -> None:
+def test_one_that_takes_too_much_memory(compared: Any) -> None:
     # Rust aborts, Python raises, SCS takes little.
-    rust, python, small = compare(LARGE, ["l2_strategy"], ["clarabel", "cvxopt", "scs"], memory_limit=0.1)
+    rust, python, small = compared(LARGE, ["l2_strategy"], ["clarabel", "cvxopt", "scs"], memory_limit=0.1)
     for outcome in (rust, python):
         assert (outcome.solution, outcome.stop) == (None, "memory limit")
         assert outcome.problem == (
@@ -79,13 +111,15 @@ def test_one_that_takes_too_much_memory(marked: Marked) -> None:
     ],
     ids=["segmentation fault", "out of memory"],
 )
-def test_one_that_dies(number: signal.Signals, reason: str, marked: Marked) -> None:
+def test_one_that_dies(
+    number: signal.Signals, reason: str, compared: Any, shared: tuple[Marked, Isolated]
+) -> None:
     def kill(point: Progress) -> None:
         if point.program == LONG:
-            os.kill(marked.solving()[0], number)
+            os.kill(shared[0].solving()[0], number)
 
     programs = [LONG, "query_weighting"]
-    dead, after = compare(LARGE, programs, ["scs"], [1e-9], progress=kill, memory_limit=4.0)
+    dead, after = compared(LARGE, programs, ["scs"], [1e-9], progress=kill, memory_limit=4.0)
     assert (dead.solution, dead.stop, dead.reason) == (None, "crashed", reason)
     assert dead.history and dead.seconds > 0
     assert after.solution is not None
@@ -138,8 +172,11 @@ def test_without_fork_a_runaway_is_killed_too(marked: Marked) -> None:
         assert isolated.run(replace(slow, solver="scs")).solution is not None
 
 
-def test_ctrl_c_keeps_what_there_is(marked: Marked) -> None:
+def test_ctrl_c_keeps_what_there_is(
+    compared: Any, shared: tuple[Marked, Isolated], monkeypatch: pytest.MonkeyPatch
+) -> None:
     pressed: list[Progress] = []
+    monkeypatch.setattr(shared[1], "interrupted", False)  # as it will be for other tests
 
     def press(point: Progress) -> None:
         if point.program == LONG and not pressed:  # a second Ctrl-C would not wait
@@ -147,7 +184,7 @@ def test_ctrl_c_keeps_what_there_is(marked: Marked) -> None:
             signal.raise_signal(signal.SIGINT)
 
     programs = ["query_weighting", LONG, "eigen_design"]
-    done, stopped, left = compare(LARGE, programs, ["scs"], ENDLESS, progress=press)
+    done, stopped, left = compared(LARGE, programs, ["scs"], ENDLESS, progress=press)
     assert done.solution is not None and done.stop == "gap not reached"
     assert stopped.stop == "interrupted" and stopped.solution is not None
     assert left == replace(left, solution=None, stop="not started", seconds=0.0, history=())

@@ -68,13 +68,12 @@ def test_without_targets_there_is_nothing() -> None:
     assert least.best == {} and math.isnan(least.bound)
 
 
-def test_factors_and_json(rng: np.random.Generator) -> None:
+def test_factors_and_json(rng: np.random.Generator, processes: Isolated) -> None:
     w = with_targets(random_asked(rng), rng)
     outcomes = solved(w, "l2_strategy", "fitness_for_use")
     least = least_costs(outcomes, w)
     begun: list[str] = []
-    with Isolated() as isolated:
-        found = baseline_factors(outcomes, w, ["identity", "wavelet"], isolated=isolated, begin=begun.append)
+    found = baseline_factors(outcomes, w, ["identity", "wavelet"], isolated=processes, begin=begun.append)
     assert begun == ["identity", "wavelet"]
     for one, known in zip(found, (evaluate(name, w, (2,)) for name in begun), strict=True):
         (cost,) = known.costs
@@ -89,12 +88,12 @@ def test_factors_and_json(rng: np.random.Generator) -> None:
         assert shown["privacy_bound_factor"] == one.privacy.over_bound
 
 
-def test_never_below_the_bound() -> None:
+def test_never_below_the_bound(processes: Isolated) -> None:
     (outcome,) = solved(W, "fitness_for_use")
     assert outcome.solution is not None
     doctored = [replace(outcome, solution=replace(outcome.solution, bound=100.0))]
-    with Isolated() as isolated, pytest.raises(ContradictionError) as error:
-        baseline_factors(doctored, W, ["identity"], isolated=isolated)
+    with pytest.raises(ContradictionError) as error:
+        baseline_factors(doctored, W, ["identity"], isolated=processes)
     # Cell by cell the first query has variance 1 of 1, the second 2 of 2, the last 4 of 3.
     assert str(error.value) == (
         "the baseline 'identity' meets all targets at privacy cost 1.154700538, less than the certified "

@@ -197,6 +197,7 @@ def test_what_is_declared_psd_is(rng: np.random.Generator) -> None:
     assert optimum(lower(bind(program, w))) == pytest.approx(-9.0, rel=1e-6)
 
 
+@pytest.mark.some(16)
 @pytest.mark.parametrize("name", CONVEX)
 def test_values_and_multipliers_come_back_in_the_units_of_the_program(
     name: str, rng: np.random.Generator

@@ -46,6 +46,7 @@ def test_there_and_back(name: str, rng: np.random.Generator) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
+@pytest.mark.some(16)
 @pytest.mark.parametrize("name", CONVEX)
 def test_multipliers_come_back(name: str, rng: np.random.Generator) -> None:
     """Multipliers times constraint is objective: those of the unscaled problem, solved as it is."""

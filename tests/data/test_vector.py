@@ -183,6 +183,7 @@ def test_csv_values_are_read_as_what_is_declared(
     assert counts(file, values("a", *cells)) == expected
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize(
     ("cells", "column", "expected"),
     [
@@ -271,6 +272,7 @@ ODD = (
 )
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     "one", [bins("a", 0, 18, 1e9), values("a", 1, 2), values("a", True), values("a", "x", 3)]
 )
@@ -287,6 +289,7 @@ def test_where_a_row_is_counted_depends_on_that_row_alone(tmp_path: Path, one: A
         np.testing.assert_array_equal(data_vector(table, domain).counts, expected)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("word", ["1_0", "+-1", "0x1", "1_0.0", "1e1_0"])
 def test_what_is_no_number_elsewhere_is_none_here(tmp_path: Path, word: str) -> None:
     file = text(tmp_path / "t.csv", f"a\n{word}\n1.5e1\n +1 \n")
@@ -303,6 +306,7 @@ def test_nothing_is_written_beside_the_data(tmp_path: Path, monkeypatch: pytest.
     assert os.listdir(tmp_path) == ["t.csv"]
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("folder", ["age=30", "c0=30", "[d]", "d*", "d?", "{d}"])
 def test_the_folders_name_is_no_part_of_the_table(tmp_path: Path, folder: str) -> None:
     """No column by DuckDB's hive partitioning, and no pattern; beside it a folder that patterns match."""

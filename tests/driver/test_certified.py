@@ -98,7 +98,7 @@ def verify(s: Solution, w: Workload) -> None:
         assert s.sensitivity**2 * excess == pytest.approx(s.value, rel=2 * GAP)
 
 
-@pytest.mark.some(30)
+@pytest.mark.some(20)
 @pytest.mark.parametrize(("program", "solver"), suitable())
 def test_claims_hold(program: str, solver: str, rng: np.random.Generator) -> None:
     """One test per pair, so that a failure names it; the case is in the message."""
@@ -127,7 +127,7 @@ def test_queries_of_very_different_size(program: str) -> None:
     verify(solve(named("large and small"), program), named("large and small"))
 
 
-@pytest.mark.some(9)
+@pytest.mark.some(6)
 @pytest.mark.parametrize(
     "program", [*QUICK, "low_rank_gaussian", pytest.param("low_rank", marks=pytest.mark.slow)]
 )

@@ -52,7 +52,7 @@ def test_an_objective_is_proved_only_where_every_line_is() -> None:
     near = Strategy([[1, 1], [1e-5, -1e-5]], 2)
     found = certify(tall, near, program="l2_strategy_lmi", solve=False)
     assert found.objective_grade == "proved" and found.objective >= 26.4999889705
-    assert solve(WORKLOAD, "min_error").objective_grade == "estimated"
+    assert solve(WORKLOAD, "min_error", starts=1).objective_grade == "estimated"
 
 
 @pytest.mark.quick

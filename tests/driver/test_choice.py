@@ -34,7 +34,7 @@ def test_a_kernel_takes_what_it_names(name: str) -> None:
     assert found.gap is not None and found.gap <= asked(found) and found.status.stop == "gap reached"
 
 
-@pytest.mark.some(24)
+@pytest.mark.some(16)
 @pytest.mark.parametrize("name", CLAIMED)
 @pytest.mark.parametrize("case", ["all ranges", "rank deficient", "zero columns", "duplicated columns"])
 def test_it_agrees_with_a_conic_solver(name: str, case: str) -> None:

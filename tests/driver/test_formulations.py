@@ -56,7 +56,7 @@ def test_formulations_are_of_programs() -> None:
         assert not Program.load(Program.load(name).formulation_of).formulation_of, name
 
 
-@pytest.mark.some(36)
+@pytest.mark.some(24)
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("name", FORMULATIONS)
 def test_formulations_agree(name: str, case: str) -> None:

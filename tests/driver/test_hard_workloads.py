@@ -22,7 +22,7 @@ def reaches_the_gap(workload: Workload, program: str, *, reduce: bool) -> None:
     assert all(reduce and text.startswith("solved as it is: ") for text in s.warnings)
 
 
-@pytest.mark.some(6)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("name", ROWS)
 def test_the_gap_is_reached(name: str, rng: np.random.Generator) -> None:
     workload = hard_workload(name, str(rng.choice(list(TARGETS))), rng)

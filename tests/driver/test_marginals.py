@@ -88,6 +88,7 @@ def test_the_sum_of_variances(sizes: tuple[int, ...], ways: Sequence[int], value
     assert solution.error == pytest.approx(expected, rel=tolerances.RECOMPUTED)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(("d", "value"), [(5, 17.262209), (10, 105.030804), (20, 768.94140)])
 def test_the_largest_variance(d: int, value: float) -> None:
     """All marginals over up to three of d attributes of ten values."""

@@ -68,7 +68,7 @@ def test_queries_in_another_order(program: str, rng: np.random.Generator) -> Non
     consistent(solve(w, program), solve(other, program), 1.0)
 
 
-@pytest.mark.some(15)
+@pytest.mark.some(10)
 @pytest.mark.parametrize("factor", [1e-4, 0.3, 7.0, 1e5])
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_queries_times_a_number(program: str, factor: float, rng: np.random.Generator) -> None:
@@ -97,6 +97,7 @@ def test_a_query_and_its_target_scaled_together(rng: np.random.Generator) -> Non
     consistent(solve(w, "fitness_for_use"), solve(other, "fitness_for_use"), 1.0)
 
 
+@pytest.mark.some(8)
 @pytest.mark.parametrize("program", TOTAL_ERROR)
 def test_every_query_twice(program: str, rng: np.random.Generator) -> None:
     w = simple_spectrum(rng)
@@ -122,6 +123,7 @@ def test_a_query_twice_is_a_query_of_weight_two(program: str, rng: np.random.Gen
         consistent(solve(twice, program), solve(other, program), 1.0)
 
 
+@pytest.mark.some(8)
 @pytest.mark.parametrize("program", TOTAL_ERROR)
 def test_rotated_queries(program: str, rng: np.random.Generator) -> None:
     """Total error depends on WᵀW alone."""

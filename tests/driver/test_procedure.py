@@ -74,7 +74,7 @@ strategy
     assert (s.bound, s.gap, s.status.bound_valid) == (None, None, False)
 
 
-@pytest.mark.some(8)
+@pytest.mark.some(5)
 @pytest.mark.parametrize(
     "program", [pytest.param(p, marks=pytest.mark.slow) if p == "low_rank" else p for p in program_names()]
 )

@@ -39,7 +39,7 @@ def is_above(one: np.ndarray, other: np.ndarray, tolerance: float) -> bool:
     return bool(len(clearly)) and not np.any(other[: clearly[0]] > one[: clearly[0]] + FINE * one.max())
 
 
-@pytest.mark.some(5)
+@pytest.mark.some(3)
 @pytest.mark.parametrize("name", NAMED)
 def test_no_solution_has_a_lower_profile(name: str) -> None:
     w = named(name)
@@ -96,8 +96,8 @@ def test_scales_of_queries_and_targets(factor: float, rng: np.random.Generator) 
 
 @pytest.mark.some(1)
 @pytest.mark.parametrize("solver", ["scs", "cvxopt"])
-def test_other_solvers_find_the_same(solver: str) -> None:
-    for name in ("prefix", "marginals", "rank deficient", "identity and total"):
+def test_other_solvers_find_the_same(solver: str, rng: np.random.Generator) -> None:
+    for name in rng.permutation(["prefix", "marginals", "rank deficient", "identity and total"])[:2]:
         found = solve(named(name), "fitness_refined", solver=solver, tolerance=1e-6)
         assert close(refined(named(name)), profile(found), PROFILE), (name, solver)
 

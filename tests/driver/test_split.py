@@ -256,9 +256,8 @@ def test_a_conic_solver_does_not_work_by_component() -> None:
 @pytest.mark.usefixtures("all_large")
 def test_what_does_not_split_is_solved_over_the_cells() -> None:
     """Small enough for memory: as ever."""
-    for workload, program in ((Workload.from_matrix(np.tri(4)), None), (marginals([2, 2], [1]), "min_error")):
-        solution = solve(workload, program)
-        assert isinstance(solution.strategy, Strategy)
+    assert isinstance(solve(Workload.from_matrix(np.tri(4))).strategy, Strategy)
+    assert isinstance(solve(marginals([2, 2], [1]), "p_identity").strategy, Strategy)
     assert plan_solve(Program.load("l2_strategy"), marginals([2, 3], [1]), {}, reduce=False).split == ""
 
 

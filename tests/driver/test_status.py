@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 
 import numpy as np
@@ -101,7 +102,7 @@ def test_the_tolerance_that_a_warning_names_is_reached() -> None:
 
 def test_time_limit() -> None:
     """A gap that no arithmetic reaches, so that only the clock can stop it."""
-    s = solve(Workload.from_matrix(np.tri(120)), "l2_strategy", solver="scs", tolerance=1e-15, time_limit=0.8)
+    s = solve(Workload.from_matrix(np.tri(120)), "l2_strategy", solver="scs", tolerance=1e-15, time_limit=0.4)
     assert s.status.stop == "time limit"
     still_certified(s)
 
@@ -176,6 +177,23 @@ INTERRUPTED = """
 """
 
 
+def test_ctrl_c_while_it_is_solved() -> None:
+    """It comes from outside, at any moment of the solver's work."""
+    timers: list[threading.Timer] = []
+
+    def first(progress: Progress) -> None:
+        if not timers:
+            timers.append(threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)))
+            timers[0].start()
+
+    w = Workload.from_matrix(np.tri(96))
+    s = solve(w, "l2_strategy", solver="scs", tolerance=1e-15, progress=first)
+    timers[0].cancel()
+    assert s.status.stop == "interrupted" and s.strategy.supports(w)
+    still_certified(s)
+
+
+@pytest.mark.slow
 def test_ctrl_c_gives_the_best_certified_point_so_far() -> None:
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
     process = subprocess.Popen(

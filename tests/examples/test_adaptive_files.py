@@ -7,11 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from command_line import called
 from scripts import scripts
-from typer.testing import CliRunner
 
 from mmopt import Workload
-from mmopt.cli.app import build
 from mmopt.workloads.variants import only
 
 own = scripts("adaptive").workloads
@@ -61,5 +60,5 @@ def test_the_commands_run(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
     commands = [line.split()[2:] for line in lines if line.startswith("#   mmopt")]
     assert [command[0] for command in commands] == ["check", "solve"]
     for command in commands:
-        result = CliRunner().invoke(build(), command, catch_exceptions=False)
+        result = called(*command)
         assert result.exit_code == 0, result.output

@@ -191,6 +191,7 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int | str | None:
     return status(monkeypatch, "adaptive/study.py", *arguments)
 
 
+@pytest.mark.slow
 def test_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(monkeypatch, "--cells", "16", "--draws", "1") == 0
     said = capsys.readouterr()

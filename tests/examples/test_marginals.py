@@ -13,9 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tolerances
-from typer.testing import CliRunner
+from command_line import called
 
-from mmopt.cli.app import build
 from mmopt.data import data_vector
 from mmopt.mechanism.release_folder import ANSWERS_FILE
 from mmopt.request import load_request
@@ -26,7 +25,7 @@ SURVEY, ADULT = FOLDER / "workload.yaml", FOLDER / "adult.yaml"
 
 
 def run(*arguments: object) -> str:
-    result = CliRunner().invoke(build(), [str(a) for a in arguments], catch_exceptions=False)
+    result = called(*arguments)
     assert result.exit_code == 0, result.output
     return result.stdout
 
@@ -54,7 +53,7 @@ def test_check() -> None:
     assert more[:3] == ["…", "420", "more"]
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("file", "options", "program", "value", "components"),
     [
@@ -74,6 +73,7 @@ def test_solve_and_verify(
     assert "checks hold" in run("verify", path, file)
 
 
+@pytest.mark.slow
 def test_a_release(tmp_path: Path) -> None:
     """On a generated survey: every answer beside the truth, in units of its own error."""
     survey = tmp_path / "survey.csv"

@@ -6,17 +6,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from command_line import called
 
 from mmopt import Solution, Strategy
-from mmopt.cli.app import build
 from mmopt.request import load_request
 
 FILE = Path(__file__).parents[2] / "examples" / "one-attribute" / "workload.yaml"
 
 
 def run(*arguments: object) -> str:
-    result = CliRunner().invoke(build(), [str(a) for a in arguments], catch_exceptions=False)
+    result = called(*arguments)
     assert result.exit_code == 0, result.output
     return result.stdout
 
@@ -27,6 +26,7 @@ def commands() -> list[list[str]]:
     return [line[1:] for line in lines if line[:1] == ["mmopt"]]
 
 
+@pytest.mark.slow
 def test_the_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     found = commands()

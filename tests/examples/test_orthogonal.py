@@ -37,6 +37,7 @@ def test_queries_are_as_dense_as_said_and_never_empty() -> None:
         pytest.param("[(50, 1000)], study.CLOSED, 20", 8, marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.slow
 def test_the_readme_shows_what_is_printed(call: str, columns: int) -> None:
     """Lines of its tables, as the command prints them; ``columns`` are compared."""
     readme = (FOLDER / "README.md").read_text(encoding="utf-8")

@@ -33,6 +33,7 @@ def test_rows_have_names_and_figures_of_their_own() -> None:
     assert raised.value.hint == "did you mean 'census'?"
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize(
     "row",
     [
@@ -51,6 +52,7 @@ def test_nobody_is_better_than_the_bound(row: Row) -> None:
     assert found.ratio >= 1 - tolerances.PRINTED
 
 
+@pytest.mark.slow
 def test_the_slides_imply_errors() -> None:
     """Identity, H2, Privelet and HB come out as on the slides, to their two digits."""
     row = next(row for row in rows_named(["slides"]) if row.name == "prefix 256")
@@ -85,14 +87,18 @@ def test_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
         "slides",
         "slides-large",
     ]
-    assert run("--groups", "census", "--tolerance", "1e-2") == 0
-    said = capsys.readouterr()
-    assert said.err == "census: SF1-like, 500,480 cells\n"
-    title, head, _, line, _ = said.out.splitlines()
-    assert title.strip() == "census (root mean square error per query, Gaussian noise)"
-    assert head.split()[:3] == ["workload", "ours", "gap"] and line.split()[-1] == "HDMM"
     assert peers.baselines_table(rows_named(["slides"])[:1]).row_count == 2
     capsys.readouterr()
     assert peers.whose(replace(ROWS[0], peers={"A": 2.0, "B": 1.0, "C": 1.5})) == "B; C 1.5; A 2"
     assert run("--groups", "nowhere") == 2
     assert capsys.readouterr().err.startswith("error: there is no group 'nowhere'")
+
+
+@pytest.mark.slow
+def test_the_census(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert status(monkeypatch, "peers/peers.py", "--groups", "census", "--tolerance", "1e-2") == 0
+    said = capsys.readouterr()
+    assert said.err == "census: SF1-like, 500,480 cells\n"
+    title, head, _, line, _ = said.out.splitlines()
+    assert title.strip() == "census (root mean square error per query, Gaussian noise)"
+    assert head.split()[:3] == ["workload", "ours", "gap"] and line.split()[-1] == "HDMM"

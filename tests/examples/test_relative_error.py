@@ -8,10 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from command_line import called
 
 from mmopt import Privacy, Workload, data_vector, load_request, solve
-from mmopt.cli.app import build
 from mmopt.mechanism.simulation import simulate_errors
 
 FOLDER = Path(__file__).parents[2] / "examples" / "relative-error"
@@ -68,11 +67,12 @@ def test_figures(people: Path, file: str, heading: str) -> None:
     assert scaled[-1] > plain[-1]
 
 
+@pytest.mark.slow
 def test_the_commands_run(people: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(people.parent)
     lines = (FOLDER / "ranges.yaml").read_text(encoding="utf-8").splitlines()
     (command,) = [line.split()[2:] for line in lines if line.startswith("#   mmopt")]
     command = [str(FOLDER / "ranges.yaml") if part.endswith(".yaml") else part for part in command]
-    result = CliRunner().invoke(build(), [*command, "--trials", "2"], catch_exceptions=False)
+    result = called(*command, "--trials", "2")
     assert result.exit_code == 0, result.output
     assert result.stdout.count("l2_strategy, normalised") == result.stdout.count("rectangles") / 2 == 4

@@ -74,14 +74,15 @@ def test_what_stopped_short_has_not_reached(measured: list[Row], stop: str) -> N
     assert replace(measured[0], stop="gap reached in every step").has_reached
 
 
+@pytest.mark.slow
 def test_a_time_limit_ends_the_growth() -> None:
-    chosen = cases(["fitness_for_use"], ["prefix"], [48, 64], ["scs"])
+    chosen = cases(["fitness_for_use"], ["prefix"], [32, 48], ["scs"])
     said: list[str] = []
-    short, after = measure(chosen, repeat=2, tolerance=1e-15, time_limit=0.5, begin=said.append)
+    short, after = measure(chosen, repeat=2, tolerance=1e-15, time_limit=0.2, begin=said.append)
     assert (short.stop, short.ratio, after.stop) == ("time limit", None, "not tried")
     assert short.repeats == 1  # what takes too long once is not repeated
     assert short.gap is not None and math.isfinite(short.gap)
-    assert said == ["fitness_for_use on prefix, 48 cells, scs"]
+    assert said == ["fitness_for_use on prefix, 32 cells, scs"]
 
 
 @pytest.mark.parametrize("name", ["repeat", "threads"])

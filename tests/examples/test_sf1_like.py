@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 import tolerances
-from typer.testing import CliRunner
+from command_line import called
 
 from mmopt import Solution, Workload, solve, verify
-from mmopt.cli.app import build
 from mmopt.data import data_vector
 from mmopt.language import Program, evaluate
 from mmopt.mechanism.release_folder import ANSWERS_FILE
@@ -46,14 +45,14 @@ def saved(solved: tuple[dict[str, Any], Path]) -> tuple[Solution, Path]:
 
 
 def run(*arguments: object) -> str:
-    result = CliRunner().invoke(build(), [str(a) for a in arguments], catch_exceptions=False)
+    result = called(*arguments)
     assert result.exit_code == 0, result.output
     return result.stdout
 
 
 def refused(*arguments: object) -> str:
     """What a command line that fails says."""
-    result = CliRunner().invoke(build(), [str(a) for a in arguments], catch_exceptions=False)
+    result = called(*arguments)
     assert result.exit_code == 2
     return result.stderr
 
@@ -68,6 +67,7 @@ def test_the_file_asks_for_the_census_workload(workload: Workload) -> None:
     np.testing.assert_array_equal(workload.answers(x), other.answers(x))
 
 
+@pytest.mark.slow
 def test_the_optimum(saved: tuple[Solution, Path]) -> None:
     solution, _ = saved
     assert solution.program == "l2_strategy"
@@ -87,6 +87,7 @@ def test_the_optimum(saved: tuple[Solution, Path]) -> None:
     )
 
 
+@pytest.mark.slow
 def test_variances_of_the_queries(workload: Workload, saved: tuple[Solution, Path]) -> None:
     """All 4,151 of them; equal queries have the same, and they add up to the error."""
     solution, _ = saved
@@ -115,6 +116,7 @@ def test_the_singular_value_bound_and_the_identity(workload: Workload) -> None:
     assert identity.mean_variance(workload) == pytest.approx(67.6525**2, rel=tolerances.PRINTED)
 
 
+@pytest.mark.slow
 def test_it_is_kept_and_verified(saved: tuple[Solution, Path], tmp_path: Path) -> None:
     solution, path = saved
     assert path.stat().st_size < 10_000_000
@@ -146,6 +148,7 @@ def test_check() -> None:
     assert run("check", FILE).startswith(f"{FILE}: 4,151 queries over 500,480 cells\n")
 
 
+@pytest.mark.slow
 def test_what_a_solve_would_take() -> None:
     shown = run("solve", FILE, "--dry-run")
     assert "components  value symmetry: 500480 cells -> 400 orbits, 96 components" in shown
@@ -161,6 +164,7 @@ def test_what_a_solve_would_take() -> None:
     assert "components  value symmetry: 500480 cells" in shown
 
 
+@pytest.mark.slow
 def test_explain(saved: tuple[Solution, Path]) -> None:
     _, path = saved
     planned = " ".join(run("explain", "l2_strategy", FILE).split())
@@ -174,6 +178,7 @@ def test_explain(saved: tuple[Solution, Path]) -> None:
     assert "any relationship" in line["largest"][0][0]
 
 
+@pytest.mark.slow
 def test_solve_prints_and_saves(solved: tuple[dict[str, Any], Path], saved: tuple[Solution, Path]) -> None:
     record, _ = solved
     assert record["components"] == {"orbits": 400, "components": 96, "largest": 400}
@@ -228,6 +233,7 @@ def test_a_release_of_a_union_of_products(workload: Workload, tmp_path: Path, no
     assert np.ptp(totals) < 1e-6, "equal queries have equal answers"
 
 
+@pytest.mark.slow
 def test_pure_epsilon_at_this_size_asks_for_factors(tmp_path: Path) -> None:
     pure = tmp_path / "pure.yaml"
     pure.write_text(FILE.read_text(encoding="utf-8").replace(", delta: 1.0e-10", ""), encoding="utf-8")
@@ -241,8 +247,12 @@ def test_pure_epsilon_at_this_size_asks_for_factors(tmp_path: Path) -> None:
     )
 
 
-def test_what_else_is_refused_at_this_size(saved: tuple[Solution, Path]) -> None:
+def test_what_else_is_refused_at_this_size() -> None:
     assert "'min_error' cannot be solved by component" in refused("solve", FILE, "--program", "min_error")
+
+
+@pytest.mark.slow
+def test_a_matrix_of_this_size_is_refused(saved: tuple[Solution, Path]) -> None:
     certified = refused("certify", FILE, saved[1])
     assert "error: the strategy matrix has 7,544 × 500,480 entries, 28.1 GiB" in certified
 

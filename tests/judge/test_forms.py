@@ -20,7 +20,7 @@ from mmopt.workloads import Product
 from mmopt.workloads.blocks import factor as words
 
 
-@pytest.mark.some(5)
+@pytest.mark.some(3)
 @pytest.mark.parametrize("case", PRODUCTS)
 @pytest.mark.parametrize("program", ["l2_strategy", "weighted_l2", "fitness_for_use", "fitness_penalty"])
 def test_by_component(case: str, program: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,7 +93,7 @@ def test_all_ranges_times_cells(program: str) -> None:
     assert refuted(judge(solve(workload, program), workload)) == []
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(2)
 @pytest.mark.parametrize("power", [4, 8])
 @pytest.mark.parametrize("program", ["fitness_for_use", "fitness_lmi", "fitness_penalty", "min_error"])
 def test_ill_conditioned_strategies_that_are_certified(program: str, power: int) -> None:
@@ -116,6 +116,7 @@ def test_ill_conditioned_strategies_that_are_certified(program: str, power: int)
     assert judged
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("program", ["l2_strategy", "l2_strategy_lmi", "min_error"])
 def test_nearly_parallel_queries_that_are_certified(program: str) -> None:
     """W small in a direction in which the strategy is smaller still: the rounding of W's root shows there."""

@@ -124,6 +124,7 @@ def test_simulated_noise_has_the_law_of_the_drawn(norm, scale):
         assert abs(np.mean(draws == k) - chance) <= 5 * math.sqrt(chance / 40_000)
 
 
+@pytest.mark.some(1, "form")
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("privacy", [*GAUSSIAN, *LAPLACE], ids=str)
 def test_intervals_cover_as_printed(form, privacy):
@@ -193,6 +194,7 @@ def test_whole_answers_are_whole():
             np.testing.assert_array_equal(values, np.rint(values))
 
 
+@pytest.mark.some(2, "size")
 @pytest.mark.parametrize("size", [1 / 3, 0.1, 1e-9, 1 / 330e6])
 @pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95])
 @pytest.mark.parametrize("privacy", [Privacy(6.0, 1e-6), Privacy(epsilon=10.0)], ids=str)

@@ -209,6 +209,7 @@ def test_a_plan_changed_by_hand_is_refused(honest, changed, message):
         measure(dataclasses.replace(honest, **changed), DATA)
 
 
+@pytest.mark.some(1, "form")
 @pytest.mark.parametrize("form", ["cells", "product", "union", "marginals"])
 @pytest.mark.parametrize("norm", [1, 2])
 def test_other_neighbours_than_the_integers_were_rounded_for_are_refused(form, norm):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -19,11 +20,14 @@ def section(mutant: Mutant, text: str) -> str:
     if not mutant.file.endswith(".py"):
         return text[text.index(f"\n{mutant.function}") :]
     found = [
-        ast.get_source_segment(text, node) or ""
-        for node in ast.walk(ast.parse(text))
-        if isinstance(node, ast.FunctionDef) and node.name == mutant.function
+        ast.get_source_segment(text, node) or "" for node in functions(text) if node.name == mutant.function
     ]
     return "\n".join(found) or text
+
+
+@cache
+def functions(text: str) -> list[ast.FunctionDef]:
+    return [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=map(str, range(len(MUTANTS))))

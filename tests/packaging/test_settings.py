@@ -58,11 +58,24 @@ def test_pytest_refuses(refusals: str, name: str) -> None:
     assert re.search(f"^(ERROR|FAILED) test_{name}.py", refusals, re.MULTILINE), refusals
 
 
+MANY = """
+@pytest.mark.some(MARK)
+@pytest.mark.parametrize("x", [1, 2, 3])
+@pytest.mark.parametrize("y", [4, 5, 6])
+def test_many(x, y): pass
+"""
+
+
 def test_pytest_accepts_a_sound_suite_and_leaves_slow_tests_out(tmp_path: Path) -> None:
-    suite = {"it": "@pytest.mark.slow\ndef test_slow(): pass\n\ndef test_fast(): pass"}
-    assert "1 passed, 1 deselected" in outcome(tmp_path, suite)
-    assert "1 passed, 1 deselected" in outcome(tmp_path, suite, "-m", "slow")
-    assert "2 passed" in outcome(tmp_path, suite, "-m", "")
+    """Of many like cases it takes as many as the mark says, here one for each value of y, and then two."""
+    shutil.copy(ROOT / "tests" / "conftest.py", tmp_path)
+    slow = "@pytest.mark.slow\ndef test_slow(): pass\n\ndef test_fast(): pass"
+    suite = {"it": slow, "each": MANY.replace("MARK", '1, "y"'), "two": MANY.replace("MARK", "2")}
+    said = outcome(tmp_path, suite, "-v")
+    assert "6 passed, 14 deselected" in said
+    assert sorted(re.findall(r"test_each.py::test_many\[(\d)-\d\] PASSED", said)) == ["4", "5", "6"]
+    assert len(re.findall(r"test_two.py::test_many\[\d-\d\] PASSED", said)) == 2
+    assert "14 passed, 6 deselected" in outcome(tmp_path, suite, "-m", "slow")
 
 
 def test_each_warning_that_is_let_through_is_one_message() -> None:
@@ -160,6 +173,7 @@ FOLDERS = (
 )
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     ("importer", "imported", "contract"),
     [

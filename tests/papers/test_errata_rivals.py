@@ -142,7 +142,7 @@ def test_draws_of_table_11_are_above_print_at_64(seed: int) -> None:
     assert over_ip(tree(64, branching(64)), w) == pytest.approx(quotient(11, 64), rel=0.06)
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(2)
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize(
     ("table", "d", "name"), [(5, 128, "HM"), (6, 64, "CA"), (6, 128, "HM"), (8, 256, "IP")]

@@ -31,7 +31,7 @@ THEIRS = [
 ]
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize(("name", "n", "theirs"), THEIRS)
 def test_below_the_best_of_three_random_starts(name: str, n: int, theirs: float) -> None:
     s = solve(problem(name).workload(n), "p_identity")
@@ -45,6 +45,7 @@ SLIDES = {128: (1.80, 1.79, 1.78), 256: (2.18, 1.79, 1.78), 512: (2.68, 1.80, 1.
 
 
 @pytest.mark.parametrize("n", [128, pytest.param(256, marks=slow), pytest.param(512, marks=slow)])
+@pytest.mark.slow
 def test_at_least_as_far_below_the_baselines_as_on_the_slides(n: int) -> None:
     w = Workload.from_matrix(np.tri(n))
     s = solve(w, "p_identity")

@@ -47,6 +47,7 @@ def test_table_2_at_64_prefix_sums() -> None:
 # -- Table 10: all one- and two-way marginals; the printed ratios stand on an alpha above the optimum
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("t", PRINTED[10])
 def test_table_10(t: int) -> None:
     ip, ca, alpha = printed(10, t)["IP"], printed(10, t)["CA"], OPTIMA_OF_CUBES.get(t)
@@ -160,6 +161,7 @@ def cases(tables: list[tuple[int, int, dict[str, float]]], *marks: pytest.MarkDe
     return [pytest.param(*row, id=f"Table {row[0]}, d = {row[1]}", marks=marks) for row in tables]
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("table", "d", "spreads"), [*cases(TABLES), *cases(LONG, pytest.mark.slow)])
 def test_tables_of_random_queries(table: int, d: int, spreads: dict[str, float], seed: int) -> None:

@@ -95,6 +95,7 @@ def test_discrete_noise_is_as_near_to_rounded_noise_as_the_proof_says(scale):
     assert GAUSSIAN.distance([Part(3, 1, 1, scale), Part(2, 1, 1, scale)], 1.0) == pytest.approx(5 * found)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
 @pytest.mark.parametrize(("matrix", "change"), [(np.eye(4), (1,)), (np.diag([1, 2, 3, 1]), (3,))])
 def test_a_histogram_claims_the_exact_epsilon(matrix, change, epsilon):

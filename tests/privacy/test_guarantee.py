@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from mmopt.errors import PrivacyError
 from mmopt.privacy import Privacy
@@ -37,6 +37,7 @@ def test_rho_and_epsilon_are_inverse_and_rounded_to_the_safe_side(epsilon, delta
     assert found == pytest.approx(epsilon, rel=1e-12)
 
 
+@settings(max_examples=25)
 @given(st.floats(1e-6, 100), st.floats(1e-30, 0.5))
 def test_some_order_proves_the_claimed_delta(rho, delta):
     """Proposition 12 itself, in 80 digits, at orders near the best one: delta(epsilon) <= delta."""

@@ -37,7 +37,7 @@ def test_haar_is_kept_as_it_is_but_for_its_scale() -> None:
     assert s.warnings[0] == "the strategy was scaled by 0.5; its sensitivity was 2"
 
 
-@pytest.mark.some(15)
+@pytest.mark.some(10)
 @pytest.mark.parametrize("program", adopters(2))
 @pytest.mark.parametrize("name", ["prefix", "rank deficient", "zero columns", "single cell", "signed"])
 def test_the_certificate_of_a_solve_comes_back(name: str, program: str, rng: np.random.Generator) -> None:

@@ -36,7 +36,7 @@ def failed(solution: Solution, workload: Workload, **options: Any) -> list[str]:
 LONG = {"low_rank", "low_rank_gaussian"}  # searches of many steps
 
 
-@pytest.mark.some(12)
+@pytest.mark.some(8)
 @pytest.mark.parametrize(
     "program", [pytest.param(p, marks=pytest.mark.slow) if p in LONG else p for p in SOLVED]
 )
@@ -47,7 +47,7 @@ def test_what_is_solved_holds(program: str) -> None:
         assert found.failures == ()
 
 
-@pytest.mark.some(5)
+@pytest.mark.some(3)
 @pytest.mark.parametrize("name", NAMED)
 def test_hard_workloads_hold(name: str) -> None:
     for program in KINDS:

@@ -16,10 +16,8 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 
+from command_line import called  # what main() runs, without its watch over Ctrl-C
 from tolerances import RECORD, RECORD_ZERO
-from typer.testing import CliRunner
-
-from mmopt.cli.app import build  # what main() runs, without its watch over Ctrl-C
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
@@ -89,7 +87,7 @@ def _step(step: Step) -> str:
             rows = [row | dict.fromkeys(NOISY, "~") for row in csv.DictReader(text.splitlines()[:LONGEST])]
             text = "".join(" ; ".join(row.values()) + "\n" for row in rows)
         return f"$ {step}\n{text}"
-    done = CliRunner().invoke(build(), shlex.split(step), catch_exceptions=False)
+    done = called(*shlex.split(step))
     return f"$ mmopt {step}\nstatus {done.exit_code}\n{done.stdout}--\n{done.stderr}"
 
 

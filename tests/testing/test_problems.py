@@ -72,7 +72,7 @@ def test_matrices() -> None:
             assert np.count_nonzero(np.diff(np.flatnonzero(side)) > 1) == 0
 
 
-@pytest.mark.some(15)
+@pytest.mark.some(10)
 @pytest.mark.parametrize(
     ("program", "name", "n"),
     [(*key, n) for key, (_, _, values) in EXACT.items() for n in values if n <= SMALL],
@@ -91,7 +91,7 @@ def test_known_optima(program: str, name: str, n: int) -> None:
         assert not meets(figure, found.bound * 1.001, found.objective * 1.001)
 
 
-@pytest.mark.some(24)
+@pytest.mark.some(16)
 @pytest.mark.parametrize("program", ["l2_strategy", "fitness_for_use"])
 @pytest.mark.parametrize("p", PROBLEMS, ids=lambda p: p.name)
 def test_closed_forms_bound_the_optimum(program: str, p: Problem) -> None:

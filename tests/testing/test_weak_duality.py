@@ -27,7 +27,7 @@ def changed(old: str, new: str, text: str = L2) -> Program:
     return Program.parse(text.replace(old, new))
 
 
-@pytest.mark.some(11)
+@pytest.mark.some(6)
 @pytest.mark.parametrize("name", OWN)
 def test_shipped_certificates_hold(name: str, rng: np.random.Generator) -> None:
     report = check_program(name, seed_of(rng), instances=4)
@@ -50,7 +50,7 @@ def test_the_report_in_words(rng: np.random.Generator) -> None:
     )
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -70,7 +70,7 @@ def test_wrong_certificates_are_found(wrong: str, rng: np.random.Generator) -> N
     assert str(report).startswith("the certificate of 'l2_strategy' is not a lower bound (")
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("name", "old", "new"),
     [

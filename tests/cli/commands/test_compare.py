@@ -16,8 +16,8 @@ import pytest
 from processes import Marked, linux_only, wait_for
 
 from mmopt import comparison
-from mmopt.comparison import Isolated
-from mmopt.comparison.processes import Costing
+from mmopt.comparison import Isolated, Outcome
+from mmopt.comparison.processes import Costing, Solving
 from mmopt.language import Program, program_names
 from mmopt.strategies.baselines import Evaluated, baseline_names
 
@@ -254,6 +254,7 @@ def interrupted(
     return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 
+@pytest.mark.slow
 @linux_only
 def test_ctrl_c_gives_what_there_is(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     marked = Marked(monkeypatch)
@@ -274,8 +275,29 @@ def test_ctrl_c_before_anything_is_solved(files: Path, monkeypatch: pytest.Monke
     assert done.stderr.endswith("interrupted, nothing written\n")
 
 
-def test_ctrl_c_during_the_baselines(run: Any, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_during_a_program(
+    compared: Any, processes: Isolated, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    solve = Isolated.run
+    monkeypatch.setattr(processes, "interrupted", False)  # as it will be for other tests
+
+    def pressed(self: Isolated, task: Solving, report: Any = None) -> Outcome:
+        self.interrupted = task.program.name == "l2_strategy"
+        return solve(self, task, report)
+
+    monkeypatch.setattr(Isolated, "run", pressed)
+    done = compared(
+        "compare", "total.yaml", "--programs", "query_weighting,l2_strategy,eigen_design", "--json"
+    )
+    assert [o["stop"] for o in json.loads(done.out)] == ["gap reached", "gap reached", "not started"]
+    assert done.err.endswith("interrupted: 1 of 3 are left out\n")
+
+
+def test_ctrl_c_during_the_baselines(
+    compared: Any, processes: Isolated, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     cost = Isolated.cost
+    monkeypatch.setattr(processes, "interrupted", False)
 
     def pressed(self: Isolated, task: Costing) -> Evaluated:
         found = cost(self, task)
@@ -285,7 +307,7 @@ def test_ctrl_c_during_the_baselines(run: Any, files: Path, monkeypatch: pytest.
         return found
 
     monkeypatch.setattr(Isolated, "cost", pressed)
-    done = run("compare", "total.yaml", "--programs", "l2_strategy")
+    done = compared("compare", "total.yaml", "--programs", "l2_strategy")
     assert (done.status, done.err) == (0, "interrupted: not all baselines are there\n")
     others = [name for name in baseline_names() if name not in ("identity", "workload")]
     assert "\nidentity " in done.out and "\nwavelet " not in done.out

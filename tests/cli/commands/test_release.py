@@ -318,7 +318,7 @@ def test_release_refuses_before_any_work(refused: Any, files: Path, saved: Path)
         assert refused("release", *arguments) == message
 
 
-@pytest.mark.some(12)
+@pytest.mark.some(8)
 @pytest.mark.parametrize("command", ["check", "solve", "compare", "release"])
 @pytest.mark.parametrize(
     ("content", "message"),

@@ -47,7 +47,7 @@ def test_saved_solution_is_the_printed_one(saved: Path) -> None:
     assert solution.workload_hash == Workload.load(saved.with_name("total.yaml")).hash
 
 
-@pytest.mark.some(12)
+@pytest.mark.some(8)
 @pytest.mark.parametrize("name", program_names())
 def test_dry_run_solves_nothing(run: Any, files: Path, name: str) -> None:
     done = run("solve", "targets.yaml", "--program", name, "--dry-run")

@@ -166,7 +166,6 @@ def both(workload: Workload, program: str | Program) -> Solution:
     return found
 
 
-@pytest.mark.some(2)
 @pytest.mark.parametrize("name", DRAWS)
 def test_lifted_equals_unreduced(monkeypatch: pytest.MonkeyPatch, rng: Rng, name: str) -> None:
     only(monkeypatch, name)
@@ -174,6 +173,14 @@ def test_lifted_equals_unreduced(monkeypatch: pytest.MonkeyPatch, rng: Rng, name
         found = both(DRAWS[name](rng), program)
         assert found.status.stop == "gap reached"
         assert any(line.startswith(name) for line in found.reductions), (program, found.reductions)
+
+
+@pytest.mark.some(1)
+@pytest.mark.parametrize("name", DRAWS)
+def test_lifted_equals_unreduced_for_other_programs(
+    monkeypatch: pytest.MonkeyPatch, rng: Rng, name: str
+) -> None:
+    only(monkeypatch, name)
     for i in rng.permutation(len(OWN))[:2]:
         both(DRAWS[name](rng), OWN[i])
     program = str(rng.choice([p for p in CONVEX if p not in SHIPPED]))

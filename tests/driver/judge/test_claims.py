@@ -67,6 +67,7 @@ def test_a_bound_above_the_objective_names_both_and_the_certificate() -> None:
     )
 
 
+@pytest.mark.some(1, "name")
 @pytest.mark.parametrize(("name", "change", "best"), TWICE, ids=[name for name, _, _ in TWICE])
 @pytest.mark.parametrize("reduce", [True, False])
 def test_a_repair_does_not_hide_a_false_bound(

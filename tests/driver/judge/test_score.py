@@ -255,6 +255,7 @@ def test_limits_are_rounded_up(rng: np.random.Generator) -> None:
     assert Fraction(float(found.variables["alpha"])) >= max(costs)
 
 
+@pytest.mark.some(2, "program")
 @pytest.mark.parametrize("seed", [None, 40, 46, 104, 141])  # four of which rounding takes most
 @pytest.mark.parametrize("program", ["fitness_for_use", "fitness_refined", "weighted_l2"])
 def test_strategies_meet_their_targets_in_exact_numbers(

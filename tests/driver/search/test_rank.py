@@ -107,8 +107,8 @@ def test_maximize() -> None:
         ("minimize\n    trace(W @ inv(X) @ W.T)", "maximize\n    -trace(W @ inv(X) @ W.T)"),
         (FEW[FEW.index("certificate") :], ""),
     )
-    plain, s = solve(TWO, few(), starts=3), solve(TWO, turned, starts=3)
-    assert s.objective == pytest.approx(-plain.objective, rel=GAP)
+    s = solve(TWO, turned, starts=3)
+    assert s.objective == pytest.approx(-solve(TWO, Program.parse(INSIDE)).objective, rel=GAP)
     best = max(row["objective"] for row in s.history if "objective" in row)
     assert s.objective == pytest.approx(best, rel=ROUNDING)
 
@@ -182,7 +182,7 @@ def test_queries_times_a_number(program: str, power: int) -> None:
     )
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("solver", [row.name for row in SOLVERS])
 def test_every_solver_with_a_psd_cone(solver: str) -> None:
     from mmopt.compiler import bind, cones
@@ -220,7 +220,7 @@ def test_one_cell() -> None:
 
 
 def test_time_limit() -> None:
-    s = solve(Workload.from_matrix(np.tri(4)), "min_error", starts=100_000, time_limit=0.5)
+    s = solve(Workload.from_matrix(np.tri(4)), "min_error", starts=100_000, time_limit=0.25)
     assert re.fullmatch(r"time limit, rank (reached in \d+ of \d+ starts|not reached \(.*\))", s.status.stop)
     assert s.status.feasible and s.objective >= s.error_bound
 

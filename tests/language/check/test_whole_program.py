@@ -86,7 +86,6 @@ def summary(checked: Checked, new: dict[str, str]) -> object:
 
 
 @pytest.mark.parametrize("name", program_names())
-@pytest.mark.draws(2)
 def test_names_mean_nothing(name: str, rng: np.random.Generator) -> None:
     program = Program.load(name)
     text, new = renamed(program, rng)

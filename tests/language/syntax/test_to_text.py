@@ -86,13 +86,13 @@ def trees() -> st.SearchStrategy[Expr]:
     return st.recursive(leaves, above, max_leaves=12)
 
 
-@settings(max_examples=400)
+@settings(max_examples=150)
 @given(trees())
 def test_random_trees(tree: Expr) -> None:
     assert parse(to_source(tree)) == tree
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(trees())
 def test_every_bracket_is_needed(tree: Expr) -> None:
     """Without any one pair of grouping brackets the text reads otherwise, or not at all."""

@@ -30,6 +30,7 @@ def columns(matrix: np.ndarray) -> list[list[int]]:
 
 
 @pytest.mark.quick
+@pytest.mark.some(3)
 @pytest.mark.parametrize("bits", [5, 29, 30, 40, 62])
 def test_norms_and_differences_equal_python_integers(bits):
     @given(matrices(bits))

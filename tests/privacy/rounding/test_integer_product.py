@@ -133,6 +133,7 @@ def test_the_cost_of_all_parts_is_what_is_allowed(form, norm):
     assert found.theorem.endswith(words) == (count > 1)
 
 
+@pytest.mark.some(1, "form")
 @pytest.mark.parametrize("norm", [1, 2])
 @pytest.mark.parametrize("form", FORMS)
 def test_standard_errors_are_those_of_least_squares_or_a_little_more(form, norm):
@@ -161,6 +162,7 @@ def test_rounding_costs_next_to_nothing(form, norm):
         np.testing.assert_allclose(found.standard_errors, before, rtol=5e-3)
 
 
+@pytest.mark.some(1, "form")
 @pytest.mark.parametrize("norm", [1, 2])
 @pytest.mark.parametrize("form", FORMS)
 def test_simulated_errors_have_at_most_the_predicted_spread(form, norm):
@@ -175,6 +177,7 @@ def test_simulated_errors_have_at_most_the_predicted_spread(form, norm):
     assert covered >= 0.94
 
 
+@pytest.mark.some(1, "form")
 @pytest.mark.parametrize("norm", [1, 2])
 @pytest.mark.parametrize("form", FORMS)
 def test_opendp_noise_end_to_end(form, norm):

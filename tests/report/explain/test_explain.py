@@ -115,7 +115,7 @@ def read_latex(text: str) -> None:
         assert len(re.findall(r"(?<!\\)\$", line)) % 2 == 0, line
 
 
-@pytest.mark.some(12)
+@pytest.mark.some(9)
 @pytest.mark.parametrize("with_numbers", [False, True], ids=["alone", "with a workload"])
 @pytest.mark.parametrize("name", program_names())
 def test_every_program_in_every_format(name: str, with_numbers: bool, workload: Workload) -> None:

@@ -32,6 +32,7 @@ def bound_to(program: str, workload: Workload, **givens: object) -> Instance:
     return bind(Program.load(program), workload, givens)
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_it_agrees_with_the_conic_route(program: str, rng: np.random.Generator) -> None:
     workloads = [named("prefix"), named("signed"), random_workload(rng)]

@@ -29,7 +29,7 @@ BASES = [
 ]
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(1)
 @pytest.mark.parametrize(("kernel", "program"), BASES)
 def test_a_kernel_conforms(kernel: str, program: str) -> None:
     report = conform(kernel, [program], FEW, twists=1)

@@ -16,7 +16,7 @@ def twist(name: str) -> Twist:
     return found
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("program", RULES)
 def test_every_rule_is_true(program: str) -> None:
     """All cases of every program that has a rule, by a conic solver, where the eigenvectors are unique."""

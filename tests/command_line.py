@@ -1,0 +1,22 @@
+"""The command line within this process: its commands are made once, which takes longer than most run."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import click
+import typer
+from click.testing import CliRunner, Result
+
+from mmopt.cli.app import build
+
+__all__ = ["called"]
+
+
+@cache
+def commands() -> click.Command:
+    return typer.main.get_command(build())
+
+
+def called(*arguments: object) -> Result:
+    return CliRunner().invoke(commands(), [str(a) for a in arguments], catch_exceptions=False)
