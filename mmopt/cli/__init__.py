@@ -6,10 +6,10 @@ wait for numpy or a solver.
 - ``app.py``: the application and ``main``, its entry point
 - ``__main__.py``: the same as ``python -m mmopt.cli``
 - ``commands/``: the commands, a file each
-- ``options.py``: options that several commands share
-- ``inputs.py``: files and values from the command line, read, and refused before any work
-- ``output.py``: where output goes: tables or JSON on stdout, notes and the live line on stderr
-- ``guard.py``: errors as messages and exit statuses, Ctrl-C, time limits
+- ``command_options.py``: options that several commands share
+- ``command_inputs.py``: files and values from the command line, read, and refused before any work
+- ``command_output.py``: where output goes: tables or JSON on stdout, notes and the live line on stderr
+- ``command_guard.py``: errors as messages and exit statuses, Ctrl-C, time limits
 """
 
 from mmopt.cli.app import main

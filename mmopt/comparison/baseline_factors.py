@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from mmopt.comparison.compare import TIME_LIMIT
+from mmopt.comparison.compared_outcome import Outcome
 from mmopt.comparison.isolate import Isolated
-from mmopt.comparison.outcome import Outcome
-from mmopt.comparison.processes import Costing, allowed
+from mmopt.comparison.worker_processes import Costing, allowed
 from mmopt.errors import ContradictionError, ResultError, TooLargeError
 from mmopt.language import program_names, shipped
 from mmopt.results.rows_and_json import finite

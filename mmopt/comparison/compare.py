@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mmopt.comparison.compared_outcome import Outcome
 from mmopt.comparison.isolate import Isolated
-from mmopt.comparison.outcome import Outcome
-from mmopt.comparison.processes import Solving, allowed
+from mmopt.comparison.worker_processes import Solving, allowed
 from mmopt.driver.accepted_inputs import require_workload
-from mmopt.driver.plan import Report
+from mmopt.driver.solve_plan import Report
 from mmopt.errors import OptionError, suggest
 from mmopt.language import Program, program_names
 from mmopt.solvers import Options, solver_name

@@ -14,9 +14,18 @@ import threading
 import time
 from typing import IO, Any
 
-from mmopt.comparison.outcome import Outcome, Run, costs_of, outcome_of
-from mmopt.comparison.processes import Costing, Ended, Solving, Started, Task, peak_above, receive, send
-from mmopt.driver.plan import Report
+from mmopt.comparison.compared_outcome import Outcome, Run, costs_of, outcome_of
+from mmopt.comparison.worker_processes import (
+    Costing,
+    Ended,
+    Solving,
+    Started,
+    Task,
+    peak_above,
+    receive,
+    send,
+)
+from mmopt.driver.solve_plan import Report
 from mmopt.errors import SolverError
 from mmopt.limits import hard_limit
 from mmopt.stop_reasons import Stop

@@ -26,7 +26,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from mmopt.comparison.processes import (
+from mmopt.comparison.worker_processes import (
     Done,
     Ended,
     Failed,
@@ -41,7 +41,7 @@ from mmopt.comparison.processes import (
     send,
 )
 from mmopt.compiler import bind, lower
-from mmopt.driver.plan import Progress
+from mmopt.driver.solve_plan import Progress
 from mmopt.errors import (
     Error,
     SolverError,
@@ -52,7 +52,7 @@ from mmopt.errors import (
 )
 from mmopt.language import Program
 from mmopt.solvers import SOLVERS
-from mmopt.solvers.conic import hand_over
+from mmopt.solvers.conic_runs import hand_over
 from mmopt.stop_reasons import Stop
 from mmopt.workloads import Workload
 
@@ -140,7 +140,7 @@ def perform(task: Task, answers: BinaryIO) -> None:
     except KeyboardInterrupt:
         reason = "interrupted before it had a certified point" if isinstance(task, Solving) else "interrupted"
         answer = Failed(Stop.INTERRUPTED, reason, reason, peak_above(start, pid))
-    except Exception as error:  # noqa: BLE001 - the last line of defence, as in cli/guard.py
+    except Exception as error:  # noqa: BLE001 - the last line of defence, as in cli/command_guard.py
         reason = f"a bug in mmopt ({type(error).__name__}: {error})"
         answer = Failed(Stop.CRASHED, reason, f"{reason}\n  please report it", peak_above(start, pid))
     send(answers, answer)

@@ -13,18 +13,18 @@ import numpy as np
 from mmopt.compiler.same_program import is_shipped
 from mmopt.errors import OptionError, ProgramError, TooLargeError, placed, suggest
 from mmopt.language import Checked, check, evaluate, evaluate_ball, violation
-from mmopt.language.atoms.types import LARGEST_DIM, Dim
-from mmopt.language.check.infer import dimension
+from mmopt.language.atoms.expression_types import LARGEST_DIM, Dim
+from mmopt.language.check.infer_types import dimension
 from mmopt.language.evaluate.evaluator import Shared, share
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import Assignment, Constraint, Declaration, is_rank, names_in
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import owned
 from mmopt.numerics.balls import BOUNDS, unknown
-from mmopt.numerics.components import Level, Split
 from mmopt.numerics.numpy_forms import RANGE_TOLERANCE, Array
+from mmopt.numerics.split_arrays import Level, Split
 from mmopt.workloads import Workload
-from mmopt.workloads.group import no_targets, undetermined
+from mmopt.workloads.query_group import no_targets, undetermined
 
 __all__ = ["Instance", "bind", "with_lets"]
 

@@ -14,7 +14,7 @@ import numpy as np
 from mmopt.compiler.bind import Instance
 from mmopt.compiler.to_cones import Line, implied_psd, line, trace_inverse
 from mmopt.language import ATOMS, evaluate
-from mmopt.language.check.infer import Scope, infer
+from mmopt.language.check.infer_types import Scope, infer
 from mmopt.language.evaluate.evaluator import positions
 from mmopt.language.syntax.syntax_tree import (
     Apply,

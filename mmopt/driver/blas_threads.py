@@ -8,7 +8,7 @@ from typing import Any
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from mmopt.compiler import Instance
-from mmopt.numerics.components import Split
+from mmopt.numerics.split_arrays import Split
 
 __all__ = ["blas_threads", "one_thread"]
 

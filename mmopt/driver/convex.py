@@ -17,8 +17,8 @@ from mmopt.driver.judge.adopt import adopt
 from mmopt.driver.judge.assemble import Ending, assemble
 from mmopt.driver.judge.meaning import meaning
 from mmopt.driver.judge.score import Candidate
-from mmopt.driver.plan import FEW_CELLS, SolvePlan, Task
 from mmopt.driver.run_solver import Best, run_solver
+from mmopt.driver.solve_plan import FEW_CELLS, SolvePlan, Task
 from mmopt.errors import SolverError, TooLargeError, UnsuitableError
 from mmopt.numerics.outward import rounded
 from mmopt.results import Solution

@@ -16,14 +16,14 @@ from mmopt.compiler.same_program import is_shipped
 from mmopt.driver.judge.assemble import Ending, assemble
 from mmopt.driver.judge.rounded_root import charged_for_the_queries
 from mmopt.driver.judge.score import bound_of, starts_from, upper_value
-from mmopt.driver.plan import Task
+from mmopt.driver.solve_plan import Task
 from mmopt.errors import ContradictionError, OptionError, SolverError, placed
 from mmopt.language import evaluate, evaluate_ball, shipped
-from mmopt.language.atoms.types import LARGEST_DIM
-from mmopt.language.check.procedures import START_ARGUMENT
+from mmopt.language.atoms.expression_types import LARGEST_DIM
+from mmopt.language.check.procedure_checks import START_ARGUMENT
 from mmopt.language.syntax.syntax_tree import Apply, Assignment, Name, Repeat, Step, SubProgram
 from mmopt.limits import require_memory, require_time
-from mmopt.numerics.components import plain
+from mmopt.numerics.split_arrays import plain
 from mmopt.results import Solution
 from mmopt.stop_reasons import Stop
 from mmopt.strategies import Strategy

@@ -17,12 +17,12 @@ from mmopt.driver.diagnosis.diagnose import explain_failure
 from mmopt.driver.judge.assemble import Ending
 from mmopt.driver.judge.score import Array, Candidate, bound_of, candidate, charged, improves, starts_from
 from mmopt.driver.judge.violations import worst_line
-from mmopt.driver.plan import Task
+from mmopt.driver.solve_plan import Task
 from mmopt.errors import OptionError, SolverError
 from mmopt.language.evaluate.evaluator import Memo
 from mmopt.language.evaluate.split_values import splits
-from mmopt.numerics.components import plain
 from mmopt.numerics.outward import rounded
+from mmopt.numerics.split_arrays import plain
 from mmopt.results import gap_between
 from mmopt.solvers import (
     KERNELS,

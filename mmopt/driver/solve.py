@@ -13,10 +13,10 @@ from mmopt.driver.accepted_inputs import default_program, named_givens, require_
 from mmopt.driver.blas_threads import blas_threads
 from mmopt.driver.convex import solve_convex
 from mmopt.driver.judge.adopt import adopt, row_parameter, starting
-from mmopt.driver.plan import Report, Task, plan_solve
 from mmopt.driver.procedure import solve_closed, solve_procedure
-from mmopt.driver.search.rank import solve_rank
-from mmopt.driver.search.smooth import solve_smooth
+from mmopt.driver.search.rank_search import solve_rank
+from mmopt.driver.search.smooth_search import solve_smooth
+from mmopt.driver.solve_plan import Report, Task, plan_solve
 from mmopt.errors import OptionError
 from mmopt.language import Program, check, program_names, shipped
 from mmopt.limits import deadline
@@ -49,9 +49,9 @@ def solve(
 ) -> Solution:
     """Solve a program for a workload and certify the result.
 
-    Over more than ``plan.MOST_CELLS`` cells a convex program that a kernel knows is solved by component,
-    if the workload has symmetries; nothing over the cells is formed then, and the Solution is by component.
-    So it is over more than ``plan.FEW_CELLS`` cells, where all components are small.
+    Over more than ``solve_plan.MOST_CELLS`` cells a convex program that a kernel knows is solved by
+    component, if the workload has symmetries; nothing over the cells is formed then, and the Solution is so too.
+    So it is over more than ``solve_plan.FEW_CELLS`` cells, where all components are small.
 
     Parameters
     ----------

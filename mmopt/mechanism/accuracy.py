@@ -19,7 +19,7 @@ from mmopt.numerics.arrays import Array
 from mmopt.privacy.calibration import finer
 from mmopt.privacy.noise import Noise
 from mmopt.privacy.rounding.integer_strategy import Measured
-from mmopt.privacy.rounding.lattice import common_step
+from mmopt.privacy.rounding.rounded_rows import common_step
 
 __all__ = [
     "NEARLY_NORMAL",

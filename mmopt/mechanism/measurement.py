@@ -11,13 +11,13 @@ import numpy.typing as npt
 
 from mmopt.errors import DataError, OptionError, PrivacyError
 from mmopt.mechanism.accuracy import deviations
-from mmopt.mechanism.planning import Plan, claim
+from mmopt.mechanism.release_plan import Plan, claim
 from mmopt.numerics.arrays import Array
 from mmopt.privacy.noise import add_noise, check_scales, simulate
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, check_type
-from mmopt.workloads.blocks.ranges import Ranges
-from mmopt.workloads.group import Explicit
+from mmopt.workloads.blocks.range_blocks import Ranges
 from mmopt.workloads.merged_roots import Block
+from mmopt.workloads.query_group import Explicit
 
 __all__ = ["Answers", "checked_counts", "measure"]
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from mmopt.errors import OptionError
 from mmopt.mechanism.measurement import Answers
-from mmopt.mechanism.planning import Plan
+from mmopt.mechanism.release_plan import Plan
 from mmopt.numerics.outward import rounded
 
 __all__ = ["ANSWERS_FILE", "MANIFEST_FILE", "build_manifest", "write_release"]

@@ -5,7 +5,7 @@
 - ``pseudoinverse.py``: pseudo-inverse, rank and singular vectors
 - ``numpy_forms.py``: functions of matrices that numpy lacks; atoms are evaluated by them
 - ``products.py``: matrix products without the matrices that need not be formed
-- ``components.py``: matrices and vectors that a symmetry splits into components
+- ``split_arrays.py``: matrices and vectors that a symmetry splits into components
 - ``balls.py``: numbers with a proved error bound: midpoint and radius
 - ``ball_functions.py``: exponentials, eigenvalues, roots, polar factors with error bounds
 - ``ball_inverse.py``: inverses with error bounds

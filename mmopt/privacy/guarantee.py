@@ -17,7 +17,7 @@ from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
 
 from mmopt.errors import PrivacyError
-from mmopt.privacy.parameters import Privacy, privacy_fault
+from mmopt.privacy.privacy_parameters import Privacy, privacy_fault
 
 __all__ = [
     "PURE_HINT",

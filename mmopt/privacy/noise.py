@@ -17,7 +17,7 @@ import numpy as np
 from mmopt.errors import PrivacyError, WorkloadError
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.privacy.guarantee import float_above
-from mmopt.privacy.parameters import Privacy
+from mmopt.privacy.privacy_parameters import Privacy
 from mmopt.privacy.rounding.integer_strategy import Part
 
 __all__ = ["Continuous", "Noise", "Parts", "add_noise", "check_scales", "cost", "simulate"]

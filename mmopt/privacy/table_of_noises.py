@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr
 
 from mmopt.numerics.arrays import Array
-from mmopt.privacy.continuous import continuous_gaussian_scale
+from mmopt.privacy.continuous_noise import continuous_gaussian_scale
 from mmopt.privacy.guarantee import (
     THEOREM_EXACT,
     allowed_epsilon,
@@ -22,7 +22,7 @@ from mmopt.privacy.guarantee import (
     gaussian_delta,
 )
 from mmopt.privacy.noise import Continuous, Noise, Parts, cost
-from mmopt.privacy.parameters import Privacy
+from mmopt.privacy.privacy_parameters import Privacy
 from mmopt.privacy.rounding.integer_arithmetic import root_above
 
 __all__ = ["GAUSSIAN", "LAPLACE", "NOISES", "laplace_quantile", "noise_for"]

@@ -28,8 +28,8 @@ from mmopt.driver.judge.adopt import adopt, adopters, check_adopts, row_paramete
 from mmopt.driver.judge.assemble import Ending, assemble
 from mmopt.driver.judge.meaning import error_bound
 from mmopt.driver.judge.score import Array, Candidate, bound_of, candidate, improves, scored, starts_from
-from mmopt.driver.plan import Report, SolvePlan, Task
 from mmopt.driver.solve import with_total
+from mmopt.driver.solve_plan import Report, SolvePlan, Task
 from mmopt.errors import OptionError, SolverError, TooLargeError, suggest
 from mmopt.language import Program
 from mmopt.limits import deadline

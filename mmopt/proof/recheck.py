@@ -21,9 +21,9 @@ from mmopt.driver.judge.score import FEASIBLE, Array, Candidate, bound_of, score
 from mmopt.driver.judge.violations import worst_line
 from mmopt.errors import ContradictionError, Error, ResultError
 from mmopt.language import Checked, Program, check
-from mmopt.numerics.components import is_finite, same_array
 from mmopt.numerics.outward import rounded
-from mmopt.proof.placed_on_components import (
+from mmopt.numerics.split_arrays import is_finite, same_array
+from mmopt.proof.solution_on_components import (
     gram_of,
     own_components,
     placed_multipliers,

@@ -13,11 +13,11 @@ import numpy as np
 from mmopt.compiler import Instance
 from mmopt.driver.accepted_inputs import require_workload
 from mmopt.driver.blas_threads import blas_threads
-from mmopt.driver.plan import SolvePlan, Task
 from mmopt.driver.procedure import solve_closed, solve_procedure
+from mmopt.driver.solve_plan import SolvePlan, Task
 from mmopt.errors import ResultError
 from mmopt.language import Program, program_names
-from mmopt.numerics.components import same_array
+from mmopt.numerics.split_arrays import same_array
 from mmopt.proof.recheck import Recheck, Rows, feasible_or_not
 from mmopt.proof.recheck_factored import recheck_factored
 from mmopt.results import AnySolution, Check, FactoredSolution, Solution, Verification, load_saved

@@ -1,8 +1,8 @@
 """Solutions and their certificates: frozen data, printed, saved, loaded. No programs, no solvers.
 
 - ``solution.py``: ``Solution``: the solution of a program
-- ``factored.py``: a strategy kept in factors, as it is saved
-- ``status.py``: how a solve ended, and what its figures rest on
+- ``factored_solution.py``: a strategy kept in factors, as it is saved
+- ``solve_status.py``: how a solve ended, and what its figures rest on
 - ``rows_and_json.py``: a solution as rows of a table and as JSON
 - ``verification.py``: what a recheck found
 - ``saved_fields.py``: the one way from a result to its file and back
@@ -10,9 +10,9 @@
 - ``npz_file.py``: the file itself
 """
 
-from mmopt.results.factored import AnySolution, FactoredSolution, load_saved
+from mmopt.results.factored_solution import AnySolution, FactoredSolution, load_saved
 from mmopt.results.solution import Solution, gap_between
-from mmopt.results.status import GRADES, Grade, Status, is_stop
+from mmopt.results.solve_status import GRADES, Grade, Status, is_stop
 from mmopt.results.verification import Check, Figure, Verification
 
 __all__ = [

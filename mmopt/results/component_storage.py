@@ -1,4 +1,4 @@
-"""Values by component as plain numbers and arrays, and back: rows of the table in ``saved``.
+"""Values by component as plain numbers and arrays, and back: rows of the table in ``saved_fields``.
 
 The cells are kept by the symmetries of the attributes that they come from: everything else of their space is
 made from these again. Coordinates of queries are not kept, so that nothing on them can be lifted.
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.errors import ResultError
-from mmopt.numerics.components import Array, Level, Space, Split
+from mmopt.numerics.split_arrays import Array, Level, Space, Split
 from mmopt.symmetry.attribute_components import AttributeSymmetry
 from mmopt.symmetry.joint_components import Cells, Chosen, Joint
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from mmopt.errors import ResultError
 from mmopt.limits import MEMORY_LIMIT
-from mmopt.numerics.components import Array
+from mmopt.numerics.split_arrays import Array
 
 __all__ = ["UNREADABLE", "read", "write"]
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.numerics.components import Array, Level
 from mmopt.numerics.outward import rounded
+from mmopt.numerics.split_arrays import Array, Level
 from mmopt.results.component_storage import Value
 from mmopt.strategies import ComponentStrategy
 

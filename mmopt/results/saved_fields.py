@@ -12,10 +12,10 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 import numpy as np
 
 from mmopt.errors import Error, ResultError
-from mmopt.numerics.components import Array, Level, Split
+from mmopt.numerics.split_arrays import Array, Level, Split
 from mmopt.results import npz_file
 from mmopt.results.component_storage import READERS, plain_level, plain_split
-from mmopt.results.status import GRADES, Status
+from mmopt.results.solve_status import GRADES, Status
 from mmopt.results.verification import as_html, as_text
 from mmopt.strategies import FORMS, StrategyForm
 

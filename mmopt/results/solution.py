@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.numerics.components import Array, Level
 from mmopt.numerics.outward import rounded
+from mmopt.numerics.split_arrays import Array, Level
 from mmopt.results import rows_and_json
 from mmopt.results.component_storage import Value
 from mmopt.results.saved_fields import Saved, build
-from mmopt.results.status import Grade, Status, weakest
+from mmopt.results.solve_status import Grade, Status, weakest
 from mmopt.strategies import AnyStrategy
 
 __all__ = ["Solution", "gap_between", "relative_gap"]
@@ -49,7 +49,7 @@ class Solution(Saved):
     """Frozen data; nothing in it needs a solver, and ``save``/``load`` give it back equal.
 
     A solution over very many cells is by component: strategy a ``ComponentStrategy``, variables, multipliers,
-    covariance and basis ``Split`` and ``Level`` (``mmopt.numerics.components``): nothing has the size of the
+    covariance and basis ``Split`` and ``Level`` (``numerics.split_arrays``): nothing has the size of the
     cells.
 
     program, title, cite : which program, and its source.

@@ -15,9 +15,9 @@ from typing import Any
 from mmopt.compiler import Instance
 from mmopt.compiler.same_program import Renaming, match
 from mmopt.language import shipped
-from mmopt.numerics.components import Split
+from mmopt.numerics.split_arrays import Split
 from mmopt.resources import version
-from mmopt.solvers import low_rank, nuclear, p_identity, softmax, weighting
+from mmopt.solvers import low_rank_halves, nuclear, p_identity, softmax_step, weighting
 from mmopt.solvers.solver_protocol import Clock, Options, Point
 from mmopt.solvers.table_of_solvers import Forecast
 
@@ -72,14 +72,18 @@ KERNELS: tuple[Kernel, ...] = (
         is_local=True,
     ),
     Kernel(
-        "softmax", "Newton on the weights of the soft maxima", softmax.PROGRAMS, softmax.points, softmax.needs
+        "softmax",
+        "Newton on the weights of the soft maxima",
+        softmax_step.PROGRAMS,
+        softmax_step.points,
+        softmax_step.needs,
     ),
     Kernel(
         "low_rank",
         "closed form, or accelerated projected gradients",
-        low_rank.PROGRAMS,
-        low_rank.points,
-        low_rank.needs,
+        low_rank_halves.PROGRAMS,
+        low_rank_halves.points,
+        low_rank_halves.needs,
         tolerance=1e-5,
     ),
 )

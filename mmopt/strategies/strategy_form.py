@@ -13,9 +13,9 @@ import numpy as np
 
 from mmopt.errors import OptionError
 from mmopt.numerics.arrays import Array
-from mmopt.numerics.components import Level
 from mmopt.numerics.outward import largest_difference
 from mmopt.numerics.pseudoinverse import pseudo_factors
+from mmopt.numerics.split_arrays import Level
 from mmopt.workloads import Implicit, Workload
 
 __all__ = ["StrategyForm", "largest_ratio", "normalise", "privacy_cost"]

@@ -1,14 +1,14 @@
 """Symmetries of workloads: value symmetry, reflection, independent blocks, and matrices split by them.
 
 - ``find_symmetries.py``: ``symmetry(workload, with_targets)`` finds them and gives the workload by components
-  (``mmopt.numerics.components``)
-- ``swaps.py``: which values of an attribute may be swapped, and whether it may be reversed
+  (``mmopt.numerics.split_arrays``)
+- ``value_swaps.py``: which values of an attribute may be swapped, and whether it may be reversed
 - ``attribute_queries.py``: the queries on one attribute, as symmetry looks at them
 - ``attribute_components.py``: the components of one attribute
 - ``joint_components.py``: those of several together
 - ``split_totals.py``: the Gram matrix by components, for total error
 - ``split_targets.py``: queries and targets by components
-- ``projected.py``: queries without these symmetries on given components
+- ``queries_on_components.py``: queries without these symmetries on given components
 
 The theorem. Let a group of permutations of the cells leave the workload's Gram matrix alone (for accuracy
 targets: map the pairs of query and target to themselves, up to the signs of the queries). A convex program

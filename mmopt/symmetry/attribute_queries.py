@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from mmopt.numerics.arrays import Array, Ints, fits_memory, stacked_root
-from mmopt.workloads.blocks.factor import Factor
+from mmopt.workloads.blocks.factor_blocks import Factor
 from mmopt.workloads.blocks.kronecker_products import Union
-from mmopt.workloads.blocks.modified import Reordered, ScaledRows
-from mmopt.workloads.blocks.ranges import Ranges
-from mmopt.workloads.group import Explicit
+from mmopt.workloads.blocks.modified_blocks import Reordered, ScaledRows
+from mmopt.workloads.blocks.range_blocks import Ranges
+from mmopt.workloads.query_group import Explicit
 from mmopt.workloads.workload import Workload
 
 __all__ = ["UNKNOWN", "Piece", "PieceRows", "Term", "is_rigid", "terms_of"]

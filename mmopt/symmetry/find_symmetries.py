@@ -11,15 +11,15 @@ import numpy as np
 from scipy.linalg import polar
 
 from mmopt.errors import TooLargeError, WorkloadError
-from mmopt.numerics.components import Level, Space, Split
+from mmopt.numerics.split_arrays import Level, Space, Split
 from mmopt.symmetry.attribute_components import AttributeSymmetry
 from mmopt.symmetry.attribute_queries import Piece, Term, terms_of
 from mmopt.symmetry.joint_components import Chosen, Joint
 from mmopt.symmetry.split_targets import asked_of, asked_rows
 from mmopt.symmetry.split_totals import blocks_of, component_roots, independent_columns, root_of
-from mmopt.symmetry.swaps import interchangeable, reverses
-from mmopt.workloads.blocks.linear import refine
-from mmopt.workloads.group import no_targets, undetermined
+from mmopt.symmetry.value_swaps import interchangeable, reverses
+from mmopt.workloads.blocks.implicit_matrix import refine
+from mmopt.workloads.query_group import no_targets, undetermined
 from mmopt.workloads.workload import Workload
 
 __all__ = ["SymmetricWorkload", "symmetry"]

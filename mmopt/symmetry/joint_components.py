@@ -14,7 +14,7 @@ import scipy.sparse
 
 from mmopt.errors import TooLargeError
 from mmopt.numerics.arrays import Array, Ints, require_memory
-from mmopt.numerics.components import Space
+from mmopt.numerics.split_arrays import Space
 from mmopt.symmetry.attribute_components import AttributeSymmetry
 
 __all__ = ["Cells", "Chosen", "Joint", "Key", "Local", "combined", "made_of", "mixed"]

@@ -21,12 +21,12 @@ import scipy.sparse
 from scipy.sparse.csgraph import connected_components
 
 from mmopt.numerics.arrays import EPS, Array, Ints, require_memory, svd
-from mmopt.numerics.components import Level, Space, Split
+from mmopt.numerics.split_arrays import Level, Space, Split
 from mmopt.symmetry.attribute_components import AttributeSymmetry
 from mmopt.symmetry.attribute_queries import Piece, PieceRows, Term
 from mmopt.symmetry.joint_components import Chosen, Joint, Key, Local, combined, made_of, mixed
 from mmopt.symmetry.split_totals import independent_columns
-from mmopt.symmetry.swaps import keys, swapped
+from mmopt.symmetry.value_swaps import keys, swapped
 from mmopt.workloads.blocks.all_ranges import AllRange
 
 __all__ = ["AskedProduct", "AskedRows", "RowOrbits", "asked_of", "asked_rows", "row_orbits"]

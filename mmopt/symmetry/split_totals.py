@@ -20,13 +20,13 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from mmopt.numerics.arrays import EPS, Array, Ints, columns_of, qr, rounding_of_root, stacked_root, svd
-from mmopt.numerics.components import Split
+from mmopt.numerics.split_arrays import Split
 from mmopt.symmetry.attribute_components import AttributeSymmetry
 from mmopt.symmetry.attribute_queries import Piece, Term
 from mmopt.symmetry.joint_components import Cells, Chosen, Joint, Key, Local, combined, made_of
-from mmopt.symmetry.swaps import EXACT_SUMS
+from mmopt.symmetry.value_swaps import EXACT_SUMS
 from mmopt.workloads.blocks.all_ranges import reflected_ranges
-from mmopt.workloads.product import Product
+from mmopt.workloads.query_product import Product
 from mmopt.workloads.workload import Workload
 
 __all__ = [

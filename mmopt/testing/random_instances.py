@@ -8,8 +8,8 @@ import numpy as np
 
 from mmopt.language import Program
 from mmopt.language.syntax.syntax_tree import Declaration, Number
-from mmopt.numerics.components import Array
-from mmopt.testing.matrices import random_ranges
+from mmopt.numerics.split_arrays import Array
+from mmopt.testing.query_matrices import random_ranges
 from mmopt.workloads import Workload
 
 __all__ = ["draw_givens", "draw_multiplier", "draw_value", "draw_workload"]

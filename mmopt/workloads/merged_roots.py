@@ -23,9 +23,9 @@ from mmopt.numerics.arrays import (
     svd,
 )
 from mmopt.numerics.pseudoinverse import counted, has_independent_columns, spectrum
-from mmopt.workloads.blocks.linear import refine
-from mmopt.workloads.group import Explicit
-from mmopt.workloads.product import Product
+from mmopt.workloads.blocks.implicit_matrix import refine
+from mmopt.workloads.query_group import Explicit
+from mmopt.workloads.query_product import Product
 
 __all__ = ["TOO_LARGE_HINT", "Block", "Merged", "eigen", "independent_rows", "whole_rows"]
 

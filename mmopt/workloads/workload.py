@@ -16,13 +16,13 @@ import numpy.typing as npt
 
 from mmopt.errors import WorkloadError
 from mmopt.numerics.arrays import EPS, Array, Ints, frozen, owned, require_memory, rounding_of_root
+from mmopt.workloads.blocks.implicit_matrix import Implicit
 from mmopt.workloads.blocks.kronecker_products import Stack
-from mmopt.workloads.blocks.linear import Implicit
-from mmopt.workloads.blocks.matrices import AnyMatrix, digest
+from mmopt.workloads.blocks.matrix_blocks import AnyMatrix, digest
 from mmopt.workloads.domain import Domain
-from mmopt.workloads.group import Explicit
 from mmopt.workloads.merged_roots import TOO_LARGE_HINT, Block, Merged, eigen
-from mmopt.workloads.product import Product, check_products, with_shared_factors
+from mmopt.workloads.query_group import Explicit
+from mmopt.workloads.query_product import Product, check_products, with_shared_factors
 
 __all__ = ["Workload"]
 

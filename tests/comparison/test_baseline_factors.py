@@ -29,7 +29,7 @@ from mmopt import (
 )
 from mmopt.comparison import Factors, Isolated, Outcome, isolate, standards
 from mmopt.strategies.baselines import baseline_names, evaluate
-from mmopt.workloads.blocks import factor as f
+from mmopt.workloads.blocks import factor_blocks as f
 
 W = Workload.from_matrix(np.tri(4), weights=np.array([1.0, 2.0, 3.0, 1.0]))
 LONG = line(f.prefix(2048))  # some baselines take seconds

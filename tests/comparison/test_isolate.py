@@ -20,7 +20,7 @@ from processes import Marked, linux_only, wait_for
 from mmopt import Program, SolverError, Workload, compare, solve
 from mmopt.comparison import Outcome, combinations, isolate, outcomes
 from mmopt.comparison.isolate import Isolated
-from mmopt.comparison.processes import Solving
+from mmopt.comparison.worker_processes import Solving
 from mmopt.driver import Progress
 from mmopt.limits import hard_limit
 

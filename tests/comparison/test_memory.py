@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from processes import linux_only
 
-from mmopt.comparison import processes as memory
-from mmopt.comparison.processes import allowed, check_memory_limit, held, limited, peak_above
+from mmopt.comparison import worker_processes as memory
+from mmopt.comparison.worker_processes import allowed, check_memory_limit, held, limited, peak_above
 from mmopt.errors import OptionError
 from mmopt.solvers import memory_limit
 

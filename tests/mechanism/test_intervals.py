@@ -24,7 +24,7 @@ from mmopt.privacy.rounding.integer_strategy import MAX_ROWS
 from mmopt.privacy.table_of_noises import LAPLACE as LAPLACE_NOISE, laplace_quantile, noise_for
 from mmopt.strategies import Strategy
 from mmopt.workloads import Product, Workload
-from mmopt.workloads.blocks.factor import predicates, prefix, total
+from mmopt.workloads.blocks.factor_blocks import predicates, prefix, total
 
 QUERIES = Workload.from_matrix(np.vstack([np.eye(6), np.tri(6)]))
 CELLS = np.array([3, 0, 7, 1, 0, 12])

@@ -218,8 +218,10 @@ def skeleton(folder: Path) -> None:
     for name in (*FOLDERS, *inner, "cli", "testing"):
         (package / name).mkdir()
         (package / name / "__init__.py").touch()
-    (package / "testing" / "scripts.py").write_text("import mmopt.cli.guard\n", encoding="utf-8")
-    (package / "cli" / "guard.py").touch()
+    (package / "testing" / "script_commands.py").write_text(
+        "import mmopt.cli.command_guard\n", encoding="utf-8"
+    )
+    (package / "cli" / "command_guard.py").touch()
     (package / "workloads" / "workload.py").write_text("import mmopt.request\n", encoding="utf-8")
 
 

@@ -13,16 +13,16 @@ from privacy.rounding.test_integer_dense import domain
 
 from mmopt.mechanism import plan
 from mmopt.privacy import Privacy, zcdp_epsilon
-from mmopt.privacy.continuous import continuous_gaussian_scale
+from mmopt.privacy.continuous_noise import continuous_gaussian_scale
 from mmopt.privacy.guarantee import discrete_gaussian_delta, gaussian_delta
 from mmopt.privacy.rounding.integer_strategy import Part
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.privacy.table_of_noises import GAUSSIAN
 from mmopt.strategies import Strategy
-from mmopt.strategies.marginals import MarginalStrategy
-from mmopt.strategies.product import ProductStrategy
+from mmopt.strategies.marginals_strategy import MarginalStrategy
+from mmopt.strategies.product_strategy import ProductStrategy
 from mmopt.workloads import Product, Workload
-from mmopt.workloads.blocks.factor import identity
+from mmopt.workloads.blocks.factor_blocks import identity
 
 CELLS = Workload.from_matrix(np.eye(4))
 arb = flint.arb

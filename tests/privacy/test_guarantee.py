@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from mmopt.errors import PrivacyError
 from mmopt.privacy import Privacy
-from mmopt.privacy.continuous import (
+from mmopt.privacy.continuous_noise import (
     continuous_gaussian_delta,
     continuous_gaussian_mu,
     continuous_gaussian_scale,

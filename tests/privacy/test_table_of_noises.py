@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from mmopt.cli.app import build
-from mmopt.cli.options import norm_of
+from mmopt.cli.command_options import norm_of
 from mmopt.mechanism import build_manifest, measure, plan
 from mmopt.privacy import Privacy
 from mmopt.privacy.calibration import least_scale_by_cost
@@ -21,7 +21,7 @@ from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.privacy.table_of_noises import GAUSSIAN, LAPLACE, NOISES, noise_for
 from mmopt.request import load_request
 from mmopt.strategies import Strategy
-from mmopt.strategies.baselines import by_name
+from mmopt.strategies.baselines import baselines_by_name
 from mmopt.workloads import Workload
 
 pytestmark = pytest.mark.quick
@@ -194,7 +194,7 @@ def test_a_row_is_found_by_a_file_and_an_option_and_named_in_the_manifest(noise,
 
 
 def test_the_norms_of_strategies_are_called_after_their_first_noises():
-    assert {norm: noise_for(norm).name for norm in by_name.NOISES} == by_name.NOISES
+    assert {norm: noise_for(norm).name for norm in baselines_by_name.NOISES} == baselines_by_name.NOISES
 
 
 @pytest.mark.parametrize("command", ["tune", "templates"])

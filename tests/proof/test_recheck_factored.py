@@ -13,11 +13,11 @@ from mmopt.errors import OptionError, WorkloadError
 from mmopt.proof import verify
 from mmopt.results import FactoredSolution
 from mmopt.strategies import Strategy
-from mmopt.strategies.marginals import MarginalStrategy
-from mmopt.strategies.product import ProductStrategy
-from mmopt.strategies.union import UnionStrategy
+from mmopt.strategies.marginals_strategy import MarginalStrategy
+from mmopt.strategies.product_strategy import ProductStrategy
+from mmopt.strategies.union_strategy import UnionStrategy
 from mmopt.workloads import Attribute, Domain, Product, Workload
-from mmopt.workloads.blocks.factor import identity, prefix, total
+from mmopt.workloads.blocks.factor_blocks import identity, prefix, total
 
 DOMAIN = Domain(tuple(Attribute(name, tuple(map(str, range(n)))) for name, n in (("a", 3), ("b", 4))))
 W = Workload.from_products(

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from mmopt.driver import solve
 from mmopt.report import history_table
-from mmopt.report.solutions import ROUNDS_SHOWN
+from mmopt.report.solution_tables import ROUNDS_SHOWN
 from mmopt.results import Solution
 from mmopt.workloads import Workload
 

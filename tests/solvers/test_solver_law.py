@@ -12,7 +12,7 @@ import pytest
 
 from mmopt import OptionError, Program, Workload, solve
 from mmopt.compiler import bind, lower
-from mmopt.driver.plan import SEARCH_OPTIONS
+from mmopt.driver.solve_plan import SEARCH_OPTIONS
 from mmopt.errors import UnsuitableError
 from mmopt.language.syntax.syntax_tree import Apply
 from mmopt.solvers import (

@@ -12,11 +12,11 @@ import tolerances
 from symmetric import nearly, random_products, random_symmetric_matrix
 
 from mmopt.errors import TooLargeError, WorkloadError
-from mmopt.numerics.components import Space, Split, lift
+from mmopt.numerics.split_arrays import Space, Split, lift
 from mmopt.symmetry import SymmetricWorkload, symmetry
-from mmopt.testing.census import census, domain_of, marginals
+from mmopt.testing.census_workloads import census, domain_of, marginals
 from mmopt.workloads import Product, Workload
-from mmopt.workloads.blocks import factor as f
+from mmopt.workloads.blocks import factor_blocks as f
 
 
 def drawn(rng: np.random.Generator) -> Workload:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mmopt.cli.inputs import note_request, read_request
-from mmopt.cli.options import Json
-from mmopt.cli.output import answer, note
+from mmopt.cli.command_inputs import note_request, read_request
+from mmopt.cli.command_options import Json
+from mmopt.cli.command_output import answer, note
 
 if TYPE_CHECKING:
     from mmopt.strategies.baselines import Evaluated

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from mmopt.cli.inputs import check_out, note_request, read_request
-from mmopt.cli.options import (
+from mmopt.cli.command_inputs import check_out, note_request, read_request
+from mmopt.cli.command_options import (
     Iterations,
     Json,
     Threads,
@@ -19,7 +19,7 @@ from mmopt.cli.options import (
     numbers_in,
     options_for,
 )
-from mmopt.cli.output import answer, live, note
+from mmopt.cli.command_output import answer, live, note
 from mmopt.errors import OptionError, SolverError
 
 __all__ = ["compare"]
@@ -100,7 +100,7 @@ def compare(
     """
     from mmopt.comparison import Factors, Isolated, baseline_factors, combinations, outcomes
     from mmopt.report import check_chart, comparison_report, write_chart
-    from mmopt.report.style import counted
+    from mmopt.report.table_style import counted
     from mmopt.strategies.baselines import baseline_names, read
 
     options = options_for(

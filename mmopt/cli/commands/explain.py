@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from mmopt.cli.inputs import check_out, read_givens, read_request
-from mmopt.cli.options import Given, Json, OneProgram
-from mmopt.cli.output import console, json_text, note, run_solve, say, show
+from mmopt.cli.command_inputs import check_out, read_givens, read_request
+from mmopt.cli.command_options import Given, Json, OneProgram
+from mmopt.cli.command_output import console, json_text, note, run_solve, say, show
 from mmopt.errors import OptionError, ResultError
 
 __all__ = ["explain"]
@@ -46,7 +46,7 @@ def explain(
     """
     from mmopt.language import Program
     from mmopt.report import explain as explained
-    from mmopt.report.explain.text import renderables
+    from mmopt.report.explain.explanation_text import renderables
     from mmopt.results import Solution
 
     form = _form(latex, html, as_json, out)

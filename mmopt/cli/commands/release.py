@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mmopt.cli.guard import INTERRUPTED
-from mmopt.cli.inputs import (
+from mmopt.cli.command_guard import INTERRUPTED
+from mmopt.cli.command_inputs import (
     check_folder,
     check_privacy,
     check_table,
@@ -18,7 +18,7 @@ from mmopt.cli.inputs import (
     read_request,
     refuse_with_strategy,
 )
-from mmopt.cli.options import (
+from mmopt.cli.command_options import (
     DataFile,
     Given,
     Iterations,
@@ -32,7 +32,7 @@ from mmopt.cli.options import (
     WorkloadFile,
     options_for,
 )
-from mmopt.cli.output import answer, note, run_solve, show
+from mmopt.cli.command_output import answer, note, run_solve, show
 from mmopt.errors import PrivacyError, ResultError, TooLargeError
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mmopt.cli.inputs import check_table, read_program, read_request
-from mmopt.cli.options import (
+from mmopt.cli.command_inputs import check_table, read_program, read_request
+from mmopt.cli.command_options import (
     DataFile,
     Json,
     Threads,
@@ -21,7 +21,7 @@ from mmopt.cli.options import (
     numbers_in,
     options_for,
 )
-from mmopt.cli.output import answer, note, run_solve
+from mmopt.cli.command_output import answer, note, run_solve
 from mmopt.errors import OptionError, PrivacyError
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def simulate(
     published when the table is confidential.
     """
     from mmopt.data import data_vector
-    from mmopt.mechanism.simulation import simulate_errors
+    from mmopt.mechanism.simulated_releases import simulate_errors
     from mmopt.report import NOT_PRIVATE, simulated_table
 
     request = read_request(workload)

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from mmopt.cli.inputs import check_out, read_request
-from mmopt.cli.options import Json, WorkloadFile, names_in, norm_of
-from mmopt.cli.output import answer, note
+from mmopt.cli.command_inputs import check_out, read_request
+from mmopt.cli.command_options import Json, WorkloadFile, names_in, norm_of
+from mmopt.cli.command_output import answer, note
 
 __all__ = ["templates"]
 

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from mmopt.cli.inputs import read_request
-from mmopt.cli.options import (
+from mmopt.cli.command_inputs import read_request
+from mmopt.cli.command_options import (
     Json,
     SolverName,
     TimeLimit,
@@ -18,7 +18,7 @@ from mmopt.cli.options import (
     numbers_in,
     options_for,
 )
-from mmopt.cli.output import Display, answer, live
+from mmopt.cli.command_output import Display, answer, live
 
 __all__ = ["tune"]
 

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from mmopt.cli.guard import REFUTED
-from mmopt.cli.inputs import read_request
-from mmopt.cli.options import Json, WorkloadFile
-from mmopt.cli.output import answer
+from mmopt.cli.command_guard import REFUTED
+from mmopt.cli.command_inputs import read_request
+from mmopt.cli.command_options import Json, WorkloadFile
+from mmopt.cli.command_output import answer
 
 __all__ = ["verify"]
 

@@ -28,7 +28,7 @@ from mmopt.compiler.invariance.actions import (
 )
 from mmopt.compiler.invariance.under_actions import Acting, is_zero
 from mmopt.language import Checked
-from mmopt.language.check.infer import Scope, infer
+from mmopt.language.check.infer_types import Scope, infer
 from mmopt.language.syntax.syntax_tree import Block, Constraint, Declaration
 
 __all__ = ["Equivariance", "equivariance"]

@@ -22,9 +22,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from mmopt.compiler.invariance.actions import DROP_CELLS, STRONG, WEAK, Acted, Axis, close, multiplied, scaled
+from mmopt.language.atoms.expression_types import Dim
 from mmopt.language.atoms.table_of_atoms import ATOMS
-from mmopt.language.atoms.types import Dim
-from mmopt.language.check.infer import Scope, infer
+from mmopt.language.check.infer_types import Scope, infer
 from mmopt.language.evaluate.evaluator import evaluate
 from mmopt.language.syntax.syntax_tree import Apply, Block, Expr, Index, Name, Number, names_in
 

@@ -3,17 +3,17 @@
 Each file states its theorem and has ``applies``, which decides by the program's tree and the
 workload, and a step whose ``lift`` leads back. After each step the table is gone through again.
 
-- ``step.py``: what every reduction has in common
+- ``reduction_step.py``: what every reduction has in common
 - ``merge_cells.py``: cells that no query tells apart become one
-- ``parallel_queries.py``: queries that are multiples of each other become one
-- ``blocks.py``: groups of cells that no query joins are solved apart
-- ``kronecker.py``: a Kronecker product is solved factor by factor
-- ``value_symmetry.py``: values that can be swapped: components in place of cells
+- ``merge_parallel_queries.py``: queries that are multiples of each other become one
+- ``solve_blocks_apart.py``: groups of cells that no query joins are solved apart
+- ``solve_kronecker_factors.py``: a Kronecker product is solved factor by factor
+- ``split_by_symmetry.py``: values that can be swapped: components in place of cells
 
 Cells, zeros and factors are compared as they were given; a multiple of a query, a degree and what is as good
 as zero in a lift are decided to rounding. None of it is believed: the lifted point and multipliers are scored
 over all cells (``driver.convex``). What stays by component is not scored again, so symmetries are decided
-exactly (``symmetry.swaps``, ``symmetry.split_totals``).
+exactly (``symmetry.value_swaps``, ``symmetry.split_totals``).
 """
 
 from __future__ import annotations
@@ -31,9 +31,15 @@ from mmopt.compiler.invariance.actions import (
     ROTATE_ROOT,
     SPLIT_QUERIES,
 )
-from mmopt.compiler.reductions import blocks, kronecker, merge_cells, parallel_queries, value_symmetry
-from mmopt.compiler.reductions.step import ReductionStep, SolvedPart, Traits, reducible, traits_of
-from mmopt.compiler.reductions.value_symmetry import by_components, obstacle
+from mmopt.compiler.reductions import (
+    merge_cells,
+    merge_parallel_queries,
+    solve_blocks_apart,
+    solve_kronecker_factors,
+    split_by_symmetry,
+)
+from mmopt.compiler.reductions.reduction_step import ReductionStep, SolvedPart, Traits, reducible, traits_of
+from mmopt.compiler.reductions.split_by_symmetry import by_components, obstacle
 
 __all__ = [
     "REDUCTIONS",
@@ -77,26 +83,26 @@ REDUCTIONS = (
     Reduction(
         "Kronecker product",
         PERMUTED,
-        kronecker.applies,
+        solve_kronecker_factors.applies,
         "before what makes a matrix of a product",
         is_for_products=True,
     ),
     Reduction(
         "independent blocks",
         PERMUTED,
-        blocks.applies,
+        solve_blocks_apart.applies,
         "before queries are looked at: there are fewer in each",
     ),
     Reduction(
         "parallel queries",
         (PERMUTE_QUERIES, SPLIT_QUERIES, ROTATE_ROOT, ROTATE_BASIS),
-        parallel_queries.applies,
+        merge_parallel_queries.applies,
         "it leaves the cells as they are",
     ),
     Reduction(
         "value symmetry",
         PERMUTED,
-        value_symmetry.applies,
+        split_by_symmetry.applies,
         "last: it leaves the workload as it is and changes what stands for its arrays",
         is_for_kernels=True,
     ),

@@ -24,7 +24,7 @@ import numpy as np
 
 from mmopt.compiler.bind import Instance
 from mmopt.compiler.invariance.actions import DROP_CELLS
-from mmopt.compiler.reductions.step import (
+from mmopt.compiler.reductions.reduction_step import (
     MOST_ENTRIES,
     ReductionStep,
     SolvedPart,
@@ -37,10 +37,10 @@ from mmopt.numerics.arrays import Ints
 from mmopt.strategies import Strategy
 from mmopt.symmetry.joint_components import mixed
 from mmopt.workloads import Attribute, Domain, Product, Workload
-from mmopt.workloads.blocks import factor as factors
-from mmopt.workloads.blocks.factor import Factor
-from mmopt.workloads.blocks.linear import refine
-from mmopt.workloads.blocks.modified import RowWeighted
+from mmopt.workloads.blocks import factor_blocks as factors
+from mmopt.workloads.blocks.factor_blocks import Factor
+from mmopt.workloads.blocks.implicit_matrix import refine
+from mmopt.workloads.blocks.modified_blocks import RowWeighted
 
 __all__ = ["MergeCells", "applies"]
 

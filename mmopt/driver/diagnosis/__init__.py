@@ -2,7 +2,7 @@
 
 - ``diagnose.py``: the diagnosis of a solve that gave no point
 - ``relaxable_lines.py``: the lines of a program, each of which may give way
-- ``elastic.py``: the elastic form, in which lines give way by a common slack
-- ``findings.py``: which lines conflict, or what grows without end
+- ``elastic_form.py``: the elastic form, in which lines give way by a common slack
+- ``conflicts_and_growth.py``: which lines conflict, or what grows without end
 - ``advice.py``: the sentences, and what to change
 """

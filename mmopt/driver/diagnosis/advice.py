@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from mmopt.compiler import Instance
-from mmopt.driver.diagnosis.findings import Conflict, Growth, Relaxation
+from mmopt.driver.diagnosis.conflicts_and_growth import Conflict, Growth, Relaxation
 from mmopt.driver.diagnosis.relaxable_lines import Ground, RelaxableLine
 from mmopt.driver.judge.score import Candidate
 from mmopt.driver.judge.violations import Violation, named_rows
 from mmopt.errors import SolverError
 from mmopt.language import to_source
 from mmopt.language.check.exact_rewriting import vectorised
-from mmopt.language.check.infer import infer
+from mmopt.language.check.infer_types import infer
 from mmopt.language.syntax.syntax_tree import Apply, Constraint, Expr, Name, Number, mentions
 from mmopt.solvers import Proof
 

@@ -16,8 +16,8 @@ from mmopt.compiler import Instance
 from mmopt.compiler.to_cones import line
 from mmopt.errors import ProgramError
 from mmopt.language import Program, check, evaluate
-from mmopt.language.atoms.types import Dim, Type
-from mmopt.language.check.infer import infer
+from mmopt.language.atoms.expression_types import Dim, Type
+from mmopt.language.check.infer_types import infer
 from mmopt.language.syntax.syntax_tree import (
     Apply,
     Constraint,

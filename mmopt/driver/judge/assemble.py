@@ -25,7 +25,7 @@ from mmopt.driver.judge.score import Array, named_multipliers
 from mmopt.errors import SolverError
 from mmopt.language import evaluate
 from mmopt.language.evaluate.split_values import splits
-from mmopt.numerics.components import Split, as_value
+from mmopt.numerics.split_arrays import Split, as_value
 from mmopt.results import Solution, Status
 from mmopt.results.component_storage import Value
 from mmopt.solvers import Options

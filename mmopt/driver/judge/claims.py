@@ -21,7 +21,7 @@ from mmopt.driver.judge.score import Candidate, charged, improves, scored
 from mmopt.errors import ContradictionError, Error
 from mmopt.language import evaluate, shipped
 from mmopt.language.syntax.syntax_tree import Name, names_in
-from mmopt.numerics.components import Level, Split, as_value, each_array, plain
+from mmopt.numerics.split_arrays import Level, Split, as_value, each_array, plain
 from mmopt.results import Grade
 
 __all__ = [

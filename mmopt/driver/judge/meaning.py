@@ -31,7 +31,7 @@ from mmopt.numerics.balls import ROWS_AT_A_TIME, dots, exact, matmul
 from mmopt.numerics.numpy_forms import EIGENVALUE_FLOOR, eigh, psd_floor, symmetric_part
 from mmopt.results.component_storage import Value
 from mmopt.solvers import Clock, Options, nuclear
-from mmopt.solvers.nuclear.kernel import TYPICAL_ITERATIONS, needs
+from mmopt.solvers.nuclear.nuclear_kernel import TYPICAL_ITERATIONS, needs
 from mmopt.strategies import AnyStrategy, ComponentStrategy, Strategy, normalise
 from mmopt.workloads import Workload
 

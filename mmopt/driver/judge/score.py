@@ -24,7 +24,8 @@ from mmopt.language.syntax.syntax_tree import Apply, Declaration, Expr, names_in
 from mmopt.numerics.ball_functions import is_semidefinite
 from mmopt.numerics.ball_nuclear import GUESS
 from mmopt.numerics.balls import GROW, Ball, exact
-from mmopt.numerics.components import (
+from mmopt.numerics.numpy_forms import EIGENVALUE_FLOOR, Array
+from mmopt.numerics.split_arrays import (
     Level,
     Split,
     absolute_sum,
@@ -35,7 +36,6 @@ from mmopt.numerics.components import (
     is_finite,
     plain,
 )
-from mmopt.numerics.numpy_forms import EIGENVALUE_FLOOR, Array
 
 __all__ = [
     "FEASIBLE",

@@ -10,14 +10,14 @@ import numpy as np
 
 from mmopt.compiler import Instance
 from mmopt.language import worst
-from mmopt.language.atoms.types import Dim
-from mmopt.language.check.names import AXES
+from mmopt.language.atoms.expression_types import Dim
+from mmopt.language.check.names_and_givens import AXES
 from mmopt.language.evaluate.evaluator import Memo
 from mmopt.language.evaluate.split_values import splits
 from mmopt.language.syntax.syntax_tree import Constraint, Declaration
-from mmopt.numerics.components import Array, Split, arrays_of, as_value, is_finite
 from mmopt.numerics.numpy_forms import is_definite, symmetric_part
-from mmopt.workloads.labels import cell_label, join
+from mmopt.numerics.split_arrays import Array, Split, arrays_of, as_value, is_finite
+from mmopt.workloads.query_labels import cell_label, join
 
 __all__ = [
     "Violation",

@@ -9,7 +9,7 @@ Gaussian noise, where it is any.
 - ``marginals_search.py``: weights of marginals (OPT_M)
 - ``attribute_strategy.py``: one attribute's strategy in a product
 - ``product_bound.py``: a lower bound on total error of all strategies
-- ``terms.py``: a union of products as numbers
+- ``union_terms.py``: a union of products as numbers
 - ``tuning.py``: a sub-workload whose weight grows, by products of strategies
 """
 
@@ -17,9 +17,9 @@ from mmopt.driver.templates.every_template import TEMPLATES, Candidate, Template
 from mmopt.driver.templates.marginals_search import marginal_strategy
 from mmopt.driver.templates.product_bound import multipliers_of, product_bound
 from mmopt.driver.templates.product_search import product
-from mmopt.driver.templates.terms import Terms
 from mmopt.driver.templates.tuning import tune_templates
 from mmopt.driver.templates.union_search import union
+from mmopt.driver.templates.union_terms import Terms
 
 __all__ = [
     "TEMPLATES",

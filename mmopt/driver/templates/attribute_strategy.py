@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mmopt.driver.templates.terms import Side
+from mmopt.driver.templates.union_terms import Side
 from mmopt.numerics.arrays import EPS, Array
 from mmopt.numerics.pseudoinverse import pseudo_factors
 from mmopt.solvers import Clock, Options, nuclear

@@ -26,7 +26,7 @@ from mmopt.language import Program, check
 from mmopt.numerics.outward import check_norm
 from mmopt.results import FactoredSolution
 from mmopt.strategies import MarginalStrategy, ProductStrategy, Strategy, StrategyForm, UnionStrategy
-from mmopt.strategies.product import products_of
+from mmopt.strategies.product_strategy import products_of
 from mmopt.workloads import Workload
 
 __all__ = ["TEMPLATES", "Candidate", "Templates", "template_bound", "templates"]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mmopt.errors import TooLargeError, WorkloadError
 from mmopt.numerics.arrays import Array
-from mmopt.strategies.marginals import MarginalStrategy, energies, subsets, supersets, volumes
+from mmopt.strategies.marginals_strategy import MarginalStrategy, energies, subsets, supersets, volumes
 from mmopt.workloads import Workload
 
 __all__ = ["MOST_ATTRIBUTES", "marginal_strategy"]

@@ -17,11 +17,11 @@ from types import MappingProxyType
 import numpy as np
 
 from mmopt.driver.templates.attribute_strategy import Factor, Identities, Rows
-from mmopt.driver.templates.terms import Terms
+from mmopt.driver.templates.union_terms import Terms
 from mmopt.errors import OptionError
 from mmopt.numerics.outward import check_norm
 from mmopt.strategies import Strategy
-from mmopt.strategies.product import ProductStrategy
+from mmopt.strategies.product_strategy import ProductStrategy
 from mmopt.workloads import Workload
 
 __all__ = ["Effort", "product"]

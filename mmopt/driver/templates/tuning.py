@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from mmopt.driver.templates.every_template import templates
-from mmopt.driver.tuning import FoundStrategy, Tuned, tuned
+from mmopt.driver.weight_tuning import FoundStrategy, Tuned, tuned
 from mmopt.errors import WorkloadError
 from mmopt.workloads import Workload
 

@@ -19,10 +19,10 @@ from operator import itemgetter
 import numpy as np
 
 from mmopt.driver.templates.product_search import Effort, product
-from mmopt.driver.templates.terms import Terms
+from mmopt.driver.templates.union_terms import Terms
 from mmopt.errors import OptionError
-from mmopt.numerics.components import Array, Ints
-from mmopt.strategies.union import UnionStrategy
+from mmopt.numerics.split_arrays import Array, Ints
+from mmopt.strategies.union_strategy import UnionStrategy
 from mmopt.workloads import Product, Workload
 
 __all__ = ["shares_of", "union"]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from mmopt.language.atoms.rules import Rule
+from mmopt.language.atoms.entry_rules import Rule
 from mmopt.numerics.balls import Ball
 
 __all__ = ["Atom", "PrintedForm"]

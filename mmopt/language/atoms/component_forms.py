@@ -1,8 +1,8 @@
 """What the atoms do to values that split into components, in either number system.
 
 Each form is exact: it gives the components, or the levels, of what the dense form gives on the dense
-value, or the same number. The reasons are those of ``mmopt.numerics.components``: matrices that commute with
-a group are multiplied, inverted and rooted component by component, a component counts as often as its
+value, or the same number. The reasons are those of ``numerics.split_arrays``: matrices that commute with a
+group are multiplied, inverted and rooted component by component, a component counts as often as its
 multiplicity, and a vector that is constant on orbits is as good as its levels. Components that are left out
 are zero, which ``inv`` reads as the inverse on what is kept (the closed convex extension: nothing outside is
 ever asked for).
@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.errors import ProgramError
-from mmopt.numerics.components import Level, Space, Split, is_structured
+from mmopt.numerics.split_arrays import Level, Space, Split, is_structured
 
 __all__ = [
     "by_component",

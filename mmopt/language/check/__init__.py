@@ -1,11 +1,11 @@
 """What is known of a program before any number: names, dimensions, shapes, curvature. Nothing is evaluated.
 
 - ``whole_program.py``: ``check``: a whole program, in the order of its text
-- ``names.py``: the names with their types, as they come into being
-- ``infer.py``: the type of an expression
-- ``relations.py``: a line: shapes, curvature or gradients
+- ``names_and_givens.py``: the names with their types, as they come into being
+- ``infer_types.py``: the type of an expression
+- ``relation_checks.py``: a line: shapes, curvature or gradients
 - ``exact_rewriting.py``: expressions written otherwise: a family of lines as one vector line
-- ``procedures.py``: the steps of a procedure
+- ``procedure_checks.py``: the steps of a procedure
 - ``after_solving.py``: starts, repair, meaning, certificate
-- ``survey.py``: a program line by line, every node with the rule that gives its curvature
+- ``curvature_survey.py``: a program line by line, every node with the rule that gives its curvature
 """

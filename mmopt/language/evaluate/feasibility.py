@@ -9,7 +9,7 @@ import numpy as np
 
 from mmopt.errors import ProgramError
 from mmopt.language.check.exact_rewriting import shared, vectorised
-from mmopt.language.check.relations import rank_residual
+from mmopt.language.check.relation_checks import rank_residual
 from mmopt.language.evaluate.evaluator import Env, Memo, evaluate, evaluate_ball
 from mmopt.language.evaluate.number_systems import BALLS, PLAIN, Numbers
 from mmopt.language.evaluate.split_values import ByComponent, splits
@@ -17,8 +17,8 @@ from mmopt.language.syntax.syntax_tree import Apply, Block, Constraint, Expr, Fa
 from mmopt.numerics import numpy_forms
 from mmopt.numerics.ball_functions import is_semidefinite
 from mmopt.numerics.balls import GROW, Ball
-from mmopt.numerics.components import Level, Split, arrays_of
 from mmopt.numerics.numpy_forms import Array
+from mmopt.numerics.split_arrays import Level, Split, arrays_of
 
 __all__ = ["excess", "excess_with_errors", "violation", "worst"]
 

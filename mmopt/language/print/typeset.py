@@ -13,9 +13,9 @@ from typing import Literal
 
 from mmopt.errors import ProgramError
 from mmopt.language.atoms.atom import PrintedForm
+from mmopt.language.atoms.expression_types import Type
 from mmopt.language.atoms.table_of_atoms import ATOMS
-from mmopt.language.atoms.types import Type
-from mmopt.language.check.infer import Scope, infer
+from mmopt.language.check.infer_types import Scope, infer
 from mmopt.language.syntax.syntax_tree import Apply, Block, Expr, Index, Name, Number, Relation, transpose
 from mmopt.language.syntax.to_text import number_text
 

@@ -2,7 +2,7 @@
 
 What a tree means (types, curvature, values) is not known here.
 
-- ``source.py``: the text as lines and tokens, each statement read once
+- ``source_text.py``: the text as lines and tokens, each statement read once
 - ``sections.py``: the sections, and their statements still unread
 - ``statements.py``: declarations, assignments, constraints, steps
 - ``expression.py``: expressions, by Python's grammar

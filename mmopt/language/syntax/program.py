@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar
 from mmopt.errors import Location, OptionError, ProgramError, suggest
 from mmopt.language.syntax.expression import parse_expr
 from mmopt.language.syntax.sections import CLASSES, Klass, Section, check_sections, split_sections
-from mmopt.language.syntax.source import MAX_BYTES, Source, Text
+from mmopt.language.syntax.source_text import MAX_BYTES, Source, Text
 from mmopt.language.syntax.statements import (
     assignment,
     constraint,

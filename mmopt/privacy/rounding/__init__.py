@@ -10,5 +10,5 @@ A form of ``mmopt.strategies`` has the file of the same name here.
 - ``integer_union.py``: products side by side, and one product as a union of one
 - ``integer_marginals.py``: marginals as counts
 - ``integer_arithmetic.py``: integer arithmetic without overflow
-- ``lattice.py``: how real rows become integers, and what must not be lost by it
+- ``rounded_rows.py``: how real rows become integers, and what must not be lost by it
 """

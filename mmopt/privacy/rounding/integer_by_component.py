@@ -1,6 +1,6 @@
 """A strategy by component rounded to integers; nothing of it is a matrix over the cells.
 
-On each component the workload has an integer basis B (``symmetry.projected``), and the strategy a
+On each component the workload has an integer basis B (``symmetry.queries_on_components``), and the strategy a
 covariance Σ of the estimates of B x: rint(2^bits Σ^(-1/2)) B is measured there, as for a matrix
 (``dense.py``), on every copy of the component. All components get the same noise.
 
@@ -23,13 +23,13 @@ import scipy.sparse
 
 from mmopt.errors import WorkloadError
 from mmopt.numerics.arrays import MOST_CELLS, Array, Ints, frozen, require_memory
-from mmopt.numerics.components import Split
 from mmopt.numerics.pseudoinverse import pinv, pseudo_factors
-from mmopt.privacy.parameters import Neighbours
+from mmopt.numerics.split_arrays import Split
+from mmopt.privacy.privacy_parameters import Neighbours
 from mmopt.privacy.rounding.integer_arithmetic import integer_product, largest_entry, replaced
 from mmopt.privacy.rounding.integer_dense import round_dense
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, Measured, OneNoise, Part, digest
-from mmopt.privacy.rounding.lattice import (
+from mmopt.privacy.rounding.rounded_rows import (
     check_loss,
     check_rank,
     choose_bits,
@@ -40,7 +40,7 @@ from mmopt.privacy.rounding.lattice import (
 from mmopt.strategies import ComponentStrategy, as_dense
 from mmopt.symmetry.attribute_components import AttributePart, AttributeSymmetry
 from mmopt.symmetry.joint_components import Chosen, Joint
-from mmopt.symmetry.projected import spanning_rows
+from mmopt.symmetry.queries_on_components import spanning_rows
 from mmopt.workloads import Workload
 
 __all__ = ["IntegerComponents", "round_by_component", "round_components"]

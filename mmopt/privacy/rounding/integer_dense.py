@@ -19,7 +19,7 @@ import numpy as np
 from mmopt.errors import PrivacyError
 from mmopt.numerics.arrays import Array, Ints, frozen
 from mmopt.numerics.pseudoinverse import pinv
-from mmopt.privacy.parameters import Neighbours
+from mmopt.privacy.privacy_parameters import Neighbours
 from mmopt.privacy.rounding.integer_arithmetic import (
     integer_product,
     largest_entry,
@@ -27,7 +27,7 @@ from mmopt.privacy.rounding.integer_arithmetic import (
     squared_sensitivity,
 )
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, OneNoise, Part, digest
-from mmopt.privacy.rounding.lattice import (
+from mmopt.privacy.rounding.rounded_rows import (
     check_bias,
     check_fit,
     check_loss,
@@ -42,7 +42,7 @@ from mmopt.privacy.rounding.lattice import (
 )
 from mmopt.strategies import Strategy
 from mmopt.workloads import Implicit, Workload
-from mmopt.workloads.blocks.ranges import Identity
+from mmopt.workloads.blocks.range_blocks import Identity
 
 __all__ = ["IntegerStrategy", "Reconstruction", "as_is", "round_dense", "round_rows", "round_strategy"]
 

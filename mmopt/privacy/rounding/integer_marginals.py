@@ -10,10 +10,10 @@ import numpy as np
 
 from mmopt.errors import WorkloadError
 from mmopt.numerics.arrays import Array, Ints
-from mmopt.privacy.parameters import Neighbours
+from mmopt.privacy.privacy_parameters import Neighbours
 from mmopt.privacy.rounding.integer_arithmetic import replaced
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, InFactors, Part, digest
-from mmopt.privacy.rounding.lattice import unsupported
+from mmopt.privacy.rounding.rounded_rows import unsupported
 from mmopt.strategies import MarginalStrategy
 from mmopt.workloads import Workload
 

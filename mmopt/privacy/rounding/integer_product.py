@@ -17,7 +17,7 @@ import scipy.linalg
 from mmopt.errors import WorkloadError
 from mmopt.numerics.arrays import Array, Ints, qr
 from mmopt.privacy.rounding.integer_arithmetic import integer_product, largest_entry, squared_sensitivity
-from mmopt.privacy.rounding.lattice import kept_rows, rint
+from mmopt.privacy.rounding.rounded_rows import kept_rows, rint
 from mmopt.strategies import ProductStrategy, Strategy, one_attribute, products_of
 from mmopt.workloads import Workload
 

@@ -13,7 +13,7 @@ import numpy as np
 from mmopt.errors import OptionError
 from mmopt.numerics.arrays import Array, Ints, require_memory
 from mmopt.numerics.outward import not_below
-from mmopt.privacy.parameters import Neighbours
+from mmopt.privacy.privacy_parameters import Neighbours
 from mmopt.privacy.rounding.integer_arithmetic import root_above
 from mmopt.strategies import StrategyForm
 from mmopt.workloads import Workload

@@ -16,11 +16,11 @@ from functools import cached_property
 import numpy as np
 
 from mmopt.numerics.arrays import Array, Ints
-from mmopt.privacy.parameters import Neighbours
+from mmopt.privacy.privacy_parameters import Neighbours
 from mmopt.privacy.rounding.integer_arithmetic import largest_entry, replaced, squared_sensitivity
 from mmopt.privacy.rounding.integer_product import BITS, round_product
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, InFactors, Part, digest
-from mmopt.privacy.rounding.lattice import check_loss, is_one_count, unsupported
+from mmopt.privacy.rounding.rounded_rows import check_loss, is_one_count, unsupported
 from mmopt.strategies import ProductStrategy, Strategy, UnionStrategy, products_of
 from mmopt.workloads import Workload
 

@@ -11,17 +11,25 @@ from mmopt.compiler import Instance, lower, scale
 from mmopt.compiler.scale import units_of
 from mmopt.compiler.to_cones import curved_nodes, implied_psd, line
 from mmopt.language import Checked
-from mmopt.language.check.infer import Scope, infer
-from mmopt.language.check.survey import Survey
+from mmopt.language.check.curvature_survey import Survey
+from mmopt.language.check.infer_types import Scope, infer
 from mmopt.language.evaluate.split_values import splits
 from mmopt.language.syntax.syntax_tree import Apply, Constraint, Expr, walk
-from mmopt.numerics.components import Level, Split
 from mmopt.numerics.numpy_forms import Array
+from mmopt.numerics.split_arrays import Level, Split
 from mmopt.report.explain.as_written import formula_of, name_of, relation_of
-from mmopt.report.explain.facts import Compiled, Formula, GivenFacts, Handed, MatrixFacts, Scale, Sentence
-from mmopt.report.sizes import Sizes, sizes_at
-from mmopt.report.style import counted, duration, figure
-from mmopt.solvers.conic import hand_over
+from mmopt.report.explain.explained_facts import (
+    Compiled,
+    Formula,
+    GivenFacts,
+    Handed,
+    MatrixFacts,
+    Scale,
+    Sentence,
+)
+from mmopt.report.forecast_tables import Sizes, sizes_at
+from mmopt.report.table_style import counted, duration, figure
+from mmopt.solvers.conic_runs import hand_over
 from mmopt.solvers.table_of_solvers import MOST_SECONDS_INTERIOR, solver_row
 from mmopt.symmetry.joint_components import Cells
 

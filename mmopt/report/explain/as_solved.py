@@ -9,15 +9,15 @@ import numpy as np
 
 from mmopt.compiler import Instance
 from mmopt.language import Checked, evaluate
-from mmopt.language.atoms.types import Dim
+from mmopt.language.atoms.expression_types import Dim
 from mmopt.language.check.exact_rewriting import vectorised
-from mmopt.language.check.names import AXES
+from mmopt.language.check.names_and_givens import AXES
 from mmopt.language.evaluate.split_values import splits
 from mmopt.language.syntax.syntax_tree import Constraint, Expr
-from mmopt.numerics.components import Level, Split, plain
 from mmopt.numerics.numpy_forms import Array
-from mmopt.report.explain.facts import SolvedFacts, SolvedLine
-from mmopt.report.solutions import orbit_label
+from mmopt.numerics.split_arrays import Level, Split, plain
+from mmopt.report.explain.explained_facts import SolvedFacts, SolvedLine
+from mmopt.report.solution_tables import orbit_label
 from mmopt.results import Solution
 from mmopt.results.rows_and_json import levels
 from mmopt.symmetry.joint_components import Cells

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from mmopt.compiler.same_program import is_shipped
 from mmopt.language import Checked, Program
-from mmopt.language.atoms.types import Dim, Type
-from mmopt.language.check.infer import Scope
-from mmopt.language.check.procedures import solved_programs
-from mmopt.language.check.survey import LineSurvey, TypedNode
-from mmopt.language.print.layout import program_lines
+from mmopt.language.atoms.expression_types import Dim, Type
+from mmopt.language.check.curvature_survey import LineSurvey, TypedNode
+from mmopt.language.check.infer_types import Scope
+from mmopt.language.check.procedure_checks import solved_programs
+from mmopt.language.print.program_layout import program_lines
 from mmopt.language.print.typeset import latex_name, plain_name, print_expr, print_relation
 from mmopt.language.syntax.syntax_tree import (
     Apply,
@@ -21,7 +21,7 @@ from mmopt.language.syntax.syntax_tree import (
     Number,
     Relation,
 )
-from mmopt.report.explain.facts import (
+from mmopt.report.explain.explained_facts import (
     Blamed,
     BoundFacts,
     Formula,

@@ -24,10 +24,10 @@ import numpy as np
 import numpy.typing as npt
 from array_api_compat import array_namespace as namespace
 
-from mmopt.numerics.components import Ints
-from mmopt.solvers.nuclear.curvature import Triangle, by_size, curvature
-from mmopt.solvers.nuclear.problem import Array, Problem
-from mmopt.solvers.nuclear.spectrum import Iterate, count, iterate
+from mmopt.numerics.split_arrays import Ints
+from mmopt.solvers.nuclear.nuclear_problem import Array, Problem
+from mmopt.solvers.nuclear.second_order import Triangle, by_size, curvature
+from mmopt.solvers.nuclear.weighted_spectrum import Iterate, count, iterate
 
 __all__ = ["Fold", "fold_of", "search", "step"]
 
@@ -46,7 +46,7 @@ def step(
     """The next shares of cells and of queries (None when their weights are fixed).
 
     ``counts`` (t,): how many equal shares each share of queries is the sum of; None: of one. ``careful``: as
-    of ``curvature``.
+    of ``second_order``.
     """
     xp = namespace(at.cells)
     tau = xp.full_like(at.cells, barrier)

@@ -4,7 +4,7 @@ With shares y of sum 1 and N the norm: X = diag(p)^-½ V S Vᵀ diag(p)^-½ has 
 diagonal entry N max(cost / cells); Σ = B diag(p)^½ V S⁻¹ Vᵀ diag(p)^½ Bᵀ has the costs N cost / cells and,
 relative to the targets, the variances N variance / weights (Xiao et al., PVLDB 2021, Theorem 12 for scales).
 
-Givens are arrays, or split into components (``mmopt.numerics.components``); points and
+Givens are arrays, or split into components (``mmopt.numerics.split_arrays``); points and
 multipliers then are too.
 """
 
@@ -18,11 +18,20 @@ from typing import Any
 
 from array_api_compat import array_namespace as namespace
 
-from mmopt.numerics.components import Level, Space, Split
 from mmopt.numerics.products import is_identity
-from mmopt.solvers.nuclear import levels
-from mmopt.solvers.nuclear.problem import Array, Care, Env, Problem, QueryComponent, care, conditioned, whole
-from mmopt.solvers.nuclear.spectrum import Iterate, is_full, spectra_of
+from mmopt.numerics.split_arrays import Level, Space, Split
+from mmopt.solvers.nuclear import fitness_levels
+from mmopt.solvers.nuclear.nuclear_problem import (
+    Array,
+    Care,
+    Env,
+    Problem,
+    QueryComponent,
+    care,
+    conditioned,
+    whole,
+)
+from mmopt.solvers.nuclear.weighted_spectrum import Iterate, is_full, spectra_of
 
 __all__ = ["FORMS", "QUERIES", "ProgramForm"]
 
@@ -278,7 +287,9 @@ FORMS: Mapping[str, ProgramForm] = MappingProxyType(
         "l2_strategy_block": ProgramForm(_queries, _with_covariance, _sensitivity),
         "l2_strategy_dual": ProgramForm(_square, _prices, lambda env, problem, at: {}, dual=True),
         "fitness_for_use": ProgramForm(_targets, _fit, _per_target),
-        "fitness_level": ProgramForm(levels.problem, levels.point, levels.multipliers),
+        "fitness_level": ProgramForm(
+            fitness_levels.problem, fitness_levels.point, fitness_levels.multipliers
+        ),
         "fitness_lmi": ProgramForm(_targets, _fit, _in_blocks),
         "fitness_penalty": ProgramForm(_targets, _penalty, _relative, worth=_twice),
         "fitness_hybrid": ProgramForm(_with_all, _penalty, _relative, worth=_twice),

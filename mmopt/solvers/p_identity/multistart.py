@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import scipy.optimize
 
-from mmopt.numerics.components import Array
-from mmopt.solvers.p_identity.objective import Objective
+from mmopt.numerics.split_arrays import Array
+from mmopt.solvers.p_identity.p_identity_error import Objective
 from mmopt.solvers.solver_protocol import Clock, Options, Point
 from mmopt.stop_reasons import Stop
 

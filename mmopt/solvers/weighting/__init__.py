@@ -3,16 +3,17 @@
 A multiplicative fixed point comes first, an interior-point method ends it; both sides are certified at every
 step.
 
-- ``problem.py``: the problem min Σ cᵢ uᵢ^-a subject to Mᵀ u <= 1 with M >= 0, and its dual
-- ``improve.py``: first order while it is cheap, then second order
+- ``weighting_problem.py``: the problem min Σ cᵢ uᵢ^-a subject to Mᵀ u <= 1 with M >= 0, and its dual
+- ``weight_steps.py``: first order while it is cheap, then second order
 - ``kronecker_design.py``: M as rows of a Kronecker product
-- ``recognise.py``: whether a dense design is a Kronecker product
+- ``recognise_kronecker.py``: whether a dense design is a Kronecker product
 - ``shipped_programs.py``: the programs that are this problem, and their points
 """
 
-from mmopt.solvers.weighting.improve import improve
 from mmopt.solvers.weighting.kronecker_design import Kronecker
-from mmopt.solvers.weighting.problem import (
+from mmopt.solvers.weighting.shipped_programs import PROGRAMS, needs, points
+from mmopt.solvers.weighting.weight_steps import improve
+from mmopt.solvers.weighting.weighting_problem import (
     GivenMatrix,
     Operator,
     Weighting,
@@ -20,7 +21,6 @@ from mmopt.solvers.weighting.problem import (
     entrywise,
     product_state,
 )
-from mmopt.solvers.weighting.shipped_programs import PROGRAMS, needs, points
 
 __all__ = [
     "PROGRAMS",

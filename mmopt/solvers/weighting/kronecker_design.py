@@ -16,7 +16,7 @@ from functools import cached_property
 
 import numpy as np
 
-from mmopt.solvers.weighting.problem import Array, add_diagonal, solve_scaled
+from mmopt.solvers.weighting.weighting_problem import Array, add_diagonal, solve_scaled
 
 __all__ = ["FORMED", "Kronecker"]
 

@@ -10,9 +10,10 @@ from types import MappingProxyType
 from typing import Any
 
 from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point
-from mmopt.solvers.weighting.improve import improve
 from mmopt.solvers.weighting.kronecker_design import FORMED, Kronecker
-from mmopt.solvers.weighting.problem import (
+from mmopt.solvers.weighting.recognise_kronecker import factors_of, is_likely_product, places_of
+from mmopt.solvers.weighting.weight_steps import improve
+from mmopt.solvers.weighting.weighting_problem import (
     Array,
     GivenMatrix,
     Operator,
@@ -20,7 +21,6 @@ from mmopt.solvers.weighting.problem import (
     WeightsAndPrices,
     entrywise,
 )
-from mmopt.solvers.weighting.recognise import factors_of, is_likely_product, places_of
 
 __all__ = ["PROGRAMS", "SHIPPED", "Shipped", "WeightsPart", "dual_gap", "needs", "points"]
 

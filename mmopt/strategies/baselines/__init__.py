@@ -1,15 +1,16 @@
 """What people use without optimising: baselines as strategies, by name, each with its source. No programs.
 
-- ``catalogue.py``: ``CATALOGUE`` lists them
-- ``row.py``: what a row of the catalogue says and makes
-- ``by_name.py``: ``baseline("hierarchical(branching=16)", workload, 1)`` is one as a strategy,
+- ``baseline_catalogue.py``: ``CATALOGUE`` lists them
+- ``catalogue_row.py``: what a row of the catalogue says and makes
+- ``baselines_by_name.py``: ``baseline("hierarchical(branching=16)", workload, 1)`` is one as a strategy,
   ``evaluate(name, workload)`` tells what one costs
-- ``plain.py``: noise on every cell, and on every answer
-- ``trees.py``: hierarchies, wavelets, quadtrees
-- ``of_marginals.py``: the Fourier basis and the data cube method
+- ``plain_baselines.py``: noise on every cell, and on every answer
+- ``tree_baselines.py``: hierarchies, wavelets, quadtrees
+- ``marginal_baselines.py``: the Fourier basis and the data cube method
 """
 
-from mmopt.strategies.baselines.by_name import (
+from mmopt.strategies.baselines.baseline_catalogue import ALIASES, CATALOGUE
+from mmopt.strategies.baselines.baselines_by_name import (
     NOISES,
     Cost,
     Evaluated,
@@ -21,8 +22,7 @@ from mmopt.strategies.baselines.by_name import (
     is_baseline,
     read,
 )
-from mmopt.strategies.baselines.catalogue import ALIASES, CATALOGUE
-from mmopt.strategies.baselines.row import Baseline, Parameter
+from mmopt.strategies.baselines.catalogue_row import Baseline, Parameter
 
 __all__ = [
     "ALIASES",

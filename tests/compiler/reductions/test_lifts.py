@@ -11,10 +11,10 @@ from mmopt.compiler import bind
 from mmopt.compiler.reductions import REDUCTIONS, SolvedPart, traits_of
 from mmopt.driver.convex import solve_convex
 from mmopt.driver.judge.score import bound_of
-from mmopt.driver.plan import SolvePlan, Task
-from mmopt.numerics.components import Level
+from mmopt.driver.solve_plan import SolvePlan, Task
+from mmopt.numerics.split_arrays import Level
 from mmopt.workloads import Product
-from mmopt.workloads.blocks import factor
+from mmopt.workloads.blocks import factor_blocks
 
 pytestmark = pytest.mark.quick
 
@@ -27,7 +27,7 @@ def workloads(rng: np.random.Generator) -> dict[str, Workload]:
     rows = rng.normal(size=(5, 4))
     several = block_diag(rng.normal(size=(3, 2)), 5.0 * rng.normal(size=(4, 3)), rng.normal(size=(1, 1)))
     domain = Domain((Attribute("a", ("x", "y", "z")), Attribute("b", ("u", "v"))))
-    made = Product((factor.prefix(3), factor.identity(2)), weight=2.5, target=3.0)
+    made = Product((factor_blocks.prefix(3), factor_blocks.identity(2)), weight=2.5, target=3.0)
     return {
         "merge cells": _asked(np.repeat(rows, [1, 3, 2, 1], axis=1), rng),
         "Kronecker product": Workload.from_products(domain, [made]),

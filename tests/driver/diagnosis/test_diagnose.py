@@ -12,7 +12,7 @@ import pytest
 from mmopt import Program, SolverError, Workload, solve
 from mmopt.compiler import bind, lower, scale
 from mmopt.driver.diagnosis.diagnose import explain_failure
-from mmopt.driver.diagnosis.elastic import everything, probe
+from mmopt.driver.diagnosis.elastic_form import everything, probe
 from mmopt.driver.diagnosis.relaxable_lines import ground
 from mmopt.driver.judge.score import FEASIBLE
 from mmopt.driver.judge.violations import violations

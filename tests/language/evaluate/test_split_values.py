@@ -15,12 +15,12 @@ from mmopt.language.atoms.table_of_atoms import FUNCTIONS
 from mmopt.language.evaluate.number_systems import BALLS, PLAIN, Numbers
 from mmopt.language.evaluate.split_values import ByComponent
 from mmopt.language.syntax.expression import parse_expr
-from mmopt.language.syntax.source import Source, Text
+from mmopt.language.syntax.source_text import Source, Text
 from mmopt.numerics.balls import Ball
-from mmopt.numerics.components import Level, Space, Split, lift
 from mmopt.numerics.products import Diagonal
+from mmopt.numerics.split_arrays import Level, Space, Split, lift
 from mmopt.symmetry import symmetry
-from mmopt.testing.census import marginals
+from mmopt.testing.census_workloads import marginals
 
 
 def drawn(rng: np.random.Generator) -> Split:

@@ -20,11 +20,11 @@ from mmopt.privacy.rounding.integer_strategy import MAX_ROWS
 from mmopt.privacy.rounding.integer_union import FACTORED_LOSS_LIMIT, IntegerFactors
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.strategies import Strategy
-from mmopt.strategies.marginals import MarginalStrategy
-from mmopt.strategies.product import ProductStrategy
-from mmopt.strategies.union import UnionStrategy
+from mmopt.strategies.marginals_strategy import MarginalStrategy
+from mmopt.strategies.product_strategy import ProductStrategy
+from mmopt.strategies.union_strategy import UnionStrategy
 from mmopt.workloads import Product, Workload
-from mmopt.workloads.blocks.factor import all_range, identity, prefix, total
+from mmopt.workloads.blocks.factor_blocks import all_range, identity, prefix, total
 
 SIZES = (2, 3, 5)
 DATA = np.random.default_rng(5).poisson(20, 30)

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from mmopt.solvers.nuclear.problem import Problem, QueryComponent, whole
-from mmopt.solvers.nuclear.spectrum import Iterate, iterate
+from mmopt.solvers.nuclear.nuclear_problem import Problem, QueryComponent, whole
+from mmopt.solvers.nuclear.weighted_spectrum import Iterate, iterate
 
 __all__ = ["KINDS", "at", "by_parts", "drawn", "gradient", "lined", "mixed", "plain", "problem_of"]
 

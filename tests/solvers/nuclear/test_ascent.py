@@ -12,8 +12,8 @@ from solvers.nuclear.problems import by_parts, plain
 
 from mmopt.solvers.nuclear import ascent as module
 from mmopt.solvers.nuclear.ascent import search
-from mmopt.solvers.nuclear.problem import Problem, QueryComponent, whole
-from mmopt.solvers.nuclear.spectrum import Iterate
+from mmopt.solvers.nuclear.nuclear_problem import Problem, QueryComponent, whole
+from mmopt.solvers.nuclear.weighted_spectrum import Iterate
 
 GAP = 1e-7
 MOST = 60  # iterations

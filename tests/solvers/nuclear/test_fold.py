@@ -7,13 +7,13 @@ import pytest
 import tolerances
 
 from mmopt import Workload, solve
-from mmopt.numerics.components import Level, Split
+from mmopt.numerics.split_arrays import Level, Split
 from mmopt.solvers.nuclear import ascent as searching
 from mmopt.solvers.nuclear.ascent import fold_of
-from mmopt.solvers.nuclear.problem import Problem, QueryComponent
+from mmopt.solvers.nuclear.nuclear_problem import Problem, QueryComponent
 from mmopt.solvers.nuclear.shipped_programs import FORMS
 from mmopt.symmetry import symmetry
-from mmopt.testing.census import marginals
+from mmopt.testing.census_workloads import marginals
 
 
 def problem_of(workload: Workload) -> Problem:

@@ -8,17 +8,17 @@ import tolerances
 
 from mmopt import Attribute, Domain, Workload
 from mmopt.solvers.nuclear.ascent import search
-from mmopt.solvers.nuclear.kernel import FEWEST_CELLS, start
-from mmopt.solvers.nuclear.problem import whole
+from mmopt.solvers.nuclear.nuclear_kernel import FEWEST_CELLS, start
+from mmopt.solvers.nuclear.nuclear_problem import whole
 from mmopt.solvers.nuclear.shipped_programs import FORMS
 from mmopt.symmetry import symmetry
 from mmopt.workloads import Product
-from mmopt.workloads.blocks import factor
+from mmopt.workloads.blocks import factor_blocks
 
 
 def all_ranges(n: int) -> Workload:
     domain = Domain((Attribute("a", tuple(map(str, range(n)))),))
-    return Workload.from_products(domain, [Product((factor.all_range(n),))])
+    return Workload.from_products(domain, [Product((factor_blocks.all_range(n),))])
 
 
 @pytest.mark.parametrize("n", [FEWEST_CELLS, 515])

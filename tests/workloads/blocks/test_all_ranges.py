@@ -7,7 +7,7 @@ import pytest
 import tolerances
 
 from mmopt.symmetry.attribute_components import AttributeSymmetry
-from mmopt.workloads.blocks import factor as f
+from mmopt.workloads.blocks import factor_blocks as f
 from mmopt.workloads.blocks.all_ranges import reflected_ranges
 
 

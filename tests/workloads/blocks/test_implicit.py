@@ -9,10 +9,10 @@ from implicit_twins import BLOCKS, check_twin, random_matrix
 
 from mmopt import limits
 from mmopt.errors import OptionError, TooLargeError, WorkloadError
-from mmopt.workloads.blocks import factor as f
+from mmopt.workloads.blocks import factor_blocks as f
 from mmopt.workloads.blocks.kronecker_products import Kron, Stack
-from mmopt.workloads.blocks.matrices import Dense, Sparse
-from mmopt.workloads.blocks.modified import Scaled
+from mmopt.workloads.blocks.matrix_blocks import Dense, Sparse
+from mmopt.workloads.blocks.modified_blocks import Scaled
 
 
 @pytest.mark.draws(3)

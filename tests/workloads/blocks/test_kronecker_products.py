@@ -8,11 +8,11 @@ from implicit_twins import random_block
 
 from mmopt import limits
 from mmopt.errors import TooLargeError
-from mmopt.workloads.blocks import factor as f
+from mmopt.workloads.blocks import factor_blocks as f
+from mmopt.workloads.blocks.implicit_matrix import Implicit
 from mmopt.workloads.blocks.kronecker_products import Kron, Stack
-from mmopt.workloads.blocks.linear import Implicit
-from mmopt.workloads.blocks.matrices import Dense
-from mmopt.workloads.blocks.modified import Scaled
+from mmopt.workloads.blocks.matrix_blocks import Dense
+from mmopt.workloads.blocks.modified_blocks import Scaled
 
 
 def products(rng: np.random.Generator) -> list[Implicit]:
