@@ -50,7 +50,7 @@ def solve(
     """Solve a program for a workload and certify the result.
 
     Over more than ``solve_plan.MOST_CELLS`` cells a convex program that a kernel knows is solved by
-    component, if the workload has symmetries; nothing over the cells is formed then, and the Solution is so too.
+    component, if the workload has symmetries; nothing over the cells is formed then, nor in the Solution.
     So it is over more than ``solve_plan.FEW_CELLS`` cells, where all components are small.
 
     Parameters

@@ -10,9 +10,9 @@ maximum's own weighting of the privacy costs and q that of the variances. This d
 Newton's method follows it from soft maxima that are easy to the sharp ones asked for. (The paper's own
 method is Newton's with conjugate gradients on the covariance: Xiao et al., PVLDB 2021, Algorithms 1-3.)
 
-In logarithms x of the weights the Hessian is nearly -(Q + diag(y / t)), Q as in ``nuclear.second_order``. Where
-a cell or query could cost nothing weights would fall without end, and with them digits: a logarithmic barrier
-holds them, as there.
+In logarithms x of the weights the Hessian is nearly -(Q + diag(y / t)), Q as in ``nuclear.second_order``.
+Where a cell or query could cost nothing weights would fall without end, and with them digits: a logarithmic
+barrier holds them, as there.
 """
 
 from __future__ import annotations
