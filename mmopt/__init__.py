@@ -1,5 +1,30 @@
 """mmopt: a convex-program compiler for the matrix mechanism of differential privacy.
 
+Where things are, from the lowest floor up:
+
+- ``errors.py``: every error that is raised on purpose
+- ``limits.py``: limits of memory and time
+- ``stop_reasons.py``: why work ends, in one word each
+- ``resources.py``: the version, and where the program files are
+- ``numerics/``: floating point that is proved; arrays that split into components
+- ``language/``: how an optimisation is written: syntax, atoms, checks, evaluation, print
+- ``workloads/``: what is asked: domain, blocks of queries, Workload
+- ``symmetry/``: orbits and components of workloads
+- ``strategies/``: what is measured, in every form; baselines
+- ``privacy/``: what noise proves, calibration, noise, rounding to integers
+- ``request/``: the workload file
+- ``results/``: a solution and its certificate, saved and loaded
+- ``compiler/``: a program with a workload filled in, reduced, scaled, lowered
+- ``solvers/``: kernels and conic solvers
+- ``driver/``: from workload and program to a judged solution
+- ``proof/``: what came from elsewhere, judged: certify, verify
+- ``data/``: tables to counts
+- ``mechanism/``: plan, measure, answer, write
+- ``comparison/``: programs side by side
+- ``report/``: what a reader sees
+- ``testing/``: checks for whoever writes a program or adds a solver
+- ``cli/``: the command line
+
 The names below are resolved on first use (PEP 562), so that ``import mmopt`` and ``mmopt --help``
 load neither numpy nor a solver.
 """

@@ -25,6 +25,7 @@ __all__ = [
     "TooLargeError",
     "UnsuitableError",
     "WorkloadError",
+    "counted",
     "placed",
     "suggest",
 ]
@@ -144,3 +145,11 @@ def suggest(name: str, known: Iterable[str]) -> str:
     if near:
         return f"did you mean '{near[0]}'?"
     return f"known: {', '.join(names)}" if names else ""
+
+
+def counted(number: int, noun: str) -> str:
+    """``1 query``, ``2 queries``, ``1,000 cells``."""
+    if number == 1:
+        return f"1 {noun}"
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{number:,} {plural}"

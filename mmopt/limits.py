@@ -1,5 +1,5 @@
-"""How much memory and time the work may take, whatever a small file asks for, and by which word it ends:
-asked where arrays are made and where something is done again and again."""
+"""How much memory and time the work may take, whatever a small file asks for: asked where arrays are made and
+where something is done again and again."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from enum import StrEnum
 
 from mmopt.errors import TimeLimitError, TooLargeError
 
 __all__ = [
     "MEMORY_LIMIT",
-    "Stop",
     "deadline",
     "fits_memory",
     "hard_limit",
@@ -27,42 +25,6 @@ __all__ = [
 
 MEMORY_LIMIT = 4 * 2**30
 """Bytes that one dense array may take."""
-
-
-class Stop(StrEnum):
-    """Why a solver, a search or a solve ended: the words that are printed and saved."""
-
-    # of a solver's last point
-    SOLVED = "solved"
-    STOPPED = "stopped"  # the time was over, or Ctrl-C was pressed
-    FAILED = "failed"
-    INFEASIBLE = "infeasible"
-    UNBOUNDED = "unbounded"
-    # of that, of a search and of a solve
-    ITERATIONS = "iteration limit"
-    LOCAL = "local optimum"  # of a solve: with what is known of its starts
-    # of a solve
-    REACHED = "gap reached"
-    EVERY_STEP = "gap reached in every step"
-    MISSED = "gap not reached"
-    LIFTED = "gap not reached by the lifted point"
-    TIME = "time limit"
-    INTERRUPTED = "interrupted"
-    FINISHED = "solver finished"  # of a program without a certificate
-    RANK = "rank reached"  # in so many starts
-    NO_RANK = "rank not reached"
-    CLOSED = "closed form"
-    CERTIFIED = "certified"
-    # of a combination that is compared, without a solution
-    MEMORY = "memory limit"
-    CRASHED = "crashed"
-    NO_RESULT = "no result"
-    REFUSED = "refused"
-    TOO_LARGE = "too large"
-    UNSUITABLE = "does not apply"
-    NOT_STARTED = "not started"
-
-    __repr__ = str.__repr__
 
 
 GRACE, SHARE = 2.0, 0.2  # seconds, and share of the limit, to stop the solver and certify what it has

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version as installed
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from mmopt.errors import Error
 __all__ = ["programs_folder", "version"]
 
 
+@cache
 def programs_folder() -> Path:
     """The folder of the program files shipped with mmopt.
 
@@ -36,6 +38,7 @@ def _programs_of(package: Path) -> Path:
     )
 
 
+@cache
 def version() -> str:
     """The version of mmopt."""
     try:

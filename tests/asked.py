@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 from symmetric import random_products
 
-from mmopt.testing.census import domain_of
+from mmopt.testing.census_workloads import domain_of
 from mmopt.workloads import Factor, Product, Workload
-from mmopt.workloads.blocks import factor as f
+from mmopt.workloads.blocks import factor_blocks as f
 
 __all__ = ["line", "marginals_of", "random_asked", "with_targets"]
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mmopt.testing import matrices
-from mmopt.testing.problems import problem, varied_targets
+from mmopt.testing import query_matrices
+from mmopt.testing.problem_registry import problem, varied_targets
 from mmopt.workloads import Workload
-from mmopt.workloads.blocks.factor import all_range
+from mmopt.workloads.blocks.factor_blocks import all_range
 
 __all__ = [
     "CLOSED",
@@ -39,7 +39,7 @@ NAMED = (
     "large and small",
 )
 
-EXAMPLE_4 = Workload.from_matrix(matrices.EXAMPLE_4)
+EXAMPLE_4 = Workload.from_matrix(query_matrices.EXAMPLE_4)
 
 with_targets = varied_targets
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from mmopt.workloads.blocks import factor
+from mmopt.workloads.blocks import factor_blocks
 
 __all__ = ["haar", "hierarchy", "identity"]
 
 
 def identity(n: int) -> np.ndarray:
-    return factor.identity(n).matrix()
+    return factor_blocks.identity(n).matrix()
 
 
 def haar(n: int) -> np.ndarray:
-    return factor.haar(n).matrix()
+    return factor_blocks.haar(n).matrix()
 
 
 def hierarchy(n: int, branching: int = 2) -> np.ndarray:
-    return factor.hierarchy(n, branching).matrix()
+    return factor_blocks.hierarchy(n, branching).matrix()

@@ -9,7 +9,7 @@ from cases import all_ranges
 from constructed import haar
 
 from mmopt import Workload
-from mmopt.solvers.weighting import Dense, Weighting, entrywise
+from mmopt.solvers.weighting import GivenMatrix, Weighting, entrywise
 
 Array = np.ndarray
 Design = tuple[Array, Array]
@@ -82,4 +82,4 @@ HARD: dict[str, Callable[[np.random.Generator], Design]] = {
 
 
 def weighting(design: Design, power: int) -> Weighting:
-    return Weighting(Dense(entrywise(design[0], power)), design[1], power)
+    return Weighting(GivenMatrix(entrywise(design[0], power)), design[1], power)

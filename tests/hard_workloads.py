@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg
 
 from mmopt import Workload
-from mmopt.testing import matrices
+from mmopt.testing import query_matrices
 
 __all__ = ["ROWS", "TARGETS", "hard_workload"]
 
@@ -111,7 +111,7 @@ ROWS: dict[str, Callable[[Random, int, int], Array]] = {
     "Vandermonde": _vandermonde,
     "powers": _powers,
     "Pascal": _pascal,
-    "ranges": lambda rng, m, n: matrices.random_ranges(n, m, rng),
+    "ranges": lambda rng, m, n: query_matrices.random_ranges(n, m, rng),
     "prefix": lambda rng, m, n: np.tri(n),
     "one query": lambda rng, m, n: _real(rng, 1, n),
     "one cell": lambda rng, m, n: _real(rng, m, 1),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mmopt.language import Checked, Program
-from mmopt.language.print.layout import program_lines
+from mmopt.language.print.program_layout import program_lines
 
 __all__ = ["edited", "typeset_text"]
 

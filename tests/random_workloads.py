@@ -6,7 +6,7 @@ import numpy as np
 from implicit_twins import random_block
 
 from mmopt.workloads import Attribute, Domain, Factor, Product, Workload
-from mmopt.workloads.blocks import factor as f
+from mmopt.workloads.blocks import factor_blocks as f
 
 
 def domain_of(*sizes: int) -> Domain:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mmopt.testing.census import domain_of
+from mmopt.testing.census_workloads import domain_of
 from mmopt.workloads import Factor, Product, Workload
-from mmopt.workloads.blocks import factor as f
+from mmopt.workloads.blocks import factor_blocks as f
 
 __all__ = ["nearly", "random_factor", "random_products", "random_symmetric_matrix"]
 

@@ -47,7 +47,7 @@ def test_help_loads_no_heavy_library(arguments: list[str]) -> None:
 
 
 def test_tables_load_no_matplotlib() -> None:
-    assert "matplotlib" not in heavy_modules_after("import mmopt.report, mmopt.testing.scripts")
+    assert "matplotlib" not in heavy_modules_after("import mmopt.report, mmopt.testing.script_commands")
 
 
 def test_the_list_of_loaded_libraries_can_fail() -> None:

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmopt import OptionError, Workload
-from mmopt.testing.census import domain_of, products_on
+from mmopt.testing.census_workloads import domain_of, products_on
 from mmopt.workloads import Factor, Product
-from mmopt.workloads.blocks.factor import all_range, identity, predicates, prefix, reordered
+from mmopt.workloads.blocks.factor_blocks import all_range, identity, predicates, prefix, reordered
 
 Array = NDArray[np.float64]
 Shape = tuple[int, ...]

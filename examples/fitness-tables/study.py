@@ -23,7 +23,7 @@ from workloads import RANDOM, workload
 from mmopt import OptionError, Solution, Strategy, Workload, solve
 from mmopt.strategies import AnyStrategy, largest_ratio
 from mmopt.testing.known_optima import starred
-from mmopt.testing.scripts import (
+from mmopt.testing.script_commands import (
     bold,
     figure,
     gap,

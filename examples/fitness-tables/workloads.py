@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmopt import Workload
-from mmopt.testing import census
-from mmopt.testing.matrices import marginals, random_ranges
+from mmopt.testing import census_workloads
+from mmopt.testing.query_matrices import marginals, random_ranges
 
 Array = NDArray[np.float64]
 Random = np.random.Generator
@@ -35,7 +35,7 @@ def age_pyramids(ages: int = 116, adult: int = 18) -> Workload:
 
 def cubes(t: int) -> Workload:
     """All one- and two-way marginals over t x t x t cells."""
-    return census.marginals((t, t, t), (1, 2), target=1.0)
+    return census_workloads.marginals((t, t, t), (1, 2), target=1.0)
 
 
 def ranges(rng: Random, d: int) -> Array:

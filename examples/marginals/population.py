@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mmopt.testing.scripts import write_columns
+from mmopt.testing.script_commands import write_columns
 
 ROWS = 100_000
 RACES = {"White": 0.72, "Black": 0.13, "Asian": 0.06, "Native": 0.01, "Other": 0.08}

@@ -17,9 +17,9 @@ from collections.abc import Callable
 from functools import cache
 
 import numpy as np
+from orthogonal_mechanism import orthogonal
 
 from mmopt import Strategy, Workload, solve
-from mmopt.strategies.orthogonal import orthogonal
 from mmopt.testing.known_optima import singular_value_bound
 
 DENSITIES = (0.2, 0.4, 0.8)

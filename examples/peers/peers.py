@@ -20,7 +20,7 @@ from rows import FIGURES, Row, rows_named
 from mmopt import Workload, solve
 from mmopt.driver.templates import templates
 from mmopt.strategies.baselines import evaluate
-from mmopt.testing.scripts import (
+from mmopt.testing.script_commands import (
     TimeLimit,
     Tolerance,
     duration,

@@ -15,8 +15,8 @@ from functools import partial
 
 from mmopt import OptionError, Workload
 from mmopt.errors import suggest
-from mmopt.testing.census import census, marginals, products_on
-from mmopt.workloads.blocks import factor as f
+from mmopt.testing.census_workloads import census, marginals, products_on
+from mmopt.workloads.blocks import factor_blocks as f
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from report import check_folder, exponents, tables, write
 
 from mmopt import __version__
 from mmopt.testing import PROBLEMS
-from mmopt.testing.scripts import integers_in, names_in, note, run_alone, show
+from mmopt.testing.script_commands import integers_in, names_in, note, run_alone, show
 
 
 def bench(

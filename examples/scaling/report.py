@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mmopt import ResultError
-from mmopt.testing.scripts import (
+from mmopt.testing.script_commands import (
     COLOURS,
     DASHES,
     MARKERS,

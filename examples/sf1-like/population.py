@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mmopt.testing.scripts import write_columns
+from mmopt.testing.script_commands import write_columns
 
 ROWS = 1_000_000
 ALONE = [1, 2, 4, 8, 16, 32]

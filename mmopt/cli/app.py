@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from mmopt.cli.command_guard import MISTAKE, WATCH, guarded
+from mmopt.cli.command_output import note
 from mmopt.cli.commands.baselines import baselines
 from mmopt.cli.commands.certify import certify
 from mmopt.cli.commands.check import check
@@ -22,8 +24,6 @@ from mmopt.cli.commands.solve import solve
 from mmopt.cli.commands.templates import templates
 from mmopt.cli.commands.tune import tune
 from mmopt.cli.commands.verify import verify
-from mmopt.cli.guard import MISTAKE, WATCH, guarded
-from mmopt.cli.output import note
 
 __all__ = ["build", "main"]
 

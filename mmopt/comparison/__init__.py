@@ -1,9 +1,17 @@
-"""Programs side by side, each in a process of its own. Solving and judging stand in ``mmopt.driver``."""
+"""Programs side by side, each in a process of its own. Solving and judging stand in ``mmopt.driver``.
+
+- ``compare.py``: ``mmopt.compare``: which combinations of program, solver and tolerance, and their outcomes
+- ``compared_outcome.py``: what became of one combination, in words where it failed
+- ``isolate.py``: tasks run one after another in processes that cannot take the rest along
+- ``worker.py``: the process that does these tasks
+- ``worker_processes.py``: what the two say to each other, and limits of memory
+- ``baseline_factors.py``: by which factor the errors of baselines are larger
+"""
 
 from mmopt.comparison.baseline_factors import Factors, baseline_factors, standards
 from mmopt.comparison.compare import Combination, combinations, compare, outcomes, with_formulations
+from mmopt.comparison.compared_outcome import Outcome
 from mmopt.comparison.isolate import Isolated
-from mmopt.comparison.outcome import Outcome
 
 __all__ = [
     "Combination",

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from mmopt.comparison.compare import TIME_LIMIT
+from mmopt.comparison.compared_outcome import Outcome
 from mmopt.comparison.isolate import Isolated
-from mmopt.comparison.outcome import Outcome, finite
-from mmopt.comparison.processes import Costing, allowed
+from mmopt.comparison.worker_processes import Costing, allowed
 from mmopt.errors import ContradictionError, ResultError, TooLargeError
 from mmopt.language import program_names, shipped
+from mmopt.results.rows_and_json import finite
 from mmopt.solvers import Options
 from mmopt.strategies import privacy_cost
 from mmopt.strategies.baselines import Cost, Evaluated, baseline_names, read
@@ -35,9 +36,9 @@ __all__ = [
 ]
 
 
-BOUNDING = "fitness_for_use"
-ROUNDING = 1e-8  # by which error and cost of a baseline, in floating point, may be too small, relatively
-ALIKE = 1e-6  # relative difference of two privacy costs that says nothing
+BOUNDING_PROGRAM = "fitness_for_use"
+COST_ROUNDING = 1e-8  # by which error and cost of a baseline, in floating point, may be too small, relatively
+SAME_COST = 1e-6  # relative difference of two privacy costs that says nothing
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ class LeastCosts:
         """A baseline; ContradictionError where it has less than the bound."""
         if cost.privacy_cost is None or cost.norm not in self.best:
             return None
-        if cost.privacy_cost < self.bound * (1.0 - ROUNDING):
+        if cost.privacy_cost < self.bound * (1.0 - COST_ROUNDING):
             raise ContradictionError(
                 f"the baseline '{name}' meets all targets at privacy cost {cost.privacy_cost:.10g}, less "
                 f"than the certified bound {self.bound:.10g} of all strategies",
@@ -120,7 +121,10 @@ def least_costs(outcomes: Sequence[Outcome], workload: Workload) -> LeastCosts:
 def _least(found: Sequence[tuple[float, Outcome]]) -> tuple[float, Outcome]:
     """The least, or fitness_for_use where that is as little up to the gap of a solver."""
     least = min(cost for cost, _ in found)
-    return min(found, key=lambda one: (one[0] > least * (1.0 + ALIKE), one[1].program != BOUNDING, one[0]))
+    return min(
+        found,
+        key=lambda one: (one[0] > least * (1.0 + SAME_COST), one[1].program != BOUNDING_PROGRAM, one[0]),
+    )
 
 
 def _bound(outcome: Outcome) -> float | None:
@@ -135,7 +139,7 @@ def _bound(outcome: Outcome) -> float | None:
         return None
     program = shipped(outcome.program).written
     # It minimizes, on the same scale, what fitness_for_use does, or is bounded by that.
-    is_one = BOUNDING in (program.name, program.formulation_of, program.bound)
+    is_one = BOUNDING_PROGRAM in (program.name, program.formulation_of, program.bound)
     is_least = program.sense == "minimize" and program.value is None
     if solution.program_text != program.text or not (is_one and is_least):
         return None
@@ -180,20 +184,18 @@ class Factors:
 
     def summary(self) -> dict[str, Any]:
         """One JSON object, of the kind "baseline"."""
-        known: dict[str, Any] = dict.fromkeys(("norm", "rows", "sensitivity", "error", "rmse", "against"))
-        if self.cost is not None and self.against is not None:
-            known = {
-                name: getattr(self.cost, name) for name in ("norm", "rows", "sensitivity", "error", "rmse")
-            }
-            best = self.against
-            known["against"] = named(best)
+        against = None if self.against is None else named(self.against)
         return {
             "kind": "baseline",
             "name": self.name,
             "title": self.title,
             "detail": self.detail,
             "reason": self.reason,
-            **known,
+            **{
+                name: getattr(self.cost, name, None)
+                for name in ("norm", "rows", "sensitivity", "error", "rmse")
+            },
+            "against": against,
             "error_factor": finite(self.error),
             "rmse_factor": finite(self.rmse),
             "bound_factor": finite(self.over_bound),
@@ -210,7 +212,7 @@ def standards(outcomes: Sequence[Outcome]) -> dict[int, Outcome]:
     for outcome in outcomes:
         if outcome.solution is not None:
             norm, error = outcome.solution.strategy.norm, outcome.solution.error
-            if norm not in best or error < (1 - ROUNDING) * best[norm][0]:
+            if norm not in best or error < (1 - COST_ROUNDING) * best[norm][0]:
                 best[norm] = error, outcome
     return {norm: best[norm][1] for norm in sorted(best, reverse=True)}
 
@@ -262,7 +264,17 @@ def baseline_factors(
     best = standards(outcomes)
     bound = max((o.solution.error_bound for o in outcomes if o.solution is not None), default=0.0)
     least = least_costs(outcomes, workload)
-    tasks = [Costing(workload, name, tuple(best), time_limit, size) for name in chosen if best]
+    tasks = [
+        Costing(
+            workload=workload,
+            baseline=name,
+            norms=tuple(best),
+            time_limit=time_limit,
+            memory_limit=size,
+        )
+        for name in chosen
+        if best
+    ]
     found: list[Factors] = []
     with Isolated() if isolated is None else contextlib.nullcontext(isolated) as processes:
         for task in tasks:
@@ -288,7 +300,7 @@ def _beside(found: Evaluated, best: dict[int, Outcome], bound: float, least: Lea
         if not math.isfinite(cost.error):
             yield Factors(found.name, found.title, found.detail, "what it measures does not tell the answers")
             continue
-        if cost.error < bound * (1.0 - ROUNDING):
+        if cost.error < bound * (1.0 - COST_ROUNDING):
             raise ContradictionError(
                 f"the baseline '{found.name}' has total error {cost.error:.10g}, less than the certified "
                 f"bound {bound:.10g} of all strategies",

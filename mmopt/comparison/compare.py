@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mmopt.comparison.compared_outcome import Outcome
 from mmopt.comparison.isolate import Isolated
-from mmopt.comparison.outcome import Outcome
-from mmopt.comparison.processes import Solving, allowed
-from mmopt.driver.plan import Report
-from mmopt.driver.solve import require_workload
+from mmopt.comparison.worker_processes import Solving, allowed
+from mmopt.driver.accepted_inputs import require_workload
+from mmopt.driver.solve_plan import Report
 from mmopt.errors import OptionError, suggest
 from mmopt.language import Program, program_names
-from mmopt.limits import Stop
 from mmopt.solvers import Options, solver_name
+from mmopt.stop_reasons import Stop
 from mmopt.workloads import Workload
 
 __all__ = ["TIME_LIMIT", "Combination", "combinations", "compare", "outcomes", "with_formulations"]
@@ -124,12 +124,11 @@ def combinations(
 def with_formulations(programs: Sequence[Program]) -> list[Program]:
     """The programs, each followed by the shipped ones that state the same problem, none twice."""
     shipped = [Program.load(name) for name in program_names()]
-    found: dict[str, Program] = {p.name: p for p in programs}
+    names = {program.name for program in programs}
     ordered: dict[str, Program] = {}
     for program in programs:
         ordered[program.name] = program
-        others = [p for p in shipped if _base(p) == _base(program) and p.name not in found]
-        ordered |= {p.name: p for p in others}
+        ordered |= {p.name: p for p in shipped if _base(p) == _base(program) and p.name not in names}
     return list(ordered.values())
 
 
@@ -141,18 +140,18 @@ def outcomes(
     memory_limit: float | None = None,
     givens: Mapping[str, Any] | None = None,
     progress: Report | None = None,
+    begin: Callable[[str], None] | None = None,
     isolated: Isolated | None = None,
     **options: Any,
 ) -> Generator[Outcome, None, None]:
     """The outcomes of ``compare`` one by one, as they come; arguments and errors as there.
 
-    The arguments are checked at once. Close the iterator to end the process that runs; processes of
-    ``isolated`` end with that.
+    The arguments are checked at once. ``begin`` is called with each combination and its number, in words,
+    before its turn. Close the iterator to end the process that runs; processes of ``isolated`` end with that.
     """
     size = allowed(memory_limit)
     given = {n: v for n, v in options.items() if v is not None}
-    checked: dict[str, Any] = {**given, "time_limit": time_limit}
-    verbose = Options(**checked).verbose
+    verbose = Options(**{**given, "time_limit": time_limit}).verbose
     passed = dict(givens or {})
     declared = {name for c in chosen for name in _declared(c.program)}
     for name in passed:
@@ -160,20 +159,22 @@ def outcomes(
             raise OptionError(f"no program compared has a given '{name}'", hint=suggest(name, declared))
     tasks = [
         Solving(
-            workload,
-            c.program,
-            c.solver,
-            c.tolerance,
-            time_limit,
-            size,
-            {**given, "givens": {n: v for n, v in passed.items() if n in _declared(c.program)}},
+            workload=workload,
+            program=c.program,
+            solver=c.solver,
+            tolerance=c.tolerance,
+            time_limit=time_limit,
+            memory_limit=size,
+            options={**given, "givens": {n: v for n, v in passed.items() if n in _declared(c.program)}},
         )
         for c in chosen
     ]
 
     def found() -> Generator[Outcome, None, None]:
         with Isolated(verbose) if isolated is None else contextlib.nullcontext(isolated) as processes:
-            for task in tasks:
+            for number, task in enumerate(tasks, 1):
+                if begin is not None:
+                    begin(f"{chosen[number - 1]} ({number} of {len(chosen)})")
                 yield _not_started(task) if processes.interrupted else processes.run(task, progress)
 
     return found()

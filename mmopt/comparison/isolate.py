@@ -14,11 +14,21 @@ import threading
 import time
 from typing import IO, Any
 
-from mmopt.comparison.outcome import Outcome, Run, costs_of, outcome_of
-from mmopt.comparison.processes import Costing, Ended, Solving, Started, peak_above, receive, send
-from mmopt.driver.plan import Report
+from mmopt.comparison.compared_outcome import Outcome, Run, costs_of, outcome_of
+from mmopt.comparison.worker_processes import (
+    Costing,
+    Ended,
+    Solving,
+    Started,
+    Task,
+    peak_above,
+    receive,
+    send,
+)
+from mmopt.driver.solve_plan import Report
 from mmopt.errors import SolverError
-from mmopt.limits import Stop, hard_limit
+from mmopt.limits import hard_limit
+from mmopt.stop_reasons import Stop
 from mmopt.strategies.baselines import Evaluated
 
 __all__ = ["Isolated"]
@@ -27,10 +37,10 @@ FORKS = sys.platform == "linux"  # mmopt/comparison/worker.py says why
 # Dense algebra in one thread by default: the times of different runs compare, and nothing that was threaded
 # before the fork can hang in a child (OpenBLAS did, in one run of three).
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-START = 300.0  # seconds for a process to load the solvers
-PATIENCE = 3.0  # seconds after Ctrl-C to hand over what there is
-TAIL = 10_000  # bytes of what a process wrote that are looked at
-SLICE = 0.2  # seconds of waiting at a time: on Windows a longer wait would not see Ctrl-C
+LOADING_SECONDS = 300.0  # seconds for a process to load the solvers
+HANDOVER_SECONDS = 3.0  # seconds after Ctrl-C to hand over what there is
+MOST_BYTES_READ = 10_000  # bytes of what a process wrote that are looked at
+WAIT_SECONDS = 0.2  # seconds of waiting at a time: on Windows a longer wait would not see Ctrl-C
 
 
 class Isolated:
@@ -96,7 +106,7 @@ class Isolated:
             self.interrupted = True
             self._kill(run, Stop.INTERRUPTED)
             return 0, ""
-        deadline = time.monotonic() + START
+        deadline = time.monotonic() + LOADING_SECONDS
         while True:
             try:
                 message = self._next(deadline)
@@ -121,13 +131,12 @@ class Isolated:
             )
         return message.status, said
 
-    def _begin(self, task: Solving | Costing) -> None:
+    def _begin(self, task: Task) -> None:
         """Send the task to the process that waits for one, or to a new one."""
         if self._server is None:
             self._server = self._started()
             self._messages = queue.SimpleQueue()
-            arguments = (self._server, self._messages)
-            self._reader = threading.Thread(target=_read, args=arguments, daemon=True)
+            self._reader = threading.Thread(target=_read, args=(self._server, self._messages), daemon=True)
             self._reader.start()
         assert self._server.stdin is not None
         with contextlib.suppress(BrokenPipeError):  # it died; its end is among the messages
@@ -156,7 +165,7 @@ class Isolated:
         while True:
             left = deadline - time.monotonic()
             try:
-                return self._messages.get(timeout=min(max(left, 0.0), SLICE))
+                return self._messages.get(timeout=min(max(left, 0.0), WAIT_SECONDS))
             except queue.Empty:
                 if left <= 0:
                     return None
@@ -171,7 +180,7 @@ class Isolated:
         run.killed = Stop.INTERRUPTED
         with contextlib.suppress(ProcessLookupError):
             os.kill(run.process.pid, signal.SIGINT)
-        return min(deadline, time.monotonic() + PATIENCE)
+        return min(deadline, time.monotonic() + HANDOVER_SECONDS)
 
     def _kill(self, run: Run | None = None, why: str = "") -> None:
         """End all processes, and note in the run why."""
@@ -199,7 +208,7 @@ class Isolated:
         """The end of what the processes wrote since then."""
         if self._said is None:
             return ""
-        self._said.seek(max(position, os.fstat(self._said.fileno()).st_size - TAIL))
+        self._said.seek(max(position, os.fstat(self._said.fileno()).st_size - MOST_BYTES_READ))
         return self._said.read().decode("utf-8", errors="replace")
 
 

@@ -22,17 +22,17 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from types import FrameType
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 
-from mmopt.comparison.processes import (
-    Costing,
+from mmopt.comparison.worker_processes import (
     Done,
     Ended,
     Failed,
     Solving,
     Started,
+    Task,
     frames,
     held,
     limited,
@@ -41,8 +41,7 @@ from mmopt.comparison.processes import (
     send,
 )
 from mmopt.compiler import bind, lower
-from mmopt.driver.plan import FEW_CELLS, Progress
-from mmopt.driver.solve import solve
+from mmopt.driver.solve_plan import Progress
 from mmopt.errors import (
     Error,
     SolverError,
@@ -52,16 +51,15 @@ from mmopt.errors import (
     WorkloadError,
 )
 from mmopt.language import Program
-from mmopt.limits import Stop
 from mmopt.solvers import SOLVERS
-from mmopt.solvers.conic import hand_over
-from mmopt.strategies.baselines import evaluate
+from mmopt.solvers.conic_runs import hand_over
+from mmopt.stop_reasons import Stop
 from mmopt.workloads import Workload
 
 __all__ = ["main", "perform"]
 
 # One vocabulary for what did not get as far as a status; the first class that fits.
-WORDS = (
+STOP_WORDS = (
     (WorkloadError, Stop.UNSUITABLE),
     (UnsuitableError, Stop.UNSUITABLE),
     (TooLargeError, Stop.TOO_LARGE),
@@ -77,8 +75,7 @@ def main() -> None:
         if "--fork" in sys.argv:
             _preload()
             while (task := receive(orders)) is not None:
-                status = _in_child(task, orders, answers)
-                send(answers, Ended(status))
+                send(answers, Ended(_in_child(task, orders, answers)))
         elif (task := receive(orders)) is not None:
             threading.Thread(target=_end_with, args=(orders,), daemon=True).start()
             if isinstance(task, Solving):
@@ -107,7 +104,7 @@ def _preload() -> None:
     hand_over(lower(bind(Program.load("l2_strategy"), Workload.from_matrix(np.eye(2)))), "SCS")
 
 
-def perform(task: Solving | Costing, answers: BinaryIO) -> None:
+def perform(task: Task, answers: BinaryIO) -> None:
     """Do one task; say that it started, each certified point, and how it went.
 
     SIGINT ends it: with the best point so far once there is one, with nothing before.
@@ -133,23 +130,9 @@ def perform(task: Solving | Costing, answers: BinaryIO) -> None:
     send(answers, Started(pid, start))
     try:
         with limited(task.memory_limit):
-            if isinstance(task, Costing):
-                found: Any = evaluate(task.baseline, task.workload, task.norms)
-            else:
-                found = solve(
-                    task.workload,
-                    task.program,
-                    solver=task.solver,
-                    tolerance=task.tolerance,
-                    time_limit=task.time_limit,
-                    progress=report,
-                    # What is compared are the forms of a problem at the same size, where that can be solved.
-                    reduce=task.workload.n > FEW_CELLS,
-                    **task.options,
-                ).fields()
-            answer = Done(found, peak_above(start, pid), time.process_time() - cpu)
+            answer = Done(task.result(report), peak_above(start, pid), time.process_time() - cpu)
     except Error as error:
-        word = next((word for kind, word in WORDS if isinstance(error, kind)), Stop.REFUSED)
+        word = next((word for kind, word in STOP_WORDS if isinstance(error, kind)), Stop.REFUSED)
         reason = "; ".join(text for text in (error.message, error.hint) if text)
         answer = Failed(word, reason, str(error), peak_above(start, pid))
     except MemoryError:
@@ -157,13 +140,13 @@ def perform(task: Solving | Costing, answers: BinaryIO) -> None:
     except KeyboardInterrupt:
         reason = "interrupted before it had a certified point" if isinstance(task, Solving) else "interrupted"
         answer = Failed(Stop.INTERRUPTED, reason, reason, peak_above(start, pid))
-    except Exception as error:  # noqa: BLE001 - the last line of defence, as in cli/guard.py
+    except Exception as error:  # noqa: BLE001 - the last line of defence, as in cli/command_guard.py
         reason = f"a bug in mmopt ({type(error).__name__}: {error})"
         answer = Failed(Stop.CRASHED, reason, f"{reason}\n  please report it", peak_above(start, pid))
     send(answers, answer)
 
 
-def _in_child(task: Solving | Costing, orders: BinaryIO, answers: BinaryIO) -> int:
+def _in_child(task: Task, orders: BinaryIO, answers: BinaryIO) -> int:
     """Do a task in a forked child; its exit status, or minus the signal that ended it."""
     inlet, outlet = os.pipe()
     with warnings.catch_warnings():
@@ -184,7 +167,7 @@ def _in_child(task: Solving | Costing, orders: BinaryIO, answers: BinaryIO) -> i
     return status
 
 
-def _be_child(task: Solving | Costing, inlet: int, outlet: int, others: tuple[BinaryIO, BinaryIO]) -> None:
+def _be_child(task: Task, inlet: int, outlet: int, others: tuple[BinaryIO, BinaryIO]) -> None:
     status = 1
     try:
         os.close(inlet)

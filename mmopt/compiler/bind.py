@@ -13,23 +13,23 @@ import numpy as np
 from mmopt.compiler.same_program import is_shipped
 from mmopt.errors import OptionError, ProgramError, TooLargeError, placed, suggest
 from mmopt.language import Checked, check, evaluate, evaluate_ball, violation
-from mmopt.language.atoms.types import LARGEST, Dim
-from mmopt.language.check.infer import dimension
+from mmopt.language.atoms.expression_types import LARGEST_DIM, Dim
+from mmopt.language.check.infer_types import dimension
 from mmopt.language.evaluate.evaluator import Shared, share
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import Assignment, Constraint, Declaration, is_rank, names_in
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import owned
 from mmopt.numerics.balls import BOUNDS, unknown
-from mmopt.numerics.components import Level, Split
-from mmopt.numerics.numpy_forms import RANGE, Array
+from mmopt.numerics.numpy_forms import RANGE_TOLERANCE, Array
+from mmopt.numerics.split_arrays import Level, Split
 from mmopt.workloads import Workload
-from mmopt.workloads.group import no_targets, undetermined
+from mmopt.workloads.query_group import no_targets, undetermined
 
 __all__ = ["Instance", "bind", "with_lets"]
 
-# A requirement on the givens (say W Q⁺ Q = W) holds when it is off by less than ``RANGE``, relatively; by up
-# to this where its own rounding may be all that it is off by.
+# A requirement on the givens (say W Q⁺ Q = W) holds when it is off by less than ``RANGE_TOLERANCE``,
+# relatively; by up to this where its own rounding may be all that it is off by.
 REQUIREMENT = 1e-8
 
 
@@ -110,7 +110,8 @@ def bind(
     env: dict[str, Any] = {}
     for d in program.givens:
         if sources is not None and d.name not in passed:
-            env[d.name] = _split(d, sources[d.source], env)
+            env[d.name] = sources[d.source]
+            _learn(d.dims, env[d.name].shape, env)
         else:
             env[d.name] = _given(program, d, workload, passed, env)
     for parameter in program.parameters:
@@ -118,15 +119,15 @@ def bind(
     shared = share(program)
     env = _with_lets(program, shared, env)
     lets = [*shared.lets]
-    if not is_shipped(checked.written):  # of a shipped one any parameters do: its certificate holds for them
+    if not is_shipped(checked):  # of a shipped one any parameters do: its certificate holds for them
         lets += [p for p in program.parameters if p.name not in passed and not _is_dim(p)]
-    env[BOUNDS] = _bounds(checked.written, lets, dict(env))
+    env[BOUNDS] = _bounds(checked, lets, dict(env))
     # A line on nothing that is chosen holds for what is given, or for no point at all.
     fixed = [c for c in program.constraints if all(t.is_constant for t in checked.constraints[c.name])]
     for constraint in (*shared.requires, *fixed):
         with placed(program.source.locate(constraint.span)):
             off = _missed(constraint, env)
-        if off > RANGE:
+        if off > RANGE_TOLERANCE:
             raise OptionError(
                 f"'{program.name}' requires '{constraint.name}' of what is given, and it is off by {off:.1e}",
                 where=program.source.locate(constraint.span),
@@ -138,13 +139,13 @@ def bind(
     return Instance(checked, workload, MappingProxyType(kept), frozenset(passed))
 
 
-def _bounds(program: Program, computed: Sequence[Assignment], env: Mapping[str, Any]) -> Callable[[str], Any]:
+def _bounds(checked: Checked, computed: Sequence[Assignment], env: Mapping[str, Any]) -> Callable[[str], Any]:
     """The balls of lets, computed when asked for; nothing is known of one that has no error bound.
 
     What a shipped closed form measures counts as exact: the figures are of the strategy as computed.
     """
-    is_measured = program.klass == "closed form" and is_shipped(program, meaning=True)
-    exact = names_in(program.meaning.expr) if is_measured else frozenset()
+    is_measured = checked.written.klass == "closed form" and is_shipped(checked, meaning=True)
+    exact = names_in(checked.written.meaning.expr) if is_measured else frozenset()
     lets = {let.name: let.expr for let in computed if let.name not in exact}
 
     @cache
@@ -162,22 +163,17 @@ def _bounds(program: Program, computed: Sequence[Assignment], env: Mapping[str, 
 def _missed(constraint: Constraint, env: Mapping[str, Any]) -> float:
     """By how much a requirement is off, relatively; 0 where that may be nothing but rounding."""
     off = violation(constraint, env)
-    if not RANGE < off <= REQUIREMENT or is_rank(constraint):
+    if not RANGE_TOLERANCE < off <= REQUIREMENT or is_rank(constraint):
         return off
     left, right = (evaluate_ball(e, env) for e in (constraint.relation.left, constraint.relation.right))
     return 0.0 if (np.abs(left.mid - right.mid) <= left.rad + right.rad).all() else off
 
 
-def _split(d: Declaration, value: Split | Level, env: dict[str, Any]) -> Split | Level:
-    """A source by component; its dimensions become known."""
-    _learn(d.dims, value.shape, env)
-    return value
-
-
 def _learn(dims: Sequence[Dim], shape: Sequence[int], env: dict[str, Any]) -> None:
+    """Dimensions of a name each become known by a shape."""
     for dim, size in zip(dims, shape, strict=True):
-        if len(dim.symbols) == 1:
-            env.setdefault(next(iter(dim.symbols)), int(size))
+        if dim.name:
+            env.setdefault(dim.name, int(size))
 
 
 def with_lets(checked: Checked, env: Mapping[str, Any]) -> dict[str, Any]:
@@ -270,8 +266,8 @@ def _parameter(
         expr = parameter.expr
         with placed(program.source.locate(parameter.span)):
             value = dimension(expr, checked.scope).value(env) if whole else evaluate(expr, env)
-    if whole and isinstance(value, int) and value > LARGEST:
-        message = f"the dimension '{parameter.name}' is more than 2**53, {LARGEST:,}"
+    if whole and isinstance(value, int) and value > LARGEST_DIM:
+        message = f"the dimension '{parameter.name}' is more than 2**53, {LARGEST_DIM:,}"
         raise TooLargeError(message, where=program.source.locate(parameter.span))
     array = _numbers(f"the parameter '{parameter.name}'", value)
     if parameter.declared is not None and parameter.declared.dims:
@@ -281,6 +277,6 @@ def _parameter(
     if parameter.declared is not None:
         _fitted(program, parameter.declared, array, env)  # its sign
     number = float(array)
-    if whole and (number != int(number) or not 1 <= number <= LARGEST):
+    if whole and (number != int(number) or not 1 <= number <= LARGEST_DIM):
         raise OptionError(f"the parameter '{parameter.name}' is a dimension, not {number:g}")
     return int(number) if whole else number

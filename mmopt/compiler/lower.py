@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler.bind import Instance
-from mmopt.compiler.to_cones import Line, implied_psd, line, scope_of, trace_inverse
+from mmopt.compiler.to_cones import Line, implied_psd, line, trace_inverse
 from mmopt.language import ATOMS, evaluate
-from mmopt.language.check.infer import Scope, infer
+from mmopt.language.check.infer_types import Scope, infer
 from mmopt.language.evaluate.evaluator import positions
 from mmopt.language.syntax.syntax_tree import (
     Apply,
@@ -105,13 +105,10 @@ class _Lowering:
 
     def entry(self, e: Expr, scope: Scope, env: Mapping[str, Any]) -> Any:
         """An entry of a block matrix, as a matrix."""
-        shape = tuple(d.value(self.sizes(env)) for d in infer(e, scope).block_shape)
+        shape = tuple(d.value(self.instance.sizes()) for d in infer(e, scope).block_shape)
         value = self.expr(e, scope, env)
         is_constant = isinstance(value, int | float | np.ndarray)
         return np.reshape(value, shape) if is_constant else self.cp.reshape(value, shape, order="C")
-
-    def sizes(self, env: Mapping[str, Any]) -> dict[str, int]:
-        return {n: v for n, v in env.items() if isinstance(v, int)}
 
     def trace_inverse(
         self, inner: Expr, left: list[Expr], right: list[Expr], scope: Scope, env: Mapping[str, Any]
@@ -119,7 +116,7 @@ class _Lowering:
         """``tr(P inv(F))`` with P = M Mᵀ as one block [[F, M], [Mᵀ, T]] and the trace of T."""
         # The check knows that F is symmetric; cvxpy would add an equality for each pair of entries.
         f = self.symmetric(self.expr(inner, scope, env))
-        side = infer(inner, scope).dims[0].value(self.sizes(env))
+        side = infer(inner, scope).dims[0].value(self.instance.sizes())
         r = self.product(right, scope, env) if right else np.eye(side)
         lt = self.product(left, scope, env) if left else np.eye(side)
         is_gram = np.array_equal(r, lt.T)
@@ -143,7 +140,7 @@ class _Lowering:
             if known == e:
                 return variable
         f = self.expr(e.args[0], scope, env)
-        side = infer(e, scope).dims[0].value(self.sizes(env))
+        side = infer(e, scope).dims[0].value(self.instance.sizes())
         variable, i = self.cp.Variable((side, side), symmetric=True), np.eye(side)
         block = [[variable, i], [i, f]] if e.atom == "inv" else [[f, variable], [variable, i]]
         self.extra.append(self.cp.bmat(block) >> 0)
@@ -155,17 +152,16 @@ class _Lowering:
 
         Such a line holds or does not whatever a solver does: each point is scored by it all the same.
         """
-        family, env = decided.constraint.family, self.instance.env
-        scope = scope_of(self.instance.checked, family.index if family else "")
+        family, env, scope = decided.constraint.family, self.instance.env, decided.scope
         if all(infer(e, scope).is_constant for e in (decided.relation.left, decided.relation.right)):
             return []
         if not decided.loop:
             if decided.pair:
-                size = family.dim.value(self.sizes(env)) if family else 1
+                size = family.dim.value(self.instance.sizes()) if family else 1
                 return [self.second_order(decided.pair, scope, size, env)]
             return [self.scaled_rows(decided, scope)]
         assert family is not None
-        each = [{**env, family.index: i} for i in range(family.dim.value(self.sizes(env)))]
+        each = [{**env, family.index: i} for i in range(family.dim.value(self.instance.sizes()))]
         if decided.pair:
             return [self.second_order(decided.pair, scope, 1, own) for own in each]
         return [self.relation(decided.relation, scope, own) for own in each]
@@ -208,15 +204,14 @@ def lower(instance: Instance) -> Lowered:
     psd: list[Any] = []
     implied = implied_psd(instance.checked)
     for d in program.choose:
-        shape = tuple(dim.value(sizes) for dim in d.dims)
+        shape = d.shape(sizes)
         symmetric = d.kind in ("psd", "symmetric")
         variable = cvxpy.Variable(shape, name=d.name, symmetric=symmetric, nonneg=bool(d.sign))
         variables[d.name] = variable
         if d.kind == "psd" and d.name not in implied:
             psd.append(variable >> 0)
     lowering = _Lowering(cvxpy, instance, variables)
-    scope = scope_of(instance.checked)
-    objective = lowering.expr(program.objective, scope, instance.env)
+    objective = lowering.expr(program.objective, instance.checked.lines, instance.env)
     lines = [line(instance.checked, c) for c in program.constraints if not is_rank(c)]
     constraints = {decided.constraint.name: lowering.line(decided) for decided in lines}
     sense = cvxpy.Minimize if program.sense == "minimize" else cvxpy.Maximize
@@ -235,7 +230,7 @@ def _corners(instance: Instance) -> dict[str, tuple[str, int, int]]:
             continue
         c = blocks[m.dual_of]
         assert isinstance(c.relation.left, Block)  # the check has seen to it
-        scope = scope_of(instance.checked, c.family.index if c.family else "")
+        scope = instance.checked.lines.inside(c.family)
         rows = c.relation.left.rows[: m.block + 1]
         sides = [infer(row[i], scope).block_shape[0].value(sizes) for i, row in enumerate(rows)]
         end = sum(sides)

@@ -13,18 +13,18 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from mmopt.language import Checked, Program, program_names, shipped
-from mmopt.language.atoms.types import Dim
-from mmopt.language.check.infer import normal
+from mmopt.language.atoms.expression_types import Dim
+from mmopt.language.check.exact_rewriting import normal
 from mmopt.language.syntax.syntax_tree import Constraint, Expr, Multiplier, Name, Number
 
 __all__ = ["Renaming", "is_shipped", "match"]
 
 FLIPPED = {">=": "<=", "<<": ">>"}
-MOST = 4  # constraints whose orders are all tried
+MOST_PERMUTED = 4  # constraints whose orders are all tried
 
 
 @dataclass
@@ -46,8 +46,12 @@ class Renaming:
         return Renaming(dict(self.names), dict(self.dims), dict(self.constraints))
 
 
+@lru_cache(maxsize=1024)
 def match(known: Checked, asked: Checked) -> Renaming | None:
-    """The renaming that turns ``known`` into ``asked``, or None when they are different problems."""
+    """The renaming that turns ``known`` into ``asked``, or None when they are different problems.
+
+    Asked for two programs once; nobody changes what comes out.
+    """
     a, b = known.program, asked.program
     if a.klass != b.klass or a.sense != b.sense or len(a.choose) != len(b.choose):
         return None
@@ -56,7 +60,7 @@ def match(known: Checked, asked: Checked) -> Renaming | None:
     start = Renaming()
     if not _same(_plain(known, a.objective), _plain(asked, b.objective), start):
         return None
-    is_short = len(b.constraints) <= MOST
+    is_short = len(b.constraints) <= MOST_PERMUTED
     for order in itertools.permutations(b.constraints) if is_short else [b.constraints]:
         found = start.copy()
         pairs = zip(a.constraints, order, strict=True)
@@ -117,9 +121,7 @@ def _sides(checked: Checked, line: Constraint) -> tuple[Expr, str, Expr]:
 
 def _same_dim(a: Dim, b: Dim, found: Renaming) -> bool:
     """Dimensions that are one symbol each; anything longer has to be written alike."""
-    if len(a.symbols) == 1 and a == Dim.of(next(iter(a.symbols))):
-        return len(b.symbols) == 1 and found.pair(next(iter(a.symbols)), next(iter(b.symbols)), dims=True)
-    return a == b
+    return bool(b.name) and found.pair(a.name, b.name, dims=True) if a.name else a == b
 
 
 def _same_kinds(known: Checked, asked: Checked, found: Renaming) -> bool:
@@ -136,20 +138,22 @@ def _same_kinds(known: Checked, asked: Checked, found: Renaming) -> bool:
 
 
 # What a proof may use: everything but starts, repairs, and what the solution means.
-PROOF = (
+FIELDS_OF_PROOF = (
     *("klass", "sense", "givens", "parameters", "lets", "requires", "choose", "objective", "constraints"),
     *("steps", "certificate", "bound"),
 )
-NAMES = ("name", "id", "index", "basis")  # fields of the tree that hold a name of the author's
+FIELDS_OF_NAMES = ("name", "id", "index", "basis")  # fields of the tree that hold a name of the author's
 
 
-def is_shipped(program: Program, *, meaning: bool = False) -> bool:
-    """Whether the proof of a shipped program is one of this program.
+@lru_cache(maxsize=256)
+def is_shipped(checked: Checked, *, meaning: bool = False) -> bool:
+    """Whether the proof of a shipped program is one of this program, as it is written.
 
     All lines that a proof may use have to agree, in their order and as they are written, up to names; the
     names of constraints and where multipliers start do not matter. ``meaning``: what a solution stands for
     has to agree too.
     """
+    program = checked.written
     is_same = program.name in program_names() and program == shipped(program.name).written
     return is_same or _form(program, meaning) in _shipped_forms(meaning)
 
@@ -183,7 +187,7 @@ def _form(program: Program, meaning: bool) -> Any:
         form: list[Any] = [type(value).__name__]
         for f in sorted((f for f in fields(value) if f.compare), key=lambda f: f.name != "family"):
             inner = getattr(value, f.name)
-            if f.name in NAMES:
+            if f.name in FIELDS_OF_NAMES:
                 form.append(None if unnamed else number(inner))
             else:
                 form.append(plain(inner))
@@ -191,4 +195,4 @@ def _form(program: Program, meaning: bool) -> Any:
             names.pop(value.family.index)  # known in its line only
         return tuple(form)
 
-    return tuple(plain(getattr(program, name)) for name in (*PROOF, *("meaning",) * meaning))
+    return tuple(plain(getattr(program, name)) for name in (*FIELDS_OF_PROOF, *("meaning",) * meaning))

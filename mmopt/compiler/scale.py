@@ -40,8 +40,6 @@ __all__ = [
     "SOURCE_UNITS",
     "Scaling",
     "Units",
-    "disagreement",
-    "first_disagreement",
     "infer_units",
     "scale",
     "units_of",
@@ -82,41 +80,26 @@ def _scales(instance: Instance) -> dict[str, float]:
     return {"queries": queries, "targets": queries**2 / cost}
 
 
-def _open(instance: Instance) -> tuple[frozenset[str], dict[str, float]]:
-    """What has no source, by name; and the parameters that are numbers, with their values."""
-    parameters = instance.program.parameters
-    arrays = {p.name for p in parameters if p.declared is not None and p.declared.dims}
-    numbers = {p.name: float(instance.env[p.name]) for p in parameters if p.name not in arrays}
-    return instance.own | arrays, numbers
-
-
-def units_of(instance: Instance) -> Units | None:
-    """The units of a program at an instance; None when its lines disagree.
+def units_of(instance: Instance) -> Units | str:
+    """The units of a program at an instance, or the first line that agrees on none (as ``infer_units``).
 
     What has no source is a number as it is, or else (limits of a cost, say) has units of its own.
     """
-    own, numbers = _open(instance)
+    parameters = instance.program.parameters
+    arrays = {p.name for p in parameters if p.declared is not None and p.declared.dims}
+    numbers = {p.name: float(instance.env[p.name]) for p in parameters if p.name not in arrays}
+    own = instance.own | arrays
     free = infer_units(instance.program, {name: {} for name in own}, numbers)
-    return free or infer_units(instance.program, _of_their_own(own), numbers)
-
-
-def _of_their_own(names: frozenset[str]) -> dict[str, dict[str, float]]:
-    return {name: {f"@{name}": 1.0} for name in names}
-
-
-def disagreement(instance: Instance) -> str:
-    """The line (its name, or "objective") that leaves a program without units; "" when all agree."""
-    if units_of(instance) is not None:
-        return ""
-    own, numbers = _open(instance)
-    return first_disagreement(instance.program, _of_their_own(own), numbers)
+    if isinstance(free, Units):
+        return free
+    return infer_units(instance.program, {name: {f"@{name}": 1.0} for name in own}, numbers)
 
 
 def scale(instance: Instance) -> tuple[Instance, Scaling]:
     """The scaled instance and the way back; factors of one when the units of the program disagree."""
     program = instance.program
     units = units_of(instance)
-    if units is None:
+    if isinstance(units, str):
         one = {d.name: 1.0 for d in program.choose}
         return instance, Scaling(one, {c.name: 1.0 for c in program.constraints}, 1.0, {})
     scales = _scales(instance)
@@ -253,44 +236,26 @@ def infer_units(
     program: Program,
     sources: Mapping[str, Degree] | None = None,
     parameters: Mapping[str, float] | None = None,
-) -> Units | None:
-    """The powers, or None when the lines of the program do not agree on any.
+) -> Units | str:
+    """The powers, or the first line (a name, or "objective") that contradicts those before it.
 
-    ``sources`` gives the degree of givens by name where the caller passed them, ``parameters`` their
-    values, which may stand as exponents.
+    An atom whose scale is not known counts as a contradiction. ``sources`` gives the degree of givens by name
+    where the caller passed them, ``parameters`` their values, which may stand as exponents.
     """
     eq = _Equations(dict(parameters or {}))
     try:
         read = _read(program, sources or {}, eq)
     except LookupError:
-        return None
+        return eq.line
     solved = _solve(eq.rows)
     if solved is None:
-        return None
+        return next(eq.lines[k] for k in range(len(eq.rows)) if _solve(eq.rows[: k + 1]) is None)
 
     def filled(degree: Degree) -> Degree:
         return _plus({}, *((solved(key), power) for key, power in degree.items()))
 
     givens, chosen, lines = ({name: filled(degree) for name, degree in own.items()} for own in read[:3])
     return Units(givens, chosen, lines, filled(read[3]))
-
-
-def first_disagreement(
-    program: Program,
-    sources: Mapping[str, Degree] | None = None,
-    parameters: Mapping[str, float] | None = None,
-) -> str:
-    """The first line (a name, or "objective") that contradicts those before it; "" when all agree.
-
-    An atom whose scale is not known counts as a contradiction. The arguments are those of ``infer_units``.
-    """
-    eq = _Equations(dict(parameters or {}))
-    try:
-        _read(program, sources or {}, eq)
-    except LookupError:
-        return eq.line
-    agree = (k for k in range(len(eq.rows)) if _solve(eq.rows[: k + 1]) is None)
-    return next((eq.lines[k] for k in agree), "")
 
 
 def _read(

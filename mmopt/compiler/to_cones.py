@@ -9,16 +9,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from mmopt.language import ATOMS, Checked
-from mmopt.language.atoms.types import SCALAR, Type
-from mmopt.language.check.families import two_by_two, vectorised
-from mmopt.language.check.infer import Scope, infer
+from mmopt.language.atoms.expression_types import Type
+from mmopt.language.check.exact_rewriting import two_by_two, vectorised
+from mmopt.language.check.infer_types import Scope, infer
 from mmopt.language.syntax.syntax_tree import (
     Apply,
     Block,
     Constraint,
     Expr,
+    Family,
     Index,
     Name,
     Number,
@@ -29,7 +31,7 @@ from mmopt.language.syntax.syntax_tree import (
     walk,
 )
 
-__all__ = ["Cone", "Line", "cones", "implied_psd", "line", "scope_of", "trace_inverse", "variables"]
+__all__ = ["Cone", "Line", "cones", "implied_psd", "line", "trace_inverse", "variables"]
 
 
 @dataclass(frozen=True)
@@ -48,42 +50,41 @@ class Cone:
 
 @dataclass(frozen=True)
 class Line:
-    """One constraint as it is lowered: ``relation`` once, or for each index when ``loop`` is set."""
+    """One constraint as it is lowered: ``relation`` once, or for each index when ``loop`` is set.
+
+    ``scope`` has the names in it.
+    """
 
     constraint: Constraint
+    scope: Scope
     relation: Relation
     loop: bool
     pair: tuple[Expr, Expr, Expr] | None = None  # a 2 x 2 psd constraint, as a second-order cone
 
 
-def scope_of(checked: Checked, index: str = "") -> Scope:
-    """The names of the program with their types, and a family's index."""
-    types = {**checked.types, index: SCALAR} if index else checked.types
-    return Scope(checked.program.source, types, checked.scope.dims)
-
-
+@lru_cache(maxsize=1024)
 def line(checked: Checked, constraint: Constraint) -> Line:
-    """Decide how a constraint is lowered."""
+    """Decide how a constraint is lowered: once for a program, whatever its sizes."""
     relation = constraint.relation
     family = constraint.family
-    scope = scope_of(checked, family.index if family else "")
+    scope = checked.lines.inside(family)
     if relation.op in (">>", "<<"):
         pair = two_by_two(relation.left) if _is_psd_block(relation) else None
         if pair and all(infer(e, scope).is_scalar for e in pair):
             if family is None:
-                return Line(constraint, relation, False, pair)
+                return Line(constraint, scope, relation, False, pair)
             parts = [vectorised(e, family.index) for e in pair]
             if all(p is not None for p in parts):
                 a, b, c = (p for p in parts if p is not None)
-                return Line(constraint, relation, False, (a, b, c))
-            return Line(constraint, relation, True, pair)
-        return Line(constraint, relation, family is not None)
+                return Line(constraint, scope, relation, False, (a, b, c))
+            return Line(constraint, scope, relation, True, pair)
+        return Line(constraint, scope, relation, family is not None)
     if family is None:
-        return Line(constraint, relation, False)
+        return Line(constraint, scope, relation, False)
     left, right = vectorised(relation.left, family.index), vectorised(relation.right, family.index)
     if left is None or right is None:
-        return Line(constraint, relation, True)
-    return Line(constraint, Relation(left, relation.op, right, relation.span), False)
+        return Line(constraint, scope, relation, True)
+    return Line(constraint, scope, Relation(left, relation.op, right, relation.span), False)
 
 
 def _is_psd_block(relation: Relation) -> bool:
@@ -124,28 +125,26 @@ def curved_nodes(expr: Expr, scope: Scope) -> tuple[list[tuple[Expr, list[Expr],
         ):
             nodes.append(e)
         if isinstance(e, Apply):
-            for a in e.args if e.atom not in ("eye", "ones") else ():
+            for a in () if ATOMS[e.atom].takes_dim else e.args:
                 visit(a)
 
     visit(expr)
     return traces, nodes
 
 
-def _expressions(checked: Checked) -> list[tuple[Expr, str, str]]:
-    program = checked.program
-    out = [(program.objective, "objective", "")]
-    for c in program.constraints:
+def _expressions(checked: Checked) -> Iterator[tuple[Expr, Scope, str, Family | None]]:
+    """The objective and the sides of constraints, each with the line that it is from, and what repeats it."""
+    yield checked.program.objective, checked.lines, "objective", None
+    for c in checked.program.constraints:
         decided = line(checked, c)
-        index = c.family.index if c.family and decided.loop else ""
-        out += [(decided.relation.left, c.name, index), (decided.relation.right, c.name, index)]
-    return out
+        for side in (decided.relation.left, decided.relation.right):
+            yield side, decided.scope, c.name, c.family if decided.loop else None
 
 
 def implied_psd(checked: Checked) -> set[str]:
     """Psd variables whose definiteness another cone of the program states already."""
     names: set[str] = set()
-    for expr, _, index in _expressions(checked):
-        scope = scope_of(checked, index)
+    for expr, scope, _, _ in _expressions(checked):
         traces, nodes = curved_nodes(expr, scope)
         inner = [t[0] for t in traces] + [n.args[0] for n in nodes]
         names |= {e.id for e in inner if isinstance(e, Name)}
@@ -171,9 +170,7 @@ def _added(checked: Checked, sizes: Mapping[str, int]) -> Iterator[tuple[Cone, i
     """The cones that curved expressions become, each with the unknowns that it adds."""
     nodes_before: list[Apply] = []
     atoms_before: set[Apply] = set()
-    times = {c.name: c.family.dim.value(sizes) if c.family else 1 for c in checked.program.constraints}
-    for expr, origin, index in _expressions(checked):
-        scope = scope_of(checked, index)
+    for expr, scope, origin, family in _expressions(checked):
         traces, nodes = curved_nodes(expr, scope)
         for found in traces:
             side, width = _trace_block(found, scope, sizes)
@@ -183,7 +180,7 @@ def _added(checked: Checked, sizes: Mapping[str, int]) -> Iterator[tuple[Cone, i
                 nodes_before.append(node)
                 side = infer(node, scope).dims[0].value(sizes)
                 yield Cone("psd", 2 * side, 1, origin), _triangle(side)
-        repeated = times[origin] if index else 0
+        repeated = family.dim.value(sizes) if family else 0
         for kind, size, count, unknowns in _of_atoms(expr, scope, sizes, repeated, atoms_before):
             yield Cone(kind, size, count, origin), unknowns
 
@@ -237,13 +234,12 @@ def _constraint_cones(checked: Checked, c: Constraint, sizes: Mapping[str, int])
     times = c.family.dim.value(sizes) if c.family else 1
     if decided.pair:
         return [Cone("second-order", 3, times, c.name)]
-    scope = scope_of(checked, c.family.index if c.family and decided.loop else "")
-    left, right = infer(decided.relation.left, scope), infer(decided.relation.right, scope)
+    scope, sides = decided.scope, (decided.relation.left, decided.relation.right)
+    left, right = (infer(e, scope) for e in sides)
     if c.relation.op in (">>", "<<"):
         side = (left if left.is_matrix else right).dims[0].value(sizes)
         return [Cone("psd", side, times, c.name)]
     rows = max(_entries(left, sizes), _entries(right, sizes)) * (times if decided.loop else 1)
-    sides = (decided.relation.left, decided.relation.right)
     filled = max(_filled(e, scope, sizes) for e in sides)
     return [Cone("zero" if c.relation.op == "==" else "nonnegative", 1, rows, c.name, filled)]
 

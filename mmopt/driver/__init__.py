@@ -1,9 +1,25 @@
-"""From a workload and a program to a judged solution: solvers, searches, judgement. Never data or privacy."""
+"""From a workload and a program to a judged solution: solvers, searches, judgement. Never data or privacy.
 
+- ``solve.py``: ``mmopt.solve``: a task, handed on by the program's class
+- ``accepted_inputs.py``: what callers pass, taken or refused
+- ``solve_plan.py``: the task, its plan (which reductions, over cells or by component), and its progress
+- ``blas_threads.py``: how many threads the linear algebra takes
+- ``convex.py``: a convex program solved as its plan says, lifted and scored
+- ``run_solver.py``: a solver run on an instance, each of its points scored, the best kept
+- ``procedure.py``: closed forms, and procedures whose steps solve other programs
+- ``search/``: programs that are not convex
+- ``free_vector.py``: what a smooth program chooses, as one vector of numbers
+- ``judge/``: what a point is worth
+- ``diagnosis/``: why a program has no solution
+- ``weight_tuning.py``: ``mmopt.tune``: a sub-workload whose weight grows
+- ``templates/``: strategies kept in factors
+"""
+
+from mmopt.driver.accepted_inputs import default_program
 from mmopt.driver.judge.violations import Violation, violations
-from mmopt.driver.plan import Progress
-from mmopt.driver.solve import default_program, solve
-from mmopt.driver.tuning import Tuned, tune
+from mmopt.driver.solve import solve
+from mmopt.driver.solve_plan import Progress
+from mmopt.driver.weight_tuning import Tuned, tune
 
 __all__ = [
     "Progress",

@@ -12,26 +12,26 @@ import time
 from dataclasses import dataclass, field, replace
 
 from mmopt.compiler import Instance
-from mmopt.compiler.reductions import Solved
+from mmopt.compiler.reductions import SolvedPart
 from mmopt.driver.judge.adopt import adopt
 from mmopt.driver.judge.assemble import Ending, assemble
 from mmopt.driver.judge.meaning import meaning
 from mmopt.driver.judge.score import Candidate
-from mmopt.driver.plan import FEW_CELLS, Plan, Task
 from mmopt.driver.run_solver import Best, run_solver
+from mmopt.driver.solve_plan import FEW_CELLS, SolvePlan, Task
 from mmopt.errors import SolverError, TooLargeError, UnsuitableError
-from mmopt.limits import Stop
 from mmopt.numerics.outward import rounded
 from mmopt.results import Solution
 from mmopt.solvers import Claim, Options, choose_solver
+from mmopt.stop_reasons import Stop
 from mmopt.strategies import as_dense
 
 __all__ = ["solve_convex"]
 
 # Of the gap asked for, what the parts may use; the rest is for the rounding of the lift.
-MARGIN = 0.9
+SHARE_OF_PARTS = 0.9
 # Seconds for a part when the time is over: without a point for every part there is none for the whole.
-LEAST = 1e-3
+SECONDS_OF_A_LATE_PART = 1e-3
 UNREDUCED = "solve it as it is with reduce=False (--no-reduce)"
 
 
@@ -72,11 +72,11 @@ class _Parts:
 
     whole: Task
     started: float = field(default_factory=time.monotonic)
-    known: dict[tuple[Plan, float], Solved] = field(default_factory=dict)
+    known: dict[tuple[SolvePlan, float], SolvedPart] = field(default_factory=dict)
     leaves: list[Ending] = field(default_factory=list)
     asked: float = 0.0  # the gap asked for: the largest default of the solvers, unless the caller says
 
-    def solved(self, plan: Plan, share: float) -> Solved:
+    def solved(self, plan: SolvePlan, share: float) -> SolvedPart:
         """What a plan comes to, within its share of the gap: a solver's point, or the lift of its parts'."""
         if plan.step is None:
             return self.run(plan, share)
@@ -86,16 +86,16 @@ class _Parts:
                 self.known[part, share] = self.solved(part, share)
         return plan.step.lift([self.known[part, share] for part in plan.parts])
 
-    def run(self, plan: Plan, share: float) -> Solved:
+    def run(self, plan: SolvePlan, share: float) -> SolvedPart:
         whole = self.whole
         tolerance = whole.asked.get("tolerance") or _default_tolerance(plan.instance, whole.solver)
         self.asked = max(self.asked, tolerance)
-        asked = {**whole.asked, "tolerance": MARGIN * share * tolerance}
+        asked = {**whole.asked, "tolerance": SHARE_OF_PARTS * share * tolerance}
         if any(leaf.stop == Stop.INTERRUPTED for leaf in self.leaves):
-            asked["time_limit"] = LEAST
+            asked["time_limit"] = SECONDS_OF_A_LATE_PART
         elif "time_limit" in asked:
             used = time.monotonic() - self.started
-            asked["time_limit"] = max(asked["time_limit"] - used, LEAST)
+            asked["time_limit"] = max(asked["time_limit"] - used, SECONDS_OF_A_LATE_PART)
         try:
             point, leaf = _run(replace(whole, plan=plan, asked=asked))
         except SolverError as error:
@@ -105,7 +105,7 @@ class _Parts:
             raise SolverError(message, where=error.where, hint=hint) from None
         self.leaves.append(leaf)
         strategy, _, _ = meaning(plan.instance, point.env, leaf.multipliers)
-        return Solved(strategy, leaf.multipliers, leaf.bound)
+        return SolvedPart(strategy, leaf.multipliers, leaf.bound)
 
 
 def _default_tolerance(instance: Instance, solver: str | None) -> float:
@@ -126,7 +126,7 @@ def _solve_parts(task: Task) -> Solution:
     if point is None or not point.is_feasible:
         lines = "; ".join(task.plan.lines)
         if instance.workload.n <= FEW_CELLS:  # rounding, where queries are nearly dependent: solved as it is
-            solution = solve_convex(replace(task, plan=Plan(instance)))
+            solution = solve_convex(replace(task, plan=SolvePlan(instance)))
             said = f"solved as it is: the reduced problem gave no feasible point ({lines})"
             return replace(solution, warnings=(*solution.warnings, said))
         raise SolverError(
@@ -141,6 +141,7 @@ def _solve_parts(task: Task) -> Solution:
     best.tell(task, name[0], seconds, iterations)
     solving = sum(leaf.solve for leaf in leaves)
     ending = best.ending(
+        point,
         stop=stop,
         solver=name,
         word=leaves[-1].word,

@@ -14,7 +14,7 @@ import numpy as np
 
 from mmopt.driver.judge.score import Array
 from mmopt.language.syntax.syntax_tree import Declaration
-from mmopt.numerics.numpy_forms import FLOOR, psd_floor
+from mmopt.numerics.numpy_forms import EIGENVALUE_FLOOR, psd_floor
 
 __all__ = ["Coordinates", "draw"]
 
@@ -26,16 +26,13 @@ class Coordinates:
     declarations: Sequence[Declaration]
     sizes: Mapping[str, int]
 
-    def shape(self, d: Declaration) -> tuple[int, ...]:
-        return tuple(dim.value(self.sizes) for dim in d.dims)
-
     def length(self, d: Declaration) -> int:
-        shape = self.shape(d)
+        shape = d.shape(self.sizes)
         return shape[0] * (shape[0] + 1) // 2 if d.kind in ("psd", "symmetric") else int(np.prod(shape))
 
     def lower(self) -> Array:
         """The least value of each number: of ``> 0`` a little above zero, -infinity where it is free."""
-        least = {"": -np.inf, ">=": 0.0, ">": FLOOR}
+        least = {"": -np.inf, ">=": 0.0, ">": EIGENVALUE_FLOOR}
         each = [np.full(self.length(d), least[d.sign if d.kind != "psd" else ""]) for d in self.declarations]
         return np.concatenate(each)
 
@@ -49,7 +46,7 @@ class Coordinates:
             return value.ravel()
         if d.kind == "psd":
             lifted = psd_floor(value)
-            tiny = FLOOR * (1.0 + float(np.abs(lifted).max(initial=0.0)))
+            tiny = EIGENVALUE_FLOOR * (1.0 + float(np.abs(lifted).max(initial=0.0)))
             whole = np.linalg.cholesky(lifted + tiny * np.eye(len(value))).T
         else:
             whole = (value + value.T) / 2
@@ -70,11 +67,11 @@ class Coordinates:
                 upper = self._triangle(d, piece)
                 out[d.name] = upper + np.triu(upper, 1).T
             else:
-                out[d.name] = piece.reshape(self.shape(d))
+                out[d.name] = piece.reshape(d.shape(self.sizes))
         return out
 
     def _triangle(self, d: Declaration, piece: Array) -> Array:
-        out = np.zeros(self.shape(d))
+        out = np.zeros(d.shape(self.sizes))
         out[np.triu_indices(len(out))] = piece
         return out
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from operator import eq, ge, le
 from typing import Any
 
@@ -14,15 +16,16 @@ from mmopt.compiler.same_program import is_shipped
 from mmopt.driver.judge.assemble import Ending, assemble
 from mmopt.driver.judge.rounded_root import charged_for_the_queries
 from mmopt.driver.judge.score import bound_of, starts_from, upper_value
-from mmopt.driver.judge.violations import plain
-from mmopt.driver.plan import Task
+from mmopt.driver.solve_plan import Task
 from mmopt.errors import ContradictionError, OptionError, SolverError, placed
 from mmopt.language import evaluate, evaluate_ball, shipped
-from mmopt.language.atoms.types import LARGEST
-from mmopt.language.check.procedures import START
-from mmopt.language.syntax.syntax_tree import Apply, Assignment, Expr, Name, Repeat, Step, SubProgram
-from mmopt.limits import Stop, require_memory, require_time
+from mmopt.language.atoms.expression_types import LARGEST_DIM
+from mmopt.language.check.procedure_checks import START_ARGUMENT
+from mmopt.language.syntax.syntax_tree import Apply, Assignment, Name, Repeat, Step, SubProgram
+from mmopt.limits import require_memory, require_time
+from mmopt.numerics.split_arrays import plain
 from mmopt.results import Solution
+from mmopt.stop_reasons import Stop
 from mmopt.strategies import Strategy
 
 __all__ = ["solve_closed", "solve_procedure"]
@@ -37,12 +40,11 @@ COMPARE: Mapping[str, Callable[[float, float], bool]] = {"<=": le, ">=": ge, "==
 
 @dataclass
 class _Run:
-    """The state of the steps: names with their values, the last solution of each step, all in order."""
+    """The state of the steps: names with their values, and the solutions in order."""
 
     task: Task
     solve: Solve
     env: dict[str, Any]
-    solved: dict[str, Solution] = field(default_factory=dict)
     everything: list[tuple[str, Solution]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
@@ -55,13 +57,9 @@ class _Run:
                 elif isinstance(step, SubProgram):
                     self.sub(step)
                 else:
-                    self.env[step.name] = self.value(step.expr)
+                    self.env[step.name] = evaluate(step.expr, self.env)
                     sizes = (np.size(value) for value in self.env.values())
                     require_memory((sum(sizes), 1), "sum of all arrays of the program")
-
-    def value(self, expr: Expr) -> Any:
-        with np.errstate(all="ignore"):
-            return evaluate(expr, self.env)
 
     def taken(self) -> dict[str, Any]:
         """All values, which are let go of here: whoever is done with them frees their memory."""
@@ -69,15 +67,15 @@ class _Run:
         return env
 
     def repeat(self, loop: Repeat) -> None:
-        times = self.value(loop.times)
-        if not 1 <= times <= LARGEST or times != int(times):
+        times = evaluate(loop.times, self.env)
+        if not 1 <= times <= LARGEST_DIM or times != int(times):
             where = self.task.program.source.locate(loop.times.span)
             message = f"a block is repeated a whole number of times, at most 2**53, not {times:g}"
             raise OptionError(message, where=where)
         best = np.inf
         for _ in range(int(times)):
             if (until := loop.until) is not None and COMPARE[until.op](
-                float(self.value(until.left)), float(self.value(until.right))
+                float(evaluate(until.left, self.env)), float(evaluate(until.right, self.env))
             ):
                 return
             try:
@@ -96,10 +94,10 @@ class _Run:
         givens: dict[str, Any] = {}
         start = None
         for name, expr in step.arguments:
-            if name == START and isinstance(expr, Name):
-                start = self.solved[expr.id].variables
+            if name == START_ARGUMENT and isinstance(expr, Name):
+                start = dict(self.everything)[expr.id].variables
             else:
-                givens[name] = self.value(expr)
+                givens[name] = evaluate(expr, self.env)
         program, instance = self.task.program, self.task.instance
         lost = {d.name for d in program.givens if d.source and d.name in instance.own} - {
             name for name, e in step.arguments if isinstance(e, Name) and e.id == name
@@ -114,7 +112,6 @@ class _Run:
         solved = self.solve(self.task.of_step(inner, start))
         if isinstance(solved.strategy, Strategy):
             solved.strategy.drop_factors()
-        self.solved[step.name] = solved
         self.everything.append((step.name, solved))
         known = {**solved.multipliers, **solved.variables}
         known |= {"strategy": solved.strategy.matrix, "objective": np.asarray(solved.objective)}
@@ -165,7 +162,7 @@ def solve_procedure(task: Task, solve: Solve) -> Solution:
     formed = [s.expr for s in program.steps if isinstance(s, Assignment) and isinstance(s.expr, Apply)]
     bases = [e for e in formed if e.atom == "row_basis"]
     # A shipped objective is of what is measured, as computed; other steps may carry any rounding.
-    proved = proved and is_shipped(instance.checked.written)
+    proved = proved and is_shipped(instance.checked)
     proved = proved and all(np.isfinite(evaluate_ball(e, run.env).rad).all() for e in bases)
     steps = [s for _, s in run.everything]
     last = steps[-1]
@@ -196,9 +193,6 @@ def solve_procedure(task: Task, solve: Solve) -> Solution:
 
 def _numbered(solved: Sequence[tuple[str, Solution]]) -> list[tuple[str, Solution]]:
     """Steps by their names; one that was repeated as name 1, name 2, …"""
-    names = [name for name, _ in solved]
-    out, seen = [], dict.fromkeys(names, 0)
-    for name, solution in solved:
-        seen[name] += 1
-        out.append((f"{name} {seen[name]}" if names.count(name) > 1 else name, solution))
-    return out
+    times = Counter(name for name, _ in solved)
+    numbers = {name: count(1) for name in times}
+    return [(f"{name} {next(numbers[name])}" if times[name] > 1 else name, s) for name, s in solved]

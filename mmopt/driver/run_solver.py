@@ -10,19 +10,35 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.compiler import Instance, Scaling, lower, scale
+from mmopt.compiler import Instance, Scaling, cones, lower, scale
 from mmopt.compiler.same_program import is_shipped
+from mmopt.compiler.scale import units_of
 from mmopt.driver.diagnosis.diagnose import explain_failure
-from mmopt.driver.judge.assemble import Ending, stopped_early, unscaled
+from mmopt.driver.judge.assemble import Ending
 from mmopt.driver.judge.score import Array, Candidate, bound_of, candidate, charged, improves, starts_from
-from mmopt.driver.plan import Task
+from mmopt.driver.judge.violations import worst_line
+from mmopt.driver.solve_plan import Task
 from mmopt.errors import OptionError, SolverError
 from mmopt.language.evaluate.evaluator import Memo
-from mmopt.limits import Stop
+from mmopt.language.evaluate.split_values import splits
+from mmopt.numerics.outward import rounded
+from mmopt.numerics.split_arrays import plain
 from mmopt.results import gap_between
-from mmopt.solvers import KERNELS, Claim, Clock, Options, Point, SolverRow, predicted, run
+from mmopt.solvers import (
+    KERNELS,
+    SOLVERS,
+    Claim,
+    Clock,
+    Options,
+    Point,
+    SolverRow,
+    missing_cones,
+    predicted,
+    run,
+)
+from mmopt.stop_reasons import Stop
 
-__all__ = ["Best", "run_solver"]
+__all__ = ["Best", "not_scaled", "run_solver"]
 
 
 @dataclass
@@ -65,7 +81,7 @@ class Best:
 
     def settle(self) -> None:
         """Let go of what only another point, or a failure, would ask for: it may be large."""
-        if is_shipped(self.instance.checked.written):  # another bound is tested with it
+        if is_shipped(self.instance.checked):  # another bound is tested with it
             self.values = None
         if self.point is not None:
             self.plain = self.point = replace(self.point, memo=Memo())
@@ -81,10 +97,8 @@ class Best:
         if self.point is not None:
             task.tell(solver, seconds, iterations, self.point.objective, self.bound)
 
-    def ending(self, **how: Any) -> Ending:
-        """The best point, which is feasible, and the best bound; ``how`` they came about."""
-        point = self.point
-        assert point is not None
+    def ending(self, point: Candidate, **how: Any) -> Ending:
+        """The best ``point``, which is feasible, and the best bound; ``how`` they came about."""
         return Ending(
             objective=point.objective,
             proved=point.proved,
@@ -112,7 +126,7 @@ class Best:
 
 
 # The caller hears of a solve that is predicted to take longer, in seconds, before it begins.
-LONG = 60.0
+SECONDS_TO_ANNOUNCE = 60.0
 
 
 def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -> tuple[Candidate, Ending]:
@@ -129,7 +143,7 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
     """
     instance, options, last = task.instance, _options_of(row, task), None
     seconds = predicted(instance, row).seconds if task.report is not None else 0.0
-    if seconds > LONG:
+    if seconds > SECONDS_TO_ANNOUNCE:
         task.tell(row.name, 0.0, 0, float("nan"), None, certified=False, predicted=seconds)
     before = time.monotonic() - started
     handed: tuple[Instance, Scaling] | None = None  # a kernel takes the instance as it is
@@ -157,8 +171,9 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
     if stop == Stop.REACHED:
         best.settle()
     point = best.feasible(clock, lambda: explain_failure(best.instance, handed, row.name, final, best.point))
-    warnings = stopped_early(best.instance, row, options, stop, best.gap, best.values or {})
+    warnings = _stopped_early(best.instance, row, options, stop, best.gap, best.values or {})
     return point, best.ending(
+        point,
         stop=stop,
         solver=(row.name, row.version),
         word=last.raw,
@@ -167,7 +182,7 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
         compile=before + clock.handed_over,
         solve=solved - clock.handed_over,
         scaling={} if handed is None else handed[1].scales,
-        warnings=warnings if handed is None else (*unscaled(best.instance, handed[1]), *warnings),
+        warnings=warnings if handed is None else (*not_scaled(best.instance, handed[1]), *warnings),
     )
 
 
@@ -201,3 +216,66 @@ def _stop(best: Best, options: Options, clock: Clock, last: Point) -> str:
     if last.stop in (Stop.ITERATIONS, Stop.LOCAL):
         return last.summary or last.stop
     return Stop.FINISHED if best.instance.program.certificate is None else Stop.MISSED
+
+
+# A violation of the solver's point below this is not worth a word: the repair charges it.
+VIOLATION_TO_TELL = 1e-4
+
+
+def not_scaled(instance: Instance, scaling: Scaling) -> tuple[str, ...]:
+    """Which line keeps the program from being scaled; nothing when it was."""
+    if scaling.scales:
+        return ()
+    line = units_of(instance)
+    where = "the objective" if line == "objective" else f"'{line}'"
+    return (
+        f"the lines of the program agree on no units, so it was not scaled: {where} is the first that does "
+        "not scale with those before it (numbers added to givens, or powers that do not match)",
+    )
+
+
+def _stopped_early(
+    instance: Instance,
+    row: SolverRow | Claim,
+    options: Options,
+    stop: str,
+    gap: float,
+    values: Mapping[str, Array],
+) -> tuple[str, ...]:
+    """Why the solve ended before its tolerance and what to change; nothing when it did not.
+
+    ``values`` is the solver's point before the repair.
+    """
+    asked = f"{options.tolerance:.0e}"
+    reached = (
+        f"the gap is {rounded(gap, 2, up=True, layout='e')}, {asked} was asked for"
+        if np.isfinite(gap)
+        else f"a gap of {asked} was not reached"  # a bound of another program may come later
+    )
+    wider = rounded(max(gap, 1e-15), 1, up=True, layout="e")
+    less = f", or ask for a tolerance of {wider}" if gap < 0.5 else ""
+    if stop == Stop.TIME:
+        text = f"stopped at the time limit of {options.time_limit:g} s: {reached}; allow more time{less}"
+    elif stop == Stop.ITERATIONS:
+        own = "" if options.max_iterations is None else f" of {options.max_iterations}"
+        text = f"stopped at the iteration limit{own}: {reached}; allow more{less}"
+    elif stop == Stop.INTERRUPTED:
+        text = f"interrupted: {reached}; let it run longer{less}"
+    elif stop == Stop.MISSED:
+        others = _others(instance, row)
+        text = f"{row.name} got no further: {reached}; try {others}{less}"
+    else:
+        return ()
+    line = worst_line(instance, plain(values))
+    if line is not None and line.amount > VIOLATION_TO_TELL:
+        text += f"; before its repair the point missed {line.text(instance)} by {line.amount:.1e}"
+    return (text,)
+
+
+def _others(instance: Instance, row: SolverRow | Claim) -> str:
+    if splits(instance.env):  # no other solver works by component
+        return "another formulation"
+    needed = cones(instance.checked, instance.sizes())
+    rows = [r for r in SOLVERS if r.is_installed and not missing_cones(r, needed)]
+    names = [r.name for r in rows if r.name != row.name]
+    return f"another solver ({', '.join(names)})" if names else "another formulation"

@@ -3,72 +3,28 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from mmopt.driver.accepted_inputs import default_program, named_givens, require_workload, within_range
+from mmopt.driver.blas_threads import blas_threads
 from mmopt.driver.convex import solve_convex
 from mmopt.driver.judge.adopt import adopt, row_parameter, starting
-from mmopt.driver.plan import Report, Task, blas_threads, plan_solve
 from mmopt.driver.procedure import solve_closed, solve_procedure
-from mmopt.driver.search.rank import solve_rank
-from mmopt.driver.search.smooth import solve_smooth
-from mmopt.errors import OptionError, SolverError, WorkloadError
-from mmopt.language import Program
+from mmopt.driver.search.rank_search import solve_rank
+from mmopt.driver.search.smooth_search import solve_smooth
+from mmopt.driver.solve_plan import Report, Task, plan_solve
+from mmopt.errors import OptionError
+from mmopt.language import Program, check, program_names, shipped
 from mmopt.limits import deadline
 from mmopt.results import Solution
 from mmopt.solvers import Options, is_claimed
-from mmopt.strategies.baselines import design_rows
 from mmopt.workloads import Workload
 
-__all__ = ["default_program", "named_givens", "require_workload", "solve", "with_total", "within_range"]
-
-
-@contextmanager
-def within_range() -> Iterator[None]:
-    """SolverError where arithmetic breaks down below: beyond the range of doubles, or not convergent."""
-    try:
-        yield
-    except (ArithmeticError, np.linalg.LinAlgError) as error:
-        raise SolverError(
-            f"the numbers leave the range of floating point: {error}",
-            hint="scale queries and targets nearer to 1, and look at what is given and at parameters",
-        ) from error
-
-
-def require_workload(value: object) -> None:
-    """Raise WorkloadError for what is no Workload: a matrix, the path of a file, a request with one."""
-    if not isinstance(value, Workload):
-        hint = "write Workload.from_matrix(matrix), Workload.load(path), or request.workload"
-        raise WorkloadError(f"a {type(value).__name__} is no Workload", hint=hint)
-
-
-def named_givens(givens: Mapping[str, Any] | None, program: Program, workload: Workload) -> dict[str, Any]:
-    """The givens with the rows of a baseline where a string names one, for the norm of the program.
-
-    OptionError for a string that names none, or one that does not apply to the workload.
-    """
-    norm = program.meaning.norm
-    return {
-        name: design_rows(value, workload, norm) if isinstance(value, str) else value
-        for name, value in (givens or {}).items()
-    }
-
-
-def default_program(workload: Workload, pure: bool = False) -> tuple[str, str]:
-    """The program used when none is named, and why.
-
-    pure : for Laplace noise, which epsilon without delta asks for.
-    """
-    if pure:
-        return "p_identity", "epsilon without delta asks for Laplace noise"
-    if workload.has_all_targets:
-        return "fitness_for_use", "every query has a target (max_variance)"
-    return "l2_strategy", "not every query has a target, so total error is what can be least"
+__all__ = ["solve", "with_total"]
 
 
 @within_range()
@@ -93,9 +49,9 @@ def solve(
 ) -> Solution:
     """Solve a program for a workload and certify the result.
 
-    Over more than ``plan.MOST_CELLS`` cells a convex program that a kernel knows is solved by component,
-    if the workload has symmetries; nothing over the cells is formed then, and the Solution is by component.
-    So it is over more than ``plan.FEW_CELLS`` cells, where all components are small.
+    Over more than ``solve_plan.MOST_CELLS`` cells a convex program that a kernel knows is solved by
+    component, if the workload has symmetries; nothing over the cells is formed then, nor in the Solution.
+    So it is over more than ``solve_plan.FEW_CELLS`` cells, where all components are small.
 
     Parameters
     ----------
@@ -132,7 +88,6 @@ def solve(
         raise OptionError(f"'reduce' is True or False, not {reduce!r}")
     if program is None:
         program = default_program(workload)[0]
-    parsed = program if isinstance(program, Program) else Program.load(program)
     given_options: dict[str, Any] = {
         "tolerance": tolerance,
         "time_limit": time_limit,
@@ -146,12 +101,16 @@ def solve(
     overrides = {name: value for name, value in given_options.items() if value is not None}
     overrides["verbose"] = verbose
     Options(**overrides)  # a bad option is refused before any work
+    if program in program_names():  # read once: part of the package
+        checked = shipped(str(program))
+    else:
+        checked = check(program if isinstance(program, Program) else Program.load(program))
     with deadline(time_limit), blas_threads(workload.n, threads):
-        named = named_givens(givens, parsed, workload)
-        strategy = starting(start, parsed, workload, overrides)
+        named = named_givens(givens, checked.written, workload)
+        strategy = None if start is None else starting(start, checked.written, workload, overrides)
         if strategy is not None:
-            named = {**row_parameter(parsed, strategy), **named}
-        plan = plan_solve(parsed, workload, named, reduce=reduce, solver=solver)
+            named = {**row_parameter(checked.written, strategy), **named}
+        plan = plan_solve(checked, workload, named, reduce=reduce, solver=solver)
         point = None if strategy is None else adopt(plan.instance, strategy)
         with blas_threads(plan.instance, threads) if plan.split else nullcontext():
             return solve_task(Task(plan, solver, overrides, progress, point))

@@ -110,6 +110,14 @@ whole (``inv``, ``root``, and sums of them) becomes an ordinary convex or concav
 
 A program of class smooth has no curvature to keep. It is searched by gradients, so every atom on what is
 chosen has to have one: all but factor, pinv, rank, stack and used_rows.
+
+Folders
+-------
+- ``syntax/``: text to tree
+- ``atoms/``: functions and operators, a row each
+- ``check/``: what is known before any number
+- ``evaluate/``: with numbers
+- ``print/``: LaTeX and plain text
 """
 
 from mmopt.language.atoms.table_of_atoms import ATOMS, Atom
@@ -117,7 +125,7 @@ from mmopt.language.check.whole_program import SOURCES, Checked, check, shipped
 from mmopt.language.evaluate.differentiate import Tape
 from mmopt.language.evaluate.evaluator import evaluate, evaluate_ball
 from mmopt.language.evaluate.feasibility import violation, worst
-from mmopt.language.print.layout import typeset_latex
+from mmopt.language.print.program_layout import typeset_latex
 from mmopt.language.syntax.program import Program, program_names
 from mmopt.language.syntax.to_text import to_source
 

@@ -1,12 +1,17 @@
 """From a strategy and data to released answers: plan, measure, answer, write. Never solves.
 
-``plan`` decides everything before data is read; ``measure`` is the only step that sees data;
-``write_release`` writes what may be published. OpenDP is imported only when noise is drawn.
+OpenDP is imported only when noise is drawn.
+
+- ``release_plan.py``: ``plan`` decides everything before data is read: privacy, noise, predicted errors
+- ``accuracy.py``: standard errors and intervals, before any data
+- ``measurement.py``: ``measure`` is the only step that sees data
+- ``release_folder.py``: ``write_release`` writes what may be published: answers and manifest
+- ``simulated_releases.py``: relative errors on true data, for choosing between strategies; not private
 """
 
 from mmopt.mechanism.measurement import Answers, measure
-from mmopt.mechanism.planning import Plan, plan
 from mmopt.mechanism.release_folder import build_manifest, write_release
+from mmopt.mechanism.release_plan import Plan, plan
 
 __all__ = [
     "Answers",

@@ -13,16 +13,13 @@ from functools import lru_cache
 from statistics import NormalDist
 
 import numpy as np
-from scipy.integrate import quad
-from scipy.optimize import brentq
-from scipy.special import ndtr
 
 from mmopt.errors import OptionError
 from mmopt.numerics.arrays import Array
-from mmopt.privacy.calibration import distance, finer
-from mmopt.privacy.noise import gaussian_variance, laplace_variance, log_transform
+from mmopt.privacy.calibration import finer
+from mmopt.privacy.noise import Noise
 from mmopt.privacy.rounding.integer_strategy import Measured
-from mmopt.privacy.rounding.lattice import common_step
+from mmopt.privacy.rounding.rounded_rows import common_step
 
 __all__ = [
     "NEARLY_NORMAL",
@@ -62,23 +59,22 @@ class Intervals:
         self.widths.flags.writeable = self.coverage.flags.writeable = False
 
 
-def deviations(integer: Measured, scale: float, fineness: int = 0) -> Array:
+def deviations(noise: Noise, integer: Measured, scale: float, fineness: int = 0) -> Array:
     """Standard deviation of the noise of each part, (parts,), as drawn at noise of parameter `scale`."""
-    variance = gaussian_variance if integer.norm == 2 else laplace_variance
-    parts = finer(integer.parts, fineness)
-    return np.ldexp(np.sqrt([variance(part.relative * scale) for part in parts]), -fineness)
+    own = [noise.variance(part.relative * scale) for part in finer(integer.parts, fineness)]
+    return np.ldexp(np.sqrt(own), -fineness)
 
 
-def standard_errors(integer: Measured, scale: float, fineness: int = 0) -> Array:
+def standard_errors(noise: Noise, integer: Measured, scale: float, fineness: int = 0) -> Array:
     """Standard errors (m,) at integer noise of parameter `scale`.
 
     Of several parts those of their least squares; upper bounds where there are too many coefficients.
     """
-    own = deviations(integer, scale, fineness)
+    own = deviations(noise, integer, scale, fineness)
     if len(own) == 1 or not has_coefficients(integer):
         return integer.standard_errors(own)
-    each = np.repeat(own, [part.rows for part in integer.parts])
-    return np.asarray(np.sqrt(np.square(_coefficients(integer, scale, fineness) * each).sum(axis=1)))
+    terms = _coefficients(noise, integer, scale, fineness) * np.repeat(own, [p.rows for p in integer.parts])
+    return np.asarray(np.sqrt(np.square(terms).sum(axis=1)))
 
 
 def has_coefficients(integer: Measured) -> bool:
@@ -96,29 +92,23 @@ def check_confidence(confidence: float) -> None:
 
 
 @lru_cache(maxsize=4)
-def intervals(integer: Measured, scale: float, fineness: int, confidence: float) -> Intervals:
+def intervals(noise: Noise, integer: Measured, scale: float, fineness: int, confidence: float) -> Intervals:
     """The shortest symmetric intervals that hold the truth with probability `confidence`, each query alone.
 
-    Gaussian noise that is next to continuous has the quantile of rounded normal noise; what parts the two
-    (``distance``) is added to the confidence. Rounding moves Σ a z by Σ |a| / 2 at most, and that is at most
+    Noise that is next to normal has the quantile of rounded normal noise; what parts the two (its
+    ``distance``) is added to the confidence. Rounding moves Σ a z by Σ |a| / 2 at most, and that is at most
     √(Σ a² s²) √(Σ 1/s²) / 2 (Cauchy and Schwarz), 2 √distance standard errors: so much wider is the interval.
     Otherwise the coverage is that of the law drawn, as ``_half_width`` finds it.
 
-    Where there are too many coefficients for that, the widths are upper bounds. Discrete Gaussian noise is
-    subgaussian of its parameter (Canonne, Kamath and Steinke 2020): P(|error| > t) <= 2 exp(-t²/2) in units
-    of the parameter. A Laplace variable L = X - Y of two exponential ones is z + V, z = ⌊X⌋ - ⌊Y⌋
-    discrete Laplace, and V, the difference of what was cut off, symmetric, below 1 and independent of z (no
-    memory). So |Σ a z| > t implies |Σ a L| > t with probability 1/2 at least, and |Σ a L| > t - |Σ a V|
-    always, where Σ a V is beyond v |a| with probability 2 exp(-v²/2) at most (Hoeffding); quantiles of Σ a L
-    are those of ``_laplace_width``.
+    Where there are too many coefficients for that, the widths are upper bounds: the noise's ``tail``.
 
     Errors as ``check_confidence``.
     """
     check_confidence(confidence)
-    own, errors = deviations(integer, scale, fineness), standard_errors(integer, scale, fineness)
+    errors = standard_errors(noise, integer, scale, fineness)
     parts, missed = finer(integer.parts, fineness), 1 - confidence
     scales, rows = np.array([p.relative * scale for p in parts]), [p.rows for p in parts]
-    apart = distance(parts, scale) if integer.norm == 2 else 1.0
+    apart = noise.distance(parts, scale) if noise.distance else 1.0
     is_few = has_coefficients(integer)
     if apart <= min(NEARLY_NORMAL, missed / 2):
         moved = 2 * math.sqrt(apart)
@@ -126,23 +116,19 @@ def intervals(integer: Measured, scale: float, fineness: int, confidence: float)
         is_exact = moved <= _SAME and (len(parts) == 1 or is_few)
         return Intervals(widths, np.full(len(errors), confidence), is_exact)
     if is_few:
-        coefficients, drawn = _coefficients(integer, scale, fineness), np.repeat(scales, rows)
-        found = np.array([_query(row, drawn, integer.norm, confidence) for row in coefficients])
+        coefficients, drawn = _coefficients(noise, integer, scale, fineness), np.repeat(scales, rows)
+        found = np.array([_query(row, drawn, noise, confidence) for row in coefficients])
         return Intervals(np.ldexp(found[:, 0], -fineness), found[:, 1], bool(found[:, 2].all()))
-    parameters = errors * float(np.max(np.ldexp(scales, -fineness) / own))
-    if integer.norm == 2:
-        widths = parameters * math.sqrt(2 * math.log(2 / missed))
-    else:
-        rest = math.sqrt(math.log(2e3 / missed)) / float(scales.min())  # v over √2 scale, at missed / 1000
-        width = min(_laplace_width(missed * 0.999) + rest, _laplace_width(missed / 2))
-        widths = parameters * math.sqrt(2) * width
+    # In parameters of the noise, not in its deviations: those of small scales are below it.
+    parameters = errors * np.max(np.ldexp(scales, -fineness) / deviations(noise, integer, scale, fineness))
+    widths = parameters * math.sqrt(noise.continuous.variance) * noise.tail(missed, float(scales.min()))
     return Intervals(widths, np.full(len(errors), confidence), False)
 
 
 @lru_cache(maxsize=4)
-def _coefficients(integer: Measured, scale: float, fineness: int) -> Array:
+def _coefficients(noise: Noise, integer: Measured, scale: float, fineness: int) -> Array:
     """a (m, rows) of the queries' errors: what is estimated from an answer of 1 to one measured row."""
-    own, found = deviations(integer, scale, fineness), []
+    own, found = deviations(noise, integer, scale, fineness), []
     for row in range(integer.rows):
         unit = np.zeros(integer.rows)
         unit[row] = 1.0
@@ -150,20 +136,24 @@ def _coefficients(integer: Measured, scale: float, fineness: int) -> Array:
     return np.column_stack(found)
 
 
-def _query(row: Array, scales: Array, norm: int, confidence: float) -> tuple[float, float, bool]:
+def _query(row: Array, scales: Array, noise: Noise, confidence: float) -> tuple[float, float, bool]:
     """Half width, coverage and whether that is exact for coefficients and scales (rows,)."""
     size = float(np.abs(row).max(initial=0.0))
     if size == 0.0:
         return 0.0, 1.0, True
     terms = np.stack([np.round(np.abs(row) / size, 13), scales])[:, np.abs(row) > size * 1e-12]
     distinct, counts = np.unique(terms, axis=1, return_counts=True)
-    least = _half_width(*map(tuple, distinct.tolist()), tuple(counts.tolist()), norm, confidence)
+    least = _half_width(*map(tuple, distinct.tolist()), tuple(counts.tolist()), noise, confidence)
     return least[0] * size, least[1], least[2]
 
 
 @lru_cache(maxsize=2**14)
 def _half_width(
-    sizes: tuple[float, ...], scales: tuple[float, ...], counts: tuple[int, ...], norm: int, confidence: float
+    sizes: tuple[float, ...],
+    scales: tuple[float, ...],
+    counts: tuple[int, ...],
+    noise: Noise,
+    confidence: float,
 ) -> tuple[float, float, bool]:
     """The least t with P(|error| <= t) >= `confidence`, that probability, and whether it is exact.
 
@@ -176,9 +166,8 @@ def _half_width(
     neither is blurred by U, the sum of nine uniform variables, |U| <= b together, b a 31st of the deviation:
     P(|error| <= t + b) >= P(|error + U| <= t), the probability given.
     """
-    variance = gaussian_variance if norm == 2 else laplace_variance
     terms = zip(sizes, scales, counts, strict=True)
-    spread = math.sqrt(sum(count * size**2 * variance(scale) for size, scale, count in terms))
+    spread = math.sqrt(sum(count * size**2 * noise.variance(scale) for size, scale, count in terms))
     span, step = max(32 * spread, 16.0), common_step(np.array(sizes), 1e-10)
     is_lattice = step is not None and span <= step * _GRID
     unit = step if step is not None and is_lattice else span / _GRID
@@ -189,7 +178,7 @@ def _half_width(
     for start in range(0, len(frequencies), 128):
         chunk = slice(start, start + 128)
         logarithms = (
-            log_transform(norm, np.multiply.outer(frequencies[chunk], sizes), np.array(scales)) @ counts
+            noise.log_transform(np.multiply.outer(frequencies[chunk], sizes), np.array(scales)) @ counts
         )
         transform[chunk] = np.exp(logarithms)
         if is_low and logarithms[-1] < -40:
@@ -209,25 +198,3 @@ def _half_width(
     # Below 1: the law has no end.
     coverage = max(confidence, min(1.0 - 2.0**-53, float(covered[at])) - off)
     return width * (1 + 1e-9), coverage, blur == 0 and moved <= _SAME * spread
-
-
-def _laplace_width(missed: float) -> float:
-    """Standard errors of Σ a_j L_j that it exceeds with probability `missed` at most, for every a.
-
-    It covers whether a query has one term or thousands. A Laplace variable is a normal one whose variance
-    is exponentially distributed, so that the error, in standard errors, is √Y times a standard normal, and Y
-    is a weighted mean of independent exponential variables of mean 1. With g(y) = P(|√y N| > t), for any
-    convex h >= g, P(|error| > t) <= E h(Y) <= E h(E₁) by Jensen, for one exponential variable E₁. h is g up
-    to its inflection at t²/3, and the tangent from there on. For 5 % it is 2.16 (one Laplace variable needs
-    2.12, very many 1.96).
-    """
-    width = float(brentq(lambda t: _laplace_tail(t) - missed, 1e-3, 60.0 - math.log(missed), xtol=1e-9))
-    return width * (1 + 1e-6)  # beyond the accuracy of root and integral
-
-
-def _laplace_tail(t: float) -> float:
-    """E h(E₁) of ``_laplace_width``: at least the probability of an error of more than t standard errors."""
-    bend = t * t / 3
-    below = quad(lambda y: 2 * ndtr(-t / math.sqrt(y)) * math.exp(-y), 0.0, bend, epsabs=1e-14)[0]
-    slope = math.exp(-1.5) / math.sqrt(2 * math.pi) * t * bend**-1.5
-    return float(below + math.exp(-bend) * (2 * ndtr(-math.sqrt(3)) + slope))

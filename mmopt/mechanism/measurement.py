@@ -11,15 +11,13 @@ import numpy.typing as npt
 
 from mmopt.errors import DataError, OptionError, PrivacyError
 from mmopt.mechanism.accuracy import deviations
-from mmopt.mechanism.planning import Plan, claim
+from mmopt.mechanism.release_plan import Plan, claim
 from mmopt.numerics.arrays import Array
-from mmopt.privacy.calibration import check_scales, cost_of_part
-from mmopt.privacy.noise import add_noise, simulate
-from mmopt.privacy.rounding.integer_arithmetic import root_above
+from mmopt.privacy.noise import add_noise, check_scales, simulate
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, check_type
-from mmopt.workloads.blocks.ranges import Ranges
-from mmopt.workloads.group import Explicit
+from mmopt.workloads.blocks.range_blocks import Ranges
 from mmopt.workloads.merged_roots import Block
+from mmopt.workloads.query_group import Explicit
 
 __all__ = ["Answers", "checked_counts", "measure"]
 
@@ -80,17 +78,16 @@ def measure(
         noisy = _with_noise(plan, exact)
     else:
         own = np.repeat([p.relative for p in parts], [p.rows for p in parts])
-        noisy = simulate(exact, plan.scale * own, simulate_seed, integer.norm)
-    drawn = deviations(integer, plan.scale, plan.fineness)
+        noisy = simulate(plan.law, exact, plan.scale * own, simulate_seed)
+    drawn = deviations(plan.law, integer, plan.scale, plan.fineness)
     measured = np.ldexp(noisy, -plan.fineness)
     is_whole = np.concatenate([_are_whole(block) for block in plan.workload.blocks])
     estimates = _whole(integer.estimate(measured, drawn), is_whole)
     # More than what doubles round of Σ a y: that is at most √(Σ a² s²) √(Σ (y/s)²) (Cauchy and Schwarz).
     size = float(np.linalg.norm(measured / np.repeat(drawn, [part.rows for part in parts])))
     slack = _ROUNDED * size * plan.standard_errors
-    names = [name for name, rows in plan.workload.groups() for _ in range(rows.stop - rows.start)]
     return Answers(
-        groups=tuple(names),
+        groups=tuple(name for name, rows in plan.workload.groups() for _ in range(rows.stop - rows.start)),
         labels=tuple(plan.workload.labels()),
         estimates=estimates,
         standard_errors=plan.standard_errors,
@@ -105,12 +102,10 @@ def measure(
 def _with_noise(plan: Plan, exact: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """The answers with OpenDP's noise, part by part; it confirms the costs that ``_check_claim`` adds up."""
     _check_claim(plan)
-    norm, parts = plan.integer.norm, plan.parts
-    found = []
+    parts, noise, found = plan.parts, plan.law, []
     for part, own in zip(parts, np.split(exact, np.cumsum([p.rows for p in parts])[:-1]), strict=True):
-        scale, claimed = part.relative * plan.scale, cost_of_part(norm, part, plan.scale)
-        root = math.isqrt if norm == 1 else root_above
-        found.append(add_noise(own, scale, root(part.squared_sensitivity), claimed, norm))
+        scale, squared = part.relative * plan.scale, part.squared_sensitivity
+        found.append(add_noise(noise, own, scale, squared, noise.cost(squared, scale)))
     return np.concatenate(found)
 
 
@@ -123,7 +118,7 @@ def _check_claim(plan: Plan) -> None:
             f"the squared sensitivities are {least} under {plan.neighbours}, the release claims {known}"
         )
     asked = plan.epsilon if plan.epsilon and plan.epsilon > 0 else math.inf
-    found = claim(plan.integer, plan.fineness, plan.scale, plan.delta, asked)[:3]
+    found = claim(plan.law, plan.integer, plan.fineness, plan.scale, plan.delta, asked)[:3]
     claimed = (plan.rho, plan.delta, plan.epsilon)
     for name, own, told in zip(("rho", "delta", "epsilon"), found, claimed, strict=True):
         if own != told and (own is None or told is None or not own <= told):  # also for NaN

@@ -20,14 +20,13 @@ from typing import Any
 
 from mmopt.errors import OptionError
 from mmopt.mechanism.measurement import Answers
-from mmopt.mechanism.planning import Plan
+from mmopt.mechanism.release_plan import Plan
 from mmopt.numerics.outward import rounded
 
 __all__ = ["ANSWERS_FILE", "MANIFEST_FILE", "build_manifest", "write_release"]
 
 ANSWERS_FILE = "answers.csv"
 MANIFEST_FILE = "manifest.json"
-_SAMPLERS = {1: "opendp make_laplace", 2: "opendp make_gaussian"}
 
 
 def build_manifest(plan: Plan, answers: Answers, **extra: Any) -> dict[str, Any]:
@@ -67,7 +66,7 @@ def build_manifest(plan: Plan, answers: Answers, **extra: Any) -> dict[str, Any]
         },
         "noise": {
             "kind": plan.kind if answers.private else "simulated, not private",
-            "sampler": _SAMPLERS[plan.integer.norm] if answers.private else "numpy",
+            "sampler": plan.law.sampler if answers.private else "numpy",
             "scale": math.ldexp(plan.scale, plan.fineness),
             "scale_at_unit_strategy": plan.noise,
         },

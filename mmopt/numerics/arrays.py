@@ -35,9 +35,11 @@ Ints = npt.NDArray[np.int64]
 AnyArray = TypeVar("AnyArray", bound=np.ndarray[tuple[int, ...], np.dtype[np.generic]])
 
 EPS = float(np.finfo(np.float64).eps)
-_STEPS = 30  # of a power iteration
+_POWER_STEPS = 30  # of a power iteration
 QR_BLOCK = 32  # columns that a QR factorisation takes at a time
-_PANEL = 256  # columns after which the time is looked at, where there are more than four times as many
+_PANEL_COLUMNS = (
+    256  # columns after which the time is looked at, where there are more than four times as many
+)
 
 MOST_CELLS = 8192
 """Cells up to which a workload or strategy is worked on as a matrix, where nothing else is cheaper."""
@@ -84,7 +86,7 @@ def largest_singular_value(matrix: Array) -> float:
     if min(matrix.shape) <= 1 or not matrix.any():
         return float(np.linalg.norm(matrix))
     v = np.abs(matrix).sum(axis=0)
-    for _ in range(_STEPS):
+    for _ in range(_POWER_STEPS):
         v = matrix.T @ (matrix @ (v / np.linalg.norm(v)))
     return float(np.sqrt(np.linalg.norm(v)))
 
@@ -100,7 +102,7 @@ def qr(matrix: Array, overwrite: bool = False) -> Array:
     if not most:
         return np.zeros((most, matrix.shape[1]))
     # LAPACK listens to nobody: what takes long is done by panels, and the time looked at after each.
-    step = _PANEL if most > 4 * _PANEL else matrix.shape[1]
+    step = _PANEL_COLUMNS if most > 4 * _PANEL_COLUMNS else matrix.shape[1]
     found = np.array(matrix, dtype=np.float64, order="F", copy=None if overwrite else True)
     for i in range(0, most, step):
         panel = found[i:, i : i + step]

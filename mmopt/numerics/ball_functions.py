@@ -22,8 +22,8 @@ __all__ = [
 ]
 
 # Steps of inverse iteration, and by how much its estimate may be too high in what is tried.
-STEPS = 6
-SHARES = (0.5, 0.1, 0.01)
+INVERSE_STEPS = 6
+ESTIMATE_SHARES = (0.5, 0.1, 0.01)
 
 
 def _ends(a: Ball) -> tuple[Array, Array]:
@@ -121,13 +121,13 @@ def below_eigenvalues(a: Ball, lower: Array) -> float:
     """
     v = np.where(np.arange(len(lower)) % 2, 0.5, 1.0)
     estimate = float("inf")
-    for _ in range(STEPS):
+    for _ in range(INVERSE_STEPS):
         w = scipy.linalg.cho_solve((lower, True), v, check_finite=False)
         grown = float(np.linalg.norm(w))
         if not 0 < grown < np.inf:
             return 0.0
         estimate, v = float(np.linalg.norm(v)) / grown, w / grown
-    for share in SHARES:
+    for share in ESTIMATE_SHARES:
         found = _least(a, share * estimate)
         if found is not None and found > 0:
             return found

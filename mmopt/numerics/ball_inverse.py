@@ -52,7 +52,7 @@ __all__ = [
 Residual = Callable[[Array, Array, Array], tuple[Array, Array]]
 """``right - x @ y`` from right, x and y: values, and bounds of their errors."""
 
-HEIGHT = 512  # rows of x that are sliced at a time, for memory
+SLICED_ROWS = 512  # rows of x that are sliced at a time, for memory
 
 
 def _bits(terms: int) -> int:
@@ -79,7 +79,7 @@ def residual(right: Array, x: Array, y: Array) -> tuple[Array, Array]:
     columns = y.reshape(len(y), -1)
     slices = _slices(columns, 0, _bits(x.shape[1]))
     high = right.reshape(len(x), -1)
-    found = [_residual(high[here], x[here], columns, slices) for here in panels(max(len(x), 1), HEIGHT)]
+    found = [_residual(high[here], x[here], columns, slices) for here in panels(max(len(x), 1), SLICED_ROWS)]
     mid, rad = (np.concatenate(parts) for parts in zip(*found, strict=True))
     return mid.reshape(right.shape), rad.reshape(right.shape)
 
@@ -111,7 +111,7 @@ def short_residual(right: Array, x: Array, y: Array) -> tuple[Array, Array]:
     y1 = _rounded(y, np.frexp(np.abs(y).max(axis=0, keepdims=True))[1] - bits)
     y2 = y - y1
     mid, rad = np.empty(right.shape), np.empty(right.shape)
-    for here in panels(max(len(x), 1), HEIGHT):
+    for here in panels(max(len(x), 1), SLICED_ROWS):
         x1 = _rounded(x[here], np.frexp(np.abs(x[here]).max(axis=1, keepdims=True))[1] - bits)
         x2 = x[here] - x1
         high = right[here] - x1 @ y1
@@ -132,9 +132,9 @@ def plain_residual(right: Array, x: Array, y: Array) -> tuple[Array, Array]:
 
 
 # Columns taken at a time where only the diagonal is asked for.
-WIDTH = 512
+DIAGONAL_COLUMNS = 512
 # Residuals are summed with more digits where those with fewer would cost more than this, relatively.
-ENOUGH = 1e-10
+MOST_LOST = 1e-10
 
 
 @dataclass(frozen=True)
@@ -196,14 +196,16 @@ def sandwich(left: Ball, matrix: Ball, right: Ball) -> Ball:
 
 
 def sandwich_diagonal(left: Ball, matrix: Ball, right: Ball) -> Ball:
-    """The diagonal (m,) of ``left @ inv(matrix) @ right``, without the product, ``WIDTH`` at a time."""
+    """The diagonal (m,) of ``left @ inv(matrix) @ right``, without the product, some columns at a time."""
     if not matrix.mid.size:
         return exact(np.zeros(len(left.mid)))
     inverse = _invertible(matrix)
     if inverse is None:
         y = np.nan_to_num(numpy_forms.solve(matrix.mid, right.mid))
         return unknown(np.einsum("ij,ji->i", left.mid, y))
-    return joined([_diagonal(inverse, left[here], right[:, here]) for here in panels(len(left.mid), WIDTH)])
+    return joined(
+        [_diagonal(inverse, left[here], right[:, here]) for here in panels(len(left.mid), DIAGONAL_COLUMNS)]
+    )
 
 
 def _diagonal(inverse: _Inverse, left: Ball, right: Ball) -> Ball:
@@ -214,7 +216,7 @@ def _diagonal(inverse: _Inverse, left: Ball, right: Ball) -> Ball:
         z, behind = _turned(inverse, transpose(left), right, y, missing, products)
         second = dots(exact(z), missing, axis=0)
         lost = second.rad + _lengths(behind) * _lengths(missing) / inverse.least
-        if (lost <= ENOUGH * np.abs(first.mid)).all():
+        if (lost <= MOST_LOST * np.abs(first.mid)).all():
             break
     out = add(first, second)
     return rounded(out.mid, first.rad + lost)

@@ -12,8 +12,8 @@ Above: K = U⁻ᵀ (Uᵀ K), so ‖K‖∗ <= Σ ‖(Uᵀ K)ᵢ‖ / σ with (U�
 Whoever solved the program may know the polar factor U Vᵀ nearly. Where K Zᵀ is symmetric, as it then is, that
 serves as Z and saves the decomposition; a simple upper bound is then enough.
 
-Products of matrices are summed in blocks of ``BLOCK`` terms, whose rounding errors are those of
-``BLOCK`` + q / ``BLOCK`` terms instead of q.
+Products of matrices are summed in blocks of ``SUMMED_TERMS`` terms, whose rounding errors are those of
+``SUMMED_TERMS`` + q / ``SUMMED_TERMS`` terms instead of q.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ __all__ = ["GUESS", "nuclear"]
 
 # By this name, which no program can use, values may hold what is nearly the polar factor of the nuclear norm.
 GUESS = "polar factor"
-BLOCK = 128
+SUMMED_TERMS = 128
 # Columns that are written over at a time.
-WIDTH = 512
-ROUNDS = 3  # of Newton's step
-NEAR = 1e-7  # rows of Z that are off by no more are next to orthonormal after one step
-ALIKE = 1e-5  # a guess that is off by so much, relatively, costs the bound its square
+COLUMNS_AT_A_TIME = 512
+NEWTON_ROUNDS = 3  # of Newton's step
+NEAR_ORTHONORMAL = 1e-7  # rows of Z that are off by no more are next to orthonormal after one step
+GUESS_TOLERANCE = 1e-5  # a guess that is off by so much, relatively, costs the bound its square
 
 
 def nuclear(a: Ball, guess: Array | None = None) -> Ball:
@@ -70,7 +70,9 @@ def _looks_polar(mid: Array, guess: Array) -> bool:
         return False
     v = np.cos(np.arange(len(mid)))
     one, other = mid @ (guess.T @ v), guess @ (mid.T @ v)
-    return float(v @ one) > 0 and float(np.linalg.norm(one - other)) <= ALIKE * float(np.linalg.norm(one))
+    return float(v @ one) > 0 and float(np.linalg.norm(one - other)) <= GUESS_TOLERANCE * float(
+        np.linalg.norm(one)
+    )
 
 
 def _norm(a: Array) -> float:
@@ -95,13 +97,13 @@ def _decomposed(mid: Array) -> tuple[Array, Array, Array]:
 def _gram(a: Array) -> tuple[Array, float]:
     """A Aᵀ - I, and a bound on the Frobenius norm of its rounding errors."""
     lower = np.zeros((len(a), len(a)), order="F")
-    for here in panels(a.shape[1], BLOCK):
+    for here in panels(a.shape[1], SUMMED_TERMS):
         lower = scipy.linalg.blas.dsyrk(1.0, a[:, here].T, 1.0, lower, trans=1, lower=1, overwrite_c=1)
     np.einsum("ii->i", lower)[:] -= 1.0
-    for here in panels(len(a), BLOCK):
+    for here in panels(len(a), SUMMED_TERMS):
         lower[here, here] += np.tril(lower[here, here], -1).T
         lower[here, here.stop :] = lower[here.stop :, here].T
-    terms = min(a.shape[1], BLOCK) + -(-a.shape[1] // BLOCK) + 1
+    terms = min(a.shape[1], SUMMED_TERMS) + -(-a.shape[1] // SUMMED_TERMS) + 1
     return lower, gamma(terms) * (_norm(a) ** 2 + len(a))
 
 
@@ -124,7 +126,7 @@ def _polar(vectors: Array, directions: Array) -> tuple[Array, Array]:
     The directions are written over.
     """
     left_out = ~directions.any(axis=1)
-    for here in panels(directions.shape[1], WIDTH):
+    for here in panels(directions.shape[1], COLUMNS_AT_A_TIME):
         directions[:, here] = vectors @ directions[:, here]
     return directions, vectors[:, left_out]
 
@@ -139,23 +141,23 @@ def _below(mid: Array, rad: Array, z: Array, is_own: bool = True) -> float:
     columns, k = mid.shape[1], z.shape[1]
     wrong = (gamma(columns) * _lengths(mid) + _lengths(rad)) * GROW
     best = 0.0
-    for step in range(ROUNDS + 1):
+    for step in range(NEWTON_ROUNDS + 1):
         gram, slip = _gram(z)
         off = _norm(gram)
         sizes = _lengths(z) * GROW
         inner = np.einsum("ij,ij->i", mid, z[:, :columns])
         lost = float(wrong @ sizes) * GROW + gamma(len(mid)) * float(np.abs(inner).sum()) * GROW
         best = max(best, (float(inner.sum()) - lost) / float(np.sqrt(1.0 + off + slip)) * (1 - 8 * EPS))
-        if off <= NEAR:
+        if off <= NEAR_ORTHONORMAL:
             change, slack = _change(mid, z[:, :columns], gram, off)
             lost += (slack + off * float(_lengths(rad).sum())) * GROW
             norm = float(np.sqrt(1.0 + slip * (1.0 + off) ** 2))
             return max(best, (float(inner.sum()) - change - lost) / norm * (1 - 8 * EPS))
-        if step == ROUNDS:
+        if step == NEWTON_ROUNDS:
             break
         if not (is_own or step):
             z = np.array(z)
-        for here in panels(k, WIDTH):
+        for here in panels(k, COLUMNS_AT_A_TIME):
             z[:, here] -= gram @ z[:, here] / 2
         del gram
     return best
@@ -164,7 +166,7 @@ def _below(mid: Array, rad: Array, z: Array, is_own: bool = True) -> float:
 def _change(mid: Array, z: Array, gram: Array, off: float) -> tuple[float, float]:
     """<E, K Zᵀ> / 2, and a bound on its rounding errors, a panel of rows at a time: memory."""
     total = 0.0
-    for here in panels(len(mid), BLOCK):
+    for here in panels(len(mid), SUMMED_TERMS):
         total += float(np.einsum("ij,ij->", gram[here], mid[here] @ z.T))
-    terms = sum(mid.shape) + 3 * BLOCK + len(mid) * BLOCK
+    terms = sum(mid.shape) + 3 * SUMMED_TERMS + len(mid) * SUMMED_TERMS
     return total / 2, gamma(terms) * off * _norm(mid) * _norm(z) * GROW

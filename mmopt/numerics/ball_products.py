@@ -9,12 +9,12 @@ import numpy as np
 from mmopt.numerics import ball_inverse, balls
 from mmopt.numerics.arrays import Array, panels
 from mmopt.numerics.balls import Ball
-from mmopt.numerics.products import Scaling, is_identity
+from mmopt.numerics.products import Diagonal, is_identity
 
 __all__ = ["diagonal_of_product", "diagonal_of_solved", "solved", "times", "whole"]
 
 # Rows taken at a time where only the diagonal of a product is asked for.
-HEIGHT = 512
+ROWS_AT_A_TIME = 512
 
 
 @dataclass(frozen=True)
@@ -31,29 +31,29 @@ class _Scaled:
         return self.matrix.shape
 
 
-_Term = Ball | Scaling | _Scaled
+_Term = Ball | Diagonal | _Scaled
 
 
 def times(left: _Term, right: _Term) -> _Term:
-    """The matrix product; see ``products.Scaling``."""
+    """The matrix product; see ``products.Diagonal``."""
     match left, right:
-        case Scaling(), Scaling():
-            return Scaling(balls.mul(left.entries, right.entries))
-        case Scaling(), Ball() if len(right.shape) == 1:
+        case Diagonal(), Diagonal():
+            return Diagonal(balls.mul(left.entries, right.entries))
+        case Diagonal(), Ball() if len(right.shape) == 1:
             return balls.mul(left.entries, right)
-        case Ball(), Scaling() if len(left.shape) == 1:
+        case Ball(), Diagonal() if len(left.shape) == 1:
             return balls.mul(left, right.entries)
-        case Scaling(), Ball() if right.is_exact:
+        case Diagonal(), Ball() if right.is_exact:
             return _Scaled(right.mid, left.entries, None)
-        case Ball(), Scaling() if left.is_exact:
+        case Ball(), Diagonal() if left.is_exact:
             return _Scaled(left.mid, None, right.entries)
-        case Scaling(), _Scaled(rows=None):
+        case Diagonal(), _Scaled(rows=None):
             return replace(right, rows=left.entries)
-        case _Scaled(columns=None), Scaling():
+        case _Scaled(columns=None), Diagonal():
             return replace(left, columns=right.entries)
-        case Scaling(), _:
+        case Diagonal(), _:
             return balls.mul(left.entries[:, None], whole(right))
-        case _, Scaling():
+        case _, Diagonal():
             return balls.mul(whole(left), right.entries)
     for one, other in ((left, right), (right, left)):
         if isinstance(one, Ball) and one.is_exact and is_identity(one.mid) and len(other.shape) == 2:
@@ -70,7 +70,7 @@ def whole(a: _Term) -> Ball:
     """The matrix itself."""
     if isinstance(a, _Scaled):
         return balls.scaled(a.matrix, a.rows, a.columns, a.radii)
-    return balls.diag(a.entries) if isinstance(a, Scaling) else a
+    return balls.diag(a.entries) if isinstance(a, Diagonal) else a
 
 
 def solved(left: _Term | None, matrix: Ball, right: _Term | None) -> Ball:
@@ -82,10 +82,10 @@ def solved(left: _Term | None, matrix: Ball, right: _Term | None) -> Ball:
 
 def diagonal_of_product(left: _Term, right: _Term) -> Ball | None:
     """The diagonal of the product of two matrices, without the product; None where one is diagonal."""
-    if isinstance(left, Scaling) or isinstance(right, Scaling):
+    if isinstance(left, Diagonal) or isinstance(right, Diagonal):
         return None
     one, other = whole(left), balls.transpose(whole(right))
-    rows = panels(len(one.mid), HEIGHT)
+    rows = panels(len(one.mid), ROWS_AT_A_TIME)
     return balls.joined([balls.total(balls.mul(one[here], other[here]), axis=1) for here in rows])
 
 

@@ -24,11 +24,11 @@ __all__ = ["BOUNDS", "Ball", "exact", "rounded", "unknown"]
 # the name counts as exact.
 BOUNDS = "error bounds"
 U = EPS / 2
-HEIGHT = 128  # rows of a product of matrices, entry by entry, that are worked on at a time
-WIDTH = 512  # terms of a product of matrices whose errors are added up at a time
+ROWS_AT_A_TIME = 128  # rows of a product of matrices, entry by entry, that are worked on at a time
+TERMS_AT_A_TIME = 512  # terms of a product of matrices whose errors are added up at a time
 GROW = 1.0 + 1e-9  # radii are themselves rounded; this covers it
 TINY = 1e-300  # covers products too small for a float
-ROOT = 1e-153  # covers what is too small for its square to be one
+SMALLEST_ROOT = 1e-153  # covers what is too small for its square to be one
 POWER = 16 * U  # no libm in use is off by more in pow
 
 
@@ -116,10 +116,10 @@ def neg(a: Ball) -> Ball:
 
 def mul(a: Ball, b: Ball) -> Ball:
     shape = np.broadcast_shapes(a.mid.shape, b.mid.shape)
-    if len(shape) < 2 or shape[0] <= HEIGHT:
+    if len(shape) < 2 or shape[0] <= ROWS_AT_A_TIME:
         return _mul(a, b)
     mid, rad = np.empty(shape), np.empty(shape)
-    for here in panels(shape[0], HEIGHT):
+    for here in panels(shape[0], ROWS_AT_A_TIME):
         found = _mul(*(c[here] if c.mid.shape[:-1] == shape[:-1] else c for c in (a, b)))
         mid[here], rad[here] = found.mid, found.rad
     return Ball(mid, rad)
@@ -142,7 +142,7 @@ def scaled(matrix: Array, rows: Ball | None, columns: Ball | None, radii: Array 
     """
     a, b = (exact(np.ones(n)) if c is None else c for c, n in zip((rows, columns), matrix.shape, strict=True))
     sizes, widths = np.empty(len(matrix)), np.zeros(len(matrix))
-    for here in panels(len(matrix), HEIGHT):
+    for here in panels(len(matrix), ROWS_AT_A_TIME):
         own = np.abs(matrix[here])
         sizes[here] = (own * (np.abs(b.mid) + b.rad)).max(axis=1, initial=0.0)
         if not b.is_exact:
@@ -216,7 +216,7 @@ def matmul(a: Ball, b: Ball) -> Ball:
     terms = a.mid.shape[-1]
     mid = a.mid @ b.mid
     rad = np.zeros(mid.shape)
-    for here in panels(terms, WIDTH):  # absolute values of some terms at a time: memory
+    for here in panels(terms, TERMS_AT_A_TIME):  # absolute values of some terms at a time: memory
         one, other = np.abs(a.mid[..., here]), np.abs(b.mid[here])
         if not b.is_exact:
             rad += one @ b.rad[here]
@@ -246,7 +246,7 @@ def total(a: Ball, axis: int | None = None) -> Ball:
 def lengths(a: Array, axis: int) -> Array:
     """Lengths along an axis, at most."""
     squares = np.einsum("i...,i...->..." if axis == 0 else "ij,ij->i", a, a)  # without a second matrix
-    return np.asarray(np.sqrt(squares) * GROW + ROOT * np.sqrt(a.shape[axis]))
+    return np.asarray(np.sqrt(squares) * GROW + SMALLEST_ROOT * np.sqrt(a.shape[axis]))
 
 
 def norm(a: Ball) -> float:

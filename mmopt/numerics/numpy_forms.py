@@ -45,11 +45,11 @@ __all__ = [
 
 # An eigenvalue of a psd variable is raised to this part of the largest before anything is
 # evaluated: the inverse then exists, and the change is charged to the objective.
-FLOOR = 1e-10
+EIGENVALUE_FLOOR = 1e-10
 # Queries lie in the range of a singular matrix when no more than this part of them is beside it: rounding.
-RANGE = 1e-12
+RANGE_TOLERANCE = 1e-12
 # A multiplier of an interior-point method that is really zero is far below this part of the largest.
-CLEARLY = 1e-3
+CLEAR_MULTIPLIER = 1e-3
 
 
 def eigh(matrix: Array) -> tuple[Array, Array]:
@@ -120,7 +120,7 @@ def solve(matrix: Array, right: Array) -> Array:
     """``inv(matrix) @ right`` for a symmetric psd matrix, else by LU.
 
     Where ``matrix`` is singular the closed convex extension holds: the pseudo-inverse if the
-    columns of ``right`` lie in its range (to ``RANGE``, relative), else infinity.
+    columns of ``right`` lie in its range (to ``RANGE_TOLERANCE``, relative), else infinity.
     """
     if not np.isfinite(matrix).all():
         return np.full(np.shape(right), np.inf)
@@ -140,7 +140,7 @@ def solve(matrix: Array, right: Array) -> Array:
         kept = values > tiny
         outside = vectors[:, ~kept].T @ right
         negative = bool((values < -tiny).any())
-        if negative or np.abs(outside).max(initial=0.0) > RANGE * np.abs(right).max(initial=0.0):
+        if negative or np.abs(outside).max(initial=0.0) > RANGE_TOLERANCE * np.abs(right).max(initial=0.0):
             return np.full(np.shape(right), np.inf)
         inside = vectors[:, kept]
         scaled = (inside.T @ right).T / values[kept]
@@ -187,13 +187,15 @@ def polar(matrix: Array) -> Array:
 
 
 def psd_floor(matrix: Array, largest: float | None = None) -> Array:
-    """The symmetric part with every eigenvalue at least ``FLOOR`` times ``largest`` (None: its own)."""
+    """The symmetric part, eigenvalues at least ``EIGENVALUE_FLOOR`` times ``largest`` (None: its own)."""
     symmetric = symmetric_part(matrix)
     # The trace is at least the largest eigenvalue where the rest is not negative: none to lift.
-    if is_definite(symmetric, FLOOR * (float(np.trace(symmetric)) if largest is None else largest)):
+    if is_definite(
+        symmetric, EIGENVALUE_FLOOR * (float(np.trace(symmetric)) if largest is None else largest)
+    ):
         return symmetric
     values, vectors = eigh(symmetric)
-    floor = FLOOR * max(float(values[-1]) if largest is None else largest, 0.0)
+    floor = EIGENVALUE_FLOOR * max(float(values[-1]) if largest is None else largest, 0.0)
     low = values < floor
     if not low.any():
         return symmetric
@@ -231,8 +233,8 @@ def _groups(group: Ints) -> Array:
 
 
 def support(entries: Array) -> Array:
-    """1 where an entry is above ``CLEARLY`` times the largest; none when no entry is positive."""
-    return np.asarray(entries > CLEARLY * max(float(entries.max(initial=0.0)), 0.0), dtype=float)
+    """1 where an entry is above ``CLEAR_MULTIPLIER`` times the largest; none when no entry is positive."""
+    return np.asarray(entries > CLEAR_MULTIPLIER * max(float(entries.max(initial=0.0)), 0.0), dtype=float)
 
 
 def as_block(entry: Array, is_row: bool) -> Array:

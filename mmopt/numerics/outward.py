@@ -20,9 +20,11 @@ import numpy.typing as npt
 import scipy.sparse
 import scipy.spatial.distance
 
+from mmopt.errors import OptionError
 from mmopt.numerics.arrays import EPS, Array
 
 __all__ = [
+    "check_norm",
     "column_norms",
     "column_powers",
     "largest_difference",
@@ -85,6 +87,12 @@ def _halves(a: Array) -> tuple[Array, Array]:
     return high, a - high
 
 
+def check_norm(norm: int, what: str = "the norm of columns") -> None:
+    """OptionError unless the norm is 1 or 2."""
+    if norm not in (1, 2):
+        raise OptionError(f"{what} is {norm!r}, expected 1 (Laplace) or 2 (Gaussian)")
+
+
 def column_norms(matrix: Array, norm: int) -> Array:
     """Upward-rounded L1 (norm 1) or L2 (norm 2) norm of each column of a finite matrix (p, n), (n,).
 
@@ -117,7 +125,7 @@ def column_powers(matrix: Array | scipy.sparse.csr_array, norm: int) -> Array:
     return np.where(touched, result, 0.0)
 
 
-def not_below(sums: Array, terms: int) -> Array:
+def not_below(sums: Array, terms: int | Array) -> Array:
     """Floats not below the exact sums of ``terms`` nonnegative terms whose computed values these are."""
     sums = np.nextafter(sums * (1.0 + 2.0 * terms * EPS), np.inf)
     # Each term may have lost 2⁻¹⁰⁷⁴ by underflow; 2⁻¹⁰⁰⁰ is far more.

@@ -15,11 +15,11 @@ from mmopt.limits import require_memory
 from mmopt.numerics import numpy_forms
 from mmopt.numerics.arrays import Array
 
-__all__ = ["Scaling", "diagonal_of_product", "diagonal_of_solved", "is_identity", "solved", "times", "whole"]
+__all__ = ["Diagonal", "diagonal_of_product", "diagonal_of_solved", "is_identity", "solved", "times", "whole"]
 
 
 @dataclass(frozen=True)
-class Scaling:
+class Diagonal:
     """A diagonal matrix by its diagonal: an array, a ball, or a vector that is constant on orbits."""
 
     entries: Any
@@ -36,13 +36,13 @@ def is_identity(a: Array) -> bool:
     return int(np.count_nonzero(a)) == len(a)
 
 
-def times(left: Array | Scaling, right: Array | Scaling) -> Array | Scaling:
+def times(left: Array | Diagonal, right: Array | Diagonal) -> Array | Diagonal:
     """The matrix product."""
-    if isinstance(left, Scaling):
-        if isinstance(right, Scaling):
-            return Scaling(left.entries * right.entries)
+    if isinstance(left, Diagonal):
+        if isinstance(right, Diagonal):
+            return Diagonal(left.entries * right.entries)
         return np.asarray((left.entries if right.ndim == 1 else left.entries[:, None]) * right)
-    if isinstance(right, Scaling):
+    if isinstance(right, Diagonal):
         return np.asarray(left * right.entries)
     if left.ndim == right.ndim == 2:
         if is_identity(right):
@@ -53,12 +53,12 @@ def times(left: Array | Scaling, right: Array | Scaling) -> Array | Scaling:
     return np.asarray(left @ right)
 
 
-def whole(a: Array | Scaling) -> Array:
+def whole(a: Array | Diagonal) -> Array:
     """The matrix itself."""
-    return numpy_forms.diag(a.entries) if isinstance(a, Scaling) else a
+    return numpy_forms.diag(a.entries) if isinstance(a, Diagonal) else a
 
 
-def solved(left: Array | Scaling | None, matrix: Array, right: Array | Scaling | None) -> Array:
+def solved(left: Array | Diagonal | None, matrix: Array, right: Array | Diagonal | None) -> Array:
     """``left @ inv(matrix) @ right``, where None stands for nothing; infinite where there is no inverse."""
     if right is None:
         return numpy_forms.inv(matrix) if left is None else numpy_forms.solve(matrix.T, whole(left).T).T
@@ -70,15 +70,15 @@ def solved(left: Array | Scaling | None, matrix: Array, right: Array | Scaling |
     return np.full(np.shape(whole(times(left, np.zeros_like(behind)))), np.inf)
 
 
-def diagonal_of_product(left: Array | Scaling, right: Array | Scaling) -> Array:
+def diagonal_of_product(left: Array | Diagonal, right: Array | Diagonal) -> Array:
     """The diagonal of the product of two matrices, without the product."""
-    if isinstance(left, Scaling) or isinstance(right, Scaling):
-        one, other = (s.entries if isinstance(s, Scaling) else np.diagonal(s) for s in (left, right))
+    if isinstance(left, Diagonal) or isinstance(right, Diagonal):
+        one, other = (s.entries if isinstance(s, Diagonal) else np.diagonal(s) for s in (left, right))
         return np.asarray(one * other)
     return np.asarray(np.einsum("ij,ji->i", left, right))
 
 
-def diagonal_of_solved(left: Array | Scaling, matrix: Array, right: Array | Scaling) -> Array:
+def diagonal_of_solved(left: Array | Diagonal, matrix: Array, right: Array | Diagonal) -> Array:
     """The diagonal of ``left @ inv(matrix) @ right`` of matrices, without the product."""
     behind = numpy_forms.solve(matrix, whole(right))
     if not np.isfinite(behind).all():

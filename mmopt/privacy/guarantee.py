@@ -5,7 +5,7 @@ satisfies rho-zCDP with rho = (sensitivity / scale)² / 2 (Canonne, Kamath and S
 delta at an epsilon is at most each of three: what zCDP implies (the same, Corollary 13); where a row changes
 a single count, the exact one (the same, Theorem 7: ``discrete_gaussian_delta``); that of continuous noise
 (Balle and Wang 2018, Theorem 8: ``gaussian_delta``) plus (1 + e^epsilon) times the distance of the two
-noises (``calibration.distance``). Discrete Laplace noise proves epsilon = sensitivity / scale (Ghosh,
+noises (``table_of_noises.py``). Discrete Laplace noise proves epsilon = sensitivity / scale (Ghosh,
 Roughgarden and Sundararajan 2009).
 """
 
@@ -17,47 +17,31 @@ from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
 
 from mmopt.errors import PrivacyError
-from mmopt.privacy.parameters import Privacy, privacy_fault
+from mmopt.privacy.privacy_parameters import Privacy, privacy_fault
 
 __all__ = [
     "PURE_HINT",
-    "THEOREM_ANALYTIC",
-    "THEOREM_APPROX",
     "THEOREM_EXACT",
-    "THEOREM_PURE",
-    "THEOREM_ZCDP",
     "allowed_epsilon",
     "allowed_rho",
     "check_approximate",
     "discrete_gaussian_delta",
     "float_above",
     "gaussian_delta",
-    "gaussian_rho",
-    "laplace_epsilon",
     "zcdp_epsilon",
     "zcdp_rho",
 ]
 
-THEOREM_ZCDP = "discrete Gaussian is rho-zCDP (Canonne, Kamath, Steinke 2020, Theorem 14)"
-THEOREM_APPROX = THEOREM_ZCDP + "; zCDP to (epsilon, delta) (the same, Corollary 13)"
 THEOREM_EXACT = "exact delta of the discrete Gaussian (Canonne, Kamath, Steinke 2020, Theorem 7)"
-THEOREM_ANALYTIC = (
-    "analytic Gaussian mechanism (Balle and Wang 2018, Theorem 8), its delta plus (1 + e^epsilon) times the "
-    "total variation between discrete and rounded Gaussian noise, at most rows / (16 scale²)"
-)
-THEOREM_PURE = (
-    "discrete Laplace is epsilon-DP, delta 0 (Ghosh, Roughgarden, Sundararajan 2009; L1 sensitivity: "
-    "Dwork, McSherry, Nissim, Smith 2006)"
-)
 PURE_HINT = (
     "Gaussian noise satisfies no pure epsilon: give a delta in (0, 1), or rho; or solve a program for "
     "Laplace noise: p_identity, laplace_weighting (weighs a baseline: --given Q=haar) or min_error"
 )
 
-_DIGITS = 60  # Decimal's ln is correctly rounded to this many digits: far below one float ulp.
+# Decimal's ln is correctly rounded to this many digits: far below one float ulp.
+_CONTEXT = Context(prec=60, Emin=MIN_EMIN, Emax=MAX_EMAX)
 _GUARD = Decimal("1e-40")  # relative allowance for the dozen roundings of one formula at 60 digits
 _ROOT = Decimal("2.506628274631000502415765284811045253006986740609938316629923576")  # of 2 pi
-_OPENDP_SLACK = Fraction(1, 2**48)  # OpenDP rounds each of its three operations up; leave room for that
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:
@@ -68,12 +52,14 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
 
     Raises PrivacyError when rho is not finite and >= 0 or delta is outside (0, 1).
     """
-    _check_rho(rho)
-    _check_delta(delta)
+    if not (math.isfinite(rho) and rho >= 0):
+        raise PrivacyError(f"rho is {rho!r}, expected a finite number, 0 or above")
+    if not 0 < delta < 1:
+        raise PrivacyError(f"delta is {delta!r}, expected a number above 0 and below 1")
     if rho == 0.0:
         return 0.0
-    order = _best_order(lambda u: -_epsilon_at(u, rho, delta))
-    with localcontext(_context()):
+    order = _best_order(lambda u: -(1 + u) * rho - _tail_float(u, delta))
+    with localcontext(_CONTEXT):
         exact = (1 + order) * Decimal(rho) + _tail(order, delta)
         return max(0.0, float_above(Fraction(exact + _GUARD * (1 + abs(exact)))))
 
@@ -86,7 +72,7 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
     """
     check_approximate(epsilon, delta)
     order = _best_order(lambda u: (epsilon - _tail_float(u, delta)) / (1 + u))
-    with localcontext(_context()):
+    with localcontext(_CONTEXT):
         exact = (Decimal(epsilon) - _tail(order, delta)) / (1 + order)
         rho = -float_above(-Fraction(exact - _GUARD * (1 + abs(exact))))
     # The two searches stop at slightly different orders: step down until both directions agree.
@@ -105,7 +91,7 @@ def gaussian_delta(epsilon: float, mu: Decimal) -> Decimal:
     mu is the sensitivity over the standard deviation. delta = Q(epsilon/mu - mu/2) - e^epsilon
     Q(epsilon/mu + mu/2) with Q(x) = P(N > x)  (Balle and Wang 2018, Theorem 8). It grows with mu.
     """
-    with localcontext(_context()):
+    with localcontext(_CONTEXT):
         ratio = Decimal(epsilon) / mu
         first, second = _normal_tail(ratio - mu / 2)[1], _normal_tail(ratio + mu / 2)[0]
         return first * (1 + _GUARD) - Decimal(epsilon).exp() * second * (1 - _GUARD)
@@ -122,7 +108,7 @@ def discrete_gaussian_delta(epsilon: float, sensitivity: int, scale: float) -> D
     """
     least = Fraction(epsilon) * Fraction(scale) ** 2 / sensitivity - Fraction(sensitivity, 2)
     k = math.floor(least) + 1
-    with localcontext(_context()):
+    with localcontext(_CONTEXT):
         twice = 2 * Decimal(scale) ** 2
         weight, ratio = (-(k * k) / twice).exp(), (-(2 * k + 1) / twice).exp()
         odds = (Decimal(epsilon) - sensitivity * (2 * k + sensitivity) / twice).exp()
@@ -165,7 +151,6 @@ def _normal_tail(x: Decimal) -> tuple[Decimal, Decimal]:
 def allowed_rho(privacy: Privacy) -> float:
     """The largest rho that `privacy` permits: its rho, or `zcdp_rho` of its (epsilon, delta)."""
     if privacy.rho is not None:
-        _check_rho(privacy.rho)
         return privacy.rho
     if privacy.epsilon is None or privacy.delta is None:
         raise PrivacyError(
@@ -173,14 +158,6 @@ def allowed_rho(privacy: Privacy) -> float:
             hint=PURE_HINT,
         )
     return zcdp_rho(privacy.epsilon, privacy.delta)
-
-
-def gaussian_rho(squared_sensitivity: int, scale: float) -> float:
-    """rho = squared sensitivity / (2 scale²) exactly, rounded up with room for OpenDP's own rounding."""
-    if not (math.isfinite(scale) and scale > 0):
-        raise PrivacyError(f"the noise scale is {scale!r}, expected a finite number above 0")
-    exact = Fraction(squared_sensitivity) / (2 * Fraction(scale) ** 2)
-    return float_above(exact * (1 + _OPENDP_SLACK))
 
 
 def allowed_epsilon(privacy: Privacy) -> float:
@@ -193,13 +170,6 @@ def allowed_epsilon(privacy: Privacy) -> float:
     return privacy.epsilon
 
 
-def laplace_epsilon(sensitivity: int, scale: float) -> float:
-    """epsilon = sensitivity / scale exactly, rounded up with room for OpenDP's own rounding."""
-    if not (math.isfinite(scale) and scale > 0):
-        raise PrivacyError(f"the noise scale is {scale!r}, expected a finite number above 0")
-    return float_above(Fraction(sensitivity) / Fraction(scale) * (1 + _OPENDP_SLACK))
-
-
 def float_above(value: Fraction) -> float:
     """The smallest float >= value (inf when there is none)."""
     try:
@@ -209,24 +179,10 @@ def float_above(value: Fraction) -> float:
     return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
 
 
-def _check_rho(rho: float) -> None:
-    if not (math.isfinite(rho) and rho >= 0):
-        raise PrivacyError(f"rho is {rho!r}, expected a finite number, 0 or above")
-
-
 def check_approximate(epsilon: float, delta: float) -> None:
     """PrivacyError as of a ``Privacy`` with this epsilon and delta."""
     if fault := privacy_fault(epsilon, delta, None):
         raise PrivacyError(fault.message, hint=fault.hint)
-
-
-def _check_delta(delta: float) -> None:
-    if not 0 < delta < 1:
-        raise PrivacyError(f"delta is {delta!r}, expected a number above 0 and below 1")
-
-
-def _context() -> Context:
-    return Context(prec=_DIGITS, Emin=MIN_EMIN, Emax=MAX_EMAX)
 
 
 def _tail(order: Decimal, delta: float) -> Decimal:
@@ -237,10 +193,6 @@ def _tail(order: Decimal, delta: float) -> Decimal:
 
 def _tail_float(u: float, delta: float) -> float:
     return -math.log1p(1 / u) - (math.log1p(u) + math.log(delta)) / u
-
-
-def _epsilon_at(u: float, rho: float, delta: float) -> float:
-    return (1 + u) * rho + _tail_float(u, delta)
 
 
 def _best_order(value: Callable[[float], float]) -> Decimal:

@@ -1,65 +1,154 @@
-"""Integer noise: OpenDP's exact samplers, and a seeded imitation that protects nothing."""
+"""What a noise is: one row for each, asked wherever noise decides anything; drawn by OpenDP, or imitated.
+
+The rows are in ``table_of_noises.py``. The imitation is seeded, and protects nothing.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Literal
 
 import numpy as np
 
 from mmopt.errors import PrivacyError, WorkloadError
 from mmopt.numerics.arrays import Array, Ints
+from mmopt.privacy.guarantee import float_above
+from mmopt.privacy.privacy_parameters import Privacy
+from mmopt.privacy.rounding.integer_strategy import Part
 
-__all__ = [
-    "add_noise",
-    "check_scale",
-    "gaussian_variance",
-    "laplace_variance",
-    "log_transform",
-    "simulate",
-]
+__all__ = ["Continuous", "Noise", "Parts", "add_noise", "check_scales", "cost", "simulate"]
 
+Parts = Sequence[Part]
 
 _TAIL = 64  # scales; a draw leaves this range with probability exp(-2000), Laplace noise exp(-64)
+_OPENDP_SLACK = Fraction(1, 2**48)  # OpenDP rounds each of its three operations up; leave room for that
 
 
-def check_scale(scale: float, largest_answer: int) -> None:
-    """PrivacyError unless answers up to `largest_answer` plus their noise fit 62 bits.
+@dataclass(frozen=True)
+class Continuous:
+    """The noise on real numbers, as publications have it: for simulations, never for a release.
+
+    scale : of a privacy and a sensitivity, for neighbours that add or remove a row; PrivacyError as
+        ``Noise.allowed``. variance : at scale 1. draw : at scale 1, from numpy, for a shape.
+    mean : E |error| of any query, over its standard error; None where it is not the same for all.
+    """
+
+    scale: Callable[[Privacy, float], float]
+    variance: float
+    draw: Callable[[np.random.Generator, tuple[int, ...]], Array]
+    mean: float | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Noise:
+    """A noise on integers, independent on each, of one parameter: its scale.
+
+    Attributes
+    ----------
+    name : as options have it in lower case. sampler : of OpenDP, as the manifest has it.
+    norm : in which sensitivities are measured. unit : what its costs are, which add up over parts.
+    allowed : what it may cost under a privacy; PrivacyError where that is of another kind.
+    example : a privacy that it takes, as a workload file has it.
+    takes_targets : unit noise, to which targets refer, has scale 1.
+    theorem : what its cost rests on. implied : and beside it the (epsilon, delta) that rho implies.
+    exact_cost : of a part, for a squared sensitivity and a scale.
+    least_scale : the scale of a cost, over that of cost 1, for one over the cost.
+    deltas : for (epsilon, delta), of parts: theorems that may prove less than rho implies, each with its
+        upper bound on delta at (epsilon, scale).
+    distance : a bound on the total variation, over all rows, between drawn noise and rounded normal noise,
+        of parts and scale; None for noise that on a finer lattice is no nearer to it.
+    measurement : that adds it, from OpenDP's prelude, a domain and the scale. root : of a squared
+        sensitivity, as OpenDP takes it.
+    variance : at a scale. imitate : draws from numpy, at scales (p,).
+    log_transform : logarithm of the characteristic function E cos(x z) for x and scales; it is positive.
+    tail : for any coefficients, what |error| exceeds with at most some probability, in standard errors of
+        noise of variance scale² times that of its continuous law at scale 1; given the least scale too.
+    """
+
+    name: str
+    norm: int
+    unit: Literal["epsilon", "rho"]
+    allowed: Callable[[Privacy], float]
+    example: str
+    theorem: str
+    exact_cost: Callable[[int, Fraction], Fraction]
+    least_scale: Callable[[float], float]
+    sampler: str
+    measurement: Callable[[Any, Any, float], Any]
+    root: Callable[[int], float]
+    variance: Callable[[float], float]
+    imitate: Callable[[np.random.Generator, Array], Array]
+    log_transform: Callable[[Array, Array], Array]
+    tail: Callable[[float, float], float]
+    continuous: Continuous
+    takes_targets: bool = False
+    implied: str = ""
+    deltas: Callable[[Parts], list[tuple[str, Callable[..., Decimal]]]] = lambda _: []
+    distance: Callable[[Parts, float], float] | None = None
+
+    def takes(self, privacy: Privacy) -> bool:
+        """Whether a privacy is of its kind; a delta beside epsilon is not used by one that costs epsilon."""
+        return privacy.epsilon is not None if self.unit == "epsilon" else not privacy.is_pure
+
+    def cost(self, squared_sensitivity: int, scale: float) -> float:
+        """Epsilon or rho at a scale, rounded up with room for OpenDP's own rounding.
+
+        Raises
+        ------
+        PrivacyError : a scale that is not finite and positive.
+        """
+        _check_positive(scale)
+        return float_above(self.exact_cost(squared_sensitivity, Fraction(scale)) * (1 + _OPENDP_SLACK))
+
+
+def cost(noise: Noise, parts: Parts, scale: float) -> float:
+    """Epsilon or rho of all parts at noise of parameter ``part.relative * scale``, rounded up."""
+    each = (Fraction(noise.cost(part.squared_sensitivity, part.relative * scale)) for part in parts)
+    return float_above(sum(each, Fraction(0)))
+
+
+def check_scales(parts: Parts, scale: float) -> None:
+    """PrivacyError unless answers and noise of every part fit 62 bits.
 
     OpenDP saturates at the ends of int64. That would keep the privacy but bias the answers.
     """
+    for part in parts:
+        own = part.relative * scale
+        _check_positive(own)
+        if part.largest_answer + _TAIL * own >= 2**62:
+            raise PrivacyError(
+                f"answers up to {part.largest_answer} with noise of scale {own:.4g} may exceed 2^62, "
+                "the limit of 64-bit integers",
+                hint="so little privacy budget gives answers of noise only; raise epsilon or rho",
+            )
+
+
+def _check_positive(scale: float) -> None:
     if not (math.isfinite(scale) and scale > 0):
         raise PrivacyError(f"the noise scale is {scale!r}, expected a finite number above 0")
-    if largest_answer + _TAIL * scale >= 2**62:
-        raise PrivacyError(
-            f"answers up to {largest_answer} with noise of scale {scale:.4g} may exceed 2^62, "
-            "the limit of 64-bit integers",
-            hint="so little privacy budget gives answers of noise only; raise epsilon or rho",
-        )
 
 
-def add_noise(answers: Ints, scale: float, sensitivity: float, claimed: float, norm: int = 2) -> Ints:
-    """`answers` (p,) plus independent discrete noise of parameter `scale`, drawn by OpenDP.
+def add_noise(noise: Noise, answers: Ints, scale: float, squared_sensitivity: int, claimed: float) -> Ints:
+    """`answers` (p,) plus independent noise of parameter `scale`, drawn by OpenDP.
 
-    Gaussian (norm 2), or Laplace, P(z) ~ exp(-|z| / scale) (norm 1, with an integer sensitivity). Before a
-    draw, OpenDP's own accounting must confirm that the noise costs at most the rho, or epsilon, `claimed` for
-    answers of this sensitivity in the norm; PrivacyError otherwise. OpenDP 0.16 checks neither NaN nor the
-    length of its input, so both are checked here.
+    Before a draw, OpenDP's own accounting must confirm that the noise costs at most the rho, or epsilon,
+    `claimed` for answers of this squared sensitivity in the norm; PrivacyError otherwise. OpenDP 0.16 checks
+    neither NaN nor the length of its input, so both are checked here.
     """
     answers = _checked(answers)
     import opendp.prelude as dp
 
     dp.enable_features("contrib")
     domain: Any = dp.vector_domain(dp.atom_domain(T="i64"), len(answers))
-    if norm == 1:
-        measurement: Any = dp.m.make_laplace(domain, dp.l1_distance(T="i64"), scale=float(scale))
-        name, accounted = "epsilon", float(measurement.map(int(sensitivity)))
-    else:
-        measurement = dp.m.make_gaussian(domain, dp.l2_distance(T="f64"), scale=float(scale))
-        name, accounted = "rho", float(measurement.map(float(sensitivity)))
+    measurement = noise.measurement(dp, domain, float(scale))
+    accounted = float(measurement.map(noise.root(squared_sensitivity)))
     if not accounted <= claimed:  # also true for NaN
         raise PrivacyError(
-            f"OpenDP accounts {name} {accounted!r} for this noise, the release claims {claimed!r}"
+            f"OpenDP accounts {noise.unit} {accounted!r} for this noise, the release claims {claimed!r}"
         )
     drawn = np.asarray(measurement([int(v) for v in answers]), dtype=np.int64)
     if drawn.shape != answers.shape:
@@ -67,66 +156,15 @@ def add_noise(answers: Ints, scale: float, sensitivity: float, claimed: float, n
     return drawn
 
 
-def laplace_variance(scale: float) -> float:
-    """Variance of discrete Laplace noise: 2 e^u / (e^u - 1)², u = 1 / scale; a little below 2 scale².
+def simulate(noise: Noise, answers: Ints, scale: float | Array, seed: int) -> Ints:
+    """`answers` plus noise of the drawn law, from numpy: NOT private.
 
-    It grows with the scale; for scales below 1/200, whose draws are zeros, it is that of 1/200 (3e-87).
-    """
-    return 0.5 / math.sinh(min(0.5 / scale, 100.0)) ** 2
-
-
-def gaussian_variance(scale: float) -> float:
-    """Variance of discrete Gaussian noise: at most scale², and that to a float's accuracy from 4 on.
-
-    By Poisson summation it is scale² (1 - 8 π² scale² exp(-2 π² scale²) …). For scales below 1/20, whose
-    draws are zeros, it is that of 1/20 (3e-87).
-    """
-    if scale >= 4:
-        return scale * scale
-    k, weights = _weights(max(scale, 0.05))
-    return float(k**2 @ weights / weights.sum())
-
-
-def _weights(scale: float) -> tuple[Array, Array]:
-    """Integers and numbers in proportion to their probabilities under the discrete Gaussian."""
-    k = np.arange(-math.ceil(16 * scale), math.ceil(16 * scale) + 1.0)
-    return k, np.exp(-0.5 * np.square(k / scale))
-
-
-def log_transform(norm: int, x: Array, scale: Array) -> Array:
-    """Logarithm of the characteristic function E cos(x z) of the drawn noise; it is positive.
-
-    Laplace noise: 1 / (1 + sin²(x/2) / sinh²(1 / 2 scale)). Gaussian noise, by Poisson summation:
-    Σ exp(-scale² (x - 2πk)²/2) over the same sum at x = 0.
-    """
-    if norm == 1:
-        return np.asarray(-np.log1p(np.square(np.sin(x / 2) / np.sinh(np.minimum(0.5 / scale, 300.0)))))
-    near = x - 2 * math.pi * np.rint(x / (2 * math.pi))
-    count = math.ceil(2 / max(float(np.min(scale)), 0.05))
-    shifts = 2 * math.pi * np.arange(-count, count + 1.0).reshape(-1, *[1] * x.ndim)
-    # The largest term apart: at large scales it is below the least float.
-    above = np.exp(-0.5 * scale**2 * (np.square(near - shifts) - np.square(near))).sum(axis=0)
-    return np.asarray(
-        -0.5 * np.square(scale * near) + np.log(above / np.exp(-0.5 * np.square(scale * shifts)).sum(axis=0))
-    )
-
-
-def simulate(answers: Ints, scale: float | Array, seed: int, norm: int = 2) -> Ints:
-    """`answers` plus noise of the drawn law, discrete Gaussian or (norm 1) Laplace, from numpy: NOT private.
-
-    Gaussian noise of a scale above 32 is rounded normal noise. scale : of all, or of each answer (p,).
+    scale : of all, or of each answer (p,).
     """
     answers = _checked(answers)
-    rng = np.random.default_rng(seed)
     scales = np.broadcast_to(np.asarray(scale, dtype=np.float64), answers.shape)
-    if norm == 1:
-        chance = -np.expm1(-1.0 / scales)
-        return np.asarray(answers + rng.geometric(chance) - rng.geometric(chance), dtype=np.int64)
-    noise = np.rint(rng.normal(0.0, scales))
-    for own in np.unique(scales[scales < 32]):
-        k, weights = _weights(max(float(own), 0.05))
-        noise[scales == own] = rng.choice(k, (scales == own).sum(), p=weights / weights.sum())
-    return np.asarray(answers + noise.astype(np.int64), dtype=np.int64)
+    drawn = noise.imitate(np.random.default_rng(seed), scales)
+    return np.asarray(answers + drawn.astype(np.int64), dtype=np.int64)
 
 
 def _checked(answers: Ints) -> Ints:

@@ -1,4 +1,12 @@
-"""What came from elsewhere, judged: strategies are certified, saved solutions verified. No searches."""
+"""What came from elsewhere, judged: strategies are certified, saved solutions verified. No searches.
+
+- ``certify.py``: ``mmopt.certify``: a strategy that came from anywhere, repaired and bounded
+- ``verify.py``: ``mmopt.verify``: a saved solution against its program and workload
+- ``recheck.py``: its figures recomputed, one by one
+- ``recheck_factored.py``: those of a strategy in factors
+- ``repaired_strategy.py``: what a repair made of a strategy from elsewhere
+- ``solution_on_components.py``: the values of a saved solution on the components of the workload
+"""
 
 from mmopt.proof.certify import certify, program_for
 from mmopt.proof.verify import verify

@@ -6,7 +6,7 @@ The multipliers of the bound come from wherever they can be had; the best valid 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,31 +14,29 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance, bind
-from mmopt.driver.convex import solve_convex
-from mmopt.driver.judge.adopt import (
-    SAME,
-    adopt,
-    adopters,
-    changes,
-    check_adopts,
-    check_feasible,
+from mmopt.driver.accepted_inputs import (
+    default_program,
     incoming,
-    kept,
+    named_givens,
     norm_of,
     opened,
-    row_parameter,
+    require_workload,
+    within_range,
 )
+from mmopt.driver.convex import solve_convex
+from mmopt.driver.judge.adopt import adopt, adopters, check_adopts, row_parameter
 from mmopt.driver.judge.assemble import Ending, assemble
 from mmopt.driver.judge.meaning import error_bound
-from mmopt.driver.judge.score import Array, bound_of, candidate, improves, scored, starts_from
-from mmopt.driver.plan import Plan, Report, Task
-from mmopt.driver.solve import default_program, named_givens, require_workload, with_total, within_range
+from mmopt.driver.judge.score import Array, Candidate, bound_of, candidate, improves, scored, starts_from
+from mmopt.driver.solve import with_total
+from mmopt.driver.solve_plan import Report, SolvePlan, Task
 from mmopt.errors import OptionError, SolverError, TooLargeError, suggest
 from mmopt.language import Program
-from mmopt.language.syntax.syntax_tree import Multiplier
-from mmopt.limits import Stop, deadline
+from mmopt.limits import deadline
+from mmopt.proof.repaired_strategy import SAME, changes, check_feasible, kept
 from mmopt.results import Solution, gap_between
 from mmopt.solvers import Options
+from mmopt.stop_reasons import Stop
 from mmopt.strategies import Strategy, normalise
 from mmopt.workloads import Workload
 
@@ -154,20 +152,13 @@ def certify(
         message = f"the strategy gives no point of '{parsed.name}' that can be repaired"
         raise OptionError(message, hint="is it very badly scaled?") from None
     check_feasible(instance, point)
-    evaluated, passed = time.monotonic(), multipliers or {}
-    judge = _judge(instance, passed)
-    proof = _Proof(instance if judge is None else judge)
-    own = judge is instance
-    if judge is not None:
-        with deadline(time_limit):
-            starts = starts_from(judge, point.env) if own else {}
-            for offered, origin in _offers(judge, starts, passed, came):
-                proof.offer(offered, origin)
-            gap = gap_between(point.objective, proof.bound, parsed.sense)
-            is_close = gap is not None and gap <= (TOLERANCE if tolerance is None else tolerance)
-            if solve and judge.program.klass == "convex" and not is_close:
-                proof.solve(Task(Plan(judge), solver, overrides, progress))
+    evaluated = time.monotonic()
+    proof = _Proof(_judge(instance))
+    ask = (lambda judge: Task(SolvePlan(judge), solver, overrides, progress)) if solve else None
+    with deadline(time_limit):
+        proof.seek(instance, point, came, multipliers or {}, ask, overrides.get("tolerance", TOLERANCE))
     bounded = time.monotonic()
+    own = proof.judge is instance
     multipliers = proof.multipliers if own else {}
     same = kept(came, instance, point.env, multipliers)
     remarks = changes(instance, came, values, point, None if same is None else same[1])
@@ -205,6 +196,29 @@ class _Proof:
     origin: str = ""
     remarks: list[str] = field(default_factory=list)
 
+    def seek(
+        self,
+        instance: Instance,
+        point: Candidate,
+        strategy: Strategy,
+        passed: Mapping[str, Any],
+        ask: Callable[[Instance], Task] | None,
+        tolerance: float,
+    ) -> None:
+        """Take the best of what point, caller, strategy and, if ``ask`` says how, a solver give."""
+        judge = self.judge
+        if judge.program.certificate is None:
+            if passed:
+                raise OptionError(f"'{judge.program.name}' has no certificate, so multipliers prove nothing")
+            return
+        starts = starts_from(judge, point.env) if judge is instance else {}
+        for offered, origin in _offers(judge, starts, passed, strategy):
+            self.offer(offered, origin)
+        gap = gap_between(point.objective, self.bound, instance.program.sense)
+        is_close = gap is not None and gap <= tolerance
+        if ask is not None and judge.program.klass == "convex" and not is_close:
+            self.solve(ask(judge))
+
     def offer(self, multipliers: Mapping[str, Any], origin: str) -> None:
         bound = bound_of(self.judge, multipliers)
         if bound is not None and (
@@ -226,16 +240,12 @@ class _Proof:
             self.offer(solved.multipliers, f"a solve of '{name}' ({by})")
 
 
-def _judge(instance: Instance, passed: Mapping[str, Any]) -> Instance | None:
-    """The instance whose certificate bounds the program, or l2_strategy's; None where there is no bound."""
+def _judge(instance: Instance) -> Instance:
+    """The instance whose certificate bounds the program: l2_strategy's, where that says so, else its own."""
     program = instance.program
-    if program.certificate is not None:
-        return instance
-    if program.bound == "l2_strategy":
+    if program.certificate is None and program.bound == "l2_strategy":
         return bind(Program.load("l2_strategy"), instance.workload)
-    if passed:
-        raise OptionError(f"'{program.name}' has no certificate, so multipliers prove nothing")
-    return None
+    return instance
 
 
 def _offers(
@@ -247,13 +257,9 @@ def _offers(
     if passed:
         yield {**own, **_named(judge, passed)}, "the caller"
     wanted = judge.program.multipliers
-    if [_shape(judge, m) for m in wanted] == [(judge.workload.n,)]:
+    if [m.declaration.shape(judge.sizes()) for m in wanted] == [(judge.workload.n,)]:
         _, improved = error_bound(judge.workload, strategy)
         yield {wanted[0].key: improved}, "the strategy by steps of improvement"
-
-
-def _shape(judge: Instance, m: Multiplier) -> tuple[int, ...]:
-    return tuple(dim.value(judge.sizes()) for dim in m.declaration.dims)
 
 
 def _named(judge: Instance, passed: Mapping[str, Any]) -> dict[str, Array]:
@@ -266,7 +272,7 @@ def _named(judge: Instance, passed: Mapping[str, Any]) -> dict[str, Array]:
             message = f"the certificate of '{judge.program.name}' has no multiplier '{name}'"
             raise OptionError(message, hint=suggest(name, known))
         array = np.asarray(value)
-        shape = _shape(judge, known[name])
+        shape = known[name].declaration.shape(judge.sizes())
         fits = array.shape == shape or array.size == 1 == int(np.prod(shape))  # one cell has one number
         if array.dtype.kind not in "biuf" or not fits or not np.isfinite(array).all():
             raise OptionError(

@@ -16,26 +16,27 @@ import numpy as np
 from mmopt.compiler import Instance, bind
 from mmopt.driver.judge.assemble import value_of
 from mmopt.driver.judge.claims import check_figures, grade_of, objective_grade, survived
-from mmopt.driver.judge.meaning import charged_error, meaning, own_sensitivity, proved_by_component, rounding
-from mmopt.driver.judge.placed_on_components import (
+from mmopt.driver.judge.meaning import charged_error, meaning, own_sensitivity, rounding
+from mmopt.driver.judge.score import FEASIBLE, Array, Candidate, bound_of, scored
+from mmopt.driver.judge.violations import worst_line
+from mmopt.errors import ContradictionError, Error, ResultError
+from mmopt.language import Checked, Program, check
+from mmopt.numerics.outward import rounded
+from mmopt.numerics.split_arrays import is_finite, same_array
+from mmopt.proof.solution_on_components import (
     gram_of,
     own_components,
     placed_multipliers,
     placed_variables,
-    same_array,
+    proved_by_component,
 )
-from mmopt.driver.judge.score import FEASIBLE, Array, Candidate, bound_of, scored
-from mmopt.driver.judge.violations import is_finite, worst_line
-from mmopt.errors import ContradictionError, Error, ResultError
-from mmopt.language import Checked, Program, check
-from mmopt.limits import Stop
-from mmopt.numerics.outward import rounded
 from mmopt.results import GRADES, Check, Figure, Grade, Solution, gap_between, is_stop
 from mmopt.results.component_storage import Value
+from mmopt.stop_reasons import Stop
 from mmopt.strategies import AnyStrategy, ComponentStrategy
 from mmopt.workloads import Workload, with_bases
 
-__all__ = ["Recheck", "Rows", "feasible_or_not"]
+__all__ = ["CLOSE", "Recheck", "Rows", "close", "feasible_or_not"]
 
 T = TypeVar("T")
 
@@ -43,7 +44,7 @@ T = TypeVar("T")
 CLOSE = 1e-9
 
 
-def _close(stated: Figure, found: Figure) -> bool:
+def close(stated: Figure, found: Figure) -> bool:
     """Whether two figures agree: finite numbers up to rounding, anything else exactly."""
     if isinstance(stated, int | float) and isinstance(found, int | float):
         size = max(abs(stated), abs(found))
@@ -88,11 +89,13 @@ class Rows:
             self.add(what, stated, f"{why}: {error}", False)
             return None
 
-    def figure(self, what: str, stated: Figure, compute: Callable[[], Figure], holds: bool = True) -> Figure:
-        """A figure against its recomputation; words in its place where that is not possible."""
+    def figure(
+        self, what: str, stated: Figure, compute: Callable[[], float | None], holds: bool = True
+    ) -> float | None:
+        """A figure against its recomputation; None where that is not possible."""
         found = self.tried(what, stated, lambda: (compute(),))
         if found is not None:
-            self.add(what, stated, found[0], holds and _close(stated, found[0]))
+            self.add(what, stated, found[0], holds and close(stated, found[0]))
         return found and found[0]
 
 
@@ -113,8 +116,12 @@ class Recheck:
         except Error as error:
             self.rows.add("program", s.program, f"its text is no program: {error.message}", False)
             return None
-        own = {name: getattr(program, name) for name in ("title", "cite", "sense")}
-        named = {"program": program.name, **own}
+        named = {
+            "program": program.name,
+            "title": program.title,
+            "cite": program.cite,
+            "sense": program.sense,
+        }
         wrong = [name for name, value in named.items() if getattr(s, name) != value]
         if wrong:
             self.rows.add("program", s.program, f"its text says {wrong[0]} '{named[wrong[0]]}'", False)
@@ -170,7 +177,7 @@ class Recheck:
         """The variables: of the declared shapes, finite, and feasible for the program as written."""
         s, sizes = self.solution, instance.sizes()
         found = {name: v.shape for name, v in s.variables.items()}
-        wanted = {d.name: tuple(dim.value(sizes) for dim in d.dims) for d in instance.program.choose}
+        wanted = {d.name: d.shape(sizes) for d in instance.program.choose}
         if found != wanted:
             self.rows.add("variables", _shapes(found), f"declared: {_shapes(wanted)}", False)
             return None
@@ -205,25 +212,29 @@ class Recheck:
         if found is not None:
             self.strategy(*found)
 
-    def bound(self, objective: Figure, graded: Grade, own: Callable[[], Figure], instance: Instance) -> None:
+    def bound(
+        self,
+        objective: float | None,
+        graded: Grade,
+        own: Callable[[], float | None],
+        instance: Instance,
+    ) -> None:
         """The bound, by ``own`` or by l2_strategy's certificate, the gap, and what they rest on."""
         s = self.solution
         compute = self.error_bound if instance.program.bound == "l2_strategy" else own
         bound = self.rows.figure("bound", s.bound, compute)
-        if not isinstance(objective, str | None) and not isinstance(bound, str):
-            gap = gap_between(objective, bound, s.sense)
-            stated = s.gap
+        if objective is not None:
+            gap, stated = gap_between(objective, bound, s.sense), s.gap
             same = gap == stated or (
                 gap is not None and stated is not None and abs(gap - stated) <= 10 * CLOSE * (1 + abs(gap))
             )
             self.rows.add("gap", stated, gap, same and (stated is None or stated >= 0.0))
-        known = None if isinstance(bound, str) else bound
-        grade = grade_of(instance, known)
+        grade = grade_of(instance, bound)
         self._grades((graded, grade, "estimated", "proved"))
-        if grade == "claimed" and known is not None:
-            self._claim(instance, known)
-        if not isinstance(objective, str | None):
-            self._agree(instance, objective, known)
+        if grade == "claimed" and bound is not None:
+            self._claim(instance, bound)
+        if objective is not None:
+            self._agree(instance, objective, bound)
         tolerance = s.options.get("tolerance")
         if s.status.stop == Stop.REACHED:
             reached = isinstance(tolerance, float) and s.gap is not None and s.gap <= tolerance
@@ -264,7 +275,7 @@ class Recheck:
         try:
             error, error_bound = charged_error(s.strategy, self.workload), self.error_bound()
             off = rounding(s.strategy, self.workload)
-            if isinstance(error_bound, float):
+            if error_bound is not None:
                 check_figures(instance, objective, bound, error, error_bound, off, s.multipliers, s.variables)
         except (Error, np.linalg.LinAlgError) as error:
             self.rows.add("figures", "agree", str(error), False)
@@ -291,13 +302,13 @@ class Recheck:
         """What holds of the strategy whatever program it comes from; ``scaled``: to sensitivity 1."""
         s = self.solution
         sensitivity = s.strategy.sensitivity
-        holds = _close(s.sensitivity, sensitivity) and not (scaled and sensitivity > 1.0 + 1e-12)
+        holds = close(s.sensitivity, sensitivity) and not (scaled and sensitivity > 1.0 + 1e-12)
         self.rows.add("sensitivity", s.sensitivity, sensitivity, holds)
         self.rows.figure("total error", s.error, lambda: charged_error(s.strategy, self.workload))
         self.rows.figure("error bound", s.error_bound, self.error_bound, s.error_bound <= s.error)
         self.rows.figure("rmse", s.rmse, lambda: s.strategy.rmse(self.workload))
 
-    def error_bound(self) -> Figure:
+    def error_bound(self) -> float | None:
         """l2_strategy's certificate at the multipliers kept for total error."""
         if isinstance(self.solution.strategy, ComponentStrategy):
             return proved_by_component(self.workload, self.solution.error_multipliers)

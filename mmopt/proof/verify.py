@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, TypeVar
 
 import numpy as np
 
 from mmopt.compiler import Instance
-from mmopt.driver.judge.placed_on_components import same_array
-from mmopt.driver.plan import Plan, Task, blas_threads
+from mmopt.driver.accepted_inputs import require_workload
+from mmopt.driver.blas_threads import blas_threads
 from mmopt.driver.procedure import solve_closed, solve_procedure
-from mmopt.driver.solve import require_workload
+from mmopt.driver.solve_plan import SolvePlan, Task
 from mmopt.errors import ResultError
 from mmopt.language import Program, program_names
+from mmopt.numerics.split_arrays import same_array
 from mmopt.proof.recheck import Recheck, Rows, feasible_or_not
-from mmopt.results import Check, Solution, Verification
+from mmopt.proof.recheck_factored import recheck_factored
+from mmopt.results import AnySolution, Check, FactoredSolution, Solution, Verification, load_saved
 from mmopt.workloads import Workload
 
 __all__ = ["UNCHECKED", "checked_summary", "verify", "with_worse"]
+
+Some = TypeVar("Some", bound=AnySolution)
 
 WORDS = {"error": "total error", "error_bound": "error bound"}  # for fields, in the rows of a recheck
 # Fields on which no claim rests: they tell how the result came about.
@@ -41,7 +46,7 @@ UNCHECKED = (
 
 
 def verify(
-    solution: Solution | str | Path, workload: Workload, program: str | Path | Program | None = None
+    solution: AnySolution | str | Path, workload: Workload, program: str | Path | Program | None = None
 ) -> Verification:
     """Recompute every claim of a solution, without a solver and without trusting anything in it.
 
@@ -53,7 +58,7 @@ def verify(
 
     Parameters
     ----------
-    solution : a Solution, or the path of a saved one.
+    solution : a Solution, a template's strategy in factors, or the path of a saved one.
     workload : the queries that it was solved for.
     program : what its program is compared with, in place of the shipped one of the same name: name, path or
         parsed. A program that is not shipped can only be told from a changed one by this.
@@ -62,18 +67,17 @@ def verify(
     ------
     ResultError : the file cannot be read as a solution.
     WorkloadError : ``workload`` is no Workload.
-    OptionError, ProgramError : ``program`` is unknown or cannot be read.
+    OptionError, ProgramError : ``program`` is unknown, cannot be read, or is given for a strategy in factors.
     """
     require_workload(workload)
-    if not isinstance(solution, Solution):
-        solution = Solution.load(solution)
-    expected, is_what = None, ""
-    if program is not None:
-        expected = program if isinstance(program, Program) else Program.load(program)
-        is_what = "the program given"
+    if isinstance(solution, str | Path):
+        solution = load_saved(solution)
+    expected = Program.load(program) if isinstance(program, str | Path) else program
     with np.errstate(all="ignore"):  # NaN and infinity are seen in what comes out
-        rows = _checks(solution, workload, expected, is_what)
-    return Verification(solution.program, tuple(rows), UNCHECKED)
+        rows = _RECHECKS[type(solution)](solution, workload, expected)
+    held = {f.name for f in fields(solution)}
+    unchecked = tuple(name for name in UNCHECKED if name.partition(".")[0] in held)
+    return Verification(solution.program, tuple(rows), unchecked)
 
 
 def checked_summary(summary: Mapping[str, Any], place: str = "") -> dict[str, Any]:
@@ -85,24 +89,27 @@ def checked_summary(summary: Mapping[str, Any], place: str = "") -> dict[str, An
     return kept
 
 
-def with_worse(s: Solution, found: Verification, place: str = "") -> Solution:
+def with_worse(s: Some, found: Verification, place: str = "") -> Some:
     """Its figures, and those of its steps, as stated or as recomputed, whichever says less."""
     again = {row.what: row.recomputed for row in found.rows}
     up, down = (max, min) if s.sense == "minimize" else (min, max)
     named = {"objective": up, "value": up, "bound": down, "error": max, "error_bound": min}
-    figures = {
-        name: pick(getattr(s, name), again[place + WORDS.get(name, name)])
-        for name, pick in {**named, "sensitivity": max, "rmse": max}.items()
-        if isinstance(again.get(place + WORDS.get(name, name)), float)
+    picks = {**named, "sensitivity": max, "rmse": max}
+    changed: dict[str, Any] = {
+        f.name: picks[f.name](getattr(s, f.name), again[place + WORDS.get(f.name, f.name)])
+        for f in fields(s)
+        if f.name in picks and isinstance(again.get(place + WORDS.get(f.name, f.name)), float)
     }
-    return replace(
-        s,
-        steps={name: with_worse(step, found, f"{place}{name}: ") for name, step in s.steps.items()},
-        **figures,
-    )
+    if s.steps:
+        changed["steps"] = {
+            name: with_worse(step, found, f"{place}{name}: ") for name, step in s.steps.items()
+        }
+    return replace(s, **changed)
 
 
-def _checks(s: Solution, workload: Workload, expected: Program | None, is_what: str) -> list[Check]:
+def _checks(
+    s: Solution, workload: Workload, expected: Program | None, is_what: str = "the program given"
+) -> list[Check]:
     """The checks of one solution, up to the first that leaves nothing to compare with."""
     work = Recheck(s, workload)
     rows = work.rows
@@ -120,17 +127,21 @@ def _checks(s: Solution, workload: Workload, expected: Program | None, is_what: 
     return rows.found
 
 
+_RECHECKS: Mapping[type, Callable[..., list[Check]]] = MappingProxyType(
+    {Solution: _checks, FactoredSolution: recheck_factored}
+)
+
+
 def _recomputed(work: Recheck, instance: Instance) -> None:
     """Everything that follows from the program with its givens."""
     s, rows = work.solution, work.rows
-    klass = instance.program.klass
-    if klass in ("procedure", "closed form"):
+    if not instance.program.choose:
         _again(work, instance)
     else:
         if (point := work.point(instance)) is not None:
             work.objective(instance, point)
         if s.steps:
-            rows.add("steps", ", ".join(s.steps), f"a {klass} program has none", False)
+            rows.add("steps", ", ".join(s.steps), f"a {instance.program.klass} program has none", False)
     work.costs(scaled=instance.program.meaning.kind == "strategy")
 
 
@@ -140,12 +151,11 @@ def _again(work: Recheck, instance: Instance) -> None:
     if s.variables:
         rows.add("variables", ", ".join(s.variables), "none are chosen", False)
     waiting = list(s.steps.items())
-    task, replay = Task(Plan(instance)), _replay(work, waiting)
-    is_closed = instance.program.klass == "closed form"
+    task, replay = Task(SolvePlan(instance)), _replay(work, waiting)
     found = rows.tried(
         "steps",
         ", ".join(s.steps),
-        lambda: solve_closed(task) if is_closed else solve_procedure(task, replay),
+        lambda: solve_procedure(task, replay) if instance.program.steps else solve_closed(task),
         "cannot be combined",
     )
     if found is None:

@@ -1,14 +1,23 @@
 """What a reader sees: results and forecasts in; tables, texts and charts out. Nothing here solves or prints.
 
-A file for what is shown: programs, workloads, sizes, solutions, comparisons, baselines, releases. ``style``
-has what all tables share, ``explain/`` explains a program.
+- ``table_style.py``: how numbers and tables look
+- ``program_tables.py``: the list of programs, their text, givens and solvers
+- ``workload_tables.py``: what a workload file asks
+- ``forecast_tables.py``: what a solve will take
+- ``solution_tables.py``: what was solved, tuned, verified
+- ``comparison_tables.py``: programs side by side
+- ``baseline_tables.py``: baselines, and their factors to programs
+- ``release_tables.py``: a release: planned, answered, simulated
+- ``charts.py``: charts
+- ``explain/``: a program explained
 """
 
-from mmopt.report.baselines import baseline_costs, baselines_table
-from mmopt.report.chart import check_chart, write_chart
-from mmopt.report.comparison import comparison_report
+from mmopt.report.baseline_tables import baseline_costs, baselines_table
+from mmopt.report.charts import check_chart, write_chart
+from mmopt.report.comparison_tables import comparison_report
 from mmopt.report.explain import Explanation, explain
-from mmopt.report.programs import (
+from mmopt.report.forecast_tables import Sizes, SolverSize, cones_table, sizes_of, sizes_tables, solvers_table
+from mmopt.report.program_tables import (
     givens_table,
     highlighted,
     lines_table,
@@ -17,19 +26,23 @@ from mmopt.report.programs import (
     takers,
     takers_table,
 )
-from mmopt.report.releases import NOT_PRIVATE, answers_table, predicted_table, privacy_rows, simulated_table
-from mmopt.report.sizes import Sizes, SolverSize, cones_table, sizes_of, sizes_tables, solvers_table
-from mmopt.report.solutions import (
+from mmopt.report.release_tables import (
+    NOT_PRIVATE,
+    answers_table,
+    predicted_table,
+    privacy_rows,
+    simulated_table,
+)
+from mmopt.report.solution_tables import (
     history_table,
     slack_table,
-    solution_table,
     subworkloads_table,
     templates_table,
     tuning_table,
     verification_report,
 )
-from mmopt.report.style import pairs_table, paragraphs
-from mmopt.report.workloads import NORMALISED, domain_table, queries_table
+from mmopt.report.table_style import pairs_table, paragraphs
+from mmopt.report.workload_tables import NORMALISED, domain_table, queries_table
 
 __all__ = [
     "NORMALISED",
@@ -60,7 +73,6 @@ __all__ = [
     "sizes_of",
     "sizes_tables",
     "slack_table",
-    "solution_table",
     "solvers_table",
     "subworkloads_table",
     "takers",

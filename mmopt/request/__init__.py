@@ -1,6 +1,6 @@
 """The workload file: a YAML 1.2 text becomes a ``Request``, or an error with file, line and column.
 
-Top level (``domain`` and ``workload`` are needed)::
+Top level (``domain_keys`` and ``workload`` are needed)::
 
     domain: {attribute: form, …}             # the cells; the last attribute varies fastest
     workload: [entry, …]                     # the queries
@@ -69,9 +69,20 @@ so that long queries, which count many rows, may have larger errors: a heuristic
 the queries as written.
 
 Anchors and aliases (``&a``, ``*a``) may be used; tags, merge keys and several documents may not.
+
+Files here:
+
+- ``workload_file.py``: the file as a whole: ``load_request``
+- ``domain_keys.py``: the keys ``domain_keys`` and ``data``
+- ``encodings.py``: how table values become cells
+- ``query_words.py``: what a word means for an attribute: a block, or cells
+- ``query_keys.py``: blocks, marginals and products
+- ``yaml_text.py``: the text, read and split into lines
+- ``yaml_tree.py``: from text to nodes
+- ``yaml_nodes.py``: nodes with their places, and small readers of them
 """
 
-from mmopt.privacy.parameters import Privacy
-from mmopt.request.file import Neighbours, Request, load_request, parse_request
+from mmopt.privacy.privacy_parameters import Privacy
+from mmopt.request.workload_file import Neighbours, Request, load_request, parse_request
 
 __all__ = ["Neighbours", "Privacy", "Request", "load_request", "parse_request"]

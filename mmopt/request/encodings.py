@@ -10,8 +10,8 @@ from fractions import Fraction
 from mmopt.errors import placed
 from mmopt.request.yaml_nodes import (
     Map,
-    Node,
     Scalar,
+    YamlNode,
     describe,
     fail,
     items,
@@ -58,7 +58,7 @@ def label_of(value: Plain) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def table_value(node: Node, what: str) -> Plain:
+def table_value(node: YamlNode, what: str) -> Plain:
     """A value that a table may hold: a text that is not empty, an integer, a finite number, true or false."""
     missing = "rows without a value are the business of 'missing: refuse', 'drop' or a label"
     if not isinstance(node, Scalar):
@@ -72,12 +72,12 @@ def table_value(node: Node, what: str) -> Plain:
     return value
 
 
-def _values(node: Node, what: str) -> tuple[tuple[str, ...], Values]:
+def _values(node: YamlNode, what: str) -> tuple[tuple[str, ...], Values]:
     nodes = items(node, what)
     _check_count(node, len(nodes), what)
     values: list[Plain] = []
-    labels: dict[str, Node] = {}
-    seen: dict[Plain, Node] = {}
+    labels: dict[str, YamlNode] = {}
+    seen: dict[Plain, YamlNode] = {}
     for item in nodes:
         value = table_value(item, what)
         _check_new(item, value, seen, what)
@@ -93,16 +93,16 @@ def _values(node: Node, what: str) -> tuple[tuple[str, ...], Values]:
     return tuple(labels), Values(tuple(values))
 
 
-def _categories(node: Node, what: str) -> tuple[tuple[str, ...], Categories]:
+def _categories(node: YamlNode, what: str) -> tuple[tuple[str, ...], Categories]:
     found = mapping(node, what)
     if not found.entries:
         fail(node, f"{what} are empty, expected at least one label with its values")
     _check_count(node, found.count, what)
-    seen: dict[Plain, Node] = {}
+    seen: dict[Plain, YamlNode] = {}
     members = []
     for key, entry in found.entries:
         if isinstance(entry, Scalar) and entry.value is not None:
-            nodes: tuple[Node, ...] = (entry,)
+            nodes: tuple[YamlNode, ...] = (entry,)
         else:
             nodes = items(entry, f"category '{key.text}'")
         values = []
@@ -115,7 +115,7 @@ def _categories(node: Node, what: str) -> tuple[tuple[str, ...], Categories]:
     return tuple(key.text for key, _ in found.entries), Categories(tuple(members))
 
 
-def _bins(node: Node, what: str) -> Bins:
+def _bins(node: YamlNode, what: str) -> Bins:
     nodes = items(node, what, "write the edges: [0, 18, 65, 115] means [0, 18), [18, 65), [65, 115)")
     _check_count(node, len(nodes), what)
     if len(nodes) < 2:
@@ -132,7 +132,7 @@ def _bins(node: Node, what: str) -> Bins:
         return Bins(tuple(edges))
 
 
-def _range(node: Node, width_node: Node, what: str) -> tuple[tuple[str, ...], Bins]:
+def _range(node: YamlNode, width_node: YamlNode, what: str) -> tuple[tuple[str, ...], Bins]:
     ends = items(node, what)
     if len(ends) != 2:
         fail(node, f"{what} must be [low, high], found {describe(node)}")
@@ -166,7 +166,7 @@ def _range(node: Node, width_node: Node, what: str) -> tuple[tuple[str, ...], Bi
     return encoding.labels(), encoding
 
 
-def _check_new(item: Node, value: Plain, seen: dict[Plain, Node], what: str) -> None:
+def _check_new(item: YamlNode, value: Plain, seen: dict[Plain, YamlNode], what: str) -> None:
     if first := seen.get(value):
         found, earlier = describe(item), describe(first)
         if found == earlier:
@@ -176,7 +176,7 @@ def _check_new(item: Node, value: Plain, seen: dict[Plain, Node], what: str) -> 
     seen[value] = item
 
 
-def _check_count(node: Node, count: int, what: str) -> None:
+def _check_count(node: YamlNode, count: int, what: str) -> None:
     if count > MAX_CELLS:
         too_large(
             node, f"{what}: {count:,} cells, at most {MAX_CELLS:,} are possible", "use fewer or wider cells"

@@ -15,8 +15,8 @@ from mmopt.errors import Location, TooLargeError, WorkloadError, suggest
 __all__ = [
     "ListNode",
     "Map",
-    "Node",
     "Scalar",
+    "YamlNode",
     "describe",
     "fail",
     "integer",
@@ -36,7 +36,7 @@ Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
-class Node:
+class YamlNode:
     """A value of the file. ``count`` is the number of values in it, itself included, aliases written out."""
 
     where: Location
@@ -44,7 +44,7 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Scalar(Node):
+class Scalar(YamlNode):
     """A text, number, truth value or null. ``text`` is how the file spells it, quotes removed."""
 
     text: str
@@ -52,27 +52,27 @@ class Scalar(Node):
 
 
 @dataclass(frozen=True)
-class ListNode(Node):
+class ListNode(YamlNode):
     """A list."""
 
-    items: tuple[Node, ...]
+    items: tuple[YamlNode, ...]
 
 
 @dataclass(frozen=True)
-class Map(Node):
+class Map(YamlNode):
     """A mapping; keys are unique."""
 
-    entries: tuple[tuple[Scalar, Node], ...]
-    by_key: dict[str, Node] = field(init=False, repr=False, compare=False)
+    entries: tuple[tuple[Scalar, YamlNode], ...]
+    by_key: dict[str, YamlNode] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "by_key", {key.text: node for key, node in self.entries})
 
-    def get(self, key: str) -> Node | None:
+    def get(self, key: str) -> YamlNode | None:
         """The value of a key, or None."""
         return self.by_key.get(key)
 
-    def read(self, key: str, reader: Callable[[Node], Value], default: Value) -> Value:
+    def read(self, key: str, reader: Callable[[YamlNode], Value], default: Value) -> Value:
         """What a reader makes of the value of a key; the default where there is none."""
         node = self.get(key)
         return default if node is None else reader(node)
@@ -82,7 +82,7 @@ class Map(Node):
         return next(key for key, _ in self.entries if key.text == name)
 
 
-def describe(node: Node) -> str:
+def describe(node: YamlNode) -> str:
     """What was found, for a message: "the text 'abc'", "the integer 3", "a list of 2"."""
     if isinstance(node, ListNode):
         return f"a list of {len(node.items)}" if node.items else "an empty list"
@@ -101,24 +101,24 @@ def describe(node: Node) -> str:
     return f"the {'integer' if isinstance(node.value, int) else 'number'} {node.text}"
 
 
-def fail(node: Node, message: str, hint: str = "") -> NoReturn:
+def fail(node: YamlNode, message: str, hint: str = "") -> NoReturn:
     """Raise WorkloadError at a node."""
     raise WorkloadError(message, where=node.where, hint=hint)
 
 
-def too_large(node: Node, message: str, hint: str = "") -> NoReturn:
+def too_large(node: YamlNode, message: str, hint: str = "") -> NoReturn:
     """Raise TooLargeError at a node."""
     raise TooLargeError(message, where=node.where, hint=hint)
 
 
-def mapping(node: Node, what: str) -> Map:
+def mapping(node: YamlNode, what: str) -> Map:
     """A mapping of any keys."""
     if not isinstance(node, Map):
         fail(node, f"{what} must be a mapping (key: value), found {describe(node)}")
     return node
 
 
-def record(node: Node, what: str, known: Iterable[str], required: Iterable[str] = ()) -> Map:
+def record(node: YamlNode, what: str, known: Iterable[str], required: Iterable[str] = ()) -> Map:
     """A mapping with keys among ``known``, those of ``required`` among them."""
     found = mapping(node, what)
     names = tuple(known)
@@ -148,7 +148,7 @@ def one_of(found: Map, what: str, names: tuple[str, ...]) -> str:
     return present[0]
 
 
-def items(node: Node, what: str, hint: str = "") -> tuple[Node, ...]:
+def items(node: YamlNode, what: str, hint: str = "") -> tuple[YamlNode, ...]:
     """The items of a list that is not empty."""
     if not isinstance(node, ListNode):
         fail(node, f"{what} must be a list, found {describe(node)}", hint)
@@ -157,14 +157,14 @@ def items(node: Node, what: str, hint: str = "") -> tuple[Node, ...]:
     return node.items
 
 
-def scalar(node: Node, what: str) -> Scalar:
+def scalar(node: YamlNode, what: str) -> Scalar:
     """A text, number or truth value; not null."""
     if not isinstance(node, Scalar) or node.value is None:
         fail(node, f"{what} must be a single value, found {describe(node)}")
     return node
 
 
-def text(node: Node, what: str) -> str:
+def text(node: YamlNode, what: str) -> str:
     """A text that is not empty."""
     if isinstance(node, Scalar) and isinstance(node.value, str) and node.value.strip():
         return node.value
@@ -173,7 +173,7 @@ def text(node: Node, what: str) -> str:
     fail(node, f"{what} must be a text, found {describe(node)}", hint)
 
 
-def number(node: Node, what: str, finite: bool = True) -> float:
+def number(node: YamlNode, what: str, finite: bool = True) -> float:
     """A number; NaN and infinities are refused unless the caller does it."""
     if not isinstance(node, Scalar) or isinstance(node.value, str | bool) or node.value is None:
         quoted = isinstance(node, Scalar) and isinstance(node.value, str) and _is_number(node.value)
@@ -183,14 +183,14 @@ def number(node: Node, what: str, finite: bool = True) -> float:
     return float(node.value)
 
 
-def integer(node: Node, what: str) -> int:
+def integer(node: YamlNode, what: str) -> int:
     """An integer, written without a decimal point."""
     if not isinstance(node, Scalar) or isinstance(node.value, bool) or not isinstance(node.value, int):
         fail(node, f"{what} must be an integer, found {describe(node)}")
     return node.value
 
 
-def positive(node: Node, what: str, hint: str = "") -> float:
+def positive(node: YamlNode, what: str, hint: str = "") -> float:
     """A finite number > 0."""
     value = number(node, what)
     if value <= 0:
@@ -199,7 +199,7 @@ def positive(node: Node, what: str, hint: str = "") -> float:
     return value
 
 
-def read_choice(node: Node, what: str, choices: tuple[str, ...]) -> str:
+def read_choice(node: YamlNode, what: str, choices: tuple[str, ...]) -> str:
     """One of a few words."""
     if isinstance(node, Scalar) and isinstance(node.value, str):
         if node.value in choices:

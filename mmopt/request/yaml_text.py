@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mmopt.errors import Location, WorkloadError, suggest
 
-__all__ = ["MAX_BYTES", "Text", "decode", "read_bytes"]
+__all__ = ["MAX_BYTES", "YamlText", "decode", "read_bytes"]
 
 MAX_BYTES = 2 * 2**20
 """Longest workload file: far above any written by hand, and read in seconds."""
@@ -20,7 +20,7 @@ _NOT_PRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U0001
 
 
 @dataclass(frozen=True)
-class Text:
+class YamlText:
     """A file's text and its lines."""
 
     file: str
@@ -28,11 +28,11 @@ class Text:
     lines: tuple[str, ...]
 
     @staticmethod
-    def of(content: str, file: str) -> Text:
+    def of(content: str, file: str) -> YamlText:
         """Split into lines; WorkloadError for a character that YAML does not allow, or too long a text."""
         content = content.removeprefix("\ufeff")
         # Lines are shown in messages; a control character must not reach the terminal.
-        text = Text(file, content, tuple(_BREAK.split(_NOT_PRINTABLE.sub("\ufffd", content))))
+        text = YamlText(file, content, tuple(_BREAK.split(_NOT_PRINTABLE.sub("\ufffd", content))))
         if len(content) > MAX_BYTES:
             raise _too_large(file)
         if bad := _NOT_PRINTABLE.search(content):

@@ -24,8 +24,8 @@ from ruamel.yaml.events import (
 )
 
 from mmopt.errors import Location, WorkloadError, placed
-from mmopt.request.yaml_nodes import ListNode, Map, Node, Scalar, describe, fail
-from mmopt.request.yaml_text import Text
+from mmopt.request.yaml_nodes import ListNode, Map, Scalar, YamlNode, describe, fail
+from mmopt.request.yaml_text import YamlText
 
 __all__ = ["MAX_DEPTH", "MAX_NODES", "parse_tree", "resolve"]
 
@@ -93,9 +93,9 @@ _MEANINGS = (
 )
 
 
-def parse_tree(text: Text) -> Node:
+def parse_tree(text: YamlText) -> YamlNode:
     """The root value of a YAML text; WorkloadError for whatever is not one plain YAML 1.2 document."""
-    builder = _Builder(text)
+    builder = _TreeBuilder(text)
     try:
         for event in YAML(typ="rt", pure=True).parse(text.content):
             builder.take(event)
@@ -115,15 +115,15 @@ class _Open:
     where: Location
     mapping: bool
     anchor: str | None
-    children: list[Node] = field(default_factory=list)
+    children: list[YamlNode] = field(default_factory=list)
 
 
 @dataclass
-class _Builder:
-    text: Text
-    root: Node | None = None
+class _TreeBuilder:
+    text: YamlText
+    root: YamlNode | None = None
     stack: list[_Open] = field(default_factory=list)
-    anchors: dict[str, Node] = field(default_factory=dict)
+    anchors: dict[str, YamlNode] = field(default_factory=dict)
     total: int = 0
 
     def take(self, event: Event) -> None:
@@ -184,7 +184,7 @@ class _Builder:
         with placed(where):
             return Scalar(where, 1, word, resolve(word))
 
-    def _alias(self, event: AliasEvent) -> Node:
+    def _alias(self, event: AliasEvent) -> YamlNode:
         name = event.anchor
         if node := self.anchors.get(name):
             return node
@@ -193,7 +193,7 @@ class _Builder:
             raise WorkloadError(f"the alias *{name} stands inside the value that it names", where=where)
         raise WorkloadError(f"the alias *{name} names no anchor &{name} above it", where=where)
 
-    def _add(self, node: Node, anchor: str | None) -> None:
+    def _add(self, node: YamlNode, anchor: str | None) -> None:
         self.total += node.count
         if self.total > MAX_NODES:
             raise WorkloadError(
@@ -214,7 +214,7 @@ class _Builder:
         # The children were counted as they came, the collection itself counts now.
         count = 1 + sum(child.count for child in children)
         self.total -= count - 1
-        node: Node
+        node: YamlNode
         if opened.mapping:
             entries = tuple(zip(map(_key, children[::2]), children[1::2], strict=True))
             _check_unique(entries)
@@ -224,7 +224,7 @@ class _Builder:
         self._add(node, opened.anchor)
 
 
-def _key(node: Node) -> Scalar:
+def _key(node: YamlNode) -> Scalar:
     if not isinstance(node, Scalar) or not node.text:
         fail(node, f"a key must be a non-empty text, found {describe(node)}")
     if node.text == "<<":
@@ -232,7 +232,7 @@ def _key(node: Node) -> Scalar:
     return node
 
 
-def _check_unique(entries: tuple[tuple[Scalar, Node], ...]) -> None:
+def _check_unique(entries: tuple[tuple[Scalar, YamlNode], ...]) -> None:
     first: dict[str, Scalar] = {}
     for key, _ in entries:
         if earlier := first.get(key.text):
@@ -286,7 +286,7 @@ def _integer(word: str) -> int:
     )
 
 
-def _syntax_error(error: MarkedYAMLError, text: Text) -> WorkloadError:
+def _syntax_error(error: MarkedYAMLError, text: YamlText) -> WorkloadError:
     """A WorkloadError at the place where the parser stopped."""
     problem = str(error.problem or error.context or "not YAML")
     mark = error.problem_mark or error.context_mark

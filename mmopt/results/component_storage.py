@@ -1,4 +1,4 @@
-"""Values by component as plain numbers and arrays, and back: rows of the table in ``saved``.
+"""Values by component as plain numbers and arrays, and back: rows of the table in ``saved_fields``.
 
 The cells are kept by the symmetries of the attributes that they come from: everything else of their space is
 made from these again. Coordinates of queries are not kept, so that nothing on them can be lifted.
@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from mmopt.errors import ResultError
-from mmopt.numerics.components import Array, Level, Space, Split
-from mmopt.symmetry.attribute_components import Attribute
+from mmopt.numerics.split_arrays import Array, Level, Space, Split
+from mmopt.symmetry.attribute_components import AttributeSymmetry
 from mmopt.symmetry.joint_components import Cells, Chosen, Joint
 
 __all__ = ["READERS", "Value", "plain_level", "plain_split"]
@@ -27,8 +27,12 @@ MATRIX, VECTOR = "matrix by component", "vector by orbit"
 
 def plain_split(value: Split) -> Fields:
     """A matrix by component as a mapping of numbers, texts and arrays."""
-    sides = {"rows": _plain_space(value.rows), "columns": _plain_space(value.columns)}
-    return {"kind": MATRIX, **sides, "parts": _joined([np.asarray(p).ravel() for p in value.parts])}
+    return {
+        "kind": MATRIX,
+        "rows": _plain_space(value.rows),
+        "columns": _plain_space(value.columns),
+        "parts": _joined([np.asarray(p).ravel() for p in value.parts]),
+    }
 
 
 def plain_level(value: Level) -> Fields:
@@ -36,13 +40,9 @@ def plain_level(value: Level) -> Fields:
     return {"kind": VECTOR, "space": _plain_space(value.space), "values": np.asarray(value.values)}
 
 
-def _broken() -> ResultError:
-    return ResultError("its values by component do not fit together")
-
-
 def _require(holds: Any) -> None:
     if not holds:
-        raise _broken()
+        raise ResultError("its values by component do not fit together")
 
 
 def _matrix(fields: Mapping[str, Any]) -> Split:
@@ -113,7 +113,7 @@ def _cells(fields: Mapping[str, Any], dims: tuple[int, ...]) -> Cells:
         _require(np.array_equal(np.sort(mirror), numbers) and np.array_equal(mirror[mirror], numbers))
         sizes = np.bincount(own)
         _require(np.array_equal(sizes, sizes[mirror]))
-        attributes.append(Attribute(own, mirror))
+        attributes.append(AttributeSymmetry(own, mirror))
     joint = Joint(tuple(attributes))
     chosen = []
     for key, kept in zip(fields["keys"], _cut(fields["kept"], dims), strict=True):

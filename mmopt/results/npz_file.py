@@ -19,7 +19,7 @@ import numpy as np
 
 from mmopt.errors import ResultError
 from mmopt.limits import MEMORY_LIMIT
-from mmopt.numerics.components import Array
+from mmopt.numerics.split_arrays import Array
 
 __all__ = ["UNREADABLE", "read", "write"]
 
@@ -58,14 +58,8 @@ def _encode(value: Any) -> Any:
     return value
 
 
-def _decode(value: Any) -> Any:
-    if isinstance(value, dict):
-        if set(value) == {"float"}:
-            return float(value["float"])
-        return {k: _decode(v) for k, v in value.items()}
-    if isinstance(value, list):
-        return [_decode(v) for v in value]
-    return value
+def _decode(value: dict[str, Any]) -> Any:
+    return float(value["float"]) if value.keys() == {"float"} else value
 
 
 def write(record: Mapping[str, Any], arrays: Mapping[str, Array], path: Path) -> Path:
@@ -130,8 +124,8 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
             if sizes[RECORD] > LONGEST or sum(sizes.values()) > LARGEST:
                 limits = f"{LONGEST / 2**30:g} GiB of record and {LARGEST / 2**30:g} GiB in all"
                 raise ResultError(f"'{path}' declares more than {limits}")
-            saved = json.loads(bytes(_array(archive, RECORD)).decode())
-            version, record = saved["format"], _decode(dict(saved["record"]))
+            saved = json.loads(bytes(_array(archive, RECORD)).decode(), object_hook=_decode)
+            version, record = saved["format"], dict(saved["record"])
             # Nothing is read that the record does not name.
             if version == FORMAT and sizes.keys() != {RECORD, *_arrays_in(record)}:
                 raise ValueError(path)

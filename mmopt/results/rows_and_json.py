@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.numerics.components import Array, Level
 from mmopt.numerics.outward import rounded
+from mmopt.numerics.split_arrays import Array, Level
 from mmopt.results.component_storage import Value
 from mmopt.strategies import ComponentStrategy
 
-__all__ = ["levels", "rows", "summary"]
+__all__ = ["error_rows", "finite", "levels", "rows", "summary"]
 
-Solution = Any  # that of ``solution.py``, which imports this file
+Solution = Any  # of either kind; their files import this one
 
 
 SHOWN_REPEATS = 10  # of a step that was repeated more often only the last is shown
@@ -33,9 +33,9 @@ def rows(solution: Solution) -> list[tuple[str, str]]:
         tested = f", {whose}; {_survived(s)}" if s.bound_grade == "claimed" else ""
         bound = rounded(s.bound, 10, up=not up)
         bound += f"   ({s.bound_grade}: no feasible point is {side} it{tested})"
-    scale = "at unit noise and sensitivity 1"
+    scaled = ""
     if s.own_sensitivity is not None and s.covariance is None:
-        scale += f", scaled from {rounded(s.own_sensitivity, 6, up=True)}"
+        scaled = f", scaled from {rounded(s.own_sensitivity, 6, up=True)}"
     found = [
         ("program", f"{s.program}: {s.title}"),
         ("solver", _solver_words(s)),
@@ -51,13 +51,7 @@ def rows(solution: Solution) -> list[tuple[str, str]]:
         ("bound", bound),
         ("gap", "none" if s.gap is None else f"{rounded(s.gap, 3, up=True, layout='e')}   ({s.gap_grade})"),
         *(_privacy_rows(s) if s.covariance is not None else ()),
-        ("total error", f"{rounded(s.error, 10, up=True)}   ({s.error_grade}; {scale})"),
-        (
-            "error bound",
-            f"{rounded(s.error_bound, 10, up=False)}   ({s.error_bound_grade}; over all strategies)",
-        ),
-        ("error gap", f"{rounded(s.error_gap, 3, up=True, layout='e')}   ({s.error_gap_grade})"),
-        ("rmse", f"{rounded(s.rmse, 6, up=True)}   (per query, unweighted)"),
+        *error_rows(s, scaled),
         ("sensitivity", f"{rounded(s.sensitivity, 10, up=True)}   (rounded up)"),
         ("seconds", ", ".join(f"{name} {t:.2f}" for name, t in s.seconds.items())),
     ]
@@ -69,6 +63,17 @@ def rows(solution: Solution) -> list[tuple[str, str]]:
         objective = f"objective {rounded(step.objective, 10, up=up)} ({step.objective_grade})"
         found.append((f"step {name}", f"{step.program}: {objective}, {bound}"))
     return found + [("warning", text) for text in s.warnings]
+
+
+def error_rows(s: Solution, scaled: str = "", by: str = "") -> list[tuple[str, str]]:
+    """What a strategy's error is, and how far above the bound; ``scaled``, ``by``: what is said besides."""
+    total, bound = rounded(s.error, 10, up=True), rounded(s.error_bound, 10, up=False)
+    return [
+        ("total error", f"{total}   ({s.error_grade}; at unit noise and sensitivity 1{scaled})"),
+        ("error bound", f"{bound}   ({s.error_bound_grade}; over all strategies{by})"),
+        ("error gap", f"{rounded(s.error_gap, 3, up=True, layout='e')}   ({s.error_gap_grade})"),
+        ("rmse", f"{rounded(s.rmse, 6, up=True)}   (per query, unweighted)"),
+    ]
 
 
 def _survived(s: Solution) -> str:
@@ -147,7 +152,7 @@ def summary(solution: Solution) -> dict[str, Any]:
         "bound": s.bound,
         "bound_grade": s.bound_grade,
         "survived": s.survived if s.bound_grade == "claimed" else None,
-        "gap": _finite(s.gap),
+        "gap": finite(s.gap),
         "gap_grade": s.gap_grade,
         "sense": s.sense,
         "value": s.value,
@@ -155,7 +160,7 @@ def summary(solution: Solution) -> dict[str, Any]:
         "error_grade": s.error_grade,
         "error_bound": s.error_bound,
         "error_bound_grade": s.error_bound_grade,
-        "error_gap": _finite(s.error_gap),
+        "error_gap": finite(s.error_gap),
         "error_gap_grade": s.error_gap_grade,
         "own_sensitivity": s.own_sensitivity,
         "sensitivity": s.sensitivity,
@@ -164,7 +169,7 @@ def summary(solution: Solution) -> dict[str, Any]:
         "rmse": s.rmse,
         "iterations": s.iterations,
         "seconds": dict(s.seconds),
-        "options": {k: _finite(v) for k, v in s.options.items()},
+        "options": {k: finite(v) for k, v in s.options.items()},
         "reductions": list(s.reductions),
         "components": _components(s),
         "warnings": list(s.warnings),
@@ -186,7 +191,6 @@ def _components(s: Solution) -> dict[str, int] | None:
     if not isinstance(s.strategy, ComponentStrategy):
         return None
     cells = s.strategy.cells
-    assert cells.sizes is not None
     return {"orbits": len(cells.sizes), "components": cells.count, "largest": cells.largest}
 
 
@@ -197,6 +201,6 @@ def _solver_words(solution: Solution) -> str:
     return f"{solution.solver} {solution.solver_version}, {solution.iterations} iterations"
 
 
-def _finite(number: float | int | bool | str | None) -> float | int | bool | str | None:
+def finite(number: float | int | bool | str | None) -> float | int | bool | str | None:
     """JSON has no infinity."""
     return None if isinstance(number, float) and not np.isfinite(number) else number

@@ -12,14 +12,16 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 import numpy as np
 
 from mmopt.errors import Error, ResultError
-from mmopt.numerics.components import Array, Level, Split
+from mmopt.numerics.split_arrays import Array, Level, Split
 from mmopt.results import npz_file
 from mmopt.results.component_storage import READERS, plain_level, plain_split
-from mmopt.results.status import GRADES, Status
+from mmopt.results.solve_status import GRADES, Status
 from mmopt.results.verification import as_html, as_text
 from mmopt.strategies import FORMS, StrategyForm
 
 __all__ = ["Saved", "build", "check_kinds", "pack", "plain", "restored", "unpack"]
+
+PROGRAM = "solution of a program"  # a file that names no kind
 
 Class = TypeVar("Class")
 Own = TypeVar("Own", bound="Saved")
@@ -59,10 +61,6 @@ def _strategy(fields: Mapping[str, Any]) -> StrategyForm:
     return FORMS[form].from_fields(restored(fields))
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
 def _is_number(value: Any) -> bool:
     return isinstance(value, float) or _is_whole(value)
 
@@ -84,6 +82,10 @@ def _is_plain(value: Any) -> bool:
     return value is None or isinstance(value, bool | str) or _is_number(value)
 
 
+def _of(kind: type) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, kind)
+
+
 def _or_none(inner: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: value is None or inner(value)
 
@@ -96,10 +98,6 @@ def _several(inner: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, list | tuple) and all(map(inner, value))
 
 
-def _is_mapping(value: Any) -> bool:
-    return isinstance(value, Mapping)
-
-
 class _Kind(NamedTuple):
     """Whether a plain value fits, and what it is restored by."""
 
@@ -110,8 +108,8 @@ class _Kind(NamedTuple):
 # How a field is annotated -> its kind.
 _KINDS: Mapping[str, _Kind] = MappingProxyType(
     {
-        "str": _Kind(_is_text),
-        "bool": _Kind(lambda value: isinstance(value, bool)),
+        "str": _Kind(_of(str)),
+        "bool": _Kind(_of(bool)),
         "int": _Kind(_is_whole),
         "float": _Kind(_is_number),
         "Grade": _Kind(lambda value: value in GRADES),
@@ -124,12 +122,12 @@ _KINDS: Mapping[str, _Kind] = MappingProxyType(
         "Mapping[str, Value]": _Kind(_mapping(_is_value), restored),
         "Mapping[str, float]": _Kind(_mapping(_is_number)),
         "Mapping[str, float | int | bool | str | None]": _Kind(_mapping(_is_plain)),
-        "tuple[str, ...]": _Kind(_several(_is_text), tuple),
+        "tuple[str, ...]": _Kind(_several(_of(str)), tuple),
         "tuple[Mapping[str, float], ...]": _Kind(_several(_mapping(_is_number)), tuple),
-        "Mapping[str, Solution]": _Kind(_mapping(_is_mapping)),  # ``Solution.from_fields`` goes on
-        "Status": _Kind(_is_mapping, lambda fields: build(Status, fields)),
-        "AnyStrategy": _Kind(_is_mapping, _strategy),
-        "StrategyForm": _Kind(_is_mapping, _strategy),
+        "Mapping[str, Solution]": _Kind(_mapping(_of(Mapping))),  # ``Solution.from_fields`` goes on
+        "Status": _Kind(_of(Mapping), lambda fields: build(Status, fields)),
+        "AnyStrategy": _Kind(_of(Mapping), _strategy),
+        "StrategyForm": _Kind(_of(Mapping), _strategy),
     }
 )
 
@@ -188,11 +186,16 @@ def unpack(record: Mapping[str, Any], arrays: Mapping[str, Array]) -> dict[str, 
 class Saved(ABC):
     """A frozen dataclass that ``save`` and ``load`` give back equal, and that is shown as rows.
 
-    WHAT : the words for it. HINT : where a file of it comes from.
+    KIND : what a file of it holds. WHAT : the words for it. HINT : where a file of it comes from. COMMAND :
+    which makes one. Every kind has, besides, ``strategy``, ``workload_hash``, ``error``, ``error_bound`` and
+    ``rmse``; ``program``, ``words`` and ``about_program()`` say what it solves; ``covariance``,
+    ``own_sensitivity`` and ``steps`` are empty where there are none.
     """
 
+    KIND: ClassVar[str] = PROGRAM
     WHAT: ClassVar[str]
     HINT: ClassVar[str]
+    COMMAND: ClassVar[str]
 
     def fields(self) -> dict[str, Any]:
         """Every field as plain numbers, texts, arrays and mappings of those."""
@@ -206,6 +209,9 @@ class Saved(ABC):
     @classmethod
     def unpacked(cls: type[Own], path: str | Path, record: Mapping[str, Any], arrays: Any) -> Own:
         """The result of a file; ResultError where it cannot be read."""
+        if (kind := record.get("kind", PROGRAM)) != cls.KIND:
+            hint = "'mmopt release --strategy' and 'mmopt verify' take it"
+            raise ResultError(f"'{path}' holds a {kind}, not the {cls.KIND}", hint=hint)
         what = f"'{path}' is not a saved {cls.WHAT}"
         try:
             return cls.from_fields(unpack(record, arrays))
@@ -213,6 +219,11 @@ class Saved(ABC):
             raise ResultError(what, hint=cls.HINT) from None
         except Error as error:
             raise ResultError(f"{what}: {error.message}", hint=cls.HINT) from None
+
+    @classmethod
+    def load(cls: type[Own], path: str | Path) -> Own:
+        """Read a saved one; :class:`~mmopt.errors.ResultError` when it cannot be read."""
+        return cls.unpacked(path, *npz_file.read(Path(path)))
 
     @abstractmethod
     def rows(self) -> list[tuple[str, str]]:

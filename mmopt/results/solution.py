@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mmopt.errors import ResultError
-from mmopt.numerics.components import Array, Level
 from mmopt.numerics.outward import rounded
-from mmopt.results import npz_file, rows_and_json
+from mmopt.numerics.split_arrays import Array, Level
+from mmopt.results import rows_and_json
 from mmopt.results.component_storage import Value
 from mmopt.results.saved_fields import Saved, build
-from mmopt.results.status import Grade, Status, weakest
+from mmopt.results.solve_status import Grade, Status, weakest
 from mmopt.strategies import AnyStrategy
 
-__all__ = ["Solution", "gap_between"]
+__all__ = ["Solution", "gap_between", "relative_gap"]
 
 
 # A cell whose cost is below the largest by less than this part has no slack that could be relied on.
@@ -26,14 +25,18 @@ SLACK = 1e-4
 
 
 def gap_between(objective: float, bound: float | None, sense: str = "minimize") -> float | None:
-    """objective / bound - 1 (bound / objective - 1 when maximized); None without a bound.
+    """objective / bound - 1 (bound / objective - 1 when maximized); None without a bound."""
+    if bound is None:
+        return None
+    return relative_gap(objective, bound) if sense == "minimize" else relative_gap(bound, objective)
+
+
+def relative_gap(upper: float, lower: float) -> float:
+    """upper / lower - 1.
 
     For numbers that are not both positive, their distance relative to the lower one; infinity when that
     is zero and the other is not.
     """
-    if bound is None:
-        return None
-    upper, lower = (objective, bound) if sense == "minimize" else (bound, objective)
     if lower > 0:
         return upper / lower - 1.0
     if upper == lower:
@@ -46,7 +49,7 @@ class Solution(Saved):
     """Frozen data; nothing in it needs a solver, and ``save``/``load`` give it back equal.
 
     A solution over very many cells is by component: strategy a ``ComponentStrategy``, variables, multipliers,
-    covariance and basis ``Split`` and ``Level`` (``mmopt.numerics.components``): nothing has the size of the
+    covariance and basis ``Split`` and ``Level`` (``numerics.split_arrays``): nothing has the size of the
     cells.
 
     program, title, cite : which program, and its source.
@@ -78,6 +81,7 @@ class Solution(Saved):
 
     WHAT = "solution"
     HINT = "save one with --out or Solution.save"
+    COMMAND = "solve"
 
     program: str
     title: str
@@ -141,9 +145,12 @@ class Solution(Saved):
     @property
     def error_gap(self) -> float:
         """error / error_bound - 1."""
-        gap = gap_between(self.error, self.error_bound)
-        assert gap is not None
-        return gap
+        return relative_gap(self.error, self.error_bound)
+
+    @property
+    def words(self) -> str:
+        """Where the strategy is from."""
+        return f"{self.program}, {self.status.stop}"
 
     @property
     def privacy_cost(self) -> float:
@@ -168,13 +175,14 @@ class Solution(Saved):
         found = np.where(below > SLACK * costs.max(initial=0.0), below, 0.0)
         return Level(profile.space, found) if isinstance(profile, Level) else found
 
-    def rows(self) -> list[tuple[str, str]]:
-        """What a reader wants to see first, as (name, text)."""
-        return rows_and_json.rows(self)
+    def about_program(self) -> dict[str, Any]:
+        """What a manifest says of the program, under that name."""
+        sha256 = hashlib.sha256(self.program_text.encode()).hexdigest()
+        program = {"name": self.program, "title": self.title, "source": self.cite, "sha256": sha256}
+        return {"program": program}
 
-    def summary(self) -> dict[str, Any]:
-        """The figures as one JSON object."""
-        return rows_and_json.summary(self)
+    rows = rows_and_json.rows
+    summary = rows_and_json.summary
 
     @classmethod
     def from_fields(cls, fields: Mapping[str, Any]) -> Solution:
@@ -184,17 +192,6 @@ class Solution(Saved):
             status = replace(status, bound_valid=False)
         steps = {name: Solution.from_fields(step) for name, step in fields.get("steps", {}).items()}
         return replace(built, status=status, steps=steps)
-
-    @staticmethod
-    def load(path: str | Path) -> Solution:
-        """Read a saved solution; :class:`~mmopt.errors.ResultError` when it cannot be read."""
-        record, arrays = npz_file.read(Path(path))
-        if "kind" in record:
-            raise ResultError(
-                f"'{path}' holds a {record['kind']}, not the solution of a program",
-                hint="'mmopt release --strategy' and 'mmopt verify' take it",
-            )
-        return Solution.unpacked(path, record, arrays)
 
     def __repr__(self) -> str:
         gap = "no bound" if self.gap is None else f"gap {rounded(self.gap, 2, up=True, layout='e')}"

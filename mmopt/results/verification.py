@@ -24,8 +24,12 @@ class Check:
 
     def summary(self) -> dict[str, Any]:
         """One JSON object."""
-        figures = {"stated": _plain(self.stated), "recomputed": _plain(self.recomputed)}
-        return {"what": self.what, **figures, "holds": self.holds}
+        return {
+            "what": self.what,
+            "stated": _plain(self.stated),
+            "recomputed": _plain(self.recomputed),
+            "holds": self.holds,
+        }
 
 
 @dataclass(frozen=True)

@@ -1,30 +1,34 @@
-"""Who solves it: kernels of our own, and open conic solvers through cvxpy. None is trusted."""
+"""Who solves it: kernels of our own, and open conic solvers through cvxpy. None is trusted.
 
+- ``solver_protocol.py``: options of all solvers, and what one hands back
+- ``choose_solver.py``: which solver takes a program
+- ``kernels.py``: the table of kernels
+- ``table_of_solvers.py``: the table of conic solvers, with forecasts
+- ``conic_runs.py``: a conic solver run by run
+- ``cone_bounds.py``: what multipliers prove about a cone problem
+- ``nuclear/``: the kernel of the L2 programs
+- ``weighting/``: the kernel of design weights
+- ``p_identity/``: the kernel of p_identity
+- ``low_rank_halves.py``: the halves of the low-rank mechanism
+- ``softmax_step.py``: the kernel of softmax_step
+"""
+
+from mmopt.solvers.choose_solver import choose_solver, conic_solver, predicted, solver_name
 from mmopt.solvers.cone_bounds import Proof, prove
-from mmopt.solvers.conic import run
-from mmopt.solvers.kernels import (
-    KERNELS,
-    Claim,
-    Kernel,
-    choose_solver,
-    claims,
-    is_claimed,
-    pick_solver,
-    predicted,
-    solver_name,
-)
+from mmopt.solvers.conic_runs import run
+from mmopt.solvers.kernels import KERNELS, Claim, Kernel, claims, is_claimed
 from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point, Vectors
 from mmopt.solvers.table_of_solvers import (
     LBFGS,
     SOLVERS,
     Forecast,
     SolverRow,
-    choose,
     forecast,
     memory_limit,
     missing_cones,
+    quickest,
     refuse_too_large,
-    solver_named,
+    solver_row,
 )
 
 __all__ = [
@@ -41,18 +45,18 @@ __all__ = [
     "Proof",
     "SolverRow",
     "Vectors",
-    "choose",
     "choose_solver",
     "claims",
+    "conic_solver",
     "forecast",
     "is_claimed",
     "memory_limit",
     "missing_cones",
-    "pick_solver",
     "predicted",
     "prove",
+    "quickest",
     "refuse_too_large",
     "run",
     "solver_name",
-    "solver_named",
+    "solver_row",
 ]

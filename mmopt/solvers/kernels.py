@@ -1,5 +1,4 @@
-"""The kernels, methods of our own for the problems of this field, each claiming programs by their tree; and
-which solver takes a convex program: a kernel that claims it, else a conic solver by its forecast.
+"""The kernels: methods of our own for the problems of this field, each claiming programs by their tree.
 
 A kernel names the shipped programs that it solves. It claims any program that is one of them under other
 names (a copy in a notebook, another formulation with the same lines) and no program that only has its
@@ -13,41 +12,19 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mmopt.compiler import Instance, cones, variables
+from mmopt.compiler import Instance
 from mmopt.compiler.same_program import Renaming, match
-from mmopt.errors import SolverError, UnsuitableError
 from mmopt.language import shipped
-from mmopt.numerics.components import Split
+from mmopt.numerics.split_arrays import Split
 from mmopt.resources import version
-from mmopt.solvers import low_rank, nuclear, p_identity, softmax, weighting
+from mmopt.solvers import low_rank_halves, nuclear, p_identity, softmax_step, weighting
 from mmopt.solvers.solver_protocol import Clock, Options, Point
-from mmopt.solvers.table_of_solvers import (
-    SOLVERS,
-    Forecast,
-    SolverRow,
-    choose,
-    forecast,
-    memory_limit,
-    missing_cones,
-    refuse_too_large,
-    solver_named,
-    too_large,
-)
+from mmopt.solvers.table_of_solvers import Forecast
 
-__all__ = [
-    "KERNELS",
-    "Claim",
-    "Kernel",
-    "choose_solver",
-    "claims",
-    "is_claimed",
-    "pick_solver",
-    "predicted",
-    "solver_name",
-]
+__all__ = ["KERNELS", "Claim", "Kernel", "claims", "is_claimed"]
 
 
-FIXED = 150e6  # bytes that any solve takes
+BYTES_OF_ANY_SOLVE = 150e6  # bytes that any solve takes
 
 
 @dataclass(frozen=True)
@@ -55,7 +32,7 @@ class Kernel:
     """A method with the shipped programs that it solves; ``tolerance`` is the gap asked for by default.
 
     ``points`` takes a shipped program's name and its givens by name, and gives points under its names;
-    ``needs`` tells bytes and seconds from the givens, ``FIXED`` left out.
+    ``needs`` tells bytes and seconds from the givens, ``BYTES_OF_ANY_SOLVE`` left out.
     """
 
     name: str
@@ -95,14 +72,18 @@ KERNELS: tuple[Kernel, ...] = (
         is_local=True,
     ),
     Kernel(
-        "softmax", "Newton on the weights of the soft maxima", softmax.PROGRAMS, softmax.points, softmax.needs
+        "softmax",
+        "Newton on the weights of the soft maxima",
+        softmax_step.PROGRAMS,
+        softmax_step.points,
+        softmax_step.needs,
     ),
     Kernel(
         "low_rank",
         "closed form, or accelerated projected gradients",
-        low_rank.PROGRAMS,
-        low_rank.points,
-        low_rank.needs,
+        low_rank_halves.PROGRAMS,
+        low_rank_halves.points,
+        low_rank_halves.needs,
         tolerance=1e-5,
     ),
 )
@@ -141,7 +122,7 @@ class Claim:
     def forecast(self, instance: Instance) -> Forecast:
         """Memory and time, to a factor of about three."""
         memory, seconds = self.kernel.needs(self.givens(instance))
-        return Forecast(self.name, FIXED + memory, seconds)
+        return Forecast(self.name, BYTES_OF_ANY_SOLVE + memory, seconds)
 
     def givens(self, instance: Instance) -> dict[str, Any]:
         """The instance's givens and lets under the shipped program's names, and the sizes of the chosen."""
@@ -150,8 +131,8 @@ class Claim:
         chosen = {d.name: d for d in instance.program.choose}
         for d in shipped(self.program).program.choose:
             for dim, asked in zip(d.dims, chosen[names[d.name]].dims, strict=True):
-                if len(dim.symbols) == 1:
-                    found.setdefault(next(iter(dim.symbols)), asked.value(sizes))
+                if dim.name:
+                    found.setdefault(dim.name, asked.value(sizes))
         if {"L", "B"} <= set(found) and (queries := _known(instance, found["L"], found["B"])) is not None:
             found[nuclear.QUERIES] = queries
         return found
@@ -183,38 +164,6 @@ def claims(instance: Instance) -> Iterator[Claim]:
                 break
 
 
-def solver_name(name: str) -> str:
-    """The name of a kernel or of an installed conic solver; errors as ``solver_named``."""
-    lower, kernels = name.lower(), [k.name for k in KERNELS]
-    return lower if lower in kernels else solver_named(name, kernels).name
-
-
-def choose_solver(instance: Instance, name: str | None) -> SolverRow | Claim:
-    """The solver or kernel named; by default a kernel that claims the program, else the best conic solver.
-
-    Raises
-    ------
-    OptionError, SolverError : unknown, not installed, it lacks a cone, or the kernel does not claim it.
-    TooLargeError : the forecast does not fit into memory.
-    """
-    if name is not None and name.lower() not in {k.name for k in KERNELS}:
-        return pick_solver(instance, name)
-    for claim in claims(instance):
-        if name is None or claim.name == name.lower():
-            w, needed = instance.workload, predicted(instance, claim)
-            if needed.memory > memory_limit():
-                hint = f"the workload has {w.n:,} cells and {w.m:,} queries; use fewer cells"
-                raise too_large(instance.program.name, needed, hint)
-            return claim
-    if name is None:
-        return pick_solver(instance, None)
-    kernel = next(k for k in KERNELS if k.name == name.lower())
-    raise UnsuitableError(
-        f"the kernel '{kernel.name}' does not know '{instance.program.name}'",
-        hint=f"it solves {', '.join(kernel.programs)}, under any names",
-    )
-
-
 def is_claimed(instance: Instance, name: str | None, *, has_start: bool = False) -> bool:
     """Whether a kernel takes the instance: any by default, the one that is named otherwise.
 
@@ -222,40 +171,3 @@ def is_claimed(instance: Instance, name: str | None, *, has_start: bool = False)
     """
     own = (claim for claim in claims(instance) if not (has_start and claim.kernel.is_local))
     return any(name is None or claim.name == name.lower() for claim in own)
-
-
-def predicted(instance: Instance, row: SolverRow | Claim) -> Forecast:
-    """Memory and time of a solver on an instance."""
-    if isinstance(row, Claim):
-        return row.forecast(instance)
-    sizes = instance.sizes()
-    return forecast(row, cones(instance.checked, sizes), variables(instance.checked, sizes))
-
-
-def pick_solver(instance: Instance, name: str | None) -> SolverRow:
-    """The solver named, if it has the cones; else the first suitable one of the table.
-
-    Raises
-    ------
-    OptionError, SolverError : unknown, not installed, or it lacks a cone (named).
-    TooLargeError : the forecast does not fit into memory.
-    """
-    needed = cones(instance.checked, instance.sizes())
-    unknowns = variables(instance.checked, instance.sizes())
-    if name is not None:
-        row = solver_named(name, [k.name for k in KERNELS])
-        missing = missing_cones(row, needed)
-        if missing:
-            able = [r.name for r in SOLVERS if not missing_cones(r, needed)]
-            raise UnsuitableError(
-                f"'{instance.program.name}' does not work with {row.name}: "
-                f"it must have the {' and the '.join(missing)} cone",
-                hint=f"these have it: {', '.join(able)}",
-            )
-    else:
-        rows = [r for r in SOLVERS if r.is_installed and not missing_cones(r, needed)]
-        if not rows:
-            raise SolverError(f"no installed solver has all the cones that '{instance.program.name}' needs")
-        row = choose(rows, needed, unknowns)
-    refuse_too_large(instance.program.name, row, needed, unknowns)
-    return row

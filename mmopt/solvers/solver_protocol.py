@@ -12,8 +12,9 @@ from numbers import Integral, Real
 from typing import Any
 
 from mmopt.errors import OptionError
-from mmopt.limits import Stop, time_left
-from mmopt.numerics.components import Array
+from mmopt.limits import time_left
+from mmopt.numerics.split_arrays import Array
+from mmopt.stop_reasons import Stop
 
 __all__ = ["Clock", "Options", "Pace", "Point", "Vectors"]
 

@@ -21,12 +21,12 @@ __all__ = [
     "SOLVERS",
     "Forecast",
     "SolverRow",
-    "choose",
     "forecast",
     "memory_limit",
     "missing_cones",
+    "quickest",
     "refuse_too_large",
-    "solver_named",
+    "solver_row",
     "too_large",
 ]
 
@@ -73,7 +73,7 @@ SOLVERS: tuple[SolverRow, ...] = (
 LBFGS = SolverRow("lbfgs", "", "scipy", "scipy", frozenset(), "quasi-Newton", 1e-6)
 
 
-def solver_named(name: str, others: Sequence[str] = ()) -> SolverRow:
+def solver_row(name: str, others: Sequence[str] = ()) -> SolverRow:
     """The row of a conic solver; OptionError for another name, SolverError when it is not installed.
 
     ``others`` are further names that the user may have meant.
@@ -103,7 +103,7 @@ FILLED_BYTES = 40.0
 FAMILY_SECONDS = 5e-9  # the same for blocks that share their variables, with their number to the power 1.5
 FIRST_ORDER_SECONDS = 2.2e-7  # per cube of the side of a psd cone, all iterations
 COMPILE_BYTES = 2_500.0  # of cvxpy and the solver's matrix per triangle row of a psd cone
-PATIENCE = 20.0  # seconds of interior point beyond which a first-order method is chosen
+MOST_SECONDS_INTERIOR = 20.0  # seconds of interior point beyond which a first-order method is chosen
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def memory_limit() -> float:
     return 0.75 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def choose(rows: Sequence[SolverRow], cones: Sequence[Cone], variables: int) -> SolverRow:
+def quickest(rows: Sequence[SolverRow], cones: Sequence[Cone], variables: int) -> SolverRow:
     """The first solver of the table that is quick enough and fits; else the one predicted quickest.
 
     ``rows`` are installed solvers that have all the cones.
@@ -147,7 +147,7 @@ def choose(rows: Sequence[SolverRow], cones: Sequence[Cone], variables: int) -> 
     limit = memory_limit()
     predicted = [(row, forecast(row, cones, variables)) for row in rows]
     for row, f in predicted:
-        if f.seconds <= PATIENCE and f.memory <= limit:
+        if f.seconds <= MOST_SECONDS_INTERIOR and f.memory <= limit:
             return row
     return min(predicted, key=lambda pair: (pair[1].memory > limit, pair[1].seconds))[0]
 

@@ -1,17 +1,25 @@
 """What is measured: strategies of every form, their sensitivity and error. Never scales of noise.
 
-``protocol`` says what a form gives, and derives the rest; each form is a row of ``FORMS`` and a file.
+Each form is a row of ``FORMS`` and a file.
+
+- ``strategy_form.py``: what a form has to say, and all that follows from it
+- ``dense_strategy.py``: a matrix
+- ``component_strategy.py``: a strategy that splits into components
+- ``product_strategy.py``: a Kronecker product, one strategy per attribute
+- ``union_strategy.py``: products side by side
+- ``marginals_strategy.py``: weighted marginals
+- ``baselines/``: what people use without optimising
 """
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from mmopt.strategies.by_component import AnyStrategy, ComponentStrategy
-from mmopt.strategies.dense import Strategy, as_dense
-from mmopt.strategies.marginals import MarginalStrategy
-from mmopt.strategies.product import ProductStrategy, one_attribute, products_of
+from mmopt.strategies.component_strategy import AnyStrategy, ComponentStrategy
+from mmopt.strategies.dense_strategy import Strategy, as_dense
+from mmopt.strategies.marginals_strategy import MarginalStrategy
+from mmopt.strategies.product_strategy import ProductStrategy, one_attribute, products_of
 from mmopt.strategies.strategy_form import StrategyForm, largest_ratio, normalise, privacy_cost
-from mmopt.strategies.union import UnionStrategy
+from mmopt.strategies.union_strategy import UnionStrategy
 
 __all__ = [
     "FORMS",

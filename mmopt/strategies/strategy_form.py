@@ -13,12 +13,12 @@ import numpy as np
 
 from mmopt.errors import OptionError
 from mmopt.numerics.arrays import Array
-from mmopt.numerics.components import Level
 from mmopt.numerics.outward import largest_difference
 from mmopt.numerics.pseudoinverse import pseudo_factors
+from mmopt.numerics.split_arrays import Level
 from mmopt.workloads import Implicit, Workload
 
-__all__ = ["StrategyForm", "check_norm", "largest_ratio", "normalise", "privacy_cost"]
+__all__ = ["StrategyForm", "largest_ratio", "normalise", "privacy_cost"]
 
 Form = TypeVar("Form", bound="StrategyForm")
 
@@ -128,12 +128,6 @@ class StrategyForm(ABC):
     def _words(self, shape: str) -> str:
         """The form in a line."""
         return f"{type(self).__name__}({shape}, norm {self.norm}, sensitivity {self.sensitivity:g})"
-
-
-def check_norm(norm: int) -> None:
-    """OptionError for a norm other than 1 and 2."""
-    if norm not in (1, 2):
-        raise OptionError(f"the strategy's norm is {norm!r}, expected 1 (Laplace) or 2 (Gaussian)")
 
 
 def normalise(strategy: Form) -> Form:

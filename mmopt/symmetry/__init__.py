@@ -1,7 +1,14 @@
-"""Symmetries of workloads: value symmetry, reflection, independent blocks.
+"""Symmetries of workloads: value symmetry, reflection, independent blocks, and matrices split by them.
 
-``symmetry(workload, with_targets)`` finds them and gives the workload by components
-(``mmopt.numerics.components``).
+- ``find_symmetries.py``: ``symmetry(workload, with_targets)`` finds them and gives the workload by components
+  (``mmopt.numerics.split_arrays``)
+- ``value_swaps.py``: which values of an attribute may be swapped, and whether it may be reversed
+- ``attribute_queries.py``: the queries on one attribute, as symmetry looks at them
+- ``attribute_components.py``: the components of one attribute
+- ``joint_components.py``: those of several together
+- ``split_totals.py``: the Gram matrix by components, for total error
+- ``split_targets.py``: queries and targets by components
+- ``queries_on_components.py``: queries without these symmetries on given components
 
 The theorem. Let a group of permutations of the cells leave the workload's Gram matrix alone (for accuracy
 targets: map the pairs of query and target to themselves, up to the signs of the queries). A convex program
@@ -13,11 +20,10 @@ not connect.
 
 The groups found here are products over the attributes: of all swaps of the values of a class (*value
 symmetry*) and of the reversal of the order of the values (*reflection*). Each has to leave every factor of
-every product alone, not only the sum. See ``attribute`` for the components of one attribute, ``joint`` for
-several, ``cells`` for total error and ``targets`` for accuracy targets.
+every product alone, not only the sum.
 """
 
-from mmopt.symmetry.find_symmetries import Found, symmetry
+from mmopt.symmetry.find_symmetries import SymmetricWorkload, symmetry
 from mmopt.symmetry.split_totals import representation_rounding, root_rounding
 
-__all__ = ["Found", "representation_rounding", "root_rounding", "symmetry"]
+__all__ = ["SymmetricWorkload", "representation_rounding", "root_rounding", "symmetry"]

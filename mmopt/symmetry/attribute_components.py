@@ -20,11 +20,11 @@ import scipy.sparse
 
 from mmopt.numerics.arrays import EPS, Array, Ints, stacked_root
 
-__all__ = ["Attribute", "Part"]
+__all__ = ["AttributePart", "AttributeSymmetry"]
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class AttributePart:
     """A component of one attribute: ``kind`` "even", "odd" or "rest"; ``labels`` (dim,) its orbits."""
 
     kind: str
@@ -37,14 +37,14 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False)
-class Attribute:
+class AttributeSymmetry:
     """Classes of values (size,), numbered from 0, and the class that the reversal makes of each (r,)."""
 
     classes: Ints
     mirror: Ints
 
     @staticmethod
-    def of(classes: Ints, reversal: bool) -> Attribute:
+    def of(classes: Ints, reversal: bool) -> AttributeSymmetry:
         """Of classes as numbered by first value; with ``reversal`` the order may be reversed."""
         count = int(classes.max()) + 1
         mirror = np.arange(count)
@@ -52,7 +52,7 @@ class Attribute:
             mirror[classes] = classes[::-1]
             if not np.array_equal(mirror[classes], classes[::-1]):  # classes that only rounding told apart
                 mirror = np.arange(count)
-        return Attribute(classes, mirror)
+        return AttributeSymmetry(classes, mirror)
 
     @cached_property
     def is_mirrored(self) -> bool:
@@ -94,19 +94,19 @@ class Attribute:
         return np.column_stack([first, self.mirror[first]])
 
     @cached_property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[AttributePart, ...]:
         """The components: even, odd (if there is one), then the rests by orbit."""
-        even = Part("even", 1, np.arange(len(self.sizes)))
-        odd = Part("odd", 1, self.orbit_of_class[self.pairs[:, 0]])
+        even = AttributePart("even", 1, np.arange(len(self.sizes)))
+        odd = AttributePart("odd", 1, self.orbit_of_class[self.pairs[:, 0]])
         copies = (self.sizes - np.bincount(self.orbit_of_class)).tolist()  # per orbit 1 or 2 classes
-        rests = [Part("rest", often, np.array([o])) for o, often in enumerate(copies) if often]
+        rests = [AttributePart("rest", often, np.array([o])) for o, often in enumerate(copies) if often]
         return (even, odd, *rests) if odd.dim else (even, *rests)
 
     def sums(self, rows: Array) -> Array:
         """Sums of each row over the classes, (k, r); exact for small whole numbers. May be the rows."""
         return rows if len(self.mirror) == len(self.classes) else _added(rows, self.classes)
 
-    def flat(self, part: Part, sums: Array) -> Array:
+    def flat(self, part: AttributePart, sums: Array) -> Array:
         """Coordinates (k, dim) on an even or odd part of rows with these sums over classes."""
         sides = self.leads if part.kind == "even" else self.pairs[:, 0]
         one, other = (np.take(sums, classes, axis=1) for classes in (sides, self.mirror[sides]))
@@ -115,7 +115,7 @@ class Attribute:
         return np.asarray((one - other) / np.sqrt(2.0 * self.class_sizes[sides]))
 
     def root(
-        self, part: Part, root: Array, sums: Array, blocks: Callable[[], Iterable[Array]], mean: bool
+        self, part: AttributePart, root: Array, sums: Array, blocks: Callable[[], Iterable[Array]], mean: bool
     ) -> Array:
         """Rows (·, dim) whose Gram matrix is that of RᵀR on the part; none where it is zero.
 
@@ -142,7 +142,7 @@ class Attribute:
             found = stacked_root(each, part.dim, most)
         return found if found.any() else found[:0]
 
-    def of_query(self, part: Part, rows: Array, sums: Array, counts: Ints | int = 1) -> Array:
+    def of_query(self, part: AttributePart, rows: Array, sums: Array, counts: Ints | int = 1) -> Array:
         """(k, dim) t with t tᵀ the Gram matrix, on the part, of the orbit of each of the rows (k, size).
 
         ``counts`` (k,): queries in each orbit. On an even or odd part all queries of an orbit have the same
@@ -168,7 +168,7 @@ class Attribute:
         sums = self.sums(rows)
         return [self.of_query(part, rows, sums, counts) for part in self.parts]
 
-    def basis(self, part: Part) -> scipy.sparse.csr_array:
+    def basis(self, part: AttributePart) -> scipy.sparse.csr_array:
         """(size, dim multiplicity) orthonormal columns, those of a basis vector side by side."""
         n = len(self.classes)
         if part.kind == "rest":

@@ -10,24 +10,24 @@ from dataclasses import dataclass
 import numpy as np
 
 from mmopt.numerics.arrays import Array, Ints, fits_memory, stacked_root
-from mmopt.workloads.blocks.factor import Factor
+from mmopt.workloads.blocks.factor_blocks import Factor
 from mmopt.workloads.blocks.kronecker_products import Union
-from mmopt.workloads.blocks.modified import Reordered, ScaledRows
-from mmopt.workloads.blocks.ranges import Ranges
-from mmopt.workloads.group import Explicit
+from mmopt.workloads.blocks.modified_blocks import Reordered, ScaledRows
+from mmopt.workloads.blocks.range_blocks import Ranges
+from mmopt.workloads.query_group import Explicit
 from mmopt.workloads.workload import Workload
 
-__all__ = ["UNKNOWN", "Piece", "Rows", "Term", "is_rigid", "terms_of"]
+__all__ = ["UNKNOWN", "Piece", "PieceRows", "Term", "is_rigid", "terms_of"]
 
 # Kinds whose symmetry is known without looking at numbers.
 SYMMETRIC = ("identity", "total")
 UNKNOWN = "unknown"  # too large to look for any
 RIGID = ("prefix", "all_range", UNKNOWN)  # no two values can be swapped
-SMALL = 3  # up to so many values some can: all ranges over three are the same with the ends swapped
+MOST_SWAPPABLE = 3  # up to so many values some can: all ranges over three are the same with the ends swapped
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class PieceRows:
     """Some of the queries of a piece: those of a structured factor, or a matrix (``factor`` None) of rows.
 
     ``targets`` (rows,) only tell queries apart: accuracy targets; for total error weights; or 1 for all.
@@ -53,7 +53,7 @@ class Piece:
     kind: str
     root: Callable[[], Array]
     gram: Callable[[], Array]
-    rows: Callable[[], tuple[Rows, ...]]
+    rows: Callable[[], tuple[PieceRows, ...]]
     blocks: Callable[[], Iterable[Array]]
     is_whole: bool
 
@@ -108,7 +108,7 @@ def _whole(workload: Workload) -> Term:
         kind,
         lambda: workload.root,
         lambda: asked.gram,
-        lambda: (Rows(None, workload.queries, weights, np.arange(workload.m)),),
+        lambda: (PieceRows(None, workload.queries, weights, np.arange(workload.m)),),
         lambda: (np.sqrt(weights[at : at + len(own)])[:, None] * own for at, own in block.chunks(max(64, n))),
         is_whole,
     )
@@ -119,14 +119,15 @@ def _split(workload: Workload) -> tuple[Term, ...]:
     known = np.isfinite(workload.targets)
     if known.all():
         return (_rows_of(workload.queries, workload.targets),)
-    parts = (_rows_of(workload.queries[own], workload.targets[own]) for own in (known, ~known) if own.any())
-    return tuple(parts)
+    return tuple(
+        _rows_of(workload.queries[own], workload.targets[own]) for own in (known, ~known) if own.any()
+    )
 
 
 def _rows_of(matrix: Array, targets: Array) -> Term:
     """Unweighted rows with a target each; or with none."""
     n = matrix.shape[1]
-    rows = Rows(None, matrix, targets, np.arange(len(matrix)))
+    rows = PieceRows(None, matrix, targets, np.arange(len(matrix)))
     piece = Piece(
         n,
         "matrix",
@@ -163,7 +164,7 @@ def _blocks(factor: Factor) -> Iterator[Array]:
     return (factor.take(np.arange(at, min(at + step, factor.rows))) for at in range(0, factor.rows, step))
 
 
-def _groups(factor: Factor) -> tuple[Rows, ...]:
+def _groups(factor: Factor) -> tuple[PieceRows, ...]:
     """The structured parts by themselves, all other rows as one matrix."""
     weights = np.ones(factor.rows)
     if isinstance(factor, ScaledRows):  # by rows and weights, which are as they were given
@@ -176,16 +177,16 @@ def _groups(factor: Factor) -> tuple[Rows, ...]:
     if not loose:
         return tuple(rigid)
     places = np.concatenate([start + np.arange(part.rows) for part, start in loose])
-    return (*rigid, Rows(None, np.vstack([part.matrix() for part, _ in loose]), weights[places], places))
+    return (*rigid, PieceRows(None, np.vstack([part.matrix() for part, _ in loose]), weights[places], places))
 
 
 def is_rigid(kind: str, size: int) -> bool:
-    return kind in RIGID and size > SMALL
+    return kind in RIGID and size > MOST_SWAPPABLE
 
 
-def _closed(factor: Factor, start: int, weights: Array) -> Rows:
+def _closed(factor: Factor, start: int, weights: Array) -> PieceRows:
     places = start + np.arange(factor.rows)
-    return Rows(factor, np.zeros((0, factor.size)), weights[places], places)
+    return PieceRows(factor, np.zeros((0, factor.size)), weights[places], places)
 
 
 def _flat(factor: Factor, start: int) -> Iterator[tuple[Factor, int]]:

@@ -11,29 +11,28 @@ import numpy as np
 from scipy.linalg import polar
 
 from mmopt.errors import TooLargeError, WorkloadError
-from mmopt.numerics.arrays import Array
-from mmopt.numerics.components import Level, Space, Split
-from mmopt.symmetry.attribute_components import Attribute
+from mmopt.numerics.split_arrays import Level, Space, Split
+from mmopt.symmetry.attribute_components import AttributeSymmetry
 from mmopt.symmetry.attribute_queries import Piece, Term, terms_of
 from mmopt.symmetry.joint_components import Chosen, Joint
 from mmopt.symmetry.split_targets import asked_of, asked_rows
 from mmopt.symmetry.split_totals import blocks_of, component_roots, independent_columns, root_of
-from mmopt.symmetry.swaps import interchangeable, reverses
-from mmopt.workloads.blocks.linear import refine
-from mmopt.workloads.group import no_targets, undetermined
+from mmopt.symmetry.value_swaps import interchangeable, reverses
+from mmopt.workloads.blocks.implicit_matrix import refine
+from mmopt.workloads.query_group import no_targets, undetermined
 from mmopt.workloads.workload import Workload
 
-__all__ = ["Found", "symmetry"]
+__all__ = ["SymmetricWorkload", "symmetry"]
 
 # Above this many cells the blocks of a workload without symmetry are not looked for.
-BLOCKS = 4096
-MOST = 10**308
+MOST_CELLS_OF_BLOCKS = 4096
+MOST_CELLS_COUNTED = 10**308
 # What an orthonormal basis may be off by.
-CLOSE = 1e-8
+BASIS_TOLERANCE = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class SymmetricWorkload:
     """A workload by components.
 
     kinds : what was found: "value symmetry", "reflection", "independent blocks".
@@ -55,7 +54,7 @@ class Found:
             found["workload.gram"] = Split(root.columns, root.columns, parts)
         return found
 
-    def in_basis(self, basis: Split) -> Found:
+    def in_basis(self, basis: Split) -> SymmetricWorkload:
         """The same with another orthonormal basis of the queries with a target.
 
         Raises
@@ -69,7 +68,7 @@ class Found:
         pairs = list(zip(known.parts, basis.parts, strict=True))
         unit = [matrix for old, new in pairs for matrix in (old @ new.T, new)]
         off = max((float(np.abs(m @ m.T - np.eye(len(m))).max()) for m in unit), default=0.0)
-        if not off <= CLOSE:
+        if not off <= BASIS_TOLERANCE:
             raise WorkloadError(f"the basis by component is not one of the workload: it is off by {off:.1e}")
         # The workload's own rows turned, so that L B is W whatever the given ones are off by.
         turns = [polar(new @ old.T)[0] for old, new in pairs]
@@ -89,7 +88,7 @@ class Found:
         return f"{kinds}: {count} cells -> {self.cells.words}"
 
 
-def symmetry(workload: Workload, with_targets: bool) -> Found | None:
+def symmetry(workload: Workload, with_targets: bool) -> SymmetricWorkload | None:
     """The symmetries of a workload that swap values of an attribute, or reverse their order; None if none.
 
     With a convex program whose solution set they leave alone, some optimal point splits in the same way
@@ -107,7 +106,7 @@ def symmetry(workload: Workload, with_targets: bool) -> Found | None:
     WorkloadError : with targets, when no query has one, or some query cannot be derived from those that have.
     TooLargeError : a component, or their list, that does not fit in memory; more than 1e308 cells.
     """
-    if workload.n > MOST:
+    if workload.n > MOST_CELLS_COUNTED:
         raise TooLargeError(
             "the domain has more than 1e308 cells, which no float counts",
             hint="leave attributes out, or group their values",
@@ -121,7 +120,7 @@ def symmetry(workload: Workload, with_targets: bool) -> Found | None:
             for size, own in zip(sizes, columns, strict=True)
         )
     )
-    if joint.is_trivial and math.prod(sizes) > BLOCKS:
+    if joint.is_trivial and math.prod(sizes) > MOST_CELLS_OF_BLOCKS:
         return None
     if with_targets:
         return _with_targets(workload, joint, terms)
@@ -130,10 +129,10 @@ def symmetry(workload: Workload, with_targets: bool) -> Found | None:
     if not kinds:
         return None
     root = root_of(joint, blocks)
-    return Found(kinds, root.columns, MappingProxyType({"workload.root": root}))
+    return SymmetricWorkload(kinds, root.columns, MappingProxyType({"workload.root": root}))
 
 
-def _with_targets(workload: Workload, joint: Joint, terms: Sequence[Term]) -> Found | None:
+def _with_targets(workload: Workload, joint: Joint, terms: Sequence[Term]) -> SymmetricWorkload | None:
     if joint.is_trivial and any(_is_connected(term) for term in terms):
         return None
     products, blocks = asked_rows(joint, terms)
@@ -143,17 +142,15 @@ def _with_targets(workload: Workload, joint: Joint, terms: Sequence[Term]) -> Fo
     if not kinds:
         return None
     others = component_roots(joint, [term for term in terms if not term.has_target])
-    sources = asked_of(joint, products, blocks, others, lambda: _asked(workload))
+    # The queries with a target, of which there may be more than fit in memory, as a matrix if it is needed.
+    sources = asked_of(
+        joint, products, blocks, others, lambda: workload.queries[np.isfinite(workload.targets)]
+    )
     if sources is None:
         raise undetermined(workload.m - sum(p.queries for p in products), workload.m)
     basis = sources["workload.basis"]
     assert isinstance(basis, Split)
-    return Found(kinds, basis.columns, MappingProxyType(sources))
-
-
-def _asked(workload: Workload) -> Array:
-    """The queries with a target, of which there may be more than fit in memory."""
-    return np.asarray(workload.queries[np.isfinite(workload.targets)])
+    return SymmetricWorkload(kinds, basis.columns, MappingProxyType(sources))
 
 
 def _is_connected(term: Term) -> bool:
@@ -165,12 +162,12 @@ def _is_connected(term: Term) -> bool:
     return any(len(blocks) == 1 and len(blocks[0]) == piece.size for blocks in found)
 
 
-def _attribute(size: int, pieces: Collection[tuple[Piece, bool]]) -> Attribute:
+def _attribute(size: int, pieces: Collection[tuple[Piece, bool]]) -> AttributeSymmetry:
     """The classes and the reversal that all pieces allow; each with whether its queries have targets."""
     classes = np.zeros(size, dtype=np.int64)
     for piece, has_target in pieces:
         classes = refine([classes, interchangeable(piece, has_target)])
-    return Attribute.of(classes, all(reverses(piece, has_target) for piece, has_target in pieces))
+    return AttributeSymmetry.of(classes, all(reverses(piece, has_target) for piece, has_target in pieces))
 
 
 def _kinds(joint: Joint, chosen: Sequence[Chosen]) -> tuple[str, ...]:

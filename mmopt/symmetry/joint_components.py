@@ -14,12 +14,12 @@ import scipy.sparse
 
 from mmopt.errors import TooLargeError
 from mmopt.numerics.arrays import Array, Ints, require_memory
-from mmopt.numerics.components import Space
-from mmopt.symmetry.attribute_components import Attribute
+from mmopt.numerics.split_arrays import Space
+from mmopt.symmetry.attribute_components import AttributeSymmetry
 
 __all__ = ["Cells", "Chosen", "Joint", "Key", "Local", "combined", "made_of", "mixed"]
 
-MOST = 200_000
+MOST_COMPONENTS = 200_000
 """Components that are held, at most."""
 
 Key = tuple[int, ...]
@@ -39,7 +39,7 @@ class Chosen:
 class Joint:
     """The symmetries of all attributes together; orbits of cells in the order of the attributes."""
 
-    attributes: tuple[Attribute, ...]
+    attributes: tuple[AttributeSymmetry, ...]
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
@@ -118,12 +118,14 @@ class Cells(Space):
     ``joint`` and ``chosen`` say everything else: ``joint.space(chosen)`` is the same space again.
     """
 
+    labels: tuple[Ints, ...]
+    sizes: Array
     joint: Joint = field(kw_only=True)
     chosen: tuple[Chosen, ...] = field(kw_only=True)
 
 
 def made_of(
-    joint: Joint, products: Iterable[Sequence[Asking]], make: Callable[[Attribute, Asking], Made]
+    joint: Joint, products: Iterable[Sequence[Asking]], make: Callable[[AttributeSymmetry, Asking], Made]
 ) -> Iterator[list[Made]]:
     """What is made of each product's pieces, one per attribute; those of several products are made once."""
     known: dict[tuple[int, int], Made] = {}
@@ -185,9 +187,9 @@ def combined(pieces: Sequence[Local]) -> Iterator[tuple[Key, Array]]:
     numbers = [pieces[i].numbers for i in free]
     options = [pieces[i].keys for i in free]
     count = math.prod(map(len, options))
-    if count > MOST:
+    if count > MOST_COMPONENTS:
         raise TooLargeError(
-            f"a product of the workload splits into {count:,} components; the limit is {MOST:,}",
+            f"a product of the workload splits into {count:,} components; the limit is {MOST_COMPONENTS:,}",
             hint="group values of the attributes",
         )
     for picked in itertools.product(*options):

@@ -2,9 +2,9 @@
 
 The group maps queries to queries of the same product (up to sign), so queries have orbits too: one query per
 attribute from an orbit of the factor's queries. On a component, the queries W_o of an orbit have the Gram
-matrix W_oᵀ W_o = t_o t_oᵀ with t_o = ⊗ᵢ tᵢ, one vector per attribute (see ``Attribute.of_query``). These rows
-are the workload on the component: Wᵀ diag(q) W has there the matrix Σ_o q_o t_o t_oᵀ for every q that is
-constant on orbits, and the variance of a query of orbit o is Σ_κ μ_κ/size_o t_oᵀ Σ_κ t_o.
+matrix W_oᵀ W_o = t_o t_oᵀ with t_o = ⊗ᵢ tᵢ, one vector per attribute (see ``AttributeSymmetry.of_query``).
+These rows are the workload on the component: Wᵀ diag(q) W has there the matrix Σ_o q_o t_o t_oᵀ for every q
+that is constant on orbits, and the variance of a query of orbit o is Σ_κ μ_κ/size_o t_oᵀ Σ_κ t_o.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ import scipy.sparse
 from scipy.sparse.csgraph import connected_components
 
 from mmopt.numerics.arrays import EPS, Array, Ints, require_memory, svd
-from mmopt.numerics.components import Level, Space, Split
-from mmopt.symmetry.attribute_components import Attribute
-from mmopt.symmetry.attribute_queries import Piece, Rows, Term
+from mmopt.numerics.split_arrays import Level, Space, Split
+from mmopt.symmetry.attribute_components import AttributeSymmetry
+from mmopt.symmetry.attribute_queries import Piece, PieceRows, Term
 from mmopt.symmetry.joint_components import Chosen, Joint, Key, Local, combined, made_of, mixed
 from mmopt.symmetry.split_totals import independent_columns
-from mmopt.symmetry.swaps import keys, swapped
+from mmopt.symmetry.value_swaps import keys, swapped
 from mmopt.workloads.blocks.all_ranges import AllRange
 
 __all__ = ["AskedProduct", "AskedRows", "RowOrbits", "asked_of", "asked_rows", "row_orbits"]
 
 # Relative: what a query without a target may lie outside the span of those with one, by rounding.
-CLOSE = 1e-10
+SPAN_TOLERANCE = 1e-10
 
 
 def asked_of(
@@ -84,7 +84,7 @@ def _determined(others: dict[Key, Array], chosen: Sequence[Chosen], bases: Seque
             if own.key == key:
                 rest = rest.copy()
                 rest[:, own.kept] -= rest[:, own.kept] @ basis.T @ basis
-        if float(np.linalg.norm(rest)) > CLOSE * float(np.linalg.norm(rows)):
+        if float(np.linalg.norm(rest)) > SPAN_TOLERANCE * float(np.linalg.norm(rows)):
             return False
     return True
 
@@ -130,7 +130,7 @@ class RowOrbits:
         return len(self.counts)
 
 
-def row_orbits(attribute: Attribute, piece: Piece) -> RowOrbits:
+def row_orbits(attribute: AttributeSymmetry, piece: Piece) -> RowOrbits:
     """The orbits of a piece that the symmetries of the attribute leave as it is."""
     found: list[tuple[Array, Ints, Array]] = []
     start = 0
@@ -148,7 +148,7 @@ def row_orbits(attribute: Attribute, piece: Piece) -> RowOrbits:
     return RowOrbits(counts, targets, np.linalg.norm(matrix, axis=1), local, labels)
 
 
-def _labels(rows: Rows, attribute: Attribute) -> Ints:
+def _labels(rows: PieceRows, attribute: AttributeSymmetry) -> Ints:
     factor = rows.factor
     if factor is None:
         return _joined(rows, attribute)
@@ -164,7 +164,7 @@ def _labels(rows: Rows, attribute: Attribute) -> Ints:
     return index  # one total; prefixes and ranges of values that stay where they are
 
 
-def _joined(rows: Rows, attribute: Attribute) -> Ints:
+def _joined(rows: PieceRows, attribute: AttributeSymmetry) -> Ints:
     """Connected by swaps of neighbours in a class and by the reversal, which generate the group.
 
     Queries that stand there several times are mapped copy by copy.
@@ -185,7 +185,7 @@ def _joined(rows: Rows, attribute: Attribute) -> Ints:
     return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)
 
 
-def _images(matrix: Array, attribute: Attribute) -> Iterator[tuple[Ints, Array]]:
+def _images(matrix: Array, attribute: AttributeSymmetry) -> Iterator[tuple[Ints, Array]]:
     """The rows that each generator of the group changes, by number, and what becomes of them."""
     for c in range(len(attribute.mirror)):
         values = np.flatnonzero(attribute.classes == c)

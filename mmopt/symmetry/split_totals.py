@@ -20,13 +20,13 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from mmopt.numerics.arrays import EPS, Array, Ints, columns_of, qr, rounding_of_root, stacked_root, svd
-from mmopt.numerics.components import Split
-from mmopt.symmetry.attribute_components import Attribute
+from mmopt.numerics.split_arrays import Split
+from mmopt.symmetry.attribute_components import AttributeSymmetry
 from mmopt.symmetry.attribute_queries import Piece, Term
 from mmopt.symmetry.joint_components import Cells, Chosen, Joint, Key, Local, combined, made_of
-from mmopt.symmetry.swaps import EXACT
+from mmopt.symmetry.value_swaps import EXACT_SUMS
 from mmopt.workloads.blocks.all_ranges import reflected_ranges
-from mmopt.workloads.product import Product
+from mmopt.workloads.query_product import Product
 from mmopt.workloads.workload import Workload
 
 __all__ = [
@@ -58,7 +58,7 @@ def component_roots(joint: Joint, terms: Sequence[Term], *, mean: bool = False) 
     return {key: stacked_root(stacks[key], dim, 2 * dim if mean else dim) for key, dim in dims.items()}
 
 
-def _roots(piece: Piece, attribute: Attribute, mean: bool) -> dict[int, Array]:
+def _roots(piece: Piece, attribute: AttributeSymmetry, mean: bool) -> dict[int, Array]:
     """The piece's root on each part of its attribute on which it is not zero."""
     if piece.kind == "identity":  # without the n × n identity matrix
         return {k: np.eye(part.dim) for k, part in enumerate(attribute.parts)}
@@ -93,7 +93,7 @@ def _linked(joint: Joint, terms: Sequence[Term], key: Key) -> NDArray[np.bool_]:
     return found
 
 
-def _local(piece: Piece, attribute: Attribute, k: int) -> NDArray[np.bool_]:
+def _local(piece: Piece, attribute: AttributeSymmetry, k: int) -> NDArray[np.bool_]:
     """(dim, dim) of a piece: exact for integers; else whether some query touches both orbits."""
     part = attribute.parts[k]
     if piece.kind == "identity":
@@ -102,7 +102,7 @@ def _local(piece: Piece, attribute: Attribute, k: int) -> NDArray[np.bool_]:
         return np.full((part.dim,) * 2, part.kind == "even")
     # In whole numbers; on a rest the difference of two values, which stands for all.
     basis = np.sign(attribute.basis(part)[:, : part.dim].toarray())
-    if piece.is_whole and np.abs(gram := piece.gram()).sum() < EXACT:
+    if piece.is_whole and np.abs(gram := piece.gram()).sum() < EXACT_SUMS:
         return np.asarray(basis.T @ gram @ basis != 0)
     size = np.asarray if part.kind == "rest" else np.abs  # a sum of rounded numbers may be zero by chance
     touched = [(size(own) @ size(basis) != 0).astype(float) for own in piece.blocks()]
@@ -192,7 +192,7 @@ def independent(root: Array) -> list[Ints]:
         return [np.zeros(1, dtype=np.int64)] if root.any() else []
     lengths = np.linalg.norm(root, axis=0)
     unit = root / np.where(lengths > 0, lengths, 1.0)
-    tiny = 8 * max(root.shape) * float(np.finfo(np.float64).eps)
+    tiny = 8 * max(root.shape) * EPS
     return _reached(np.flatnonzero(lengths), lambda new, old: np.abs(unit[:, new].T @ unit[:, old]) > tiny)
 
 

@@ -1,11 +1,20 @@
 """Checks for whoever writes a program, or adds a solver, a kernel or a reduction; problems and known optima.
 
 What only mmopt's own tests need stands in tests/, measurements in examples/.
+
+- ``conformance/``: whether a solver does what is promised of every one
+- ``certificate_trials.py``: whether a program's certificate is a lower bound
+- ``problem_registry.py``: the registry: problems by name
+- ``query_matrices.py``: its query matrices
+- ``known_optima.py``: published optima, and bounds in closed form
+- ``census_workloads.py``: workloads of census size
+- ``random_instances.py``: random workloads, givens, points and multipliers
+- ``script_commands.py``: what scripts in examples/ take of the command line
 """
 
+from mmopt.testing.certificate_trials import Finding, WeakDualityReport, check_program
 from mmopt.testing.conformance import Dual, Failure, Report, Skip, conform
-from mmopt.testing.problems import PROBLEMS, Problem, problem
-from mmopt.testing.weak_duality import Finding, WeakDualityReport, check_program
+from mmopt.testing.problem_registry import PROBLEMS, Problem, problem
 
 __all__ = [
     "PROBLEMS",

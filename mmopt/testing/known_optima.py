@@ -18,7 +18,7 @@ from mmopt.workloads import Workload
 
 __all__ = ["EXACT", "Figure", "holds", "known_figures", "meets", "singular_value_bound", "starred"]
 
-CLOSE = 0.02
+NEAR_SPREAD = 0.02
 """A printed figure this far outside the spread of our draws is marked."""
 
 
@@ -48,8 +48,8 @@ def meets(figure: Figure, low: float, high: float) -> bool:
 
 
 def starred(draws: Sequence[float], printed: float) -> str:
-    """The median of our draws over print, with a star where print is outside of them and not ``CLOSE``."""
-    is_within = min(draws) * (1 - CLOSE) <= printed <= max(draws) * (1 + CLOSE)
+    """The median of our draws over print, starred where print is outside of them and not near."""
+    is_within = min(draws) * (1 - NEAR_SPREAD) <= printed <= max(draws) * (1 + NEAR_SPREAD)
     return f"{statistics.median(draws) / printed:.3f}{' ' if is_within else '*'}"
 
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from mmopt.language import Program
 from mmopt.language.syntax.syntax_tree import Declaration, Number
-from mmopt.numerics.components import Array
-from mmopt.testing.matrices import random_ranges
+from mmopt.numerics.split_arrays import Array
+from mmopt.testing.query_matrices import random_ranges
 from mmopt.workloads import Workload
 
 __all__ = ["draw_givens", "draw_multiplier", "draw_value", "draw_workload"]
@@ -71,7 +71,7 @@ def draw_givens(
 
 def draw_value(rng: np.random.Generator, d: Declaration, sizes: Mapping[str, int]) -> Array:
     """A value of a declared kind and sign, of a size between 0.01 and 100."""
-    shape = tuple(dim.value(sizes) for dim in d.dims)
+    shape = d.shape(sizes)
     size = 10.0 ** rng.uniform(-2.0, 2.0)
     if d.kind == "psd":
         side = shape[0]

@@ -1,14 +1,25 @@
-"""What is asked: domain, blocks of queries kept implicit, Workload. Never strategies, never privacy."""
+"""What is asked: domain, blocks of queries kept implicit, Workload. Never strategies, never privacy.
 
-from mmopt.workloads.blocks.factor import Factor
+- ``domain.py``: attributes, their cells, and the one order of cells
+- ``blocks/``: blocks of queries, kept implicit
+- ``workload.py``: ``Workload``: the queries, their weights and targets
+- ``query_group.py``: groups of queries, and those given as a matrix
+- ``query_product.py``: queries that are a Kronecker product of blocks
+- ``merged_roots.py``: roots, ranks and bases, on merged cells
+- ``workload_variants.py``: workloads made from another one: sub-workloads, other weights, other bases
+- ``query_labels.py``: readable texts for queries
+- ``array_files.py``: arrays in .npy and .csv files
+"""
+
+from mmopt.workloads.blocks.factor_blocks import Factor
+from mmopt.workloads.blocks.implicit_matrix import Implicit
 from mmopt.workloads.blocks.kronecker_products import Kron, Stack
-from mmopt.workloads.blocks.linear import Implicit
-from mmopt.workloads.blocks.matrices import Dense, Sparse
-from mmopt.workloads.blocks.modified import Scaled
+from mmopt.workloads.blocks.matrix_blocks import Dense, Sparse
+from mmopt.workloads.blocks.modified_blocks import Scaled
 from mmopt.workloads.domain import Attribute, Bins, Categories, Domain, Values
-from mmopt.workloads.product import Product
-from mmopt.workloads.variants import with_bases
+from mmopt.workloads.query_product import Product
 from mmopt.workloads.workload import Workload
+from mmopt.workloads.workload_variants import with_bases
 
 __all__ = [
     "Attribute",

@@ -20,8 +20,8 @@ from mmopt.limits import require_memory
 __all__ = ["Attribute", "Bins", "Categories", "Domain", "Values", "describe_number", "refuse_repeated"]
 
 Scalar = str | int | float | bool
-LABEL = 16  # of its memory in doubles
-MOST = 10**100  # cells; the square of their number is a double
+LABEL_SIZE = 16  # of its memory in doubles
+LARGEST_DOMAIN = 10**100  # cells; the square of their number is a double
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,7 @@ class Domain:
 
     Raises
     ------
-    WorkloadError : no attribute, or two of the same name. TooLargeError : more than ``MOST`` cells.
+    WorkloadError : no attribute, or two of the same name. TooLargeError : more than ``LARGEST_DOMAIN`` cells.
     """
 
     attributes: tuple[Attribute, ...]
@@ -212,8 +212,8 @@ class Domain:
     def __post_init__(self) -> None:
         if not self.attributes:
             raise WorkloadError("a domain needs at least one attribute, found none")
-        if self.size > MOST:
-            raise TooLargeError(f"the domain has more than {MOST:.0e} cells")
+        if self.size > LARGEST_DOMAIN:
+            raise TooLargeError(f"the domain has more than {LARGEST_DOMAIN:.0e} cells")
         refuse_repeated(self.names, lambda name: f"the domain has the attribute '{name}' twice")
 
     @staticmethod
@@ -221,7 +221,7 @@ class Domain:
         """A domain of one attribute "cell" with the labels "0" to "n-1", for plain matrices."""
         if n < 1:
             raise WorkloadError(f"a domain needs at least one cell, found {n}")
-        require_memory((n, LABEL), "list of the labels of the cells")
+        require_memory((n, LABEL_SIZE), "list of the labels of the cells")
         return Domain((Attribute("cell", tuple(map(str, range(n))), encoding=Values(tuple(range(n)))),))
 
     @property

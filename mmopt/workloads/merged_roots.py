@@ -23,15 +23,15 @@ from mmopt.numerics.arrays import (
     svd,
 )
 from mmopt.numerics.pseudoinverse import counted, has_independent_columns, spectrum
-from mmopt.workloads.blocks.linear import refine
-from mmopt.workloads.group import Explicit
-from mmopt.workloads.product import Product
+from mmopt.workloads.blocks.implicit_matrix import refine
+from mmopt.workloads.query_group import Explicit
+from mmopt.workloads.query_product import Product
 
-__all__ = ["IMPLICIT", "Block", "Merged", "eigen", "independent_rows", "whole_rows"]
+__all__ = ["TOO_LARGE_HINT", "Block", "Merged", "eigen", "independent_rows", "whole_rows"]
 
 Block = Product | Explicit
 Numbers = TypeVar("Numbers", Array, Ints)
-IMPLICIT = "work with the workload's factors, or with fewer cells"
+TOO_LARGE_HINT = "work with the workload's factors, or with fewer cells"
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ class Merged:
 
     def expand(self, matrix: Numbers) -> Numbers:
         """M E: columns (·, c) copied to each cell of their class, 0 for untouched cells; read-only."""
-        require_memory((matrix.shape[0], len(self.classes)), "matrix", IMPLICIT)
+        require_memory((matrix.shape[0], len(self.classes)), "matrix", TOO_LARGE_HINT)
         if np.array_equal(self.classes, np.arange(self.count)):
             return frozen(matrix)
         padded = np.concatenate([matrix, np.zeros((matrix.shape[0], 1), dtype=matrix.dtype)], axis=1)
@@ -75,7 +75,7 @@ class Merged:
         (each row of a matrix to norm 1, each product to largest norm 1), which leaves the row space as it is.
         """
         rows = min(sum(block.m for block in self.blocks), 2 * self.count)
-        require_memory((rows, self.count), "root of the Gram matrix", IMPLICIT)
+        require_memory((rows, self.count), "root of the Gram matrix", TOO_LARGE_HINT)
         return stacked_root(self._scaled_roots(weighted), self.count)
 
     def _scaled_roots(self, weighted: bool) -> Iterator[Array]:
@@ -110,7 +110,7 @@ class Merged:
     def integer_basis(self, rank: int) -> Ints | None:
         """``Workload.integer_basis``: indicators of the classes, or integer queries by QR with pivoting."""
         if self.count == rank:
-            require_memory((self.count, len(self.classes)), "integer basis", IMPLICIT)
+            require_memory((self.count, len(self.classes)), "integer basis", TOO_LARGE_HINT)
             return self.expand(np.eye(self.count, dtype=np.int64))
         rows = self._integer_candidates()
         chosen = None if rows is None else independent_rows(rows, rank)

@@ -16,13 +16,13 @@ import numpy.typing as npt
 
 from mmopt.errors import WorkloadError
 from mmopt.numerics.arrays import EPS, Array, Ints, frozen, owned, require_memory, rounding_of_root
+from mmopt.workloads.blocks.implicit_matrix import Implicit
 from mmopt.workloads.blocks.kronecker_products import Stack
-from mmopt.workloads.blocks.linear import Implicit
-from mmopt.workloads.blocks.matrices import AnyMatrix, digest
+from mmopt.workloads.blocks.matrix_blocks import AnyMatrix, digest
 from mmopt.workloads.domain import Domain
-from mmopt.workloads.group import Explicit
-from mmopt.workloads.merged_roots import IMPLICIT, Block, Merged, eigen
-from mmopt.workloads.product import Product, check_products, with_shared_factors
+from mmopt.workloads.merged_roots import TOO_LARGE_HINT, Block, Merged, eigen
+from mmopt.workloads.query_group import Explicit
+from mmopt.workloads.query_product import Product, check_products, with_shared_factors
 
 __all__ = ["Workload"]
 
@@ -102,7 +102,7 @@ class Workload:
     @cached_property
     def queries(self) -> Array:
         """The unweighted queries, dense (m, n); TooLargeError beyond the memory limit."""
-        require_memory(self.shape, "query matrix", IMPLICIT)
+        require_memory(self.shape, "query matrix", TOO_LARGE_HINT)
         if self.given_queries is not None:
             return self.given_queries
         return frozen(np.vstack([block.rows(0, block.m) for block in self.blocks]))
@@ -167,7 +167,7 @@ class Workload:
     @cached_property
     def gram(self) -> Array:
         """G = WᵀW (n, n), weighted, from the factors; TooLargeError beyond the memory limit."""
-        require_memory((self.n, self.n), "Gram matrix", IMPLICIT)
+        require_memory((self.n, self.n), "Gram matrix", TOO_LARGE_HINT)
         total = np.zeros((self.n, self.n))
         for block in self.blocks:
             total += block.weighted_gram()
@@ -248,7 +248,7 @@ class Workload:
         right singular vectors of the queries scaled to at most unit norm, with the sign of ``fix_signs``.
         """
         if any(block.queries.full_rank for block in self.blocks):
-            require_memory((self.n, self.n), "basis", IMPLICIT)
+            require_memory((self.n, self.n), "basis", TOO_LARGE_HINT)
             return frozen(np.eye(self.n))
         return self._merged.basis()
 
@@ -262,7 +262,7 @@ class Workload:
         """L (m, k): queries = representation @ basis, unweighted."""
         if self.rank == self.n:
             return self.queries
-        require_memory((self.m, self.rank), "representation", IMPLICIT)
+        require_memory((self.m, self.rank), "representation", TOO_LARGE_HINT)
         return frozen(self.answers(self.basis.T))
 
     @cached_property

@@ -17,7 +17,7 @@ import typer
 from typer.testing import CliRunner
 
 import mmopt
-from mmopt.cli.guard import guarded
+from mmopt.cli.command_guard import guarded
 from mmopt.errors import Location, OptionError
 from mmopt.language import program_names
 from mmopt.solvers import Clock

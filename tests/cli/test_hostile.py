@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from mmopt import limits
-from mmopt.cli import guard
+from mmopt.cli import command_guard
 from mmopt.resources import programs_folder
 
 PROGRAM = """\
@@ -185,14 +185,14 @@ def test_a_full_disk(command: list[str]) -> None:
 def test_the_watch_ends_what_does_not_end_itself(files: Path) -> None:
     """Inside native code nothing else would: here the main thread sleeps through its limit."""
     code = (
-        "import time, mmopt.cli.commands.solve, mmopt.cli.guard as guard\n"
-        "import mmopt.limits; mmopt.limits.GRACE = 0.0; guard.PATIENCE = 0.1\n"
+        "import time, mmopt.cli.commands.solve, mmopt.cli.command_guard as guard\n"
+        "import mmopt.limits; mmopt.limits.GRACE = 0.0; command_guard.GRACE_SECONDS = 0.1\n"
         "mmopt.cli.commands.solve.run_solve = lambda *a: time.sleep(60)\n"
         "from mmopt.cli import main; main()\n"
     )
     line = [sys.executable, "-c", code, "solve", "total.yaml", "--time-limit", "0.1"]
     done = subprocess.run(line, capture_output=True, text=True, timeout=50)
-    assert done.returncode == guard.MISTAKE
+    assert done.returncode == command_guard.MISTAKE
     assert "error: stopped at the time limit, without a result\n" in done.stderr
 
 

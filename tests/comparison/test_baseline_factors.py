@@ -29,7 +29,7 @@ from mmopt import (
 )
 from mmopt.comparison import Factors, Isolated, Outcome, isolate, standards
 from mmopt.strategies.baselines import baseline_names, evaluate
-from mmopt.workloads.blocks import factor as f
+from mmopt.workloads.blocks import factor_blocks as f
 
 W = Workload.from_matrix(np.tri(4), weights=np.array([1.0, 2.0, 3.0, 1.0]))
 LONG = line(f.prefix(2048))  # some baselines take seconds
@@ -197,7 +197,7 @@ def test_one_that_takes_too_long_or_too_much_ends_nothing(monkeypatch: pytest.Mo
 @linux_only
 def test_ctrl_c_gives_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
     marked = Marked(monkeypatch)
-    monkeypatch.setattr(isolate, "PATIENCE", 0.2)
+    monkeypatch.setattr(isolate, "HANDOVER_SECONDS", 0.2)
 
     def press() -> None:
         if wait_for(marked.solving):

@@ -20,7 +20,7 @@ from processes import Marked, linux_only, wait_for
 from mmopt import Program, SolverError, Workload, compare, solve
 from mmopt.comparison import Outcome, combinations, isolate, outcomes
 from mmopt.comparison.isolate import Isolated
-from mmopt.comparison.processes import Solving
+from mmopt.comparison.worker_processes import Solving
 from mmopt.driver import Progress
 from mmopt.limits import hard_limit
 
@@ -148,7 +148,8 @@ def test_a_process_that_ends_before_it_begins(marked: Marked, monkeypatch: pytes
 @pytest.mark.slow
 def test_without_fork_each_has_a_fresh_process(marked: Marked) -> None:
     tasks = [
-        Solving(SMALL, Program.load(name), None, None, 60.0) for name in ("l2_strategy", "query_weighting")
+        Solving(workload=SMALL, program=Program.load(name), solver=None, tolerance=None, time_limit=60.0)
+        for name in ("l2_strategy", "query_weighting")
     ]
     seen: list[Progress] = []
     with Isolated(forks=False) as isolated:
@@ -163,7 +164,9 @@ def test_without_fork_each_has_a_fresh_process(marked: Marked) -> None:
 
 @pytest.mark.slow
 def test_without_fork_a_runaway_is_killed_too(marked: Marked) -> None:
-    slow = Solving(LARGE, Program.load("l2_strategy"), "cvxopt", None, 0.1)
+    slow = Solving(
+        workload=LARGE, program=Program.load("l2_strategy"), solver="cvxopt", tolerance=None, time_limit=0.1
+    )
     with Isolated(forks=False) as isolated:
         assert isolated.run(slow).stop == "time limit"
         assert isolated.run(replace(slow, solver="scs")).solution is not None
@@ -191,7 +194,7 @@ def test_ctrl_c_keeps_what_there_is(
 def test_ctrl_c_does_not_wait_for_one_that_cannot_be_stopped(
     marked: Marked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(isolate, "PATIENCE", 0.2)
+    monkeypatch.setattr(isolate, "HANDOVER_SECONDS", 0.2)
 
     def press() -> None:
         if wait_for(marked.solving):
@@ -206,7 +209,7 @@ def test_ctrl_c_does_not_wait_for_one_that_cannot_be_stopped(
 
 
 def test_a_second_ctrl_c_does_not_wait_at_all(marked: Marked, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(isolate, "PATIENCE", 1000.0)
+    monkeypatch.setattr(isolate, "HANDOVER_SECONDS", 1000.0)
 
     def press(point: Progress) -> None:
         # The process stops, so that it does not answer the first.

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from processes import linux_only
 
-from mmopt.comparison import processes as memory
-from mmopt.comparison.processes import allowed, check_memory_limit, held, limited, peak_above
+from mmopt.comparison import worker_processes as memory
+from mmopt.comparison.worker_processes import allowed, check_memory_limit, held, limited, peak_above
 from mmopt.errors import OptionError
 from mmopt.solvers import memory_limit
 
@@ -17,7 +17,7 @@ MIB = 2**20
 
 
 def test_a_limit_where_the_system_keeps_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "LIMITS", False)
+    monkeypatch.setattr(memory, "KEEPS_LIMITS", False)
     check_memory_limit(None)
     with pytest.raises(OptionError) as error:
         check_memory_limit(1.0)
@@ -25,12 +25,12 @@ def test_a_limit_where_the_system_keeps_none(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_limit_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "LIMITS", True)
+    monkeypatch.setattr(memory, "KEEPS_LIMITS", True)
     assert allowed(0.5) == 2**29
     assert allowed(None) == int(memory_limit())
     with pytest.raises(OptionError):
         allowed(0.0)
-    monkeypatch.setattr(memory, "LIMITS", False)
+    monkeypatch.setattr(memory, "KEEPS_LIMITS", False)
     assert allowed(None) is None
 
 

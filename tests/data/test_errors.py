@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from mmopt.data import data_vector
-from mmopt.data.table import TableFile, reading
+from mmopt.data.table_file import TableFile, reading
 from mmopt.errors import DataError
 from mmopt.workloads.domain import Attribute, Bins, Domain, Values
 

@@ -12,7 +12,7 @@ from tolerances import GAP, RECOMPUTED, SHAPE
 from mmopt import Program, Solution, Workload, solve
 from mmopt.compiler import bind, cones
 from mmopt.language import program_names
-from mmopt.language.check.procedures import alternates, solved_programs
+from mmopt.language.check.procedure_checks import alternates, solved_programs
 from mmopt.request import load_request
 from mmopt.solvers import SOLVERS, missing_cones
 

@@ -12,7 +12,7 @@ from cases import named
 import mmopt
 from mmopt import Program, Solution, Workload, solve
 from mmopt.compiler import bind
-from mmopt.driver.plan import Progress
+from mmopt.driver.solve_plan import Progress
 from mmopt.errors import OptionError, SolverError
 from mmopt.solvers import KERNELS, SOLVERS, choose_solver
 

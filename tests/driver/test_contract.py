@@ -101,7 +101,7 @@ def test_options_are_recorded() -> None:
 
 
 def test_a_solve_that_is_predicted_to_be_long_says_so_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_solver, "LONG", 0.0)
+    monkeypatch.setattr(run_solver, "SECONDS_TO_ANNOUNCE", 0.0)
     w = mmopt.Workload.from_matrix(np.tri(6))
     for solver in (None, "clarabel"):
         seen: list[Progress] = []

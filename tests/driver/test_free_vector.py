@@ -7,7 +7,7 @@ import pytest
 
 from mmopt.driver.free_vector import Coordinates, draw
 from mmopt.language import Program
-from mmopt.numerics.numpy_forms import FLOOR
+from mmopt.numerics.numpy_forms import EIGENVALUE_FLOOR
 
 TEXT = """program trial
 class smooth
@@ -29,7 +29,7 @@ COORDINATES = Coordinates(Program.parse(TEXT).choose, {"m": 3, "n": 4})
 
 
 def drawn(rng: np.random.Generator) -> dict[str, np.ndarray]:
-    return {d.name: draw(rng, d, COORDINATES.shape(d)) for d in COORDINATES.declarations}
+    return {d.name: draw(rng, d, d.shape(COORDINATES.sizes)) for d in COORDINATES.declarations}
 
 
 @pytest.mark.quick
@@ -51,15 +51,15 @@ def test_what_is_drawn_keeps_its_declaration(rng: np.random.Generator) -> None:
 
 
 def test_points_that_break_a_declaration_are_mended() -> None:
-    zero = {d.name: np.zeros(COORDINATES.shape(d)) for d in COORDINATES.declarations}
+    zero = {d.name: np.zeros(d.shape(COORDINATES.sizes)) for d in COORDINATES.declarations}
     point = COORDINATES.unpack(COORDINATES.pack({**zero, "v": -np.ones(4), "X": -np.eye(4)}))
-    assert (point["v"] == 0).all() and (point["w"] == FLOOR).all()
+    assert (point["v"] == 0).all() and (point["w"] == EIGENVALUE_FLOOR).all()
     assert np.linalg.eigvalsh(point["X"])[0] >= 0 and np.abs(point["X"]).max() <= 1e-9
 
 
 def test_derivatives(rng: np.random.Generator) -> None:
     """Of the sum of weights times entries, whose gradient by each variable is its weights."""
-    weights = {d.name: rng.normal(size=COORDINATES.shape(d)) for d in COORDINATES.declarations}
+    weights = {d.name: rng.normal(size=d.shape(COORDINATES.sizes)) for d in COORDINATES.declarations}
     x = COORDINATES.pack(drawn(rng))
 
     def value(x: np.ndarray) -> float:
@@ -77,4 +77,4 @@ def test_limits(name: str) -> None:
     at = {d.name: i for i, d in enumerate(COORDINATES.declarations)}[name]
     ends = np.cumsum([COORDINATES.length(d) for d in COORDINATES.declarations])
     lower = np.split(COORDINATES.lower(), ends[:-1])[at]
-    assert (lower == {"v": 0.0, "w": FLOOR, "X": -np.inf, "s": -np.inf}[name]).all()
+    assert (lower == {"v": 0.0, "w": EIGENVALUE_FLOOR, "X": -np.inf, "s": -np.inf}[name]).all()

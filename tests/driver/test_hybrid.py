@@ -11,7 +11,7 @@ import tolerances
 import mmopt
 from mmopt import Workload
 from mmopt.strategies import ComponentStrategy
-from mmopt.testing.census import marginals
+from mmopt.testing.census_workloads import marginals
 
 
 def drawn(rng: np.random.Generator) -> Workload:
@@ -57,7 +57,7 @@ def test_soft_maxima_come_near_and_not_below(rng: np.random.Generator) -> None:
 
 
 def test_by_component_as_over_all_cells(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmopt.driver.plan.MOST_CELLS", 1)
+    monkeypatch.setattr("mmopt.driver.solve_plan.MOST_CELLS", 1)
     w = marginals((3, 4, 2), (0, 2), target=float(rng.uniform(1.0, 5.0)))
     given = {"total": 0.01}
     split, dense = (mmopt.solve(w, "fitness_hybrid", givens=given, reduce=r) for r in (True, False))

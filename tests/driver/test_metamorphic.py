@@ -9,7 +9,7 @@ from tolerances import GAP_INTERIOR
 
 from mmopt import Program, Solution, Workload, solve
 from mmopt.language import program_names
-from mmopt.language.check.procedures import alternates, solved_programs
+from mmopt.language.check.procedure_checks import alternates, solved_programs
 
 
 def has_one_result(name: str) -> bool:

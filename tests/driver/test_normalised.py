@@ -9,7 +9,7 @@ from tolerances import GAP, RECOMPUTED
 from mmopt import Attribute, Domain, Solution, Workload, solve, verify
 from mmopt.driver.templates import templates
 from mmopt.workloads import Factor, Product
-from mmopt.workloads.blocks import factor as f
+from mmopt.workloads.blocks import factor_blocks as f
 
 # Each with the reduction that it is for.
 WORKLOADS: dict[str, tuple[tuple[Factor, ...], ...]] = {

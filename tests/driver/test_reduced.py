@@ -10,11 +10,11 @@ from own_texts import edited
 from tolerances import GAP
 
 from mmopt import SolverError, Workload, explain, solve
-from mmopt.compiler.reductions import Solved
+from mmopt.compiler.reductions import SolvedPart
 from mmopt.compiler.reductions.merge_cells import MergeCells
 from mmopt.driver import Progress
-from mmopt.limits import Stop
 from mmopt.numerics.outward import rounded
+from mmopt.stop_reasons import Stop
 
 MERGED = Workload.from_matrix(np.repeat(np.tri(4), [1, 5, 1, 2], axis=1))
 BLOCKS = Workload.from_matrix(np.kron(np.diag([1.0, 2.0]), np.tri(5)), targets=np.arange(1.0, 11.0))
@@ -25,9 +25,9 @@ def test_a_wrong_lift_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Were the multipliers of a class not split, the bound would still be valid, and the gap say it."""
     right = MergeCells.lift
 
-    def wrong(plan: MergeCells, parts: Sequence[Solved]) -> Solved:
+    def wrong(plan: MergeCells, parts: Sequence[SolvedPart]) -> SolvedPart:
         lifted = right(plan, parts)
-        return Solved(lifted.strategy, {n: np.ones_like(v) for n, v in lifted.multipliers.items()})
+        return SolvedPart(lifted.strategy, {n: np.ones_like(v) for n, v in lifted.multipliers.items()})
 
     monkeypatch.setattr(MergeCells, "lift", wrong)
     s = solve(MERGED, "l2_strategy")

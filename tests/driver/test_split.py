@@ -24,14 +24,14 @@ from mmopt import (
     verify,
 )
 from mmopt.driver.judge.meaning import charged_error
-from mmopt.driver.plan import MOST_CELLS, plan_solve
+from mmopt.driver.solve_plan import MOST_CELLS, plan_solve
 from mmopt.language import evaluate
-from mmopt.numerics.components import Level, Split, lift
+from mmopt.numerics.split_arrays import Level, Split, lift
 from mmopt.strategies import ComponentStrategy, as_dense
 from mmopt.symmetry import symmetry
-from mmopt.testing.census import census, domain_of, marginals
+from mmopt.testing.census_workloads import census, domain_of, marginals
 from mmopt.workloads import Product
-from mmopt.workloads.blocks import factor
+from mmopt.workloads.blocks import factor_blocks
 
 PROGRAMS = (
     "l2_strategy",
@@ -45,7 +45,7 @@ PROGRAMS = (
 
 @pytest.fixture
 def all_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmopt.driver.plan.MOST_CELLS", 1)
+    monkeypatch.setattr("mmopt.driver.solve_plan.MOST_CELLS", 1)
 
 
 def draw(rng: np.random.Generator, kind: int) -> Workload:
@@ -232,7 +232,7 @@ def test_an_edited_program_is_refused() -> None:
 
 
 def test_a_workload_without_symmetry_is_refused() -> None:
-    prefixes = Product((factor.prefix(200), factor.prefix(200)))
+    prefixes = Product((factor_blocks.prefix(200), factor_blocks.prefix(200)))
     workload = Workload.from_products(domain_of(200, 200), [prefixes])
     with pytest.raises(TooLargeError) as error:
         solve(workload)
@@ -283,7 +283,7 @@ def test_between_the_two_sizes_it_is_by_component_where_those_are_small() -> Non
     assert not plan_solve(Program.load("l2_strategy"), workload, None, reduce=False).split
     assert not plan_solve(Program.load("query_weighting"), workload, {"Q": np.eye(1331)}).split
     assert not plan_solve(Program.load("l2_strategy"), marginals((8, 8, 8), (1, 2)), None).split
-    halves = Workload.from_products(domain_of(1331), [Product((factor.prefix(1331),))])
+    halves = Workload.from_products(domain_of(1331), [Product((factor_blocks.prefix(1331),))])
     assert not plan_solve(Program.load("l2_strategy"), halves, None).split
     assert isinstance(solve(workload).strategy, ComponentStrategy)
 

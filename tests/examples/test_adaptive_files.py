@@ -11,7 +11,7 @@ from command_line import called
 from scripts import scripts
 
 from mmopt import Workload
-from mmopt.workloads.variants import only
+from mmopt.workloads.workload_variants import only
 
 own = scripts("adaptive").workloads
 FOLDER = Path(__file__).parents[2] / "examples" / "adaptive"

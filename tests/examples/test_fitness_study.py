@@ -8,7 +8,7 @@ from scripts import scripts, status
 from tolerances import GAP_INTERIOR, ROUNDING
 
 from mmopt import OptionError, Strategy, Workload, solve
-from mmopt.workloads.blocks.factor import prefix
+from mmopt.workloads.blocks.factor_blocks import prefix
 
 study, tables, own = (vars(scripts("fitness-tables"))[name] for name in ("study", "printed", "workloads"))
 Line, lines, sizes_of = study.Line, study.lines, study.sizes_of

@@ -18,7 +18,7 @@ from command_line import called
 from mmopt.data import data_vector
 from mmopt.mechanism.release_folder import ANSWERS_FILE
 from mmopt.request import load_request
-from mmopt.testing.census import marginals
+from mmopt.testing.census_workloads import marginals
 
 FOLDER = Path(__file__).parents[2] / "examples" / "marginals"
 SURVEY, ADULT = FOLDER / "workload.yaml", FOLDER / "adult.yaml"

@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import subprocess
 import sys
-from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
+from scripts import EXAMPLES, scripts
 
-FOLDER = Path(__file__).parents[2] / "examples" / "orthogonal"
-
-
-@pytest.fixture(scope="module")
-def study() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("orthogonal_study", FOLDER / "study.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+FOLDER = EXAMPLES / "orthogonal"
+study = scripts("orthogonal").study
 
 
 @pytest.mark.parametrize("density", [0.2, 0.4, 0.8])
-def test_the_orthogonal_mechanism_is_least_and_measures_the_cells(study: ModuleType, density: float) -> None:
+def test_the_orthogonal_mechanism_is_least_and_measures_the_cells(density: float) -> None:
     draws = study.errors(60, 300, density, study.CLOSED, 2)
     assert draws.shape == (2, 4)
     for orthogonal, laplace, spectral, bound in draws:
@@ -33,7 +23,7 @@ def test_the_orthogonal_mechanism_is_least_and_measures_the_cells(study: ModuleT
         assert orthogonal == pytest.approx(2 * 300 * density / 3, rel=0.1)  # E w² = τ/3 for each weight
 
 
-def test_queries_are_as_dense_as_said_and_never_empty(study: ModuleType) -> None:
+def test_queries_are_as_dense_as_said_and_never_empty() -> None:
     w = study.draw(400, 5, 0.2, np.random.default_rng(1))
     assert w.matrix.any(axis=1).all() and w.matrix.max() <= 1
     wide = study.draw(50, 400, 0.2, np.random.default_rng(1))

@@ -11,7 +11,7 @@ import pytest
 from command_line import called
 
 from mmopt import Privacy, Workload, data_vector, load_request, solve
-from mmopt.mechanism.simulation import simulate_errors
+from mmopt.mechanism.simulated_releases import simulate_errors
 
 FOLDER = Path(__file__).parents[2] / "examples" / "relative-error"
 EPSILONS = (0.1, 0.5, 1.0, 2.5)

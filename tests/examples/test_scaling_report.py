@@ -11,7 +11,7 @@ import pytest
 from scripts import scripts
 
 from mmopt import ResultError
-from mmopt.cli.output import show
+from mmopt.cli.command_output import show
 
 Row = scripts("scaling").measure.Row
 report = scripts("scaling").report

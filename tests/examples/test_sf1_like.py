@@ -18,11 +18,11 @@ from mmopt import Solution, Workload, solve, verify
 from mmopt.data import data_vector
 from mmopt.language import Program, evaluate
 from mmopt.mechanism.release_folder import ANSWERS_FILE
-from mmopt.numerics.components import Level, Split
+from mmopt.numerics.split_arrays import Level, Split
 from mmopt.request import load_request, parse_request
 from mmopt.strategies import ComponentStrategy
 from mmopt.symmetry import symmetry
-from mmopt.testing.census import census
+from mmopt.testing.census_workloads import census
 
 FILE = Path(__file__).parents[2] / "examples" / "sf1-like" / "workload.yaml"
 

@@ -157,5 +157,5 @@ def test_a_template_that_is_better_than_it_is() -> None:
     forged = dataclasses.replace(honest, error=honest.error * (1 - STEP))
     assert names(judge(forged, workload)) == {"total error"}
     # A bound is cut to the error.
-    above = without(lambda: dataclasses.replace(honest, bound=honest.error * (1 + STEP)))
-    assert above is None or above.bound == above.error
+    above = without(lambda: dataclasses.replace(honest, error_bound=honest.error * (1 + STEP)))
+    assert above is None or above.error_bound == above.error

@@ -14,10 +14,10 @@ from judge.verdict import attack, judge, refuted
 from judge.workloads import DENSE, PRODUCTS, over
 
 from mmopt import ComponentStrategy, Error, Solution, Strategy, Workload, certify, solve
-from mmopt.driver import plan
+from mmopt.driver import solve_plan
 from mmopt.driver.templates import TEMPLATES, templates
 from mmopt.workloads import Product
-from mmopt.workloads.blocks import factor as words
+from mmopt.workloads.blocks import factor_blocks as words
 
 
 @pytest.mark.some(3)
@@ -25,7 +25,7 @@ from mmopt.workloads.blocks import factor as words
 @pytest.mark.parametrize("program", ["l2_strategy", "weighted_l2", "fitness_for_use", "fitness_penalty"])
 def test_by_component(case: str, program: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Solved over orbits; judged over all cells."""
-    monkeypatch.setattr(plan, "FEW_CELLS", 4)
+    monkeypatch.setattr(solve_plan, "FEW_CELLS", 4)
     asked = PRODUCTS[case]()
     np.testing.assert_array_equal(asked.workload.queries, asked.rows)
     found = solve(asked.workload, program)

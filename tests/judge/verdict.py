@@ -83,13 +83,13 @@ def attack(solution: Any, workload: Any, rival: Callable[[Point], arb]) -> tuple
 
 def _judge_template(fields: Mapping[str, Any], sensitivity: float, asked: Asked) -> tuple[Verdict, ...]:
     strategy = _Strategy(fields, asked, strict=True)
-    ordered = fields["bound"] <= fields["error"]
+    ordered = fields["error_bound"] <= fields["error"]
     return (
         _at_least("sensitivity", sensitivity, strategy.sensitivity),
         _at_least("support", ROUNDING**2, lambda: strategy.told()[1]),
         _at_least("total error", fields["error"], strategy.error),
         _at_least("rmse", fields["rmse"] * (1 + ESTIMATE), strategy.rmse),
-        Verdict("bound against error", fields["bound"], repr(fields["error"]), ordered),
+        Verdict("bound against error", fields["error_bound"], repr(fields["error"]), ordered),
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from mmopt import Attribute, Domain, Workload
 from mmopt.workloads import Product
-from mmopt.workloads.blocks import factor as words
+from mmopt.workloads.blocks import factor_blocks as words
 
 __all__ = ["DENSE", "PRODUCTS", "Case", "over"]
 

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from mmopt import PrivacyError, TooLargeError, Workload, solve
-from mmopt.mechanism.planning import plan
+from mmopt.mechanism.release_plan import plan
 from mmopt.privacy import Privacy
-from mmopt.privacy.calibration import cost, least_scale
-from mmopt.privacy.guarantee import gaussian_rho, laplace_epsilon
+from mmopt.privacy.calibration import least_scale_by_cost
+from mmopt.privacy.noise import Noise, cost
 from mmopt.privacy.rounding.integer_arithmetic import integer_product, root_above
 from mmopt.privacy.rounding.table_of_forms import round_any
+from mmopt.privacy.table_of_noises import GAUSSIAN, LAPLACE, NOISES
 from mmopt.strategies import Strategy
 
 pytestmark = pytest.mark.quick
@@ -24,17 +25,18 @@ ROOM = 1 + Fraction(1, 2**48)
 @pytest.mark.draws(4)
 def test_costs_leave_room_for_three_roundings(rng: np.random.Generator) -> None:
     size, scale = int(rng.integers(1, 2**40)), float(10.0 ** rng.uniform(-2, 9))
-    assert Fraction(gaussian_rho(size, scale)) >= ROOM * Fraction(size) / (2 * Fraction(scale) ** 2)
-    assert Fraction(laplace_epsilon(size, scale)) >= ROOM * size / Fraction(scale)
+    assert Fraction(GAUSSIAN.cost(size, scale)) >= ROOM * Fraction(size) / (2 * Fraction(scale) ** 2)
+    assert Fraction(LAPLACE.cost(size**2, scale)) >= ROOM * size / Fraction(scale)
 
 
-@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("noise", NOISES, ids=lambda noise: noise.name)
 def test_the_least_scale_costs_no_more_than_is_allowed_in_the_last_digit(
-    norm: int, rng: np.random.Generator
+    noise: Noise, rng: np.random.Generator
 ) -> None:
-    integer = round_any(Strategy(np.eye(3), norm), Workload.from_matrix(np.eye(3)), "add-remove")
+    integer = round_any(Strategy(np.eye(3), noise.norm), Workload.from_matrix(np.eye(3)), "add-remove")
     for allowed in rng.uniform(0.01, 3.0, 200):
-        assert allowed * (1 - 1e-14) <= cost(norm, integer.parts, least_scale(integer, allowed)) <= allowed
+        found = cost(noise, integer.parts, least_scale_by_cost(noise, integer, allowed))
+        assert allowed * (1 - 1e-14) <= found <= allowed
 
 
 def test_a_product_that_leaves_64_bits_is_refused() -> None:

@@ -18,9 +18,9 @@ from mmopt.mechanism import Answers, build_manifest, measure, plan, write_releas
 from mmopt.privacy import Privacy
 from mmopt.report import privacy_rows
 from mmopt.strategies import Strategy
-from mmopt.strategies.marginals import MarginalStrategy
+from mmopt.strategies.marginals_strategy import MarginalStrategy
 from mmopt.workloads import Attribute, Domain, Product, Workload
-from mmopt.workloads.blocks.factor import identity
+from mmopt.workloads.blocks.factor_blocks import identity
 
 TRI = Workload.from_matrix(np.tri(4))
 PLAN = plan(TRI, Strategy(np.eye(4)), Privacy(epsilon=1.0, delta=1e-6))

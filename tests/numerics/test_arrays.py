@@ -62,7 +62,7 @@ def test_largest_singular_value(shape: tuple[int, int], rng: np.random.Generator
 def test_a_long_factorisation_looks_at_the_time(
     shape: tuple[int, int], overwrite: bool, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(arrays, "_PANEL", 9)
+    monkeypatch.setattr(arrays, "_PANEL_COLUMNS", 9)
     matrix = rng.standard_normal(shape)
     triangle = qr(np.asfortranarray(matrix), overwrite)
     assert triangle.shape == (min(shape), shape[1]) and not np.tril(triangle, -1).any()

@@ -61,7 +61,7 @@ def test_products(rng: np.random.Generator) -> None:
 
 @pytest.mark.draws(6)
 def test_scaled_rows_and_columns(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(balls, "HEIGHT", 3)
+    monkeypatch.setattr(balls, "ROWS_AT_A_TIME", 3)
     matrix, a, b = random_ball(rng, 4, 6).mid, random_ball(rng, 4), random_ball(rng, 6)
     for rows, columns in ((a, b), (a, None), (None, b), (exact(a.mid), exact(b.mid))):
         truth = within(rng, exact(matrix))
@@ -76,7 +76,7 @@ def test_scaled_rows_and_columns(rng: np.random.Generator, monkeypatch: pytest.M
 @pytest.mark.draws(6)
 def test_a_product_between_scales(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its rounding is one radius for each row, which the scales go with."""
-    monkeypatch.setattr(balls, "HEIGHT", 3)
+    monkeypatch.setattr(balls, "ROWS_AT_A_TIME", 3)
     left, right = random_ball(rng, 4, 5).mid, random_ball(rng, 5, 6).mid
     a, b = random_ball(rng, 4), random_ball(rng, 6)
     truth = fractions(left).dot(fractions(right))

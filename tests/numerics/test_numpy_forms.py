@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from rational import conditioned
 
-from mmopt.numerics.numpy_forms import FLOOR, eigh, is_definite, psd_floor, symmetric_part
+from mmopt.numerics.numpy_forms import EIGENVALUE_FLOOR, eigh, is_definite, psd_floor, symmetric_part
 
 
 def test_definite_by_cholesky(rng: np.random.Generator) -> None:
@@ -36,9 +36,9 @@ def test_eigenvalues_are_lifted_to_the_floor(least: float, rng: np.random.Genera
     x = (q * values) @ q.T
     lifted = psd_floor(x)
     found = np.linalg.eigvalsh(lifted)
-    assert found[0] == pytest.approx(max(least, FLOOR), rel=1e-4)
+    assert found[0] == pytest.approx(max(least, EIGENVALUE_FLOOR), rel=1e-4)
     assert found[1:] == pytest.approx(np.sort(values)[1:], rel=1e-9)
-    if least >= FLOOR:
+    if least >= EIGENVALUE_FLOOR:
         assert np.array_equal(lifted, symmetric_part(x))
 
 

@@ -210,7 +210,7 @@ def skeleton(folder: Path) -> None:
     shutil.copy(ROOT / "pyproject.toml", folder)
     package = folder / "mmopt"
     package.mkdir()
-    for name in ("__init__.py", "errors.py", "limits.py", "resources.py"):
+    for name in ("__init__.py", "errors.py", "limits.py", "resources.py", "stop_reasons.py"):
         shutil.copy(ROOT / "mmopt" / name, package)
     rooms = {"language": ("atoms", "check", "evaluate", "print", "syntax")}
     rooms["driver"] = ("diagnosis", "judge", "run_solver", "search", "solve", "templates")
@@ -218,8 +218,10 @@ def skeleton(folder: Path) -> None:
     for name in (*FOLDERS, *inner, "cli", "testing"):
         (package / name).mkdir()
         (package / name / "__init__.py").touch()
-    (package / "testing" / "scripts.py").write_text("import mmopt.cli.guard\n", encoding="utf-8")
-    (package / "cli" / "guard.py").touch()
+    (package / "testing" / "script_commands.py").write_text(
+        "import mmopt.cli.command_guard\n", encoding="utf-8"
+    )
+    (package / "cli" / "command_guard.py").touch()
     (package / "workloads" / "workload.py").write_text("import mmopt.request\n", encoding="utf-8")
 
 

@@ -16,9 +16,9 @@ from symmetric import random_products
 
 from mmopt import Program, Workload
 from mmopt.language import evaluate, evaluate_ball, worst
-from mmopt.numerics.components import Level, Space, Split, floored
+from mmopt.numerics.split_arrays import Level, Space, Split, floored
 from mmopt.symmetry import symmetry
-from mmopt.testing.census import census, marginals
+from mmopt.testing.census_workloads import census, marginals
 
 
 def halves(parts: tuple[np.ndarray, ...]) -> tuple[list[np.ndarray], list[np.ndarray], list[float]]:

@@ -11,7 +11,7 @@ import pytest
 from constructed import haar, hierarchy
 
 from mmopt import Strategy, Workload
-from mmopt.privacy.continuous import continuous_gaussian_scale
+from mmopt.privacy.continuous_noise import continuous_gaussian_scale
 
 HERE = Path(__file__).parent
 

@@ -9,7 +9,7 @@ import pytest
 from scripts import scripts
 
 from mmopt import Strategy, Workload
-from mmopt.testing.matrices import ONE_AND_TWO_WAY, marginals
+from mmopt.testing.query_matrices import ONE_AND_TWO_WAY, marginals
 
 tables = scripts("fitness-tables").printed
 

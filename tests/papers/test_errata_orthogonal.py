@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scripts import scripts
 
 from mmopt import Strategy, Workload, solve
-from mmopt.strategies.orthogonal import orthogonal, orthogonal_least_squares
+
+orthogonal = scripts("orthogonal").orthogonal_mechanism.orthogonal
+orthogonal_least_squares = scripts("orthogonal").orthogonal_mechanism.orthogonal_least_squares
 
 
 def test_orthogonal_mechanism_stops_at_cells_that_no_selected_query_uses() -> None:

@@ -10,7 +10,7 @@ from cases import EXAMPLE_4
 from tolerances import PAPER_RMSE
 
 from mmopt import Strategy, solve
-from mmopt.privacy.continuous import pvldb2012_rmse_factor
+from mmopt.privacy.continuous_noise import pvldb2012_rmse_factor
 from mmopt.strategies.baselines import baseline
 from mmopt.testing.known_optima import Figure, holds
 

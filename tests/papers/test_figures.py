@@ -18,8 +18,8 @@ from tolerances import FITNESS, PRINTED, PRINTED_3, PUBLISHED, ROUNDING
 from mmopt import Workload, solve
 from mmopt.language import program_names
 from mmopt.testing.known_optima import Figure, holds
-from mmopt.testing.matrices import ONE_AND_TWO_WAY, marginals
-from mmopt.workloads.blocks.factor import all_range
+from mmopt.testing.query_matrices import ONE_AND_TWO_WAY, marginals
+from mmopt.workloads.blocks.factor_blocks import all_range
 
 slow = pytest.mark.slow
 Rows = Callable[[], np.ndarray]

@@ -7,10 +7,12 @@ import math
 import numpy as np
 import pytest
 from cases import random_workload
+from scripts import scripts
 from tolerances import RECOMPUTED
 
 from mmopt import Strategy, Workload
-from mmopt.strategies.orthogonal import orthogonal
+
+orthogonal = scripts("orthogonal").orthogonal_mechanism.orthogonal
 
 # Cells: (White, > 50K), (White, <= 50K), (Black, > 50K), (Black, <= 50K), for men, then for women.
 INTRODUCTION = np.tile(

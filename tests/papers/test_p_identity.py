@@ -14,7 +14,7 @@ from constructed import haar, hierarchy, identity
 from tolerances import ROUNDING
 
 from mmopt import Strategy, Workload, solve
-from mmopt.testing.problems import problem
+from mmopt.testing.problem_registry import problem
 
 slow = pytest.mark.slow
 

@@ -11,7 +11,7 @@ from scripts import scripts
 from mmopt import Strategy, Workload, solve
 from mmopt.strategies.baselines import design_rows, evaluate
 from mmopt.workloads import Domain, Product
-from mmopt.workloads.blocks.factor import identity, total
+from mmopt.workloads.blocks.factor_blocks import identity, total
 
 own, rival_rmse = scripts("adaptive").workloads, scripts("adaptive").study.rival_rmse
 PAPER_CELLS, TABLE_2 = scripts("adaptive").printed.PAPER_CELLS, scripts("adaptive").printed.TABLE_2

@@ -19,7 +19,7 @@ from tolerances import FITNESS, GAP_INTERIOR, PRINTED_RATIO, PUBLISHED
 from mmopt import Strategy, Workload, solve
 from mmopt.results.rows_and_json import levels
 from mmopt.testing.known_optima import Figure, holds
-from mmopt.testing.matrices import random_ranges
+from mmopt.testing.query_matrices import random_ranges
 
 study, tables, own = (vars(scripts("fitness-tables"))[name] for name in ("study", "printed", "workloads"))
 cost, costs, printed, PRINTED = study.cost, study.costs, tables.printed, tables.PRINTED

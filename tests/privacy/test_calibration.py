@@ -13,16 +13,16 @@ from privacy.rounding.test_integer_dense import domain
 
 from mmopt.mechanism import plan
 from mmopt.privacy import Privacy, zcdp_epsilon
-from mmopt.privacy.calibration import _bounds, distance
-from mmopt.privacy.continuous import continuous_gaussian_scale
+from mmopt.privacy.continuous_noise import continuous_gaussian_scale
 from mmopt.privacy.guarantee import discrete_gaussian_delta, gaussian_delta
 from mmopt.privacy.rounding.integer_strategy import Part
 from mmopt.privacy.rounding.table_of_forms import round_any
+from mmopt.privacy.table_of_noises import GAUSSIAN
 from mmopt.strategies import Strategy
-from mmopt.strategies.marginals import MarginalStrategy
-from mmopt.strategies.product import ProductStrategy
+from mmopt.strategies.marginals_strategy import MarginalStrategy
+from mmopt.strategies.product_strategy import ProductStrategy
 from mmopt.workloads import Product, Workload
-from mmopt.workloads.blocks.factor import identity
+from mmopt.workloads.blocks.factor_blocks import identity
 
 CELLS = Workload.from_matrix(np.eye(4))
 arb = flint.arb
@@ -90,9 +90,9 @@ def test_discrete_noise_is_as_near_to_rounded_noise_as_the_proof_says(scale):
         return (-arb(x) / (arb(scale) * arb(2).sqrt())).erfc() / 2
 
     apart = sum((abs(w - (below(k + 0.5) - below(k - 0.5))) for k, w in weights(scale).items()), arb(0)) / 2
-    found = distance([Part(1, 1, 1, scale)], 1.0)
+    found = GAUSSIAN.distance([Part(1, 1, 1, scale)], 1.0)
     assert apart <= found <= 4 * float(apart.mid())
-    assert distance([Part(3, 1, 1, scale), Part(2, 1, 1, scale)], 1.0) == pytest.approx(5 * found)
+    assert GAUSSIAN.distance([Part(3, 1, 1, scale), Part(2, 1, 1, scale)], 1.0) == pytest.approx(5 * found)
 
 
 @pytest.mark.some(3)
@@ -153,7 +153,7 @@ def test_dense_strategies_have_the_noise_of_balle_and_wang(privacy):
 
 @pytest.mark.quick
 def test_where_the_proof_of_the_distance_does_not_hold_every_row_counts_whole():
-    assert distance([Part(3, 1, 1, 0.99)], 1.0) == pytest.approx(3.0)
+    assert GAUSSIAN.distance([Part(3, 1, 1, 0.99)], 1.0) == pytest.approx(3.0)
 
 
 @pytest.mark.quick
@@ -161,9 +161,9 @@ def test_where_the_proof_of_the_distance_does_not_hold_every_row_counts_whole():
 def test_both_laws_are_apart_in_the_delta_for_continuous_noise(scale):
     """P of one table and e^epsilon times P of the other: the distance is added for each."""
     integer = round_any(Strategy(np.eye(4)), CELLS, "replace-one")
-    ((_, bound),) = _bounds(integer, 0)
+    ((_, bound),) = GAUSSIAN.deltas(integer.parts)
     own = scale * integer.parts[0].relative
-    apart = (1 + math.e) * distance(integer.parts, scale)
+    apart = (1 + math.e) * GAUSSIAN.distance(integer.parts, scale)
     exact = gaussian_delta(1.0, Decimal(2).sqrt() / Decimal(own))
     assert float(exact) + apart <= float(bound(1.0, scale)) <= (float(exact) + apart) * (1 + 1e-9)
     assert exact_delta(1.0, (1, -1), own) <= arb(str(bound(1.0, scale)))
@@ -189,4 +189,6 @@ def test_only_a_single_count_that_changes_alone_has_its_theorem():
         ("products", "add-remove"),
     }
     several = round_any(MarginalStrategy((2, 3), np.array([0.0, 0.5, 0.0, 0.5]), 2), cells, "add-remove")
-    assert [part.is_one_count for part in several.parts] == [True, True] and len(_bounds(several, 0)) == 1
+    assert [part.is_one_count for part in several.parts] == [True, True] and len(
+        GAUSSIAN.deltas(several.parts)
+    ) == 1

@@ -10,13 +10,14 @@ from hypothesis import given, settings, strategies as st
 
 from mmopt.errors import PrivacyError
 from mmopt.privacy import Privacy
-from mmopt.privacy.continuous import (
+from mmopt.privacy.continuous_noise import (
     continuous_gaussian_delta,
     continuous_gaussian_mu,
     continuous_gaussian_scale,
     pvldb2012_rmse_factor,
 )
-from mmopt.privacy.guarantee import allowed_rho, float_above, gaussian_rho, zcdp_epsilon, zcdp_rho
+from mmopt.privacy.guarantee import allowed_rho, float_above, zcdp_epsilon, zcdp_rho
+from mmopt.privacy.table_of_noises import GAUSSIAN
 
 
 @pytest.mark.quick
@@ -80,7 +81,7 @@ def test_monotone_and_trivial_cases():
 @given(st.integers(1, 2**60), st.floats(1e-3, 1e18))
 def test_rho_of_a_scale_is_an_upper_bound(squared, scale):
     exact = Fraction(squared) / (2 * Fraction(scale) ** 2)
-    rho = gaussian_rho(squared, scale)
+    rho = GAUSSIAN.cost(squared, scale)
     assert exact <= Fraction(rho) <= exact * (1 + Fraction(1, 10**14))
 
 
@@ -116,7 +117,7 @@ def test_continuous_gaussian_and_the_older_formula():
         (lambda: zcdp_rho(math.inf, 0.1), "epsilon must be a finite number > 0, not inf"),
         (lambda: zcdp_rho(1e308, 0.1), "epsilon must be at most 10000, not 1e+308"),
         (lambda: zcdp_rho(1.0, math.nan), "delta must lie strictly between 0 and 1, not be nan"),
-        (lambda: gaussian_rho(1, 0.0), "the noise scale is 0.0, expected a finite number above 0"),
+        (lambda: GAUSSIAN.cost(1, 0.0), "the noise scale is 0.0, expected a finite number above 0"),
         (lambda: continuous_gaussian_mu(1.0, 2.0), "delta must lie strictly between 0 and 1, not be 2.0"),
         (lambda: continuous_gaussian_delta(1.0, 0.0), "mu is 0.0, expected a finite number above 0"),
         (lambda: pvldb2012_rmse_factor(-1.0, 0.1), "epsilon must be a finite number > 0, not -1.0"),

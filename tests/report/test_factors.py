@@ -14,7 +14,7 @@ from mmopt.comparison import Factors, Outcome
 from mmopt.comparison.baseline_factors import PrivacyFactors
 from mmopt.driver import solve
 from mmopt.report import comparison_report
-from mmopt.report.style import figure, gap
+from mmopt.report.table_style import figure, gap
 from mmopt.strategies.baselines import Cost
 from mmopt.workloads import Workload
 

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from mmopt.driver import solve
 from mmopt.report import history_table
-from mmopt.report.solutions import ROWS
+from mmopt.report.solution_tables import ROUNDS_SHOWN
 from mmopt.results import Solution
 from mmopt.workloads import Workload
 
@@ -50,9 +50,9 @@ def test_a_long_one_keeps_the_best_and_the_last_of_each_start(
         {"start": 1 + i // 20, "round": 1 + i % 20, "objective": value} for i, value in enumerate(objectives)
     )
     head, _, _, *shown = lines(replace(solution, history=rows, sense=sense))
-    assert head == ["Rounds,", str(ROWS), "of", "60"]
+    assert head == ["Rounds,", str(ROUNDS_SHOWN), "of", "60"]
     found = [(int(start), int(number), float(value)) for start, number, value in shown]
-    assert len(found) == ROWS and found == sorted(found, key=lambda row: row[:2])
+    assert len(found) == ROUNDS_SHOWN and found == sorted(found, key=lambda row: row[:2])
     assert best in [value for _, _, value in found]
     sign = 1.0 if sense == "minimize" else -1.0
     for start in (1, 2, 3):

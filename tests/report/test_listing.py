@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from mmopt.language import Program, program_names
-from mmopt.language.print.layout import program_lines
-from mmopt.report.programs import program_listing, wrapped
+from mmopt.language.print.program_layout import program_lines
+from mmopt.report.program_tables import program_listing, wrapped
 
 LONG = "nuclear(diag(√q) L B diag(√p)) + sum(first, second) ≤ alpha beta − tr(W X⁻¹ Wᵀ)"
 

@@ -8,11 +8,11 @@ from rich.console import Console
 from tolerances import RECOMPUTED
 
 from mmopt import Attribute, ComponentStrategy, Domain, Workload, solve
-from mmopt.numerics.components import Level
+from mmopt.numerics.split_arrays import Level
 from mmopt.report import slack_table
-from mmopt.report.solutions import orbit_label
+from mmopt.report.solution_tables import orbit_label
 from mmopt.workloads import Product
-from mmopt.workloads.blocks import factor
+from mmopt.workloads.blocks import factor_blocks
 
 # Two blocks that share nothing: prefix sums of three cells, and one cell that may be four times as noisy.
 BLOCKS = np.block([[np.tri(3), np.zeros((3, 1))], [np.zeros((1, 3)), np.ones((1, 1))]])
@@ -52,11 +52,14 @@ def test_no_slack_no_table() -> None:
 
 def test_orbits_of_cells_with_slack(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two blocks of one attribute by component: five cells that are asked for with less noise than two."""
-    monkeypatch.setattr("mmopt.driver.plan.MOST_CELLS", 1)
+    monkeypatch.setattr("mmopt.driver.solve_plan.MOST_CELLS", 1)
     rows = np.vstack([np.eye(7), np.repeat([[1.0, 0.0]], [5, 2], axis=1)])
-    queries = factor.predicates(rows[:5], list("abcde")), factor.predicates(rows[5:7], list("fg"))
+    queries = (
+        factor_blocks.predicates(rows[:5], list("abcde")),
+        factor_blocks.predicates(rows[5:7], list("fg")),
+    )
     domain = Domain((Attribute("age", tuple("0123456")), Attribute("sex", ("F", "M"))))
-    both = factor.total(2)
+    both = factor_blocks.total(2)
     products = [Product((own, both), target=t) for own, t in zip(queries, (1.0, 4.0), strict=True)]
     workload = Workload.from_products(domain, products)
     found = solve(workload, "fitness_for_use")

@@ -19,10 +19,10 @@ from mmopt.report import (
     givens_table,
     highlighted,
     lines_table,
+    pairs_table,
     programs_table,
     queries_table,
     sizes_of,
-    solution_table,
     solvers_table,
 )
 from mmopt.results import Solution
@@ -51,7 +51,7 @@ def solution(workload: Workload) -> Solution:
 
 
 def test_a_solution_is_shown_in_full(solution: Solution) -> None:
-    text = words(solution_table(solution))
+    text = words(pairs_table(solution.rows()))
     for name, value in solution.rows():
         assert " ".join(f"{name} {value}".split()) in text
 

@@ -9,7 +9,7 @@ from mmopt import SolverError
 from mmopt.compiler import bind
 from mmopt.language import Program, program_names, shipped
 from mmopt.report import takers, takers_table
-from mmopt.solvers import SOLVERS, claims, pick_solver
+from mmopt.solvers import SOLVERS, claims, conic_solver
 
 WORKLOAD = named("prefix")
 CONIC = [name for name in program_names() if Program.load(name).klass in ("convex", "rank")]
@@ -23,10 +23,10 @@ def test_a_solver_is_refused_exactly_for_what_it_lacks(name: str) -> None:
         missing = takers(shipped(name)).lacking(row)
         assert missing is not None
         if not missing:
-            assert pick_solver(instance, row.name) is row
+            assert conic_solver(instance, row.name) is row
             continue
         with pytest.raises(SolverError) as refused:
-            pick_solver(instance, row.name)
+            conic_solver(instance, row.name)
         assert all(cone in str(refused.value) for cone in missing)
 
 

@@ -9,8 +9,8 @@ import pytest
 from implicit_twins import check_block
 
 from mmopt.request import parse_request
-from mmopt.request.cells import BLOCK_NUMBERS, BLOCK_WORDS
-from mmopt.request.queries import BLOCK_FORMS
+from mmopt.request.query_keys import BLOCK_FORMS
+from mmopt.request.query_words import BLOCK_NUMBERS, BLOCK_WORDS
 from mmopt.workloads import Factor
 
 SIZES = (1, 2, 3, 4, 7, 8, 13)

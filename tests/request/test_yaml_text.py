@@ -7,7 +7,7 @@ import pytest
 
 from mmopt.errors import WorkloadError
 from mmopt.request import load_request, parse_request
-from mmopt.request.yaml_text import MAX_BYTES, Text
+from mmopt.request.yaml_text import MAX_BYTES, YamlText
 
 GOOD = "domain: {sex: {values: [F, M]}}\nworkload: [{marginal: [sex]}]\n"
 
@@ -107,6 +107,6 @@ def test_line_breaks_and_byte_order_mark(end: str, tmp_path: Path) -> None:
 
 
 def test_place_after_the_last_line() -> None:
-    text = Text.of("a: 1\nb: 2  \n\n", "w.yaml")
+    text = YamlText.of("a: 1\nb: 2  \n\n", "w.yaml")
     where = text.at(3, 0)
     assert (where.line, where.column, where.text) == (2, 5, "b: 2  ")

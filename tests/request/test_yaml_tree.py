@@ -5,12 +5,12 @@ from hypothesis import given, settings, strategies as st
 
 from mmopt.errors import Error, WorkloadError
 from mmopt.request import parse_request
-from mmopt.request.yaml_nodes import ListNode, Map, Node, Scalar
-from mmopt.request.yaml_text import Text
+from mmopt.request.yaml_nodes import ListNode, Map, Scalar, YamlNode
+from mmopt.request.yaml_text import YamlText
 from mmopt.request.yaml_tree import MAX_DEPTH, MAX_NODES, parse_tree
 
 
-def plain(node: Node) -> object:
+def plain(node: YamlNode) -> object:
     if isinstance(node, Map):
         return {key.text: plain(value) for key, value in node.entries}
     if isinstance(node, ListNode):
@@ -19,8 +19,8 @@ def plain(node: Node) -> object:
     return node.value
 
 
-def parse(text: str) -> Node:
-    return parse_tree(Text.of(text, "w.yaml"))
+def parse(text: str) -> YamlNode:
+    return parse_tree(YamlText.of(text, "w.yaml"))
 
 
 def test_values_and_places() -> None:
@@ -28,7 +28,7 @@ def test_values_and_places() -> None:
     root = parse(text)
     assert plain(root) == {"a": [1, "NO", "NO"], "bé": [{"c": 1.5, "d": None}, "x y"]}
 
-    def check(node: Node) -> None:
+    def check(node: YamlNode) -> None:
         if isinstance(node, Scalar) and node.text:
             shown = node.where.text[node.where.column - 1 :][: node.where.width]
             assert shown.strip("'\"") == node.text

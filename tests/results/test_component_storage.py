@@ -11,11 +11,11 @@ import pytest
 from symmetric import random_products
 
 from mmopt import ResultError, Solution, solve
-from mmopt.numerics.components import Level, Space, Split, lift
+from mmopt.numerics.split_arrays import Level, Space, Split, lift
 from mmopt.results import npz_file
 from mmopt.results.saved_fields import pack, plain, restored, unpack
 from mmopt.symmetry import symmetry
-from mmopt.testing.census import marginals
+from mmopt.testing.census_workloads import marginals
 
 
 def values(rng: np.random.Generator) -> dict[str, Split | Level]:
@@ -63,7 +63,7 @@ def test_other_values_stay_as_they_are() -> None:
 
 @pytest.fixture
 def saved(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    monkeypatch.setattr("mmopt.driver.plan.MOST_CELLS", 1)
+    monkeypatch.setattr("mmopt.driver.solve_plan.MOST_CELLS", 1)
     solution = solve(marginals([2, 3, 3], [1, 2], target=1.0), "fitness_for_use")
     return solution.fields()
 

@@ -137,6 +137,9 @@ def test_gap() -> None:
     assert gap_between(3.0, 2.0) == 0.5
     assert gap_between(3.0, 0.0) == np.inf
     assert gap_between(3.0, None) is None
+    assert gap_between(0.0, 0.0) == 0.0
+    assert gap_between(-1.0, -2.0) == 0.5
+    assert gap_between(2.0, 3.0, "maximize") == 0.5
 
 
 def test_archive_has_no_foreign_members(solution: Solution, tmp_path: Path) -> None:

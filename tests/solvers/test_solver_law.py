@@ -12,10 +12,9 @@ import pytest
 
 from mmopt import OptionError, Program, Workload, solve
 from mmopt.compiler import bind, lower
-from mmopt.driver.plan import SEARCH
+from mmopt.driver.solve_plan import SEARCH_OPTIONS
 from mmopt.errors import UnsuitableError
 from mmopt.language.syntax.syntax_tree import Apply
-from mmopt.limits import Stop
 from mmopt.solvers import (
     KERNELS,
     LBFGS,
@@ -29,6 +28,7 @@ from mmopt.solvers import (
     predicted,
     run,
 )
+from mmopt.stop_reasons import Stop
 
 CONIC = pytest.mark.parametrize("row", SOLVERS, ids=lambda row: row.name)
 KERNEL = pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
@@ -163,7 +163,7 @@ def test_every_option_reaches_the_solver_or_is_an_error(
 def test_an_option_that_is_unknown_is_an_error() -> None:
     with pytest.raises(TypeError, match="tolerence"):
         solve(PREFIX, "l2_strategy", tolerence=1e-3)  # type: ignore[call-arg]
-    assert set(SEARCH) | {"arrays"} == set(ONE)
+    assert set(SEARCH_OPTIONS) | {"arrays"} == set(ONE)
 
 
 TARGETED = Workload.from_matrix(np.tri(4), targets=[1.0, 2.0, 3.0, 1.5])
@@ -217,7 +217,7 @@ def test_options_reach_a_kernel(kernel: Kernel) -> None:
     if not kernel.takes_arrays:
         with pytest.raises(OptionError, match="arrays"):
             solve(TARGETED, name, solver=kernel.name, givens=given_of(name), arrays="numpy")
-    for option, classes in SEARCH.items():
+    for option, classes in SEARCH_OPTIONS.items():
         if Program.load(name).klass not in classes:
             with pytest.raises(OptionError, match=option):
                 solve(TARGETED, name, solver=kernel.name, givens=given_of(name), **{option: ONE[option]})

@@ -10,18 +10,18 @@ from mmopt.solvers import (
     SOLVERS,
     Options,
     SolverRow,
-    choose,
     forecast,
     missing_cones,
+    quickest,
     refuse_too_large,
-    solver_named,
+    solver_row,
 )
 
 PSD = Cone("psd", 32, 1, "objective")
 
 
 def row(name: str) -> SolverRow:
-    return solver_named(name)
+    return solver_row(name)
 
 
 def test_names_are_found_in_any_case() -> None:
@@ -31,14 +31,14 @@ def test_names_are_found_in_any_case() -> None:
 
 def test_unknown_name() -> None:
     with pytest.raises(OptionError) as error:
-        solver_named("clarbel")
+        solver_row("clarbel")
     assert str(error.value) == "there is no solver 'clarbel'\n  did you mean 'clarabel'?"
 
 
 def test_solver_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(SolverError) as error:
-        solver_named("qoco")
+        solver_row("qoco")
     assert str(error.value) == "the solver 'qoco' is not installed\n  pip install qoco"
 
 
@@ -67,8 +67,8 @@ def test_rows_that_are_filled_need_memory() -> None:
 
 def test_choice_by_size() -> None:
     rows = [row("clarabel"), row("scs")]
-    assert choose(rows, [PSD], 500).name == "clarabel"
-    assert choose(rows, [Cone("psd", 400, 1, "objective")], 40_000).name == "scs"
+    assert quickest(rows, [PSD], 500).name == "clarabel"
+    assert quickest(rows, [Cone("psd", 400, 1, "objective")], 40_000).name == "scs"
 
 
 def test_too_large_names_the_size_and_the_limit() -> None:

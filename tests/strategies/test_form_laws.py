@@ -11,10 +11,10 @@ from privacy.rounding.test_integer_product import columns_normalised
 
 from mmopt.errors import OptionError, WorkloadError
 from mmopt.mechanism import measure, plan
-from mmopt.numerics.components import Level, Split, lift
+from mmopt.numerics.split_arrays import Level, Split, lift
 from mmopt.privacy import Privacy
 from mmopt.privacy.rounding.integer_union import FACTORED_LOSS_LIMIT
-from mmopt.privacy.rounding.lattice import LOSS_LIMIT
+from mmopt.privacy.rounding.rounded_rows import LOSS_LIMIT
 from mmopt.privacy.rounding.table_of_forms import ROUNDED, round_any
 from mmopt.results import npz_file
 from mmopt.results.saved_fields import _KINDS, pack, plain, unpack
@@ -29,9 +29,9 @@ from mmopt.strategies import (
     normalise,
 )
 from mmopt.symmetry import symmetry
-from mmopt.testing.census import domain_of
+from mmopt.testing.census_workloads import domain_of
 from mmopt.workloads import Product, Workload
-from mmopt.workloads.blocks.factor import identity, total
+from mmopt.workloads.blocks.factor_blocks import identity, total
 
 SIZES = (2, 4)
 N = 8
@@ -39,7 +39,7 @@ N = 8
 
 @pytest.fixture(autouse=True)
 def nothing_is_dense(monkeypatch: pytest.MonkeyPatch) -> None:
-    for file in ("strategies.by_component", "privacy.rounding.integer_by_component"):
+    for file in ("strategies.component_strategy", "privacy.rounding.integer_by_component"):
         monkeypatch.setattr(f"mmopt.{file}.MOST_CELLS", 1)
 
 

@@ -12,11 +12,11 @@ import tolerances
 from symmetric import nearly, random_products, random_symmetric_matrix
 
 from mmopt.errors import TooLargeError, WorkloadError
-from mmopt.numerics.components import Space, Split, lift
-from mmopt.symmetry import Found, symmetry
-from mmopt.testing.census import census, domain_of, marginals
+from mmopt.numerics.split_arrays import Space, Split, lift
+from mmopt.symmetry import SymmetricWorkload, symmetry
+from mmopt.testing.census_workloads import census, domain_of, marginals
 from mmopt.workloads import Product, Workload
-from mmopt.workloads.blocks import factor as f
+from mmopt.workloads.blocks import factor_blocks as f
 
 
 def drawn(rng: np.random.Generator) -> Workload:
@@ -172,7 +172,7 @@ def test_targets_that_differ_break_a_symmetry() -> None:
 def test_queries_without_a_target() -> None:
     rows = np.vstack([np.eye(3), np.ones((1, 3))])
     found = symmetry(Workload.from_matrix(rows, targets=[2, 2, 2, math.inf]), True)
-    assert isinstance(found, Found)
+    assert isinstance(found, SymmetricWorkload)
     assert found.sources["workload.targets"].shape == (3,)
     with pytest.raises(WorkloadError) as caught:
         symmetry(Workload.from_matrix(rows, targets=[math.inf, math.inf, 2, 2]), True)
@@ -227,7 +227,7 @@ def exact_gram(workload: Workload) -> np.ndarray:
     return rows.T @ (weights[:, None] * rows)
 
 
-def check_exact(workload: Workload, found: Found) -> None:
+def check_exact(workload: Workload, found: SymmetricWorkload) -> None:
     """The group leaves the exact Gram matrix alone, and blocks are not linked by it."""
     gram, joint = exact_gram(workload), found.cells.joint
     cells = np.arange(workload.n).reshape([len(a.classes) for a in joint.attributes])
@@ -295,7 +295,7 @@ def test_a_small_query_is_not_left_out() -> None:
     """The cells one by one, and a total of 1e16 times their size: the difference of two cells is asked."""
     rows = np.vstack([np.full((1, 6), 1e16), np.eye(6), np.eye(6)])
     found = symmetry(Workload.from_matrix(rows), False)
-    assert isinstance(found, Found)
+    assert isinstance(found, SymmetricWorkload)
     assert found.cells.kept == 6
     rest = min(float(np.abs(part).max()) for part in found.sources["workload.root"].parts)
     assert rest == pytest.approx(math.sqrt(2), rel=1e-12)

@@ -7,8 +7,8 @@ import pytest
 
 from mmopt.errors import OptionError, WorkloadError
 from mmopt.workloads import Attribute, Domain, Product, Workload
-from mmopt.workloads.blocks import factor as f
-from mmopt.workloads.variants import only, rest_of, subworkloads, weighted
+from mmopt.workloads.blocks import factor_blocks as f
+from mmopt.workloads.workload_variants import only, rest_of, subworkloads, weighted
 
 
 @pytest.fixture

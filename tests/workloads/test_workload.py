@@ -9,7 +9,7 @@ from random_workloads import domain_of, random_workload
 
 from mmopt.errors import TooLargeError
 from mmopt.workloads import Attribute, Domain, Product, Workload
-from mmopt.workloads.blocks import factor as f
+from mmopt.workloads.blocks import factor_blocks as f
 
 
 def check_derived(w: Workload) -> None:

@@ -12,7 +12,7 @@ from random_workloads import domain_of, random_workload
 from mmopt import limits
 from mmopt.errors import TooLargeError
 from mmopt.workloads import Product, Workload
-from mmopt.workloads.blocks import factor as f
+from mmopt.workloads.blocks import factor_blocks as f
 
 
 @pytest.mark.draws(6)

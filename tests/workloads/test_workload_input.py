@@ -8,7 +8,7 @@ import scipy.sparse
 
 from mmopt.errors import Error, WorkloadError
 from mmopt.workloads import Attribute, Domain, Product, Workload
-from mmopt.workloads.blocks import factor as f
+from mmopt.workloads.blocks import factor_blocks as f
 
 NAN, INF = float("nan"), float("inf")
 ZERO = "query 1 is all zero\n  leave it out: its answer is 0"

@@ -1,1 +1,16 @@
-"""The commands, a file each: its options, the call, what is shown. What several share stands one level up."""
+"""The commands, a file each: its options, the call, what is shown. What several share stands one level up.
+
+- ``programs.py``: the list of shipped programs
+- ``show.py``: a program's words, formulas, text and sizes
+- ``explain.py``: why a program is convex, and what it becomes
+- ``check.py``: a workload file or a program, before anything is solved
+- ``solve.py``: the best strategy for a workload, or with ``--dry-run`` what that will take
+- ``certify.py``: a strategy from elsewhere, with a bound
+- ``verify.py``: a saved result, rechecked
+- ``compare.py``: several programs and solvers beside each other
+- ``baselines.py``: the baselines and what they cost
+- ``tune.py``: a sub-workload whose queries count for more
+- ``templates.py``: strategies kept in factors
+- ``release.py``: private answers from a table
+- ``simulate.py``: relative errors on a table that may be seen
+"""

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mmopt.cli.inputs import note_request, read_request
-from mmopt.cli.options import Json
-from mmopt.cli.output import answer, finite, note
+from mmopt.cli.command_inputs import note_request, read_request
+from mmopt.cli.command_options import Json
+from mmopt.cli.command_output import answer, note
 
 if TYPE_CHECKING:
     from mmopt.strategies.baselines import Evaluated
@@ -38,6 +38,7 @@ def baselines(
     Errors are total squared errors for noise of unit variance per unit of sensitivity, as everywhere.
     """
     from mmopt.report import baseline_costs, baselines_table
+    from mmopt.results.rows_and_json import finite
     from mmopt.strategies.baselines import CATALOGUE, baseline_names as all_names, evaluate, read
 
     calls = [str(read(text)) for text in names or all_names()]

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from mmopt.cli.inputs import check_out, note_request, read_givens, read_request
-from mmopt.cli.options import Given, Json, SolverName, TimeLimit, Tolerance, WorkloadFile, options_for
-from mmopt.cli.output import answer, live, note
+from mmopt.cli.command_inputs import check_out, note_request, read_givens, read_request
+from mmopt.cli.command_options import Given, Json, SolverName, TimeLimit, Tolerance, WorkloadFile, options_for
+from mmopt.cli.command_output import answer, live, note
 from mmopt.errors import OptionError
 
 __all__ = ["certify"]
@@ -62,11 +62,11 @@ def certify(
 
     The strategy is repaired to feasibility as the program says; what that changed is told.
     """
-    from mmopt.driver.judge.adopt import norm_of, opened
+    from mmopt.driver.accepted_inputs import norm_of, opened
     from mmopt.language import Program
     from mmopt.proof import certify as certify_strategy, program_for
-    from mmopt.report import solution_table
-    from mmopt.workloads.files import read_array
+    from mmopt.report import pairs_table
+    from mmopt.workloads.array_files import read_array
 
     check_out(out)
     if basis is not None and not covariance:
@@ -99,6 +99,6 @@ def certify(
             **options,
         )
     note_request(request)
-    answer(as_json, solution.summary(), [solution_table(solution)])
+    answer(as_json, solution.summary(), [pairs_table(solution.rows())])
     if out is not None:
         note(f"saved: {solution.save(out)}")

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from mmopt.cli.inputs import read_givens, read_request
-from mmopt.cli.options import Given
-from mmopt.cli.output import say, show
+from mmopt.cli.command_inputs import read_givens, read_request
+from mmopt.cli.command_options import Given
+from mmopt.cli.command_output import say, show
 from mmopt.errors import ContradictionError, OptionError, ProgramError, suggest
 
 __all__ = ["check"]
@@ -49,9 +49,9 @@ def check(
 
 def _check_workload(path: str, cells: bool) -> None:
     from mmopt.driver import default_program
-    from mmopt.privacy.parameters import privacy_warning
+    from mmopt.privacy.privacy_parameters import privacy_warning
     from mmopt.report import NORMALISED, domain_table, pairs_table, queries_table
-    from mmopt.report.style import counted, storage
+    from mmopt.report.table_style import counted, storage
 
     request = read_request(path)
     workload, domain = request.workload, request.workload.domain

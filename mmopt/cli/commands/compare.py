@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from itertools import count
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from mmopt.cli.inputs import check_out, note_request, read_request
-from mmopt.cli.options import (
+from mmopt.cli.command_inputs import check_out, note_request, read_request
+from mmopt.cli.command_options import (
     Iterations,
     Json,
     Threads,
@@ -20,7 +19,7 @@ from mmopt.cli.options import (
     numbers_in,
     options_for,
 )
-from mmopt.cli.output import answer, live, note
+from mmopt.cli.command_output import answer, live, note
 from mmopt.errors import OptionError, SolverError
 
 __all__ = ["compare"]
@@ -99,9 +98,9 @@ def compare(
     is listed with the reason. Baselines stand beside the best program for the same noise, with the factor
     between them. Ctrl-C ends the comparison with what there is.
     """
-    from mmopt.comparison import Factors, Isolated, Outcome, baseline_factors, combinations, outcomes
+    from mmopt.comparison import Factors, Isolated, baseline_factors, combinations, outcomes
     from mmopt.report import check_chart, comparison_report, write_chart
-    from mmopt.report.style import counted
+    from mmopt.report.table_style import counted
     from mmopt.strategies.baselines import baseline_names, read
 
     options = options_for(
@@ -121,58 +120,54 @@ def compare(
         gaps or None,
         formulations=formulations,
     )
-    found: list[Outcome] = []
     beside: list[Factors] = []
     with live(verbose=verbose) as display, Isolated(verbose) as isolated:
-        each = outcomes(
-            request.workload,
-            chosen,
-            memory_limit=memory_limit,
-            progress=display,
-            isolated=isolated,
-            **options,
+        compared = list(
+            outcomes(
+                request.workload,
+                chosen,
+                memory_limit=memory_limit,
+                progress=display,
+                begin=display.begin,
+                isolated=isolated,
+                **options,
+            )
         )
-        with closing(each):
-            for number, combination in enumerate(chosen, 1):
-                display.begin(f"{combination} ({number} of {len(chosen)})")
-                found.append(next(each))
-        solved = any(o.solution for o in found)
-        left_out = sum(o.stop == "not started" for o in found)
+        solved = any(o.solution for o in compared)
         was_interrupted = isolated.interrupted
         numbers = count(1)
-
-        def begin(name: str) -> None:
-            display.begin(f"baseline {name} ({next(numbers)} of {len(asked)})", awaited="")
-
         if solved and not was_interrupted:
             beside = baseline_factors(
-                found,
+                compared,
                 request.workload,
                 asked,
                 time_limit=time_limit,
                 memory_limit=memory_limit,
                 isolated=isolated,
-                begin=begin,
+                begin=lambda name: display.begin(
+                    f"baseline {name} ({next(numbers)} of {len(asked)})", awaited=""
+                ),
             )
         is_cut = isolated.interrupted and not was_interrupted
     if was_interrupted and not solved:
         raise KeyboardInterrupt
     if was_interrupted:
-        note(f"interrupted: {left_out} of {len(found)} are left out")
+        left_out = sum(o.stop == "not started" for o in compared)
+        note(f"interrupted: {left_out} of {len(compared)} are left out")
     if is_cut:
         note("interrupted: not all baselines are there")
     note_request(request)
     answer(
         as_json,
-        [*(one.summary() for one in found), *(one.summary() for one in beside)],
-        [comparison_report(found, beside)],
+        [*(one.summary() for one in compared), *(one.summary() for one in beside)],
+        [comparison_report(compared, beside)],
     )
     if not solved:
         raise SolverError("nothing could be solved", hint="the reason stands beside each program")
     if chart is not None:
         w = request.workload
         write_chart(
-            found, chart, f"{Path(request.path).name}: {counted(w.m, 'query')} over {counted(w.n, 'cell')}"
+            compared, chart, f"{Path(request.path).name}: {counted(w.m, 'query')} over {counted(w.n, 'cell')}"
         )
         note(f"chart: {chart}")
 

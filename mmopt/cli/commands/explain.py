@@ -8,18 +8,16 @@ from typing import Annotated
 
 import typer
 
-from mmopt.cli.inputs import check_out, read_givens, read_request
-from mmopt.cli.options import Given, Json
-from mmopt.cli.output import console, json_text, note, run_solve, say, show
+from mmopt.cli.command_inputs import check_out, read_givens, read_request
+from mmopt.cli.command_options import Given, Json, OneProgram
+from mmopt.cli.command_output import console, json_text, note, run_solve, say, show
 from mmopt.errors import OptionError, ResultError
 
 __all__ = ["explain"]
 
 
 def explain(
-    program: Annotated[
-        str, typer.Argument(metavar="PROGRAM", help="Shipped program, or a path ending in .program.")
-    ],
+    program: OneProgram,
     workload: Annotated[
         Path | None,
         typer.Argument(
@@ -48,7 +46,7 @@ def explain(
     """
     from mmopt.language import Program
     from mmopt.report import explain as explained
-    from mmopt.report.explain.text import renderables
+    from mmopt.report.explain.explanation_text import renderables
     from mmopt.results import Solution
 
     form = _form(latex, html, as_json, out)
@@ -63,10 +61,10 @@ def explain(
     parsed = Program.load(program)
     queries = None if workload is None else read_request(workload).workload
     givens = {} if queries is None else read_givens(given, parsed, queries)
-    found = Solution.load(solution) if solution is not None else None
+    solved = Solution.load(solution) if solution is not None else None
     if solve and queries is not None:
-        found = run_solve(queries, parsed, None, givens, {})
-    e = explained(parsed, queries, givens, found)
+        solved = run_solve(queries, parsed, None, givens, {})
+    e = explained(parsed, queries, givens, solved)
     if out is None and form == "text":
         show(*renderables(e, console().width))  # with the colours and the width of the screen
         return

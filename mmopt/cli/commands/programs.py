@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from mmopt.cli.options import Json
-from mmopt.cli.output import answer
+from mmopt.cli.command_options import Json
+from mmopt.cli.command_output import answer
 
 __all__ = ["programs"]
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mmopt.cli.guard import INTERRUPTED
-from mmopt.cli.inputs import (
+from mmopt.cli.command_guard import INTERRUPTED
+from mmopt.cli.command_inputs import (
     check_folder,
     check_privacy,
     check_table,
@@ -20,7 +18,8 @@ from mmopt.cli.inputs import (
     read_request,
     refuse_with_strategy,
 )
-from mmopt.cli.options import (
+from mmopt.cli.command_options import (
+    DataFile,
     Given,
     Iterations,
     Json,
@@ -33,14 +32,13 @@ from mmopt.cli.options import (
     WorkloadFile,
     options_for,
 )
-from mmopt.cli.output import answer, note, run_solve, show
+from mmopt.cli.command_output import answer, note, run_solve, show
 from mmopt.errors import PrivacyError, ResultError, TooLargeError
 
 if TYPE_CHECKING:
     from mmopt.mechanism import Plan
     from mmopt.request import Request
-    from mmopt.results import FactoredSolution, Solution, Verification
-    from mmopt.workloads import Workload
+    from mmopt.results import AnySolution, Solution
 
 __all__ = ["release"]
 
@@ -53,9 +51,7 @@ SIMULATED = "SIMULATED NOISE: these answers are not private and must not be publ
 
 def release(
     workload: WorkloadFile,
-    data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="Table: .csv, .csv.gz, .tsv, .tsv.gz or .parquet.")
-    ],
+    data: DataFile,
     program: ProgramName = None,
     given: Given = None,
     strategy: Annotated[
@@ -114,13 +110,13 @@ def release(
     check_confidence(confidence)
     request = read_request(workload)
     if strategy is None:
-        solution: Solution | FactoredSolution = _solved(request, data, program, given, solver, options)
+        solution: AnySolution = _solved(request, data, program, given, solver, options)
     else:
         refuse_with_strategy(given_options)
         solution = _saved(strategy, request)
-    name, by_targets, published = _known(solution)
+    by_targets = solution.covariance is not None
     if strategy is not None:
-        check_privacy(request, name, by_targets, solution.strategy.norm)
+        check_privacy(request, solution.program, by_targets, solution.strategy.norm)
         check_table(data, request)
     note_request(request)
     _refuse_own_sensitivity(solution)
@@ -137,7 +133,7 @@ def release(
     origin = {
         "workload_file": {"name": Path(request.path).name, "sha256": request.text_hash},
         "solution": about,
-        **published,
+        **solution.about_program(),
         **({} if simulate is None else {"simulation_seed": simulate}),
     }
     _measure_and_write(request, data, origin, planned, out, simulate, confidence, as_json)
@@ -178,79 +174,40 @@ def _solved(
     return solution
 
 
-def _saved(path: Path, request: Request) -> Solution | FactoredSolution:
-    from mmopt.results import Solution, load_saved
+def _saved(path: Path, request: Request) -> AnySolution:
+    from mmopt.proof import verify
+    from mmopt.proof.verify import with_worse
+    from mmopt.results import load_saved
     from mmopt.results.verification import shown
 
     solution = load_saved(path)
     if solution.workload_hash != request.workload.hash:
-        command = "solve" if isinstance(solution, Solution) else "templates"
         raise ResultError(
             f"'{path}' was solved for another workload: its hash is {solution.workload_hash[:16]}…, that of "
             f"'{request.path}' is {request.workload.hash[:16]}…",
-            hint=f"solve this one: mmopt {command} {request.path} --out FILE.npz",
+            hint=f"solve this one: mmopt {solution.COMMAND} {request.path} --out FILE.npz",
         )
-    solution, found = _verified(solution, request.workload)
+    found = verify(solution, request.workload)
     for row in found.failures:
         raise ResultError(
             f"'{path}' does not hold: {row.what} is {shown(row.stated)} in the file, and recomputed "
             f"{shown(row.recomputed)}",
             hint=f"nothing is released; all checks: mmopt verify {path} {request.path}",
         )
-    stop = f", {solution.status.stop}" if isinstance(solution, Solution) else ""
-    note(f"strategy: from '{path}' ({_known(solution)[0]}{stop})")
-    return solution
+    note(f"strategy: from '{path}' ({solution.words})")
+    return with_worse(solution, found)
 
 
-def _verified(
-    solution: Solution | FactoredSolution, workload: Workload
-) -> tuple[Solution | FactoredSolution, Verification]:
-    """The solution as it may be published, and what a recheck of it found."""
-    from mmopt.driver.templates import template_bound
-    from mmopt.proof import verify
-    from mmopt.proof.verify import with_worse
-    from mmopt.results import Solution
-
-    if isinstance(solution, Solution):
-        found = verify(solution, workload)
-        return with_worse(solution, found), found
-    bound, source = template_bound(workload)
-    found = solution.verify(workload, lambda _: (bound, source))
-    again: dict[str, Any] = {row.what: row.recomputed for row in found.rows}
-    return replace(
-        solution,
-        bound=min(bound, solution.bound),
-        error=max(solution.error, again["total error"]),
-        rmse=max(solution.rmse, again["rmse"]),
-    ), found
-
-
-def _refuse_own_sensitivity(solution: Solution | FactoredSolution) -> None:
+def _refuse_own_sensitivity(solution: AnySolution) -> None:
     """Refuse a strategy whose program bounds something else than its column norms."""
     from mmopt.driver.judge.meaning import own_scale
-    from mmopt.results import Solution
 
-    if isinstance(solution, Solution) and solution.own_sensitivity is not None:
+    if solution.own_sensitivity is not None:
         raise PrivacyError(
             own_scale(solution.program, solution.own_sensitivity, solution.covariance is not None),
             hint="let the program's lines bound the largest column norm of its strategy by 1, or let the "
             "objective be the privacy cost of its covariance",
         )
-
-
-def _known(solution: Solution | FactoredSolution) -> tuple[str, bool, dict[str, Any]]:
-    """Its program or template, whether targets set the noise, and what a manifest says of the program."""
-    from mmopt.results import Solution
-
-    if not isinstance(solution, Solution):
-        return f"template {solution.template}", False, {}
-    program = {
-        "name": solution.program,
-        "title": solution.title,
-        "source": solution.cite,
-        "sha256": hashlib.sha256(solution.program_text.encode()).hexdigest(),
-    }
-    return solution.program, solution.covariance is not None, {"program": program}
 
 
 def _measure_and_write(

@@ -7,17 +7,15 @@ from typing import Annotated
 
 import typer
 
-from mmopt.cli.inputs import read_givens, read_request
-from mmopt.cli.options import Given
-from mmopt.cli.output import console, note, show as put
+from mmopt.cli.command_inputs import read_givens, read_request
+from mmopt.cli.command_options import Given, OneProgram
+from mmopt.cli.command_output import console, note, show as put
 
 __all__ = ["show"]
 
 
 def show(
-    program: Annotated[
-        str, typer.Argument(metavar="PROGRAM", help="Shipped program, or a path ending in .program.")
-    ],
+    program: OneProgram,
     workload: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Workload file: show the sizes, cones and forecasts too."),
@@ -29,7 +27,7 @@ def show(
 ) -> None:
     """Explain a program: words, formulas, text, what is given; with a workload its size."""
     from mmopt.language import Program, check, typeset_latex
-    from mmopt.language.print.layout import program_lines
+    from mmopt.language.print.program_layout import program_lines
     from mmopt.report import (
         givens_table,
         highlighted,

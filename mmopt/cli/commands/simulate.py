@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mmopt.cli.inputs import check_table, read_program, read_request
-from mmopt.cli.options import (
+from mmopt.cli.command_inputs import check_table, read_program, read_request
+from mmopt.cli.command_options import (
+    DataFile,
     Json,
     Threads,
     TimeLimit,
@@ -19,7 +21,7 @@ from mmopt.cli.options import (
     numbers_in,
     options_for,
 )
-from mmopt.cli.output import answer, note, run_solve
+from mmopt.cli.command_output import answer, note, run_solve
 from mmopt.errors import OptionError, PrivacyError
 
 if TYPE_CHECKING:
@@ -32,9 +34,7 @@ __all__ = ["simulate"]
 
 def simulate(
     workload: WorkloadFile,
-    data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="Table: .csv, .csv.gz, .tsv, .tsv.gz or .parquet.")
-    ],
+    data: DataFile,
     programs: Annotated[
         str | None,
         typer.Option(metavar="A,B", help="Programs to solve. Default: as for solve, unless --strategies."),
@@ -70,7 +70,7 @@ def simulate(
     published when the table is confidential.
     """
     from mmopt.data import data_vector
-    from mmopt.mechanism.simulation import simulate_errors
+    from mmopt.mechanism.simulated_releases import simulate_errors
     from mmopt.report import NOT_PRIVATE, simulated_table
 
     request = read_request(workload)
@@ -89,14 +89,15 @@ def simulate(
     options = options_for(tolerance=tolerance, time_limit=time_limit, threads=threads)
     files = [Path(name) for name in names_in(strategies, "--strategies")]
     names = names_in(programs, "--programs")
-    found = _saved(request, files) + _solved(request, names, not (files or names), both, options)
+    solved = _solved(request, names if files or names else [None], both, options)
+    labelled = [*_saved(request, files), *solved]
     counts = data_vector(data, request.workload.domain).counts
     results = [
         (
             name,
             simulate_errors(request.workload, s, counts, privacies, trials=trials, seed=seed, sanity=sanity),
         )
-        for name, s in found
+        for name, s in labelled
     ]
     first = results[0][1][0]
     parts: list[object] = []
@@ -123,19 +124,19 @@ def _privacies(request: Request, epsilon: str | None, delta: float | None) -> li
     from mmopt.privacy import Privacy
 
     epsilons = numbers_in(epsilon, "--epsilon")
-    known = request.privacy
+    stated = request.privacy
     if not epsilons:
         if delta is not None:
             raise OptionError(
                 f"--delta is {delta:g} without --epsilon", hint="for example --epsilon 0.1,0.5,1"
             )
-        if known is None:
+        if stated is None:
             raise PrivacyError(
                 f"'{request.path}' has no privacy parameters", hint="give --epsilon 0.1,0.5,1 --delta 1e-6"
             )
-        return [known]
-    chosen = delta if delta is not None else known.delta if known is not None else None
-    if chosen is None and not (known is not None and known.is_pure):
+        return [stated]
+    chosen = delta if delta is not None else stated.delta if stated is not None else None
+    if chosen is None and not (stated is not None and stated.is_pure):
         raise PrivacyError(
             f"--epsilon is '{epsilon}' and no delta is given",
             hint="add --delta 1e-6, which Laplace noise ignores",
@@ -143,25 +144,22 @@ def _privacies(request: Request, epsilon: str | None, delta: float | None) -> li
     return [Privacy(epsilon=e, delta=chosen) for e in epsilons]
 
 
-def _saved(request: Request, files: list[Path]) -> list[tuple[str, AnyStrategy]]:
+def _saved(request: Request, files: list[Path]) -> Iterator[tuple[str, AnyStrategy]]:
     """Strategies from files; any that support the queries will do, whatever they were solved for."""
     from mmopt.results import Solution
 
-    found: list[tuple[str, AnyStrategy]] = []
     for path in files:
         solution = Solution.load(path)
         if solution.workload_hash != request.workload.hash:
             note(f"'{path}' was solved for another workload, or for other weights or targets")
-        found.append((f"{path.name}: {solution.program}", solution.strategy))
-    return found
+        yield f"{path.name}: {solution.program}", solution.strategy
 
 
 def _solved(
-    request: Request, names: list[str], default: bool, both: bool, options: dict[str, Any]
-) -> list[tuple[str, AnyStrategy]]:
-    found: list[tuple[str, AnyStrategy]] = []
-    chosen: list[str | None] = [None] if default else list(names)
-    for name in chosen:
+    request: Request, names: Sequence[str | None], both: bool, options: dict[str, Any]
+) -> Iterator[tuple[str, AnyStrategy]]:
+    """Programs solved, by name, None for the default; with ``both`` for the normalised workload as well."""
+    for name in names:
         program = read_program(name, request)
         asked = [(program.name, request.workload)]
         if both:
@@ -170,5 +168,4 @@ def _solved(
             solution = run_solve(workload, program, None, None, options)
             if solution.status.stop.startswith("interrupted"):
                 raise KeyboardInterrupt
-            found.append((label, solution.strategy))
-    return found
+            yield label, solution.strategy

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mmopt.cli.guard import INTERRUPTED
-from mmopt.cli.inputs import check_out, note_request, read_givens, read_program, read_request
-from mmopt.cli.options import (
+from mmopt.cli.command_guard import INTERRUPTED
+from mmopt.cli.command_inputs import check_out, note_request, read_givens, read_program, read_request
+from mmopt.cli.command_options import (
     Arrays,
     Given,
     Iterations,
@@ -27,7 +27,7 @@ from mmopt.cli.options import (
     WorkloadFile,
     options_for,
 )
-from mmopt.cli.output import answer, note, run_solve
+from mmopt.cli.command_output import answer, note, run_solve
 from mmopt.errors import OptionError
 
 if TYPE_CHECKING:
@@ -111,10 +111,10 @@ def solve(
 
 
 def _tables(solution: Solution, workload: Workload) -> Iterator[object]:
-    from mmopt.report import history_table, slack_table, solution_table, subworkloads_table
-    from mmopt.workloads.variants import subworkloads
+    from mmopt.report import history_table, pairs_table, slack_table, subworkloads_table
+    from mmopt.workloads.workload_variants import subworkloads
 
-    yield solution_table(solution)
+    yield pairs_table(solution.rows())
     if solution.history:
         yield from ("", history_table(solution))
     if subworkloads(workload):

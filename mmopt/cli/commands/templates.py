@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from mmopt.cli.inputs import check_out, read_request
-from mmopt.cli.options import Json, WorkloadFile, names_in, norm_of
-from mmopt.cli.output import answer, finite, note
+from mmopt.cli.command_inputs import check_out, read_request
+from mmopt.cli.command_options import Json, WorkloadFile, names_in, norm_of
+from mmopt.cli.command_output import answer, note
 
 __all__ = ["templates"]
 
@@ -39,11 +39,12 @@ def templates(
     """
     from mmopt.driver.templates import templates as optimise
     from mmopt.report import templates_table
+    from mmopt.results.rows_and_json import finite
 
     norm = norm_of(noise)
     check_out(out, example="strategy.npz")
     asked = read_request(workload).workload
-    found = optimise(asked, norm, names_in(names, "--templates") or None, seed=seed, report=note)
+    optimised = optimise(asked, norm, names_in(names, "--templates") or None, seed=seed, report=note)
     rows = [
         {
             "template": c.template,
@@ -52,9 +53,9 @@ def templates(
             "seconds": c.seconds,
             "reason": c.reason,
         }
-        for c in found.candidates
+        for c in optimised.candidates
     ]
-    summary = {"templates": rows, "bound": found.bound, "bound_from": found.bound_from}
-    answer(as_json, summary, [templates_table(found)])
+    summary = {"templates": rows, "bound": optimised.bound, "bound_from": optimised.bound_from}
+    answer(as_json, summary, [templates_table(optimised)])
     if out is not None:
-        note(f"saved: {found.solution(asked).save(out)} ({found.best.template})")
+        note(f"saved: {optimised.solution(asked).save(out)} ({optimised.best.template})")

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from mmopt.cli.inputs import read_request
-from mmopt.cli.options import (
+from mmopt.cli.command_inputs import read_request
+from mmopt.cli.command_options import (
     Json,
     SolverName,
     TimeLimit,
@@ -18,7 +18,7 @@ from mmopt.cli.options import (
     numbers_in,
     options_for,
 )
-from mmopt.cli.output import Display, answer, live
+from mmopt.cli.command_output import Display, answer, live
 
 __all__ = ["tune"]
 
@@ -69,8 +69,8 @@ def tune(
 
         weights = numbers_in(factors, "--factors")
         if norm_of(noise) == 1:
-            found = list(tune_templates(asked, subworkload, weights, report=display.begin))
+            tuned = list(tune_templates(asked, subworkload, weights, report=display.begin))
         else:
             ways = {"progress": begin, "solver": solver, **options}
-            found = list(tune_subworkload(asked, subworkload, weights, program, **ways))
-    answer(as_json, [row.summary() for row in found], [tuning_table(found)])
+            tuned = list(tune_subworkload(asked, subworkload, weights, program, **ways))
+    answer(as_json, [row.summary() for row in tuned], [tuning_table(tuned)])

@@ -7,11 +7,10 @@ from typing import Annotated
 
 import typer
 
-from mmopt.cli.guard import REFUTED
-from mmopt.cli.inputs import read_request
-from mmopt.cli.options import Json, WorkloadFile
-from mmopt.cli.output import answer
-from mmopt.errors import OptionError
+from mmopt.cli.command_guard import REFUTED
+from mmopt.cli.command_inputs import read_request
+from mmopt.cli.command_options import Json, WorkloadFile
+from mmopt.cli.command_output import answer
 
 __all__ = ["verify"]
 
@@ -34,19 +33,10 @@ def verify(
 
     Exit status 0 when every figure holds, 1 when one does not, 2 when the file cannot be read.
     """
-    from mmopt.driver.templates import template_bound
     from mmopt.proof import verify as verify_solution
     from mmopt.report import verification_report
-    from mmopt.results import FactoredSolution, load_saved
 
-    asked = read_request(workload).workload
-    saved = load_saved(solution)
-    if isinstance(saved, FactoredSolution):
-        if program is not None:
-            raise OptionError(f"'{solution}' holds a strategy in factors, which is of no program")
-        found = saved.verify(asked, template_bound)
-    else:
-        found = verify_solution(saved, asked, program)
+    found = verify_solution(solution, read_request(workload).workload, program)
     answer(as_json, found.summary(), [verification_report(found)])
     if not found.holds:
         raise typer.Exit(REFUTED)

@@ -28,7 +28,7 @@ from mmopt.compiler.invariance.actions import (
 )
 from mmopt.compiler.invariance.under_actions import Acting, is_zero
 from mmopt.language import Checked
-from mmopt.language.check.infer import Scope, infer
+from mmopt.language.check.infer_types import Scope, infer
 from mmopt.language.syntax.syntax_tree import Block, Constraint, Declaration
 
 __all__ = ["Equivariance", "equivariance"]
@@ -165,7 +165,7 @@ def _declared(visitor: Acting, d: Declaration, degrees: tuple[float, ...]) -> Ac
 def _constraint(visitor: Acting, c: Constraint, whole: Scope) -> dict[str, tuple[Axis, ...]]:
     """Type a relation; the axes of its multiplier, so that it and the constraint pair to a number."""
     visitor.line = f"constraint '{c.name}'"
-    visitor.scope = whole if c.family is None else whole.with_index(c.family.index, c.family.dim)
+    visitor.scope = whole.inside(c.family)
     try:
         index = c.family.index if c.family else ""
         family: tuple[Axis, ...] = () if c.family is None else (Axis(visitor.group(c.family.dim)),)

@@ -22,9 +22,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from mmopt.compiler.invariance.actions import DROP_CELLS, STRONG, WEAK, Acted, Axis, close, multiplied, scaled
+from mmopt.language.atoms.expression_types import Dim
 from mmopt.language.atoms.table_of_atoms import ATOMS
-from mmopt.language.atoms.types import Dim
-from mmopt.language.check.infer import Scope, infer
+from mmopt.language.check.infer_types import Scope, infer
 from mmopt.language.evaluate.evaluator import evaluate
 from mmopt.language.syntax.syntax_tree import Apply, Block, Expr, Index, Name, Number, names_in
 
@@ -53,7 +53,7 @@ class Acting:
         found = {self.groups.get(name, "") for name in dim.symbols} - {""}
         if not found:
             return ""
-        if len(found) > 1 or dim not in map(Dim.of, dim.symbols):
+        if len(found) > 1 or not dim.name:
             self.lose(WEAK, found, f"a dimension {dim}")
         return min(found)
 
@@ -193,22 +193,22 @@ class Acting:
             self.lose_rotations(rotated, f"'{expr.atom}' entry by entry along a rotated axis")
             if any(s.diagonal for s in shaped):
                 self.lose(STRONG, {a.group for a in rotated}, "entries of a diagonal matrix")
-        if expr.atom in ("sqrt", "exp", "log"):
-            odd = {a.group for arg in args for a in arg.all if a.odd}
-            self.lose(WEAK, odd, f"'{expr.atom}' of what has a query's sign")
+        if len(args) == 1 and not atom.even:
+            self.lose(
+                WEAK, {a.group for a in args[0].all if a.odd}, f"'{expr.atom}' of what has a query's sign"
+            )
         powers = list(zip(args, atom.degrees or (0.0,) * len(args), strict=True))
 
         def combined(parts: list[tuple[Axis, float]]) -> Axis:
             degree = sum(axis.degree * by for axis, by in parts)
-            odd = expr.atom != "abs" and sum(axis.odd for axis, _ in parts) % 2 == 1
+            odd = not atom.even and sum(axis.odd for axis, _ in parts) % 2 == 1
             return Axis(parts[0][0].group, degree, odd)
 
         places = range(max((len(s.axes) for s in shaped), default=0))
         axes = [combined([(s.axes[place], by) for s, by in powers if s.axes]) for place in places]
         names = dict.fromkeys(n for a in args for n in a.index)
         index = {n: combined([(a.index[n], by) for a, by in powers if n in a.index]) for n in names}
-        zero = args[:1] if expr.atom == "div" else args
-        vanishes = any(a.has_cells and a.vanishes for a in zero) and not atom.unitless
+        vanishes = any(a.has_cells and a.vanishes for a, by in powers if by > 0)
         return Acted(tuple(axes), index, any(a.diagonal for a in args), vanishes)
 
     def _power(self, expr: Apply) -> Acted:
@@ -231,12 +231,12 @@ class Acting:
 
     # -- over an axis --------------------------------------------------------------------------------
 
-    def _sum_over(self, axis: Axis, degree: float, odd: bool, why: str) -> None:
-        """Along an axis something of this degree is added up."""
+    def _sum_over(self, axis: Axis, why: str) -> None:
+        """Along an axis something is added up."""
         self.summed.add(axis.group)
-        if axis.group != "root" and not close(degree, 1.0):
+        if axis.group != "root" and not close(axis.degree, 1.0):
             self.lose(STRONG, {axis.group}, why)
-        if odd:
+        if axis.odd:
             self.lose(WEAK, {axis.group}, "a sum of what has a query's sign")
 
     def _reduced(self, expr: Apply, arg: Acted, word: str) -> Acted:
@@ -247,7 +247,7 @@ class Acting:
             if axis.is_rotated:
                 self.lose(WEAK, {axis.group}, f"'{expr.atom}' over a rotated axis")
             elif word == "sum":
-                self._sum_over(axis, axis.degree, axis.odd, f"'{expr.atom}' counts every copy")
+                self._sum_over(axis, f"'{expr.atom}' counts every copy")
             elif word == "soft" or not close(axis.degree, 0.0) or axis.odd:
                 self.lose(STRONG, {axis.group}, f"'{expr.atom}' of what splits, or counts every copy")
             # Zeros for untouched cells do not change a sum, or a maximum of what is not negative.
@@ -266,19 +266,16 @@ class Acting:
             both = one.diagonal and two.diagonal
             either = any(a.vanishes and a.has_cells for a in (one, two)) and left.group == "cells"
             return Acted((scaled, scaled) if both else axes, index, both, vanishes or either)
-        why = "a product that counts every copy, or none"
-        self._sum_over(left, left.degree + right.degree, left.odd != right.odd, why)
+        self._sum_over(multiplied(left, right), "a product that counts every copy, or none")
         if left.group == "cells" and not (one.vanishes or two.vanishes):
             self.lose_untouched("a product over untouched cells")
         return Acted((*one.axes[:-1], *two.axes[1:]), index, False, vanishes)
 
     def _trace(self, arg: Acted) -> Acted:
         one, two = arg.axes
-        why = "a trace that counts every copy"
-        if not arg.diagonal:
-            self._sum_over(one, one.degree + two.degree, one.odd != two.odd, why)
-        elif not one.is_rotated:
-            self._sum_over(one, one.degree, one.odd, why)
+        if not (arg.diagonal and one.is_rotated):
+            added = one if arg.diagonal else multiplied(one, two)
+            self._sum_over(added, "a trace that counts every copy")
         if one.group == "cells" and not arg.vanishes:
             self.lose_untouched("a trace over untouched cells")
         return Acted((), arg.index, is_zero=arg.vanishes)
@@ -302,11 +299,11 @@ class Acting:
         by = (ATOMS[expr.atom].degrees or (0.0,))[0]
         index = scaled(arg.index, by)
         if arg.diagonal and word == "spectral":
-            if expr.atom == "polar":
-                self.lose(STRONG, {a.group for a in arg.axes}, "'polar' of a diagonal matrix")
+            if not by:
+                self.lose(STRONG, {a.group for a in arg.axes}, f"'{expr.atom}' of a diagonal matrix")
             axes = tuple(replace(a, degree=by * a.degree) for a in arg.axes)
             return replace(arg, axes=axes, index=index)
-        if expr.atom == "rank":
+        if word == "norm" and not by:  # a count
             return Acted()
         for axis in arg.axes:
             if arg.diagonal or not close(axis.degree, 0.5):
@@ -314,7 +311,7 @@ class Acting:
         if word == "norm":
             self.summed.update(axis.group for axis in arg.axes)
             return Acted((), index, is_zero=arg.vanishes)
-        return replace(arg, axes=tuple(reversed(arg.axes)) if expr.atom == "pinv" else arg.axes, index=index)
+        return replace(arg, axes=arg.axes[::-1] if by < 0 else arg.axes, index=index)
 
 
 def is_zero(expr: Expr) -> bool:

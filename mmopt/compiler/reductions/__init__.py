@@ -3,10 +3,17 @@
 Each file states its theorem and has ``applies``, which decides by the program's tree and the
 workload, and a step whose ``lift`` leads back. After each step the table is gone through again.
 
+- ``reduction_step.py``: what every reduction has in common
+- ``merge_cells.py``: cells that no query tells apart become one
+- ``merge_parallel_queries.py``: queries that are multiples of each other become one
+- ``solve_blocks_apart.py``: groups of cells that no query joins are solved apart
+- ``solve_kronecker_factors.py``: a Kronecker product is solved factor by factor
+- ``split_by_symmetry.py``: values that can be swapped: components in place of cells
+
 Cells, zeros and factors are compared as they were given; a multiple of a query, a degree and what is as good
 as zero in a lift are decided to rounding. None of it is believed: the lifted point and multipliers are scored
 over all cells (``driver.convex``). What stays by component is not scored again, so symmetries are decided
-exactly (``symmetry.swaps``, ``symmetry.totals``).
+exactly (``symmetry.value_swaps``, ``symmetry.split_totals``).
 """
 
 from __future__ import annotations
@@ -24,15 +31,21 @@ from mmopt.compiler.invariance.actions import (
     ROTATE_ROOT,
     SPLIT_QUERIES,
 )
-from mmopt.compiler.reductions import blocks, kronecker, merge_cells, parallel_queries, value_symmetry
-from mmopt.compiler.reductions.step import Solved, Step, Traits, reducible, traits_of
-from mmopt.compiler.reductions.value_symmetry import by_components, obstacle
+from mmopt.compiler.reductions import (
+    merge_cells,
+    merge_parallel_queries,
+    solve_blocks_apart,
+    solve_kronecker_factors,
+    split_by_symmetry,
+)
+from mmopt.compiler.reductions.reduction_step import ReductionStep, SolvedPart, Traits, reducible, traits_of
+from mmopt.compiler.reductions.split_by_symmetry import by_components, obstacle
 
 __all__ = [
     "REDUCTIONS",
     "Reduction",
-    "Solved",
-    "Step",
+    "ReductionStep",
+    "SolvedPart",
     "Traits",
     "by_components",
     "first_step",
@@ -47,14 +60,16 @@ class Reduction:
     """A row of the table.
 
     goes_with : the actions that have to leave the program as it is. place : why it stands where it stands.
-    is_for_kernels : whether only a kernel can take its parts.
+    is_for_kernels : whether only a kernel can take its parts. is_for_products : whether it takes none but
+        workloads of products.
     """
 
     name: str
     goes_with: tuple[str, ...]
-    applies: Callable[[Instance, Traits], Step | None]
+    applies: Callable[[Instance, Traits], ReductionStep | None]
     place: str
     is_for_kernels: bool = False
+    is_for_products: bool = False
 
 
 PERMUTED = (PERMUTE_CELLS, PERMUTE_QUERIES, ROTATE_ROOT, ROTATE_BASIS)
@@ -65,23 +80,29 @@ REDUCTIONS = (
         merge_cells.applies,
         "first: it keeps products, and all others get smaller",
     ),
-    Reduction("Kronecker product", PERMUTED, kronecker.applies, "before what makes a matrix of a product"),
+    Reduction(
+        "Kronecker product",
+        PERMUTED,
+        solve_kronecker_factors.applies,
+        "before what makes a matrix of a product",
+        is_for_products=True,
+    ),
     Reduction(
         "independent blocks",
         PERMUTED,
-        blocks.applies,
+        solve_blocks_apart.applies,
         "before queries are looked at: there are fewer in each",
     ),
     Reduction(
         "parallel queries",
         (PERMUTE_QUERIES, SPLIT_QUERIES, ROTATE_ROOT, ROTATE_BASIS),
-        parallel_queries.applies,
+        merge_parallel_queries.applies,
         "it leaves the cells as they are",
     ),
     Reduction(
         "value symmetry",
         PERMUTED,
-        value_symmetry.applies,
+        split_by_symmetry.applies,
         "last: it leaves the workload as it is and changes what stands for its arrays",
         is_for_kernels=True,
     ),
@@ -95,10 +116,14 @@ REDUCTIONS = (
 # - Kronecker products of weighting programs: their design queries are arrays from outside, or eigenvectors
 
 
-def first_step(instance: Instance, traits: Traits, has_kernel: Callable[[Instance], bool]) -> Step | None:
+def first_step(
+    instance: Instance, traits: Traits, has_kernel: Callable[[Instance], bool]
+) -> ReductionStep | None:
     """That of the first row of the table that applies; ``has_kernel``: whether a kernel takes an instance."""
     for row in REDUCTIONS:
-        if traits.acts.allows(*row.goes_with) and (not row.is_for_kernels or has_kernel(instance)):
+        is_asked = traits.acts.allows(*row.goes_with)
+        is_asked &= not row.is_for_products or instance.workload.products is not None
+        if is_asked and (not row.is_for_kernels or has_kernel(instance)):
             step = row.applies(instance, traits)
             if step is not None:
                 return step

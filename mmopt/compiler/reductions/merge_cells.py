@@ -24,30 +24,38 @@ import numpy as np
 
 from mmopt.compiler.bind import Instance
 from mmopt.compiler.invariance.actions import DROP_CELLS
-from mmopt.compiler.reductions.step import MOST_ENTRIES, Solved, Step, Traits, counted, expanded, smaller
+from mmopt.compiler.reductions.reduction_step import (
+    MOST_ENTRIES,
+    ReductionStep,
+    SolvedPart,
+    Traits,
+    expanded,
+    smaller,
+)
+from mmopt.errors import counted
 from mmopt.numerics.arrays import Ints
 from mmopt.strategies import Strategy
 from mmopt.symmetry.joint_components import mixed
 from mmopt.workloads import Attribute, Domain, Product, Workload
-from mmopt.workloads.blocks import factor as factors
-from mmopt.workloads.blocks.factor import Factor
-from mmopt.workloads.blocks.linear import refine
-from mmopt.workloads.blocks.modified import RowWeighted
+from mmopt.workloads.blocks import factor_blocks as factors
+from mmopt.workloads.blocks.factor_blocks import Factor
+from mmopt.workloads.blocks.implicit_matrix import refine
+from mmopt.workloads.blocks.modified_blocks import RowWeighted
 
 __all__ = ["MergeCells", "applies"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class MergeCells(Step):
+class MergeCells(ReductionStep):
     """``classes`` (n,) says to which merged cell a cell belongs; -1: to none."""
 
     classes: Ints
 
-    def lift(self, parts: Sequence[Solved]) -> Solved:
+    def lift(self, parts: Sequence[SolvedPart]) -> SolvedPart:
         """Columns repeated, multipliers split evenly within a class."""
         (part,) = parts
         strategy = Strategy(expanded(part.strategy.matrix, 1, self.classes), part.strategy.norm)
-        return Solved(strategy, self.spread(part, "cells", self.classes), part.bound)
+        return SolvedPart(strategy, self.spread(part, "cells", self.classes), part.bound)
 
 
 def applies(instance: Instance, traits: Traits) -> MergeCells | None:

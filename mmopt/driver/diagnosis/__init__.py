@@ -1,1 +1,8 @@
-"""Why a program has no solution: lines that conflict, or what can grow, with a proof. Finds no solution."""
+"""Why a program has no solution: lines that conflict, or what can grow, with a proof. Finds no solution.
+
+- ``diagnose.py``: the diagnosis of a solve that gave no point
+- ``relaxable_lines.py``: the lines of a program, each of which may give way
+- ``elastic_form.py``: the elastic form, in which lines give way by a common slack
+- ``conflicts_and_growth.py``: which lines conflict, or what grows without end
+- ``advice.py``: the sentences, and what to change
+"""

@@ -7,15 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from mmopt.compiler import Instance
-from mmopt.compiler.to_cones import scope_of
-from mmopt.driver.diagnosis.findings import Conflict, Growth, Relaxation
-from mmopt.driver.diagnosis.relaxable_lines import Ground, Part
+from mmopt.driver.diagnosis.conflicts_and_growth import Conflict, Growth, Relaxation
+from mmopt.driver.diagnosis.relaxable_lines import Ground, RelaxableLine
 from mmopt.driver.judge.score import Candidate
 from mmopt.driver.judge.violations import Violation, named_rows
 from mmopt.errors import SolverError
 from mmopt.language import to_source
-from mmopt.language.check.families import vectorised
-from mmopt.language.check.infer import infer
+from mmopt.language.check.exact_rewriting import vectorised
+from mmopt.language.check.infer_types import infer
 from mmopt.language.syntax.syntax_tree import Apply, Constraint, Expr, Name, Number, mentions
 from mmopt.solvers import Proof
 
@@ -34,14 +33,14 @@ __all__ = [
 ]
 
 
-USUAL = "X = X / max(diag(X)), which restores diag(X) <= 1"
+USUAL_REPAIR = "X = X / max(diag(X)), which restores diag(X) <= 1"
 
 
 def repair_for(instance: Instance, line: Violation) -> str:
     """ ", for example: X = X / max(diag(X))"; nothing for a line whose form is another."""
     c = next((c for c in instance.program.constraints if c.name == line.name), None)
     shown = _sketch(instance, c) if c is not None and line.kind == "constraint" else ""
-    return f", for example: {shown}" if shown else f" (assignments such as {USUAL})"
+    return f", for example: {shown}" if shown else f" (assignments such as {USUAL_REPAIR})"
 
 
 def _sketch(instance: Instance, c: Constraint) -> str:
@@ -54,7 +53,7 @@ def _sketch(instance: Instance, c: Constraint) -> str:
         if first is None or second is None:
             return ""
         small, large = first, second
-    scope = scope_of(instance.checked)
+    scope = instance.checked.lines
     chosen = [d.name for d in instance.program.choose]
     is_bound = not infer(small, scope).is_constant
     if isinstance(large, Name) and large.id in chosen and is_bound and not mentions(small, large.id):
@@ -76,9 +75,9 @@ def _max(e: Expr) -> Expr:
     return Apply("max", (e,), e.span)
 
 
-MORE = "allow more time or iterations, or try another solver"
-CLOSE = 1e-3  # a slack from which more room is a way out
-FAR = 1e12  # a proof that reaches so far is stated without the limit
+ALLOW_MORE = "allow more time or iterations, or try another solver"
+WORTHWHILE_SLACK = 1e-3  # a slack from which more room is a way out
+UNLIMITED_REACH = 1e12  # a proof that reaches so far is stated without the limit
 
 
 def _together(words: Sequence[str], last: str = "and") -> str:
@@ -87,7 +86,7 @@ def _together(words: Sequence[str], last: str = "and") -> str:
     return f"{comma} {last} ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
-def _line(part: Part, rows: str = "") -> str:
+def _line(part: RelaxableLine, rows: str = "") -> str:
     if part.kind == "constraint":
         return f"'{part.name}'{rows}"
     return f"the declaration of '{part.name}' as {'>= 0' if part.kind == 'sign' else 'psd'}{rows}"
@@ -102,7 +101,7 @@ def infeasible(instance: Instance, lines: Ground, conflict: Conflict) -> SolverE
     says = "cannot hold" if len(named) == 1 else "cannot hold together"
     among = "" if conflict.minimal else " (fewer of them may do)"
     proof = conflict.proof
-    reach = "" if proof.radius >= FAR else f", for points with entries up to {proof.radius:.0e}"
+    reach = "" if proof.radius >= UNLIMITED_REACH else f", for points with entries up to {proof.radius:.0e}"
     hints = [f"proved by multipliers with a residual of {proof.residual:.0e}{reach}"]
     if conflict.each:
         out = "leave it out" if len(named) == 1 else "leave one of them out"
@@ -156,7 +155,7 @@ def undecided(program: str, solver: str, raw: str, slack: float | None) -> Solve
     """Neither a proof nor a point; ``slack`` is how close one came."""
     hint = "check the constraints and the givens, or try another solver"
     close = ""
-    if slack is not None and slack <= CLOSE:
+    if slack is not None and slack <= WORTHWHILE_SLACK:
         close = f"; all constraints hold within {max(slack, 0.0):.1e} of their limits"
         hint = "give the constraints a little more room, or try another solver"
     elif slack is not None:
@@ -221,7 +220,7 @@ def unused(instance: Instance, name: str) -> SolverError:
 
 def no_point(program: str, solver: str, raw: str) -> SolverError:
     """Nothing to repair."""
-    return SolverError(f"{solver} returned no point for '{program}' ({raw})", hint=MORE)
+    return SolverError(f"{solver} returned no point for '{program}' ({raw})", hint=ALLOW_MORE)
 
 
 def infinite_objective(program: str, solver: str, raw: str) -> SolverError:
@@ -230,7 +229,7 @@ def infinite_objective(program: str, solver: str, raw: str) -> SolverError:
         f"the point of {solver} for '{program}' keeps every constraint, but its objective is infinite "
         f"({raw})",
         hint="a matrix under inv(…) is singular where the objective needs it, so the strategy would not "
-        f"support the workload: {MORE}",
+        f"support the workload: {ALLOW_MORE}",
     )
 
 
@@ -242,10 +241,9 @@ def missed(instance: Instance, solver: str, raw: str, line: Violation) -> Solver
         misses = f"gives {line.text(instance)} no finite value"
     if instance.program.repair:
         first = f"after the 'repair' of '{name}' the point of {solver} {misses}"
-        hint = f"write the 'repair' so that it restores '{line.name}', or {MORE}"
+        hint = f"write the 'repair' so that it restores '{line.name}', or {ALLOW_MORE}"
     else:
         first = f"the point of {solver} for '{name}' {misses}"
-        hint = (
-            f"give the program a 'repair' that restores '{line.name}'{repair_for(instance, line)}, or {MORE}"
-        )
+        restored = f"'{line.name}'{repair_for(instance, line)}"
+        hint = f"give the program a 'repair' that restores {restored}, or {ALLOW_MORE}"
     return SolverError(f"{first} ({raw})", hint=hint)

@@ -9,19 +9,19 @@ from __future__ import annotations
 
 from mmopt.compiler import Instance, Scaling
 from mmopt.driver.diagnosis import advice
-from mmopt.driver.diagnosis.elastic import REACH, Probe, everything, probe
-from mmopt.driver.diagnosis.findings import find_conflict, find_growth
+from mmopt.driver.diagnosis.conflicts_and_growth import find_conflict, find_growth
+from mmopt.driver.diagnosis.elastic_form import LEAST_REACH, Probe, everything, probe
 from mmopt.driver.diagnosis.relaxable_lines import Ground, ground
 from mmopt.driver.judge.score import FEASIBLE, Candidate, candidate
 from mmopt.driver.judge.violations import worst_line
 from mmopt.errors import ProgramError, SolverError
-from mmopt.limits import Stop
 from mmopt.solvers import Clock, Point, prove
+from mmopt.stop_reasons import Stop
 
 __all__ = ["explain_failure"]
 
-SECONDS = 20.0  # for a diagnosis
-HURRIED = 3.0  # for one when a limit of time or iterations was set and reached
+SECONDS_OF_DIAGNOSIS = 20.0  # for a diagnosis
+SECONDS_IN_A_HURRY = 3.0  # for one when a limit of time or iterations was set and reached
 
 
 def explain_failure(
@@ -47,7 +47,9 @@ def explain_failure(
         lines = None
     nearest: Probe | None = None
     if lines is not None:
-        with Clock(HURRIED if last.stop in (Stop.STOPPED, Stop.ITERATIONS) else SECONDS) as clock:
+        with Clock(
+            SECONDS_IN_A_HURRY if last.stop in (Stop.STOPPED, Stop.ITERATIONS) else SECONDS_OF_DIAGNOSIS
+        ) as clock:
             found = _shown(instance, lines, scaling, last, clock)
             if found is None and last.stop == Stop.INFEASIBLE:
                 nearest = probe(lines, everything(lines), clock)
@@ -81,7 +83,7 @@ def _doubted(
         if found.after <= FEASIBLE:
             return advice.feasible_all_the_same(instance, solver, last.raw, found)
     proof = prove(last.vectors, ray=True) if last.vectors is not None else None
-    if proof is not None and proof.reach >= REACH:
+    if proof is not None and proof.reach >= LEAST_REACH:
         return advice.infeasible_by_certificate(instance.program.name, solver, last.raw, proof)
     slack = max(nearest.slack.values(), default=0.0) if nearest is not None else None
     return advice.undecided(instance.program.name, solver, last.raw, slack)

@@ -13,11 +13,11 @@ from types import MappingProxyType
 import numpy as np
 
 from mmopt.compiler import Instance
-from mmopt.compiler.to_cones import line, scope_of
+from mmopt.compiler.to_cones import line
 from mmopt.errors import ProgramError
 from mmopt.language import Program, check, evaluate
-from mmopt.language.atoms.types import Dim, Type
-from mmopt.language.check.infer import infer
+from mmopt.language.atoms.expression_types import Dim, Type
+from mmopt.language.check.infer_types import infer
 from mmopt.language.syntax.syntax_tree import (
     Apply,
     Constraint,
@@ -33,13 +33,13 @@ from mmopt.language.syntax.syntax_tree import (
 )
 from mmopt.numerics.numpy_forms import Array
 
-__all__ = ["HERE", "Ground", "Part", "array_given", "demoted", "ground"]
+__all__ = ["HERE", "Ground", "RelaxableLine", "array_given", "demoted", "ground"]
 
 HERE = Span(1, 1)
 
 
 @dataclass(frozen=True)
-class Part:
+class RelaxableLine:
     """A line: a constraint, or what the declaration of a variable promises (``kind`` sign or psd).
 
     ``count`` rows can be taken apart (0: none); ``index`` is set when each is a relation of its own.
@@ -93,7 +93,7 @@ class Ground:
 
     base: Program
     instance: Instance
-    parts: Mapping[str, Part]
+    parts: Mapping[str, RelaxableLine]
 
 
 def array_given(name: str, value: Array, known: Type | None = None) -> Declaration:
@@ -138,19 +138,17 @@ def ground(instance: Instance) -> Ground:
         constraints=tuple(grounded(c) for c in program.constraints),
         meaning=Meaning("strategy", Apply("eye", (Number(1.0, HERE),), HERE)),
     )
-    checked = check(base)
-    known = Instance(checked, instance.workload, MappingProxyType(arrays), frozenset(arrays))
+    known = Instance(check(base), instance.workload, MappingProxyType(arrays), frozenset(arrays))
     parts = [_part(known, c) for c in base.constraints]
     parts += [p for d in base.choose for p in _declared(base, d)]
     return Ground(base, known, {p.key: p for p in parts})
 
 
-def _part(instance: Instance, c: Constraint) -> Part:
+def _part(instance: Instance, c: Constraint) -> RelaxableLine:
     decided = line(instance.checked, c)
     index = c.family.index if c.family and (decided.loop or decided.pair) else ""
     relation = c.relation if index or c.family is None else decided.relation
-    scope = scope_of(instance.checked, index)
-    types = infer(relation.left, scope), infer(relation.right, scope)
+    types = infer(relation.left, decided.scope), infer(relation.right, decided.scope)
     count = _count(c.family if index else None, relation, types)
     limit, is_right = _limit(instance, relation, types, index, count)
     unit = np.ones(())
@@ -163,7 +161,7 @@ def _part(instance: Instance, c: Constraint) -> Part:
         else:
             unit = np.asarray(size.max())
     sides = tuple(t.dims[0].value({}) if t.dims else 0 for t in types)
-    return Part(
+    return RelaxableLine(
         c.name, c.name, "constraint", relation, count, index, limit, is_right, unit, (sides[0], sides[1])
     )
 
@@ -191,7 +189,7 @@ def _limit(
     return None, True
 
 
-def _declared(base: Program, d: Declaration) -> list[Part]:
+def _declared(base: Program, d: Declaration) -> list[RelaxableLine]:
     """What a declaration promises and the rest of the program does not rest on."""
     zero = Number(0.0, HERE)
     promised = [("sign", ">=")] * bool(d.sign) + [("psd", ">>")] * (d.kind == "psd")
@@ -206,7 +204,7 @@ def _declared(base: Program, d: Declaration) -> list[Part]:
         relation = Relation(Name(d.name, HERE), op, zero, HERE)
         sides = (d.dims[0].value({}) if d.dims else 0, 0)
         key = f"{d.name} {kind}"
-        found.append(Part(key, d.name, kind, relation, count, "", None, True, np.ones(()), sides))
+        found.append(RelaxableLine(key, d.name, kind, relation, count, "", None, True, np.ones(()), sides))
     return found
 
 

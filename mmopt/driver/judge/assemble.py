@@ -1,4 +1,4 @@
-"""From a certified point to a :class:`Solution`, with the warnings beside it."""
+"""From a certified point to a :class:`Solution`: what it means, what that costs, and a bound on it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.compiler import Instance, Scaling, cones
-from mmopt.compiler.scale import disagreement
+from mmopt.compiler import Instance
 from mmopt.driver.judge.claims import bounds_error, check_figures, grade_of, objective_grade, survived
 from mmopt.driver.judge.meaning import (
     bound_by_component,
@@ -23,19 +22,16 @@ from mmopt.driver.judge.meaning import (
     without_rounding,
 )
 from mmopt.driver.judge.score import Array, named_multipliers
-from mmopt.driver.judge.violations import as_value, plain, worst_line
 from mmopt.errors import SolverError
 from mmopt.language import evaluate
 from mmopt.language.evaluate.split_values import splits
-from mmopt.limits import Stop
-from mmopt.numerics.components import Split
-from mmopt.numerics.outward import rounded
+from mmopt.numerics.split_arrays import Split, as_value
 from mmopt.results import Solution, Status
 from mmopt.results.component_storage import Value
-from mmopt.solvers import SOLVERS, Claim, Options, SolverRow, missing_cones
-from mmopt.strategies import ComponentStrategy, Strategy
+from mmopt.solvers import Options
+from mmopt.strategies import AnyStrategy, ComponentStrategy, Strategy, as_dense
 
-__all__ = ["Ending", "assemble", "stopped_early", "unscaled", "value_of"]
+__all__ = ["Ending", "assemble", "value_of"]
 
 
 def value_of(instance: Instance, env: Mapping[str, Any], objective: float) -> float:
@@ -62,16 +58,6 @@ def _bases(instance: Instance) -> dict[str, Value]:
     if "workload.eigenqueries" in used:
         found["eigenqueries"] = workload.eigenqueries
     return found
-
-
-def _own_bound(
-    instance: Instance, bound: float | None, multipliers: Mapping[str, Any]
-) -> tuple[float, Any] | None:
-    """The bound where it is already one on total error over all strategies: of l2_strategy itself."""
-    if bound is None or "sensitivity" not in multipliers or not bounds_error(instance):
-        return None
-    named = named_multipliers(instance, multipliers)
-    return (bound, as_value(named["d"])) if "d" in named else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,6 +95,32 @@ class Ending:
     raw: Mapping[str, Any] | None = None
 
 
+def _measured(
+    instance: Instance, env: Mapping[str, Any], ending: Ending
+) -> tuple[AnyStrategy, Value | None, Value | None, bool]:
+    """The strategy that is measured, covariance and basis where the program says those, and whether the
+    objective is proved of it."""
+    strategy, covariance, basis = meaning(instance, env, ending.multipliers)
+    if (kept := ending.measured) is not None:
+        kept = kept if covariance is None else within_targets(kept, instance.workload)
+        return kept, covariance, basis, ending.proved
+    clean = without_rounding(strategy, instance.workload)
+    # With a direction that is rounding the objective is another one, or hangs on its noise.
+    return clean, covariance, basis, ending.proved and clean is strategy
+
+
+def _error_bound(instance: Instance, strategy: AnyStrategy, goal: float, ending: Ending) -> tuple[float, Any]:
+    """A bound on total error over all strategies, with its multipliers; ``goal`` is good enough."""
+    workload, multipliers, known = instance.workload, ending.multipliers, None
+    if ending.bound is not None and "sensitivity" in multipliers and bounds_error(instance):
+        named = named_multipliers(instance, multipliers)  # the program's own bound is one already
+        known = (ending.bound, as_value(named["d"])) if "d" in named else None
+    if isinstance(strategy, ComponentStrategy):
+        return known or bound_by_component(workload)
+    duals = [d for d in map(np.asarray, multipliers.values()) if d.shape == (workload.n,)]
+    return error_bound(workload, as_dense(strategy), [*duals, *ending.starts], goal=goal, known=known)
+
+
 def assemble(instance: Instance, env: Mapping[str, Any], ending: Ending) -> Solution:
     """Put a solution together; total error and its bound are computed here, for every program.
 
@@ -120,17 +132,15 @@ def assemble(instance: Instance, env: Mapping[str, Any], ending: Ending) -> Solu
     ContradictionError : two figures that cannot both be right, such as a claimed bound above the objective of
         a feasible point.
     """
-    objective, proved, bound = ending.objective, ending.proved, ending.bound
-    multipliers, warnings, measured = ending.multipliers, ending.warnings, ending.measured
+    objective, bound, multipliers, warnings = (
+        ending.objective,
+        ending.bound,
+        ending.multipliers,
+        ending.warnings,
+    )
     options = asdict(ending.options) if isinstance(ending.options, Options) else dict(ending.options)
     program, workload = instance.program, instance.workload
-    strategy, covariance, basis = meaning(instance, env, multipliers)
-    if measured is not None:
-        strategy = measured if covariance is None else within_targets(measured, workload)
-    else:
-        meant, strategy = strategy, without_rounding(strategy, workload)
-        # With a direction that is rounding the objective is another one, or hangs on its noise.
-        proved = proved and strategy is meant
+    strategy, covariance, basis, proved = _measured(instance, env, ending)
     variables = {d.name: as_value(env[d.name]) for d in program.choose}
     value = value_of(instance, env, objective)
     sensitivity = own_sensitivity(instance, env, multipliers, objective)
@@ -144,14 +154,8 @@ def assemble(instance: Instance, env: Mapping[str, Any], ending: Ending) -> Solu
             hint="ask for a smaller tolerance, or use another solver",
         )
     root_mean_square = strategy.rmse(workload)
-    known = _own_bound(instance, bound, multipliers)
-    best: Value
-    if isinstance(strategy, ComponentStrategy):
-        lower, best = known or bound_by_component(workload)
-    else:
-        duals = [d for d in (np.asarray(m) for m in multipliers.values()) if d.shape == (workload.n,)]
-        goal = error / (1.0 + float(options.get("tolerance") or 0.0))
-        lower, best = error_bound(workload, strategy, [*duals, *ending.starts], goal=goal, known=known)
+    goal = error / (1.0 + float(options.get("tolerance") or 0.0))
+    lower, best = _error_bound(instance, strategy, goal, ending)
     if program.bound == "l2_strategy":
         bound = lower
     off = rounding(strategy, workload)
@@ -201,66 +205,3 @@ def assemble(instance: Instance, env: Mapping[str, Any], ending: Ending) -> Solu
         survived=tested,
         own_sensitivity=sensitivity,
     )
-
-
-# A violation of the solver's point below this is not worth a word: the repair charges it.
-WORTH = 1e-4
-
-
-def unscaled(instance: Instance, scaling: Scaling) -> tuple[str, ...]:
-    """Which line keeps the program from being scaled; nothing when it was."""
-    if scaling.scales:
-        return ()
-    line = disagreement(instance)
-    where = "the objective" if line == "objective" else f"'{line}'"
-    return (
-        f"the lines of the program agree on no units, so it was not scaled: {where} is the first that does "
-        "not scale with those before it (numbers added to givens, or powers that do not match)",
-    )
-
-
-def stopped_early(
-    instance: Instance,
-    row: SolverRow | Claim,
-    options: Options,
-    stop: str,
-    gap: float,
-    values: Mapping[str, Array],
-) -> tuple[str, ...]:
-    """Why the solve ended before its tolerance and what to change; nothing when it did not.
-
-    ``values`` is the solver's point before the repair.
-    """
-    asked = f"{options.tolerance:.0e}"
-    reached = (
-        f"the gap is {rounded(gap, 2, up=True, layout='e')}, {asked} was asked for"
-        if np.isfinite(gap)
-        else f"a gap of {asked} was not reached"  # a bound of another program may come later
-    )
-    wider = rounded(max(gap, 1e-15), 1, up=True, layout="e")
-    less = f", or ask for a tolerance of {wider}" if gap < 0.5 else ""
-    if stop == Stop.TIME:
-        text = f"stopped at the time limit of {options.time_limit:g} s: {reached}; allow more time{less}"
-    elif stop == Stop.ITERATIONS:
-        own = "" if options.max_iterations is None else f" of {options.max_iterations}"
-        text = f"stopped at the iteration limit{own}: {reached}; allow more{less}"
-    elif stop == Stop.INTERRUPTED:
-        text = f"interrupted: {reached}; let it run longer{less}"
-    elif stop == Stop.MISSED:
-        others = _others(instance, row)
-        text = f"{row.name} got no further: {reached}; try {others}{less}"
-    else:
-        return ()
-    line = worst_line(instance, plain(values))
-    if line is not None and line.amount > WORTH:
-        text += f"; before its repair the point missed {line.text(instance)} by {line.amount:.1e}"
-    return (text,)
-
-
-def _others(instance: Instance, row: SolverRow | Claim) -> str:
-    if splits(instance.env):  # no other solver works by component
-        return "another formulation"
-    needed = cones(instance.checked, instance.sizes())
-    rows = [r for r in SOLVERS if r.is_installed and not missing_cones(r, needed)]
-    names = [r.name for r in rows if r.name != row.name]
-    return f"another solver ({', '.join(names)})" if names else "another formulation"

@@ -18,15 +18,14 @@ from mmopt.compiler.same_program import is_shipped
 from mmopt.driver.free_vector import draw
 from mmopt.driver.judge.rounded_root import takes_rounded
 from mmopt.driver.judge.score import Candidate, charged, improves, scored
-from mmopt.driver.judge.violations import as_value, each, plain
 from mmopt.errors import ContradictionError, Error
 from mmopt.language import evaluate, shipped
 from mmopt.language.syntax.syntax_tree import Name, names_in
-from mmopt.numerics.components import Level, Split
+from mmopt.numerics.split_arrays import Level, Split, as_value, each_array, plain
 from mmopt.results import Grade
 
 __all__ = [
-    "ROUNDING",
+    "BOUND_ROUNDING",
     "RefutedError",
     "Sought",
     "bounds_error",
@@ -37,18 +36,21 @@ __all__ = [
     "survived",
 ]
 
-ROUNDING = 1e-9
+BOUND_ROUNDING = 1e-9
 """Relative: by so much an objective may be below its bound by rounding alone.
 
 Feasible points may miss a constraint by 1e-10 of its size (``score.FEASIBLE``), which can move the optimum
-by a few times that; what a point misses is charged to it ``MISSED`` times more.
+by a few times that; what a point misses is charged to it ``CHARGE_OF_MISSED`` times more.
 """
-MISSED = 1e3
-ROUGH = 0.01  # what is off by more than this, relatively, is no estimate
-WORK, FEWEST, MOST = 1e8, 12, 400  # points that are tried: WORK over the cube of the variables' side
-MIXED = (0.0, 1e-9, 1e-7, 1e-5, 1e-3, 0.03, 0.3)  # parts of an inner point that a point is mixed with
+CHARGE_OF_MISSED = 1e3
+NO_ESTIMATE = 0.01  # what is off by more than this, relatively, is no estimate
+# Points that are tried: WORK_OF_POINTS over the cube of the variables' side
+WORK_OF_POINTS, FEWEST_POINTS, MOST_POINTS = 1e8, 12, 400
+# Parts of an inner point that a point is mixed with
+PARTS_OF_INNER = (0.0, 1e-9, 1e-7, 1e-5, 1e-3, 0.03, 0.3)
 REPORT = "please report it with the command and its files"
-FIRST, LAST = 4.0, 1.0001  # factors by which variables are scaled, each the root of the one before
+# Factors by which variables are scaled, each the root of the one before
+FIRST_FACTOR, LAST_FACTOR = 4.0, 1.0001
 
 
 def _is_replaced(instance: Instance) -> bool:
@@ -70,7 +72,7 @@ def grade_of(instance: Instance, bound: float | None) -> Grade | None:
     Where the caller passes what replaces the workload, nobody has proved a bound of the workload, and one of
     what is passed may be another program's, which holds for the workload.
     """
-    if bound is None or not is_shipped(instance.checked.written) or _is_replaced(instance):
+    if bound is None or not is_shipped(instance.checked) or _is_replaced(instance):
         return None if bound is None else "claimed"
     return "estimated" if takes_rounded(instance) else "proved"
 
@@ -97,7 +99,7 @@ def refuted(objective: float, bound: float | None, sense: str, missed: float = 0
     if bound is None:
         return False
     over = bound - objective if sense == "minimize" else objective - bound
-    return not over <= (ROUNDING + MISSED * missed) * max(abs(objective), abs(bound))
+    return not over <= (BOUND_ROUNDING + CHARGE_OF_MISSED * missed) * max(abs(objective), abs(bound))
 
 
 class RefutedError(ContradictionError):
@@ -109,7 +111,7 @@ class RefutedError(ContradictionError):
         """``multipliers`` are those of the bound; ``origin`` says where the point is from."""
         self.bound, self.multipliers, self.found = bound, multipliers, found
         program = instance.checked.written
-        own, spans = not is_shipped(program), dict(program.spans)
+        own, spans = not is_shipped(instance.checked), dict(program.spans)
         side = "above" if program.sense == "minimize" else "below"
         super().__init__(
             f"the bound {bound:.10g} of '{program.name}' is {side} the objective {found.objective:.10g} of "
@@ -152,7 +154,9 @@ def check_figures(
             f"{error:.10g} of the strategy of '{program.name}'",
             hint=REPORT,
         )
-    if _means_error(instance) and objective < error * (1.0 - ROUNDING - min(2.0 * rounding, ROUGH)):
+    if _means_error(instance) and objective < error * (
+        1.0 - BOUND_ROUNDING - min(2.0 * rounding, NO_ESTIMATE)
+    ):
         raise ContradictionError(
             f"the objective {objective:.10g} of '{program.name}' should be total error, and is below that of "
             f"its own strategy, {error:.10g}",
@@ -173,13 +177,13 @@ class Sought:
     def points(self, starts: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Candidate]]:
         """``starts`` by their origin, as they are or moved inside; one that is drawn; then by descent."""
         inner, best = None, None
-        kept = max(FEWEST, 3 * self.left // 4)  # for points that are better than drawn ones
+        kept = max(FEWEST_POINTS, 3 * self.left // 4)  # for points that are better than drawn ones
         while starts and inner is None and self.left > kept:
             inner = best = self._judged(self._drawn(next(iter(starts.values()))))
         if inner is not None:
             yield "a point drawn at random", inner
         for origin, values in starts.items():
-            for part in MIXED if inner is not None else MIXED[:1]:
+            for part in PARTS_OF_INNER if inner is not None else PARTS_OF_INNER[:1]:
                 found = self._judged(values if inner is None else _mixed(values, inner.variables, part))
                 if found is not None:
                     yield f"{origin}, moved inside" if part else origin, found
@@ -219,8 +223,8 @@ class Sought:
         """Variables scaled alone, together and against each other; entries scaled at random."""
         several = product((0.0, 1.0, -1.0), repeat=min(len(best.variables), 3))
         powers = [p for p in several if any(p)] + [()] * 2
-        factor = FIRST
-        while factor > LAST:
+        factor = FIRST_FACTOR
+        while factor > LAST_FACTOR:
             improved = False
             for power in powers:
                 if self.left <= 0:
@@ -236,7 +240,7 @@ class Sought:
 
     def _scaled(self, value: Any, factor: float, power: float, alone: bool) -> Any:
         if not alone or isinstance(value, Split | Level):
-            return each(value, lambda array: factor**power * array)
+            return each_array(value, lambda array: factor**power * array)
         side = factor ** (0.5 * self.rng.normal(size=np.shape(value)[:1]))
         is_square = np.ndim(value) == 2 and len(value) == len(value.T)
         return side[:, None] * value * side if is_square else (value.T * side).T  # psd stays psd
@@ -273,7 +277,7 @@ def survived(
     """
     count, drawn, values = 0, False, [v for start in starts.values() for v in start.values()]
     entries = max((float(np.prod(getattr(v, "shape", ()))) for v in values), default=1.0)
-    tried = int(np.clip(WORK / entries**1.5, FEWEST + 1, MOST))
+    tried = int(np.clip(WORK_OF_POINTS / entries**1.5, FEWEST_POINTS + 1, MOST_POINTS))
     for origin, found in Sought(instance, multipliers, np.random.default_rng(0), tried).points(starts):
         if refuted(found.objective, bound, instance.program.sense, found.after):
             raise RefutedError(instance, multipliers, bound, found, origin)

@@ -22,18 +22,16 @@ import numpy as np
 from mmopt.compiler import Instance, bind
 from mmopt.compiler.reductions import by_components
 from mmopt.compiler.same_program import is_shipped
-from mmopt.driver.judge.placed_on_components import placed_multipliers
 from mmopt.driver.judge.score import SLIGHT, Array, bound_of, named_multipliers
-from mmopt.driver.judge.violations import split_meaning
 from mmopt.language import evaluate, shipped
-from mmopt.language.evaluate.split_values import splits
+from mmopt.language.evaluate.split_values import split_meaning, splits
 from mmopt.numerics.arrays import frozen, svd
 from mmopt.numerics.ball_inverse import pseudo_inverse
-from mmopt.numerics.balls import HEIGHT, dots, exact, matmul
-from mmopt.numerics.numpy_forms import FLOOR, eigh, psd_floor, symmetric_part
+from mmopt.numerics.balls import ROWS_AT_A_TIME, dots, exact, matmul
+from mmopt.numerics.numpy_forms import EIGENVALUE_FLOOR, eigh, psd_floor, symmetric_part
 from mmopt.results.component_storage import Value
 from mmopt.solvers import Clock, Options, nuclear
-from mmopt.solvers.nuclear.kernel import ITERATIONS, needs
+from mmopt.solvers.nuclear.nuclear_kernel import TYPICAL_ITERATIONS, needs
 from mmopt.strategies import AnyStrategy, ComponentStrategy, Strategy, normalise
 from mmopt.workloads import Workload
 
@@ -41,10 +39,10 @@ __all__ = [
     "bound_by_component",
     "charged_error",
     "error_bound",
+    "l2_by_component",
     "meaning",
     "own_scale",
     "own_sensitivity",
-    "proved_by_component",
     "rounding",
     "within_targets",
     "without_rounding",
@@ -52,12 +50,12 @@ __all__ = [
 
 # Added to total error, relatively, for the rounding of its evaluation, which grows with the condition of
 # the strategy: more than what it loses against rational arithmetic (tests/driver/judge/test_meaning.py).
-ROUNDING = 1e-10
-NOTHING = 1e-12  # singular values that are smaller than the largest by this factor may be rounding
-SCALED = 1e-6  # a strategy whose sensitivity is this near to 1 is scaled to it without a word
+ROUNDING_OF_ERROR = 1e-10
+ROUNDED_DIRECTION = 1e-12  # singular values that are smaller than the largest by this factor may be rounding
+SENSITIVITY_NEAR_1 = 1e-6  # a strategy whose sensitivity is this near to 1 is scaled to it without a word
 BEYOND = 100.0  # times what a condition may round off: so far variances may be above targets that are met
 MOST_BEYOND = 0.1  # relatively
-LOST = 1e-15  # eigenvalues of a covariance that are below this part of its trace
+LOST_PART = 1e-15  # eigenvalues of a covariance that are below this part of its trace
 PER_CONDITION = 8 * float(np.finfo(float).eps)
 
 
@@ -78,16 +76,19 @@ def meaning(
 def _meant(instance: Instance, env: Mapping[str, Any]) -> tuple[Any, Value | None, Value | None]:
     """The same at the program's own scale."""
     m = instance.program.meaning
+    value = evaluate(m.expr, env)
     if splits(env):
-        split, *noise = split_meaning(instance.program, env)
+        split, *noise = split_meaning(m, value, env)
         return ComponentStrategy(split, m.norm), noise[0], noise[1]
-    matrix = np.asarray(evaluate(m.expr, env), dtype=float)
+    matrix = np.asarray(value, dtype=float)
     if m.kind == "strategy":
         # Nobody writes to what a program evaluated: it is not copied.
         return Strategy(frozen(matrix), m.norm), None, None
     basis = np.asarray(env[m.basis], dtype=float)
     # Eigenvalues that are lost in rounding are lifted to it; what that costs, the strategy's figures show.
-    noisy = Strategy.from_covariance(psd_floor(matrix, LOST / FLOOR * float(np.trace(matrix))), basis)
+    noisy = Strategy.from_covariance(
+        psd_floor(matrix, LOST_PART / EIGENVALUE_FLOOR * float(np.trace(matrix))), basis
+    )
     return within_targets(noisy, instance.workload), symmetric_part(matrix), basis
 
 
@@ -115,8 +116,8 @@ def within_targets(strategy: Strategy, workload: Workload) -> Strategy:
 def _variances_at_most(strategy: Strategy, workload: Workload) -> Array:
     """Variances (m,) of all queries with what their evaluation may have rounded off."""
     inverse, found = pseudo_inverse(exact(strategy.matrix)), []
-    for start in range(0, workload.m, HEIGHT):
-        seen = matmul(exact(workload.queries[start : start + HEIGHT]), inverse)
+    for start in range(0, workload.m, ROWS_AT_A_TIME):
+        seen = matmul(exact(workload.queries[start : start + ROWS_AT_A_TIME]), inverse)
         found.append(dots(seen, seen, axis=1).upper)
     return np.concatenate(found)
 
@@ -132,11 +133,11 @@ def own_sensitivity(
     norms, or not by 1, and do not hold for what is measured. Shipped programs say what they bound.
     """
     m = instance.program.meaning
-    if is_shipped(instance.checked.written, meaning=True):
+    if is_shipped(instance.checked, meaning=True):
         return None
     found = float(_meant(instance, {**env, **named_multipliers(instance, multipliers)})[0].sensitivity)
-    is_meant = abs(found - 1.0) <= SCALED or (
-        m.kind == "covariance" and abs(found**2 - objective) <= 2 * SCALED * abs(objective)
+    is_meant = abs(found - 1.0) <= SENSITIVITY_NEAR_1 or (
+        m.kind == "covariance" and abs(found**2 - objective) <= 2 * SENSITIVITY_NEAR_1 * abs(objective)
     )
     return None if is_meant else found
 
@@ -146,10 +147,10 @@ def without_rounding(strategy: AnyStrategy, workload: Workload) -> AnyStrategy:
 
     Of a difference that is zero but for rounding the answers would have the noise, divided by rounding.
     """
-    if not isinstance(strategy, Strategy) or strategy.largest_condition * NOTHING <= 1.0:
+    if not isinstance(strategy, Strategy) or strategy.largest_condition * ROUNDED_DIRECTION <= 1.0:
         return strategy
     values, rows = svd(strategy.matrix)
-    known = rows[values > NOTHING * values[0]]
+    known = rows[values > ROUNDED_DIRECTION * values[0]]
     rest = normalise(Strategy(frozen((strategy.matrix @ known.T) @ known), strategy.norm))
     return rest if rest.supports(workload) else strategy
 
@@ -161,9 +162,9 @@ def charged_error(strategy: AnyStrategy, workload: Workload) -> float:
 
 def rounding(strategy: AnyStrategy, workload: Workload) -> float:
     """What the evaluation of total error may have rounded off, relatively."""
-    if PER_CONDITION * strategy.largest_condition <= ROUNDING:
-        return ROUNDING
-    return max(ROUNDING, PER_CONDITION * strategy.condition(workload))
+    if PER_CONDITION * strategy.largest_condition <= ROUNDING_OF_ERROR:
+        return ROUNDING_OF_ERROR
+    return max(ROUNDING_OF_ERROR, PER_CONDITION * strategy.condition(workload))
 
 
 def own_scale(program: str, sensitivity: float, by_targets: bool) -> str:
@@ -179,13 +180,13 @@ def own_scale(program: str, sensitivity: float, by_targets: bool) -> str:
     )
 
 
-STEPS = 40
+STEPS_OF_BOUND = 40
 # Floating-point operations for choosing and improving multipliers, and of one decomposition of n cells
-# next to n³: large workloads get fewer. With less than ``FEWEST`` (from about 800 cells on) nothing is
+# next to n³: large workloads get fewer. With less than ``FEWEST_STEPS`` (from about 800 cells on) nothing is
 # improved: the first multipliers are taken, or uniform ones where those are better.
-WORK, DECOMPOSITION, FEWEST = 2e10, 10, 4
+WORK_OF_BOUND, DECOMPOSITION, FEWEST_STEPS = 2e10, 10, 4
 # There a bound so close to what is asked for is not replaced by a better one.
-ENOUGH = 1e-3
+ENOUGH_OF_BOUND = 1e-3
 
 
 def _value(root: Array, d: Array) -> tuple[float, Array]:
@@ -235,8 +236,8 @@ def error_bound(
     The strategy's factors are let go of on the way.
     """
     root = workload.root
-    steps = int(min(STEPS, WORK / (DECOMPOSITION * root.size * min(root.shape))))
-    is_large = steps < FEWEST
+    steps = int(min(STEPS_OF_BOUND, WORK_OF_BOUND / (DECOMPOSITION * root.size * min(root.shape))))
+    is_large = steps < FEWEST_STEPS
     uniform = np.ones(workload.n)
     instance = bind(shipped("l2_strategy"), workload)
 
@@ -245,14 +246,14 @@ def error_bound(
         assert bound is not None
         return bound, d
 
-    is_enough = is_large and known is not None and known[0] * (1.0 + ENOUGH) >= goal
+    is_enough = is_large and known is not None and known[0] * (1.0 + ENOUGH_OF_BOUND) >= goal
     found = [] if known is None else [known]
     if not is_enough:
         first = [d for d in map(_usable, (strategy.prices(workload), *starts, uniform)) if d is not None]
         strategy.drop_factors()  # before what follows takes as much
         found.append(certified(first[0] if is_large else _improved(root, first, steps, goal)))
     best = max(bound for bound, _ in found)
-    if is_large and best * (1.0 + ENOUGH) < goal and best < _uniform(root):
+    if is_large and best * (1.0 + ENOUGH_OF_BOUND) < goal and best < _uniform(root):
         found.append(certified(uniform))
     return max(found, key=lambda pair: pair[0])
 
@@ -272,8 +273,8 @@ def _improved(root: Array, starts: Sequence[Array], steps: int, goal: float) -> 
     return d if value >= goal or _usable(following) is None else following
 
 
-MOST, PATIENCE = 25, 60.0  # iterations, and seconds by forecast
-CLOSE = 1e-6
+MOST_ITERATIONS, MOST_SECONDS = 25, 60.0  # iterations, and seconds by forecast
+GAP_BY_COMPONENT = 1e-6
 
 
 def bound_by_component(workload: Workload) -> tuple[float, Any]:
@@ -282,11 +283,13 @@ def bound_by_component(workload: Workload) -> tuple[float, Any]:
     Where the weights of a matrix's rows break the symmetry that its targets have, it is the singular value
     bound, with uniform multipliers (n,).
     """
-    instance, by_component = _instance(workload)
+    instance, by_component = l2_by_component(workload)
     multipliers: Mapping[str, Any] = {"sensitivity": np.ones(workload.n)} if not by_component else {}
     if by_component:
-        each = needs(instance.env)[1] / ITERATIONS[False]
-        options = Options(tolerance=CLOSE, max_iterations=max(1, min(MOST, int(PATIENCE / each))))
+        each = needs(instance.env)[1] / TYPICAL_ITERATIONS[False]
+        options = Options(
+            tolerance=GAP_BY_COMPONENT, max_iterations=max(1, min(MOST_ITERATIONS, int(MOST_SECONDS / each)))
+        )
         with closing(nuclear.points("l2_strategy", instance.env, options, Clock(math.inf))) as points:
             # The kernel's own gap is what it was asked for: its first point is as good as its count says.
             multipliers = next(point.multipliers for point in points if point.multipliers)
@@ -295,14 +298,7 @@ def bound_by_component(workload: Workload) -> tuple[float, Any]:
     return bound, multipliers["sensitivity"]
 
 
-def proved_by_component(workload: Workload, multipliers: Any) -> float | None:
-    """``l2_strategy``'s certificate at the multipliers that ``bound_by_component`` gave."""
-    instance, by_component = _instance(workload)
-    offered = {"sensitivity": multipliers}
-    return bound_of(instance, placed_multipliers(instance, offered) if by_component else offered)
-
-
-def _instance(workload: Workload) -> tuple[Instance, bool]:
+def l2_by_component(workload: Workload) -> tuple[Instance, bool]:
     """``l2_strategy`` by component, and whether it could be.
 
     The symmetries of products and their targets are also those of their Gram matrix, so that only a workload

@@ -9,29 +9,28 @@ import numpy as np
 
 from mmopt.compiler import Instance
 from mmopt.compiler.same_program import is_shipped
-from mmopt.driver.judge.violations import split_meaning
 from mmopt.language import evaluate
-from mmopt.language.evaluate.split_values import splits
+from mmopt.language.evaluate.split_values import split_meaning, splits
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import Assignment, names_in
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.balls import GROW
-from mmopt.numerics.components import Split
 from mmopt.numerics.numpy_forms import EPS
 from mmopt.numerics.pseudoinverse import pseudo_factors
+from mmopt.numerics.split_arrays import Split
 from mmopt.symmetry import representation_rounding, root_rounding
 from mmopt.workloads import Workload
 
 __all__ = ["charged_for_the_queries", "for_the_queries", "takes_rounded"]
 
 # Sources that are W to rounding: its rows, a root of its Gram matrix, or a basis of the queries L B.
-ROOTS = frozenset({"workload.basis", "workload.matrix", "workload.root"})
+ROUNDED_SOURCES = frozenset({"workload.basis", "workload.matrix", "workload.root"})
 # Sources of whose rounding nothing is known: what is made of them is an estimate.
-ROUNDED = frozenset({"workload.eigenvalues", "workload.gram"})
+UNKNOWN_SOURCES = frozenset({"workload.eigenvalues", "workload.gram"})
 # An objective that rounding of the root may move by more than this, relatively, is an estimate.
-MOVED = 1e-6
+MOST_MOVED = 1e-6
 # Rows or columns of a matrix above which its largest singular value is only estimated, from above.
-LARGE = 1024
+LARGEST_DECOMPOSED = 1024
 
 
 def for_the_queries(instance: Instance, bound: float) -> float:
@@ -46,7 +45,11 @@ def for_the_queries(instance: Instance, bound: float) -> float:
     """
     size = float(np.sqrt(max(bound, 0.0)))
     given = [d for d in instance.program.givens if d.name not in instance.own]
-    each = [_off(instance.workload, d.source, instance.env[d.name], size) for d in given if d.source in ROOTS]
+    each = [
+        _off(instance.workload, d.source, instance.env[d.name], size)
+        for d in given
+        if d.source in ROUNDED_SOURCES
+    ]
     off = max([0.0, *each]) * GROW
     if not off or bound <= 0.0:
         return bound
@@ -70,7 +73,7 @@ def charged_for_the_queries(
     what W (I - P) and R (I - P) have, R the root: ‖W A⁺‖ <= ‖R A⁺‖ + ‖E‖ ‖B A⁺‖₂ + (their lengths) ‖A⁺‖₂.
     """
     program, workload = instance.program, instance.workload
-    rounded = ROOTS - {"workload.matrix"}  # as given: a design is measured as it is
+    rounded = ROUNDED_SOURCES - {"workload.matrix"}  # as given: a design is measured as it is
     taken = _taken(program)
     if takes_rounded(instance):
         return value, False
@@ -78,7 +81,7 @@ def charged_for_the_queries(
     if not {d.name for d in given} & taken:
         return value, proved
     offs = [_relative(workload, d.source, instance.env[d.name]) for d in given]
-    is_known = program.sense == "minimize" and is_shipped(instance.checked.written)
+    is_known = program.sense == "minimize" and is_shipped(instance.checked)
     if not (any(offs) and is_known and 0 < value < np.inf):
         return value, proved and not any(offs)
     moved = 0.0  # infinity where an inverse is not known
@@ -94,19 +97,19 @@ def charged_for_the_queries(
         moved = max(moved, (off / (1 - off) * told + (leak and leak * inverse)) * min(size, own) * GROW)
     charge = (2 + moved) * moved * GROW
     # A larger one says more of this estimate than of the objective, which is one then, as it is evaluated.
-    return (value * (1 + charge), proved) if charge <= MOVED else (value, False)
+    return (value * (1 + charge), proved) if charge <= MOST_MOVED else (value, False)
 
 
 def takes_rounded(instance: Instance) -> bool:
     """Whether the objective or a line is made of what the workload has only with unknown rounding."""
     taken = _taken(instance.program) - instance.own
-    found = {d.source for d in instance.program.givens if d.name in taken} & ROUNDED
+    found = {d.source for d in instance.program.givens if d.name in taken} & UNKNOWN_SOURCES
     return bool(found) and not (found == {"workload.gram"} and _is_whole(instance.workload))
 
 
 def _is_whole(workload: Workload) -> bool:
     """Whether the Gram matrix is a sum of whole numbers that doubles hold; False: not known."""
-    is_small = workload.m * workload.n <= LARGE**2 and workload.unweighted is workload
+    is_small = workload.m * workload.n <= LARGEST_DECOMPOSED**2 and workload.unweighted is workload
     return is_small and bool((workload.queries % 1 == 0).all() and workload.squared_norms().sum() < 2**53)
 
 
@@ -127,7 +130,8 @@ def _extremes(
 
     Of an eigenvalue of AᵀA, as of A = ``factor(X)`` one of X, rounding may take 16 n ε times the largest.
     """
-    found = split_meaning(program, env)[0].parts if splits(env) else (evaluate(program.meaning.expr, env),)
+    value = evaluate(program.meaning.expr, env)
+    found = split_meaning(program.meaning, value, env)[0].parts if splits(env) else (value,)
     parts = [np.asarray(part, dtype=float) for part in found if np.size(part)]
     inverses = [pseudo_factors(part)[0] for part in parts]
     size, inverse = max(map(_norm, parts)), max(map(_norm, inverses))
@@ -140,7 +144,7 @@ def _extremes(
 
 def _norm(a: Array) -> float:
     """‖A‖₂ at most; of a large matrix √(‖A‖₁ ‖A‖∞)."""
-    if a.size and max(a.shape) <= LARGE:
+    if a.size and max(a.shape) <= LARGEST_DECOMPOSED:
         return float(np.sqrt(np.linalg.eigvalsh(a.T @ a)[-1])) * (1 + 1e-9)
     return float(np.sqrt(np.linalg.norm(a, 1) * np.linalg.norm(a, np.inf))) if a.size else 0.0
 

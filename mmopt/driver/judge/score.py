@@ -16,7 +16,7 @@ import numpy as np
 from mmopt.compiler import Instance
 from mmopt.compiler.same_program import is_shipped
 from mmopt.driver.judge.rounded_root import charged_for_the_queries, for_the_queries
-from mmopt.driver.judge.violations import arrays, as_value, each, is_finite, plain, total, violations
+from mmopt.driver.judge.violations import violations
 from mmopt.language import evaluate, evaluate_ball
 from mmopt.language.evaluate.evaluator import Memo
 from mmopt.language.evaluate.feasibility import excess, excess_with_errors
@@ -24,8 +24,18 @@ from mmopt.language.syntax.syntax_tree import Apply, Declaration, Expr, names_in
 from mmopt.numerics.ball_functions import is_semidefinite
 from mmopt.numerics.ball_nuclear import GUESS
 from mmopt.numerics.balls import GROW, Ball, exact
-from mmopt.numerics.components import Level, Split, floored
-from mmopt.numerics.numpy_forms import FLOOR, Array
+from mmopt.numerics.numpy_forms import EIGENVALUE_FLOOR, Array
+from mmopt.numerics.split_arrays import (
+    Level,
+    Split,
+    absolute_sum,
+    arrays_of,
+    as_value,
+    each_array,
+    floored,
+    is_finite,
+    plain,
+)
 
 __all__ = [
     "FEASIBLE",
@@ -48,9 +58,9 @@ __all__ = [
 FEASIBLE = 1e-10
 # Up to here it may be rounding all the same, and another repair may help; so many are tried.
 SLIGHT = 1e-6
-REPAIRS = 8
+MOST_REPAIRS = 8
 # Added to an objective of which no error bound is known: an estimate.
-CHARGE = 1e-10
+ESTIMATE_CHARGE = 1e-10
 
 
 @dataclass(frozen=True)
@@ -85,11 +95,11 @@ def _declared(d: Declaration, value: Any) -> Any:
         return value
     if d.kind == "symmetric":
         return np.asarray((value + value.T) / 2)
-    return each(value, partial(_signed, d)) if d.sign else value
+    return each_array(value, partial(_signed, d)) if d.sign else value
 
 
 def _signed(d: Declaration, value: Array) -> Array:
-    floor = FLOOR * float(np.max(value, initial=0.0)) if d.sign == ">" else 0.0
+    floor = EIGENVALUE_FLOOR * float(np.max(value, initial=0.0)) if d.sign == ">" else 0.0
     return np.asarray(np.maximum(value, floor))
 
 
@@ -107,7 +117,7 @@ def candidate(instance: Instance, values: Mapping[str, Any]) -> Candidate:
     memo = Memo()
     before = _worst(instance, {**instance.env, **plain(values)}, memo)
     found = _repaired(instance, declared(instance, values), before, memo)
-    for _ in range(REPAIRS):
+    for _ in range(MOST_REPAIRS):
         if not (instance.program.repair and FEASIBLE < found.after <= SLIGHT):
             break
         found = _repaired(instance, found.variables, before, Memo())
@@ -140,14 +150,14 @@ def _missed(instance: Instance, env: Mapping[str, Any]) -> float:
         missed = max(missed, excess_with_errors(c, env))
         if missed == float("inf"):
             break
-    return missed if missed == 0.0 or is_shipped(instance.checked.written) else float("inf")
+    return missed if missed == 0.0 or is_shipped(instance.checked) else float("inf")
 
 
 def _is_kept(d: Declaration, value: Any) -> bool:
     """Whether what is declared of a variable is proved to hold."""
     if d.kind == "psd":
-        return all(is_semidefinite(exact(part)) for part in arrays(value))
-    return not d.sign or all(bool(np.all(a > 0 if d.sign == ">" else a >= 0)) for a in arrays(value))
+        return all(is_semidefinite(exact(part)) for part in arrays_of(value))
+    return not d.sign or all(bool(np.all(a > 0 if d.sign == ">" else a >= 0)) for a in arrays_of(value))
 
 
 def _rounded_up(expr: Expr, env: Mapping[str, Any]) -> Any:
@@ -210,19 +220,19 @@ def charged(instance: Instance, found: Candidate, multipliers: Mapping[str, Any]
     worth = 0.0
     for c in instance.program.constraints:
         if c.name in multipliers:
-            worth += total(multipliers[c.name]) * excess(c, found.env, found.memo)
+            worth += absolute_sum(multipliers[c.name]) * excess(c, found.env, found.memo)
     minimized = instance.program.sense == "minimize"
     return replace(found, objective=found.objective + (worth if minimized else -worth))
 
 
 def upper_value(expr: Expr, env: Mapping[str, Any]) -> tuple[float, bool]:
-    """The value rounded up by its error bound, True; or, where none can be proved, by ``CHARGE``, False."""
+    """The value rounded up by its error bound, True; or by ``ESTIMATE_CHARGE``, False, if it has none."""
     ball = evaluate_ball(expr, env)
     upper = float(ball.upper)
     if np.isfinite(upper):
         return upper, True
     value = float(evaluate(expr, env))
-    return value + CHARGE * abs(value), False
+    return value + ESTIMATE_CHARGE * abs(value), False
 
 
 def starts_from(instance: Instance, env: Mapping[str, Any]) -> dict[str, Array]:
@@ -270,13 +280,13 @@ def named_multipliers(instance: Instance, multipliers: Mapping[str, Any]) -> dic
     for m in instance.program.multipliers:
         if m.key not in multipliers:
             continue
-        shape = tuple(dim.value(sizes) for dim in m.declaration.dims)
+        shape = m.declaration.shape(sizes)
         value = as_value(multipliers[m.key])
         if not isinstance(value, Split | Level) and value.size == int(np.prod(shape)):
             # One cell: a solver's multiplier is then a number or a 1 x 1 matrix.
             value = value.reshape(shape)
         if value.shape == shape and is_finite(value):
-            named[m.declaration.name] = each(value, partial(_promised, m.declaration))
+            named[m.declaration.name] = each_array(value, partial(_promised, m.declaration))
     return plain(named)
 
 

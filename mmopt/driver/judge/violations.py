@@ -1,97 +1,34 @@
-"""A point beside the lines of its program: which it misses, where in the workload's words, and by how much.
-
-Values of variables and multipliers are arrays, or split into components.
-"""
+"""A point beside the lines of its program: what it misses, where in the workload's words, by how much."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 
 from mmopt.compiler import Instance
-from mmopt.language import Program, evaluate, worst
-from mmopt.language.atoms.types import Dim
-from mmopt.language.check.names import AXES
+from mmopt.language import worst
+from mmopt.language.atoms.expression_types import Dim
+from mmopt.language.check.names_and_givens import AXES
 from mmopt.language.evaluate.evaluator import Memo
 from mmopt.language.evaluate.split_values import splits
 from mmopt.language.syntax.syntax_tree import Constraint, Declaration
-from mmopt.numerics.components import Level, Split
-from mmopt.numerics.numpy_forms import Array, is_definite, lowest_eigenvalue, symmetric_part
-from mmopt.workloads.labels import cell_label, join
+from mmopt.numerics.numpy_forms import is_definite, symmetric_part
+from mmopt.numerics.split_arrays import Array, Split, arrays_of, as_value, is_finite
+from mmopt.workloads.query_labels import cell_label, join
 
 __all__ = [
     "Violation",
-    "arrays",
-    "as_value",
-    "each",
-    "is_finite",
     "named_rows",
     "place",
-    "plain",
-    "split_meaning",
-    "total",
     "violations",
     "worst_line",
 ]
 
 
-def as_value(value: Any) -> Any:
-    """An array of floats; what is split stays so."""
-    return value if isinstance(value, Split | Level) else np.asarray(value, dtype=float)
-
-
-def plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Numbers as floats, everything else as it is: what the evaluator takes."""
-    return {n: v if isinstance(v, Split | Level) or np.ndim(v) else float(v) for n, v in values.items()}
-
-
-def arrays(value: Any) -> tuple[Any, ...]:
-    """What a value is made of: itself, its parts, or the values of its orbits."""
-    return value.parts if isinstance(value, Split) else (value.values if isinstance(value, Level) else value,)
-
-
-def each(value: Any, change: Callable[[Any], Any]) -> Any:
-    """The value with each of its arrays changed."""
-    if isinstance(value, Split):
-        return replace(value, parts=tuple(map(change, value.parts)))
-    return replace(value, values=change(value.values)) if isinstance(value, Level) else change(value)
-
-
-def is_finite(value: Any) -> bool:
-    """Whether all entries are."""
-    return all(bool(np.isfinite(array).all()) for array in arrays(value))
-
-
-def total(value: Any) -> float:
-    """The sum of the absolute values of a vector's entries."""
-    if isinstance(value, Level):
-        return float(np.abs(value.values) @ value.space.sizes)
-    return float(np.abs(value).sum())
-
-
-def split_meaning(program: Program, env: Mapping[str, Any]) -> tuple[Split, Split | None, Split | None]:
-    """The strategy that a point by components stands for; covariance and basis where it says those."""
-    meaning = program.meaning
-    found: Split = evaluate(meaning.expr, env)
-    if meaning.kind == "strategy":
-        return found, None, None
-    basis: Split = env[meaning.basis]
-    covariance = Split(found.rows, found.columns, tuple(symmetric_part(part) for part in found.parts))
-    parts = tuple(_whitened(s, b) for s, b in zip(covariance.parts, basis.parts, strict=True))
-    return Split(basis.rows, basis.columns, parts), covariance, basis
-
-
-def _whitened(covariance: Array, basis: Array) -> Array:
-    """Σ^(-1/2) B."""
-    values, vectors = scipy.linalg.eigh(covariance)
-    return np.asarray((vectors / np.sqrt(values)) @ vectors.T @ basis)
-
-
-SHOWN = 4  # rows named one by one
+MOST_ROWS_NAMED = 4  # rows named one by one
 PLURAL = {"query": "queries", "cell": "cells", "entry": "entries"}
 
 
@@ -138,9 +75,9 @@ def named_rows(instance: Instance, name: str, rows: Sequence[int] | None) -> str
     c = next((c for c in instance.program.constraints if c.name == name), None)
     dim = _rows_of(instance, c) if c is not None else None
     axis = _axis(instance, dim) if dim is not None else ""
-    labels = [_label(instance, axis, i) for i in rows[:SHOWN]]
+    labels = [_label(instance, axis, i) for i in rows[:MOST_ROWS_NAMED]]
     noun = labels[0][0]
-    rest = f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
+    rest = f" and {len(rows) - MOST_ROWS_NAMED} more" if len(rows) > MOST_ROWS_NAMED else ""
     return f" ({noun if len(rows) == 1 else PLURAL[noun]} {', '.join(text for _, text in labels)}{rest})"
 
 
@@ -204,16 +141,10 @@ def violations(instance: Instance, point: Mapping[str, Any], memo: Memo | None =
         found = [Violation(c.name, "constraint", *worst(c, env, memo)) for c in lines]
     for d in instance.program.choose:
         value = as_value(env[d.name])
-        if isinstance(value, Split):
-            if d.kind == "psd" and is_finite(value):
-                found.append(Violation(d.name, "psd", _negative_part(value)))
-            continue
-        if isinstance(value, Level):
-            value = value.values
-        if d.kind == "psd" and np.isfinite(value).all():
-            found.append(Violation(d.name, "psd", _negative_eigenvalue(value)))
-        elif d.sign:
-            found.append(_negative_entry(d, value))
+        if d.kind == "psd" and is_finite(value):
+            found.append(Violation(d.name, "psd", _negative_eigenvalue(arrays_of(value))))
+        elif d.sign and not isinstance(value, Split):
+            found.append(_negative_entry(d, *arrays_of(value)))
     return sorted(found, key=lambda v: -v.amount)
 
 
@@ -226,16 +157,12 @@ def worst_line(instance: Instance, point: Mapping[str, Any]) -> Violation | None
     return found[0] if found and found[0].amount > 0 else None
 
 
-def _negative_eigenvalue(value: np.ndarray[Any, Any]) -> float:
-    if is_definite(symmetric_part(value)):
+def _negative_eigenvalue(parts: Sequence[Array]) -> float:
+    symmetric = [symmetric_part(part) for part in parts]
+    if all(map(is_definite, symmetric)):
         return 0.0
-    eigenvalues = np.linalg.eigvalsh((value + value.T) / 2)
-    return -float(eigenvalues[0]) / max(float(np.abs(eigenvalues).max()), 1e-300)
-
-
-def _negative_part(value: Split) -> float:
-    size = max(float(np.abs(part).max(initial=0.0)) for part in value.parts)
-    return -lowest_eigenvalue(value.parts) / max(size, 1e-300)
+    eigenvalues = np.concatenate([np.linalg.eigvalsh(part) for part in symmetric])
+    return -float(eigenvalues.min()) / max(float(np.abs(eigenvalues).max()), 1e-300)
 
 
 def _negative_entry(d: Declaration, value: np.ndarray[Any, Any]) -> Violation:

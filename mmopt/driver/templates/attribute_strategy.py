@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mmopt.driver.templates.terms import Side
+from mmopt.driver.templates.union_terms import Side
 from mmopt.numerics.arrays import EPS, Array
 from mmopt.numerics.pseudoinverse import pseudo_factors
 from mmopt.solvers import Clock, Options, nuclear
-from mmopt.solvers.p_identity import Start, search
+from mmopt.solvers.p_identity import StartRows, search
 
 __all__ = ["Factor", "Identities", "Rows"]
 
@@ -63,7 +63,7 @@ class Identities(Factor):
     def improved(self, side: Side, gram: Array, count: int, seed: int) -> Identities:
         """The known one is the first start."""
         most = max(1, side.size // 2, len(self.theta))
-        first = (Start("known", self.theta),)
+        first = (StartRows("known", self.theta),)
         *_, found = search(gram, most, queries=side.queries, count=count, seed=seed, first=first)
         return Identities(found.rows)
 
@@ -83,14 +83,16 @@ class Rows(Factor):
 
     def improved(self, side: Side, gram: Array, count: int, seed: int) -> Rows:
         """The optimum of ``l2_strategy``, scaled and completed to columns of norm 1."""
-        values, vectors = np.linalg.eigh(gram)
-        kept = values > 8 * len(gram) * EPS * values[-1]
-        root = (vectors[:, kept] * np.sqrt(values[kept])).T
         with Clock(math.inf) as clock:
-            points = nuclear.points("l2_strategy", {"W": root}, Options(tolerance=GAP), clock)
+            points = nuclear.points("l2_strategy", {"W": _root(gram)}, Options(tolerance=GAP), clock)
             x = next(np.asarray(point.variables["X"]) for point in points if point.variables)
         x = x / np.diag(x).max()
         x[np.diag_indices(len(x))] = 1.0
-        values, vectors = np.linalg.eigh(x)
-        kept = values > 8 * len(x) * EPS * values[-1]
-        return Rows((vectors[:, kept] * np.sqrt(values[kept])).T)
+        return Rows(_root(x))
+
+
+def _root(gram: Array) -> Array:
+    """Rows (k, r) with this Gram matrix, without directions that are rounding."""
+    values, vectors = np.linalg.eigh(gram)
+    kept = values > 8 * len(gram) * EPS * values[-1]
+    return np.asarray((vectors[:, kept] * np.sqrt(values[kept])).T)

@@ -7,13 +7,15 @@ weighted marginals. The bound holds for every strategy of every form.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 
 from mmopt.compiler.reductions import by_components
-from mmopt.driver.plan import one_thread
+from mmopt.driver.blas_threads import one_thread
 from mmopt.driver.solve import solve
 from mmopt.driver.templates.marginals_search import marginal_strategy
 from mmopt.driver.templates.product_bound import multipliers_of, product_bound
@@ -21,14 +23,35 @@ from mmopt.driver.templates.product_search import product
 from mmopt.driver.templates.union_search import union
 from mmopt.errors import OptionError, TooLargeError, suggest
 from mmopt.language import Program, check
+from mmopt.numerics.outward import check_norm
 from mmopt.results import FactoredSolution
-from mmopt.strategies import Strategy, StrategyForm
-from mmopt.strategies.product import ProductStrategy, products_of
+from mmopt.strategies import MarginalStrategy, ProductStrategy, Strategy, StrategyForm, UnionStrategy
+from mmopt.strategies.product_strategy import products_of
 from mmopt.workloads import Workload
 
 __all__ = ["TEMPLATES", "Candidate", "Templates", "template_bound", "templates"]
 
-TEMPLATES = ("identity", "product", "union", "marginals")
+
+def identity(workload: Workload, *, norm: int, seed: int) -> ProductStrategy:
+    """Noise on each cell."""
+    return ProductStrategy(tuple(Strategy(np.eye(n), norm) for n in workload.domain.shape))
+
+
+class Template(NamedTuple):
+    """form : of its strategies. search : finds the best one for a workload, with ``norm`` and ``seed``."""
+
+    form: type[StrategyForm]
+    search: Callable[..., StrategyForm]
+
+
+TEMPLATES: Mapping[str, Template] = MappingProxyType(
+    {
+        "identity": Template(ProductStrategy, identity),
+        "product": Template(ProductStrategy, product),
+        "union": Template(UnionStrategy, union),
+        "marginals": Template(MarginalStrategy, marginal_strategy),
+    }
+)
 LARGEST = 1024  # cells, or the size of a component, up to which the bound is l2_strategy's own
 BOUND_GAP, CLOSER = 1e-4, 1e-6  # of that solve, and of one that checks it
 
@@ -81,7 +104,7 @@ class Templates:
             strategy=best.strategy,
             error=best.error,
             rmse=best.rmse,
-            bound=self.bound,
+            error_bound=self.bound,
             bound_from=self.bound_from,
             seconds=best.seconds,
             workload_hash=workload.hash,
@@ -108,8 +131,7 @@ def templates(
     OptionError : a workload from a matrix, another norm, or a template that there is not.
     """
     products_of(workload)
-    if norm not in (1, 2):
-        raise OptionError(f"the norm is {norm!r}, expected 1 (Laplace) or 2 (Gaussian)")
+    check_norm(norm, "the norm")
     chosen = list(dict.fromkeys(names or TEMPLATES))
     for name in chosen:
         if name not in TEMPLATES:
@@ -117,42 +139,24 @@ def templates(
             raise OptionError(
                 f"there is no template '{name}', expected one of {known}", hint=suggest(name, TEMPLATES)
             )
-    search = _Search(workload, norm, seed)
-    found = []
+    found, say = [], report or (lambda _: None)
     for name in chosen:
-        if report is not None:
-            report(name)
-        found.append(search.candidate(name))
-    if report is not None:
-        report("bound")
+        say(name)
+        found.append(_candidate(name, workload, norm, seed))
+    say("bound")
     bound, source = template_bound(workload, BOUND_GAP)
     return Templates(tuple(sorted(found, key=lambda c: c.error)), bound, source)
 
 
-@dataclass
-class _Search:
-    workload: Workload
-    norm: int
-    seed: int
-
-    def candidate(self, name: str) -> Candidate:
-        started = time.monotonic()
-        try:
-            with one_thread():  # of many small matrices
-                strategy = self._strategy(name)
-        except TooLargeError as error:
-            return Candidate(name, None, np.inf, np.inf, time.monotonic() - started, error.message)
-        total, rmse = strategy.total_error(self.workload), strategy.rmse(self.workload)
-        return Candidate(name, strategy, total, rmse, time.monotonic() - started)
-
-    def _strategy(self, name: str) -> StrategyForm:
-        if name == "identity":
-            return ProductStrategy(tuple(Strategy(np.eye(n), self.norm) for n in self.workload.domain.shape))
-        if name == "product":
-            return product(self.workload, norm=self.norm, seed=self.seed)
-        if name == "union":
-            return union(self.workload, norm=self.norm, seed=self.seed)
-        return marginal_strategy(self.workload, self.norm, seed=self.seed)
+def _candidate(name: str, workload: Workload, norm: int, seed: int) -> Candidate:
+    started = time.monotonic()
+    try:
+        with one_thread():  # of many small matrices
+            strategy = TEMPLATES[name].search(workload, norm=norm, seed=seed)
+    except TooLargeError as error:
+        return Candidate(name, None, np.inf, np.inf, time.monotonic() - started, error.message)
+    total, rmse = strategy.total_error(workload), strategy.rmse(workload)
+    return Candidate(name, strategy, total, rmse, time.monotonic() - started)
 
 
 def template_bound(workload: Workload, gap: float = CLOSER) -> tuple[float, str]:

@@ -8,6 +8,7 @@ several starts are tried.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import itemgetter
 
 import numpy as np
 import scipy.optimize
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from mmopt.errors import TooLargeError, WorkloadError
 from mmopt.numerics.arrays import Array
-from mmopt.strategies.marginals import MarginalStrategy, energies, subsets, supersets, volumes
+from mmopt.strategies.marginals_strategy import MarginalStrategy, energies, subsets, supersets, volumes
 from mmopt.workloads import Workload
 
 __all__ = ["MOST_ATTRIBUTES", "marginal_strategy"]
@@ -79,15 +80,12 @@ def marginal_strategy(
     problem = _Problem(energies(workload), volumes(sizes), len(sizes), norm)
     asked = supersets((problem.energy > 0).astype(float), problem.d) > 0
     rng = np.random.default_rng(seed)
-    best: tuple[float, Array] | None = None
-    for k in range(starts or max(4, min(STARTS, FEWER // len(asked)))):
-        found = _descend(problem, rng.exponential(size=len(asked)) if k else asked.astype(float))
-        if best is None or found[0] < best[0]:
-            best = found
-    assert best is not None
-    if not np.isfinite(best[0]):
+    count = starts or max(4, min(STARTS, FEWER // len(asked)))
+    first = asked.astype(float)
+    drawn = (rng.exponential(size=len(asked)) for _ in range(count - 1))
+    error, theta = min((_descend(problem, start) for start in (first, *drawn)), key=itemgetter(0))
+    if not np.isfinite(error):
         raise WorkloadError("no weights of marginals support the workload at working precision")
-    theta = best[1]
     raw = MarginalStrategy(sizes, theta, norm)
     return MarginalStrategy(sizes, theta / raw.sensitivity * (1.0 - 1e-12), norm)
 

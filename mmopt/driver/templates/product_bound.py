@@ -19,7 +19,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mmopt.numerics.arrays import Array, svd
-from mmopt.strategies.product import ProductStrategy, one_attribute, products_of
+from mmopt.strategies.product_strategy import ProductStrategy, one_attribute, products_of
 from mmopt.workloads import Factor, Workload
 
 __all__ = ["multipliers_of", "product_bound"]

@@ -17,10 +17,11 @@ from types import MappingProxyType
 import numpy as np
 
 from mmopt.driver.templates.attribute_strategy import Factor, Identities, Rows
-from mmopt.driver.templates.terms import Terms
+from mmopt.driver.templates.union_terms import Terms
 from mmopt.errors import OptionError
+from mmopt.numerics.outward import check_norm
 from mmopt.strategies import Strategy
-from mmopt.strategies.product import ProductStrategy
+from mmopt.strategies.product_strategy import ProductStrategy
 from mmopt.workloads import Workload
 
 __all__ = ["Effort", "product"]
@@ -69,8 +70,7 @@ def product(
     """
     if starts < 1:
         raise OptionError(f"'starts' is at least 1, not {starts}")
-    if norm not in KINDS:
-        raise OptionError(f"the strategy's norm is {norm!r}, expected 1 (Laplace) or 2 (Gaussian)")
+    check_norm(norm, "the strategy's norm")
     terms = Terms.of(workload)
     end = time.monotonic() + time_limit
     ends = [_descend(terms, KINDS[norm], effort, seed, number, end) for number in range(starts)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from mmopt.driver.templates.every_template import templates
-from mmopt.driver.tuning import Found, Tuned, tuned
+from mmopt.driver.weight_tuning import FoundStrategy, Tuned, tuned
 from mmopt.errors import WorkloadError
 from mmopt.workloads import Workload
 
@@ -24,12 +24,12 @@ def tune_templates(
 ) -> Iterator[Tuned]:
     """As ``mmopt.tune``, each strategy the best of these templates; errors as there and as ``templates``."""
 
-    def solved(case: Workload, words: str) -> Found:
+    def solved(case: Workload, words: str) -> FoundStrategy:
         if report is not None:
             report(words)
         found = templates(case, norm, names, seed=seed)
         if found.best.strategy is None:
             raise WorkloadError(f"no template has a strategy: {found.best.reason}")
-        return Found(found.best.strategy, found.best.error, found.bound)
+        return FoundStrategy(found.best.strategy, found.best.error, found.bound)
 
     return tuned(workload, name, factors, solved)

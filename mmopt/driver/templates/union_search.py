@@ -13,14 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
+from operator import itemgetter
 
 import numpy as np
 
 from mmopt.driver.templates.product_search import Effort, product
-from mmopt.driver.templates.terms import Terms
+from mmopt.driver.templates.union_terms import Terms
 from mmopt.errors import OptionError
-from mmopt.numerics.components import Array, Ints
-from mmopt.strategies.union import UnionStrategy
+from mmopt.numerics.split_arrays import Array, Ints
+from mmopt.strategies.union_strategy import UnionStrategy
 from mmopt.workloads import Product, Workload
 
 __all__ = ["shares_of", "union"]
@@ -82,30 +84,26 @@ def _split(
     workload: Workload, products: Sequence[Product], grouping: Ints, norm: int, seed: int
 ) -> Ints | None:
     """The grouping with one group more that promises most; None where no group can be split."""
-    known: dict[bytes, float] = {}
-    weights = np.array([p.weight for p in products])
 
-    def root(rows: Ints) -> float:
+    @cache
+    def root(rows: tuple[int, ...]) -> float:
         """What a group adds to the root of the total error: that of its error, cubic or square."""
-        if rows.tobytes() not in known:
-            own = np.zeros(len(weights))
-            own[rows] = weights[rows]
-            part = _part(workload, products, own)
-            strategy = product(part, norm=norm, starts=1, seed=seed, effort=QUICK)
-            known[rows.tobytes()] = strategy.total_error(part) ** (norm / (2 + norm))
-        return known[rows.tobytes()]
+        part = Workload.from_products(workload.domain, [products[j] for j in rows])
+        strategy = product(part, norm=norm, starts=1, seed=seed, effort=QUICK)
+        return float(strategy.total_error(part) ** (norm / (2 + norm)))
 
-    best: tuple[float, Ints] | None = None
+    ways: list[tuple[float, Ints]] = []
     for g in np.unique(grouping):
         rows = np.flatnonzero(grouping == g)
         for away in _halves(products, rows):
             stay = np.setdiff1d(rows, away)
-            gained = root(rows) - root(stay) - root(away)
-            if best is None or gained > best[0]:
-                following = grouping.copy()
-                following[away] = grouping.max() + 1
-                best = gained, following
-    return None if best is None else best[1]
+            ways.append((root(tuple(rows)) - root(tuple(stay)) - root(tuple(away)), away))
+    if not ways:
+        return None
+    _, away = max(ways, key=itemgetter(0))
+    following = grouping.copy()
+    following[away] = grouping.max() + 1
+    return following
 
 
 def _halves(products: Sequence[Product], rows: Ints) -> list[Ints]:
@@ -126,7 +124,7 @@ def _turns(
     """Strategies, shares and means by turns from a grouping; the best, and which part counts most in it."""
     weights = np.array([p.weight for p in products])
     means = (np.unique(grouping)[:, None] == grouping).astype(float)
-    best: tuple[UnionStrategy, Ints] | None = None
+    ends: list[tuple[float, UnionStrategy, Ints]] = []
     before = np.inf
     for turn in range(ROUNDS):
         means = means[means.any(axis=1)]
@@ -137,29 +135,22 @@ def _turns(
         each = np.array([part.errors(workload) for part in parts])
         used = np.where(means > 0, each, 0.0)
         shares = shares_of(np.array([own @ e for own, e in zip(asked, used, strict=True)]), norm)
-        strategy = _scaled(UnionStrategy(tuple(parts), tuple(shares.tolist())))
+        strategy = UnionStrategy(tuple(parts), tuple(shares.tolist()))
+        while strategy.sensitivity > 1.0:
+            strategy = strategy.divided(strategy.sensitivity)
         error = strategy.total_error(workload)
         means = np.square(shares)[:, None] / each
         means = np.where(means > LEAST * means.sum(axis=0), means, 0.0)
         means /= means.sum(axis=0)
-        if best is None or error < best[0].total_error(workload):
-            best = strategy, np.argmax(means, axis=0)
+        ends.append((error, strategy, np.argmax(means, axis=0)))
         if len(parts) == 1 or error > before * (1.0 - SETTLED):
             break
         before = error
-    assert best is not None
-    return best
+    _, best, grouping = min(ends, key=itemgetter(0))
+    return best, grouping
 
 
 def _part(workload: Workload, products: Sequence[Product], weights: Array) -> Workload:
     """The products with these weights, without those of weight zero."""
     kept = [replace(p, weight=float(w)) for p, w in zip(products, weights, strict=True) if w > 0]
     return Workload.from_products(workload.domain, kept)
-
-
-def _scaled(strategy: UnionStrategy) -> UnionStrategy:
-    """Of sensitivity at most 1."""
-    while strategy.sensitivity > 1.0:
-        shares = tuple(share / strategy.sensitivity for share in strategy.shares)
-        strategy = UnionStrategy(strategy.parts, shares)
-    return strategy

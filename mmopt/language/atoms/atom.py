@@ -6,14 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from mmopt.language.atoms.rules import Rule
+from mmopt.language.atoms.entry_rules import Rule
 from mmopt.numerics.balls import Ball
 
-__all__ = ["Atom", "Form"]
+__all__ = ["Atom", "PrintedForm"]
 
 
 @dataclass(frozen=True)
-class Form:
+class PrintedForm:
     """How an atom is printed: {0}, {1} stand for its arguments.
 
     ``binds`` is the strength with which the form holds together: sums 1, quotients and entry-by-entry
@@ -41,6 +41,7 @@ class Atom:
     ``equivariance`` is the word for how the atom goes with a change of the axes of its arguments (cells
     permuted or repeated, queries permuted, a basis rotated), with block diagonal ones and with Kronecker
     products; ``compiler/invariance/under_actions.py`` knows what each word means. "": with none of them.
+    ``even``: entry by entry, whatever the sign of an entry.
 
     ``gradient`` takes the arguments, the value and the derivative of a number by the value, and gives
     that number's derivative by each argument (of its shape); absent for atoms that have none. An atom
@@ -66,8 +67,8 @@ class Atom:
     rule: Rule
     numpy: Callable[..., Any]
     about: str
-    latex: Form
-    plain: Form
+    latex: PrintedForm
+    plain: PrintedForm
     text: str
     binds: int = 9
     ball: Callable[..., Ball] | None = None
@@ -84,5 +85,6 @@ class Atom:
     alike: bool = False
     unitless: bool = False
     equivariance: str = ""
+    even: bool = False
     takes_dim: bool = False
     axis: bool = False

@@ -1,8 +1,8 @@
 """What the atoms do to values that split into components, in either number system.
 
 Each form is exact: it gives the components, or the levels, of what the dense form gives on the dense
-value, or the same number. The reasons are those of ``mmopt.numerics.components``: matrices that commute with
-a group are multiplied, inverted and rooted component by component, a component counts as often as its
+value, or the same number. The reasons are those of ``numerics.split_arrays``: matrices that commute with a
+group are multiplied, inverted and rooted component by component, a component counts as often as its
 multiplicity, and a vector that is constant on orbits is as good as its levels. Components that are left out
 are zero, which ``inv`` reads as the inverse on what is kept (the closed convex extension: nothing outside is
 ever asked for).
@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.errors import ProgramError
-from mmopt.numerics.components import Level, Space, Split
+from mmopt.numerics.split_arrays import Level, Space, Split, is_structured
 
 __all__ = [
     "by_component",
@@ -32,7 +32,6 @@ __all__ = [
     "each",
     "extreme",
     "factor",
-    "is_structured",
     "linear",
     "matmul",
     "on_basis",
@@ -51,7 +50,7 @@ __all__ = [
     "weighted",
 ]
 
-FEWEST = 8  # parts for which it pays
+FEWEST_PARTS = 8  # parts for which it pays
 
 Parts = tuple[Any, ...]
 
@@ -134,17 +133,12 @@ def _small(numbers: Any, atom: str, tuples: Sequence[Parts]) -> list[int]:
     row = numbers.row(atom)
     places = range(len(tuples[0])) if row.on_entry is not None else ()
     small = [at for at in places if all(parts[at].shape == (1, 1) for parts in tuples)]
-    if len(small) < FEWEST:
+    if len(small) < FEWEST_PARTS:
         return []
     if not row.positive:
         return small
     low = numbers.low(numbers.stack([tuples[0][at] for at in small]))
     return [at for at, value in zip(small, low.tolist(), strict=True) if value > 0]
-
-
-def is_structured(value: Any) -> bool:
-    """Whether a value is known by components or levels."""
-    return isinstance(value, Split | Level)
 
 
 def _is_number(value: Any) -> bool:

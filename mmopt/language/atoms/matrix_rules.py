@@ -10,8 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from mmopt.language.atoms.rules import Options, Rule, curved
-from mmopt.language.atoms.types import SCALAR, UNKNOWN, Curvature, Dim, RuleError, Type, column, matrix
+from mmopt.language.atoms.entry_rules import Options, Rule, curved
+from mmopt.language.atoms.expression_types import (
+    SCALAR,
+    UNKNOWN,
+    Curvature,
+    Dim,
+    RuleError,
+    Type,
+    column,
+    matrix,
+)
 
 __all__ = [
     "diag",

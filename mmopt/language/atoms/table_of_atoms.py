@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from mmopt.language.atoms.atom import Atom, Form
-from mmopt.language.atoms.functions import FUNCTIONS_OF_CHOSEN
-from mmopt.language.atoms.operators import OPERATORS
-from mmopt.language.atoms.preparing import PREPARING
+from mmopt.language.atoms.atom import Atom, PrintedForm
+from mmopt.language.atoms.data_atoms import PREPARING
+from mmopt.language.atoms.function_atoms import FUNCTIONS_OF_CHOSEN
+from mmopt.language.atoms.operator_atoms import OPERATORS
 
-__all__ = ["ATOMS", "FUNCTIONS", "Atom", "Form"]
+__all__ = ["ATOMS", "FUNCTIONS", "Atom", "PrintedForm"]
 
 _CALLED = (*FUNCTIONS_OF_CHOSEN, *PREPARING)
 

@@ -1,6 +1,11 @@
 """What is known of a program before any number: names, dimensions, shapes, curvature. Nothing is evaluated.
 
-``program.py`` checks a whole program, in the order of its text: ``names.py``, ``infer.py`` (the type of
-an expression), ``relations.py`` (a line), ``procedures.py`` (steps), ``after_solving.py``
-(starts, repair, meaning, certificate).
+- ``whole_program.py``: ``check``: a whole program, in the order of its text
+- ``names_and_givens.py``: the names with their types, as they come into being
+- ``infer_types.py``: the type of an expression
+- ``relation_checks.py``: a line: shapes, curvature or gradients
+- ``exact_rewriting.py``: expressions written otherwise: a family of lines as one vector line
+- ``procedure_checks.py``: the steps of a procedure
+- ``after_solving.py``: starts, repair, meaning, certificate
+- ``curvature_survey.py``: a program line by line, every node with the rule that gives its curvature
 """

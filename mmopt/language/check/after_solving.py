@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mmopt.errors import suggest
-from mmopt.language.atoms.types import SCALAR, Curvature, Dim
-from mmopt.language.check.infer import Scope, infer
-from mmopt.language.check.names import Names, declared_type
-from mmopt.language.check.procedures import cells, check_steps, solved_programs
+from mmopt.language.atoms.expression_types import SCALAR, Curvature, Dim
+from mmopt.language.check.infer_types import Scope, infer
+from mmopt.language.check.names_and_givens import Names, declared_type
+from mmopt.language.check.procedure_checks import cells, check_steps, solved_programs
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import Assignment, Block, Constraint, Multiplier, Name, names_in
 
 __all__ = ["check_closing"]
 
 # Programs whose lower bound is computed beside every solution, for whatever strategy.
-BOUNDS = ("l2_strategy",)
+PROGRAMS_THAT_BOUND = ("l2_strategy",)
 
 
 def check_closing(program: Program, names: Names, derived: frozenset[str] = frozenset()) -> Scope:
@@ -28,7 +28,7 @@ def check_closing(program: Program, names: Names, derived: frozenset[str] = froz
     before = set(names.types)
     check_steps(program, names)
     derived |= set(names.types) - before  # what steps bring is no more given than what is chosen
-    if program.klass in ("procedure", "closed form"):
+    if not program.choose:
         names.number(program.objective, "an objective is a number")
     _starts(program, names)
     for a in program.repair:
@@ -42,12 +42,12 @@ def check_closing(program: Program, names: Names, derived: frozenset[str] = froz
     names.types |= all_types
     _meaning(program, names)
     solved = sorted(solved_programs(program.steps))
-    if program.bound and program.bound not in (*BOUNDS, *solved):
+    if program.bound and program.bound not in (*PROGRAMS_THAT_BOUND, *solved):
         span = dict(program.spans)["bound"]
         program.source.fail(
             span,
             f"there is no program '{program.bound}' whose bound could hold",
-            suggest(program.bound, (*BOUNDS, *solved)),
+            suggest(program.bound, (*PROGRAMS_THAT_BOUND, *solved)),
         )
     return names.scope()
 
@@ -201,7 +201,7 @@ def _multiplier_fits(m: Multiplier, c: Constraint, names: Names) -> None:
     """``dual(name)`` has the entries of a line; ``dual(name)[i, i]`` is diagonal block i of a psd line."""
     d, relation = m.declaration, c.relation
     span = m.span or d.span
-    scope = names.inside(c)
+    scope = names.scope().inside(c.family)
     dims: tuple[Dim, ...] = (c.family.dim,) if c.family else ()
     what, place, stated = f"'{c.name}'", d.dim_spans[0] if d.dims else d.span, d.dims[:1]
     if m.block is not None:

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
 from mmopt.errors import ProgramError, suggest
-from mmopt.language.atoms.types import Curvature, Dim, Type
+from mmopt.language.atoms.expression_types import Curvature, Type
 from mmopt.language.check.after_solving import check_closing
-from mmopt.language.check.infer import Scope, dimension
-from mmopt.language.check.names import AXES, PSD, SOURCES, Names, declared_type
-from mmopt.language.check.relations import (
+from mmopt.language.check.infer_types import Scope, dimension
+from mmopt.language.check.names_and_givens import AXES, PSD_SOURCES, SOURCES, Names, declared_type
+from mmopt.language.check.relation_checks import (
     check_rank,
     check_relation,
     check_shapes,
@@ -42,22 +42,28 @@ __all__ = ["MAX_NODES", "SOURCES", "Checked", "check", "expand", "shipped", "spl
 MAX_NODES = 20_000  # of one expression, when every let is put in
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Checked:
     """A program whose shapes and curvature hold, with the types found.
 
     ``program`` is the one that is compiled and evaluated: with every ``let`` of what is chosen put into
-    the lines that use it; ``written`` is the one of the file. ``types`` has the givens, parameters, lets
-    and what is chosen; ``constraints`` the types of both sides by name; ``scope`` every name of the
-    program, those of steps and multipliers too.
+    the lines that use it; ``written`` is the one of the file. ``lines`` has the givens, parameters, lets
+    and what is chosen as objective and constraints see them; ``constraints`` the types of both sides by
+    name; ``scope`` every name of the program, those of steps and multipliers too, as values: constant.
+    It is asked for by identity: what follows from a program alone is remembered for it.
     """
 
     program: Program
     written: Program
-    types: Mapping[str, Type]
+    lines: Scope
     objective: Type | None
     constraints: Mapping[str, tuple[Type, Type]]
     scope: Scope
+
+    @property
+    def types(self) -> Mapping[str, Type]:
+        """Of the names that lines have."""
+        return self.lines.types
 
 
 @cache
@@ -117,7 +123,8 @@ def _check(program: Program, faults: dict[str, ProgramError] | None) -> Checked:
                 check_relation(c, constraints[c.name], scope)
     types = dict(names.types)
     scope = check_closing(program, names, derived=frozenset(let.name for let in derived))
-    return Checked(program, written, types, objective, constraints, scope)
+    lines = replace(scope, types=types, found={})
+    return Checked(program, written, lines, objective, constraints, scope)
 
 
 def _chosen(program: Program, d: Declaration, names: Names) -> None:
@@ -137,7 +144,7 @@ def _givens(program: Program, names: Names) -> None:
         if d.source and d.source_span:
             _source(program, d, d.source_span)
         # A given introduces the dimensions that it names alone.
-        names.dims |= {name for dim in d.dims for name in dim.symbols if dim == Dim.of(name)}
+        names.dims |= {dim.name for dim in d.dims if dim.name}
     for d in program.givens:
         names.declare(d, Curvature.CONSTANT)
 
@@ -150,7 +157,7 @@ def _source(program: Program, d: Declaration, span: Span) -> None:
         kind = "a vector" if len(axes) == 1 else "a matrix"
         by = ", ".join(f"one per {axis}" for axis in axes)
         program.source.fail(span, f"'{d.source}' is {kind} ({by}), '{d.name}' is declared {d.kind}")
-    if d.kind in ("psd", "symmetric") and d.source not in PSD:
+    if d.kind in ("psd", "symmetric") and d.source not in PSD_SOURCES:
         program.source.fail(
             span, f"'{d.source}' is not {d.kind}", "declare it matrix; the Gram matrix is workload.gram"
         )
@@ -185,7 +192,7 @@ def _inside(c: Constraint, names: Names) -> Scope:
                 f"'{c.family.index}' has another meaning already",
                 "name the index of this family otherwise",
             )
-    return names.inside(c)
+    return names.scope().inside(c.family)
 
 
 @contextmanager

@@ -1,1 +1,8 @@
-"""Expressions with numbers: plainly or with proved error bounds, dense or split into components."""
+"""Expressions with numbers: plainly or with proved error bounds, dense or split into components.
+
+- ``evaluator.py``: ``evaluate``: one walk through the tree, whatever it is computed with
+- ``number_systems.py``: the two ways to compute: plainly, or with error bounds
+- ``split_values.py``: the algebra of values that split into components
+- ``feasibility.py``: by how much a point misses a line
+- ``differentiate.py``: the gradient of an expression
+"""

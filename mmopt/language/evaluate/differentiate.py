@@ -53,7 +53,7 @@ class Tape:
     def run(self, values: Mapping[str, Any], rounding: float = 0.0) -> tuple[Any, Pull]:
         """The value at a point, and what gives its derivatives.
 
-        ``rounding`` > 0 rounds abs, max and min off (see ``gradients``), in the value too.
+        ``rounding`` > 0 rounds abs, max and min off (see ``atom_gradients``), in the value too.
         """
         at = list(self.sample)
         for name, place in self.leaves.items():

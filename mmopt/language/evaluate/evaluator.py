@@ -2,7 +2,7 @@
 
 What is computed with is an *algebra*: a number system (plain floats, or balls with a proved error bound; see
 ``number_systems``) on dense values, or the same number system on values that split into components (see
-``by_component``). The walk asks it for products, diagonals and what the atoms do, and knows no kind of value.
+``split_values``). The walk asks it for products, diagonals and what the atoms do, and knows no kind of value.
 
 What lets and requirements compute more than once is computed once (``share``). Exact: the syntax tree is
 equal, so the number is. Only products with a pseudo-inverse are shared, such as the ``W @ pinv(Q)`` of the
@@ -21,7 +21,7 @@ import numpy as np
 
 from mmopt.errors import OptionError
 from mmopt.language.atoms.table_of_atoms import ATOMS
-from mmopt.language.check.families import ENTRYWISE
+from mmopt.language.check.exact_rewriting import ENTRYWISE
 from mmopt.language.evaluate.number_systems import BALLS, PLAIN, Numbers
 from mmopt.language.evaluate.split_values import ByComponent, splits
 from mmopt.language.syntax.program import Program

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from mmopt.errors import ProgramError
-from mmopt.language.check.families import shared, vectorised
-from mmopt.language.check.relations import rank_residual
+from mmopt.language.check.exact_rewriting import shared, vectorised
+from mmopt.language.check.relation_checks import rank_residual
 from mmopt.language.evaluate.evaluator import Env, Memo, evaluate, evaluate_ball
 from mmopt.language.evaluate.number_systems import BALLS, PLAIN, Numbers
 from mmopt.language.evaluate.split_values import ByComponent, splits
@@ -17,13 +17,13 @@ from mmopt.language.syntax.syntax_tree import Apply, Block, Constraint, Expr, Fa
 from mmopt.numerics import numpy_forms
 from mmopt.numerics.ball_functions import is_semidefinite
 from mmopt.numerics.balls import GROW, Ball
-from mmopt.numerics.components import Level, Split
 from mmopt.numerics.numpy_forms import Array
+from mmopt.numerics.split_arrays import Level, Split, arrays_of
 
 __all__ = ["excess", "excess_with_errors", "violation", "worst"]
 
 # What is compared with nothing larger than this is compared with this.
-LEAST = 1e-300
+LEAST_SIZE = 1e-300
 
 # The largest violation (negative: to spare), the size of the sides, and where.
 Off = tuple[float, float, tuple[int, ...]]
@@ -109,8 +109,8 @@ def _over_with_errors(less: Expr, more: Expr, env: Env, op: str, each: bool) -> 
         low = np.where(large.rad > 0, large.lower, large.mid)
         over = np.where(small.rad > 0, small.upper, small.mid) - low
     over = np.nan_to_num(over, nan=np.inf, posinf=np.inf) * GROW
-    sizes = np.maximum(np.maximum(np.abs(small.mid), np.abs(large.mid)), LEAST)
-    return float(np.max(over / (sizes if each else sizes.max(initial=LEAST)), initial=0.0))
+    sizes = np.maximum(np.maximum(np.abs(small.mid), np.abs(large.mid)), LEAST_SIZE)
+    return float(np.max(over / (sizes if each else sizes.max(initial=LEAST_SIZE)), initial=0.0))
 
 
 def _all(constraint: Constraint, env: Env, memo: Memo | None) -> Iterator[Off]:
@@ -131,7 +131,7 @@ def _all(constraint: Constraint, env: Env, memo: Memo | None) -> Iterator[Off]:
     left, right = sides
     known = np.isfinite(left) & np.isfinite(right)
     overs = np.where(known, _over(constraint, left, right), np.inf)
-    sizes = np.where(known, np.maximum(np.maximum(np.abs(left), np.abs(right)), LEAST), 1.0)
+    sizes = np.where(known, np.maximum(np.maximum(np.abs(left), np.abs(right)), LEAST_SIZE), 1.0)
     # Not everywhere: the largest, and the largest next to its sides.
     for at in {int(np.argmax(overs)), int(np.argmax(overs / sizes))}:
         yield float(overs[at]), float(sizes[at]), (at,)
@@ -179,7 +179,7 @@ def _off(constraint: Constraint, env: Env, memo: Memo | None) -> Off:
     arrays = [part for value in values for part in _parts(value)]
     if not all(np.isfinite(part).all() for part in arrays):
         return float("inf"), 1.0, ()
-    scale = max(LEAST, *(float(np.abs(part).max(initial=0.0)) for part in arrays))
+    scale = max(LEAST_SIZE, *(float(np.abs(part).max(initial=0.0)) for part in arrays))
     if relation.op in ("<<", ">>"):
         large, small = values if relation.op == ">>" else reversed(values)
         return -numpy_forms.lowest_eigenvalue(_parts(_gap(PLAIN, large, small))), scale, ()
@@ -202,7 +202,4 @@ def _gap(numbers: Numbers, large: Any, small: Any) -> Any:
 
 def _parts(value: Any) -> tuple[Any, ...]:
     """The matrices that a matrix splits into; a vector by its levels."""
-    if isinstance(value, Split):
-        return value.parts
-    value = value.values if isinstance(value, Level) else value
-    return (value if isinstance(value, Ball) else np.asarray(value, dtype=float),)
+    return tuple(v if isinstance(v, Ball) else np.asarray(v, dtype=float) for v in arrays_of(value))

@@ -66,7 +66,7 @@ class Numbers:
 
     def diagonal_matrix(self, value: Any) -> Any:
         """``diag`` of a value as a term: of a vector by its entries."""
-        return products.Scaling(value) if len(np.shape(value)) == 1 else self.call("diag", value)
+        return products.Diagonal(value) if len(np.shape(value)) == 1 else self.call("diag", value)
 
     def product(self, left: Any, right: Any, inverted: Any = None) -> Any:
         """The product of two terms, around the inverse of a matrix where there is one."""

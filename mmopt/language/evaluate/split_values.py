@@ -12,11 +12,11 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 
 from mmopt.errors import ProgramError
 from mmopt.language.atoms.component_forms import (
     each,
-    is_structured,
     on_basis,
     same,
     solved,
@@ -25,14 +25,15 @@ from mmopt.language.atoms.component_forms import (
     vector,
 )
 from mmopt.language.atoms.table_of_atoms import ATOMS
-from mmopt.language.check.families import vectorised
+from mmopt.language.check.exact_rewriting import vectorised
 from mmopt.language.evaluate.number_systems import Numbers
 from mmopt.language.syntax.program import Program
-from mmopt.language.syntax.syntax_tree import Apply, Block, Expr, Index, walk
-from mmopt.numerics.components import Level, Space, Split
-from mmopt.numerics.products import Scaling
+from mmopt.language.syntax.syntax_tree import Apply, Block, Expr, Index, Meaning, walk
+from mmopt.numerics.numpy_forms import Array, symmetric_part
+from mmopt.numerics.products import Diagonal
+from mmopt.numerics.split_arrays import Level, Space, Split, is_structured
 
-__all__ = ["ByComponent", "splits", "without_form"]
+__all__ = ["ByComponent", "split_meaning", "splits", "without_form"]
 
 
 def splits(env: Mapping[str, Any]) -> bool:
@@ -89,11 +90,11 @@ class ByComponent:
 
     def diagonal_matrix(self, value: Any) -> Any:
         """``diag`` of a value as a term."""
-        return Scaling(value) if isinstance(value, Level) else self.call("diag", value)
+        return Diagonal(value) if isinstance(value, Level) else self.call("diag", value)
 
     def whole(self, term: Any) -> Any:
         """A term as a value: its parts formed."""
-        return self.call("diag", term.entries) if isinstance(term, Scaling) else term
+        return self.call("diag", term.entries) if isinstance(term, Diagonal) else term
 
     def product(self, left: Any, right: Any, inverted: Any = None) -> Any:
         """The product of two terms; around an inverse it is solved by component, never inverted."""
@@ -113,14 +114,14 @@ class ByComponent:
 
     def _times(self, left: Any, right: Any) -> Any:
         match left, right:
-            case Scaling(), Scaling():
-                return Scaling(self.call("mul", left.entries, right.entries))
-            case Scaling(), Level():
+            case Diagonal(), Diagonal():
+                return Diagonal(self.call("mul", left.entries, right.entries))
+            case Diagonal(), Level():
                 return self.call("mul", left.entries, right)
-            case Scaling(), Split():
+            case Diagonal(), Split():
                 same(left.entries.space, right.rows, "matmul")
                 return self._scaled(right, tuple(on_basis(self.numbers, left.entries)))
-            case Split(), Scaling():
+            case Split(), Diagonal():
                 same(right.entries.space, left.columns, "matmul")
                 rows = each(self.numbers, "transpose", tuple(on_basis(self.numbers, right.entries)))
                 return self._scaled(left, rows)
@@ -199,3 +200,21 @@ def _lines(program: Program) -> Iterator[tuple[str, Expr | None]]:
                 yield f"the start of {m.key}", m.start
     if program.meaning is not None:
         yield program.meaning.kind, program.meaning.expr
+
+
+def split_meaning(
+    meaning: Meaning, found: Split, env: Mapping[str, Any]
+) -> tuple[Split, Split | None, Split | None]:
+    """The strategy that a program means by a value; covariance and basis where it says those."""
+    if meaning.kind == "strategy":
+        return found, None, None
+    basis: Split = env[meaning.basis]
+    covariance = Split(found.rows, found.columns, tuple(symmetric_part(part) for part in found.parts))
+    parts = tuple(_whitened(s, b) for s, b in zip(covariance.parts, basis.parts, strict=True))
+    return Split(basis.rows, basis.columns, parts), covariance, basis
+
+
+def _whitened(covariance: Array, basis: Array) -> Array:
+    """Σ^(-1/2) B."""
+    values, vectors = scipy.linalg.eigh(covariance)
+    return np.asarray((vectors / np.sqrt(values)) @ vectors.T @ basis)

@@ -1,1 +1,5 @@
-"""A program and its expressions in print: LaTeX and plain text. The language itself is written in syntax."""
+"""A program and its expressions in print: LaTeX and plain text. The language itself is written in syntax.
+
+- ``typeset.py``: expressions, names and numbers
+- ``program_layout.py``: a whole program, as labelled lines
+"""

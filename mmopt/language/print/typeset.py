@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mmopt.errors import ProgramError
-from mmopt.language.atoms.atom import Form
+from mmopt.language.atoms.atom import PrintedForm
+from mmopt.language.atoms.expression_types import Type
 from mmopt.language.atoms.table_of_atoms import ATOMS
-from mmopt.language.atoms.types import Type
-from mmopt.language.check.infer import Scope, infer
+from mmopt.language.check.infer_types import Scope, infer
 from mmopt.language.syntax.syntax_tree import Apply, Block, Expr, Index, Name, Number, Relation, transpose
 from mmopt.language.syntax.to_text import number_text
 
@@ -78,8 +78,8 @@ ESCAPES = {
 ENCLOSED = 9
 POSTFIX = 8
 PRODUCT = {
-    "latex": (Form(r"{0}\,{1}", 3), Form(r"{0} \cdot {1}", 3)),
-    "plain": (Form("{0} {1}", 3), Form("{0} · {1}", 3)),
+    "latex": (PrintedForm(r"{0}\,{1}", 3), PrintedForm(r"{0} \cdot {1}", 3)),
+    "plain": (PrintedForm("{0} {1}", 3), PrintedForm("{0} · {1}", 3)),
 }
 # How each style writes what is no atom.
 STYLES: Mapping[Style, Mapping[str, str]] = {
@@ -183,7 +183,7 @@ class _Printer:
             inside = [(self.held(args[0], form.binds + 1), ENCLOSED)]
         return form.text.format(*(text for text, _ in inside)), form.binds
 
-    def form(self, atom: str) -> Form:
+    def form(self, atom: str) -> PrintedForm:
         return ATOMS[atom].latex if self.latex else ATOMS[atom].plain
 
     def held(self, expr: Expr, needed: int) -> str:
@@ -191,13 +191,13 @@ class _Printer:
         text, binds = self.write(expr)
         return text if binds >= needed else self.written("brackets", text)
 
-    def infix(self, form: Form, atom: str, left: Expr, right: Expr) -> tuple[str, int]:
+    def infix(self, form: PrintedForm, atom: str, left: Expr, right: Expr) -> tuple[str, int]:
         is_chain = isinstance(right, Apply) and right.atom in ASSOCIATIVE.get(atom, ())
         # Nothing but a bare name is read as one below a slanted line.
         needed = POSTFIX if atom == "div" else form.binds + (not is_chain)
         return form.text.format(self.held(left, form.binds), self.held(right, needed)), form.binds
 
-    def product(self, left: Expr, right: Expr) -> Form:
+    def product(self, left: Expr, right: Expr) -> PrintedForm:
         """Between arrays the circle, with a number a plain product."""
         types = self.type_of(left), self.type_of(right)
         begins_with_digit = self.write(right)[0][:1].isdigit()

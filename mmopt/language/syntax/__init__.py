@@ -2,7 +2,11 @@
 
 What a tree means (types, curvature, values) is not known here.
 
-``source.py`` has the text as tokens, each statement read once; ``sections.py`` the sections and
-their statements; ``statements.py`` and ``expression.py`` read them; ``program.py`` puts a program together;
-``tree.py`` is what comes out.
+- ``source_text.py``: the text as lines and tokens, each statement read once
+- ``sections.py``: the sections, and their statements still unread
+- ``statements.py``: declarations, assignments, constraints, steps
+- ``expression.py``: expressions, by Python's grammar
+- ``program.py``: ``Program``: all that a file says, put together
+- ``syntax_tree.py``: the tree that comes out
+- ``to_text.py``: an expression written as text again
 """

@@ -9,8 +9,9 @@ from itertools import accumulate
 from typing import NoReturn
 
 from mmopt.errors import placed, suggest
-from mmopt.language.atoms.types import Dim
-from mmopt.language.syntax.source import HINT, RELATIONS, Text, check_expression, plain
+from mmopt.language.atoms.expression_types import Dim
+from mmopt.language.atoms.table_of_atoms import FUNCTIONS
+from mmopt.language.syntax.source_text import HINT, RELATIONS, Text, check_expression, plain
 from mmopt.language.syntax.syntax_tree import Apply, Block, Expr, Index, Name, Number, Relation, Span
 
 __all__ = ["MAX_NESTING", "parse_call", "parse_dim", "parse_expr", "parse_relation"]
@@ -184,15 +185,10 @@ class _Reader:
             if keyword.arg != "axis" or not isinstance(axis, int) or axis not in (0, 1):
                 self.fail(keyword, f"'{name}' takes no such option", "axis=0 or axis=1 is meant")
             options.append(("axis", axis))
-        args = []
-        for arg in node.args:
-            if isinstance(arg, ast.GeneratorExp | ast.Starred):
-                self.fail(arg, "this cannot stand as an argument")
-            args.append(self.expr(arg))
-        return Apply(name, tuple(args), self.span(node), tuple(options))
+        return Apply(name, tuple(map(self.expr, node.args)), self.span(node), tuple(options))
 
 
-def parse_expr(text: Text, atoms: Collection[str]) -> Expr:
+def parse_expr(text: Text, atoms: Collection[str] = FUNCTIONS) -> Expr:
     """Read one expression; :class:`~mmopt.errors.ProgramError` shows what cannot be read.
 
     ``atoms`` are the names that can be called.
@@ -201,7 +197,7 @@ def parse_expr(text: Text, atoms: Collection[str]) -> Expr:
     return reader.expr(reader.tree())
 
 
-def parse_relation(text: Text, atoms: Collection[str]) -> Relation:
+def parse_relation(text: Text) -> Relation:
     """Read ``left op right``."""
     found = [token for token in text.outer if token.text in RELATIONS]
     if not found:
@@ -218,7 +214,7 @@ def parse_relation(text: Text, atoms: Collection[str]) -> Relation:
     for side, word in ((left, "before"), (right, "after")):
         if not side.text:
             text.fail_at(op, f"nothing stands {word} '{op.text}'", "a constraint is a relation of two sides")
-    return Relation(parse_expr(left, atoms), op.text, parse_expr(right, atoms), text.place)
+    return Relation(parse_expr(left), op.text, parse_expr(right), text.place)
 
 
 def parse_dim(text: Text) -> Dim:
@@ -241,9 +237,9 @@ def parse_dim(text: Text) -> Dim:
         return read(reader.tree())
 
 
-def parse_call(text: Text, atoms: Collection[str]) -> tuple[str, Span, tuple[tuple[str, Expr], ...]]:
+def parse_call(text: Text) -> tuple[str, Span, tuple[tuple[str, Expr], ...]]:
     """Read ``solve(program, Q=…)``: the program's name, where it stands, and the named arguments."""
-    reader = _Reader(text, atoms)
+    reader = _Reader(text, FUNCTIONS)
     tree = reader.tree()
     if not isinstance(tree, ast.Call) or len(tree.args) != 1 or not isinstance(tree.args[0], ast.Name):
         text.fail("a step that solves names one program, then its givens", "write: solve(program, Q=…)")

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from mmopt.errors import Location, OptionError, ProgramError, suggest
-from mmopt.language.atoms.table_of_atoms import FUNCTIONS
 from mmopt.language.syntax.expression import parse_expr
 from mmopt.language.syntax.sections import CLASSES, Klass, Section, check_sections, split_sections
-from mmopt.language.syntax.source import MAX_BYTES, Source, Text
+from mmopt.language.syntax.source_text import MAX_BYTES, Source, Text
 from mmopt.language.syntax.statements import (
     assignment,
     constraint,
@@ -185,11 +184,8 @@ def _assembled(source: Source, sections: dict[str, Section]) -> Program:
             text.fail(f"'{name}' takes one word, not '{text.text}'", "letters, digits and _")
         return text.text
 
-    def one(name: str, read: Callable[[Text], T], default: T) -> T:
+    def one(name: str, read: Callable[[Text], T], default: T | None) -> T | None:
         return read(sections[name].single()) if name in sections else default
-
-    def expression(text: Text) -> Expr | None:
-        return parse_expr(text, FUNCTIONS)
 
     says = one("class", lambda text: " ".join(text.text.split()), "")
     klass = "closed form" if says == "closed form" else word("class", "convex")
@@ -222,12 +218,12 @@ def _assembled(source: Source, sections: dict[str, Section]) -> Program:
         "lets": each("let", assignment),
         "choose": each("choose", declaration),
         "sense": sense,
-        "objective": one(sense, expression, None),
+        "objective": one(sense, parse_expr, None),
         "constraints": named,
         "steps": each("steps", step),
         "starts": each("start", start),
         "repair": each("repair", assignment),
-        "value": one("value", expression, None),
+        "value": one("value", parse_expr, None),
         "meaning": _meaning(source, sections),
         "adoption": _adoption(sections["from strategy"]) if "from strategy" in sections else None,
         "certificate": _certificate(sections["certificate"]) if "certificate" in sections else None,
@@ -263,13 +259,13 @@ def _meaning(source: Source, sections: dict[str, Section]) -> Meaning | None:
         left, right = split_at(text, "norm")
         if right is None or right.text not in ("1", "2"):
             text.fail("a strategy says its norm, 1 or 2", "write: factor(X) norm 2")
-        return Meaning("strategy", parse_expr(left, FUNCTIONS), int(right.text))
+        return Meaning("strategy", parse_expr(left), int(right.text))
     if "covariance" in sections:
         text = sections["covariance"].single()
         left, right = split_at(text, "on")
         if right is None:
             text.fail("a covariance says its basis", "write: Sigma on B")
-        return Meaning("covariance", parse_expr(left, FUNCTIONS), 2, name_of(right))
+        return Meaning("covariance", parse_expr(left), 2, name_of(right))
     return None
 
 
@@ -279,7 +275,7 @@ def _certificate(section: Section) -> Certificate:
         if is_declaration(text):
             found.extend(multipliers(text))
         elif position == len(section.statements) - 1:
-            return Certificate(tuple(found), parse_expr(text, FUNCTIONS))
+            return Certificate(tuple(found), parse_expr(text))
         else:
             text.fail("a certificate lists its multipliers, then one expression")
     section.source.fail(section.span, "a certificate ends with an expression, the bound")

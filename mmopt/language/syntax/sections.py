@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from mmopt.errors import suggest
-from mmopt.language.syntax.source import CLOSING, PAIRS, Source, Text
+from mmopt.language.syntax.source_text import CLOSING, PAIRS, Source, Text
 from mmopt.language.syntax.syntax_tree import Span
 
 __all__ = ["CLASSES", "SECTIONS", "Klass", "Section", "check_sections", "split_sections", "statements"]

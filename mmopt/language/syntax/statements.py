@@ -8,11 +8,11 @@ from dataclasses import replace
 from itertools import takewhile
 
 from mmopt.errors import suggest
-from mmopt.language.atoms.table_of_atoms import ATOMS, FUNCTIONS
-from mmopt.language.atoms.types import Dim
+from mmopt.language.atoms.expression_types import Dim
+from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.syntax.expression import parse_call, parse_dim, parse_expr, parse_relation
 from mmopt.language.syntax.sections import statements
-from mmopt.language.syntax.source import WORDS, Text, Token, plain
+from mmopt.language.syntax.source_text import WORDS, Text, Token, plain
 from mmopt.language.syntax.syntax_tree import (
     Assignment,
     Constraint,
@@ -132,7 +132,7 @@ def multipliers(text: Text) -> list[Multiplier]:
         if right is None:
             found.append(Multiplier(declared))
         elif words[:2] != ["dual", "("]:
-            found.append(Multiplier(declared, start=parse_expr(right, FUNCTIONS)))
+            found.append(Multiplier(declared, start=parse_expr(right)))
         elif len(words) in (4, 9) and tokens[2].kind == "name":
             block = _diagonal_block(right, words[4:]) if len(words) == 9 else None
             found.append(Multiplier(declared, plain(words[2]), right.at(tokens[2]), block=block))
@@ -221,7 +221,7 @@ def assignment(text: Text) -> Assignment:
     declared = declaration(head) if is_declaration(head) else None
     name = declared.name if declared else name_of(head)
     span = declared.span if declared else head.place
-    return Assignment(name, parse_expr(right, FUNCTIONS), span, declared)
+    return Assignment(name, parse_expr(right), span, declared)
 
 
 def constraint(text: Text) -> Constraint:
@@ -239,7 +239,7 @@ def constraint(text: Text) -> Constraint:
         if "(" in dim.text:
             dim.fail("a family runs over a dimension", "write: for j in m")
         family = Family(name_of(index), _dim(dim), clause.place)
-    return Constraint(name, parse_relation(relation, FUNCTIONS), span, family)
+    return Constraint(name, parse_relation(relation), span, family)
 
 
 def step(text: Text) -> Step:
@@ -248,7 +248,7 @@ def step(text: Text) -> Step:
         return _loop(text)
     name, right = split_at(text, "=")
     if right and [token.text for token in right.tokens[:2]] == ["solve", "("]:
-        program, span, arguments = parse_call(right, FUNCTIONS)
+        program, span, arguments = parse_call(right)
         return SubProgram(name_of(name), program, arguments, name.place, span)
     return assignment(text)
 
@@ -273,9 +273,9 @@ def _loop(text: Text) -> Repeat:
     if not below:
         text.fail_at(word, f"'{word.text}' has no steps", "indent them deeper, below it")
     return Repeat(
-        parse_expr(times, FUNCTIONS),
+        parse_expr(times),
         tuple(map(step, below)),
         text.at(word),
-        parse_relation(until, FUNCTIONS) if until is not None else None,
+        parse_relation(until) if until is not None else None,
         word.text == "alternate",
     )

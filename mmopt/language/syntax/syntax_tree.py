@@ -5,10 +5,10 @@ Positions do not take part in equality, so ``B[:, i]`` in two places of a file i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from mmopt.language.atoms.types import Dim
+from mmopt.language.atoms.expression_types import Dim
 
 __all__ = [
     "Adoption",
@@ -127,6 +127,10 @@ class Declaration:
     # Where the dimensions and the source stand, for messages about them.
     dim_spans: tuple[Span, ...] = field(default=(), compare=False, repr=False)
     source_span: Span | None = field(default=None, compare=False, repr=False)
+
+    def shape(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
+        """The shape of a value, with the sizes of the dimensions."""
+        return tuple(dim.value(sizes) for dim in self.dims)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,14 @@
 """Strategies rounded to integers, so that answers and sensitivity are exact; no noise, no scale of noise.
 
-``forms`` is the table: a form of ``mmopt.strategies`` has the file of the same name here, one product that of
-unions too. ``protocol`` says what an integer strategy gives and what follows from it; ``exact`` is integer
-arithmetic without overflow, ``lattice`` how real rows become integers and what must not be lost by it.
+A form of ``mmopt.strategies`` has the file of the same name here.
+
+- ``table_of_forms.py``: the table: how each form is rounded
+- ``integer_strategy.py``: what an integer strategy gives, and what follows from it
+- ``integer_dense.py``: a matrix
+- ``integer_by_component.py``: a strategy by component
+- ``integer_product.py``: the factors of a product
+- ``integer_union.py``: products side by side, and one product as a union of one
+- ``integer_marginals.py``: marginals as counts
+- ``integer_arithmetic.py``: integer arithmetic without overflow
+- ``rounded_rows.py``: how real rows become integers, and what must not be lost by it
 """

@@ -17,7 +17,7 @@ from scipy.spatial.distance import cdist
 from mmopt.errors import TooLargeError
 from mmopt.numerics.arrays import Ints
 from mmopt.privacy.guarantee import float_above
-from mmopt.privacy.parameters import Neighbours
+from mmopt.privacy.privacy_parameters import Neighbours
 
 __all__ = [
     "integer_product",

@@ -1,6 +1,6 @@
 """A strategy by component rounded to integers; nothing of it is a matrix over the cells.
 
-On each component the workload has an integer basis B (``symmetry.projected``), and the strategy a
+On each component the workload has an integer basis B (``symmetry.queries_on_components``), and the strategy a
 covariance Σ of the estimates of B x: rint(2^bits Σ^(-1/2)) B is measured there, as for a matrix
 (``dense.py``), on every copy of the component. All components get the same noise.
 
@@ -12,7 +12,6 @@ projection, so noise on them tells as much as noise on an orthonormal basis time
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -24,13 +23,13 @@ import scipy.sparse
 
 from mmopt.errors import WorkloadError
 from mmopt.numerics.arrays import MOST_CELLS, Array, Ints, frozen, require_memory
-from mmopt.numerics.components import Split
-from mmopt.numerics.pseudoinverse import pseudo_factors
-from mmopt.privacy.parameters import Neighbours
+from mmopt.numerics.pseudoinverse import pinv, pseudo_factors
+from mmopt.numerics.split_arrays import Split
+from mmopt.privacy.privacy_parameters import Neighbours
 from mmopt.privacy.rounding.integer_arithmetic import integer_product, largest_entry, replaced
 from mmopt.privacy.rounding.integer_dense import round_dense
-from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, Measured, OneNoise, Part
-from mmopt.privacy.rounding.lattice import (
+from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, Measured, OneNoise, Part, digest
+from mmopt.privacy.rounding.rounded_rows import (
     check_loss,
     check_rank,
     choose_bits,
@@ -39,9 +38,9 @@ from mmopt.privacy.rounding.lattice import (
     unsupported,
 )
 from mmopt.strategies import ComponentStrategy, as_dense
-from mmopt.symmetry.attribute_components import Attribute, Part as AttributePart
+from mmopt.symmetry.attribute_components import AttributePart, AttributeSymmetry
 from mmopt.symmetry.joint_components import Chosen, Joint
-from mmopt.symmetry.projected import spanning_rows
+from mmopt.symmetry.queries_on_components import spanning_rows
 from mmopt.workloads import Workload
 
 __all__ = ["IntegerComponents", "round_by_component", "round_components"]
@@ -61,7 +60,7 @@ class Component:
     matrix: Ints
 
     @cached_property
-    def _parts(self) -> list[tuple[Attribute, AttributePart]]:
+    def _parts(self) -> list[tuple[AttributeSymmetry, AttributePart]]:
         """Of each attribute the part that is chosen."""
         return [(a, a.parts[k]) for a, k in zip(self.joint.attributes, self.chosen.key, strict=True)]
 
@@ -93,8 +92,8 @@ class Component:
     @property
     def norms(self) -> Array:
         """(kept,) the L2 length of each vector that the columns of ``matrix`` stand for."""
-        alike = [float(a.sizes[part.labels[0]]) for a, part in self._parts if part.kind == "rest"]
-        return np.asarray(np.sqrt(self.joint.sizes()[self.orbits] / math.prod(alike)))
+        alike = math.prod(float(a.sizes[part.labels[0]]) for a, part in self._parts if part.kind == "rest")
+        return np.asarray(np.sqrt(self.joint.sizes()[self.orbits] / alike))
 
     @property
     def largest_entry(self) -> int:
@@ -120,7 +119,7 @@ class Component:
         values = noisy.reshape(len(self.matrix), -1)
         scale = math.prod(float(s) ** 2 for s in self.rest_sizes)
         norms = self.norms
-        kept = np.linalg.pinv(self.matrix * norms) @ values / (norms[:, None] * scale)
+        kept = pinv(self.matrix * norms) @ values / (norms[:, None] * scale)
         full = np.zeros((self.joint.dim(self.chosen.key), values.shape[1]))
         full[self.chosen.kept] = kept
         tensor = self._joined(full)
@@ -129,8 +128,7 @@ class Component:
         return tensor.ravel()
 
     def _order(self) -> list[int]:
-        rest = self._is_rest
-        return sorted(range(len(rest)), key=lambda axis: rest[axis])
+        return sorted(range(len(self._maps)), key=self._is_rest.__getitem__)
 
     def _split(self, tensor: Ints) -> Ints:
         """Axes of sums first: (their product, that of the rests)."""
@@ -149,7 +147,7 @@ def _along(matrix: scipy.sparse.csr_array, tensor: Any, axis: int) -> Any:
     return np.moveaxis(np.asarray(product).reshape(matrix.shape[0], *moved.shape[1:]), 0, axis)
 
 
-def _map(attribute: Attribute, part: AttributePart) -> scipy.sparse.csr_array:
+def _map(attribute: AttributeSymmetry, part: AttributePart) -> scipy.sparse.csr_array:
     """The integer matrix (rows, size) of a part."""
     n = len(attribute.classes)
     values = np.arange(n)
@@ -190,15 +188,14 @@ class IntegerComponents(OneNoise):
     def hash(self) -> str:
         """sha256 (hex) of bits, the symmetries, and each component with its matrix in row-major order."""
         joint = self.components[0].joint
-        digest = hashlib.sha256(f"integer-components 1 {self.bits} {len(self.components)}\n".encode())
-        for attribute in joint.attributes:
-            for part in (attribute.classes, attribute.mirror):
-                digest.update(np.ascontiguousarray(part, dtype="<i8").tobytes())
-        for component in self.components:
-            digest.update(f"{component.chosen.key} {component.matrix.shape}\n".encode())
-            for array in (component.chosen.kept, component.matrix):
-                digest.update(np.ascontiguousarray(array, dtype="<i8").tobytes())
-        return digest.hexdigest()
+        symmetries = [part for a in joint.attributes for part in (a.classes, a.mirror)]
+        components = [
+            piece
+            for c in self.components
+            for piece in (f"{c.chosen.key} {c.matrix.shape}\n", c.chosen.kept, c.matrix)
+        ]
+        heading = f"integer-components 1 {self.bits} {len(self.components)}\n"
+        return digest(heading, *symmetries, *components)
 
     def answers(self, counts: Ints) -> Ints:
         """The exact answers (rows,) for a data vector (n,), component by component."""

@@ -10,7 +10,6 @@ for Gaussian noise; for Laplace noise the rows are kept (``lattice.py``).
 
 from __future__ import annotations
 
-import hashlib
 import math
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,15 +18,16 @@ import numpy as np
 
 from mmopt.errors import PrivacyError
 from mmopt.numerics.arrays import Array, Ints, frozen
-from mmopt.privacy.parameters import Neighbours
+from mmopt.numerics.pseudoinverse import pinv
+from mmopt.privacy.privacy_parameters import Neighbours
 from mmopt.privacy.rounding.integer_arithmetic import (
     integer_product,
     largest_entry,
     root_above,
     squared_sensitivity,
 )
-from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, OneNoise, Part
-from mmopt.privacy.rounding.lattice import (
+from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, OneNoise, Part, digest
+from mmopt.privacy.rounding.rounded_rows import (
     check_bias,
     check_fit,
     check_loss,
@@ -42,7 +42,7 @@ from mmopt.privacy.rounding.lattice import (
 )
 from mmopt.strategies import Strategy
 from mmopt.workloads import Implicit, Workload
-from mmopt.workloads.blocks.ranges import Identity
+from mmopt.workloads.blocks.range_blocks import Identity
 
 __all__ = ["IntegerStrategy", "Reconstruction", "as_is", "round_dense", "round_rows", "round_strategy"]
 
@@ -99,11 +99,7 @@ class IntegerStrategy(OneNoise):
     @cached_property
     def hash(self) -> str:
         """sha256 (hex) of the measured matrix: its shape, entries in row-major order, and its unit noise."""
-        digest = hashlib.sha256(
-            f"integer-strategy 2 {self.matrix.shape} {self.bits} {self.relative!r}\n".encode()
-        )
-        digest.update(np.ascontiguousarray(self.matrix, dtype="<i8").tobytes())
-        return digest.hexdigest()
+        return digest(f"integer-strategy 2 {self.matrix.shape} {self.bits} {self.relative!r}\n", self.matrix)
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
@@ -133,8 +129,7 @@ class IntegerStrategy(OneNoise):
 
 def round_dense(strategy: Strategy, workload: Workload, neighbours: Neighbours) -> IntegerStrategy:
     """Round a matrix for the noise of its norm; errors as ``round_strategy`` and ``round_rows``."""
-    rounded = round_rows if strategy.norm == 1 else round_strategy
-    return rounded(strategy, workload, neighbours)
+    return (round_rows if strategy.norm == 1 else round_strategy)(strategy, workload, neighbours)
 
 
 def round_strategy(
@@ -202,7 +197,7 @@ def round_rows(
     core = core[core.any(axis=1)]
     check_rank(core, bits)
     matrix = integer_product(core, rows.basis)
-    reconstruction = rows.change @ np.linalg.pinv(core.astype(np.float64))
+    reconstruction = rows.change @ pinv(core.astype(np.float64))
     return _measured(
         strategy,
         workload,

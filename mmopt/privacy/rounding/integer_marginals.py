@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,10 +10,10 @@ import numpy as np
 
 from mmopt.errors import WorkloadError
 from mmopt.numerics.arrays import Array, Ints
-from mmopt.privacy.parameters import Neighbours
+from mmopt.privacy.privacy_parameters import Neighbours
 from mmopt.privacy.rounding.integer_arithmetic import replaced
-from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, InFactors, Part
-from mmopt.privacy.rounding.lattice import unsupported
+from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, InFactors, Part, digest
+from mmopt.privacy.rounding.rounded_rows import unsupported
 from mmopt.strategies import MarginalStrategy
 from mmopt.workloads import Workload
 
@@ -64,8 +63,7 @@ class IntegerMarginals(InFactors):
     def hash(self) -> str:
         """sha256 (hex) of the sizes, the sets and their relative noise."""
         relatives = [part.relative for part in self.parts]
-        text = f"integer-marginals 1 {self.sizes} {self.masks} {relatives}\n"
-        return hashlib.sha256(text.encode()).hexdigest()
+        return digest(f"integer-marginals 1 {self.sizes} {self.masks} {relatives}\n")
 
     def answers(self, counts: Ints) -> Ints:
         """The marginals of a data vector (n,), one after the other: (rows,)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
@@ -11,12 +12,13 @@ import numpy as np
 
 from mmopt.errors import OptionError
 from mmopt.numerics.arrays import Array, Ints, require_memory
-from mmopt.privacy.parameters import Neighbours
+from mmopt.numerics.outward import not_below
+from mmopt.privacy.privacy_parameters import Neighbours
 from mmopt.privacy.rounding.integer_arithmetic import root_above
 from mmopt.strategies import StrategyForm
 from mmopt.workloads import Workload
 
-__all__ = ["MAX_ROWS", "InFactors", "Measured", "OneNoise", "Part", "check_type"]
+__all__ = ["MAX_ROWS", "InFactors", "Measured", "OneNoise", "Part", "check_type", "digest"]
 
 MAX_ROWS = 2**31
 """Rows that the integers have room for. A public constant: it must not depend on the data."""
@@ -152,7 +154,7 @@ class InFactors(Measured):
         """Σ or √Σ² of the parts' sensitivities over their relative noise."""
         own = [root_above(part.squared_sensitivity) / part.relative for part in self.parts]
         total = math.fsum(own) if self.norm == 1 else math.hypot(*own)
-        return math.nextafter(total, math.inf) * (1 + 2.0**-50)
+        return float(not_below(np.asarray(total), 2))
 
     @property
     def _relatives(self) -> Array:
@@ -168,6 +170,14 @@ class InFactors(Measured):
         scales = self._relatives if deviations is None else deviations
         scaled = noisy / np.repeat(scales, [part.rows for part in self.parts])
         return self.workload.answers(self.strategy(scales).estimate(scaled))
+
+
+def digest(*pieces: str | Ints) -> str:
+    """sha256 (hex) of texts and integer arrays, these in row-major order, one after the other."""
+    found = hashlib.sha256()
+    for piece in pieces:
+        found.update(piece.encode() if isinstance(piece, str) else np.asarray(piece, dtype="<i8").tobytes())
+    return found.hexdigest()
 
 
 def check_type(name: str, value: object, kind: Any, expected: str) -> None:

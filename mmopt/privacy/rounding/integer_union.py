@@ -8,7 +8,6 @@ parts add up.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,11 +16,11 @@ from functools import cached_property
 import numpy as np
 
 from mmopt.numerics.arrays import Array, Ints
-from mmopt.privacy.parameters import Neighbours
+from mmopt.privacy.privacy_parameters import Neighbours
 from mmopt.privacy.rounding.integer_arithmetic import largest_entry, replaced, squared_sensitivity
 from mmopt.privacy.rounding.integer_product import BITS, round_product
-from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, InFactors, Part
-from mmopt.privacy.rounding.lattice import check_loss, is_one_count, unsupported
+from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, InFactors, Part, digest
+from mmopt.privacy.rounding.rounded_rows import check_loss, is_one_count, unsupported
 from mmopt.strategies import ProductStrategy, Strategy, UnionStrategy, products_of
 from mmopt.workloads import Workload
 
@@ -72,12 +71,10 @@ class IntegerFactors(InFactors):
     @cached_property
     def hash(self) -> str:
         """sha256 (hex) of the factors and the relative noise of every part, in row-major order."""
-        digest = hashlib.sha256(f"integer-factors 1 {len(self.factors)}\n".encode())
+        parts: list[str | Ints] = []
         for own, relative in zip(self.factors, self.relatives, strict=True):
-            digest.update(f"{relative!r} {[k.shape for k in own]}\n".encode())
-            for k in own:
-                digest.update(np.ascontiguousarray(k, dtype="<i8").tobytes())
-        return digest.hexdigest()
+            parts += [f"{relative!r} {[k.shape for k in own]}\n", *own]
+        return digest(f"integer-factors 1 {len(self.factors)}\n", *parts)
 
     def answers(self, counts: Ints) -> Ints:
         """The exact answers (rows,) for a data vector (n,), part by part."""
@@ -97,7 +94,7 @@ def _product(factors: Sequence[Ints], counts: Ints) -> Ints:
     """(⊗ᵢ Kᵢ) x, an axis at a time, what shrinks most first.
 
     Exact: entries and partial sums are at most the product of the factors' largest entries times the rows of
-    the data, which ``calibration.check_scales`` has found to fit.
+    the data, which ``noise.check_scales`` has found to fit.
     """
     tensor = counts.reshape([k.shape[1] for k in factors])
     for at in sorted(range(len(factors)), key=lambda i: factors[i].shape[0] / factors[i].shape[1]):

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any, get_args
 
 from mmopt.errors import OptionError
-from mmopt.privacy.parameters import Neighbours
+from mmopt.privacy.privacy_parameters import Neighbours
 from mmopt.privacy.rounding.integer_by_component import round_by_component
 from mmopt.privacy.rounding.integer_dense import round_dense
 from mmopt.privacy.rounding.integer_marginals import round_marginals

@@ -9,25 +9,33 @@ import numpy as np
 
 from mmopt.compiler import Instance, lower, scale
 from mmopt.compiler.scale import units_of
-from mmopt.compiler.to_cones import curved_nodes, implied_psd, line, scope_of
+from mmopt.compiler.to_cones import curved_nodes, implied_psd, line
 from mmopt.language import Checked
-from mmopt.language.check.infer import Scope, infer
-from mmopt.language.check.survey import Survey
+from mmopt.language.check.curvature_survey import Survey
+from mmopt.language.check.infer_types import Scope, infer
 from mmopt.language.evaluate.split_values import splits
 from mmopt.language.syntax.syntax_tree import Apply, Constraint, Expr, walk
-from mmopt.numerics.components import Level, Split
 from mmopt.numerics.numpy_forms import Array
+from mmopt.numerics.split_arrays import Level, Split
 from mmopt.report.explain.as_written import formula_of, name_of, relation_of
-from mmopt.report.explain.facts import Compiled, Formula, GivenFacts, Handed, MatrixFacts, Scale, Sentence
-from mmopt.report.sizes import Sizes, sizes_at
-from mmopt.report.style import counted, duration, figure
-from mmopt.solvers.conic import hand_over
-from mmopt.solvers.table_of_solvers import PATIENCE, solver_named
+from mmopt.report.explain.explained_facts import (
+    Compiled,
+    Formula,
+    GivenFacts,
+    Handed,
+    MatrixFacts,
+    Scale,
+    Sentence,
+)
+from mmopt.report.forecast_tables import Sizes, sizes_at
+from mmopt.report.table_style import counted, duration, figure
+from mmopt.solvers.conic_runs import hand_over
+from mmopt.solvers.table_of_solvers import MOST_SECONDS_INTERIOR, solver_row
 from mmopt.symmetry.joint_components import Cells
 
 __all__ = ["compiled_facts"]
 
-SMALL = 6  # rows and columns of a matrix that is shown whole
+MOST_ROWS_SHOWN = 6  # rows and columns of a matrix that is shown whole
 MOST_ENTRIES = 1_000_000  # of a matrix whose rank is computed
 MOST_ROWS = 100_000  # of a constraint matrix that is built to be counted
 MOST_BLOCKS = 200  # in a family whose members go to cvxpy one by one
@@ -48,8 +56,7 @@ def compiled_facts(surveyed: Survey, instance: Instance, reductions: tuple[str, 
         return replace(facts, refusal=refusal)
     bad = [repr(line.name or program.sense) for line in surveyed.lines if line.fault]
     if bad:
-        refusal = f"Not compiled: {', '.join(bad)} cannot be handed to a convex solver"
-        return replace(facts, refusal=refusal)
+        return replace(facts, refusal=f"Not compiled: {', '.join(bad)} cannot be handed to a convex solver")
     sizes = sizes_at(instance)
     matrix, words = _matrix(instance, sizes)
     return replace(
@@ -129,10 +136,10 @@ def _figures(array: Array) -> str:
 def _preview(array: Array) -> Formula | None:
     """All entries of something small, the first of a long vector."""
     if array.ndim == 1:
-        first = [_entry(x) for x in array[:SMALL]] + ["…"] * (array.size > SMALL)
+        first = [_entry(x) for x in array[:MOST_ROWS_SHOWN]] + ["…"] * (array.size > MOST_ROWS_SHOWN)
         latex = ",\\,".join(text.replace("…", r"\dots") for text in first)
         return Formula(f"({', '.join(first)})", rf"\left({latex}\right)")
-    if max(array.shape) > SMALL or not array.size:
+    if max(array.shape) > MOST_ROWS_SHOWN or not array.size:
         return None
     rows = [[_entry(x) for x in row] for row in array]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -150,13 +157,12 @@ def _scales(instance: Instance) -> tuple[Scale, ...] | None:
     if splits(instance.env):
         return ()
     units = units_of(instance)
-    if units is None:
+    if isinstance(units, str):
         return None
     _, scaling = scale(instance)
     first = Scale(Formula("objective", r"\text{objective}"), _power(units.objective), scaling.objective)
     names = [d.name for d in instance.program.choose]
-    rest = (Scale(name_of(n), _power(units.variables[n]), scaling.variables[n]) for n in names)
-    return (first, *rest)
+    return (first, *(Scale(name_of(n), _power(units.variables[n]), scaling.variables[n]) for n in names))
 
 
 def _power(degree: Mapping[str, float]) -> Formula:
@@ -184,8 +190,8 @@ def _choice(sizes: Sizes) -> str:
 
 def _conic_choice(sizes: Sizes) -> str:
     chosen = next(s for s in sizes.solvers if s.name == sizes.conic)
-    patience = duration(PATIENCE)
-    if chosen.seconds <= PATIENCE and chosen.memory <= sizes.memory_limit:
+    patience = duration(MOST_SECONDS_INTERIOR)
+    if chosen.seconds <= MOST_SECONDS_INTERIOR and chosen.memory <= sizes.memory_limit:
         return (
             f"{chosen.name}: the first of the list that is installed, has all the cones, fits into memory "
             f"and is predicted to take at most {patience}"
@@ -206,7 +212,7 @@ def _matrix(instance: Instance, sizes: Sizes) -> tuple[MatrixFacts | None, str]:
     if rows > MOST_ROWS or blocks > MOST_BLOCKS:
         in_blocks = f" in {counted(blocks, 'separate block')}" if blocks else ""
         return None, f"not built to be counted, it has about {rows:,} rows{in_blocks}"
-    row = solver_named(sizes.conic)
+    row = solver_row(sizes.conic)
     data = hand_over(lower(scale(instance)[0]), row.cvxpy).data
     parts = [data[key] for key in ("A", "G") if data.get(key) is not None]
     return MatrixFacts(
@@ -221,7 +227,7 @@ def _handed_over(checked: Checked, sizes: Mapping[str, int]) -> Iterator[Handed]
     """The objective, the constraints and what is chosen, each with what is made of it."""
     program = checked.program
     shared: list[tuple[Expr, str]] = []  # blocks, and the line that brought each
-    scope = scope_of(checked)
+    scope = checked.lines
     if program.objective is not None:
         how = _curved(program.objective, program.sense, scope, shared) or [("linear, as it stands",)]
         yield Handed(program.sense, formula_of(program.objective, scope), tuple(how))
@@ -245,7 +251,7 @@ def _constraint(
     checked: Checked, c: Constraint, sizes: Mapping[str, int], shared: list[tuple[Expr, str]]
 ) -> Handed:
     decided = line(checked, c)
-    scope = scope_of(checked, c.family.index if c.family else "")
+    scope = decided.scope
     formula = relation_of(c.relation, scope)
     how: list[Sentence] = []
     for side in (decided.relation.left, decided.relation.right):

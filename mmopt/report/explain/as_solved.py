@@ -8,17 +8,16 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance
-from mmopt.driver.judge.violations import plain
 from mmopt.language import Checked, evaluate
-from mmopt.language.atoms.types import Dim
-from mmopt.language.check.families import vectorised
-from mmopt.language.check.names import AXES
+from mmopt.language.atoms.expression_types import Dim
+from mmopt.language.check.exact_rewriting import vectorised
+from mmopt.language.check.names_and_givens import AXES
 from mmopt.language.evaluate.split_values import splits
 from mmopt.language.syntax.syntax_tree import Constraint, Expr
-from mmopt.numerics.components import Level, Split
 from mmopt.numerics.numpy_forms import Array
-from mmopt.report.explain.facts import Solved, SolvedLine
-from mmopt.report.solutions import orbit_label
+from mmopt.numerics.split_arrays import Level, Split, plain
+from mmopt.report.explain.explained_facts import SolvedFacts, SolvedLine
+from mmopt.report.solution_tables import orbit_label
 from mmopt.results import Solution
 from mmopt.results.rows_and_json import levels
 from mmopt.symmetry.joint_components import Cells
@@ -26,16 +25,16 @@ from mmopt.workloads import Workload
 
 __all__ = ["solved_facts"]
 
-TIGHT = 1e-5  # relative to the sides of the row
-ZERO = 1e-6  # relative to the largest multiplier of the line
-LARGEST = 3
+TIGHT_DIFFERENCE = 1e-5  # relative to the sides of the row
+ZERO_MULTIPLIER = 1e-6  # relative to the largest multiplier of the line
+MULTIPLIERS_SHOWN = 3
 MOST_LABELS = 200_000
 
 
-def solved_facts(checked: Checked, solution: Solution, instance: Instance | None) -> Solved:
+def solved_facts(checked: Checked, solution: Solution, instance: Instance | None) -> SolvedFacts:
     """Figures and constraints; without the instance nothing is known of slack and labels."""
     lines = tuple(_line(checked, c, solution, instance) for c in checked.program.constraints)
-    return Solved(tuple(solution.rows()), lines)
+    return SolvedFacts(tuple(solution.rows()), lines)
 
 
 def _line(checked: Checked, c: Constraint, solution: Solution, instance: Instance | None) -> SolvedLine:
@@ -47,8 +46,8 @@ def _line(checked: Checked, c: Constraint, solution: Solution, instance: Instanc
         return SolvedLine(c.name, count, tight, 0, 0, 0.0, (), words)
     values, sizes = levels(kept)
     flat, often = np.abs(values.ravel()), sizes.ravel()
-    is_zero = flat <= ZERO * flat.max(initial=0.0)
-    order = np.argsort(-flat, kind="stable")[: min(LARGEST, flat.size - int(is_zero.sum()))]
+    is_zero = flat <= ZERO_MULTIPLIER * flat.max(initial=0.0)
+    order = np.argsort(-flat, kind="stable")[: min(MULTIPLIERS_SHOWN, flat.size - int(is_zero.sum()))]
     names = _labels(checked, c, kept, instance)
     largest = tuple((names(int(i)), float(values.ravel()[i])) for i in order)
     total = float((values.ravel() * often).sum())
@@ -76,7 +75,7 @@ def _slack(c: Constraint, solution: Solution, instance: Instance) -> tuple[int |
     for pair in sides:
         sizes = next((levels(v)[1] for v in pair if isinstance(v, Level)), np.ones(()))
         left, right, often = np.broadcast_arrays(*(levels(v)[0] for v in pair), sizes)
-        limit = TIGHT * np.maximum(np.maximum(np.abs(left), np.abs(right)), 1e-300)
+        limit = TIGHT_DIFFERENCE * np.maximum(np.maximum(np.abs(left), np.abs(right)), 1e-300)
         count += int(often.sum())
         tight += int(often[np.abs(left - right) <= limit].sum())
     return count, tight, ""
@@ -97,7 +96,7 @@ def _by_component(c: Constraint, env: Mapping[str, Any]) -> list[Any]:
 def _singular(matrices: Sequence[Array]) -> tuple[int, int, str]:
     """A matrix inequality is tight where the difference of its sides is singular."""
     spectra = [np.linalg.eigvalsh((matrix + matrix.T) / 2) for matrix in matrices]
-    ranks = [(int((v > TIGHT * max(float(v[-1]), 1e-300)).sum()), len(v)) for v in spectra]
+    ranks = [(int((v > TIGHT_DIFFERENCE * max(float(v[-1]), 1e-300)).sum()), len(v)) for v in spectra]
     spread = sorted({f"{rank} of {size}" for rank, size in ranks})
     between = spread[0] if len(spread) == 1 else f"{spread[0]} to {spread[-1]}"
     return len(ranks), sum(rank < size for rank, size in ranks), f"tight means singular: rank {between}"

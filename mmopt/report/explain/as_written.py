@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from mmopt.compiler.same_program import is_shipped
 from mmopt.language import Checked, Program
-from mmopt.language.atoms.types import Dim, Type
-from mmopt.language.check.infer import Scope
-from mmopt.language.check.procedures import solved_programs
-from mmopt.language.check.survey import LineSurvey, Node, line_scope
-from mmopt.language.print.layout import program_lines
+from mmopt.language.atoms.expression_types import Dim, Type
+from mmopt.language.check.curvature_survey import LineSurvey, TypedNode
+from mmopt.language.check.infer_types import Scope
+from mmopt.language.check.procedure_checks import solved_programs
+from mmopt.language.print.program_layout import program_lines
 from mmopt.language.print.typeset import latex_name, plain_name, print_expr, print_relation
 from mmopt.language.syntax.syntax_tree import (
     Apply,
@@ -21,7 +21,7 @@ from mmopt.language.syntax.syntax_tree import (
     Number,
     Relation,
 )
-from mmopt.report.explain.facts import (
+from mmopt.report.explain.explained_facts import (
     Blamed,
     BoundFacts,
     Formula,
@@ -34,7 +34,7 @@ from mmopt.report.explain.facts import (
 __all__ = ["bound_facts", "formula_of", "line_facts", "name_of", "relation_of", "repair_words", "statements"]
 
 DOTS = "…"
-SHORT = 6  # an argument of so many characters is not worth leaving out
+SHORT_ARGUMENT = 6  # an argument of so many characters is not worth leaving out
 
 
 # -- formulas in both prints, and what a type says in a few characters
@@ -69,7 +69,7 @@ def _short(expr: Expr, scope: Scope) -> Formula:
 
 
 def _elided(expr: Expr, scope: Scope) -> Expr:
-    if isinstance(expr, Name | Number) or len(print_expr(expr, scope, "plain")) <= SHORT:
+    if isinstance(expr, Name | Number) or len(print_expr(expr, scope, "plain")) <= SHORT_ARGUMENT:
         return expr
     return Name(DOTS, expr.span)
 
@@ -103,7 +103,7 @@ def statements(checked: Checked) -> tuple[Statement, ...]:
 def line_facts(checked: Checked, line: LineSurvey) -> LineFacts:
     """The objective or a constraint, with the tree of each side."""
     c = line.constraint
-    scope = line_scope(checked, c.family if c else None)
+    scope = checked.lines.inside(c.family if c else None)
     if c is None:
         formula = formula_of(line.sides[0].expr, scope)
     else:
@@ -126,7 +126,7 @@ def _blamed(line: LineSurvey) -> Blamed | None:
     return Blamed(line.fault.message, place, excerpt, line.fault.hint)
 
 
-def _node(node: Node, scope: Scope, blamed: Node | None) -> NodeFacts:
+def _node(node: TypedNode, scope: Scope, blamed: TypedNode | None) -> NodeFacts:
     known = node.known
     return NodeFacts(
         formula_of(node.expr, scope),
@@ -167,7 +167,7 @@ def repair_words(program: Program) -> tuple[Sentence, ...]:
 def bound_facts(checked: Checked) -> BoundFacts:
     """The bound and what it says."""
     program = checked.written
-    is_claim = bool(program.certificate or program.bound) and not is_shipped(program)
+    is_claim = bool(program.certificate or program.bound) and not is_shipped(checked)
     return BoundFacts(*_bound(checked), program.proof, is_claim)
 
 

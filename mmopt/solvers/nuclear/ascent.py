@@ -24,20 +24,20 @@ import numpy as np
 import numpy.typing as npt
 from array_api_compat import array_namespace as namespace
 
-from mmopt.numerics.components import Ints
-from mmopt.solvers.nuclear.curvature import Triangle, by_size, curvature
-from mmopt.solvers.nuclear.problem import Array, Problem
-from mmopt.solvers.nuclear.spectrum import Iterate, count, iterate
+from mmopt.numerics.split_arrays import Ints
+from mmopt.solvers.nuclear.nuclear_problem import Array, Problem
+from mmopt.solvers.nuclear.second_order import Triangle, by_size, curvature
+from mmopt.solvers.nuclear.weighted_spectrum import Iterate, count, iterate
 
 __all__ = ["Fold", "fold_of", "search", "step"]
 
 
-LEAST = 0.02  # a share falls to no less than this part of itself in one step
-MOST = 2.0  # and its logarithm grows by no more
+SHARE_KEPT = 0.02  # a share falls to no less than this part of itself in one step
+MOST_GROWTH = 2.0  # and its logarithm grows by no more
 # The least of the barrier, over the average share, for single precision. Along scalings of queries against
 # cells the matrix has only the barrier, and far below its rounding (6e-8) that would be lost.
 SINGLE = 1e-8
-GONE = 10  # shares below so many times the barrier may be next to nothing
+TIMES_BARRIER = 10  # shares below so many times the barrier may be next to nothing
 
 
 def step(
@@ -46,7 +46,7 @@ def step(
     """The next shares of cells and of queries (None when their weights are fixed).
 
     ``counts`` (t,): how many equal shares each share of queries is the sum of; None: of one. ``careful``: as
-    of ``curvature``.
+    of ``second_order``.
     """
     xp = namespace(at.cells)
     tau = xp.full_like(at.cells, barrier)
@@ -66,7 +66,7 @@ def step(
     residual = tau - slack
     slack = xp.where(slack > tau, slack, tau)
     # What is nearly gone and pushed further down hardly touches anything else.
-    gone = (y < GONE * tau) & (g < 0.5 * lam * y)
+    gone = (y < TIMES_BARRIER * tau) & (g < 0.5 * lam * y)
     active = by_size(problem, at, xp.nonzero(~gone)[0])
     right, own, near = (xp.take(array, active) for array in (residual, y, slack))
     queries, cells = xp.where(active < t, own, 0.0), xp.where(active < t, 0.0, own)
@@ -82,7 +82,9 @@ def step(
             break
     delta = residual / slack
     delta[~gone] = 0.0 if found is None else xp.take(found, xp.argsort(active))
-    y = y * xp.where(delta < 0, xp.clip(1.0 + delta, LEAST, None), xp.exp(xp.clip(delta, None, MOST)))
+    y = y * xp.where(
+        delta < 0, xp.clip(1.0 + delta, SHARE_KEPT, None), xp.exp(xp.clip(delta, None, MOST_GROWTH))
+    )
     cells = y[t:] / xp.sum(y[t:])
     return cells, None if at.queries is None else y[:t] / xp.sum(y[:t])
 
@@ -137,7 +139,7 @@ def _solve(matrix: Triangle, right: Array) -> Array | None:
 
 
 # Of logarithms: numbers that only rounding tells apart count as equal. Bounds are of the numbers themselves.
-DIGITS = 10
+DIGITS_OF_LOGARITHMS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,7 +193,7 @@ def fold_of(problem: Problem) -> Fold | None:
 def _rounded(values: Any) -> Array:
     """Logarithms of magnitudes, rounded."""
     with np.errstate(divide="ignore"):
-        return np.asarray(np.round(np.log(np.abs(values)), DIGITS) + 0.0)
+        return np.asarray(np.round(np.log(np.abs(values)), DIGITS_OF_LOGARITHMS) + 0.0)
 
 
 def _numbered(*keys: npt.NDArray[Any]) -> Ints:
@@ -212,12 +214,13 @@ def _seen(colours: Ints, entries: Ints, places: Ints, count: int) -> npt.NDArray
     return out
 
 
-FALL = 0.05  # the barrier aims at this part of the gap
-POWER = 2.1  # of the privacy costs; 1 is the plain fixed point, above 2 what is stiff overshoots a little
-FAST = 0.2  # what equalising has to leave of the gap
+BARRIER_OF_GAP = 0.05  # the barrier aims at this part of the gap
+# Of the privacy costs; 1 is the plain fixed point, above 2 what is stiff overshoots a little
+COST_POWER = 2.1
+GAP_LEFT = 0.2  # what equalising has to leave of the gap
 # Shares up to which steps are careful: it costs nothing, and workloads that are hard for arithmetic need it.
-SMALL = 512
-SLOW = 3  # steps that have not halved the gap, after which they are too
+CAREFUL_SHARES = 512
+SLOW_STEPS = 3  # steps that have not halved the gap, after which they are too
 
 
 def search(
@@ -244,7 +247,7 @@ def search(
         best, slow = (at.gap, 0) if at.gap <= 0.5 * best else (best, slow + 1)
         ranks = [found.values.shape[0] for found in at.spectra]
         wanted = yield at
-        is_fast = at.gap < before and (at.gap < FAST * before or at.gap**2 < wanted * before)
+        is_fast = at.gap < before and (at.gap < GAP_LEFT * before or at.gap**2 < wanted * before)
         if is_fast and float(xp.min(at.cost)) > 0:  # a cell that costs nothing would get no weight at all
             before, cells = at.gap, _equalised(at)
             del at  # before the next takes as much
@@ -253,8 +256,8 @@ def search(
         # The barrier is relative to N², of which costs beside may leave little.
         share = at.lower / at.norm**2
         slope = at.slope if problem.base is None else at.gap * share
-        tau = min(tau, FALL * max(slope, 0.3 * (wanted or 1e-12) * share) / count)
-        careful = count <= SMALL or slow >= SLOW
+        tau = min(tau, BARRIER_OF_GAP * max(slope, 0.3 * (wanted or 1e-12) * share) / count)
+        careful = count <= CAREFUL_SHARES or slow >= SLOW_STEPS
         if fold is None:
             cells, queries = step(problem, at, tau, careful=careful)
         else:
@@ -266,5 +269,5 @@ def search(
 def _equalised(at: Iterate) -> Array:
     """Shares by which cells that cost more privacy than others get the noise for it: p diag(X)^POWER."""
     xp = namespace(at.cells)
-    shares = at.cells * (at.cost / at.cells) ** POWER
+    shares = at.cells * (at.cost / at.cells) ** COST_POWER
     return shares / xp.sum(shares)

@@ -4,7 +4,7 @@ With shares y of sum 1 and N the norm: X = diag(p)^-½ V S Vᵀ diag(p)^-½ has 
 diagonal entry N max(cost / cells); Σ = B diag(p)^½ V S⁻¹ Vᵀ diag(p)^½ Bᵀ has the costs N cost / cells and,
 relative to the targets, the variances N variance / weights (Xiao et al., PVLDB 2021, Theorem 12 for scales).
 
-Givens are arrays, or split into components (``mmopt.numerics.components``); points and
+Givens are arrays, or split into components (``mmopt.numerics.split_arrays``); points and
 multipliers then are too.
 """
 
@@ -18,23 +18,32 @@ from typing import Any
 
 from array_api_compat import array_namespace as namespace
 
-from mmopt.numerics.components import Level, Space, Split
 from mmopt.numerics.products import is_identity
-from mmopt.solvers.nuclear import levels
-from mmopt.solvers.nuclear.problem import Array, Care, Env, Part, Problem, care, conditioned, whole
-from mmopt.solvers.nuclear.spectrum import Iterate, is_full, spectra_of
+from mmopt.numerics.split_arrays import Level, Space, Split
+from mmopt.solvers.nuclear import fitness_levels
+from mmopt.solvers.nuclear.nuclear_problem import (
+    Array,
+    Care,
+    Env,
+    Problem,
+    QueryComponent,
+    care,
+    conditioned,
+    whole,
+)
+from mmopt.solvers.nuclear.weighted_spectrum import Iterate, is_full, spectra_of
 
-__all__ = ["FORMS", "QUERIES", "Form"]
+__all__ = ["FORMS", "QUERIES", "ProgramForm"]
 
 Values = dict[str, Any]
 
 # By this name, which no program can use, the givens may have L @ B, as large as all else, where it is known.
 QUERIES = "L @ B"
-LEAST = 1e-9  # gap for which a covariance that is only inverted has to be good
+GAP_OF_INVERTED = 1e-9  # gap for which a covariance that is only inverted has to be good
 
 
 @dataclass(frozen=True)
-class Form:
+class ProgramForm:
     """How a program is read as a problem, and how its point and multipliers follow from an iterate.
 
     ``dual``: what it chooses are the weights; the best lower bound gives its point, the best upper one its
@@ -55,7 +64,9 @@ def _split(w: Split, targets: Level | None = None, ranks: list[int] | None = Non
     rows = [None] * cells.count if targets is None or queries.labels is None else list(queries.labels)
     known: list[int | None] = [None] * cells.count if ranks is None else list(ranks)
     parts = zip(w.parts, w.multiplicities, cells.labels, rows, known, strict=True)
-    found = tuple(Part(part, float(often), column, row, rank) for part, often, column, row, rank in parts)
+    found = tuple(
+        QueryComponent(part, float(often), column, row, rank) for part, often, column, row, rank in parts
+    )
     return Problem(found, cells.sizes, None if targets is None else targets.values * queries.sizes)
 
 
@@ -265,24 +276,26 @@ def _shares(env: Env, problem: Problem, at: Iterate, care: Care) -> Values:
 
 
 def _precision(env: Env, problem: Problem, at: Iterate) -> Values:
-    covariance = _covariance(env, problem, at, 1.0, care(LEAST, False, problem.cells.shape[0]))
+    covariance = _covariance(env, problem, at, 1.0, care(GAP_OF_INVERTED, False, problem.cells.shape[0]))
     return {"fidelity[0, 0]": namespace(covariance).linalg.inv(covariance)}
 
 
-FORMS: Mapping[str, Form] = MappingProxyType(
+FORMS: Mapping[str, ProgramForm] = MappingProxyType(
     {
-        "l2_strategy": Form(_queries, _strategy, _sensitivity),
-        "l2_strategy_lmi": Form(_queries, _with_variances, _sensitivity),
-        "l2_strategy_block": Form(_queries, _with_covariance, _sensitivity),
-        "l2_strategy_dual": Form(_square, _prices, lambda env, problem, at: {}, dual=True),
-        "fitness_for_use": Form(_targets, _fit, _per_target),
-        "fitness_level": Form(levels.problem, levels.point, levels.multipliers),
-        "fitness_lmi": Form(_targets, _fit, _in_blocks),
-        "fitness_penalty": Form(_targets, _penalty, _relative, worth=_twice),
-        "fitness_hybrid": Form(_with_all, _penalty, _relative, worth=_twice),
-        "fitness_budget": Form(
+        "l2_strategy": ProgramForm(_queries, _strategy, _sensitivity),
+        "l2_strategy_lmi": ProgramForm(_queries, _with_variances, _sensitivity),
+        "l2_strategy_block": ProgramForm(_queries, _with_covariance, _sensitivity),
+        "l2_strategy_dual": ProgramForm(_square, _prices, lambda env, problem, at: {}, dual=True),
+        "fitness_for_use": ProgramForm(_targets, _fit, _per_target),
+        "fitness_level": ProgramForm(
+            fitness_levels.problem, fitness_levels.point, fitness_levels.multipliers
+        ),
+        "fitness_lmi": ProgramForm(_targets, _fit, _in_blocks),
+        "fitness_penalty": ProgramForm(_targets, _penalty, _relative, worth=_twice),
+        "fitness_hybrid": ProgramForm(_with_all, _penalty, _relative, worth=_twice),
+        "fitness_budget": ProgramForm(
             _targets, _budget, _of_budget, worth=lambda env, square: square / float(env["budget"])
         ),
-        "fitness_dual": Form(_of_one, _shares, _precision, dual=True, worth=_twice),
+        "fitness_dual": ProgramForm(_of_one, _shares, _precision, dual=True, worth=_twice),
     }
 )

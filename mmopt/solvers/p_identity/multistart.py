@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import scipy.optimize
 
-from mmopt.limits import Stop
-from mmopt.numerics.components import Array
-from mmopt.solvers.p_identity.objective import Objective
+from mmopt.numerics.split_arrays import Array
+from mmopt.solvers.p_identity.p_identity_error import Objective
 from mmopt.solvers.solver_protocol import Clock, Options, Point
+from mmopt.stop_reasons import Stop
 
-__all__ = ["PROGRAMS", "Start", "State", "default_starts", "needs", "points", "rounds", "search", "starts"]
+__all__ = ["PROGRAMS", "StartRows", "default_starts", "needs", "points", "rounds", "search", "starts"]
 
 
 # Cells of the smallest blocks and weight of all rows, in the order in which they proved good on prefix sums
@@ -46,14 +46,14 @@ NOISE = 1e-2  # added to what has symmetries, from which a gradient does not lea
 
 
 @dataclass(frozen=True)
-class Start:
+class StartRows:
     """A start: rows (k, n), all nonnegative, with a name."""
 
     name: str
     rows: Array
 
 
-def starts(n: int, most: int, seed: int, queries: Array | None = None) -> Iterator[Start]:
+def starts(n: int, most: int, seed: int, queries: Array | None = None) -> Iterator[StartRows]:
     """Starts without end, those that are good on ranges first; each depends on the seed and its number.
 
     Parameters
@@ -67,22 +67,22 @@ def starts(n: int, most: int, seed: int, queries: Array | None = None) -> Iterat
     def noisy(rows: Array) -> Array:
         return np.asarray(rows + NOISE * rng.random(rows.shape))
 
-    yield Start("total", noisy(np.full((1, n), 0.3)))
+    yield StartRows("total", noisy(np.full((1, n), 0.3)))
     rows = np.zeros((0, n)) if queries is None else _counts(queries)
     if 0 < len(rows) <= most:
-        yield Start("queries", noisy(0.3 * rows))
+        yield StartRows("queries", noisy(0.3 * rows))
     number = 0
     for known in itertools.chain(ORDER, itertools.repeat(None)):
         if known is None:
             number += 1
             wanted = most if n <= FEW and number % 3 == 0 else round(n / SHARES[number % 3])
-            yield Start(f"random {number}", rng.random((min(most, max(1, wanted)), n)))
+            yield StartRows(f"random {number}", rng.random((min(most, max(1, wanted)), n)))
             continue
         size, weight = known
         if 2 * size <= n:
             rows = _hierarchy(n, size)
             if len(rows) <= most:
-                yield Start(f"blocks of {size}, weight {weight:g}", noisy(weight * rows))
+                yield StartRows(f"blocks of {size}, weight {weight:g}", noisy(weight * rows))
 
 
 def _hierarchy(n: int, size: int) -> Array:
@@ -105,17 +105,17 @@ KEPT = 3  # of so many starts one is followed after each round
 FIRST, SECOND = 60, 240  # quasi-Newton steps of the first two rounds
 # Cells up to which there are so many starts, and so many steps in a round between and in the last one.
 SIZES = ((512, 18, 200, 1000), (2048, 9, 200, 300), (math.inf, 4, 80, 60))
-MERGED = 128  # blocks that are left where cells are merged, at least
-LARGEST = ((1024, 4), (math.inf, 8))  # cells in a block, up to so many cells
-ALIKE = 0.05  # squared difference of the columns of neighbouring cells, next to their squares
-MEMORY = 10
-DECREASE = 1e-9  # of the objective in a step, relatively
-GRADIENT = 1e-12
-MOST = 1e4  # of an entry of Θ: cells that nobody asks for send it to infinity, where digits are lost
+FEWEST_BLOCKS = 128  # blocks that are left where cells are merged, at least
+LARGEST_BLOCK = ((1024, 4), (math.inf, 8))  # cells in a block, up to so many cells
+ALIKE_CELLS = 0.05  # squared difference of the columns of neighbouring cells, next to their squares
+LBFGS_MEMORY = 10
+LEAST_DECREASE = 1e-9  # of the objective in a step, relatively
+LEAST_GRADIENT = 1e-12
+LARGEST_ENTRY = 1e4  # of an entry of Θ: cells that nobody asks for send it to infinity, where digits are lost
 
 
 @dataclass(frozen=True)
-class State:
+class SearchState:
     """The search so far.
 
     rows : Θ (k, n) of the best strategy.
@@ -153,9 +153,11 @@ def rounds(gram: Array) -> list[tuple[int, int]]:
     n = len(gram)
     own = np.diag(gram)
     apart = float(np.sum(own[1:] + own[:-1] - 2.0 * np.diag(gram, 1)))
-    largest = next(block for size, block in LARGEST if n <= size)
+    largest = next(block for size, block in LARGEST_BLOCK if n <= size)
     block = 1
-    while 2 * block <= largest and n >= 2 * block * MERGED and apart <= ALIKE * float(np.sum(own)):
+    while (
+        2 * block <= largest and n >= 2 * block * FEWEST_BLOCKS and apart <= ALIKE_CELLS * float(np.sum(own))
+    ):
         block *= 2
     between, last = next((steps, end) for size, _, steps, end in SIZES if n <= size)
     found = [(block, FIRST), (block, SECOND)]
@@ -174,8 +176,8 @@ def search(
     seed: int = 0,
     limit: float = math.inf,
     clock: Clock | None = None,
-    first: tuple[Start, ...] = (),
-) -> Generator[State, None, None]:
+    first: tuple[StartRows, ...] = (),
+) -> Generator[SearchState, None, None]:
     """States of the search, one after each round; the last one says why it stopped.
 
     Parameters
@@ -206,7 +208,7 @@ def search(
         ways.sort(key=lambda way: way.value)
         best = ways[0] if ways[0].value < alone.value else alone
         stop = clock.stop(spent=used >= limit, done=place == len(planned) - 1)
-        yield State(best.rows, best.value, count, tuple(values.values()), used, stop)
+        yield SearchState(best.rows, best.value, count, tuple(values.values()), used, stop)
         if stop:
             return
         ways = ways[: -(-len(ways) // KEPT)]
@@ -237,14 +239,14 @@ def _descend(objective: Objective, way: _Way, steps: float, clock: Clock) -> tup
         t.ravel(),
         jac=True,
         method="L-BFGS-B",
-        bounds=scipy.optimize.Bounds(0.0, np.tile(MOST * np.sqrt(objective.cells), len(t))),
+        bounds=scipy.optimize.Bounds(0.0, np.tile(LARGEST_ENTRY * np.sqrt(objective.cells), len(t))),
         callback=watch,
         options={
             "maxiter": int(steps),
             "maxfun": 2 * int(steps) + 20,
-            "maxcor": MEMORY,
-            "ftol": DECREASE,
-            "gtol": GRADIENT,
+            "maxcor": LBFGS_MEMORY,
+            "ftol": LEAST_DECREASE,
+            "gtol": LEAST_GRADIENT,
         },
     )
     rows = objective.spread(np.asarray(found.x).reshape(t.shape))
@@ -253,15 +255,15 @@ def _descend(objective: Objective, way: _Way, steps: float, clock: Clock) -> tup
 
 # Fitted on one thread of a shared core, to a factor of about three: prefix sums over 64, 256, 1024, 2048 and
 # 8192 cells take 0.5, 2, 10, 21 and 360 s.
-SECONDS = 1e-2  # per cell: the starts, fewer where there are more cells
+SECONDS_OF_STARTS = 1e-2  # per cell: the starts, fewer where there are more cells
 CUBIC = 8e-10  # per cube of the cells
-ARRAYS = 10  # of the size of the Gram matrix that are held at a time
+ARRAYS_OF_GRAM = 10  # of the size of the Gram matrix that are held at a time
 
 
 def needs(env: Mapping[str, Any]) -> tuple[float, float]:
     """Bytes (besides those of any solve) and seconds for the givens of a program that the kernel claims."""
     n = float(env["W"].shape[1])
-    return 8.0 * ARRAYS * n**2, SECONDS * n + CUBIC * n**3
+    return 8.0 * ARRAYS_OF_GRAM * n**2, SECONDS_OF_STARTS * n + CUBIC * n**3
 
 
 PROGRAMS = ("p_identity",)
@@ -301,7 +303,7 @@ def points(
         yield Point({"Theta": theta}, {}, state.iterations, raw, stop, summary=text)
 
 
-def summary(state: State) -> str:
+def summary(state: SearchState) -> str:
     """``local optimum, 18 starts, 6 followed, spread 1.2e-03``: of the worst of these over the best."""
     followed = len(state.values)
     text = f"local optimum, {state.count} start{'s' * (state.count != 1)}"

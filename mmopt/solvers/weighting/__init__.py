@@ -1,22 +1,34 @@
 """Weights of design queries, natively: query_weighting, laplace_weighting and what is made of them.
 
-All are min Σ cᵢ uᵢ^-a subject to Mᵀ u <= 1 with M >= 0 (``problem``). A multiplicative fixed point comes
-first, an interior-point method ends it; both sides are certified at every step. M is used through its
-products (``problem``), dense or as a Kronecker product.
+A multiplicative fixed point comes first, an interior-point method ends it; both sides are certified at every
+step.
+
+- ``weighting_problem.py``: the problem min Σ cᵢ uᵢ^-a subject to Mᵀ u <= 1 with M >= 0, and its dual
+- ``weight_steps.py``: first order while it is cheap, then second order
+- ``kronecker_design.py``: M as rows of a Kronecker product
+- ``recognise_kronecker.py``: whether a dense design is a Kronecker product
+- ``shipped_programs.py``: the programs that are this problem, and their points
 """
 
-from mmopt.solvers.weighting.improve import improve
 from mmopt.solvers.weighting.kronecker_design import Kronecker
-from mmopt.solvers.weighting.problem import Dense, Operator, State, Weighting, entrywise, product_state
 from mmopt.solvers.weighting.shipped_programs import PROGRAMS, needs, points
+from mmopt.solvers.weighting.weight_steps import improve
+from mmopt.solvers.weighting.weighting_problem import (
+    GivenMatrix,
+    Operator,
+    Weighting,
+    WeightsAndPrices,
+    entrywise,
+    product_state,
+)
 
 __all__ = [
     "PROGRAMS",
-    "Dense",
+    "GivenMatrix",
     "Kronecker",
     "Operator",
-    "State",
     "Weighting",
+    "WeightsAndPrices",
     "entrywise",
     "improve",
     "needs",

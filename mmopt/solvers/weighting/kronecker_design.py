@@ -16,7 +16,7 @@ from functools import cached_property
 
 import numpy as np
 
-from mmopt.solvers.weighting.problem import Array, add_diagonal, solve_scaled
+from mmopt.solvers.weighting.weighting_problem import Array, add_diagonal, solve_scaled
 
 __all__ = ["FORMED", "Kronecker"]
 
@@ -26,11 +26,11 @@ COUNTS = 30.0
 # The largest matrix that a Newton step forms, and the most cells that count where the rows are more.
 FORMED, COUNTED = 4096, 2048
 # Entries of one block of columns, of which the matrix is made.
-BLOCK = 1 << 20
+ENTRIES_OF_BLOCK = 1 << 20
 # Conjugate gradients stop at this residual, relatively, or after so many steps.
 RESIDUAL = 1e-8
-STEPS = 100
-RIDGE = 1e-13  # on the unit diagonal of the matrix that is inverted
+MOST_STEPS = 100
+NEWTON_RIDGE = 1e-13  # on the unit diagonal of the matrix that is inverted
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Kronecker:
         scale = 1.0 / xp.sqrt(own + xp.linalg.diagonal(inner))
         inner *= scale[:, None]
         inner *= scale[None, :]
-        add_diagonal(inner, own * scale * scale + RIDGE)
+        add_diagonal(inner, own * scale * scale + NEWTON_RIDGE)
         root = _inverse_root(inner)
         del inner
         place = _places(cells, d.shape[0])
@@ -157,7 +157,7 @@ def _gram(factors: Sequence[Array], weights: Array, at: Array) -> Array:
     xp = weights.__array_namespace__()
     size, rows = at.shape[0], math.prod(f.shape[0] for f in factors)
     out = xp.empty((size, size), dtype=weights.dtype)
-    step = max(1, BLOCK // max(rows, weights.shape[0]))
+    step = max(1, ENTRIES_OF_BLOCK // max(rows, weights.shape[0]))
     for start in range(0, size, step):
         block = at[start : start + step]
         columns = xp.ones((1, block.shape[0]), dtype=weights.dtype)
@@ -182,7 +182,10 @@ def _inverse_root(matrix: Array) -> Array:
         return xp.linalg.inv(xp.linalg.cholesky(matrix).T).T
     except np.linalg.LinAlgError:  # the ridge is lost in rounding
         values, vectors = xp.linalg.eigh(matrix)
-        return vectors.T / xp.sqrt(xp.where(values > RIDGE, values, xp.full_like(values, RIDGE)))[:, None]
+        return (
+            vectors.T
+            / xp.sqrt(xp.where(values > NEWTON_RIDGE, values, xp.full_like(values, NEWTON_RIDGE)))[:, None]
+        )
 
 
 def _conjugate_gradients(
@@ -195,7 +198,7 @@ def _conjugate_gradients(
     rest = right - product(x)
     direction = scaled = inverse(rest)
     energy = float(xp.sum(rest * scaled))
-    for _ in range(STEPS):
+    for _ in range(MOST_STEPS):
         if energy <= goal:
             break
         image = product(direction)

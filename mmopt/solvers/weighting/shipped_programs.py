@@ -10,20 +10,27 @@ from types import MappingProxyType
 from typing import Any
 
 from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point
-from mmopt.solvers.weighting.improve import improve
 from mmopt.solvers.weighting.kronecker_design import FORMED, Kronecker
-from mmopt.solvers.weighting.problem import Array, Dense, Operator, State, Weighting, entrywise
-from mmopt.solvers.weighting.recognise import factors_of, is_likely_product, places_of
+from mmopt.solvers.weighting.recognise_kronecker import factors_of, is_likely_product, places_of
+from mmopt.solvers.weighting.weight_steps import improve
+from mmopt.solvers.weighting.weighting_problem import (
+    Array,
+    GivenMatrix,
+    Operator,
+    Weighting,
+    WeightsAndPrices,
+    entrywise,
+)
 
-__all__ = ["PROGRAMS", "SHIPPED", "Part", "Shipped", "dual_gap", "needs", "points"]
+__all__ = ["PROGRAMS", "SHIPPED", "Shipped", "WeightsPart", "dual_gap", "needs", "points"]
 
 
 # Stands for c where a part has no error, so that its multipliers count for nothing beside the others'.
-NOTHING = 1e-100
+NO_COST = 1e-100
 
 
 @dataclass(frozen=True)
-class Part:
+class WeightsPart:
     """One problem over the program's weights at ``rows`` (k,); ``problem`` makes it anew at each call.
 
     Weights at ``idle`` have c = 0: any value will do, ``least`` (a number) takes the part ``share`` of the
@@ -47,34 +54,34 @@ class Shipped:
     stacked : its multipliers are a matrix with a row per part.
     """
 
-    parts: Callable[[Mapping[str, Any], float], list[Part]]
+    parts: Callable[[Mapping[str, Any], float], list[WeightsPart]]
     weights: str = ""
     inverses: str = ""
     prices: str = ""
     stacked: bool = False
 
 
-def _part(operator: Callable[[], Operator], c: Array, rows: Array, power: int, share: float) -> Part:
+def _part(operator: Callable[[], Operator], c: Array, rows: Array, power: int, share: float) -> WeightsPart:
     """The problem of these rows; those with c = 0 need a weight, however small, and no more."""
     xp = c.__array_namespace__()
     used = c > 0
     if not bool(xp.any(used)):  # no error here: any weights and prices will do
-        c = xp.full_like(c, NOTHING)
+        c = xp.full_like(c, NO_COST)
         used = c > 0
     if bool(xp.all(used)):
-        return Part(lambda: Weighting(operator(), c, power), rows, rows[:0])
+        return WeightsPart(lambda: Weighting(operator(), c, power), rows, rows[:0])
     (idle,), (busy,) = xp.nonzero(~used), xp.nonzero(used)
     least = share / float(xp.max(operator().kept(idle).load(xp.ones_like(xp.take(c, idle)))))
 
     def make() -> Weighting:
         return Weighting(operator().kept(busy), xp.take(c, busy), power)
 
-    return Part(make, xp.take(rows, busy), xp.take(rows, idle), least, share)
+    return WeightsPart(make, xp.take(rows, busy), xp.take(rows, idle), least, share)
 
 
-def _whole(power: int, design: str = "D") -> Callable[[Mapping[str, Any], float], list[Part]]:
-    def parts(env: Mapping[str, Any], share: float) -> list[Part]:
-        operator = Dense(env["S"]) if design == "S" else _operator(env, power)
+def _whole(power: int, design: str = "D") -> Callable[[Mapping[str, Any], float], list[WeightsPart]]:
+    def parts(env: Mapping[str, Any], share: float) -> list[WeightsPart]:
+        operator = GivenMatrix(env["S"]) if design == "S" else _operator(env, power)
         rows = env["c"].__array_namespace__().arange(operator.shape[0])
         return [_part(lambda: operator, env["c"], rows, power, share)]
 
@@ -92,10 +99,10 @@ def _operator(env: Mapping[str, Any], power: int) -> Operator:
         rows = None if factors is None else places_of(design, given)
         if factors is not None and rows is not None:
             return Kronecker(factors, rows)
-    return Dense(entrywise(design, power))
+    return GivenMatrix(entrywise(design, power))
 
 
-def _separate(env: Mapping[str, Any], share: float) -> list[Part]:
+def _separate(env: Mapping[str, Any], share: float) -> list[WeightsPart]:
     """A problem for each row of the membership M, over its own design queries.
 
     There are many of them and each is soon solved, so that none holds its matrix while others are.
@@ -109,9 +116,9 @@ def _separate(env: Mapping[str, Any], share: float) -> list[Part]:
     return found
 
 
-def _rows(design: Array, rows: Array) -> Dense:
+def _rows(design: Array, rows: Array) -> GivenMatrix:
     """Some design queries."""
-    return Dense(entrywise(design.__array_namespace__().take(design, rows, axis=0), 1))
+    return GivenMatrix(entrywise(design.__array_namespace__().take(design, rows, axis=0), 1))
 
 
 SHIPPED: Mapping[str, Shipped] = MappingProxyType(
@@ -130,7 +137,7 @@ SHIPPED: Mapping[str, Shipped] = MappingProxyType(
 PROGRAMS = tuple(SHIPPED)
 
 
-def dual_gap(problem: Weighting, state: State) -> float:
+def dual_gap(problem: Weighting, state: WeightsAndPrices) -> float:
     """The gap of the prices with their own best response, which is what a dual program is judged by."""
     b = problem.operator.price(state.mu)
     u = problem.best_response(b)
@@ -139,8 +146,8 @@ def dual_gap(problem: Weighting, state: State) -> float:
 
 # Fitted on one thread of a shared core, to a factor of about three: 2048 design queries over as many cells
 # to a gap of 1e-6 in 1 to 2 s, 4096 in 6 to 9 s.
-SECONDS = 1.5e-10  # per product of both sizes and the smaller one
-ARRAYS = 5  # of the size of the design that are held at a time, with the program's own
+SECONDS_OF_DESIGN = 1.5e-10  # per product of both sizes and the smaller one
+ARRAYS_OF_DESIGN = 5  # of the size of the design that are held at a time, with the program's own
 # Through factors: 4096 in 0.2 to 1.1 s, 16384 in 0.3 to 9 s.
 PRODUCT_SECONDS = 3e-8  # per product of both sizes
 PRODUCT_ARRAYS = 2  # the program's own, besides a Newton matrix and what it is made of
@@ -154,13 +161,13 @@ def needs(env: Mapping[str, Any]) -> tuple[float, float]:
         newton = 2 * min(rows, FORMED) ** 2
         memory = 8.0 * (PRODUCT_ARRAYS * rows * columns + newton)
         return memory, 0.01 + PRODUCT_SECONDS * rows * columns
-    memory = 8.0 * ARRAYS * rows * columns
-    return memory, 0.01 + SECONDS * rows * columns * min(rows, columns)
+    memory = 8.0 * ARRAYS_OF_DESIGN * rows * columns
+    return memory, 0.01 + SECONDS_OF_DESIGN * rows * columns * min(rows, columns)
 
 
-FINER = 1e-2  # if a point's certified gap is too large after all, the next one's is smaller by this
-FINEST = 1e-15
-IDLE = 1e-3  # part of the gap asked for that weights without error (c = 0) may cost
+NEXT_GAP = 1e-2  # if a point's certified gap is too large after all, the next one's is smaller by this
+LEAST_GAP = 1e-15
+GAP_OF_IDLE = 1e-3  # part of the gap asked for that weights without error (c = 0) may cost
 
 
 def points(
@@ -179,17 +186,17 @@ def points(
     content goes on and gets a finer point, until ``final``.
     """
     shipped = SHIPPED[program]
-    runs = [_Run(part, bool(shipped.prices)) for part in shipped.parts(env, IDLE * options.tolerance)]
-    pace = Pace(clock, options.tolerance / 2, options.max_iterations or math.inf, FINER)
+    runs = [_Run(part, bool(shipped.prices)) for part in shipped.parts(env, GAP_OF_IDLE * options.tolerance)]
+    pace = Pace(clock, options.tolerance / 2, options.max_iterations or math.inf, NEXT_GAP)
 
     def count() -> int:
         return sum(run.iterations for run in runs)
 
     while True:
-        goal = max(pace.wanted, FINEST)
+        goal = max(pace.wanted, LEAST_GAP)
         for run in runs:
             run.until(goal, lambda: pace.stop(count()) is not None)
-        stop = pace.stop(count(), done=goal <= FINEST or any(run.ended and run.gap > goal for run in runs))
+        stop = pace.stop(count(), done=goal <= LEAST_GAP or any(run.ended and run.gap > goal for run in runs))
         raw = f"gap {max(run.gap for run in runs):.1e} by its own arithmetic"
         yield Point(*_named(shipped, runs), count(), raw, stop)
         if stop:
@@ -200,13 +207,13 @@ def points(
 class _Run:
     """One part on its way. While it rests it holds its state alone, from which the second order goes on."""
 
-    def __init__(self, part: Part, dual: bool) -> None:
+    def __init__(self, part: WeightsPart, dual: bool) -> None:
         self.part = part
         self.dual = dual
         self.iterations = 0
         self.gap = float("inf")
         self.ended = False
-        self.state: State | None = None
+        self.state: WeightsAndPrices | None = None
 
     def until(self, goal: float, over: Callable[[], bool]) -> None:
         """Go on until the gap is reached or it is over, one step at least the first time."""

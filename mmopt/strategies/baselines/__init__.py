@@ -1,10 +1,17 @@
 """What people use without optimising: baselines as strategies, by name, each with its source. No programs.
 
-``CATALOGUE`` lists them; ``baseline("hierarchical(branching=16)", workload, 1)`` is one as a strategy,
-``evaluate(name, workload)`` tells what one costs.
+- ``baseline_catalogue.py``: ``CATALOGUE`` lists them
+- ``catalogue_row.py``: what a row of the catalogue says and makes
+- ``baselines_by_name.py``: ``baseline("hierarchical(branching=16)", workload, 1)`` is one as a strategy,
+  ``evaluate(name, workload)`` tells what one costs
+- ``plain_baselines.py``: noise on every cell, and on every answer
+- ``tree_baselines.py``: hierarchies, wavelets, quadtrees
+- ``marginal_baselines.py``: the Fourier basis and the data cube method
 """
 
-from mmopt.strategies.baselines.by_name import (
+from mmopt.strategies.baselines.baseline_catalogue import ALIASES, CATALOGUE
+from mmopt.strategies.baselines.baselines_by_name import (
+    NOISES,
     Cost,
     Evaluated,
     baseline,
@@ -15,12 +22,12 @@ from mmopt.strategies.baselines.by_name import (
     is_baseline,
     read,
 )
-from mmopt.strategies.baselines.catalogue import ALIASES, CATALOGUE
-from mmopt.strategies.baselines.row import Baseline, Parameter
+from mmopt.strategies.baselines.catalogue_row import Baseline, Parameter
 
 __all__ = [
     "ALIASES",
     "CATALOGUE",
+    "NOISES",
     "Baseline",
     "Cost",
     "Evaluated",

@@ -6,7 +6,16 @@ from typing import Annotated
 
 import typer
 
-from mmopt.testing.scripts import REFUTED, TimeLimit, Tolerance, names_in, note, options_for, run_alone, show
+from mmopt.testing.script_commands import (
+    REFUTED,
+    TimeLimit,
+    Tolerance,
+    names_in,
+    note,
+    options_for,
+    run_alone,
+    show,
+)
 
 __all__ = ["conformance", "main"]
 

@@ -15,14 +15,22 @@ from mmopt.compiler import bind
 from mmopt.driver import solve
 from mmopt.errors import Error, OptionError, TooLargeError, UnsuitableError, suggest
 from mmopt.language import Program, program_names
-from mmopt.language.check.procedures import alternates, solved_programs
+from mmopt.language.check.procedure_checks import alternates, solved_programs
 from mmopt.results import Solution
-from mmopt.testing.conformance.checks import Asked, Wrong, closeness, of_bound, of_file, of_gap, of_known
-from mmopt.testing.conformance.duals import Duals, check_dual, kernel_duals
-from mmopt.testing.conformance.report import Failure, Report, Skip
-from mmopt.testing.conformance.twists import TWISTS, rule_of, why_not
+from mmopt.testing.conformance.conformance_report import Failure, Report, Skip
+from mmopt.testing.conformance.dual_functions import Duals, check_dual, kernel_duals
+from mmopt.testing.conformance.solution_checks import (
+    Asked,
+    Wrong,
+    closeness,
+    of_bound,
+    of_file,
+    of_gap,
+    of_known,
+)
+from mmopt.testing.conformance.workload_twists import TWISTS, rule_of, why_not
 from mmopt.testing.known_optima import known_figures
-from mmopt.testing.problems import Problem, problems_named
+from mmopt.testing.problem_registry import Problem, problems_named
 from mmopt.workloads import Workload
 
 __all__ = ["CHECKS", "check_solver", "conform"]

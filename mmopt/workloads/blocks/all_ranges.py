@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from mmopt.numerics.arrays import EPS, Array, Ints, require_memory
-from mmopt.workloads.blocks.ranges import Independent, Ranges, sums_from
+from mmopt.workloads.blocks.range_blocks import Independent, Ranges, sums_from
 
 __all__ = ["AllRange", "range_root", "reflected_ranges"]
 

@@ -9,11 +9,11 @@ import scipy.sparse
 
 from mmopt.errors import WorkloadError
 from mmopt.numerics.arrays import Array, Ints, require_memory
-from mmopt.workloads.blocks.linear import Implicit
-from mmopt.workloads.blocks.matrices import Sparse
-from mmopt.workloads.blocks.ranges import Independent, Ranges
+from mmopt.workloads.blocks.implicit_matrix import Implicit
+from mmopt.workloads.blocks.matrix_blocks import Sparse
+from mmopt.workloads.blocks.range_blocks import Independent, Ranges
 from mmopt.workloads.domain import Attribute
-from mmopt.workloads.labels import range_labels
+from mmopt.workloads.query_labels import range_labels
 
 __all__ = ["Haar", "Hierarchy", "levels", "runs"]
 
@@ -77,8 +77,9 @@ class Haar(Independent):
         start, length = self._blocks(np.arange(self.size))
         ends = np.concatenate([[0], np.cumsum(length)])
         cells = runs(start, length)
-        blocks = scipy.sparse.csr_array((np.ones(len(cells)), cells, ends), shape=(self.size, self.size))
-        return Sparse(blocks)
+        return Sparse(
+            scipy.sparse.csr_array((np.ones(len(cells)), cells, ends), shape=(self.size, self.size))
+        )
 
     def column_powers(self, norm: int) -> Array:
         return np.full(self.size, 1.0 + self.levels)

@@ -11,9 +11,9 @@ import numpy as np
 from mmopt.errors import WorkloadError
 from mmopt.numerics.arrays import Array, Ints, fits_memory, rounding_of_root, stacked_root
 from mmopt.numerics.outward import plus_up, times_up
-from mmopt.workloads.blocks.linear import Implicit, ordered, refine
-from mmopt.workloads.blocks.modified import Scaled
-from mmopt.workloads.blocks.ranges import Identity
+from mmopt.workloads.blocks.implicit_matrix import Implicit, ordered, refine
+from mmopt.workloads.blocks.modified_blocks import Scaled
+from mmopt.workloads.blocks.range_blocks import Identity
 from mmopt.workloads.domain import Attribute
 
 __all__ = ["Kron", "Stack", "Union", "kron"]
@@ -87,11 +87,9 @@ class Kron(Implicit):
     def column_powers(self, norm: int) -> Array:
         return reduce(_outer_up, [part.column_powers(norm) for part in self.parts])
 
-    def largest_power(self, norm: int) -> tuple[float, bool]:
+    def largest_power(self, norm: int) -> float:
         """The product of the parts' largest ones, since none is negative."""
-        found = [part.largest_power(norm) for part in self.parts]
-        value = reduce(times_up, [np.asarray(power) for power, _ in found])
-        return float(value), all(is_attained for _, is_attained in found)
+        return float(reduce(times_up, [np.asarray(part.largest_power(norm)) for part in self.parts]))
 
     def holdings(self) -> Iterator[tuple[int, int]]:
         for part in self.parts:
@@ -169,7 +167,7 @@ class Stack(Implicit):
     def column_powers(self, norm: int) -> Array:
         return reduce(plus_up, [block.column_powers(norm) for block in self.blocks])
 
-    def largest_power(self, norm: int) -> tuple[float, bool]:
+    def largest_power(self, norm: int) -> float:
         """Attained where all blocks are products over the same attributes, or where the cells fit in memory.
 
         Of the cells of an attribute only those count whose powers in the blocks no other cell's exceed
@@ -179,11 +177,10 @@ class Stack(Implicit):
             return self.blocks[0].largest_power(norm)
         found = _largest_of_products(self.blocks, norm)
         if found is not None:
-            return found, True
+            return found
         if fits_memory(self.shape[1:]):
-            return float(self.column_powers(norm).max()), True
-        value = reduce(plus_up, [np.asarray(block.largest_power(norm)[0]) for block in self.blocks])
-        return float(value), False
+            return float(self.column_powers(norm).max())
+        return float(reduce(plus_up, [np.asarray(block.largest_power(norm)) for block in self.blocks]))
 
     def classes(self) -> Ints:
         return refine([block.classes() for block in self.blocks])

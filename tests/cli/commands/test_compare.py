@@ -17,7 +17,7 @@ from processes import Marked, linux_only, wait_for
 
 from mmopt import comparison
 from mmopt.comparison import Isolated, Outcome
-from mmopt.comparison.processes import Costing, Solving
+from mmopt.comparison.worker_processes import Costing, Solving
 from mmopt.language import Program, program_names
 from mmopt.strategies.baselines import Evaluated, baseline_names
 

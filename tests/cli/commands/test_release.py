@@ -181,7 +181,7 @@ def test_a_forged_strategy_is_refused(
 def test_a_forged_bound_of_a_template_is_refused(run: Any, refused: Any, files: Path) -> None:
     assert run("templates", "total.yaml", "--templates", "identity", "--out", "t.npz").status == 0
     found = FactoredSolution.load("t.npz")
-    dataclasses.replace(found, bound=found.error).save("t.npz")
+    dataclasses.replace(found, error_bound=found.error).save("t.npz")
     message = refused("release", "total.yaml", "people.csv", "--strategy", "t.npz")
     assert message.startswith("error: 't.npz' does not hold: error bound is ")
     assert run("verify", "t.npz", "total.yaml").status == 1

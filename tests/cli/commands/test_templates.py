@@ -57,7 +57,7 @@ def test_saved_strategies_are_refused_elsewhere(run: Any, refused: Any, files: P
         refused("release", "pure.yaml", "people.csv", "--strategy", "s.npz")
     )
     assert refused("verify", "s.npz", "total.yaml", "--program", "l2_strategy") == (
-        "error: 's.npz' holds a strategy in factors, which is of no program"
+        "error: 'template product' is a strategy in factors, which is of no program"
     )
     assert "'no/s.npz'" in refused("templates", "total.yaml", "--out", "no/s.npz")
 

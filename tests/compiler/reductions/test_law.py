@@ -20,12 +20,12 @@ from tolerances import GAP_INTERIOR, ROUNDING
 
 from mmopt import Attribute, Domain, Program, Solution, Strategy, Workload, solve, verify
 from mmopt.compiler import bind, reductions
-from mmopt.compiler.reductions import value_symmetry
-from mmopt.driver import plan
+from mmopt.compiler.reductions import split_by_symmetry
+from mmopt.driver import solve_plan
 from mmopt.language import program_names
-from mmopt.limits import Stop
+from mmopt.stop_reasons import Stop
 from mmopt.workloads import Product
-from mmopt.workloads.blocks import factor as f
+from mmopt.workloads.blocks import factor_blocks as f
 
 Rng = np.random.Generator
 
@@ -199,7 +199,7 @@ def test_a_wrong_lift_is_seen(monkeypatch: pytest.MonkeyPatch, rng: Rng, name: s
     assert step is not None
     right = type(step).lift
 
-    def wrong(own: reductions.Step, parts: Sequence[reductions.Solved]) -> reductions.Solved:
+    def wrong(own: reductions.ReductionStep, parts: Sequence[reductions.SolvedPart]) -> reductions.SolvedPart:
         lifted = right(own, parts)
         n = lifted.strategy.n
         # The total, and little else: no repair makes that good, as it does for a cell measured too well.
@@ -220,8 +220,8 @@ def test_the_theorem_is_stated(row: reductions.Reduction) -> None:
 @pytest.mark.parametrize("program", SHIPPED)
 def test_by_component_equals_unreduced(monkeypatch: pytest.MonkeyPatch, rng: Rng, program: str) -> None:
     """Nothing is scored over the cells here: what is taken for a symmetry and is none would be believed."""
-    monkeypatch.setattr(plan, "FEW_CELLS", 1)
-    monkeypatch.setattr(plan, "SMALL", value_symmetry.WORTH)
+    monkeypatch.setattr(solve_plan, "FEW_CELLS", 1)
+    monkeypatch.setattr(solve_plan, "SMALL_COMPONENT", split_by_symmetry.LARGEST_WORTHWHILE)
     hits = 0
     for _ in range(12):
         workload = random_symmetric_matrix(rng) if rng.random() < 0.5 else random_products(rng)

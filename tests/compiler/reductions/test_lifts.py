@@ -8,13 +8,13 @@ from scipy.linalg import block_diag
 
 from mmopt import Attribute, Domain, Program, Workload, solve
 from mmopt.compiler import bind
-from mmopt.compiler.reductions import REDUCTIONS, Solved, traits_of
+from mmopt.compiler.reductions import REDUCTIONS, SolvedPart, traits_of
 from mmopt.driver.convex import solve_convex
 from mmopt.driver.judge.score import bound_of
-from mmopt.driver.plan import Plan, Task
-from mmopt.numerics.components import Level
+from mmopt.driver.solve_plan import SolvePlan, Task
+from mmopt.numerics.split_arrays import Level
 from mmopt.workloads import Product
-from mmopt.workloads.blocks import factor
+from mmopt.workloads.blocks import factor_blocks
 
 pytestmark = pytest.mark.quick
 
@@ -27,7 +27,7 @@ def workloads(rng: np.random.Generator) -> dict[str, Workload]:
     rows = rng.normal(size=(5, 4))
     several = block_diag(rng.normal(size=(3, 2)), 5.0 * rng.normal(size=(4, 3)), rng.normal(size=(1, 1)))
     domain = Domain((Attribute("a", ("x", "y", "z")), Attribute("b", ("u", "v"))))
-    made = Product((factor.prefix(3), factor.identity(2)), weight=2.5, target=3.0)
+    made = Product((factor_blocks.prefix(3), factor_blocks.identity(2)), weight=2.5, target=3.0)
     return {
         "merge cells": _asked(np.repeat(rows, [1, 3, 2, 1], axis=1), rng),
         "Kronecker product": Workload.from_products(domain, [made]),
@@ -54,13 +54,13 @@ def test_a_lift_has_the_bound_and_the_strategy(name: str, reduction, rng: np.ran
     instance = bind(Program.load(name), w)
     plan = reduction.applies(instance, traits_of(instance))
     assert plan is not None
-    solved = [solve_convex(Task(Plan(part), asked={"tolerance": 1e-8})) for part in plan.parts]
+    solved = [solve_convex(Task(SolvePlan(part), asked={"tolerance": 1e-8})) for part in plan.parts]
     # A certificate does not depend on the size of its multipliers, and neither may a lift.
     sizes = 10.0 ** rng.uniform(-2, 2, len(solved))
     parts = [
         {n: scaled(v, size) for n, v in s.multipliers.items()} for s, size in zip(solved, sizes, strict=True)
     ]
-    lifted = plan.lift([Solved(s.strategy, m, s.bound) for s, m in zip(solved, parts, strict=True)])
+    lifted = plan.lift([SolvedPart(s.strategy, m, s.bound) for s, m in zip(solved, parts, strict=True)])
     whole = solve(w, name, reduce=False, tolerance=1e-8)
     assert whole.bound is not None and lifted.bound is not None
     proved = bound_of(instance, lifted.multipliers)

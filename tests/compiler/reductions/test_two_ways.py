@@ -11,7 +11,7 @@ from tolerances import GAP_INTERIOR
 from mmopt import Attribute, Domain, Program, Solution, Workload, solve, verify
 from mmopt.numerics.numpy_forms import Array
 from mmopt.workloads import Product
-from mmopt.workloads.blocks import factor as f
+from mmopt.workloads.blocks import factor_blocks as f
 
 PROGRAMS = ("l2_strategy", "weighted_l2", "fitness_for_use")
 FORMS = ("l2_strategy_lmi", "l2_strategy_block", "fitness_lmi", "fitness_budget", "fitness_penalty")

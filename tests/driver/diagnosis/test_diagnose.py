@@ -12,14 +12,14 @@ import pytest
 from mmopt import Program, SolverError, Workload, solve
 from mmopt.compiler import bind, lower, scale
 from mmopt.driver.diagnosis.diagnose import explain_failure
-from mmopt.driver.diagnosis.elastic import everything, probe
+from mmopt.driver.diagnosis.elastic_form import everything, probe
 from mmopt.driver.diagnosis.relaxable_lines import ground
 from mmopt.driver.judge.score import FEASIBLE
 from mmopt.driver.judge.violations import violations
 from mmopt.language import worst
 from mmopt.language.syntax.syntax_tree import Constraint
-from mmopt.limits import Stop
-from mmopt.solvers import Clock, Options, Point, prove, run, solver_named
+from mmopt.solvers import Clock, Options, Point, prove, run, solver_row
+from mmopt.stop_reasons import Stop
 
 HEAD = """\
 program own
@@ -362,7 +362,7 @@ def test_a_certificate_of_the_solver_is_checked(solver: str) -> None:
     def last(text: str) -> Point:
         scaled, _ = scale(bind(Program.parse(text), WORKLOAD))
         with Clock(60.0) as clock:
-            return list(run(solver_named(solver), lower(scaled), Options(), clock))[-1]
+            return list(run(solver_row(solver), lower(scaled), Options(), clock))[-1]
 
     infeasible = last(vector("low: u >= 2", "high: u <= 1"))
     feasible = last(vector("low: u >= 1", "high: u <= 2"))

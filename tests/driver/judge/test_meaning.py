@@ -97,7 +97,7 @@ def test_large_workloads_get_one_evaluation(
     w = Workload.from_matrix(rng.normal(size=(9, 6)))
     best = solve(w, "l2_strategy")
     svdb = np.linalg.svd(w.matrix, compute_uv=False).sum() ** 2 / w.n
-    monkeypatch.setattr(bounds, "WORK", 0.0)
+    monkeypatch.setattr(bounds, "WORK_OF_BOUND", 0.0)
     assert best.objective / error_bound(w, best.strategy)[0] - 1 <= GAP
     poor = Strategy(rng.normal(size=(6, 6)) * np.geomspace(1.0, 1e-4, 6))
     assert svdb * (1 - 1e-9) <= error_bound(w, poor)[0] <= best.objective
@@ -111,7 +111,7 @@ def test_a_bound_that_is_good_enough_is_taken_over(monkeypatch: pytest.MonkeyPat
     assert best.bound is not None
     known = (best.bound, np.asarray(best.multipliers["sensitivity"]))
     assert error_bound(w, best.strategy, known=known)[0] >= best.bound
-    monkeypatch.setattr(bounds, "WORK", 0.0)
+    monkeypatch.setattr(bounds, "WORK_OF_BOUND", 0.0)
     monkeypatch.setattr(bounds, "bound_of", None)
     found = error_bound(w, best.strategy, known=known, goal=best.error)
     assert found[0] == known[0] and found[1] is known[1]

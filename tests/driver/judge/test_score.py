@@ -18,7 +18,7 @@ from mmopt.driver.judge.rounded_root import charged_for_the_queries
 from mmopt.driver.judge.score import FEASIBLE, Candidate, bound_of, candidate, upper_value
 from mmopt.driver.run_solver import Best
 from mmopt.errors import OptionError
-from mmopt.numerics.components import Level
+from mmopt.numerics.split_arrays import Level
 
 
 def instance(rows: np.ndarray, program: str = "l2_strategy") -> Instance:

@@ -8,9 +8,9 @@ import pytest
 from mmopt import Workload, solve
 from mmopt.driver.templates import TEMPLATES, templates
 from mmopt.errors import OptionError, UnsuitableError
-from mmopt.testing.census import census, domain_of, marginals
+from mmopt.testing.census_workloads import census, domain_of, marginals
 from mmopt.workloads import Product
-from mmopt.workloads.blocks import factor as f
+from mmopt.workloads.blocks import factor_blocks as f
 
 
 @pytest.mark.parametrize("norm", [1, 2])

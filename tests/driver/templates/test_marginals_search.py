@@ -10,10 +10,10 @@ from symmetric import random_products
 from mmopt import Workload, solve
 from mmopt.driver.templates.marginals_search import _Problem, marginal_strategy
 from mmopt.errors import TooLargeError
-from mmopt.strategies.marginals import MarginalStrategy, energies, volumes
-from mmopt.testing.census import domain_of, marginals
+from mmopt.strategies.marginals_strategy import MarginalStrategy, energies, volumes
+from mmopt.testing.census_workloads import domain_of, marginals
 from mmopt.workloads import Product
-from mmopt.workloads.blocks import factor as f
+from mmopt.workloads.blocks import factor_blocks as f
 
 ADULT = (2, 5, 16, 20, 75)
 

@@ -10,10 +10,10 @@ from symmetric import random_products
 from mmopt import Workload, solve
 from mmopt.driver.templates import every_template, multipliers_of, product, product_bound
 from mmopt.strategies import Strategy
-from mmopt.strategies.product import ProductStrategy
-from mmopt.testing.census import domain_of, marginals
+from mmopt.strategies.product_strategy import ProductStrategy
+from mmopt.testing.census_workloads import domain_of, marginals
 from mmopt.workloads import Product
-from mmopt.workloads.blocks import factor as f
+from mmopt.workloads.blocks import factor_blocks as f
 
 pytestmark = pytest.mark.quick
 

@@ -9,9 +9,9 @@ from driver.templates.unions import SMALL, union
 from mmopt import Workload, solve
 from mmopt.driver.templates import Terms, product
 from mmopt.errors import OptionError, UnsuitableError
-from mmopt.strategies.product import ProductStrategy
-from mmopt.testing.census import census
-from mmopt.workloads.blocks import factor as f
+from mmopt.strategies.product_strategy import ProductStrategy
+from mmopt.testing.census_workloads import census
+from mmopt.workloads.blocks import factor_blocks as f
 
 
 def rmse(s: ProductStrategy, w: Workload) -> float:

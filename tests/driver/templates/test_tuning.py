@@ -10,10 +10,10 @@ from mmopt import Workload
 from mmopt.driver.templates import tune_templates
 from mmopt.errors import OptionError, WorkloadError
 from mmopt.request import load_request
-from mmopt.testing.census import domain_of, marginals
+from mmopt.testing.census_workloads import domain_of, marginals
 from mmopt.testing.known_optima import Figure, holds
 from mmopt.workloads import Product
-from mmopt.workloads.blocks import factor as f
+from mmopt.workloads.blocks import factor_blocks as f
 
 FILE = Path(__file__).parents[3] / "examples" / "sf1-like" / "workload.yaml"
 

@@ -11,9 +11,9 @@ from mmopt import Workload
 from mmopt.driver import templates as h
 from mmopt.driver.templates.union_search import shares_of
 from mmopt.errors import OptionError, UnsuitableError
-from mmopt.strategies.union import UnionStrategy
-from mmopt.testing.census import census
-from mmopt.workloads.blocks import factor as f
+from mmopt.strategies.union_strategy import UnionStrategy
+from mmopt.testing.census_workloads import census
+from mmopt.workloads.blocks import factor_blocks as f
 
 
 @pytest.mark.parametrize(("norm", "power"), [(1, 3), (2, 2)])

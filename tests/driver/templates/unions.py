@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mmopt import Attribute, Domain, Workload
 from mmopt.workloads import Product
-from mmopt.workloads.blocks import factor as f
+from mmopt.workloads.blocks import factor_blocks as f
 
 __all__ = ["SMALL", "union"]
 

@@ -19,12 +19,12 @@ from flint import arb, ctx
 from mmopt import Program, Workload
 from mmopt.compiler import bind, lower
 from mmopt.language import ATOMS
-from mmopt.language.atoms import gradients, matrix_rules, rules
-from mmopt.language.atoms.atom import Atom, Form
+from mmopt.language.atoms import atom_gradients, entry_rules, matrix_rules
+from mmopt.language.atoms.atom import Atom, PrintedForm
+from mmopt.language.atoms.expression_types import SCALAR, UNKNOWN, Curvature, Type
 from mmopt.language.atoms.table_of_atoms import FUNCTIONS
-from mmopt.language.atoms.types import SCALAR, UNKNOWN, Curvature, Type
 from mmopt.language.syntax.expression import parse_expr
-from mmopt.language.syntax.source import Source, Text
+from mmopt.language.syntax.source_text import Source, Text
 from mmopt.language.syntax.syntax_tree import Apply, Name
 from mmopt.numerics import ball_functions, balls
 from mmopt.numerics.balls import Ball
@@ -314,6 +314,8 @@ def law_of_equivariance(atom: Atom, rng: Rng) -> None:
             return np.asarray(atom.numpy(*moved, **call.options))
 
         ACTIONS[atom.equivariance](f, args, call, rng)
+        if atom.even:
+            close(f(*(-a for a in args)), f(*args))
 
 
 def _turn(rng: Rng, size: int) -> np.ndarray:
@@ -512,7 +514,7 @@ def _log_det_rule(bent: Curvature) -> Any:
         out = matrix_rules.trace(args, options)  # refuses what is not square
         (a,) = args
         if not a.psd:
-            raise rules.RuleError("logdet needs a psd matrix")
+            raise entry_rules.RuleError("logdet needs a psd matrix")
         if a.is_constant:
             return SCALAR
         return replace(SCALAR, curvature=bent) if a.curvature.is_affine else out.broken("curved")
@@ -534,8 +536,8 @@ LOG_DET = Atom(
     rule=_log_det_rule(Curvature.CONCAVE),
     numpy=lambda a: np.linalg.slogdet(a)[1],
     about="Logarithm of the determinant.",
-    latex=Form("{0}"),
-    plain=Form("{0}"),
+    latex=PrintedForm("{0}"),
+    plain=PrintedForm("{0}"),
     text="logdet({0})",
     ball=_log_det_ball,
     cvxpy=lambda cp, a: cp.log_det(a),
@@ -572,16 +574,20 @@ WRONG: list[tuple[str, str, dict[str, Any]]] = [
     ("scaling", "logdet", {"unitless": False, "degrees": (1,)}),
     ("equivariance", "logdet", {"equivariance": "another"}),
     # curvature and monotonicity, of three rows each
-    ("curvature", "sqrt", {"rule": rules.elementwise(CONVEX, increasing=True, sign=1)}),
-    ("curvature", "max", {"rule": rules.reduction(CONCAVE)}),
-    ("curvature", "exp", {"rule": rules.elementwise(CONCAVE, increasing=True, sign=1)}),
-    ("curvature", "abs", {"rule": rules.elementwise(CONVEX, increasing=True, sign=1)}),
-    ("curvature", "sum", {"rule": lambda args, options: _negated(rules.reduction(None)(args, options))}),
+    ("curvature", "sqrt", {"rule": entry_rules.elementwise(CONVEX, increasing=True, sign=1)}),
+    ("curvature", "max", {"rule": entry_rules.reduction(CONCAVE)}),
+    ("curvature", "exp", {"rule": entry_rules.elementwise(CONCAVE, increasing=True, sign=1)}),
+    ("curvature", "abs", {"rule": entry_rules.elementwise(CONVEX, increasing=True, sign=1)}),
+    (
+        "curvature",
+        "sum",
+        {"rule": lambda args, options: _negated(entry_rules.reduction(None)(args, options))},
+    ),
     ("curvature", "inv", {"rule": lambda args, options: _negated(matrix_rules.inv(args, options))}),
     # signs
-    ("value", "log", {"rule": rules.elementwise(CONCAVE, increasing=True, sign=1)}),
-    ("value", "logsumexp", {"rule": rules.reduction(CONVEX)}),
-    ("value", "transpose", {"rule": rules.neg}),
+    ("value", "log", {"rule": entry_rules.elementwise(CONCAVE, increasing=True, sign=1)}),
+    ("value", "logsumexp", {"rule": entry_rules.reduction(CONVEX)}),
+    ("value", "transpose", {"rule": entry_rules.neg}),
     ("value", "pinv", {"rule": matrix_rules.rank}),
     # bounds
     ("balls", "exp", {"ball": _shrunk(ball_functions.exp)}),
@@ -600,7 +606,7 @@ WRONG: list[tuple[str, str, dict[str, Any]]] = [
     ("lowering", "exp", {"cones": ATOMS["abs"].cones}),
     # derivatives
     ("gradients", "inv", {"gradient": lambda a, value, bar: (value.T @ bar @ value.T,)}),
-    ("gradients", "max", {"gradient": gradients.extreme(-1)}),
+    ("gradients", "max", {"gradient": atom_gradients.extreme(-1)}),
     ("gradients", "abs", {"rounded": lambda a, rounding: np.abs(a) + rounding**2}),
     # scaling and actions
     ("scaling", "root", {"degrees": (1,)}),
@@ -613,7 +619,7 @@ WRONG: list[tuple[str, str, dict[str, Any]]] = [
     # words
     ("words", "logdet", {"text": "log({0})"}),
     ("words", "sub", {"text": "{1} - {0}"}),
-    ("words", "div", {"plain": Form("{0} / {0}", 2)}),
+    ("words", "div", {"plain": PrintedForm("{0} / {0}", 2)}),
 ]
 
 

@@ -19,11 +19,11 @@ from mmopt.language.evaluate.number_systems import BALLS, PLAIN, Numbers
 from mmopt.language.evaluate.split_values import ByComponent
 from mmopt.language.syntax.syntax_tree import Apply, Name, Span
 from mmopt.numerics.balls import Ball
-from mmopt.numerics.components import Level, Space, Split, lift
+from mmopt.numerics.split_arrays import Level, Space, Split, lift
 from mmopt.symmetry import symmetry
-from mmopt.testing.census import domain_of
+from mmopt.testing.census_workloads import domain_of
 from mmopt.workloads import Product, Workload
-from mmopt.workloads.blocks import factor as f
+from mmopt.workloads.blocks import factor_blocks as f
 
 HERE = Span(1, 1)
 FORMS = {name for name, atom in ATOMS.items() if atom.by_component is not None}

@@ -10,9 +10,9 @@ import pytest
 
 import mmopt.language
 from mmopt.language import Checked, Program, check, program_names, shipped
+from mmopt.language.atoms.expression_types import Curvature, Type
 from mmopt.language.atoms.table_of_atoms import FUNCTIONS
-from mmopt.language.atoms.types import Curvature, Type
-from mmopt.language.check.names import AXES, SOURCES
+from mmopt.language.check.names_and_givens import AXES, SOURCES
 from mmopt.language.syntax.sections import SECTIONS
 from mmopt.language.syntax.statements import KINDS, RESERVED
 

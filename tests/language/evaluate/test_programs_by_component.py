@@ -12,8 +12,8 @@ from mmopt import Program
 from mmopt.errors import ProgramError
 from mmopt.language import evaluate, evaluate_ball, worst
 from mmopt.language.evaluate.feasibility import excess, excess_with_errors
-from mmopt.numerics.components import Level, Space, Split, floored, lift
-from mmopt.numerics.numpy_forms import FLOOR, psd_floor
+from mmopt.numerics.numpy_forms import EIGENVALUE_FLOOR, psd_floor
+from mmopt.numerics.split_arrays import Level, Space, Split, floored, lift
 from mmopt.symmetry import symmetry
 
 PROGRAMS = [
@@ -118,7 +118,7 @@ def test_the_floor_of_a_split_matrix_is_the_dense_one(rng: np.random.Generator) 
     low = Split(space, space, tuple((p + p.T) / 2 for p in low.parts))
     dense_floor = psd_floor(lift(low))
     np.testing.assert_allclose(
-        lift(floored(low)), dense_floor, atol=1e-10 * np.abs(dense_floor).max() + FLOOR
+        lift(floored(low)), dense_floor, atol=1e-10 * np.abs(dense_floor).max() + EIGENVALUE_FLOOR
     )
 
 

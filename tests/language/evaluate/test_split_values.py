@@ -15,12 +15,12 @@ from mmopt.language.atoms.table_of_atoms import FUNCTIONS
 from mmopt.language.evaluate.number_systems import BALLS, PLAIN, Numbers
 from mmopt.language.evaluate.split_values import ByComponent
 from mmopt.language.syntax.expression import parse_expr
-from mmopt.language.syntax.source import Source, Text
+from mmopt.language.syntax.source_text import Source, Text
 from mmopt.numerics.balls import Ball
-from mmopt.numerics.components import Level, Space, Split, lift
-from mmopt.numerics.products import Scaling
+from mmopt.numerics.products import Diagonal
+from mmopt.numerics.split_arrays import Level, Space, Split, lift
 from mmopt.symmetry import symmetry
-from mmopt.testing.census import marginals
+from mmopt.testing.census_workloads import marginals
 
 
 def drawn(rng: np.random.Generator) -> Split:
@@ -51,20 +51,20 @@ def level(rng: np.random.Generator, space: Space) -> Level:
 def test_scaling_and_diagonal(rng: np.random.Generator) -> None:
     queries = drawn(rng)
     p, q = level(rng, queries.columns), level(rng, queries.rows)
-    scaled = times(PLAIN, times(PLAIN, Scaling(q), queries), Scaling(p))
+    scaled = times(PLAIN, times(PLAIN, Diagonal(q), queries), Diagonal(p))
     dense = lift(q)[:, None] * lift(queries) * lift(p)
     np.testing.assert_allclose(lift(scaled), dense, rtol=tolerances.FINE, atol=tolerances.ROUNDING)
     turned = Split(queries.columns, queries.rows, tuple(part.T for part in queries.parts))
     found = diagonal(PLAIN, scaled, turned)
     expected = np.einsum("ij,ij->i", dense, lift(queries))
     np.testing.assert_allclose(lift(found), expected, rtol=tolerances.FINE, atol=tolerances.ROUNDING)
-    both = times(PLAIN, Scaling(p), Scaling(p))
-    assert isinstance(both, Scaling)
+    both = times(PLAIN, Diagonal(p), Diagonal(p))
+    assert isinstance(both, Diagonal)
     np.testing.assert_array_equal(both.entries.values, p.values**2)
-    np.testing.assert_array_equal(times(PLAIN, Scaling(p), p).values, p.values**2)
-    formed = ByComponent(PLAIN).whole(Scaling(p))
+    np.testing.assert_array_equal(times(PLAIN, Diagonal(p), p).values, p.values**2)
+    formed = ByComponent(PLAIN).whole(Diagonal(p))
     expected = times(PLAIN, queries, formed)
-    for one, two in zip(times(PLAIN, queries, Scaling(p)).parts, expected.parts, strict=True):
+    for one, two in zip(times(PLAIN, queries, Diagonal(p)).parts, expected.parts, strict=True):
         np.testing.assert_allclose(one, two, rtol=tolerances.ROUNDING)
 
 
@@ -73,10 +73,10 @@ def test_balls_contain_the_plain_values(rng: np.random.Generator) -> None:
     queries = drawn(rng)
     q = level(rng, queries.rows)
     turned = Split(queries.columns, queries.rows, tuple(part.T for part in queries.parts))
-    plain = diagonal(PLAIN, times(PLAIN, Scaling(q), queries), turned)
+    plain = diagonal(PLAIN, times(PLAIN, Diagonal(q), queries), turned)
     exact = [Split(m.rows, m.columns, tuple(map(BALLS.exact, m.parts))) for m in (queries, turned)]
     ball = diagonal(
-        BALLS, times(BALLS, Scaling(Level(q.space, BALLS.exact(q.values))), exact[0]), exact[1]
+        BALLS, times(BALLS, Diagonal(Level(q.space, BALLS.exact(q.values))), exact[0]), exact[1]
     ).values
     assert isinstance(ball, Ball)
     assert (np.abs(ball.mid - plain.values) <= 2 * ball.rad).all()
@@ -91,7 +91,7 @@ def test_what_splits_differently_is_refused(rng: np.random.Generator) -> None:
     while other.rows.matches(queries.rows):
         other = drawn(rng)
     with pytest.raises(ProgramError) as raised:
-        times(PLAIN, Scaling(level(rng, other.rows)), queries)
+        times(PLAIN, Diagonal(level(rng, other.rows)), queries)
     assert str(raised.value).startswith("'matmul' of values that split differently: Space(")
     with pytest.raises(ProgramError, match="'diag' of values that split differently"):
         diagonal(

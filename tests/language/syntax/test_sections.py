@@ -8,7 +8,7 @@ import pytest
 
 from mmopt.errors import ProgramError
 from mmopt.language import Program, check, to_source
-from mmopt.language.syntax.source import MAX_BYTES
+from mmopt.language.syntax.source_text import MAX_BYTES
 
 Build = Callable[..., str]
 Refuse = Callable[[str, str, str], None]

@@ -9,7 +9,7 @@ from mmopt.errors import ProgramError
 from mmopt.language import Program, program_names, to_source
 from mmopt.language.atoms.table_of_atoms import ATOMS, FUNCTIONS
 from mmopt.language.syntax.expression import parse_expr
-from mmopt.language.syntax.source import Source, Text
+from mmopt.language.syntax.source_text import Source, Text
 from mmopt.language.syntax.syntax_tree import (
     Apply,
     Assignment,

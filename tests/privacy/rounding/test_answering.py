@@ -9,13 +9,13 @@ import tolerances
 from mmopt import Attribute, Domain, Strategy, Workload
 from mmopt.privacy.rounding.integer_dense import Reconstruction, as_is, round_strategy
 from mmopt.workloads import Product
-from mmopt.workloads.blocks import factor
+from mmopt.workloads.blocks import factor_blocks
 from mmopt.workloads.blocks.kronecker_products import Kron
 
 
 @pytest.mark.parametrize("columns", [2, 8])
 def test_an_implicit_factor(rng: np.random.Generator, columns: int) -> None:
-    left = Kron([factor.all_range(8)])
+    left = Kron([factor_blocks.all_range(8)])
     right = rng.normal(size=(8, columns))
     found = Reconstruction(left, right)
     matrix = left.matrix() @ right
@@ -36,7 +36,7 @@ def test_a_matrix_as_it_is(rng: np.random.Generator) -> None:
 def test_no_query_is_written_out_to_round_a_strategy(monkeypatch: pytest.MonkeyPatch) -> None:
     """All ranges over many cells: a number for each query and cell would take all memory."""
     domain = Domain((Attribute("a", tuple(map(str, range(40)))),))
-    workload = Workload.from_products(domain, [Product((factor.all_range(40),))])
+    workload = Workload.from_products(domain, [Product((factor_blocks.all_range(40),))])
     expected = Strategy(np.tri(40)).variances(workload)
 
     def refused(self: Workload) -> np.ndarray:

@@ -12,25 +12,25 @@ from symmetric import random_products, random_symmetric_matrix
 
 from mmopt import PrivacyError, Strategy, Workload, WorkloadError, solve
 from mmopt.mechanism import measure, plan
-from mmopt.numerics.components import lift
+from mmopt.numerics.split_arrays import lift
 from mmopt.privacy import Privacy
-from mmopt.privacy.parameters import Neighbours
+from mmopt.privacy.privacy_parameters import Neighbours
 from mmopt.privacy.rounding.integer_by_component import IntegerComponents
 from mmopt.privacy.rounding.integer_dense import IntegerStrategy
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.strategies import ComponentStrategy
 from mmopt.symmetry import symmetry
-from mmopt.testing.census import marginals
+from mmopt.testing.census_workloads import marginals
 from mmopt.workloads import Product
-from mmopt.workloads.blocks import factor
+from mmopt.workloads.blocks import factor_blocks
 
 
 @pytest.fixture(autouse=True)
 def all_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmopt.driver.plan.MOST_CELLS", 1)
+    monkeypatch.setattr("mmopt.driver.solve_plan.MOST_CELLS", 1)
     monkeypatch.setattr("mmopt.privacy.rounding.integer_by_component.MOST_CELLS", 1)
-    monkeypatch.setattr("mmopt.strategies.by_component.MOST_CELLS", 1)
+    monkeypatch.setattr("mmopt.strategies.component_strategy.MOST_CELLS", 1)
 
 
 def drawn(rng: np.random.Generator, kind: int) -> Workload:
@@ -146,7 +146,7 @@ def test_a_matrix_is_rounded_where_components_cannot_be(
 def test_queries_that_are_no_integers() -> None:
     part = np.array([[1.0, 1.0, 0.3, 0.3, 0.7, 0.7], [0.2, 0.2, 1.0, 1.0, 0.4, 0.4]])
     w = Workload.from_products(
-        marginals((6, 2), (1,)).domain, [Product((factor.predicates(part), factor.total(2)))]
+        marginals((6, 2), (1,)).domain, [Product((factor_blocks.predicates(part), factor_blocks.total(2)))]
     )
     strategy = solve(w, "l2_strategy").strategy
     with pytest.raises(WorkloadError) as error:

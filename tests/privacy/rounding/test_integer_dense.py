@@ -8,10 +8,10 @@ import pytest
 
 from mmopt.errors import PrivacyError, WorkloadError
 from mmopt.privacy import round_strategy
-from mmopt.privacy.rounding.lattice import BIAS_LIMIT, LOSS_LIMIT
+from mmopt.privacy.rounding.rounded_rows import BIAS_LIMIT, LOSS_LIMIT
 from mmopt.strategies import Strategy
 from mmopt.workloads import Attribute, Domain, Product, Values, Workload
-from mmopt.workloads.blocks.factor import identity, total
+from mmopt.workloads.blocks.factor_blocks import identity, total
 
 pytestmark = pytest.mark.quick
 

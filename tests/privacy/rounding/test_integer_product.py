@@ -20,11 +20,11 @@ from mmopt.privacy.rounding.integer_strategy import MAX_ROWS
 from mmopt.privacy.rounding.integer_union import FACTORED_LOSS_LIMIT, IntegerFactors
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.strategies import Strategy
-from mmopt.strategies.marginals import MarginalStrategy
-from mmopt.strategies.product import ProductStrategy
-from mmopt.strategies.union import UnionStrategy
+from mmopt.strategies.marginals_strategy import MarginalStrategy
+from mmopt.strategies.product_strategy import ProductStrategy
+from mmopt.strategies.union_strategy import UnionStrategy
 from mmopt.workloads import Product, Workload
-from mmopt.workloads.blocks.factor import all_range, identity, prefix, total
+from mmopt.workloads.blocks.factor_blocks import all_range, identity, prefix, total
 
 SIZES = (2, 3, 5)
 DATA = np.random.default_rng(5).poisson(20, 30)
@@ -139,7 +139,7 @@ def test_the_cost_of_all_parts_is_what_is_allowed(form, norm):
 def test_standard_errors_are_those_of_least_squares_or_a_little_more(form, norm):
     w = workload()
     found = plan(w, strategy_of(form, norm), privacy_of(norm))
-    noise = deviations(found.integer, found.scale)
+    noise = deviations(found.law, found.integer, found.scale)
     rows = np.vstack([r / d for r, d in zip(dense_parts(found.integer), noise, strict=True)])
     exact = np.sqrt(Strategy(rows).variances(w))
     np.testing.assert_allclose(found.standard_errors, exact, rtol=1e-9 if form != "union" else 1e-6)

@@ -18,11 +18,11 @@ from mmopt.privacy.rounding.integer_by_component import round_components
 from mmopt.privacy.rounding.integer_strategy import Measured
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.strategies import ComponentStrategy, Strategy
-from mmopt.strategies.marginals import MarginalStrategy
-from mmopt.strategies.product import ProductStrategy
-from mmopt.strategies.union import UnionStrategy
+from mmopt.strategies.marginals_strategy import MarginalStrategy
+from mmopt.strategies.product_strategy import ProductStrategy
+from mmopt.strategies.union_strategy import UnionStrategy
 from mmopt.workloads import Attribute, Bins, Domain, Product, Workload
-from mmopt.workloads.blocks.factor import identity, total
+from mmopt.workloads.blocks.factor_blocks import identity, total
 
 FORMS = ("matrix", "covariance", "components", "product", "union", "marginals")
 INSIDE, OUTSIDE, MISSING = ("0", "1.5", "2e0", "3"), ("-1", "1e400", "old", "inf", "true", "7"), ("", "nan")
@@ -80,7 +80,7 @@ def rounded(form: str, norm: int, domain: Domain, rng: np.random.Generator) -> p
     w = Workload.from_products(domain, [product(mask) for mask in masks])
     if form == "components":
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("mmopt.driver.plan.MOST_CELLS", 1)
+            patch.setattr("mmopt.driver.solve_plan.MOST_CELLS", 1)
             strategy = solve(w, "l2_strategy").strategy
         return partial(
             round_components if isinstance(strategy, ComponentStrategy) else round_any, strategy, w

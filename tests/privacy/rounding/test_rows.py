@@ -10,7 +10,7 @@ from privacy.rounding.test_integer_dense import CASES, marginals
 
 from mmopt.errors import PrivacyError, WorkloadError
 from mmopt.privacy.rounding.integer_dense import round_rows
-from mmopt.privacy.rounding.lattice import LOSS_LIMIT, kept_rows
+from mmopt.privacy.rounding.rounded_rows import LOSS_LIMIT, kept_rows
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.strategies import Strategy
 from mmopt.workloads import Workload

@@ -18,7 +18,7 @@ from mmopt.compiler import bind, cones, lower, scale, variables
 from mmopt.errors import OptionError, ProgramError, ResultError
 from mmopt.language import check, program_names
 from mmopt.numerics.outward import rounded
-from mmopt.report.explain.facts import Compiled, NodeFacts
+from mmopt.report.explain.explained_facts import Compiled, NodeFacts
 from tests.cases import named, with_targets
 
 BAD = """program bad

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from mmopt.solvers.nuclear.problem import Part, Problem, whole
-from mmopt.solvers.nuclear.spectrum import Iterate, iterate
+from mmopt.solvers.nuclear.nuclear_problem import Problem, QueryComponent, whole
+from mmopt.solvers.nuclear.weighted_spectrum import Iterate, iterate
 
 __all__ = ["KINDS", "at", "by_parts", "drawn", "gradient", "lined", "mixed", "plain", "problem_of"]
 
@@ -29,7 +29,7 @@ def by_parts(rng: np.random.Generator, *, targets: bool) -> Problem:
         rows = rng.normal(size=(6, 4))
         cells = rng.permutation(4)
         queries = rng.integers(0, 3, size=6) if targets else None
-        parts.append(Part(rows, often, cells, queries))
+        parts.append(QueryComponent(rows, often, cells, queries))
     sizes = np.array([3.0, 8.0, 8.0, 16.0])
     return Problem(tuple(parts), sizes, rng.uniform(2.0, 9.0, size=3) if targets else None)
 
@@ -42,7 +42,7 @@ def lined(rng: np.random.Generator, *, targets: bool, wide: bool = False) -> Pro
         count = int(rng.integers(1, 4))
         queries = rng.permutation(3)[:count] if targets else None
         cells = np.array([number % 4])
-        part = Part(rng.normal(size=(count, 1)), float(1 + number), cells, queries)
+        part = QueryComponent(rng.normal(size=(count, 1)), float(1 + number), cells, queries)
         parts.insert(int(rng.integers(len(parts) + 1)), part)
     return Problem(tuple(parts), others.cells, others.targets)
 

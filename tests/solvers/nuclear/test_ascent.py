@@ -12,8 +12,8 @@ from solvers.nuclear.problems import by_parts, plain
 
 from mmopt.solvers.nuclear import ascent as module
 from mmopt.solvers.nuclear.ascent import search
-from mmopt.solvers.nuclear.problem import Part, Problem, whole
-from mmopt.solvers.nuclear.spectrum import Iterate
+from mmopt.solvers.nuclear.nuclear_problem import Problem, QueryComponent, whole
+from mmopt.solvers.nuclear.weighted_spectrum import Iterate
 
 GAP = 1e-7
 MOST = 60  # iterations
@@ -89,7 +89,7 @@ def test_parts_are_blocks_repeated(targets: bool, rng: np.random.Generator) -> N
     block = np.kron(np.eye(2), rows)
     c = rng.uniform(1.0, 2.0, size=4) if targets else None
     queries = np.arange(4) if targets else None
-    part = Part(rows, 2.0, np.arange(3), queries)
+    part = QueryComponent(rows, 2.0, np.arange(3), queries)
     split = Problem((part,), np.full(3, 2.0), None if c is None else 2.0 * c)
     assert value(split) == pytest.approx(
         value(whole(block, None if c is None else np.tile(c, 2))), rel=2 * GAP
@@ -120,7 +120,7 @@ def test_any_library_of_the_array_api_standard(
     targets: bool, careful: bool, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """array_api_strict has what the standard has and nothing else. Careless steps are in single precision."""
-    monkeypatch.setattr(module, "SMALL", 512 if careful else 0)
+    monkeypatch.setattr(module, "CAREFUL_SHARES", 512 if careful else 0)
     rows = rng.normal(size=(9, 6))
     c = rng.uniform(1.0, 5.0, size=9) if targets else None
 

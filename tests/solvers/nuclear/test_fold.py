@@ -7,13 +7,13 @@ import pytest
 import tolerances
 
 from mmopt import Workload, solve
-from mmopt.numerics.components import Level, Split
+from mmopt.numerics.split_arrays import Level, Split
 from mmopt.solvers.nuclear import ascent as searching
 from mmopt.solvers.nuclear.ascent import fold_of
-from mmopt.solvers.nuclear.problem import Part, Problem
+from mmopt.solvers.nuclear.nuclear_problem import Problem, QueryComponent
 from mmopt.solvers.nuclear.shipped_programs import FORMS
 from mmopt.symmetry import symmetry
-from mmopt.testing.census import marginals
+from mmopt.testing.census_workloads import marginals
 
 
 def problem_of(workload: Workload) -> Problem:
@@ -27,7 +27,7 @@ def repeated(rng: np.random.Generator) -> Problem:
     """Parts of one column, and the same again under other queries, with numbers that are off by rounding."""
     targets, entries = rng.uniform(1.0, 3.0, size=4), rng.normal(size=(3, 4))
     parts = [
-        Part(
+        QueryComponent(
             rows=(entries[part] * (1.0 + rng.uniform(-1e-14, 1e-14, size=4)))[order][:, None],
             multiplicity=float(2 + part),
             cells=np.zeros(1, dtype=np.int64),
@@ -78,7 +78,7 @@ def test_targets_tell_queries_apart() -> None:
 def test_what_is_not_folded(rng: np.random.Generator) -> None:
     assert fold_of(problem_of(marginals([2, 3, 4, 5], [1, 2], target=1.0))) is None, "all are different"
     parts = repeated(rng).parts
-    wide = Part(rng.normal(size=(4, 2)), 1.0, np.zeros(2, dtype=np.int64), np.arange(4))
+    wide = QueryComponent(rng.normal(size=(4, 2)), 1.0, np.zeros(2, dtype=np.int64), np.arange(4))
     assert fold_of(Problem((*parts, wide), np.array([20.0]), np.ones(12))) is None, "a part of two columns"
     assert fold_of(Problem(parts[:0], np.array([20.0]))) is None, "no parts"
 

@@ -10,9 +10,9 @@ import tolerances
 from solvers.nuclear.problems import KINDS, at, drawn, gradient, lined, plain, problem_of
 
 from mmopt.solvers.nuclear import ascent as newton
-from mmopt.solvers.nuclear.curvature import Triangle
-from mmopt.solvers.nuclear.problem import Problem
-from mmopt.solvers.nuclear.spectrum import Iterate, bare, iterate, spectra_of, whole_of
+from mmopt.solvers.nuclear.nuclear_problem import Problem
+from mmopt.solvers.nuclear.second_order import Triangle
+from mmopt.solvers.nuclear.weighted_spectrum import Iterate, bare, iterate, spectra_of, whole_of
 
 STEP = 1e-4
 

@@ -8,20 +8,20 @@ import tolerances
 
 from mmopt import Attribute, Domain, Workload
 from mmopt.solvers.nuclear.ascent import search
-from mmopt.solvers.nuclear.kernel import FEWEST, start
-from mmopt.solvers.nuclear.problem import whole
+from mmopt.solvers.nuclear.nuclear_kernel import FEWEST_CELLS, start
+from mmopt.solvers.nuclear.nuclear_problem import whole
 from mmopt.solvers.nuclear.shipped_programs import FORMS
 from mmopt.symmetry import symmetry
 from mmopt.workloads import Product
-from mmopt.workloads.blocks import factor
+from mmopt.workloads.blocks import factor_blocks
 
 
 def all_ranges(n: int) -> Workload:
     domain = Domain((Attribute("a", tuple(map(str, range(n)))),))
-    return Workload.from_products(domain, [Product((factor.all_range(n),))])
+    return Workload.from_products(domain, [Product((factor_blocks.all_range(n),))])
 
 
-@pytest.mark.parametrize("n", [FEWEST, 515])
+@pytest.mark.parametrize("n", [FEWEST_CELLS, 515])
 def test_prefix_sums_start_close(n: int) -> None:
     problem = whole(np.tri(n))
     shares = start(problem)
@@ -53,7 +53,7 @@ def test_the_middle_of_an_attribute_is_no_end() -> None:
 
 
 def test_none_where_it_would_not_help(rng: np.random.Generator) -> None:
-    assert start(whole(np.tri(FEWEST - 1))) is None
-    assert start(whole(np.tri(FEWEST), np.ones(FEWEST))) is None
-    scales = np.exp(rng.normal(size=FEWEST))
-    assert start(whole(np.eye(FEWEST) * scales)) is None  # each cell has a weight of its own
+    assert start(whole(np.tri(FEWEST_CELLS - 1))) is None
+    assert start(whole(np.tri(FEWEST_CELLS), np.ones(FEWEST_CELLS))) is None
+    scales = np.exp(rng.normal(size=FEWEST_CELLS))
+    assert start(whole(np.eye(FEWEST_CELLS) * scales)) is None  # each cell has a weight of its own

@@ -16,7 +16,7 @@ from tolerances import RECOMPUTED
 from mmopt import Program, UnsuitableError, Workload, solve
 from mmopt.errors import OptionError
 from mmopt.solvers import Clock
-from mmopt.solvers.p_identity import Objective, Start, needs, search, starts
+from mmopt.solvers.p_identity import Objective, StartRows, needs, search, starts
 from mmopt.solvers.p_identity.multistart import default_starts, rounds
 
 
@@ -56,7 +56,7 @@ def test_it_stops_when_told_and_at_its_limit() -> None:
 def test_the_caller_may_give_the_first_start() -> None:
     gram = prefix(32)
     rows = np.repeat(np.eye(2), 16, axis=1)
-    (*_, last) = search(gram, 4, count=1, first=(Start("mine", rows),))
+    (*_, last) = search(gram, 4, count=1, first=(StartRows("mine", rows),))
     assert len(last.rows) == 2 and last.count == 1
 
 

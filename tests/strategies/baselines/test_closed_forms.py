@@ -11,7 +11,7 @@ from tolerances import ROUNDING
 
 from mmopt import Workload
 from mmopt.strategies.baselines import baseline, evaluate
-from mmopt.workloads.blocks import factor as f
+from mmopt.workloads.blocks import factor_blocks as f
 
 pytestmark = pytest.mark.quick
 

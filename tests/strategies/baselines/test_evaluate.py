@@ -15,7 +15,7 @@ from tolerances import FINE, ROUNDING
 from mmopt import OptionError, TooLargeError, Workload, limits, solve
 from mmopt.strategies import normalise, privacy_cost
 from mmopt.strategies.baselines import Evaluated, baseline, baseline_names, evaluate, read
-from mmopt.workloads.blocks import factor as f
+from mmopt.workloads.blocks import factor_blocks as f
 
 
 def evaluations(

@@ -10,10 +10,10 @@ from tolerances import FINE
 
 from mmopt.strategies import Strategy
 from mmopt.strategies.baselines import baseline, evaluate
-from mmopt.strategies.baselines.trees import best_share, same_throughout
-from mmopt.testing.census import domain_of
+from mmopt.strategies.baselines.tree_baselines import best_share, same_throughout
+from mmopt.testing.census_workloads import domain_of
 from mmopt.workloads import Product, Workload
-from mmopt.workloads.blocks import factor as f
+from mmopt.workloads.blocks import factor_blocks as f
 
 
 def cost_of(z: np.ndarray, a: float, b: float, s: float, norm: int) -> np.ndarray:

@@ -8,8 +8,8 @@ from asked import line, marginals_of
 from tolerances import ROUNDING
 
 from mmopt.strategies.baselines import baseline, evaluate
-from mmopt.strategies.baselines.trees import best_branching
-from mmopt.workloads.blocks import factor as f
+from mmopt.strategies.baselines.tree_baselines import best_branching
+from mmopt.workloads.blocks import factor_blocks as f
 
 
 @pytest.mark.parametrize(

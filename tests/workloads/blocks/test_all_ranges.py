@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 import tolerances
 
-from mmopt.symmetry.attribute_components import Attribute
-from mmopt.workloads.blocks import factor as f
+from mmopt.symmetry.attribute_components import AttributeSymmetry
+from mmopt.workloads.blocks import factor_blocks as f
 from mmopt.workloads.blocks.all_ranges import reflected_ranges
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 8, 33, 64])
 def test_they_are_roots(n: int) -> None:
     gram = f.all_range(n).gram()
-    attribute = Attribute.of(np.arange(n), True)
+    attribute = AttributeSymmetry.of(np.arange(n), True)
     assert attribute.is_reversal
     for part, root in zip(attribute.parts, reflected_ranges(n), strict=True):
         basis = attribute.basis(part).toarray()
@@ -31,6 +31,6 @@ def test_the_even_ones_are_prefix_sums(n: int) -> None:
 
 
 def test_other_symmetries_are_no_reversal() -> None:
-    assert not Attribute.of(np.arange(4), False).is_reversal
-    assert not Attribute.of(np.array([0, 1, 1, 0]), True).is_reversal
-    assert not Attribute.of(np.zeros(1, dtype=np.int64), True).is_reversal
+    assert not AttributeSymmetry.of(np.arange(4), False).is_reversal
+    assert not AttributeSymmetry.of(np.array([0, 1, 1, 0]), True).is_reversal
+    assert not AttributeSymmetry.of(np.zeros(1, dtype=np.int64), True).is_reversal

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mmopt.workloads.blocks.linear import ordered, refine
-from mmopt.workloads.blocks.matrices import column_classes
+from mmopt.workloads.blocks.implicit_matrix import ordered, refine
+from mmopt.workloads.blocks.matrix_blocks import column_classes
 
 
 def test_numbered_by_first_cell():

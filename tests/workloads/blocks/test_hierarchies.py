@@ -10,7 +10,7 @@ from mmopt import limits
 from mmopt.errors import TooLargeError, WorkloadError
 from mmopt.strategies import Strategy
 from mmopt.workloads import Attribute, Bins
-from mmopt.workloads.blocks import factor as f
+from mmopt.workloads.blocks import factor_blocks as f
 
 
 def test_haar_of_four():

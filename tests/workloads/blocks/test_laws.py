@@ -10,10 +10,10 @@ import pytest
 import scipy.sparse
 from implicit_twins import check_block, random_rows
 
-from mmopt.workloads.blocks import factor as f
+from mmopt.workloads.blocks import factor_blocks as f
+from mmopt.workloads.blocks.implicit_matrix import Implicit
 from mmopt.workloads.blocks.kronecker_products import Kron, Stack, Union
-from mmopt.workloads.blocks.linear import Implicit
-from mmopt.workloads.blocks.modified import RowWeighted, Scaled, ScaledRows
+from mmopt.workloads.blocks.modified_blocks import RowWeighted, Scaled, ScaledRows
 
 Twin = tuple[Implicit, np.ndarray]
 

@@ -1,0 +1,148 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mmopt.errors import OptionError
+
+__all__ = [
+    "DataFile",
+    "Given",
+    "Iterations",
+    "Json",
+    "NoReduce",
+    "OneProgram",
+    "Penalty",
+    "ProgramName",
+    "Seed",
+    "SolverName",
+    "Starts",
+    "Threads",
+    "TimeLimit",
+    "Tolerance",
+    "Verbose",
+    "WorkloadFile",
+    "names_in",
+    "norm_of",
+    "numbers_in",
+    "options_for",
+]
+
+WorkloadFile = Annotated[Path, typer.Argument(metavar="WORKLOAD", help="Workload file (YAML).")]
+DataFile = Annotated[
+    Path, typer.Argument(metavar="DATA", help="Table: .csv, .csv.gz, .tsv, .tsv.gz or .parquet.")
+]
+OneProgram = Annotated[
+    str, typer.Argument(metavar="PROGRAM", help="Shipped program, or a path ending in .program.")
+]
+ProgramName = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME|FILE",
+        help="Shipped program, or a path ending in .program. Default: fitness_for_use when every query has a "
+        "target (max_variance), else l2_strategy.",
+    ),
+]
+Given = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=VALUE",
+        help="A given of the program: a number, a baseline such as haar or 'hierarchical(branching=4)' "
+        "(mmopt baselines lists them), or a .npy or .csv file. May be repeated.",
+    ),
+]
+SolverName = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Solver. Default: chosen by the forecast of its time.")
+]
+Tolerance = Annotated[
+    float | None,
+    typer.Option(
+        metavar="GAP", help="Proved gap asked for. Default: 1e-6, or 1e-4 for a first-order solver."
+    ),
+]
+TimeLimit = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SECONDS",
+        help="Stop the solver then, and keep the best point so far. What is not done a fifth of that and "
+        "two seconds later is given up.",
+    ),
+]
+Iterations = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N", help="Stop the solver after N iterations (a search: each start after N rounds)."
+    ),
+]
+Threads = Annotated[
+    int | None, typer.Option(metavar="N", help="Threads of the solver, where it has a setting.")
+]
+Starts = Annotated[
+    int | None, typer.Option(metavar="N", help="Starts of a search (a program of class rank or smooth).")
+]
+Seed = Annotated[int | None, typer.Option(metavar="N", help="Seed of a search's random starts. Default: 0.")]
+Penalty = Annotated[
+    float | None,
+    typer.Option(
+        metavar="WEIGHT",
+        help="First weight of the rank in the search of a program of class rank. Default: 1.",
+    ),
+]
+Arrays = Annotated[
+    str | None,
+    typer.Option(metavar="LIBRARY", help="Library the kernel computes with: numpy, cupy, torch, torch:cuda."),
+]
+NoReduce = Annotated[
+    bool,
+    typer.Option("--no-reduce", help="Solve at full size, without the exact reductions."),
+]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Show what the solver prints, on stderr.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout instead of tables.")]
+
+
+def options_for(**options: Any) -> dict[str, Any]:
+    """Keywords for ``mmopt.solve``: those that were given. OptionError when one is out of range."""
+    from mmopt.solvers import Options
+
+    chosen = {name: value for name, value in options.items() if value is not None}
+    Options(**chosen)
+    return chosen
+
+
+def names_in(text: str | None, option: str) -> list[str]:
+    """The names of a list separated by commas; OptionError for an empty one or a repeated name."""
+    if text is None:
+        return []
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise OptionError(f"{option} is '{text}', expected names separated by commas")
+    for name in names:
+        if names.count(name) > 1:
+            raise OptionError(f"{option} names '{name}' {names.count(name)} times")
+    return names
+
+
+def numbers_in(text: str | None, option: str) -> list[float]:
+    """The numbers of a list separated by commas; OptionError as ``names_in``."""
+    return [_number(name, option) for name in names_in(text, option)]
+
+
+def _number(text: str, option: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise OptionError(f"{option} has '{text}', expected numbers separated by commas") from None
+
+
+def norm_of(noise: str) -> int:
+    """The norm of sensitivities under a noise; OptionError for another word."""
+    from mmopt.privacy.table_of_noises import NOISES
+
+    norms = {row.name.lower(): row.norm for row in NOISES}
+    if noise not in norms:
+        raise OptionError(f"--noise is '{noise}', expected {' or '.join(norms)}")
+    return norms[noise]

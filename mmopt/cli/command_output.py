@@ -1,0 +1,217 @@
+"""Where output goes: results to stdout, everything else to stderr, all of it taken literally."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import sys
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from mmopt.driver import Progress
+    from mmopt.language import Program
+    from mmopt.results import Solution
+    from mmopt.workloads import Workload
+
+__all__ = [
+    "Display",
+    "answer",
+    "console",
+    "json_text",
+    "live",
+    "note",
+    "run_solve",
+    "say",
+    "show",
+    "stdout_to_stderr",
+]
+
+# What a terminal might obey, or show in another order; line ends and tabs apart.
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+
+
+def escaped(text: str) -> str:
+    """The text with its control characters as JSON writes them: a file's name or contents may hold some."""
+    return CONTROL.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+
+
+def say(text: str) -> None:
+    """Print a text on stdout as it is, control characters apart."""
+    typer.echo(escaped(text))
+
+
+def console(stderr: bool = False) -> Console:
+    """A console that reads no markup in what it prints; 80 columns wide when it is not a terminal."""
+    from rich.console import Console
+    from rich.segment import Segment
+
+    class Literal(Console):
+        """Colours are styles; what is printed has no control characters."""
+
+        def render(self, renderable: Any, options: Any = None) -> Iterator[Segment]:
+            for part in super().render(renderable, options):
+                yield part if part.control else Segment(escaped(part.text), part.style)
+
+    return Literal(stderr=stderr, markup=False, highlight=False, emoji=False)
+
+
+def show(*parts: object) -> None:
+    """Print tables and texts on stdout.
+
+    Strings, and texts that say ``no_wrap``, are neither wrapped nor cut, so that they can be copied.
+    """
+    out = console()
+    with out.capture() as captured:
+        for part in parts:
+            out.print(part, soft_wrap=isinstance(part, str) or bool(getattr(part, "no_wrap", False)))
+    # Tables are padded to their width, which is noise in a file.
+    typer.echo("\n".join(line.rstrip(" ") for line in captured.get().removesuffix("\n").split("\n")))
+
+
+def json_text(value: Any) -> str:
+    """One JSON value as text."""
+    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def answer(as_json: bool, value: Any, parts: Iterable[object]) -> None:
+    """Print the result on stdout: as one JSON value, or as tables and texts, which may cost time to make."""
+    if as_json:
+        say(json_text(value))
+    else:
+        show(*parts)
+
+
+def note(message: str) -> None:
+    """Print a line on stderr as it is: no wrapping, so that carets stay under their columns."""
+    typer.echo(escaped(message), err=True)
+
+
+@contextlib.contextmanager
+def stdout_to_stderr(wanted: bool = True) -> Iterator[None]:
+    """Send what libraries print to stderr: solvers talk on file descriptor 1, where a result belongs."""
+    if not wanted:
+        yield
+        return
+    sys.stdout.flush()
+    saved = os.dup(1)
+    try:
+        os.dup2(2, 1)
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(saved, 1)
+        os.close(saved)
+
+
+# -- a live line on stderr while a solve takes longer than a second; off a terminal only if that is long
+
+DELAY_SECONDS = 1.0  # seconds before it appears
+AWAITED = ", no certified point yet"
+REFRESH_SECONDS = 0.25  # seconds between refreshes
+
+
+class Display:
+    """A context manager, to be passed as ``progress`` to ``mmopt.solve``.
+
+    The line is drawn by a thread of its own: a solver returns to Python between its points only.
+    """
+
+    def __init__(
+        self, program: str, console: Console, wanted: bool = True, delay: float = DELAY_SECONDS
+    ) -> None:
+        self._program = program
+        self._console = console
+        self._delay = delay
+        self._wanted = wanted and console.is_terminal
+        self._started = time.monotonic()
+        self._last: Progress | None = None
+        self._awaited = AWAITED
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def begin(self, program: str, awaited: str = AWAITED) -> None:
+        """Start anew with another program, or with something else of which nothing is awaited."""
+        self._program, self._started, self._last = program, time.monotonic(), None
+        self._awaited = awaited
+
+    def __call__(self, progress: Progress) -> None:
+        """Take note of a point, or of how long it will take: off a terminal that is printed."""
+        if progress.predicted is None:
+            self._last = progress
+            return
+        from mmopt.report.table_style import duration
+
+        long = f"about {duration(progress.predicted)}"
+        self._awaited = f" of {long}{AWAITED}"
+        if self._thread is None:
+            note(f"{progress.program}, {progress.solver}: predicted to take {long}")
+
+    def __enter__(self) -> Display:
+        if self._wanted:
+            self._thread = threading.Thread(target=self._run, daemon=True)
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def line(self) -> str:
+        """What is shown now."""
+        from mmopt.numerics.outward import rounded
+
+        seconds = time.monotonic() - self._started
+        p = self._last
+        if p is None:
+            return f"{self._program}: {seconds:.0f} s{self._awaited}"
+        gap = "no bound" if p.gap is None else f"gap {rounded(p.gap, 2, up=True, layout='e')}"
+        return (
+            f"{p.program}, {p.solver}: {seconds:.0f} s, {p.iterations} iterations, {gap}, "
+            f"objective {rounded(p.objective, 6, up=p.sense == 'minimize')} (Ctrl-C keeps it)"
+        )
+
+    def _run(self) -> None:
+        from rich.live import Live
+        from rich.text import Text
+
+        if self._stop.wait(self._delay):
+            return
+        with Live(console=self._console, auto_refresh=False, transient=True) as live:
+            while True:
+                live.update(Text(self.line(), no_wrap=True, overflow="ellipsis"), refresh=True)
+                if self._stop.wait(REFRESH_SECONDS):
+                    return
+
+
+@contextlib.contextmanager
+def live(program: str = "", verbose: bool = False) -> Iterator[Display]:
+    """A display on stderr; with ``verbose`` what solvers print is there instead."""
+    with stdout_to_stderr(verbose), Display(program, console(stderr=True), not verbose) as display:
+        yield display
+
+
+def run_solve(
+    workload: Workload,
+    program: Program,
+    solver: str | None,
+    givens: Mapping[str, Any] | None,
+    options: Mapping[str, Any],
+) -> Solution:
+    """Solve with a live display; what the solver prints goes to stderr."""
+    from mmopt.driver import solve
+
+    with live(program.name, bool(options.get("verbose"))) as display:
+        return solve(workload, program, solver=solver, givens=givens, progress=display, **options)

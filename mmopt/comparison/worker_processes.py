@@ -1,0 +1,236 @@
+"""The processes of a comparison: what is said to them and by them, and the memory that they may take.
+
+Messages are length-prefixed pickles over private pipes. Both ends are this program, so nothing that is
+unpickled comes from elsewhere; what is saved for others (``Solution.save``) is never pickled. Of memory: what
+a process holds, its peak, and a limit. Where the system cannot say: None.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from mmopt.driver.solve import solve
+from mmopt.driver.solve_plan import FEW_CELLS, Report
+from mmopt.errors import OptionError
+from mmopt.language import Program
+from mmopt.solvers import memory_limit
+from mmopt.strategies.baselines import Evaluated, evaluate
+from mmopt.workloads import Workload
+
+__all__ = [
+    "Costing",
+    "Done",
+    "Ended",
+    "Failed",
+    "Solving",
+    "Started",
+    "Task",
+    "allowed",
+    "check_memory_limit",
+    "frames",
+    "held",
+    "limited",
+    "peak_above",
+    "receive",
+    "send",
+]
+
+
+LENGTH_BYTES = 8  # bytes of the length
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task(ABC):
+    """Something to be done for a workload in a process of its own.
+
+    ``time_limit`` in seconds, a solver's where there is one; ``memory_limit`` counts bytes above the start of
+    the process.
+    """
+
+    workload: Workload
+    time_limit: float
+    memory_limit: int | None = None
+
+    @abstractmethod
+    def result(self, report: Report) -> Any:
+        """Do it there, and report each certified point on the way."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Solving(Task):
+    """One combination; ``options`` are further keywords of ``solve``."""
+
+    program: Program
+    solver: str | None
+    tolerance: float | None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def result(self, report: Report) -> dict[str, Any]:
+        """``Solution.fields()``: plain numbers, texts and arrays."""
+        return solve(
+            self.workload,
+            self.program,
+            solver=self.solver,
+            tolerance=self.tolerance,
+            time_limit=self.time_limit,
+            progress=report,
+            # What is compared are the forms of a problem at the same size, where that can be solved.
+            reduce=self.workload.n > FEW_CELLS,
+            **self.options,
+        ).fields()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Costing(Task):
+    """One baseline, to be evaluated for noise of these norms."""
+
+    baseline: str
+    norms: tuple[int, ...]
+
+    def result(self, report: Report) -> Evaluated:
+        """What the baseline costs."""
+        return evaluate(self.baseline, self.workload, self.norms)
+
+
+@dataclass(frozen=True)
+class Started:
+    """The process that works on the task, and its memory in bytes before it began."""
+
+    pid: int
+    memory: int
+
+
+@dataclass(frozen=True)
+class Done:
+    """What was found: the ``result`` of the task.
+
+    ``memory`` is the peak above the start, ``cpu`` the CPU seconds of all threads since the task began.
+    """
+
+    found: Any
+    memory: int | None
+    cpu: float | None = None
+
+
+@dataclass(frozen=True)
+class Failed:
+    """No solution: ``stop`` in one or two words, ``reason`` in a sentence, ``problem`` in full."""
+
+    stop: str
+    reason: str
+    problem: str
+    memory: int | None
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The process is gone: its exit status, or minus the signal that ended it.
+
+    ``whole``: so is the one that started it, if that was another.
+    """
+
+    status: int
+    whole: bool = False
+
+
+def send(file: IO[bytes], message: object) -> None:
+    """Write one message and flush."""
+    data = pickle.dumps(message)
+    file.write(len(data).to_bytes(LENGTH_BYTES, "big") + data)
+    file.flush()
+
+
+def receive(file: IO[bytes]) -> Any:
+    """The next message; None at the end, also in the middle of a message."""
+    header = file.read(LENGTH_BYTES)
+    data = file.read(int.from_bytes(header, "big")) if len(header) == LENGTH_BYTES else b""
+    if len(header) < LENGTH_BYTES or len(data) < int.from_bytes(header, "big"):
+        return None
+    return pickle.loads(data)
+
+
+def frames(buffer: bytearray) -> Iterator[bytes]:
+    """Take the complete messages out of a buffer, as they are."""
+    while len(buffer) >= LENGTH_BYTES:
+        end = LENGTH_BYTES + int.from_bytes(buffer[:LENGTH_BYTES], "big")
+        if len(buffer) < end:
+            return
+        yield bytes(buffer[:end])
+        del buffer[:end]
+
+
+KEEPS_LIMITS = sys.platform == "linux"  # macOS accepts these limits and ignores them
+
+
+def check_memory_limit(gib: float | None) -> None:
+    """Raise OptionError for a limit that is not positive, or that this system cannot keep."""
+    if gib is None:
+        return
+    if not gib > 0:
+        raise OptionError(f"a memory limit is a positive number of GiB, not {gib}")
+    if not KEEPS_LIMITS:
+        raise OptionError("a memory limit can be kept on Linux only", hint="leave it out")
+
+
+def allowed(gib: float | None) -> int | None:
+    """A limit in bytes, by default three quarters of the machine's memory; None where none can be kept.
+
+    Raises
+    ------
+    OptionError : as ``check_memory_limit``.
+    """
+    check_memory_limit(gib)
+    size = gib * 2**30 if gib is not None else memory_limit() if KEEPS_LIMITS else None
+    return None if size is None else int(size)
+
+
+def held(pid: int) -> int:
+    """Bytes of its own (not of files mapped into it) that a process holds; 0 where it cannot be read."""
+    return _status(pid).get("RssAnon", 0)
+
+
+def peak_above(start: int, pid: int) -> int | None:
+    """The largest number of bytes that a running process has held of its own, above ``start``.
+
+    The kernel keeps the peak of all that is resident; what is mapped from files now is taken off it.
+    """
+    found = _status(pid)
+    if "VmHWM" not in found:
+        return None
+    return max(0, found["VmHWM"] - found["RssFile"] - start)
+
+
+@contextlib.contextmanager
+def limited(size: int | None) -> Iterator[None]:
+    """Allocations beyond ``size`` bytes above what is allocated now fail, until the end of the block."""
+    if size is None:
+        yield
+        return
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    limit = _status("self")["VmData"] + size
+    if before[1] != resource.RLIM_INFINITY:
+        limit = min(limit, before[1])
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, before)
+
+
+def _status(pid: int | str) -> dict[str, int]:
+    """The sizes in /proc/PID/status, in bytes; nothing where there is none or the process is gone."""
+    try:
+        text = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return {}
+    pairs = (line.split(":", 1) for line in text.splitlines() if line.endswith(" kB"))
+    return {name: int(value.split()[0]) * 1024 for name, value in pairs}

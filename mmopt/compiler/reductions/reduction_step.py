@@ -1,0 +1,155 @@
+"""What every reduction has in common: traits of the program, a step to parts, solved parts and their lift."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from mmopt.compiler.bind import Instance, bind
+from mmopt.compiler.invariance.actions import Axis
+from mmopt.compiler.invariance.composed_workloads import Composition, of_blocks, of_factors
+from mmopt.compiler.invariance.equivariance import Equivariance, equivariance
+from mmopt.language import Checked
+from mmopt.numerics.arrays import Array, Ints
+from mmopt.strategies import AnyStrategy
+from mmopt.workloads import Workload
+
+__all__ = [
+    "CELLS_AND_QUERIES",
+    "MOST_ENTRIES",
+    "WITH_TARGETS",
+    "ReductionStep",
+    "SolvedPart",
+    "Traits",
+    "expanded",
+    "reducible",
+    "restricted",
+    "smaller",
+    "traits",
+    "traits_of",
+]
+
+# What a multiplier of cells and queries is lifted along.
+CELLS_AND_QUERIES = frozenset({"cells", "queries"})
+# Of a program whose queries are those that have a target.
+WITH_TARGETS = frozenset({"workload.targets", "workload.representation"})
+# Queries are looked at one by one only in matrices of at most so many entries (400 MB).
+MOST_ENTRIES = 50_000_000
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What the tree of a program says of it; the same for every workload."""
+
+    acts: Equivariance
+    blocks: Composition
+    factors: Composition
+
+
+def traits_of(instance: Instance) -> Traits:
+    """The traits of a bound program, with what the caller passed."""
+    values = ((p.name, instance.env[p.name]) for p in instance.program.parameters)
+    numbers = frozenset((name, float(value)) for name, value in values if np.ndim(value) == 0)
+    return traits(instance.checked, instance.own, numbers)
+
+
+@lru_cache(maxsize=128)
+def traits(checked: Checked, own: frozenset[str], numbers: frozenset[tuple[str, float]]) -> Traits:
+    """The traits of a program where the caller passes ``own``, and these parameters are numbers."""
+    acts = equivariance(checked, own, dict(numbers))
+    return Traits(acts, of_blocks(checked, own), of_factors(checked, own))
+
+
+@dataclass(frozen=True)
+class SolvedPart:
+    """A strategy for a workload, the multipliers by constraint, and the bound that they prove.
+
+    Of a part by component both are by component.
+    """
+
+    strategy: AnyStrategy
+    multipliers: Mapping[str, Any]
+    bound: float | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ReductionStep(ABC):
+    """One reduction of one instance: smaller instances of the same program, and the way back.
+
+    text : what it does, with sizes before and after.
+    parts : the smaller instances; those that are equal need to be solved only once.
+    names : a word for each part; empty when there is one.
+    multiplies : whether the gaps of the parts add up.
+    axes : of the multipliers, by constraint.
+    """
+
+    text: str
+    parts: tuple[Instance, ...]
+    names: tuple[str, ...] = ()
+    multiplies: bool = False
+    axes: Mapping[str, tuple[Axis, ...]] = field(default_factory=dict)
+
+    @abstractmethod
+    def lift(self, parts: Sequence[SolvedPart]) -> SolvedPart:
+        """The strategy and the multipliers for the unreduced instance, from those of the parts."""
+
+    def along(self, part: SolvedPart, groups: frozenset[str]) -> dict[str, tuple[Array, tuple[Axis, ...]]]:
+        """The multipliers whose axes all belong to the groups, as arrays of as many axes."""
+        found = {}
+        for name, value in part.multipliers.items():
+            axes = self.axes.get(name)
+            if axes is None or {a.group for a in axes} - groups:
+                continue
+            array = np.asarray(value, dtype=float)
+            if array.ndim != len(axes):  # one cell: a number, or a matrix of one entry
+                if array.size != 1:
+                    continue
+                array = array.reshape((1,) * len(axes))
+            found[name] = (array, axes)
+        return found
+
+    def spread(self, part: SolvedPart, group: str, classes: Ints) -> dict[str, Array]:
+        """The multipliers of all members of classes (-1: of none), among which what a class has is split."""
+        sizes, found = np.bincount(classes[classes >= 0]), dict[str, Array]()
+        for name, (array, axes) in self.along(part, CELLS_AND_QUERIES | {""}).items():
+            for place, axis in enumerate(axes):
+                if axis.group == group:
+                    shape = [1] * array.ndim
+                    shape[place] = len(sizes)
+                    array = expanded(array * (sizes**-axis.degree).reshape(shape), place, classes)
+            found[name] = array
+        return found
+
+
+def expanded(array: Array, place: int, classes: Ints) -> Array:
+    """The array with each class's entry along one axis at all its members, zero for class -1."""
+    pad = [(0, 0)] * array.ndim
+    pad[place] = (0, 1)
+    return np.take(np.pad(array, pad), classes, axis=place)  # class -1 takes the last
+
+
+def reducible(instance: Instance) -> bool:
+    """Whether the program is convex, its points can be made from strategies, and a bound can be proved."""
+    program = instance.program
+    if program.klass != "convex" or program.adoption is None or program.certificate is None:
+        return False
+    return not program.adoption.strategy.dims[0].symbols & set(instance.sizes())
+
+
+def smaller(instance: Instance, *workloads: Workload) -> tuple[Instance, ...]:
+    """The same program, with the same numbers from the caller, for other workloads; equal ones share one."""
+    givens = {name: instance.env[name] for name in instance.own}
+    known = {w.hash: w for w in workloads}
+    bound = {key: bind(instance.checked, w, givens) for key, w in known.items()}
+    return tuple(bound[w.hash] for w in workloads)
+
+
+def restricted(workload: Workload, rows: Ints, cells: Ints | slice = slice(None)) -> Workload:
+    """Some of the queries, on some of the cells, as a matrix."""
+    matrix = workload.queries[rows][:, cells]
+    return Workload.from_matrix(matrix, workload.targets[rows], workload.weights[rows])

@@ -1,0 +1,148 @@
+"""Solve independent blocks apart: groups of cells such that no query touches two of them.
+
+Theorem. With W block diagonal, the blocks of a strategy that do not lie on the diagonal answer nothing and
+may be zero (average over the signs of a block's cells and queries). The strategies of the blocks,
+each solved alone, then make the best strategy of the whole, and (``composition.py`` says which it is)
+
+- an objective that is a trace or sum adds up. The multipliers of a block, in the scale in which their sum
+  is the block's bound, are those of the whole: for total error
+  nuclear(W diag(sqrt(d))) is the sum of the blocks', and with sum(d_b) = bound_b its square over sum(d) is
+  the sum of the bounds. Every block's strategy has sensitivity one.
+- an objective that is a largest, or one number that bounds a family of lines, is that of the largest block.
+  Its multipliers, and zero for the others, prove it; blocks that are the same share them. The others keep
+  their own, smaller costs, unless their noise is so large that no matrix can hold it beside that of another
+  block: then they get less of it, at no more than the largest cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse
+import scipy.sparse.csgraph
+
+from mmopt.compiler.bind import Instance
+from mmopt.compiler.invariance.composed_workloads import SUM
+from mmopt.compiler.reductions.reduction_step import (
+    CELLS_AND_QUERIES,
+    MOST_ENTRIES,
+    WITH_TARGETS,
+    ReductionStep,
+    SolvedPart,
+    Traits,
+    restricted,
+    smaller,
+)
+from mmopt.errors import counted
+from mmopt.numerics.arrays import Ints
+from mmopt.numerics.numpy_forms import Array
+from mmopt.strategies import Strategy, as_dense, normalise
+
+__all__ = ["IndependentBlocks", "applies"]
+
+
+# The largest ratio of standard deviations of noise: its square leaves half of the digits.
+MOST_RATIO = 3e4
+NOT_ZERO = 1e-12  # singular values above this part of the largest are not zero
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class IndependentBlocks(ReductionStep):
+    """``cells`` and ``rows`` of each block; ``counts`` of cells and of the queries that have multipliers.
+
+    ``certified`` : the multipliers of the certificate, which are scaled together.
+    """
+
+    cells: tuple[Ints, ...]
+    rows: tuple[Ints, ...]
+    counts: tuple[int, int]
+    kind: str
+    certified: frozenset[str]
+
+    def lift(self, parts: Sequence[SolvedPart]) -> SolvedPart:
+        """The strategies on the diagonal; the multipliers side by side, as the objective is made."""
+        bounds = np.array([0.0 if p.bound is None else p.bound for p in parts])
+        strategies = [as_dense(p.strategy) for p in parts]
+        if self.kind == SUM:
+            strategies = [normalise(s) for s in strategies]
+            scales, total = bounds, float(bounds.sum())
+        else:
+            strategies = _together(strategies)
+            largest = self.parts[int(np.argmax(bounds))].workload
+            scales = np.array([float(p.workload == largest) for p in self.parts])
+            total = float(bounds.max())
+        matrix = np.asarray(scipy.linalg.block_diag(*(s.matrix for s in strategies)))
+        order = np.argsort(np.concatenate(self.cells))
+        known = [self.along(p, CELLS_AND_QUERIES) for p in parts]
+        found: dict[str, Array] = {}
+        for scale, places, multipliers in zip(
+            scales, zip(self.cells, self.rows, strict=True), known, strict=True
+        ):
+            size = sum(float(np.abs(a).sum()) for n, (a, _) in multipliers.items() if n in self.certified)
+            factor = scale / size if self.kind == SUM and size > 0 else scale
+            for name, (array, axes) in multipliers.items():
+                at = [places[axis.group == "queries"] for axis in axes]
+                shape = [self.counts[axis.group == "queries"] for axis in axes]
+                found.setdefault(name, np.zeros(shape))[np.ix_(*at)] = factor * array
+        known_bound = None if any(p.bound is None for p in parts) else total
+        return SolvedPart(Strategy(matrix[:, order], strategies[0].norm), found, known_bound)
+
+
+def applies(instance: Instance, traits: Traits) -> IndependentBlocks | None:
+    """Connect cells through queries; two components or more are blocks."""
+    if not traits.blocks.kind:
+        return None
+    workload = instance.workload
+    if workload.m * workload.n > MOST_ENTRIES or (workload.cell_classes < 0).any():
+        return None
+    entries = workload.queries != 0
+    if entries.all(axis=1).any():  # a query of all cells connects them
+        return None
+    touched = scipy.sparse.csr_array(entries)
+    graph = scipy.sparse.block_array([[None, touched], [touched.T, None]])
+    count, labels = scipy.sparse.csgraph.connected_components(graph, directed=False)
+    if count < 2:
+        return None
+    of_rows, of_cells = labels[: workload.m], labels[workload.m :]
+    # In the order of their first cells.
+    found = [of_cells[i] for i in np.sort(np.unique(of_cells, return_index=True)[1])]
+    cells = tuple(np.flatnonzero(of_cells == b) for b in found)
+    rows = tuple(np.flatnonzero(of_rows == b) for b in found)
+    parts = smaller(instance, *(restricted(workload, r, c) for r, c in zip(rows, cells, strict=True)))
+    counts, kept = (workload.n, workload.m), rows
+    if {d.source for d in instance.program.givens} & WITH_TARGETS:  # the queries are those that have a target
+        finite = np.flatnonzero(np.isfinite(workload.targets))
+        kept = tuple(np.flatnonzero(of_rows[finite] == b) for b in found)
+        counts = (workload.n, len(finite))
+    return IndependentBlocks(
+        text=f"independent blocks: {workload.n:,} cells -> {_sizes([len(c) for c in cells])}",
+        parts=parts,
+        names=tuple(f"block {i + 1}" for i in range(len(parts))),
+        axes=traits.acts.multipliers,
+        cells=cells,
+        rows=kept,
+        counts=counts,
+        kind=traits.blocks.kind,
+        certified=frozenset(m.key for m in instance.program.multipliers),
+    )
+
+
+def _together(strategies: Sequence[Strategy]) -> list[Strategy]:
+    """The strategies, those that measure least scaled up to what the largest sensitivity allows."""
+    found = [np.linalg.svd(s.matrix, compute_uv=False) for s in strategies]
+    weakest = np.array([values[values > NOT_ZERO * values[0]].min() for values in found])
+    room = np.array([s.sensitivity for s in strategies])
+    factors = np.clip(max(v[0] for v in found) / MOST_RATIO / weakest, 1.0, room.max() / room)
+    return [Strategy(f * s.matrix, s.norm) for f, s in zip(factors, strategies, strict=True)]
+
+
+def _sizes(sizes: list[int]) -> str:
+    """``4 of 5 cells``, or ``3, 4 and 13 cells``."""
+    if len(set(sizes)) == 1:
+        return f"{len(sizes):,} of {counted(sizes[0], 'cell')}"
+    if len(sizes) <= 4:
+        return f"{', '.join(f'{s:,}' for s in sizes[:-1])} and {sizes[-1]:,} cells"
+    return f"{len(sizes):,} of {min(sizes):,} to {max(sizes):,} cells"

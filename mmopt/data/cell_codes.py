@@ -1,0 +1,164 @@
+"""The cell index of a row along one attribute, as an expression that the database evaluates.
+
+A code below ``attribute.size`` is a cell. Three more codes tell apart what has no cell, so that one query
+both fills the data vector and counts what does not fit:
+
+=========  ============================================================================
+size       outside: a value that the domain does not declare
+size + 1   missing: NULL, an empty CSV field, or NaN where numbers are declared
+size + 2   unreadable: text that is no number (no boolean) where those are declared
+=========  ============================================================================
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import struct
+from dataclasses import dataclass
+from typing import Any
+
+from mmopt.errors import DataError
+from mmopt.workloads.domain import Attribute, Bins
+
+__all__ = ["MISSING", "OUTSIDE", "UNREADABLE", "cell_code", "declared_kinds"]
+
+OUTSIDE, MISSING, UNREADABLE = 0, 1, 2
+
+#: From here on, doubles no longer tell neighbouring integers apart.
+_EXACT = 2**53
+
+Value = str | int | float | bool
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """One column seen as each kind of value that is declared; None where it cannot be."""
+
+    text: Any
+    number: Any
+    boolean: Any
+    single: bool
+    missing: Any
+    unreadable: Any
+
+
+def cell_code(attribute: Attribute, column: Any, file: str) -> Any:
+    """An Ibis integer expression with the code of each row.
+
+    Parameters
+    ----------
+    column : Ibis column expression; text, integer, floating, decimal, boolean or date.
+    file : path for messages.
+
+    Raises
+    ------
+    DataError : the column's type can never hold what the attribute declares.
+    """
+    import ibis
+
+    reading = _read(attribute, column, file)
+    size = attribute.size
+    branches = [(reading.missing, size + MISSING)]
+    if reading.unreadable is not None:
+        branches.append((reading.unreadable, size + UNREADABLE))
+    encoding = attribute.encoding
+    if isinstance(encoding, Bins):
+        # Half-open, so ascending edges need one comparison each: the first edge above the value decides.
+        first, *uppers = (_single(edge) if reading.single else float(edge) for edge in encoding.edges)
+        branches.append((reading.number < first, size + OUTSIDE))
+        branches += [(reading.number < upper, cell) for cell, upper in enumerate(uppers)]
+    else:
+        branches += [(_holds(reading, members), cell) for cell, members in enumerate(encoding.members)]
+    code = ibis.cases(*((test, ibis.literal(code, "int64")) for test, code in branches), else_=size + OUTSIDE)
+    return code.cast("int64")
+
+
+def _read(attribute: Attribute, column: Any, file: str) -> _Reading:
+    import ibis
+
+    if column.type().is_unknown() or column.type().is_null():
+        column = column.cast("string")  # a Parquet column without any value has no type
+    kind = column.type()
+    declared = _kinds(attribute)
+    blank = column.isnull()
+    if kind.is_string():
+        # DuckDB reads 1_0 as 10 and +-1 as -1, which are no numbers; nor is anything with what is put there.
+        number: Any = column.replace("_", "?").replace("+-", "?").try_cast("float64")
+        boolean: Any = column.strip().lower()
+        missing, unreadable = blank, None
+        if declared == {"numbers"}:
+            missing = blank | number.isnan()
+            unreadable = number.isnull()
+        elif declared == {"booleans"}:
+            unreadable = boolean.notin(["true", "false"])
+        return _Reading(column, number, boolean, False, missing, unreadable)
+    if kind.is_boolean() and declared == {"booleans"}:
+        return _Reading(None, None, ibis.ifelse(column, "true", "false"), False, blank, None)
+    if kind.is_integer() and "booleans" not in declared:
+        return _Reading(column.cast("string"), column.cast("float64"), None, False, blank, None)
+    if (kind.is_floating() or kind.is_decimal()) and declared == {"numbers"}:
+        number = column.cast("float64")
+        missing = blank | number.isnan() if kind.is_floating() else blank
+        whole = column.cast("string") if kind.is_decimal() and kind.scale == 0 else None
+        return _Reading(whole, number, None, kind.is_float32(), missing, None)
+    if kind.is_date() and declared == {"text"}:
+        return _Reading(column.cast("string"), None, None, False, blank, None)
+    hint = "declare values of the column's type in the workload file, or convert the column first"
+    if kind.is_boolean():
+        hint = "declare {values: [false, true]} in the workload file"
+    raise DataError(
+        f"{file}: column '{attribute.column}' is of type {kind}; "
+        f"attribute '{attribute.name}' declares {declared_kinds(attribute)}",
+        hint=hint,
+    )
+
+
+def declared_kinds(attribute: Attribute) -> str:
+    """The kinds of values that an attribute declares, in words: "numbers", "numbers and text"."""
+    return " and ".join(sorted(_kinds(attribute)))
+
+
+def _kinds(attribute: Attribute) -> set[str]:
+    if isinstance(attribute.encoding, Bins):
+        return {"numbers"}
+    return {_kind(value) for members in attribute.encoding.members for value in members}
+
+
+def _kind(value: Value) -> str:
+    if isinstance(value, bool):  # before int: True is an int in Python
+        return "booleans"
+    return "text" if isinstance(value, str) else "numbers"
+
+
+def _holds(reading: _Reading, members: tuple[Value, ...]) -> Any:
+    """Whether a row holds one of the declared values, each compared as its own kind."""
+    import ibis
+
+    tests: list[Any] = []
+    text = [value for value in members if isinstance(value, str)]
+    booleans = ["true" if value else "false" for value in members if isinstance(value, bool)]
+    numbers = [v for v in members if isinstance(v, int | float) and not isinstance(v, bool)]
+    large = [v for v in numbers if isinstance(v, int) and abs(v) >= _EXACT]
+    small = [v for v in numbers if not (isinstance(v, int) and abs(v) >= _EXACT)]
+    if reading.text is not None:
+        # Large integers have one spelling and no exact double, so they are compared as text.
+        text += [str(value) for value in large]
+    else:
+        small += [value for value in large if abs(value) < 2**1023]  # no double holds more
+    if text and reading.text is not None:
+        tests.append(reading.text.isin(text))
+    if booleans:
+        tests.append(reading.boolean.isin(booleans))
+    if small:
+        exact = [_single(value) if reading.single else float(value) for value in small]
+        tests.append(reading.number.isin(exact))
+    return functools.reduce(operator.or_, tests, ibis.literal(False))
+
+
+def _single(value: float) -> float:
+    """The nearest value that a 32-bit column can hold: 0.1 stored there is not the double 0.1."""
+    try:
+        return float(struct.unpack("f", struct.pack("f", float(value)))[0])
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")

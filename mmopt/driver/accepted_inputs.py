@@ -1,0 +1,168 @@
+"""What a caller passes, taken or refused: workload, default program, baseline names, foreign strategies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from mmopt.errors import OptionError, SolverError, WorkloadError, suggest
+from mmopt.language import Program
+from mmopt.limits import require_memory
+from mmopt.numerics.arrays import Array
+from mmopt.results import Solution
+from mmopt.strategies import AnyStrategy, Strategy, as_dense
+from mmopt.strategies.baselines import baseline_words, design_rows, is_baseline
+from mmopt.strategies.dense_strategy import SUPPORT_TOLERANCE
+from mmopt.workloads import Workload
+from mmopt.workloads.array_files import SUFFIXES, read_array
+
+__all__ = [
+    "default_program",
+    "incoming",
+    "named_givens",
+    "norm_of",
+    "opened",
+    "require_workload",
+    "within_range",
+]
+
+
+@contextmanager
+def within_range() -> Iterator[None]:
+    """SolverError where arithmetic breaks down below: beyond the range of doubles, or not convergent."""
+    try:
+        yield
+    except (ArithmeticError, np.linalg.LinAlgError) as error:
+        raise SolverError(
+            f"the numbers leave the range of floating point: {error}",
+            hint="scale queries and targets nearer to 1, and look at what is given and at parameters",
+        ) from error
+
+
+def require_workload(value: object) -> None:
+    """Raise WorkloadError for what is no Workload: a matrix, the path of a file, a request with one."""
+    if not isinstance(value, Workload):
+        hint = "write Workload.from_matrix(matrix), Workload.load(path), or request.workload"
+        raise WorkloadError(f"a {type(value).__name__} is no Workload", hint=hint)
+
+
+def named_givens(givens: Mapping[str, Any] | None, program: Program, workload: Workload) -> dict[str, Any]:
+    """The givens with the rows of a baseline where a string names one, for the norm of the program.
+
+    OptionError for a string that names none, or one that does not apply to the workload.
+    """
+    norm = program.meaning.norm
+    return {
+        name: design_rows(value, workload, norm) if isinstance(value, str) else value
+        for name, value in (givens or {}).items()
+    }
+
+
+def default_program(workload: Workload, pure: bool = False) -> tuple[str, str]:
+    """The program used when none is named, and why.
+
+    pure : for Laplace noise, which epsilon without delta asks for.
+    """
+    if pure:
+        return "p_identity", "epsilon without delta asks for Laplace noise"
+    if workload.has_all_targets:
+        return "fitness_for_use", "every query has a target (max_variance)"
+    return "l2_strategy", "not every query has a target, so total error is what can be least"
+
+
+SAVED = ".npz"
+
+
+def opened(given: Any, workload: Workload, norm: int | None) -> Any:
+    """What a path or the name of a baseline stands for, a solution's strategy; anything else as it is.
+
+    A baseline is an array, to be a strategy of whatever norm: what it measures may depend on ``norm``, by
+    default 2.
+    """
+    if isinstance(given, Solution):
+        return given.strategy
+    if not isinstance(given, str | Path):
+        return given
+    if is_baseline(str(given)):
+        return design_rows(str(given), workload, norm or 2)
+    path = Path(given)
+    if path.suffix.lower() == SAVED:
+        return Solution.load(path).strategy
+    if path.suffix.lower() in SUFFIXES:
+        return read_array(path, "the strategy")
+    raise OptionError(
+        f"the strategy '{given}' is no baseline, and no {', '.join(SUFFIXES)} or {SAVED} file",
+        hint=suggest(str(given), baseline_words()),
+    )
+
+
+def norm_of(given: Any) -> int | None:
+    """The norm that a strategy brings along."""
+    return given.norm if isinstance(given, AnyStrategy) else None
+
+
+def incoming(workload: Workload, given: Any, covariance: Any, basis: Any, norm: int) -> Strategy:
+    """The strategy that was given, or Σ^(-1/2) B of a covariance Σ on a basis B.
+
+    Raises
+    ------
+    OptionError : neither or both are given, they are no numbers, or beyond 1e100 or below 1e-100, have
+        another number of cells, or do not support the workload.
+    """
+    if (given is None) == (covariance is None):
+        both = (
+            "both a strategy and a covariance" if given is not None else "neither a strategy nor a covariance"
+        )
+        raise OptionError(f"{both} given, expected one of them")
+    if basis is not None and covariance is None:
+        raise OptionError("a basis is given without the covariance of the noise on it")
+    if covariance is not None:
+        rows = workload.basis if basis is None else _numbers(basis, "the basis")
+        strategy = Strategy.from_covariance(_numbers(covariance, "the covariance"), rows, norm)
+    elif isinstance(given, AnyStrategy):
+        strategy = as_dense(given)
+    else:
+        strategy = Strategy(_numbers(given, "the strategy"), norm)
+    if strategy.n != workload.n:
+        raise OptionError(f"the strategy has {strategy.n} cells, the workload has {workload.n}")
+    # Squares of entries, and what is divided by them, have to be numbers.
+    if 0 < (size := float(np.abs(strategy.matrix).max(initial=0.0))) < 1e-100 or size > 1e100:
+        raise OptionError(
+            f"the strategy's largest entry is {size:.3g}, expected 1e-100 to 1e+100",
+            hint=f"divide it by {size:.3g}: a multiple of a strategy is the same strategy",
+        )
+    _check_support(strategy, workload)
+    return strategy
+
+
+def _numbers(given: Any, what: str) -> Array:
+    if scipy.sparse.issparse(given):
+        require_memory(given.shape, what.removeprefix("the "), "pass fewer rows or cells")
+        given = given.toarray()
+    try:
+        array = np.asarray(given)
+    except ValueError:  # rows of unequal length
+        array = np.asarray(None)
+    if array.dtype.kind not in "biuf":
+        raise OptionError(f"{what} is no array of numbers", hint="pass a matrix with a column per cell")
+    return array.astype(np.float64)
+
+
+def _check_support(strategy: Strategy, workload: Workload) -> None:
+    """Refuse a strategy from whose answers the workload's cannot be derived."""
+    outside = strategy.unsupported(workload)
+    worst = int(np.argmax(outside))
+    if strategy.supports(workload) and outside[worst] <= SUPPORT_TOLERANCE:
+        return
+    count = max(1, int((outside > SUPPORT_TOLERANCE).sum()))
+    label, off = workload.labels()[worst], outside[worst]
+    raise OptionError(
+        f"the strategy does not support the workload: W A⁺ A differs from W for {count} of {workload.m} "
+        f"queries, most for '{label}' (query {worst}), by {off:.1e} of its size",
+        hint="add queries to the strategy until every query of the workload is a combination of them",
+    )

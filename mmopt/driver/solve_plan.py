@@ -1,0 +1,286 @@
+"""What is to be solved and how: the task, and its plan: by which reductions, over cells or by component.
+
+Made once and handed down; ``explain`` and ``--dry-run`` print the same plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from mmopt.compiler import Instance, bind
+from mmopt.compiler.reductions import (
+    ReductionStep,
+    Traits,
+    by_components,
+    first_step,
+    obstacle,
+    reducible,
+    traits_of,
+)
+from mmopt.compiler.same_program import match
+from mmopt.driver.blas_threads import one_thread
+from mmopt.errors import OptionError, TooLargeError
+from mmopt.language import Checked, Program, check, program_names, shipped
+from mmopt.language.evaluate.split_values import splits
+from mmopt.numerics.arrays import MOST_CELLS
+from mmopt.results import gap_between
+from mmopt.solvers import KERNELS, Options, is_claimed, memory_limit
+from mmopt.workloads import Workload
+
+__all__ = [
+    "FEW_CELLS",
+    "MOST_CELLS",
+    "SEARCH_OPTIONS",
+    "Progress",
+    "Report",
+    "SolvePlan",
+    "Task",
+    "plan_instance",
+    "plan_solve",
+]
+
+FEW_CELLS = 512
+"""A workload over no more cells is always taken to matrices over them."""
+
+SMALL_COMPONENT = 0.51
+"""Of the cells: components that are no larger are worth a solution by component between the two sizes.
+A reflection leaves half, or with an odd number of cells a little more."""
+
+DENSE_ARRAYS = 12  # matrices of the size of the cells that a dense solve holds at a time
+
+
+@dataclass(frozen=True, eq=False)
+class SolvePlan:
+    """How an instance is solved: as it is, or by a step to smaller ones, whose solutions it lifts.
+
+    split : how the instance stands by component, where its solution stays so; else "".
+    step : a reduction; with the plans of its ``parts``, of which those of equal parts are one.
+    reduce : whether steps of a procedure may be reduced.
+    """
+
+    instance: Instance
+    split: str = ""
+    step: ReductionStep | None = None
+    parts: tuple[SolvePlan, ...] = ()
+    reduce: bool = True
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What is reduced, a line each, equal parts once."""
+        known: set[SolvePlan] = set()
+
+        def said(plan: SolvePlan, prefix: str) -> Iterator[str]:
+            known.add(plan)
+            text = plan.split if plan.step is None else plan.step.text
+            if text:
+                yield prefix + text
+            names = plan.step.names if plan.step is not None else ()
+            for place, part in enumerate(plan.parts):
+                if part not in known:
+                    yield from said(part, f"{prefix}{names[place]}: " if names else prefix)
+
+        return tuple(said(self, ""))
+
+
+def plan_solve(
+    program: Program | Checked,
+    workload: Workload,
+    givens: Mapping[str, Any] | None = None,
+    *,
+    reduce: bool = True,
+    solver: str | None = None,
+) -> SolvePlan:
+    """The plan of a solve.
+
+    Over more than ``MOST_CELLS`` cells, and over more than ``FEW_CELLS`` where components are small, the
+    instance is by component, if a kernel solves it, and its solution stays so; else it is over the cells.
+    ``reduce`` False: over the cells, whatever their number. ``solver``: the one that the caller names.
+
+    Raises
+    ------
+    TooLargeError : a large workload that cannot be solved by component, and does not fit in memory otherwise.
+    mmopt.Error : as ``bind``.
+    """
+    checked = program if isinstance(program, Checked) else check(program)
+    is_large = workload.n > MOST_CELLS
+    is_kernel = solver is None or solver.lower() in {kernel.name for kernel in KERNELS}
+    if reduce and (is_large or (workload.n > FEW_CELLS and is_kernel)):
+        largest = None if is_large else int(SMALL_COMPONENT * workload.n)
+        found = _by_component(checked, workload, givens or {}, largest)
+        if isinstance(found, SolvePlan):
+            return found
+        if is_large:
+            _refuse_dense(checked.program, workload, found)
+    return plan_instance(bind(checked, workload, givens), solver, reduce=reduce)
+
+
+def plan_instance(instance: Instance, solver: str | None = None, *, reduce: bool = True) -> SolvePlan:
+    """The plan for an instance over the cells: the first reduction that applies, then those of its parts."""
+    if not (reduce and reducible(instance)):
+        return SolvePlan(instance, reduce=reduce)
+    return _reduced(instance, solver, traits_of(instance), {})
+
+
+def _reduced(
+    instance: Instance, solver: str | None, traits: Traits, known: dict[str, SolvePlan]
+) -> SolvePlan:
+    """``known`` has the plans of parts by the hash of their workload."""
+    step = first_step(instance, traits, lambda inner: is_claimed(inner, solver))
+    parts: list[SolvePlan] = []
+    for inner in step.parts if step is not None else ():
+        if splits(inner.env):  # where no reduction applies any more
+            parts.append(SolvePlan(inner))
+            continue
+        key = inner.workload.hash
+        if key not in known:
+            known[key] = _reduced(inner, solver, traits, known)
+        parts.append(known[key])
+    return SolvePlan(instance, step=step, parts=tuple(parts))
+
+
+def _by_component(
+    checked: Checked, workload: Workload, givens: Mapping[str, Any], largest: int | None
+) -> SolvePlan | str:
+    """The plan by component, its components no larger than ``largest``; or why there is none."""
+    why = obstacle(checked, givens)
+    if why:
+        return why
+    with one_thread():  # components are found from many small matrices
+        found = by_components(checked, workload, givens, largest=largest)
+    if found is None:
+        return "no two values of an attribute can be swapped, so the workload does not split"
+    if not is_claimed(found[0], None):
+        return "no kernel knows the program, and conic solvers need matrices over the cells"
+    return SolvePlan(*found)
+
+
+def _refuse_dense(program: Program, workload: Workload, why: str) -> None:
+    """Refuse what does not fit in memory, with the reason why it is not solved by component."""
+    one, limit = 8.0 * float(workload.n) ** 2, memory_limit()
+    if DENSE_ARRAYS * one <= limit:
+        return
+    raise TooLargeError(
+        f"'{program.name}' cannot be solved by component: {why}; over {workload.n:,} cells one matrix alone "
+        f"takes {_gigabytes(one)}, and the limit here is {_gigabytes(limit)} for {DENSE_ARRAYS} of them",
+        hint=f"these are: {', '.join(_able())}; or group values of the attributes, so that there are fewer "
+        "cells; or try it as it is with reduce=False (--no-reduce)",
+    )
+
+
+def _able() -> list[str]:
+    """The shipped programs that are solved by component."""
+    known = [shipped(name) for kernel in KERNELS for name in kernel.programs]
+    return [
+        checked.program.name
+        for checked in map(shipped, program_names())
+        if not obstacle(checked, {}) and any(match(k, checked) is not None for k in known)
+    ]
+
+
+def _gigabytes(size: float) -> str:
+    gigabytes = size / 2**30
+    return f"{gigabytes:,.0f} GiB" if gigabytes < 1e9 else f"{gigabytes:.0e} GiB"
+
+
+# Options that only a search has, with the classes that search.
+SEARCH_OPTIONS = {"starts": ("rank", "smooth"), "seed": ("rank", "smooth"), "penalty": ("rank",)}
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a solve has so far; passed to the caller's ``progress`` after each point.
+
+    ``certified`` is False for a kernel's own count, before the program was evaluated. A solve that is
+    predicted to take more than ``LONG`` seconds says so before it begins: then ``predicted`` has the seconds,
+    and there is no objective (NaN).
+    """
+
+    program: str
+    solver: str
+    seconds: float
+    iterations: int
+    objective: float
+    bound: float | None
+    sense: str = "minimize"
+    certified: bool = True
+    predicted: float | None = None
+
+    @property
+    def gap(self) -> float | None:
+        return gap_between(self.objective, self.bound, self.sense)
+
+
+Report = Callable[[Progress], None]
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be solved, as its plan says, and what the caller asks of the solve.
+
+    solver : the one named. asked : the options named, by their names in ``Options``; all others are the
+    solver's. report : called with every ``Progress``. start : values of the chosen variables from which a
+    search starts.
+
+    Raises
+    ------
+    OptionError : an option out of range, or one that the program's class does not have.
+    """
+
+    plan: SolvePlan
+    solver: str | None = None
+    asked: Mapping[str, Any] = field(default_factory=dict)
+    report: Report | None = None
+    start: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        self.options()
+        for name, classes in SEARCH_OPTIONS.items():
+            if name in self.asked and self.program.klass not in (*classes, "procedure"):
+                message = (
+                    f"'{self.program.name}' is of class '{self.program.klass}', which has no option '{name}'"
+                )
+                raise OptionError(message, hint=f"it belongs to class {' and '.join(classes)}")
+
+    @property
+    def instance(self) -> Instance:
+        return self.plan.instance
+
+    @property
+    def program(self) -> Program:
+        return self.instance.program
+
+    def options(self, **defaults: Any) -> Options:
+        """The options, with ``defaults`` where the caller named none."""
+        return Options(**{**defaults, **self.asked})
+
+    def of_step(self, instance: Instance, start: Mapping[str, Any] | None) -> Task:
+        """A step of this procedure, not planned yet, with the options and the solver that its class takes."""
+        klass = instance.program.klass
+        left_out = {name for name, classes in SEARCH_OPTIONS.items() if klass not in (*classes, "procedure")}
+        asked = {name: value for name, value in self.asked.items() if name not in left_out}
+        solver = self.solver if klass in ("convex", "rank", "procedure") else None
+        plan = SolvePlan(instance, reduce=self.plan.reduce)
+        return replace(self, plan=plan, solver=solver, asked=asked, start=start)
+
+    def planned(self) -> Task:
+        """The task with the plan of its instance."""
+        plan = plan_instance(self.instance, self.solver, reduce=self.plan.reduce)
+        return replace(self, plan=plan)
+
+    def tell(
+        self,
+        solver: str,
+        seconds: float,
+        iterations: int,
+        objective: float,
+        bound: float | None,
+        *,
+        certified: bool = True,
+        predicted: float | None = None,
+    ) -> None:
+        """Report how far a solve is, if anybody wants to know."""
+        if self.report is not None:
+            known = (self.program.name, solver, seconds, iterations, objective, bound, self.program.sense)
+            self.report(Progress(*known, certified, predicted))

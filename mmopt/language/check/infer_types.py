@@ -1,0 +1,302 @@
+"""The type of every expression: a visitor over the tree with the atoms' rules.
+
+Two forms are recognised as a whole, because node by node they look like products of curved
+things: the congruence ``M.T @ F @ M`` and the trace of a curved matrix against a psd one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from mmopt.errors import placed, suggest
+from mmopt.language.atoms.expression_types import (
+    SCALAR,
+    UNKNOWN,
+    Curvature,
+    Dim,
+    RuleError,
+    Type,
+    column,
+    matrix,
+)
+from mmopt.language.atoms.table_of_atoms import ATOMS
+from mmopt.language.check.exact_rewriting import normal, product
+from mmopt.language.syntax.source_text import Source
+from mmopt.language.syntax.syntax_tree import Apply, Block, Expr, Family, Index, Name, Number, chain, constant
+from mmopt.language.syntax.to_text import to_source
+
+__all__ = ["Scope", "dimension", "infer", "is_gram", "not_symmetric"]
+
+OPERATIONS_OF_DIMS = {"add": Dim.__add__, "sub": Dim.__sub__, "mul": Dim.__mul__}
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Names with their types, the dimensions, and the text for messages.
+
+    ``indices`` says over which dimension the index of a family runs; without it (None) any number
+    may stand as an index. ``hints`` tells of a name that is not defined why it is not.
+    """
+
+    source: Source
+    types: Mapping[str, Type]
+    dims: frozenset[str]
+    indices: Mapping[str, Dim] | None = None
+    hints: Mapping[str, str] = field(default_factory=dict)
+    # A type is asked for again and again (a congruence asks for those of its factors).
+    found: dict[Expr, Type] = field(default_factory=dict, compare=False, repr=False)
+
+    def with_types(self, **types: Type) -> Scope:
+        return replace(self, types={**self.types, **types}, found={})
+
+    def with_index(self, index: str, dim: Dim) -> Scope:
+        """The scope inside ``for index in dim``."""
+        known = self.with_types(**{index: replace(SCALAR, sign=1)})
+        return replace(known, indices={**(self.indices or {}), index: dim})
+
+    def inside(self, family: Family | None) -> Scope:
+        """The scope inside the clause of a family, where there is one."""
+        return self.with_index(family.index, family.dim) if family else self
+
+
+def infer(expr: Expr, scope: Scope) -> Type:
+    """The type of an expression; a :class:`~mmopt.errors.ProgramError` shows where it does not fit."""
+    if expr not in scope.found:
+        scope.found[expr] = _infer(expr, scope)
+    return scope.found[expr]
+
+
+def _infer(expr: Expr, scope: Scope) -> Type:
+    match expr:
+        case Number(value=value):
+            return replace(SCALAR, sign=-1 if value < 0 else 1)
+        case Name(id=name, span=span):
+            if name in scope.types:
+                return scope.types[name]
+            if name in scope.dims:
+                return replace(SCALAR, sign=1)
+            scope.source.fail(
+                span,
+                f"'{name}' is not defined",
+                scope.hints.get(name) or suggest(name, [*scope.types, *scope.dims]),
+            )
+        case Index():
+            return _index(expr, scope)
+        case Block():
+            return _block(expr, scope)
+        case Apply():
+            return _apply(expr, scope)
+
+
+def _apply(expr: Apply, scope: Scope) -> Type:
+    atom = ATOMS[expr.atom]
+    if len(expr.args) != atom.arity:
+        scope.source.fail(
+            expr.span,
+            f"'{expr.atom}' takes {atom.arity} argument{'s' * (atom.arity > 1)}, not {len(expr.args)}",
+            ("write axis=0 or axis=1" if atom.axis and len(expr.args) == 2 else atom.about),
+        )
+    options: dict[str, float] = dict(expr.options)
+    if options and not atom.axis:
+        scope.source.fail(expr.span, f"'{expr.atom}' takes no axis", atom.about)
+    size = [column(dimension(expr.args[0], scope))] if atom.takes_dim else None
+    args = size or [infer(a, scope) for a in expr.args]
+    if expr.atom == "pow" and (exponent := constant(expr.args[1])) is not None:
+        options["exponent"] = exponent
+    try:
+        whole = plain = atom.rule(args, options)
+    except RuleError as error:
+        scope.source.fail(expr.span, error.message, error.hint)
+    if expr.atom == "matmul":
+        whole = _congruence(expr, plain, scope)
+    elif expr.atom == "trace":
+        whole = _trace(expr, plain, scope)
+    elif expr.atom == "mul" and expr.args[0] == expr.args[1]:
+        hint = "a product with itself (a square is written x**2)"
+        whole = replace(plain, sign=1, why=hint if args[0].curvature.is_affine else plain.why)
+    elif expr.atom == "add" and _transposed(expr.args[0], expr.args[1], scope):
+        whole = replace(plain, symmetric=plain.is_matrix)
+    if UNKNOWN in whole.dims:  # two such numbers are the same only for the same expression
+        rows = Dim.of(f"?rows({to_source(expr)})")
+        whole = replace(whole, dims=tuple(rows if d == UNKNOWN else d for d in whole.dims))
+    return whole
+
+
+def dimension(expr: Expr, scope: Scope) -> Dim:
+    """The dimension that an expression such as ``2*n`` stands for."""
+    with placed(scope.source.locate(expr.span)):
+        return _dimension(expr, scope)
+
+
+def _dimension(expr: Expr, scope: Scope) -> Dim:
+    match expr:
+        case Name(id=name) if name in scope.dims:
+            return Dim.of(name)
+        case Number(value=value) if value == int(value):
+            return Dim.of(int(value))
+        case Apply(atom=atom, args=(a, b)) if atom in OPERATIONS_OF_DIMS:
+            return OPERATIONS_OF_DIMS[atom](_dimension(a, scope), _dimension(b, scope))
+    scope.source.fail(
+        expr.span,
+        f"'{to_source(expr)}' is not a dimension",
+        (
+            suggest(expr.id, scope.dims)
+            if isinstance(expr, Name)
+            else "made of names, whole numbers, + - and *"
+        ),
+    )
+
+
+def _normal(expr: Expr, scope: Scope, *, flip: bool = False) -> Expr:
+    def symmetric(e: Expr) -> bool:
+        known = infer(e, scope)
+        return known.symmetric or known.is_scalar
+
+    return normal(expr, symmetric, flip=flip)
+
+
+def _transposed(a: Expr, b: Expr, scope: Scope) -> bool:
+    """Whether ``a`` is ``b.T`` by its form."""
+    return _normal(a, scope) == _normal(b, scope, flip=True)
+
+
+def not_symmetric(expr: Expr, scope: Scope) -> tuple[int, int] | None:
+    """The first block (from 1) of a square block matrix that is not the transpose of its mirror image."""
+    if isinstance(expr, Block) and len(expr.rows) == len(expr.rows[0]):
+        for i, r in enumerate(expr.rows):
+            for j, entry in enumerate(r[: i + 1]):
+                if not _transposed(entry, expr.rows[j][i], scope):
+                    return i + 1, j + 1
+    return None
+
+
+def is_gram(factors: list[Expr], scope: Scope) -> bool:
+    """Whether a product is psd by its form: ``P``, ``M.T @ M``, ``M.T @ P @ M`` with P psd."""
+    half, odd = divmod(len(factors), 2)
+    if odd and not infer(factors[half], scope).psd:
+        return False
+    return not half or _transposed(product(factors[:half]), product(factors[half + odd :]), scope)
+
+
+def _curved(factors: list[Expr], scope: Scope) -> tuple[int, Type] | None:
+    """The one factor that depends on what is chosen, if it is the only one."""
+    types = [infer(f, scope) for f in factors]
+    at = [i for i, t in enumerate(types) if not t.is_constant]
+    return (at[0], types[at[0]]) if len(at) == 1 else None
+
+
+def _congruence(expr: Apply, plain: Type, scope: Scope) -> Type:
+    """``M.T @ F @ M`` keeps the curvature of F in the Loewner order, and psd."""
+    factors = chain(_normal(expr, scope))
+    if not _transposed(expr, expr, scope):
+        return plain
+    psd = is_gram(factors, scope)
+    sign = 1 if psd and plain.is_scalar else plain.sign
+    known = replace(plain, psd=psd and plain.is_matrix, symmetric=plain.is_matrix, sign=sign)
+    found = _curved(factors, scope)
+    if found is None:
+        return known  # constant, or of no known curvature: symmetric (and psd) by its form all the same
+    at, curved = found
+    if curved.curvature.is_affine:
+        return replace(known, curvature=curved.curvature)
+    if at * 2 + 1 != len(factors) or not curved.loewner:
+        return known
+    return replace(known, curvature=curved.curvature, loewner=known.is_matrix, why="")
+
+
+def _trace(expr: Apply, plain: Type, scope: Scope) -> Type:
+    """``trace(P @ F)`` with P psd keeps the curvature of F in the Loewner order."""
+    factors = chain(_normal(expr.args[0], scope))
+    found = _curved(factors, scope)
+    if found is None or len(factors) == 1:
+        return plain
+    at, curved = found
+    if curved.curvature.is_affine or not curved.loewner:
+        return plain
+    if not is_gram(factors[at + 1 :] + factors[:at], scope):
+        why = (
+            f"the trace of a {curved.curvature.value} matrix against one not known to be psd (write W.T @ W)"
+        )
+        return replace(plain, why="").broken(why)
+    return replace(plain, curvature=curved.curvature, sign=1 if curved.psd else 0, why="")
+
+
+def _index(expr: Index, scope: Scope) -> Type:
+    base = infer(expr.base, scope)
+    if len(expr.items) != len(base.dims):
+        takes = ("no index", "one index", "two indices")[len(base.dims)]
+        scope.source.fail(expr.span, f"{base.shape} takes {takes}, not {len(expr.items)}")
+    for item, dim in zip(expr.items, base.dims, strict=True):
+        if item is not None:
+            _item(item, dim, scope)
+    kept = [d for d, item in zip(base.dims, expr.items, strict=True) if item is None]
+    if len(kept) == len(base.dims):
+        return base
+    sign = 1 if base.psd and expr.items[0] == expr.items[-1] else base.sign
+    known = replace(base, psd=False, symmetric=False, sign=sign)
+    out = replace(known, dims=tuple(kept), is_row=bool(kept) and expr.items[0] is not None)
+    if base.loewner:
+        return out.broken("an entry of a matrix that is curved as a whole (its diagonal is diag(F))")
+    return out
+
+
+def _item(item: Expr, dim: Dim, scope: Scope) -> None:
+    """An index is a whole number, or the index of a family that runs over this dimension."""
+    match item:
+        case Number(value=value) if value == int(value):
+            if not dim.symbols and value >= dim.value({}):
+                message = f"the index {int(value)} is beyond {dim.value({})} entries counted from 0"
+                scope.source.fail(item.span, message)
+            return
+        case Name(id=name) if scope.indices is not None and name in scope.indices:
+            if scope.indices[name] != dim:
+                scope.source.fail(
+                    item.span,
+                    f"'{name}' runs over {scope.indices[name]}, the entries here are counted by {dim}",
+                    f"write: for {name} in {dim}",
+                )
+            return
+        case Name() if scope.indices is None and infer(item, scope).is_scalar:
+            return
+    scope.source.fail(
+        item.span,
+        "an index is a whole number or the index of a family",
+        "write W[0, :], or W[j, :] with 'for j in m' after the constraint",
+    )
+
+
+def _sides(lines: list[list[Type]], side: int = 0) -> list[Dim]:
+    """Heights of the rows (widths of the columns): matrices decide, then numbers, then vectors."""
+    first = [min(line, key=lambda t: (1, 2, 0)[len(t.dims)]) for line in lines]
+    return [t.block_shape[side] for t in first]
+
+
+def _block(expr: Block, scope: Scope) -> Type:
+    rows = [[infer(e, scope) for e in r] for r in expr.rows]
+    heights = _sides(rows)
+    widths = _sides([list(c) for c in zip(*rows, strict=True)], 1)
+    for known, side in ((heights, 0), (widths, 1)):
+        for i, types in enumerate(rows):
+            for j, t in enumerate(types):
+                fits = known[(i, j)[side]]
+                if t.block_shape[side] != fits:
+                    what = ("row", "column")[side] + (" fits" if fits.is_one else "s fit")
+                    scope.source.fail(
+                        expr.rows[i][j].span,
+                        f"block ({i + 1}, {j + 1}) is {t.shape}; {fits} {what} here",
+                        ("turn it with .T" if t.block_shape[1 - side] == fits else "")
+                        or "in a block a vector is a column, W[j, :] is a row, a number is one entry",
+                    )
+    entries = [t for r in rows for t in r]
+    out = matrix(
+        sum(heights[1:], heights[0]),
+        sum(widths[1:], widths[0]),
+        sign=1 if all(t.sign > 0 for t in entries) else 0,
+        symmetric=heights == widths and not_symmetric(expr, scope) is None,
+    )
+    bad = next((t for t in entries if not t.curvature.is_affine), None)
+    if bad is not None:
+        return out.broken(bad.why or "a block matrix with a curved block")
+    constant = all(t.is_constant for t in entries)
+    return replace(out, curvature=Curvature.CONSTANT if constant else Curvature.AFFINE)

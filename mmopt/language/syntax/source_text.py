@@ -1,0 +1,302 @@
+"""The text of a program: its lines, positions in it, statements as tokens, and what may follow what.
+
+The tokens are our own: Python's tokenizer gives other tokens and other errors from version to version.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple, NoReturn
+
+from mmopt.errors import Location, ProgramError
+from mmopt.language.syntax.syntax_tree import Span
+
+__all__ = [
+    "HINT",
+    "MAX_BYTES",
+    "MAX_DEPTH",
+    "MAX_LENGTH",
+    "PAIRS",
+    "RELATIONS",
+    "SIGNS",
+    "WORDS",
+    "Source",
+    "Text",
+    "Token",
+    "check_expression",
+    "plain",
+]
+
+MAX_BYTES = 200_000
+MAX_LENGTH = 4_000  # characters of one statement
+MAX_DEPTH = 40  # brackets inside brackets
+
+RELATIONS = ("<=", ">=", "==", ">>", "<<", "<", ">", "!=", "=")
+PAIRS = {"(": ")", "[": "]", "{": "}"}
+CLOSING = tuple(PAIRS.values())
+OPERATORS = ("+", "-", "*", "/", "**", "@")
+SIGNS = ("+", "-")
+PUNCTUATION = ("(", ")", "[", "]", ",", ":", ".")
+HINT = "the operators are + - * / ** @ [ ] ( ) and .T"
+
+WORDS = {
+    "lambda": ("'lambda' is a word of Python and cannot be a name", "call the multiplier mu, d or p"),
+    "for": ("'for' cannot stand inside an expression", "a family of constraints ends with: for j in m"),
+    "if": ("'if' cannot stand in an expression", "a program has one meaning for all data"),
+    "and": ("'and' cannot stand in an expression", "write two constraints"),
+    "or": ("'or' cannot stand in an expression", "write two programs and compare them"),
+}
+STRANGE = {
+    "^": ("'^' is not a power", "write **"),
+    "//": ("'//' has no meaning here", "write /"),
+    "{": ("'{' has no meaning here", "write ( ) for grouping, [ ] for an index or a block matrix"),
+    ";": ("';' has no meaning here", "write one statement a line"),
+}
+
+_TOKEN = re.compile(
+    r"""
+    [ \t\n]* (?:
+      (?P<name>[^\W\d]\w*)
+    | (?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
+    | (?P<string>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')
+    | (?P<operator>\*\*|//|:=|->|<=|>=|==|!=|<<|>>|[-+*/%@&|^~<>=()\[\]{},:.;!?$`\\])
+    | (?P<strange>[^ \t\n])
+    )""",
+    re.VERBOSE,
+)
+
+# What comes along when a formula is copied from a paper or a word processor.
+LOOK_ALIKES = {
+    "−": "-",
+    "–": "-",
+    "≤": "<=",
+    "≥": ">=",
+    "⪰": ">>",
+    "⪯": "<<",
+    "×": "*",
+    "·": "*",
+    "∘": "*",
+    "“": '"',
+    "”": '"',
+    "‘": "'",
+    "’": "'",
+    "²": "**2",
+    "√": "sqrt(…)",
+    "∑": "sum(…)",
+    "‖": "nuclear(…)",
+    "⁻": "inv(…)",
+    "\u00a0": "a plain space",
+}
+
+
+def plain(name: str) -> str:
+    """A name in the form in which Python's grammar compares names (Unicode NFKC)."""
+    return name if name.isascii() else unicodedata.normalize("NFKC", name)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A whole program text and the name under which errors speak of it."""
+
+    file: str
+    lines: tuple[str, ...]
+
+    def fail(self, span: Span, message: str, hint: str = "") -> NoReturn:
+        """Raise a :class:`~mmopt.errors.ProgramError` at the span."""
+        raise ProgramError(message, where=self.locate(span), hint=hint)
+
+    def locate(self, span: Span) -> Location:
+        """The location, with its line, for a message."""
+        text = self.lines[span.line - 1] if 0 < span.line <= len(self.lines) else ""
+        return Location(self.file, span.line, span.column, text, span.width)
+
+
+class Token(NamedTuple):
+    """A token of a statement: its text, where it starts, and how many brackets are around it."""
+
+    kind: str  # "name", "number", "string" or "operator"
+    text: str
+    start: int
+    depth: int
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
+
+
+@dataclass(frozen=True)
+class Text:
+    """A statement without comments, perhaps over several lines, or a part of it: where each character stands.
+
+    The statement is read as tokens once; its parts have slices of the same tokens.
+    """
+
+    source: Source
+    whole: str
+    line: int
+    column: int  # 1-based column of the first character of the whole
+    start: int = 0
+    end: int = MAX_BYTES
+    depth: int = 0  # brackets around the part
+    read: tuple[Token, ...] | None = field(default=None, repr=False)  # of a statement around the part
+
+    @cached_property
+    def text(self) -> str:
+        return self.whole[self.start : self.end]
+
+    @cached_property
+    def tokens(self) -> tuple[Token, ...]:
+        """The tokens, each with the depth of brackets around it; brackets and quotes are closed."""
+        if self.read is None:
+            return tuple(_tokens(self))
+        return tuple(t for t in self.read if self.start <= t.start < self.end)
+
+    @property
+    def outer(self) -> list[Token]:
+        """The tokens outside brackets."""
+        return [token for token in self.tokens if token.depth == self.depth]
+
+    @property
+    def place(self) -> Span:
+        return self.span(self.start, self.end)
+
+    def span(self, start: int, end: int) -> Span:
+        """The span of ``whole[start:end]``, as far as it lies on its first line."""
+        row, newline = self.whole.count("\n", 0, start), self.whole.rfind("\n", 0, start)
+        column = start - newline if row else start + self.column
+        return Span(self.line + row, column, max(1, len(self.whole[start:end].split("\n")[0].rstrip())))
+
+    def at(self, token: Token) -> Span:
+        return self.span(token.start, token.end)
+
+    def cut(self, start: int, end: int, depth: int = 0) -> Text:
+        """The part ``whole[start:end]``, without spaces around it, inside so many brackets."""
+        piece = self.whole[start:end]
+        start += len(piece) - len(piece.lstrip())
+        end = start + len(piece.strip())
+        return Text(self.source, self.whole, self.line, self.column, start, end, depth, self.tokens)
+
+    def fail(self, message: str, hint: str = "") -> NoReturn:
+        """Raise a :class:`~mmopt.errors.ProgramError` at the whole part."""
+        self.source.fail(self.place, message, hint)
+
+    def fail_at(self, token: Token | None, message: str, hint: str = "") -> NoReturn:
+        """Raise a :class:`~mmopt.errors.ProgramError` at a token, or at the first character."""
+        span = self.at(token) if token else self.span(self.start, self.start + 1)
+        self.source.fail(span, message, hint)
+
+    def limit(self) -> None:
+        """Refuse a statement that is too long."""
+        if len(self.text) > MAX_LENGTH:
+            self.fail_at(
+                None,
+                f"a statement of more than {MAX_LENGTH} characters",
+                "split it with 'let'; data are given with --given NAME=FILE",
+            )
+
+
+def _tokens(text: Text) -> Iterator[Token]:
+    text.limit()
+    opened: list[Token] = []
+    at = text.start
+    while match := _TOKEN.match(text.whole, at, text.end):
+        kind = str(match.lastgroup)
+        at, word = match.end(), match[kind]
+        token = Token(kind, word, at - len(word), len(opened))
+        if kind == "strange" or (kind == "name" and not word.isidentifier()):
+            _strange(text, token)
+        if token.text in CLOSING:
+            if not opened:
+                text.fail_at(token, f"this '{token.text}' closes nothing", "no bracket is open here")
+            last = opened.pop()
+            if PAIRS[last.text] != token.text:
+                text.fail_at(
+                    token,
+                    f"this '{token.text}' meets an open '{last.text}'",
+                    f"'{PAIRS[last.text]}' closes it",
+                )
+            token = token._replace(depth=len(opened))
+        yield token
+        if token.text in PAIRS:
+            opened.append(token)
+            if len(opened) > MAX_DEPTH:
+                text.fail_at(
+                    token, f"more than {MAX_DEPTH} brackets inside each other", "split it with 'let'"
+                )
+    if opened:
+        last = opened[-1]
+        text.fail_at(
+            last, f"this '{last.text}' is not closed", f"its partner '{PAIRS[last.text]}' is missing"
+        )
+
+
+def _strange(text: Text, token: Token) -> NoReturn:
+    """A character that no token begins with, or a name with one inside."""
+    word = token.text
+    inside = max((i for i in range(1, len(word)) if word[:i].isidentifier()), default=0)
+    char = word[inside]
+    shown = f"'{char}'" if char.isprintable() else f"U+{ord(char):04X}"
+    message, hint = f"the character {shown} has no meaning here", ""
+    if char in "\"'":
+        message, hint = "this quote is not closed", "a text in quotes ends on the line on which it begins"
+    elif char in LOOK_ALIKES:
+        hint = f"write {LOOK_ALIKES[char]}"
+    text.fail_at(token._replace(text=char, start=token.start + inside), message, hint)
+
+
+def check_expression(text: Text) -> None:
+    """Refuse the first token that cannot stand where it does in an expression."""
+    if not text.tokens:
+        text.fail_at(None, "an expression is missing here")
+    for previous, token in zip([None, *text.tokens], text.tokens, strict=False):
+        for is_wrong, message, hint in _mistakes(text, previous, token):
+            if is_wrong:
+                text.fail_at(token, message, hint)
+    last = text.tokens[-1]
+    if last.text in (*OPERATORS, ".", ":"):
+        text.fail_at(last, f"nothing stands after '{last.text}'", HINT)
+
+
+def _mistakes(text: Text, previous: Token | None, token: Token) -> Iterator[tuple[bool, str, str]]:
+    """What may be wrong with a token after the previous one: whether it is, the message, what to do."""
+    word, is_outer = token.text, token.depth == text.depth
+    of_python = f"'{word}' is a word of Python and has no meaning here"
+    allowed = (*OPERATORS, *RELATIONS, *PUNCTUATION)
+    yield token.kind == "string", "a text in quotes cannot stand in an expression", ""
+    yield token.kind == "name" and keyword.iskeyword(word), *WORDS.get(word, (of_python, ""))
+    strange = STRANGE.get(word, (f"'{word}' has no meaning here", HINT))
+    yield token.kind == "operator" and word not in allowed, *strange
+    yield (
+        word in RELATIONS and (word != "=" or is_outer),
+        f"'{word}' stands here where an expression is expected",
+        "write ==" if word == "=" else "relations stand under 'subject to' and 'require'",
+    )
+    is_binary = word in OPERATORS and word not in SIGNS
+    if previous is None or previous.text in ("(", "[", ",", ":", "="):
+        before = f"nothing stands before '{word}'"
+        yield is_binary, before, "write a name or a number there"
+        is_bare = word == "." or (word == "," and (previous is None or previous.text != ":"))
+        yield is_bare, before, HINT
+    elif previous.text in OPERATORS:
+        ends = word in (")", "]", ",", ":", ".") or is_binary
+        yield ends, f"nothing stands between '{previous.text}' and '{word}'", HINT
+    elif previous.text == ".":
+        yield token.kind != "name", f"'{word}' stands after a dot", "the transpose is written X.T"
+    else:
+        is_next = _is_operand(previous) and _is_operand(token) and word not in (")", "]")
+        yield is_next, f"an operator is missing before '{word}'", HINT
+    yield (
+        word == "," and is_outer,
+        "',' cannot stand between two expressions here",
+        "write one statement a line",
+    )
+
+
+def _is_operand(token: Token) -> bool:
+    """Whether an operand can end with this token."""
+    return token.kind in ("name", "number", "string") or token.text in (")", "]")

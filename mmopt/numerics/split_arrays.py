@@ -1,0 +1,278 @@
+"""Matrices and vectors that a symmetry splits into components with multiplicities.
+
+A group of (signed) permutations of the coordinates of R^N splits it into components κ: the component has a
+dimension d_κ and stands there μ_κ times. A matrix that commutes with the group is then known by one small
+matrix X_κ (d_κ, d_κ) per component (Schur's lemma), and a vector that the group leaves alone by one number
+per orbit of coordinates. N may be 10^50; nothing of size N is held.
+
+Parts and values are numpy arrays, or anything else that a caller computes with (balls with error bounds).
+
+Components that are left out are zero in every matrix. ``diag(level)`` therefore means its projection on the
+kept components; it commutes with invariant matrices, so diag(X) <= 1 survives where a repair adds one. Such a
+projection is a contraction, and on the kept components nothing changes.
+
+For a square matrix X on a space with labels, the diagonal is the same at all coordinates of orbit o:
+Σ_κ μ_κ / size_o Σ_{a: label of a in κ is o} X_κ[a, a]. Traces and nuclear norms are Σ_κ μ_κ (that of the
+part), the sum of a level vector is Σ_o size_o value_o, and diag(level) has the parts diag(values[labels_κ]).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from mmopt.errors import WorkloadError
+from mmopt.numerics import numpy_forms
+from mmopt.numerics.arrays import Array, Ints
+
+__all__ = [
+    "Array",
+    "Ints",
+    "Level",
+    "Space",
+    "Split",
+    "absolute_sum",
+    "arrays_of",
+    "as_value",
+    "each_array",
+    "floored",
+    "is_finite",
+    "is_structured",
+    "lift",
+    "plain",
+    "same_array",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """R^N as a sum of components (see above).
+
+    Parameters
+    ----------
+    multiplicities : (K,) how often each component stands there; whole numbers, as floats.
+    dims : dimension of each component.
+    labels : per component the orbit of each basis vector, (dims[κ],); None for an abstract space.
+    sizes : (o,) number of coordinates of each orbit, as floats; None for an abstract space.
+    total : N where components are left out; None: the kept components are all there is.
+    orbits : computes ``orbit_of``; None where the coordinates are abstract.
+    bases : computes ``basis``; None where the coordinates are abstract.
+    """
+
+    multiplicities: Array
+    dims: tuple[int, ...]
+    labels: tuple[Ints, ...] | None = None
+    sizes: Array | None = None
+    total: int | None = None
+    orbits: Callable[[], Ints] | None = None
+    bases: Callable[[int], Any] | None = None
+
+    @property
+    def count(self) -> int:
+        """Number of components, K."""
+        return len(self.dims)
+
+    @property
+    def kept(self) -> int:
+        """Dimension of the kept components together: Σ μ d."""
+        return sum(int(m) * d for m, d in zip(self.multiplicities, self.dims, strict=True))
+
+    @property
+    def size(self) -> int:
+        """N, the number of coordinates."""
+        return self.kept if self.total is None else self.total
+
+    @property
+    def largest(self) -> int:
+        """The largest dimension of a component."""
+        return max(self.dims, default=0)
+
+    def orbit_of(self) -> Ints:
+        """(N,) the orbit of each coordinate; WorkloadError where coordinates are abstract."""
+        if self.orbits is None:
+            raise WorkloadError("an abstract space has no orbits")
+        return self.orbits()
+
+    def basis(self, component: int) -> Any:
+        """Scipy sparse (N, d μ), orthonormal columns: column a μ + c is copy c of basis vector a.
+
+        WorkloadError where coordinates are abstract.
+        """
+        if self.bases is None:
+            raise WorkloadError("an abstract space has no basis")
+        return self.bases(component)
+
+    def matches(self, other: Space) -> bool:
+        """Whether a matrix on one of the spaces can be multiplied with one on the other."""
+        if self is other:
+            return True
+        if self.dims != other.dims or not np.array_equal(self.multiplicities, other.multiplicities):
+            return False
+        if self.sizes is None or other.sizes is None:
+            return self.sizes is other.sizes
+        return np.array_equal(self.sizes, other.sizes)
+
+    def abstract(self, dims: tuple[int, ...]) -> Space:
+        """A space without coordinates that has the same components, in these dimensions."""
+        return Space(self.multiplicities, dims)
+
+    @property
+    def words(self) -> str:
+        """How it splits: "400 orbits, 96 components of size up to 400"."""
+        orbits = "abstract" if self.sizes is None else _counted(len(self.sizes), "orbit")
+        return f"{orbits}, {_counted(self.count, 'component')} of size up to {self.largest}"
+
+    def __repr__(self) -> str:
+        number = f"{self.size:,}" if self.size < 10**15 else f"about 1e{int(math.log10(self.size))}"
+        return f"Space({number}, {self.words})"
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """The matrix Σ_κ S_κ (part_κ ⊗ I_μ) T_κᵀ from ``columns`` to ``rows``, spaces with the same components.
+
+    ``parts``: one matrix (rows.dims[κ], columns.dims[κ]) per component; numpy arrays or balls.
+    """
+
+    rows: Space
+    columns: Space
+    parts: tuple[Any, ...]
+
+    @property
+    def multiplicities(self) -> Any:
+        """(K,) how often each part stands in the matrix."""
+        return self.columns.multiplicities
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The shape of the dense matrix, in Python ints."""
+        return self.rows.size, self.columns.size
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """The vector with ``values[o]`` at every coordinate of orbit o; an array (o,) or a ball."""
+
+    space: Space
+    values: Any
+
+    @property
+    def shape(self) -> tuple[int]:
+        """The shape of the dense vector, in a Python int."""
+        return (self.space.size,)
+
+
+def lift(value: Split | Level) -> Array:
+    """The dense matrix (rows.size, columns.size), or vector (space.size,), of numpy parts.
+
+    An abstract space gets the coordinates a μ_κ + c, one component after the other.
+    """
+    if isinstance(value, Level):
+        return np.asarray(np.asarray(value.values, dtype=float)[value.space.orbit_of()])
+    out = np.zeros(value.shape)
+    left, right = _bases(value.rows), _bases(value.columns)
+    for at, part in enumerate(value.parts):
+        copies = scipy.sparse.eye_array(int(value.multiplicities[at]))
+        middle = scipy.sparse.kron(scipy.sparse.csr_array(np.asarray(part)), copies)
+        out += (left[at] @ middle @ right[at].T).toarray()
+    return out
+
+
+def _bases(space: Space) -> list[scipy.sparse.csr_array]:
+    if space.bases is not None or space.labels is not None:  # coordinates that are not known are refused
+        return [scipy.sparse.csr_array(space.basis(at)) for at in range(space.count)]
+    widths = [int(m) * d for m, d in zip(space.multiplicities, space.dims, strict=True)]
+    starts = np.cumsum([0, *widths])
+    whole = scipy.sparse.eye_array(space.size, format="csc")
+    return [
+        scipy.sparse.csr_array(whole[:, starts[at] : starts[at] + width]) for at, width in enumerate(widths)
+    ]
+
+
+def floored(matrix: Split | Array) -> Any:
+    """The symmetric part with every eigenvalue at least ``EIGENVALUE_FLOOR`` times the largest of all."""
+    if not isinstance(matrix, Split):
+        return numpy_forms.psd_floor(matrix)
+    parts = tuple(map(numpy_forms.symmetric_part, matrix.parts))
+    # The trace is at least the largest eigenvalue where the rest is not negative: none to lift.
+    most = numpy_forms.EIGENVALUE_FLOOR * max(float(np.trace(part)) for part in parts)
+    if not all(numpy_forms.is_definite(part, most) for part in parts):
+        largest = max(0.0, *(float(numpy_forms.eigh(part)[0][-1]) for part in parts))
+        parts = tuple(numpy_forms.psd_floor(part, largest) for part in parts)
+    return Split(matrix.rows, matrix.columns, parts)
+
+
+def is_structured(value: Any) -> bool:
+    """Whether a value is known by components or levels."""
+    return isinstance(value, Split | Level)
+
+
+def as_value(value: Any) -> Any:
+    """An array of floats; what is split stays so."""
+    return value if isinstance(value, Split | Level) else np.asarray(value, dtype=float)
+
+
+def plain(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Numbers as floats, everything else as it is: what the evaluator takes."""
+    return {n: v if isinstance(v, Split | Level) or np.ndim(v) else float(v) for n, v in values.items()}
+
+
+def arrays_of(value: Any) -> tuple[Any, ...]:
+    """What a value is made of: itself, its parts, or the values of its orbits."""
+    return value.parts if isinstance(value, Split) else (value.values if isinstance(value, Level) else value,)
+
+
+def each_array(value: Any, change: Callable[[Any], Any]) -> Any:
+    """The value with each of its arrays changed."""
+    if isinstance(value, Split):
+        return replace(value, parts=tuple(map(change, value.parts)))
+    return replace(value, values=change(value.values)) if isinstance(value, Level) else change(value)
+
+
+def is_finite(value: Any) -> bool:
+    """Whether all entries are."""
+    return all(bool(np.isfinite(array).all()) for array in arrays_of(value))
+
+
+def absolute_sum(value: Any) -> float:
+    """The sum of the absolute values of a vector's entries."""
+    if isinstance(value, Level):
+        return float(np.abs(value.values) @ value.space.sizes)
+    return float(np.abs(value).sum())
+
+
+# Relative, of arrays that stand for the same thing (a strategy's Gram matrix, the givens of a step).
+CLOSE_ARRAY = 1e-8
+
+
+def same_array(stated: Any, found: Any) -> bool:
+    """Whether two arrays, or matrices by component, agree up to rounding, or both are absent."""
+    if stated is None or found is None:
+        return stated is found
+    if not (isinstance(stated, np.ndarray) and isinstance(found, np.ndarray)):
+        return _same_parts(stated, found, CLOSE_ARRAY)
+    if np.shape(stated) != np.shape(found) or not np.isfinite(stated).all():
+        return False
+    off = float(np.linalg.norm(np.asarray(stated) - found))
+    return off <= CLOSE_ARRAY * float(np.linalg.norm(found))
+
+
+def _same_parts(one: Any, two: Any, close: float) -> bool:
+    """Whether two matrices by component agree up to rounding, relative to the size of the second."""
+    if not (isinstance(one, Split) and isinstance(two, Split)):
+        return False
+    if [np.shape(part) for part in one.parts] != [np.shape(part) for part in two.parts]:
+        return False
+    often = two.multiplicities
+    off = [float(np.sum(np.square(a - b))) for a, b in zip(one.parts, two.parts, strict=True)]
+    size = [float(np.sum(np.square(b))) for b in two.parts]
+    return bool(np.sqrt(often @ np.array(off)) <= close * np.sqrt(often @ np.array(size)))

@@ -1,0 +1,90 @@
+"""What a program's repair made of a strategy from elsewhere: refused, kept but for its scale, or changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from mmopt.compiler import Instance
+from mmopt.driver.judge.meaning import meaning
+from mmopt.driver.judge.score import FEASIBLE, Candidate
+from mmopt.driver.judge.violations import worst_line
+from mmopt.errors import OptionError
+from mmopt.numerics.arrays import Array
+from mmopt.numerics.outward import rounded
+from mmopt.strategies import Strategy, normalise
+
+__all__ = ["SAME", "changes", "check_feasible", "kept"]
+
+
+# Two points that differ by less than this, relatively, differ by rounding and by the floor of psd matrices.
+SAME = 1e-9
+
+
+def check_feasible(instance: Instance, point: Candidate) -> None:
+    """Refuse a point that misses a constraint after its repair, and say which."""
+    if point.is_feasible:
+        return
+    name = instance.program.name
+    if point.after <= FEASIBLE:
+        raise OptionError(f"the strategy has no finite objective in '{name}'")
+    worst = worst_line(instance, point.env)
+    line = worst.text(instance) if worst else "a line"
+    raise OptionError(
+        f"the strategy gives no feasible point of '{name}': after its repair it misses {line} "
+        f"by {rounded(point.after, 2, up=True, layout='e')}, relatively",
+        hint="give the program a 'repair' that makes any strategy feasible",
+    )
+
+
+def kept(
+    strategy: Strategy, instance: Instance, env: Mapping[str, Any], multipliers: Mapping[str, Array]
+) -> tuple[Strategy, float] | None:
+    """The strategy as given, scaled, and its factor, if that is what the repaired point stands for.
+
+    Up to a rotation of its rows for norm 2. None when the repair changed more than the scale.
+    """
+    meant, covariance, _ = meaning(instance, env, multipliers)
+    if meant.norm == 1:
+        one, other, power = strategy.matrix, meant.matrix, 1
+    else:
+        one, other, power = strategy.matrix.T @ strategy.matrix, meant.matrix.T @ meant.matrix, 2
+    if one.shape != other.shape or not _aligned(other, one)[0] <= SAME:
+        return None
+    factor = float(abs(_aligned(other, one)[1]) ** (1.0 / power))
+    if covariance is None:  # the meaning is scaled to sensitivity 1; so is this, with the same rounding
+        return normalise(strategy), factor
+    return Strategy(factor * strategy.matrix, strategy.norm), factor
+
+
+def _aligned(new: Array, old: Array) -> tuple[float, float]:
+    """How far ``new`` is from the nearest multiple of ``old``, relatively, and the factor."""
+    norm = float(np.vdot(old, old))
+    factor = float(np.vdot(new, old)) / norm if norm > 0 else 0.0
+    size = float(np.linalg.norm(new))
+    return (float(np.linalg.norm(new - factor * old)) / size if size > 0 else 0.0), factor
+
+
+def changes(
+    instance: Instance,
+    strategy: Strategy,
+    values: Mapping[str, Array],
+    point: Candidate,
+    factor: float | None,
+) -> list[str]:
+    """What the repair did to a strategy, in words; ``factor`` when it only scaled it."""
+    if factor is None:
+        moved = {n: _aligned(v, np.asarray(values[n], dtype=float))[0] for n, v in point.variables.items()}
+        parts = ", ".join(f"{n} by {off:.1e}" for n, off in moved.items() if off > SAME)
+        error = strategy.total_error(instance.workload)
+        return [
+            f"the repair changed more than the strategy's scale (relatively: {parts or 'its null space'}); "
+            f"as given its total error is {rounded(error, 10, up=True)}"
+        ]
+    if abs(factor - 1.0) <= SAME:
+        return []
+    if instance.program.meaning.kind == "covariance":
+        return [f"the noise was scaled: variances by {factor**-2:.6g}"]
+    return [f"the strategy was scaled by {factor:.6g}; its sensitivity was {strategy.sensitivity:.6g}"]

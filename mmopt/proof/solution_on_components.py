@@ -1,0 +1,132 @@
+"""The values of a saved solution by component on the components of the workload itself.
+
+A file says how its values split, and none of that is believed: matrices and vectors are put onto the spaces
+that the workload's own symmetries give, which has to fit in number and size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mmopt.compiler import Instance
+from mmopt.compiler.reductions import by_components
+from mmopt.driver.judge.meaning import l2_by_component
+from mmopt.driver.judge.score import bound_of
+from mmopt.errors import ResultError
+from mmopt.language import Checked
+from mmopt.language.atoms.expression_types import Dim
+from mmopt.numerics.split_arrays import Level, Space, Split
+from mmopt.results import Solution
+from mmopt.strategies import AnyStrategy, ComponentStrategy
+from mmopt.symmetry.joint_components import Cells
+from mmopt.workloads import Workload
+
+__all__ = ["gram_of", "own_components", "placed_multipliers", "placed_variables", "proved_by_component"]
+
+
+def own_components(
+    solution: Solution, strategy: ComponentStrategy, checked: Checked, workload: Workload
+) -> Instance:
+    """The program on the workload's own components, with the solution's givens and basis.
+
+    Raises
+    ------
+    ResultError : the workload has none for this program, or others than the solution's strategy.
+    WorkloadError : a basis that is none of the workload.
+    """
+    givens = {name: float(value) for name, value in solution.givens.items() if not value.ndim}
+    basis = solution.bases.get("basis")
+    if givens.keys() != solution.givens.keys() or not isinstance(basis, Split | None):
+        raise ResultError("arrays are passed, of which nothing is known by component")
+    found = by_components(checked, workload, givens, basis)
+    if found is None:
+        raise ResultError("the workload has none for this program")
+    splits = (value for value in found[0].env.values() if isinstance(value, Split))
+    cells = next(value.columns for value in splits if isinstance(value.columns, Cells))
+    if not _same_cells(strategy.cells, cells):
+        raise ResultError("not those of the workload")
+    return found[0]
+
+
+def gram_of(strategy: AnyStrategy) -> Split | None:
+    """AᵀA by component; None for a strategy that is a matrix."""
+    if not isinstance(strategy, ComponentStrategy):
+        return None
+    parts = tuple(part.T @ part for part in strategy.split.parts)
+    return Split(strategy.cells, strategy.cells, parts)
+
+
+def placed_variables(instance: Instance, values: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The chosen variables on the instance's spaces; None when one does not fit, is missing or too many."""
+    dims = {d.name: d.dims for d in instance.program.choose}
+    if dims.keys() != values.keys():
+        return None
+    return _placed(instance, values, dims)
+
+
+def placed_multipliers(instance: Instance, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The multipliers of the certificate on the instance's spaces; without those that do not fit."""
+    found: dict[str, Any] = {}
+    for m in instance.program.multipliers:
+        if m.key in values:
+            found |= _placed(instance, {m.key: values[m.key]}, {m.key: m.declaration.dims}) or {}
+    return found
+
+
+def _placed(
+    instance: Instance, values: Mapping[str, Any], dims: Mapping[str, Sequence[Dim]]
+) -> dict[str, Any] | None:
+    spaces = _spaces(instance)
+    found = {name: _on(value, [spaces.get(str(dim)) for dim in dims[name]]) for name, value in values.items()}
+    return None if any(value is None for value in found.values()) else found
+
+
+def _on(value: Any, spaces: list[Space | None]) -> Any:
+    """The value on these spaces; None where it does not fit."""
+    match value, spaces:
+        case Split(), [Space() as rows, Space() as columns] if _fits(value, rows, columns):
+            return Split(rows, columns, value.parts)
+        case Level(), [Space() as space] if space.sizes is not None:
+            return Level(space, value.values) if np.shape(value.values) == space.sizes.shape else None
+        case _, [] if np.shape(value) == ():
+            return value
+    return None
+
+
+def _fits(value: Split, rows: Space, columns: Space) -> bool:
+    shapes = list(zip(rows.dims, columns.dims, strict=True))
+    return shapes == [np.shape(part) for part in value.parts]
+
+
+def _spaces(instance: Instance) -> dict[str, Space]:
+    """The space of each dimension, by the givens that split."""
+    found: dict[str, Space] = {}
+    for d in instance.program.givens:
+        match instance.env[d.name]:
+            case Split(rows=rows, columns=columns):
+                found = {**dict(zip(map(str, d.dims), (rows, columns), strict=True)), **found}
+            case Level(space=space):
+                found.setdefault(str(d.dims[0]), space)
+    return found
+
+
+def _same_cells(one: Cells, two: Cells) -> bool:
+    """Whether two spaces come from the same symmetries and keep the same components."""
+    told = [
+        (
+            [(a.classes.tolist(), a.mirror.tolist()) for a in cells.joint.attributes],
+            [(c.key, c.kept.tolist()) for c in cells.chosen],
+        )
+        for cells in (one, two)
+    ]
+    return told[0] == told[1]
+
+
+def proved_by_component(workload: Workload, multipliers: Any) -> float | None:
+    """``l2_strategy``'s certificate at the multipliers that ``bound_by_component`` gave."""
+    instance, by_component = l2_by_component(workload)
+    offered = {"sensitivity": multipliers}
+    return bound_of(instance, placed_multipliers(instance, offered) if by_component else offered)

@@ -1,0 +1,256 @@
+"""An explanation arranged: sections of paragraphs, tables and trees, the same for every output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from mmopt.report.explain.explained_facts import (
+    Compiled,
+    Facts,
+    Formula,
+    LineFacts,
+    NodeFacts,
+    Sentence,
+    SolvedFacts,
+    Statement,
+)
+from mmopt.report.forecast_tables import CONE_COLUMNS, SOLVER_COLUMNS, Sizes, cone_rows, solver_rows
+from mmopt.report.table_style import counted, figure
+
+__all__ = [
+    "UNBROKEN_COLUMNS",
+    "Block",
+    "DocumentSection",
+    "Excerpt",
+    "Listing",
+    "Paragraph",
+    "Prose",
+    "Table",
+    "Tree",
+    "arranged",
+]
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """Words with formulas between them; ``tone`` is "" or "strong" (a heading) or "loud" (a mistake)."""
+
+    words: Sentence
+    tone: str = ""
+
+
+@dataclass(frozen=True)
+class Prose:
+    """Text of the program file; indented lines stay as they are."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """A line of the program file with a caret below it."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Lines of a program: label, formula, words."""
+
+    lines: tuple[Statement, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells below a header; ``right`` are the positions of numbers."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[Sentence, ...], ...]
+    right: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True)
+class Tree:
+    """An expression with the types of all its nodes."""
+
+    node: NodeFacts
+
+
+Block = Paragraph | Prose | Excerpt | Listing | Table | Tree
+
+
+@dataclass(frozen=True)
+class DocumentSection:
+    """``level`` 1 for the whole, 2 for a part of it, more for what is inside."""
+
+    title: str
+    blocks: tuple[Block, ...]
+    level: int
+
+
+# Columns of names and sizes: never broken, what is long gives way.
+UNBROKEN_COLUMNS = ("line", "given", "from", "shape", "constraint", "solver", "cone", "quantity")
+LEGEND = (
+    "Each node has its shape, what is known of its sign, its curvature in what is chosen, and the rule that "
+    "gives it. 'convex ⪯' is curved in the order of psd matrices; without the mark a matrix is curved entry "
+    "by entry."
+)
+
+
+def arranged(e: Facts) -> Iterator[DocumentSection]:
+    """The sections of an explanation, in the order in which one reads them."""
+    rows = [("program", e.name), ("source", e.cite), ("class", e.klass), ("formulation of", e.formulation_of)]
+    facts = Table(("", ""), _texts(row for row in rows if row[1]))
+    yield DocumentSection(e.title or e.name, (facts, *((Prose(e.about),) if e.about else ())), 1)
+    yield DocumentSection("The program", (Listing(e.statements),), 2)
+    if e.lines:
+        fit = all(_fits(n, w) for line in e.lines for n, w in zip(line.sides, line.wanted, strict=True))
+        title = "Why it is convex" if fit and not any(line.blamed for line in e.lines) else "Curvature"
+        yield DocumentSection(title, tuple(_curvature(e.lines)), 2)
+    if e.repair:
+        yield DocumentSection("The repair", tuple(Paragraph(words) for words in e.repair), 2)
+    bound: list[Paragraph | Prose] = [Paragraph((e.bound.formula,))] if e.bound.formula else []
+    bound += [Paragraph(words) for words in e.bound.sentences]
+    if e.bound.proof:
+        bound += [Paragraph(("Proof",), "strong"), Prose(e.bound.proof)]
+    yield DocumentSection("What its author claims" if e.bound.is_claim else "What is proved", tuple(bound), 2)
+    yield from _numbers(e, 2)
+    for step in e.steps:
+        inner = step.explanation
+        yield DocumentSection(f"Step '{step.name}': {inner.name}", (Paragraph((inner.title,)),), 2)
+        yield DocumentSection("Its program", (Listing(inner.statements),), 3)
+        yield from _numbers(inner, 3)
+
+
+def _numbers(e: Facts, level: int) -> Iterator[DocumentSection]:
+    if e.compiled is not None:
+        yield from _compiled(e.compiled, level)
+    if e.solved is not None:
+        yield DocumentSection("At the solution", tuple(_solved(e.solved)), level)
+
+
+def _curvature(lines: tuple[LineFacts, ...]) -> Iterator[Block]:
+    yield Paragraph((LEGEND,))
+    for line in lines:
+        yield Paragraph((f"{line.name}: ", line.formula), "strong")
+        sides = ("left side", "right side") if len(line.sides) > 1 else ("objective",)
+        for where, node, wanted in zip(sides, line.sides, line.wanted, strict=True):
+            shown: Sentence = () if node.parts else (node.formula, ", ")
+            words, tone = _verdict(node, wanted, line)
+            yield Paragraph((f"{where}: ", *shown, words), tone)
+            if node.parts:
+                yield Tree(node)
+        if line.blamed:
+            hint = f" ({line.blamed.hint})" if line.blamed.hint else ""
+            yield Paragraph((f"Not convex: {line.blamed.message}{hint}",), "loud")
+            if line.blamed.excerpt:
+                yield Excerpt(f"{line.blamed.where}\n{line.blamed.excerpt}")
+
+
+def _verdict(node: NodeFacts, wanted: str, line: LineFacts) -> tuple[str, str]:
+    """What a side is, against what it has to be; and the tone in which to say so."""
+    fits = _fits(node, wanted)
+    if fits and node.blamed:
+        order = "in the order of psd matrices" if node.order else "entry by entry"
+        return f"{node.curvature} {order}, which is not the order of the relation", "loud"
+    if not fits:  # what nobody is blamed for is a fact, not a mistake
+        return (f"{node.curvature}; it has to be {wanted}", "loud") if line.blamed else (node.curvature, "")
+    so = "" if node.curvature == wanted else f"so {wanted}, "
+    return f"{node.curvature}, {so}as it has to be", ""
+
+
+def _fits(node: NodeFacts, wanted: str) -> bool:
+    return node.curvature in ("constant", "affine", wanted)
+
+
+def _compiled(c: Compiled, level: int) -> Iterator[DocumentSection]:
+    dims = ", ".join(f"{name} = {size:,}" for name, size in c.dims)
+    givens = Table(
+        ("given", "from", "shape", "figures", "entries"),
+        tuple(
+            ((g.name,), (g.origin,), (g.shape,), (g.figures,), (g.preview,) if g.preview else ())
+            for g in c.givens
+        ),
+    )
+    yield DocumentSection(
+        f"With the workload: {c.workload}", (Paragraph((f"Dimensions: {dims}.",)), givens), level
+    )
+    if c.reductions:
+        yield DocumentSection("Reductions", tuple(Paragraph((text,)) for text in c.reductions), level)
+    if c.refusal or c.sizes is None:
+        yield DocumentSection("What is handed over", (Paragraph((f"{c.refusal}.",)),), level)
+        return
+    yield DocumentSection("Units", tuple(_units(c)), level)
+    handed = Table(
+        ("line", "in the program", "handed over as"),
+        tuple(((h.name,), (h.formula,), _joined(h.how)) for h in c.handed),
+    )
+    yield DocumentSection("What is handed over", (handed, *_cones(c, c.sizes)), level)
+    solvers = Table(SOLVER_COLUMNS, _texts(solver_rows(c.sizes)), frozenset({1, 2}))
+    choice = Paragraph((f"{c.choice}.",), "loud" if c.sizes.refusal is not None else "")
+    yield DocumentSection("Who can solve it", (solvers, choice), level)
+
+
+def _joined(sentences: tuple[Sentence, ...]) -> Sentence:
+    out: list[str | Formula] = []
+    for sentence in sentences:
+        out += [*(["; "] if out else []), *sentence]
+    return tuple(out)
+
+
+def _units(c: Compiled) -> Iterator[Block]:
+    words = (
+        "When all queries are multiplied by s and all targets by t, the optimum is multiplied as below. "
+        "The compiler uses this to hand over numbers near one, and multiplies back by the factor."
+    )
+    if c.scaled is None:
+        words = "The lines of the program agree on no units, so it is solved as given, unscaled."
+    elif not c.scaled:
+        words = "A kernel takes the program by component as it is, unscaled."
+    yield Paragraph((words,))
+    if c.scaled:
+        rows = tuple(((s.name,), (s.power,), (figure(s.factor, 4),)) for s in c.scaled)
+        yield Table(("quantity", "multiplied by", "factor here"), rows, frozenset({2}))
+
+
+def _cones(c: Compiled, sizes: Sizes) -> Iterator[Block]:
+    yield Table(CONE_COLUMNS, _texts(cone_rows(sizes)), frozenset({1, 2}))
+    words = f"{counted(sizes.variables, 'unknown')}, those that the blocks add included."
+    if c.matrix is not None:
+        m = c.matrix
+        words += (
+            f" The constraint matrix for {m.solver}: {m.rows:,} × {m.columns:,} with {m.nonzeros:,} nonzeros"
+            f" ({m.nonzeros / max(m.rows * m.columns, 1):.2g} of all entries)."
+        )
+    elif c.matrix_words:
+        words += f" Constraint matrix: {c.matrix_words}."
+    yield Paragraph((words,))
+
+
+def _texts(rows: Iterable[Sequence[str]]) -> tuple[tuple[Sentence, ...], ...]:
+    """Rows of plain words."""
+    return tuple(tuple((text,) for text in row) for row in rows)
+
+
+def _solved(solved: SolvedFacts) -> Iterator[Block]:
+    yield Table(("", ""), _texts(solved.rows))
+    if not solved.lines:
+        return
+    rows = []
+    for line in solved.lines:
+        tight = "-" if line.tight is None else f"{line.tight:,} of {line.count:,}"
+        slack = f"{line.zero:,} of {line.multipliers:,}" if line.multipliers else "-"
+        largest = "; ".join(f"{label}: {figure(value, 4)}" for label, value in line.largest)
+        words = "; ".join(filter(None, [largest, line.words]))
+        total = figure(line.total, 5) if line.multipliers else "-"
+        rows.append((line.name, tight, total, slack, words))
+    yield Table(
+        ("constraint", "tight", "sum", "zero", "largest multipliers"), _texts(rows), frozenset({1, 2, 3})
+    )
+    yield Paragraph(
+        (
+            "A multiplier says how fast the optimum falls when its row is relaxed; where it is zero the row "
+            "could be left out, where the row is not tight it is zero.",
+        )
+    )

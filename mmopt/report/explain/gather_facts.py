@@ -1,0 +1,172 @@
+"""``mmopt.explain``: everything there is to say of a program, with a workload and a solution if there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mmopt.compiler import Instance, bind
+from mmopt.driver.solve_plan import SolvePlan, plan_instance, plan_solve
+from mmopt.errors import ResultError
+from mmopt.language import Program, evaluate
+from mmopt.language.check.curvature_survey import Survey, survey
+from mmopt.language.syntax.syntax_tree import Assignment, Repeat, Step as AnyStep, SubProgram, names_in
+from mmopt.report.explain.as_compiled import compiled_facts
+from mmopt.report.explain.as_solved import solved_facts
+from mmopt.report.explain.as_written import bound_facts, line_facts, repair_words, statements
+from mmopt.report.explain.explained_facts import Facts, Step, plain_data
+from mmopt.report.explain.explanation_html import as_fragment, as_html
+from mmopt.report.explain.explanation_latex import as_latex
+from mmopt.report.explain.explanation_text import as_text
+from mmopt.results import Solution
+from mmopt.strategies import ComponentStrategy
+from mmopt.workloads import Workload
+
+__all__ = ["Explanation", "Step", "explain"]
+
+
+class Explanation(Facts):
+    """A program explained: as written, and, with a workload, as compiled; with a solution, as solved.
+
+    ``print`` shows it as text; it shows as HTML in notebooks. ``text``, ``latex`` and ``html`` give whole
+    documents, ``summary`` plain data for JSON.
+    """
+
+    def text(self, width: int = 100) -> str:
+        """Plain text, wrapped at so many columns."""
+        return as_text(self, width)
+
+    def latex(self) -> str:
+        """A whole LaTeX document."""
+        return as_latex(self)
+
+    def html(self) -> str:
+        """A whole HTML page in one piece: no scripts, nothing from elsewhere."""
+        return as_html(self)
+
+    def summary(self) -> dict[str, Any]:
+        """One JSON object."""
+        return dict(plain_data(self))
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def _repr_html_(self) -> str:
+        return as_fragment(self)
+
+
+def explain(
+    program: str | Path | Program,
+    workload: Workload | None = None,
+    givens: Mapping[str, Any] | None = None,
+    solution: Solution | None = None,
+) -> Explanation:
+    """Explain a program.
+
+    Parameters
+    ----------
+    program : a shipped name, a path, or a parsed Program. Its names and shapes have to fit; a line that
+        is not convex is shown with the node that is to blame.
+    workload : fills the givens in; then sizes, cones and forecasts are part of it.
+    givens : arrays by name, for givens without a source or in place of one.
+    solution : of this program; then multipliers and slack are part of it (slack with a workload only).
+
+    Raises
+    ------
+    ProgramError : names or shapes that do not fit.
+    OptionError, WorkloadError : the givens do not fit the program.
+    ResultError : the solution is one of another program or workload.
+    """
+    parsed = program if isinstance(program, Program) else Program.load(program)
+    surveyed = survey(parsed)
+    if solution is not None:
+        _belongs(solution, parsed, workload)
+        givens = {**solution.givens, **(givens or {})}
+    plan = None if workload is None else _planned(surveyed, workload, givens, solution)
+    return _explained(surveyed, plan, solution)
+
+
+def _planned(
+    surveyed: Survey, workload: Workload, givens: Mapping[str, Any] | None, solution: Solution | None
+) -> SolvePlan:
+    """The plan of a solve; with a solution, the instance as it was solved."""
+    is_whole = solution is not None and not isinstance(solution.strategy, ComponentStrategy)
+    is_convex = all(line.fault is None for line in surveyed.lines)
+    return plan_solve(surveyed.checked, workload, givens, reduce=is_convex and not is_whole)
+
+
+def _belongs(solution: Solution, program: Program, workload: Workload | None) -> None:
+    if solution.program_text != program.text:
+        if solution.program == program.name:
+            message = f"the solution is of another text of '{program.name}' than this one"
+        else:
+            message = f"the solution is of '{solution.program}', not of '{program.name}'"
+        raise ResultError(message, hint="explain the program that was solved, or solve this one")
+    if workload is not None and solution.workload_hash != workload.hash:
+        theirs, ours = solution.workload_hash[:12], workload.hash[:12]
+        message = f"the solution is for the workload {theirs}…, this one is {ours}…"
+        raise ResultError(message, hint="give the workload file that was solved")
+
+
+def _explained(surveyed: Survey, plan: SolvePlan | None, solution: Solution | None) -> Explanation:
+    program = surveyed.checked.program
+    instance = compiled = None
+    if plan is not None:
+        instance = plan.instance
+        compiled = compiled_facts(surveyed, instance, solution.reductions if solution else plan.lines)
+    return Explanation(
+        program.name,
+        program.title,
+        program.cite,
+        program.klass,
+        program.formulation_of,
+        program.about,
+        statements(surveyed.checked),
+        tuple(line_facts(surveyed.checked, each) for each in surveyed.lines),
+        repair_words(program),
+        bound_facts(surveyed.checked),
+        _steps(program, instance, solution),
+        compiled,
+        solved_facts(surveyed.checked, solution, instance) if solution else None,
+    )
+
+
+def _steps(program: Program, instance: Instance | None, solution: Solution | None) -> tuple[Step, ...]:
+    """The programs of the steps; with numbers as far as they are known before it (or from the solution)."""
+    env: dict[str, Any] = dict(instance.env) if instance else {}
+    out: list[Step] = []
+    for step in _in_order(program.steps):
+        if isinstance(step, Assignment):
+            if instance and names_in(step.expr) <= set(env):
+                env[step.name] = evaluate(step.expr, env)
+        elif step.name not in {known.name for known in out}:  # solved again in a block: the same program
+            found = solution.steps.get(step.name) if solution else None
+            out.append(Step(step.name, _step(step, instance, env, found)))
+            if found is not None:
+                env[f"{step.name}.strategy"] = np.asarray(found.strategy.matrix)
+                env[f"{step.name}.objective"] = found.objective
+    return tuple(out)
+
+
+def _in_order(steps: Sequence[AnyStep]) -> Iterator[Assignment | SubProgram]:
+    """The steps, those inside blocks once."""
+    for step in steps:
+        if isinstance(step, Repeat):
+            yield from _in_order(step.steps)
+        else:
+            yield step
+
+
+def _step(
+    step: SubProgram, instance: Instance | None, env: Mapping[str, Any], solution: Solution | None
+) -> Explanation:
+    """The program of a step, with numbers when those of its arguments are known."""
+    surveyed = survey(Program.load(step.program))
+    inner: SolvePlan | None = None
+    if instance and all(names_in(expr) <= set(env) for _, expr in step.arguments):
+        arguments = {name: evaluate(expr, env) for name, expr in step.arguments}
+        inner = plan_instance(bind(surveyed.checked, instance.workload, arguments), reduce=solution is None)
+    return _explained(surveyed, inner, solution)

@@ -1,0 +1,123 @@
+"""A planned release, its answers, and simulated errors as tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+
+import numpy as np
+from rich.table import Table
+from rich.text import Text
+
+from mmopt.mechanism import Answers, Plan
+from mmopt.mechanism.simulated_releases import GroupErrors, Simulated
+from mmopt.numerics.outward import rounded
+from mmopt.report.table_style import bold, cell, counted, figure, rows_table
+
+__all__ = ["NOT_PRIVATE", "answers_table", "decimals", "predicted_table", "privacy_rows", "simulated_table"]
+
+NOT_PRIVATE = "SIMULATED ON THE DATA: these figures are not private and must not be published"
+GROUPS_SHOWN = 12
+
+Row = tuple[Text | str, ...]
+
+
+def privacy_rows(plan: Plan) -> list[tuple[str, str]]:
+    """What a release costs, under which theorem, and its noise, as (name, text)."""
+    if plan.rho is None:
+        cost = f"epsilon = {rounded(str(plan.epsilon), 6, up=True)}, pure (delta = 0)"
+    else:
+        cost = f"rho = {rounded(str(plan.rho), 6, up=True)}"
+        if plan.epsilon is not None:
+            cost += f", epsilon = {rounded(str(plan.epsilon), 6, up=True)} at delta = {plan.delta!r}"
+    limit = "set by the targets (max_variance)"
+    if plan.privacy is not None:
+        limit = f"{plan.privacy}"
+        limit += "; less is used, as the targets ask" if plan.absolute else ""
+    change = {"add-remove": "one row added or removed", "replace-one": "one row replaced"}
+    said = (("not covered", plan.not_covered), ("warning", plan.warning))
+    return [
+        ("privacy cost", cost),
+        ("allowed", limit),
+        ("neighbours", f"{plan.neighbours}: tables that differ by {change[plan.neighbours]}"),
+        ("sensitivity", plan.sensitivity_of),
+        *((name, text) for name, text in said if text),
+        ("theorem", plan.theorem),
+        ("noise", f"{plan.kind} of scale {plan.noise:.6g} on the strategy's queries"),
+        ("rmse", f"{rounded(plan.rmse, 6, up=True)} predicted, per query"),
+    ]
+
+
+def predicted_table(plan: Plan) -> Table:
+    """The predicted standard errors of each group of queries, in counts."""
+    numbers = ("queries", "least", "root mean square", "largest")
+    rows = ((name, *_spread(plan.standard_errors[part])) for name, part in plan.workload.groups())
+    return rows_table(("standard error of", *numbers), rows, numbers)
+
+
+def _spread(errors: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> list[str]:
+    values = (errors.min(), np.sqrt(np.mean(errors**2)), errors.max())
+    return [f"{len(errors):,}", *(figure(float(v), 4, up=True) for v in values)]
+
+
+def answers_table(answers: Answers, groups: Sequence[tuple[str, slice]], first: int = 3) -> Table:
+    """The first few answers of each group, with standard error and interval.
+
+    ``groups`` are those of the workload: names and rows.
+    """
+    # As it was asked for: 100 times 0.999999999999 to six digits would be 100.
+    interval = f"{(100 * Decimal(repr(float(answers.confidence)))).normalize():f}% interval"
+    rows: list[Row] = []
+    for name, part in groups[:GROUPS_SHOWN]:
+        rows.append((bold(name),))
+        rows += [_answer(answers, i) for i in range(part.start, min(part.stop, part.start + first))]
+        if part.stop - part.start > first:
+            rows.append((cell(f"  … {part.stop - part.start - first:,} more", "dim"),))
+    if len(groups) > GROUPS_SHOWN:
+        rows.append((cell(f"… {counted(len(groups) - GROUPS_SHOWN, 'group')} more", "dim"),))
+    numbers = ("answer", "± error", interval)
+    return rows_table(("query", *numbers), rows, numbers)
+
+
+def _answer(answers: Answers, i: int) -> Row:
+    error = float(answers.standard_errors[i])
+    places = decimals(error)
+    low = _outwards(answers.low[i], places, ROUND_FLOOR)
+    high = _outwards(answers.high[i], places, ROUND_CEILING)
+    shown = f"{error:.3g}" if 0 < error < 1e-6 else f"{error:,.{places}f}"
+    return f"  {answers.labels[i]}", f"{float(answers.estimates[i]):,.{places}f}", shown, f"[{low}, {high}]"
+
+
+def _outwards(end: float, places: int, rounding: str) -> str:
+    """An end of an interval, to so many decimals."""
+    return (
+        f"{Decimal(repr(float(end))).quantize(Decimal(1).scaleb(-places), rounding, Context(prec=400)):z,f}"
+    )
+
+
+def decimals(error: float) -> int:
+    """Decimals that show three digits of a standard error, at most six."""
+    if not error > 0:
+        return 0
+    # Rounded first: 9.9999 is shown as 10.0, not as 10.00.
+    return max(0, min(6, 2 - math.floor(math.log10(float(f"{error:.3g}")))))
+
+
+def simulated_table(runs: Sequence[tuple[str, Simulated]]) -> Table:
+    """Strategies by name under one privacy: each group's errors, then those of all queries."""
+    numbers = ("relative", "±", "expected", "rmse", "predicted")
+    rows: list[Row] = []
+    for name, run in runs:
+        rows.append((bold(f"{name} ({run.noise})"),))
+        groups = run.groups if len(run.groups) > 1 else ()
+        rows += map(_errors, groups[:GROUPS_SHOWN])
+        if len(groups) > GROUPS_SHOWN:
+            rows.append((cell(f"  … {len(groups) - GROUPS_SHOWN:,} more", "dim"),))
+        rows.append(_errors(run.whole))
+    return rows_table(("queries", *numbers), rows, numbers, str(runs[0][1].privacy))
+
+
+def _errors(errors: GroupErrors) -> Row:
+    values = (errors.relative, errors.spread, errors.expected, errors.rmse, errors.predicted)
+    return f"  {errors.name}", *(figure(v, d) for v, d in zip(values, (4, 1, 4, 4, 4), strict=True))

@@ -1,0 +1,176 @@
+"""Tables of what was solved: a solution, its checks, rounds and slack, its parts beside those of others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from rich.console import Group
+from rich.table import Table
+
+from mmopt.driver import Tuned
+from mmopt.driver.templates import Templates
+from mmopt.report.table_style import bold, cell, duration, figure, gap, rows_table
+from mmopt.results import Solution, Verification
+from mmopt.results.rows_and_json import levels
+from mmopt.results.verification import shown
+from mmopt.strategies import ComponentStrategy
+from mmopt.symmetry.joint_components import Cells
+from mmopt.workloads import Domain, Workload
+from mmopt.workloads.workload_variants import only, subworkloads
+
+__all__ = [
+    "ROUNDS_SHOWN",
+    "history_table",
+    "orbit_label",
+    "slack_table",
+    "subworkloads_table",
+    "templates_table",
+    "tuning_table",
+    "verification_report",
+]
+
+ROUNDS_SHOWN = 20  # of a history
+CELLS_SHOWN = 10  # with slack
+VALUES_SHOWN = 2  # of an attribute in the name of an orbit
+
+Row = Mapping[str, float]
+
+
+def verification_report(verification: Verification) -> Group:
+    """A row per check, then the verdict and what no check is about."""
+    rows = (
+        (row.what, shown(row.stated), shown(row.recomputed), "yes" if row.holds else bold("NO"))
+        for row in verification.rows
+    )
+    table = rows_table(("what", "stated", "recomputed", "holds"), rows)
+    left = f"not checked, no figure depends on them: {', '.join(verification.unchecked)}"
+    return Group(table, cell(""), cell(verification.verdict()), cell(left))
+
+
+def history_table(solution: Solution) -> Table:
+    """The history of a solution (classes rank and smooth), at most ``ROUNDS_SHOWN`` rows of it.
+
+    Kept are the best and the last row of each start, then the best of the others, in their order.
+    """
+    history = solution.history
+    up = solution.sense == "minimize"
+    kept = _kept(history, 1.0 if up else -1.0)
+    columns = list(dict.fromkeys(name for row in history for name in row))
+    rows = ([_text(name, history[i].get(name), up) for name in columns] for i in kept)
+    part = "" if len(kept) == len(history) else f", {len(kept)} of {len(history)}"
+    return rows_table(columns, rows, columns, f"Rounds{part}")
+
+
+def _kept(history: Sequence[Row], sign: float) -> list[int]:
+    """The places of the rows to show, ascending."""
+
+    def worth(i: int) -> float:
+        return sign * history[i].get("objective", sign * math.inf)
+
+    starts: dict[float, list[int]] = {}
+    for i, row in enumerate(history):
+        starts.setdefault(row.get("start", 0), []).append(i)
+    best = [min(places, key=worth) for places in starts.values()]
+    last = [places[-1] for places in starts.values()]
+    order = [*sorted(best, key=worth), *sorted(last, key=worth), *sorted(range(len(history)), key=worth)]
+    return sorted(list(dict.fromkeys(order))[:ROUNDS_SHOWN])
+
+
+def _text(name: str, value: float | None, up: bool) -> str:
+    return gap(value) if name == "residual" else figure(value, up=up if name == "objective" else None)
+
+
+def slack_table(solution: Solution, workload: Workload) -> Table | None:
+    """The cells that pay less than the largest privacy cost, the most slack first; None when there are none.
+
+    Measuring the count of cell i with variance v adds 1 / v to its cost and to no other, so a variance of
+    1 / slack leaves the privacy cost of the whole as it is (PVLDB 2021, section 4: personalised costs).
+    """
+    slack, sizes = levels(solution.slack)
+    profile, _ = levels(solution.profile)
+    order = [int(i) for i in np.argsort(-slack, kind="stable") if slack[i] > 0]
+    if not order:
+        return None
+    largest = profile.max()
+    rows = [
+        (
+            _cell_name(solution, workload, i),
+            f"{profile[i] / largest:.4f}",
+            f">= {figure(1 / slack[i], 4, up=True)}",
+        )
+        for i in order[:CELLS_SHOWN]
+    ]
+    if len(order) > CELLS_SHOWN:
+        rows.append((f"and {int(sizes[order[CELLS_SHOWN:]].sum())} more", "", ""))
+    return rows_table(("cell with slack", "cost / Δ²", "its count could be answered with variance"), rows)
+
+
+def _cell_name(solution: Solution, workload: Workload, number: int) -> str:
+    """A cell by its values, or an orbit of cells."""
+    if isinstance(solution.strategy, ComponentStrategy):
+        return orbit_label(solution.strategy.cells, workload.domain, number)
+    return ", ".join(workload.domain.cell(number))
+
+
+def orbit_label(cells: Cells, domain: Domain, orbit: int) -> str:
+    """The values of each attribute in an orbit: "F, any hispanic, 3 or 5 or 13 more"; how many cells."""
+    joint = cells.joint
+    numbers = np.unravel_index(orbit, joint.shape)
+    words = []
+    for a, number, known in zip(domain.attributes, numbers, joint.attributes, strict=True):
+        members = np.flatnonzero(known.orbit_of == number)
+        if len(members) == a.size > 1:
+            words.append(f"any {a.name}")
+        else:
+            shown = [a.labels[i] for i in members[:VALUES_SHOWN]]
+            rest = [f"{len(members) - VALUES_SHOWN} more"] if len(members) > VALUES_SHOWN else []
+            words.append(" or ".join(shown + rest))
+    size = cells.sizes[orbit]
+    count = f"{int(size):,}" if size < 1e15 else f"{size:.0e}"
+    return f"{', '.join(words)} ({count} cell{'' if size == 1 else 's'})"
+
+
+def subworkloads_table(solution: Solution, workload: Workload) -> Table:
+    """Each sub-workload: how many queries, and their errors for unit noise per unit of sensitivity."""
+    rows = []
+    for name in subworkloads(workload):
+        part = only(workload, name)
+        variances = solution.sensitivity**2 * solution.strategy.variances(part)
+        errors = (figure(float(np.sqrt(v)), 5, up=True) for v in (variances.mean(), variances.max()))
+        rows.append((bold(name), f"{part.m:,}", *errors))
+    numbers = ("queries", "rmse", "largest")
+    return rows_table(("sub-workload", *numbers), rows, numbers)
+
+
+def tuning_table(tuned: Sequence[Tuned]) -> Table:
+    """A row per strategy: the root mean square error per query of each part, and the gap of total error."""
+    parts = list(dict.fromkeys(part for row in reversed(tuned) for part in row.rmse))
+    rows = (
+        (bold(row.optimised), *(figure(row.rmse.get(part), 5, up=True) for part in parts), gap(row.gap))
+        for row in tuned
+    )
+    return rows_table(("optimised for", *parts, "gap"), rows, (*parts, "gap"))
+
+
+def templates_table(found: Templates) -> Table:
+    """A row per template, then the bound: total error, root mean square per query, factor above the bound."""
+
+    def shown_up(value: float, digits: int = 6) -> str:
+        return figure(value if math.isfinite(value) else None, digits, up=True)
+
+    rows = [
+        (
+            bold(c.template),
+            shown_up(c.error),
+            shown_up(c.rmse),
+            shown_up(c.error / found.bound, 5),
+            duration(c.seconds),
+            c.reason if c.strategy is None else repr(c.strategy),
+        )
+        for c in found.candidates
+    ]
+    rows.append((bold("bound"), figure(found.bound, up=False), "", "1", "", f"by {found.bound_from}"))
+    numbers = ("total error", "rmse", "error / bound", "time")
+    return rows_table(("template", *numbers, "strategy"), rows, numbers)

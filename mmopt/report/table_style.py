@@ -1,0 +1,165 @@
+"""How numbers and tables look. Tables fit 80 columns, and stay readable without colours."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Sequence
+
+from rich import box
+from rich.console import JustifyMethod
+from rich.table import Table
+from rich.text import Text
+
+from mmopt.errors import counted
+from mmopt.numerics.outward import rounded
+
+__all__ = [
+    "bold",
+    "by_reason",
+    "cell",
+    "clipped",
+    "counted",
+    "duration",
+    "figure",
+    "gap",
+    "left_out",
+    "memory",
+    "pairs_table",
+    "paragraphs",
+    "rows_table",
+    "shortened",
+    "storage",
+]
+
+
+def cell(value: object, style: str = "") -> Text:
+    """A table cell that is taken literally: no markup in names and file texts."""
+    return Text(str(value), style=style, overflow="fold")
+
+
+def bold(value: object) -> Text:
+    """A cell that names its row."""
+    return cell(value, "bold")
+
+
+def rows_table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    right: Collection[str] = (),
+    title: str = "",
+    whole: Collection[str] = (),
+) -> Table:
+    """A table with a ruled header; texts are taken literally.
+
+    right : columns of numbers. whole : columns of names. Neither is ever cut or split: what gives way is the
+        text beside them.
+    """
+    table = Table(
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        collapse_padding=True,
+        title=bold(title) if title else None,
+        title_justify="left",
+    )
+    for name in columns:
+        side: JustifyMethod = "right" if name in right else "left"
+        table.add_column(cell(name), justify=side, no_wrap=name in right or name in whole, overflow="fold")
+    return _filled(table, rows)
+
+
+def pairs_table(rows: Iterable[tuple[str, str]]) -> Table:
+    """Names and texts in two columns, without a header."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    return _filled(table, ((bold(name), text) for name, text in rows))
+
+
+def _filled(table: Table, rows: Iterable[Sequence[object]]) -> Table:
+    for row in rows:
+        table.add_row(*(entry if isinstance(entry, Text) else cell(entry) for entry in row))
+    return table
+
+
+def paragraphs(text: str) -> Text:
+    """Prose, to be wrapped to the width of the screen; indented lines stay as they are."""
+    lines: list[str] = []
+    open_line = False
+    for line in text.split("\n"):
+        is_prose = bool(line) and not line[0].isspace()
+        if is_prose and open_line:
+            lines[-1] += f" {line}"
+        else:
+            lines.append(line)
+        open_line = is_prose
+    return cell("\n".join(lines))
+
+
+def figure(value: float | None, digits: int = 6, up: bool | None = None) -> str:
+    """A number to so many significant digits, to the nearest or to one side (``rounded``); ``-`` for None."""
+    if up is not None:
+        return rounded(value, digits, up=up)
+    return "-" if value is None else f"{value:.{digits}g}"
+
+
+def gap(value: float | None) -> str:
+    """A relative gap, rounded up; ``-`` for None."""
+    return rounded(value, 2, up=True, layout="e")
+
+
+MOST_IN_FULL = 1e6  # days, GiB
+
+
+def duration(seconds: float) -> str:
+    """Seconds in words: ``0.4 s``, ``12 s``, ``3 min``, ``5 h``, ``80 days``."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    for limit, size, unit in ((120, 1, "s"), (7200, 60, "min"), (172_800, 3600, "h")):
+        if seconds < limit:
+            return f"{seconds / size:.0f} {unit}"
+    days = seconds / 86_400
+    return f"{days:,.0f} days" if days < MOST_IN_FULL else f"{days:.0e} days"
+
+
+def memory(size: float) -> str:
+    """Bytes in words: ``160 MiB``, ``2.4 GiB``, ``3,100 GiB``."""
+    if size < 2**30:
+        return f"{math.ceil(size / 2**20)} MiB"
+    gigabytes = size / 2**30
+    if gigabytes < 10:
+        return f"{gigabytes:.1f} GiB"
+    return f"{gigabytes:,.0f} GiB" if gigabytes < MOST_IN_FULL else f"{gigabytes:.0e} GiB"
+
+
+def storage(size: float) -> str:
+    """Bytes in words, to three digits: ``512 B``, ``335 KiB``, ``1.53 GiB``, ``2.3e+21 TiB``."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if size < 999.5:
+            return f"{size:.3g} {unit}"
+        size /= 1024
+    return f"{size:.3g} TiB"
+
+
+def clipped(text: str, longest: int = 200) -> str:
+    """A text of at most so many characters; dots when it had more."""
+    return text if len(text) <= longest else f"{text[: longest - 2]} …"
+
+
+def by_reason(named: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
+    """Reasons in their order, each with the names that have it, once."""
+    reasons: dict[str, dict[str, None]] = {}
+    for reason, name in named:
+        reasons.setdefault(reason, {})[name] = None
+    return [(reason, list(names)) for reason, names in reasons.items()]
+
+
+def left_out(title: str, named: Iterable[tuple[str, str]]) -> list[str]:
+    """A line for each reason, with the names that have it, below a title; nothing without a reason."""
+    lines = [f"  {', '.join(names)}: {reason}" for reason, names in by_reason(named)]
+    return [title, *lines] if lines else []
+
+
+def shortened(labels: Sequence[str], first: int = 3) -> str:
+    """The first few labels; dots when there are more."""
+    return "; ".join([*labels[:first], *(["…"] if len(labels) > first else [])])

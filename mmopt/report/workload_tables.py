@@ -1,0 +1,51 @@
+"""A workload file as tables: what the cells are, what is asked."""
+
+from __future__ import annotations
+
+import numpy as np
+from rich.table import Table
+from rich.text import Text
+
+from mmopt.report.table_style import bold, figure, rows_table, shortened
+from mmopt.workloads import Bins, Categories, Domain, Workload
+
+__all__ = ["NORMALISED", "domain_table", "queries_table"]
+
+NORMALISED = "rows: each query's weight is divided by its squared length (for relative error)"
+
+# Labels are made for examples only; a larger workload is described without them.
+MOST_LABELLED_QUERIES = 200_000
+GROUPS_SHOWN = 50
+
+
+def domain_table(domain: Domain) -> Table:
+    """Each attribute: the column that it reads, its cells in order, where other values go."""
+    rows = []
+    for a in domain.attributes:
+        form = {Bins: "bins", Categories: "categories"}.get(type(a.encoding), "values")
+        rules = ", ".join(dict.fromkeys(rule or "refuse" for rule in (a.outside, a.missing)))
+        rows.append((bold(a.name), a.column, f"{a.size:,}", form, shortened(a.labels), rules))
+    return rows_table(
+        ("attribute", "column", "cells", "form", "first cells", "outside, missing"), rows, ("cells",)
+    )
+
+
+def queries_table(workload: Workload) -> Table:
+    """Each group of queries, up to ``GROUPS_SHOWN``: how many, weight and target, first queries."""
+    labels = workload.labels() if workload.m <= MOST_LABELLED_QUERIES else None
+    groups = workload.groups()
+    rows: list[tuple[Text | str, ...]] = []
+    for name, part in groups[:GROUPS_SHOWN]:
+        first = shortened(labels[part], 2) if labels is not None else ""
+        spans = _span(workload.weights[part]), _span(workload.targets[part])
+        rows.append((bold(name), f"{part.stop - part.start:,}", *spans, first))
+    if len(groups) > GROUPS_SHOWN:
+        unlisted = workload.m - groups[GROUPS_SHOWN - 1][1].stop
+        rows.append((f"… {len(groups) - GROUPS_SHOWN:,} more", f"{unlisted:,}"))
+    return rows_table(("queries", "count", "weight", "max_variance", "first"), rows, ("count", "weight"))
+
+
+def _span(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> str:
+    low, high = float(values.min()), float(values.max())
+    words = ["none" if np.isinf(v) else figure(v) for v in (low, high)]
+    return words[0] if low == high else " to ".join(words)

@@ -1,0 +1,170 @@
+"""The keys ``domain`` and ``data`` of a workload file: attributes, groups, values outside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mmopt.errors import placed, suggest
+from mmopt.request.encodings import FORMS, read_encoding
+from mmopt.request.query_words import RUN, CellWords, is_block_word
+from mmopt.request.yaml_nodes import (
+    ListNode,
+    Map,
+    Scalar,
+    YamlNode,
+    describe,
+    fail,
+    mapping,
+    read_choice,
+    record,
+    text,
+)
+from mmopt.workloads import Attribute, Domain
+
+__all__ = ["Rules", "check_name", "read_domain", "read_members", "read_rules"]
+
+_KEYS = (*FORMS, "width", "column", "groups", "outside", "missing")
+_RULES = ("refuse", "drop")
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What happens to table values outside the domain and to missing ones, unless an attribute says."""
+
+    outside: str = "refuse"
+    missing: str = "refuse"
+
+
+def read_rules(node: YamlNode) -> Rules:
+    """The key ``data``."""
+    found = record(node, "data", ("outside", "missing"))
+    return Rules(**{key.text: read_choice(value, key.text, _RULES) for key, value in found.entries})
+
+
+def read_domain(node: YamlNode, rules: Rules) -> tuple[Domain, dict[str, CellWords]]:
+    """The key ``domain``: the attributes in the order of the file, and the words for their cells."""
+    found = mapping(node, "domain")
+    if not found.entries:
+        fail(
+            node, "domain is empty, expected at least one attribute", "write 'sex: {values: [Female, Male]}'"
+        )
+    attributes = []
+    words = {}
+    for key, form in found.entries:
+        attribute, cells = _attribute(key, form, rules)
+        attributes.append(attribute)
+        words[attribute.name] = cells
+    with placed(node.where):
+        return Domain(tuple(attributes)), words
+
+
+def _attribute(key: Scalar, node: YamlNode, rules: Rules) -> tuple[Attribute, CellWords]:
+    name = key.text
+    what = f"attribute '{name}'"
+    if isinstance(node, ListNode):
+        fail(node, f"{what} must be a mapping, found {describe(node)}", f"write '{name}: {{values: […]}}'")
+    form = record(node, what, _KEYS)
+    labels, encoding = read_encoding(form, name)
+    cells = CellWords(name, labels, encoding)
+    for label, place in _labelled(form):
+        if is_block_word(label):
+            fail(
+                place,
+                f"{what} has a value labelled '{label}', which is a word for a block of queries",
+                f"give it another label: categories: {{{label.capitalize()}: [{label}], …}}",
+            )
+    with placed(node.where):
+        attribute = Attribute(
+            name=name,
+            labels=labels,
+            column=form.read("column", lambda node: text(node, f"column of {what}"), name),
+            encoding=encoding,
+            groups=form.read("groups", lambda node: _groups(node, cells), {}),
+            outside=_rule(form, "outside", rules.outside, cells),
+            missing=_rule(form, "missing", rules.missing, cells),
+        )
+    return attribute, cells
+
+
+def _labelled(form: Map) -> list[tuple[str, YamlNode]]:
+    """The labels that the file spells, with their places."""
+    values, categories = form.get("values"), form.get("categories")
+    if isinstance(values, ListNode):
+        return [(item.text, item) for item in values.items if isinstance(item, Scalar)]
+    return [(key.text, key) for key, _ in categories.entries] if isinstance(categories, Map) else []
+
+
+def _rule(form: Map, key: str, default: str, cells: CellWords) -> str:
+    node = form.get(key)
+    if node is None:
+        choice = default
+    elif isinstance(node, Scalar) and node.value in _RULES:
+        choice = str(node.value)
+    elif (cell := cells.find_one(node)) is not None:
+        return cells.labels[cell]
+    else:
+        found = f"'{node.text}'" if isinstance(node, Scalar) and node.value is not None else describe(node)
+        near = suggest(node.text, (*_RULES, *cells.labels[:1000])) if isinstance(node, Scalar) else ""
+        fail(
+            node,
+            f"{key} must be refuse, drop or a value of attribute '{cells.name}', found {found}",
+            near if near.startswith("did") else "",
+        )
+    if choice in cells.by_label:
+        fail(
+            form if node is None else node,
+            f"{key}: {choice} is a rule and also a label of attribute '{cells.name}'",
+            "give the label another spelling with categories: {label: [value, …]}",
+        )
+    return choice
+
+
+def _groups(node: YamlNode, cells: CellWords) -> dict[str, tuple[int, ...]]:
+    result: dict[str, tuple[int, ...]] = {}
+    for key, members in mapping(node, f"groups of attribute '{cells.name}'").entries:
+        check_name(key, "group", cells, ())
+        nodes = members.items if isinstance(members, ListNode) else (members,)
+        result[key.text] = read_members(members, nodes, cells, {}, f"group '{key.text}'")
+    return result
+
+
+def check_name(key: Scalar, kind: str, cells: CellWords, taken: tuple[str, ...]) -> None:
+    """Refuse a name for a group or a list of predicates that already means something for this attribute."""
+    name = key.text
+    if is_block_word(name):
+        fail(key, f"a {kind} cannot be called '{name}', which is a word for a block of queries")
+    if name in cells.by_label:
+        fail(key, f"a {kind} cannot be called '{name}', which is a value of attribute '{cells.name}'")
+    if name in taken:
+        fail(key, f"'{name}' already names a group of attribute '{cells.name}'")
+    if RUN.fullmatch(name):
+        fail(key, f"a {kind} cannot be called '{name}', which reads as a run of integers")
+
+
+def read_members(
+    node: YamlNode,
+    nodes: tuple[YamlNode, ...],
+    cells: CellWords,
+    groups: dict[str, tuple[int, ...]],
+    what: str,
+    others: tuple[str, ...] = (),
+) -> tuple[int, ...]:
+    """The cells that a list of labels, values, runs and groups holds together, in the order of the file.
+
+    ``what`` names the list in messages; ``others`` are further words that could have stood in its place.
+    """
+    noun = "block, group or value" if others else "group or value" if groups else "value"
+    if not nodes:
+        fail(
+            node,
+            f"{what} of attribute '{cells.name}' is empty: it would count no row",
+            "name at least one value, or leave it out",
+        )
+    held: dict[int, YamlNode] = {}
+    for item in nodes:
+        group = groups.get(item.text) if isinstance(item, Scalar) else None
+        for cell in cells.find(item, (*others, *groups), noun) if group is None else group:
+            if cell in held:
+                fail(item, f"{what} of attribute '{cells.name}' holds '{cells.labels[cell]}' twice")
+            held[cell] = item
+    return tuple(held)

@@ -1,0 +1,270 @@
+"""softmax_step, natively: a soft maximum of privacy costs and one of variances, by their weights.
+
+For weights p of the cells and q of the queries, of sum 1 each, with the targets c and the factor h of the
+hybrid term,
+
+    D(p, q) = 2 ‖diag(√(q / c + h)) W diag(√p)‖∗ + H(p) / t₁ + H(q) / t₂,    H(y) = - Σ y log y,
+
+is a lower bound, since logsumexp(t a) / t = max over y of a @ y + H(y) / t. At the maximum p is the soft
+maximum's own weighting of the privacy costs and q that of the variances. This dual is smooth and concave:
+Newton's method follows it from soft maxima that are easy to the sharp ones asked for. (The paper's own
+method is Newton's with conjugate gradients on the covariance: Xiao et al., PVLDB 2021, Algorithms 1-3.)
+
+In logarithms x of the weights the Hessian is nearly -(Q + diag(y / t)), Q as in ``nuclear.second_order``.
+Where a cell or query could cost nothing weights would fall without end, and with them digits: a logarithmic
+barrier holds them, as there.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from scipy.special import logsumexp
+
+from mmopt.numerics.split_arrays import Array
+from mmopt.solvers.nuclear.nuclear_problem import QueryComponent, care, conditioned
+from mmopt.solvers.nuclear.second_order import exponentials
+from mmopt.solvers.nuclear.weighted_spectrum import spectrum
+from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point
+
+__all__ = ["PROGRAMS", "LogWeights", "Soft", "direction", "needs", "points", "search", "state"]
+
+
+HESSIAN_ROWS = 512  # of the Hessian, formed at a time
+HESSIAN_RIDGE = 1e-14  # on a unit diagonal: its rounding
+
+
+@dataclass(frozen=True)
+class Soft:
+    """rows (m, n): W. targets (m,): c. hybrid: h. rank: of W. cells, queries: t₁ and t₂."""
+
+    rows: Array
+    targets: Array
+    hybrid: float
+    rank: int
+    cells: float
+    queries: float
+
+
+@dataclass(frozen=True)
+class LogWeights:
+    """Logarithms of the weights (of sum 1), and what follows from them.
+
+    noise (n, k): F with Σ = B F Fᵀ Bᵀ. sides: U / √(q + c h) (m, k) and V / √p (n, k) of the singular
+    vectors. values: s (k,). costs (n,), variances (m,): of Σ, the latter relative to the targets. upper,
+    lower: the objective at Σ, and D.
+    """
+
+    p: Array
+    q: Array
+    noise: Array
+    sides: tuple[Array, Array]
+    values: Array
+    costs: Array
+    variances: Array
+    upper: float
+    lower: float
+
+    @property
+    def gap(self) -> float:
+        return self.upper / self.lower - 1.0
+
+
+def _whole(logs: Array) -> Array:
+    """Logarithms of weights of sum 1."""
+    return np.asarray(logs - logsumexp(logs))
+
+
+def state(soft: Soft, p: Array, q: Array) -> LogWeights:
+    """Everything that is asked of logarithms of weights, which are first brought to sum 1."""
+    p, q = _whole(p), _whole(q)
+    cells, queries = np.exp(p), np.exp(q)
+    floors = soft.hybrid * soft.targets
+    scaled = (queries + floors) / soft.targets
+    part = QueryComponent(soft.rows, 1.0, np.arange(len(cells)), np.arange(len(queries)), soft.rank)
+    found = spectrum(part, soft.rank, cells, scaled)
+    values = np.asarray(found.values)
+    # From the larger vectors, so that the rows of small weights lose no digits.
+    right = (soft.rows.T @ (np.sqrt(scaled)[:, None] * found.left)) / values
+    noise = np.sqrt(cells)[:, None] * found.right / np.sqrt(values)
+    left = (soft.rows @ (np.sqrt(cells)[:, None] * found.right)) / values / np.sqrt(soft.targets)[:, None]
+    costs = np.square(right) @ values
+    variances = np.square(left) @ values
+    upper = _soft(soft.cells, costs) + _soft(soft.queries, variances) + float(floors @ variances)
+    lower = 2.0 * float(values.sum()) - float(cells @ p) / soft.cells - float(queries @ q) / soft.queries
+    return LogWeights(p, q, noise, (left, right), values, costs, variances, upper, lower)
+
+
+def _soft(t: float, values: Array) -> float:
+    return float(logsumexp(t * values)) / t
+
+
+def direction(soft: Soft, at: LogWeights, barrier: float) -> tuple[Array, Array]:
+    """Newton's step of the logarithms up D + barrier * Σ x, along which both sums of weights stay 1."""
+    m = len(at.q)
+    logs = np.concatenate([at.q, at.p])
+    y = np.exp(logs)
+    t = np.concatenate([np.full(m, soft.queries), np.full(len(at.p), soft.cells)])
+    slopes = y * (np.concatenate([at.variances, at.costs]) - logs / t)
+    is_query = np.arange(len(y)) < m
+    groups = (is_query, ~is_query)
+    levels = np.zeros(len(y))
+    for own in groups:
+        levels[own] = slopes[own].sum() + barrier * np.count_nonzero(own)
+    slack = np.maximum(levels * y - slopes, barrier)
+    matrix = _curvature(soft, at, y)
+    matrix[np.diag_indices_from(matrix)] += y / t + slack
+    # With a unit diagonal rows and columns of weights that are nearly gone are as good as any.
+    scales = 1.0 / np.sqrt(np.diagonal(matrix).copy())
+    matrix *= scales
+    matrix *= scales[:, None]
+    matrix[np.diag_indices_from(matrix)] += HESSIAN_RIDGE
+    right = np.stack([slopes + barrier - levels * y, y * is_query, y * ~is_query], axis=1)
+    factor = scipy.linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+    solved = scipy.linalg.cho_solve(factor, right * scales[:, None], check_finite=False)
+    free, along_q, along_p = (solved * scales[:, None]).T
+    system = np.array([[y[own] @ along[own] for along in (along_q, along_p)] for own in groups])
+    shift = np.linalg.solve(system, np.array([y[own] @ free[own] for own in groups]))
+    step = free - shift[0] * along_q - shift[1] * along_p
+    return step[m:], step[:m]
+
+
+def _curvature(soft: Soft, at: LogWeights, y: Array) -> Array:
+    """Q, its lower triangle; queries before cells."""
+    values, m = at.values, len(at.q)
+    z = np.concatenate(at.sides) * np.sqrt(y)[:, None]
+    sign = np.where(np.arange(len(y)) < m, 1.0, -1.0)
+    terms = exponentials(2 * float(values.min()), 2 * float(values.max()))
+    total = np.zeros((len(y), len(y)))
+    for start in range(0, len(y), HESSIAN_ROWS):
+        end = min(start + HESSIAN_ROWS, len(y))
+        for a, w in terms:
+            product = (z[start:end] * (values * np.exp(-a * values) * w**0.5)) @ z[:end].T
+            total[start:end, :end] += product**2
+    total *= sign[:, None]
+    total *= sign
+    return total
+
+
+# Fitted on one thread of a shared core, to a factor of about three.
+SECONDS_OF_ITERATION = 4e-10  # of one iteration, per product of both numbers of weights squared and the rank
+TYPICAL_ITERATIONS = 25
+ARRAYS_OF_QUERIES = 9  # the size of the queries that are held at a time
+
+
+def needs(env: Mapping[str, Any]) -> tuple[float, float]:
+    """Bytes (besides those of any solve) and seconds for the givens of a program that the kernel claims."""
+    m, (rank, n) = env["L"].shape[0], env["B"].shape
+    memory = 8.0 * (ARRAYS_OF_QUERIES * m * n + 2.5 * (m + n) ** 2)
+    return memory, 0.01 + TYPICAL_ITERATIONS * SECONDS_OF_ITERATION * (m + n) ** 2 * rank
+
+
+PROGRAMS = ("softmax_step",)
+
+Search = Generator[tuple[LogWeights, str], float, None]
+
+SHARPNESS_GROWTH = 5.0  # of the sharpness from one stage to the next
+GAP_OF_STAGE = 0.02  # gap at which a stage ends
+SHARE_OF_GAP = 0.5  # of the gap asked for: the program's own evaluation rounds to the worse side
+NEXT_GAP = 0.1  # of the gap of one point, for that of the next
+LEAST_GAP = 1e-13  # no gap below this is seen in floating point
+MOST_ITERATIONS = 300
+BARRIER_OF_GAP = 0.05  # the barrier aims at this part of the gap
+CUT_OF_STEP, SHORTEST_STEP = 0.25, 1e-6  # a step that does not raise the bound is cut, down to this
+
+
+def points(
+    program: str, env: Mapping[str, Any], options: Options, clock: Clock
+) -> Generator[Point, None, None]:
+    """Estimates while the search goes on, then its best point, then closer ones.
+
+    Parameters
+    ----------
+    program : one of ``PROGRAMS``.
+    env : its givens and parameters by name.
+    """
+    left, basis = (np.asarray(env[name], dtype=float) for name in ("L", "B"))
+    soft = Soft(
+        left @ basis,
+        np.asarray(env["c"], dtype=float),
+        float(env["hybrid"]),
+        len(basis),
+        float(env["t1"]),
+        float(env["t2"]),
+    )
+    pace = Pace(
+        clock,
+        SHARE_OF_GAP * options.tolerance,
+        options.max_iterations or MOST_ITERATIONS,
+        NEXT_GAP,
+        LEAST_GAP,
+    )
+    iterates = search(soft)
+    at, place = _silently(iterates, None)
+    for count in itertools.count(1):
+        stop = pace.stop(count, done=place == "end")
+        if stop or (place == "there" and at.gap <= pace.wanted):
+            caring = care(pace.wanted, pace.is_first, basis.shape[1])
+            (covariance,) = conditioned([basis @ at.noise], caring.condition)
+            yield Point({"Sigma": covariance}, {}, count, f"gap {at.gap:.1e} by its own count", stop)
+            if stop:
+                return
+            pace.tighten()
+        else:
+            yield Point({}, {}, count, "", estimate=(at.upper, at.lower) if place == "there" else None)
+        at, place = _silently(iterates, pace.wanted)
+
+
+def _silently(iterates: Search, wanted: float | None) -> tuple[LogWeights, str]:
+    """The next iterate, without warnings of numbers that overflow in steps that are then cut."""
+    with np.errstate(all="ignore"):
+        return next(iterates) if wanted is None else iterates.send(wanted)
+
+
+def search(soft: Soft) -> Search:
+    """Iterates: on the "way" with softer maxima, "there" with those asked for, the "end" if none is better.
+
+    The consumer sends the gap that it wants.
+    """
+    m, n = soft.rows.shape
+    at = state(soft, np.zeros(n), np.zeros(m))
+    sharpness = math.log(m * n + 1) / (2.0 * float(at.values.sum()))
+    barrier, wanted = math.inf, GAP_OF_STAGE
+    while True:
+        is_there = sharpness >= max(soft.cells, soft.queries)
+        now = replace(soft, cells=min(sharpness, soft.cells), queries=min(sharpness, soft.queries))
+        at = state(now, at.p, at.q)
+        while is_there or at.gap > GAP_OF_STAGE:
+            barrier = min(barrier, BARRIER_OF_GAP * max(at.gap, 0.3 * wanted) * at.lower / (m + n))
+            found = _next(now, at, barrier)
+            wanted = (yield at, "way" if not is_there else "there" if found else "end") or wanted
+            if found is None:
+                break
+            at = found
+        if is_there:
+            return
+        sharpness *= SHARPNESS_GROWTH
+
+
+def _next(soft: Soft, at: LogWeights, barrier: float) -> LogWeights | None:
+    """The iterate after a step that raises the bound; None where rounding leaves no such step."""
+    p, q = direction(soft, at, barrier)
+    before = _height(at, barrier)
+    length = 1.0
+    while length >= SHORTEST_STEP:
+        found = state(soft, at.p + length * p, at.q + length * q)
+        # Close to the end rounding hides what the bound gains, and the gap still tells.
+        if _height(found, barrier) > before or found.gap < at.gap:
+            return found
+        length *= CUT_OF_STEP
+    return None
+
+
+def _height(at: LogWeights, barrier: float) -> float:
+    return at.lower + barrier * float(at.p.sum() + at.q.sum())

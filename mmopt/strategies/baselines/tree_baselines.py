@@ -1,0 +1,266 @@
+"""Trees of ranges: hierarchies, Haar wavelets, weighted trees, and trees that split several attributes."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+
+from mmopt.numerics.arrays import Array, Ints, require_memory
+from mmopt.strategies.baselines.catalogue_row import Design, by_attribute
+from mmopt.workloads import Dense, Implicit, Product, Sparse, Workload
+from mmopt.workloads.blocks.hierarchies import Haar, Hierarchy, levels, runs
+from mmopt.workloads.blocks.range_blocks import Ranges
+
+__all__ = [
+    "best_branching",
+    "best_share",
+    "greedy_h",
+    "hierarchical",
+    "quadtree",
+    "same_throughout",
+    "wavelet",
+]
+
+LEAST_SHARE = 1e-12
+"""Of a block's error that its parts at least count for, so that no part is measured with weight zero."""
+
+ENTRIES_AT_A_TIME = 2**22
+"""Entries of the workload that are looked at together."""
+
+
+def hierarchical(
+    workload: Workload, norm: int, branching: int | None = None, root: bool | None = None
+) -> Design:
+    """The Kronecker product of one hierarchy per attribute.
+
+    Parameters
+    ----------
+    branching : parts of each block (Hay, Rastogi, Miklau, Suciu: PVLDB 2010); by default ``best_branching``
+        of each attribute (Qardaji, Yang, Li: PVLDB 2013, HB).
+    root : whether the total is measured too; by default where a branching is given, as Hay et al. do, and not
+        where it is chosen, as Qardaji et al. do.
+    """
+    chosen = [branching or best_branching(size) for size in workload.domain.shape]
+    whole = root if root is not None else branching is not None
+    blocks = [_levels(size, b, whole) for size, b in zip(workload.domain.shape, chosen, strict=True)]
+    return by_attribute(
+        workload, blocks, f"branching {', '.join(map(str, chosen))}{'' if whole else ', no total'}"
+    )
+
+
+def _levels(size: int, branching: int, root: bool) -> Implicit:
+    tree = Hierarchy(size, branching)
+    if root or size == 1:
+        return tree
+    require_memory(tree.shape, "hierarchy")
+    return Dense(tree.matrix()[1:])  # the total is the first row
+
+
+def best_branching(size: int) -> int:
+    """The branching of HB: the b with the least average variance of a range, as they count it.
+
+    h levels below the total, h = ⌈log_b n⌉, cost (b - 1) h³ - 2 (b + 1) h² / 3 (Qardaji, Yang, Li: PVLDB
+    2013, section 3: noise on all levels but the root, then least squares; to leading order in n). Noise
+    variance per level h² for ε-differential privacy. It looks at the domain only, not at the workload, and is
+    used under Gaussian noise too. The least b where several are equal; 2 for a single cell.
+    """
+
+    def cost(b: int) -> tuple[float, int]:
+        h = _height(size, b)
+        return (b - 1) * h**3 - 2 * (b + 1) * h**2 / 3, b
+
+    return min(range(2, max(size, 2) + 1), key=cost)
+
+
+def _height(size: int, b: int) -> int:
+    """⌈log_b n⌉, at least 1."""
+    h = 1
+    while b**h < size:
+        h += 1
+    return h
+
+
+def wavelet(workload: Workload, norm: int) -> Design:
+    """The Kronecker product of one Haar wavelet per attribute (Xiao, Wang, Gehrke: ICDE 2010, §IV and VI).
+
+    Privelet's coefficient of a block is half the difference of the averages of its halves; times Privelet's
+    weight, the block's length, it is the difference of the sums: so equal noise on the rows with entries -1,
+    0 and 1 is Privelet's noise (PODS 2010, Proposition E.43). An attribute whose size is no power of two is
+    filled up with empty cells, that is, columns are dropped: rows that only split empty cells are left out,
+    and a cell whose partners are empty is measured at each of those levels, as Privelet does.
+    """
+    return by_attribute(workload, [_haar(size) for size in workload.domain.shape])
+
+
+def _haar(size: int) -> Implicit:
+    filled = 1 << (size - 1).bit_length()
+    if filled == size:
+        return Haar(size)
+    require_memory((filled, filled), "wavelet")
+    rows = Haar(filled).matrix()[:, :size]
+    return Dense(rows[rows.any(axis=1)])
+
+
+def quadtree(workload: Workload, norm: int, branching: int = 2) -> Design:
+    """The total, its branching^d parts, their parts, down to single cells: every block once.
+
+    Each attribute's blocks split into ``branching`` parts at every level until they are single cells
+    (Cormode, Procopiuc, Srivastava, Shen, Yu: ICDE 2012, §3, for two attributes, all levels alike; with other
+    branchings Qardaji, Yang, Li: PVLDB 2013, §4). An attribute that is down to single cells waits for the
+    others. For one attribute it is the hierarchy.
+    """
+    sizes = workload.domain.shape
+    trees = [[*_starts(size, branching)] for size in sizes]
+    depth = max(map(len, trees))
+    require_memory((depth, workload.n), "list of the blocks of the quadtree")
+    found = []
+    is_single = np.zeros(workload.n, dtype=bool)
+    for level in range(depth):
+        own = [tree[min(level, len(tree) - 1)] for tree in trees]
+        first = np.ravel_multi_index(np.meshgrid(*own, indexing="ij"), sizes).ravel()  # cell of each block
+        counts = np.bincount(first, minlength=workload.n)
+        found.append(_blocks(first, ~is_single))
+        is_single = counts[first] == 1
+    return Design(Sparse(scipy.sparse.csr_array(scipy.sparse.vstack(found))))
+
+
+def _starts(size: int, branching: int) -> Iterator[Ints]:
+    """First cell of the block that each cell is in, (size,), level by level."""
+    at = np.zeros(size, dtype=np.int64)
+    for start, stop in levels(size, branching):
+        at[runs(start, stop - start)] = np.repeat(start, stop - start)
+        yield at.copy()
+
+
+def _blocks(first: Ints, is_asked: npt.NDArray[np.bool_]) -> scipy.sparse.csr_array:
+    """A row for each block with cells to be asked, in the order of their first cells."""
+    cells = np.flatnonzero(is_asked)
+    blocks, rows = np.unique(first[cells], return_inverse=True)
+    return scipy.sparse.csr_array((np.ones(len(cells)), (rows, cells)), shape=(len(blocks), len(first)))
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Cells start to stop - 1, their share z >= 0 against what is measured within, and the two parts."""
+
+    start: int
+    stop: int
+    share: float = 0.0
+    parts: tuple[_Block, ...] = ()
+
+
+def greedy_h(workload: Workload, norm: int) -> Design:
+    """The weights of GreedyH (Li, Hay, Miklau: DAWA, PVLDB 2014, §5), for each block by itself.
+
+    Our reading. From the cells upwards, a block's own count gets the share λ and everything measured within
+    it is scaled by 1 - λ, so that every cell keeps L1 norm 1 (under norm 2: shares of the squared weights, L2
+    norm 1). λ is the one with the least error, the weights within being what they are, on the queries
+    restricted to the block; those that are constant on it are left to the blocks above. The stationary points
+    are roots of a polynomial (``best_share``). The paper's first stage, which merges cells by the data, is
+    left out.
+    """
+    n = workload.n
+    require_memory((2 * n - 1, n), "hierarchy of greedy_h")
+    constant = same_throughout(workload)
+    constant[0, n] = 0.0  # nothing is above all cells
+    top = _weighed(workload.gram, np.eye(n), constant, (0, n), norm)
+    return Design(Dense(np.array([*_rows(top, 1.0, n, norm)])))
+
+
+def _halves(start: int, stop: int) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Two parts as equal as can be, the longer one first, as in ``Hierarchy``."""
+    middle = (start + stop + 1) // 2
+    return (start, middle), (middle, stop)
+
+
+def same_throughout(workload: Workload) -> dict[tuple[int, int], float]:
+    """Σ w c² over the queries that are a constant c on a block, for each block of the binary hierarchy.
+
+    Of a workload on one attribute.
+    """
+    found: dict[tuple[int, int], float] = defaultdict(float)
+    for block in workload.blocks:
+        if isinstance(block, Product) and isinstance(block.factors[0], Ranges):
+            _add_intervals(found, block.weighted_gram(), (0, workload.n))
+            continue
+        weights, step = block.weights, max(1, ENTRIES_AT_A_TIME // workload.n)
+        for first in range(0, block.m, step):
+            last = min(first + step, block.m)
+            _add_same(found, block.rows(first, last).T, weights[first:last], (0, workload.n))
+    return dict(found)
+
+
+def _add_intervals(found: dict[tuple[int, int], float], gram: Array, ends: tuple[int, int]) -> None:
+    """An interval holds a block when it holds its first and its last cell: the Gram matrix counts them."""
+    start, stop = ends
+    found[ends] += float(gram[start, stop - 1])
+    if stop - start > 1:
+        for half in _halves(start, stop):
+            _add_intervals(found, gram, half)
+
+
+def _add_same(
+    found: dict[tuple[int, int], float], cells: Array, weights: Array, ends: tuple[int, int]
+) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    """Whether each query (cells (n, queries)) is constant on a block, after adding up those that are."""
+    start, stop = ends
+    if stop - start == 1:
+        same = np.ones(len(weights), dtype=np.bool_)
+    else:
+        first, second = _halves(start, stop)
+        same = _add_same(found, cells, weights, first) & _add_same(found, cells, weights, second)
+        same &= cells[start] == cells[second[0]]
+    found[ends] += float((weights * np.square(cells[start]))[same].sum())
+    return same
+
+
+def _weighed(
+    gram: Array, inverse: Array, constant: dict[tuple[int, int], float], ends: tuple[int, int], norm: int
+) -> _Block:
+    """Weigh a block after its parts; ``inverse`` (n, n), at first the identity, becomes (AᵀA)⁻¹ on it."""
+    if ends[1] - ends[0] == 1:
+        return _Block(*ends)
+    first, second = (_weighed(gram, inverse, constant, half, norm) for half in _halves(*ends))
+    here = slice(*ends)
+    own, asked = inverse[here, here], gram[here, here]
+    v = own.sum(axis=1)
+    s = float(v.sum())
+    error = float((own * asked).sum())
+    along = float(v @ asked @ v) / s - constant[ends] * s
+    z = best_share(error - constant[ends] * s - along, along, s, norm) if along > LEAST_SHARE * error else 0.0
+    # AᵀA becomes c (AᵀA + q 1 1ᵀ), c = (1 + z)⁻² or (1 + z)⁻¹; its inverse by Sherman and Morrison.
+    q = z**2 if norm == 1 else z
+    own -= np.outer(v, v * (q / (1.0 + q * s)))
+    own *= (1.0 + z) ** 2 if norm == 1 else 1.0 + z
+    return _Block(*ends, z, (first, second))
+
+
+def best_share(a: float, b: float, s: float, norm: int) -> float:
+    """z = λ / (1 - λ) >= 0 with the least (1 + z)² (a + b / (1 + s z²)); norm 2: (1 + z) (a + b / (1 + s z)).
+
+    a is the error within the parts that the block's own count cannot change (at least ``LEAST_SHARE`` of b),
+    b > 0 the part along it, s > 0 the variance of the total by the parts.
+    """
+    a = max(a, LEAST_SHARE * b)
+    if norm == 2:
+        return max(0.0, (math.sqrt(b * max(s - 1.0, 0.0) / a) - 1.0) / s)
+    roots = np.roots([a * s * s, 0.0, 2.0 * a * s, -b * s, a + b])
+    real = [float(z.real) for z in roots if z.real > 0 and abs(z.imag) <= 1e-6 * abs(z)]
+    return min([0.0, *real], key=lambda z: (1.0 + z) ** 2 * (a + b / (1.0 + s * z * z)))
+
+
+def _rows(block: _Block, share: float, n: int, norm: int) -> Iterator[Array]:
+    """The weighted rows, a block before its parts; ``share`` is what its columns have of norm (squared)."""
+    own = share * block.share / (1.0 + block.share) if block.parts else share
+    if own > 0:
+        row = np.zeros(n)
+        row[block.start : block.stop] = own if norm == 1 else math.sqrt(own)
+        yield row
+    for part in block.parts:
+        yield from _rows(part, share / (1.0 + block.share), n, norm)

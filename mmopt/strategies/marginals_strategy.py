@@ -1,0 +1,198 @@
+"""A strategy of weighted marginals: one number per set of attributes, and nothing of the size of the cells.
+
+The marginal over the attributes S, times θ_S, has the Gram matrix θ_S² ⊗ᵢ (I if i ∈ S, else J). On the
+subspace T, where attributes of T have mean zero and the others are constant, AᵀA is the number
+λ_T = Σ_{S ⊇ T} θ_S² Π_{i ∉ S} nᵢ (slides on HDMM, OPT_M; McKenna et al., PVLDB 2018, section 6.3).
+Sets of attributes are bit masks here: bit i stands for attribute i.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mmopt.errors import OptionError
+from mmopt.numerics.arrays import EPS, Array, owned, require_memory
+from mmopt.numerics.outward import check_norm
+from mmopt.strategies.product_strategy import products_of
+from mmopt.strategies.strategy_form import StrategyForm
+from mmopt.workloads import Factor, Implicit, Kron, Scaled, Stack, Workload
+from mmopt.workloads.blocks.factor_blocks import identity, total
+from mmopt.workloads.blocks.kronecker_products import kron
+
+__all__ = ["MarginalStrategy", "energies", "subsets", "supersets", "volumes"]
+
+CANCELLED_SHARE = (
+    1e-6  # of the squared length of a query: what is left of less by a difference has too few digits
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MarginalStrategy(StrategyForm):
+    """All marginals S with a weight θ_S > 0, measured as θ_S times their counts, plus noise. Immutable.
+
+    Parameters
+    ----------
+    sizes : of the attributes. weights : θ (2^d,), nonnegative, by bit mask. norm : 1 or 2.
+
+    Raises
+    ------
+    OptionError : weights of another length, negative, or all zero; another norm.
+    """
+
+    sizes: tuple[int, ...]
+    weights: Array
+    norm: int = 2
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sizes", tuple(int(size) for size in self.sizes))
+        object.__setattr__(self, "weights", owned(self.weights))
+        check_norm(self.norm, "the strategy's norm")
+        if self.weights.shape != (2 ** len(self.sizes),):
+            raise OptionError(
+                f"the weights have shape {self.weights.shape}, expected one for each of the "
+                f"{2 ** len(self.sizes)} sets of {len(self.sizes)} attributes"
+            )
+        if not (np.isfinite(self.weights).all() and (self.weights >= 0).all() and self.weights.any()):
+            raise OptionError("the weights of marginals must be finite, nonnegative, and not all zero")
+
+    @property
+    def p(self) -> int:
+        cells = np.prod(self.sizes, dtype=object) / volumes(self.sizes, object)
+        return int(cells[self.weights > 0].sum())
+
+    @property
+    def n(self) -> int:
+        return int(np.prod(self.sizes, dtype=object))
+
+    @property
+    def sensitivity(self) -> float:
+        """Σ θ or √Σ θ², rounded upwards: a row is counted once in every marginal."""
+        exact = self.weights.sum() if self.norm == 1 else np.sqrt(np.square(self.weights).sum())
+        return float(exact * (1.0 + (len(self.weights) + 3) * EPS))
+
+    @property
+    def eigenvalues(self) -> Array:
+        """λ (2^d,): AᵀA on the subspace of each set of attributes."""
+        return supersets(np.square(self.weights) * volumes(self.sizes), len(self.sizes))
+
+    def divided(self, by: float) -> MarginalStrategy:
+        return MarginalStrategy(self.sizes, self.weights / by, self.norm)
+
+    def squared_error(self, workload: Workload) -> float:
+        """Σ energy / λ over the sets with energy; infinity where one of them is not measured."""
+        energy = energies(workload, self.sizes)
+        asked = energy > 0
+        with np.errstate(divide="ignore"):
+            return float((energy[asked] / self.eigenvalues[asked]).sum())
+
+    def variances(self, workload: Workload) -> Array:
+        require_memory((workload.m,), "list of the queries' variances")
+        with np.errstate(divide="ignore"):
+            inverse = 1.0 / self.eigenvalues
+        out = []
+        for product in products_of(workload, self.sizes):
+            parts = [_split(factor) for factor in product.factors]
+            total: Array = np.zeros(product.m)
+            for mask in range(len(inverse)):
+                # The last attribute varies fastest in a product's queries.
+                seen = kron([own[mask >> i & 1][None] for i, own in enumerate(parts)])[0]
+                total += np.where(seen > 0, inverse[mask], 0.0) * np.where(seen > 0, seen, 0.0)
+            out.append(total)
+        return np.concatenate(out)
+
+    def implicit(self) -> Implicit:
+        """All rows (p, n), never formed: the marginals in the order of their bit masks."""
+        rows = []
+        for mask in np.flatnonzero(self.weights > 0).tolist():
+            kinds = (identity if mask >> i & 1 else total for i in range(len(self.sizes)))
+            kept = [kind(size) for kind, size in zip(kinds, self.sizes, strict=True)]
+            rows.append(Scaled(Kron(kept), float(self.weights[mask])))
+        return Stack(rows)
+
+    def estimate(self, noisy: Array) -> Array:
+        """Least-squares estimate (n,) of the data vector from noisy answers (p,), in closed form.
+
+        (AᵀA)⁺ is a sum of ⊗ᵢ (I if i ∈ S, else J) with weights that follow from the eigenvalues.
+
+        Raises
+        ------
+        TooLargeError : as many numbers as cells do not fit in memory.
+        """
+        require_memory((self.n,), "estimate of the data vector")
+        eigenvalues = self.eigenvalues
+        inverse = np.divide(1.0, eigenvalues, where=eigenvalues > 0, out=np.zeros_like(eigenvalues))
+        d = len(self.sizes)
+        weights = _of_supersets(inverse, d) / volumes(self.sizes)
+        image = self.implicit().adjoint(noisy).reshape(self.sizes)
+        found = np.zeros(self.sizes)
+        for mask in np.flatnonzero(weights).tolist():
+            summed = tuple(i for i in range(d) if not mask >> i & 1)
+            found += weights[mask] * image.sum(axis=summed, keepdims=True)
+        return found.ravel()
+
+    def fields(self) -> dict[str, Any]:
+        return {"form": "marginals", **super().fields(), "sizes": np.array(self.sizes, dtype=np.int64)}
+
+    def __repr__(self) -> str:
+        return self._words(f"{int((self.weights > 0).sum())} marginals")
+
+
+def volumes(sizes: Sequence[int], dtype: type = float) -> Array:
+    """Π_{i ∉ S} nᵢ for each set S, (2^d,): the cells that one count of the marginal adds up."""
+    out: Array = np.ones(1, dtype=dtype)
+    for size in sizes:
+        out = np.concatenate([out * size, out])
+    return out
+
+
+def supersets(values: Array, d: int) -> Array:
+    """Σ_{S ⊇ T} values_S for each set T, (2^d,)."""
+    return _swept(values, d, lambda without, having: (without + having, having))
+
+
+def _of_supersets(values: Array, d: int) -> Array:
+    """What ``supersets`` makes these values of."""
+    return _swept(values, d, lambda without, having: (without - having, having))
+
+
+def subsets(values: Array, d: int) -> Array:
+    """Σ_{S ⊆ T} values_S for each set T, (2^d,): the transpose of ``supersets``."""
+    return _swept(values, d, lambda without, having: (without, without + having))
+
+
+def _swept(values: Array, d: int, step: Callable[[Array, Array], tuple[Array, Array]]) -> Array:
+    """Each attribute in turn: the sets without it and those that have it become what ``step`` says."""
+    out = np.array(values, dtype=float)
+    for i in range(d):
+        halves = out.reshape(-1, 2, 2**i)
+        halves[:, 0], halves[:, 1] = step(halves[:, 0], halves[:, 1])
+    return out
+
+
+def energies(workload: Workload, sizes: tuple[int, ...] | None = None) -> Array:
+    """tr(G Π_T), (2^d,): how much of the workload's Gram matrix lies on the subspace of each set."""
+    found = np.zeros(2 ** len(workload.domain.shape))
+    for product in products_of(workload.weighed, sizes):
+        own = np.ones(1)
+        for factor in product.factors:
+            constant, rest = (float(part.sum()) for part in _split(factor))
+            own = np.concatenate([own * constant, own * rest])
+        found += product.weight * own
+    return found
+
+
+def _split(factor: Factor) -> tuple[Array, Array]:
+    """Squared length of each query's constant part, and of what has mean zero; exactly zero where it is."""
+    sums, norms = factor.apply(np.ones(factor.size)), factor.squared_norms()
+    constant = np.square(sums) / factor.size
+    rest = np.maximum(norms - constant, 0.0)
+    near = np.flatnonzero(rest <= CANCELLED_SHARE * norms)  # where the difference has lost its digits
+    if len(near):
+        rows = factor.take(near)
+        off = rows - rows[:, :1]  # exactly zero where the row is constant
+        rest[near] = np.square(off - off.mean(axis=1, keepdims=True)).sum(axis=1)
+    return constant, rest

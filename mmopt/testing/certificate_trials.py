@@ -1,0 +1,287 @@
+"""Whether a program's certificate is a lower bound: random multipliers against random feasible points.
+
+A certificate is its author's claim that for any multipliers >= 0 its value is at most the objective at
+any feasible point (weak duality). A test cannot prove that; it finds most mistakes, because the multipliers
+and the point of a solve leave no room: there the two numbers agree to many digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mmopt.compiler import Instance, bind
+from mmopt.driver import solve
+from mmopt.driver.accepted_inputs import named_givens
+from mmopt.driver.judge.claims import BOUND_ROUNDING, RefutedError, Sought
+from mmopt.driver.judge.score import Array, Candidate, bound_of, candidate, named_multipliers
+from mmopt.errors import OptionError, SolverError
+from mmopt.language import Program, check
+from mmopt.language.syntax.syntax_tree import Multiplier
+from mmopt.testing.random_instances import draw_givens, draw_multiplier, draw_value, draw_workload
+
+__all__ = ["Finding", "WeakDualityReport", "check_program"]
+
+POINTS = 6  # random points of each instance, which the program repairs
+MULTIPLIERS = 12
+ATTEMPTS = 20  # to draw givens that keep the program's requirements
+UNREPAIRED_POINTS = 100  # points that are tried without the program's repair
+MOST_MISSED = 1e-13  # relative: points that miss a constraint by more are not compared
+# Cells of the instances in turn; None: 4 to 6. A certificate may be false for many cells only.
+CELLS = (None, None, (2, 4), (8, 13), (16, 25))
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A feasible point whose objective is below the certificate at some multipliers (above, when maximized).
+
+    ``queries`` is the weighted W (m, n); ``variables`` and ``multipliers`` go by their names in
+    the program.
+    """
+
+    instance: int
+    objective: float
+    bound: float
+    queries: Array
+    targets: Array
+    givens: Mapping[str, Array]
+    variables: Mapping[str, Array]
+    multipliers: Mapping[str, Array]
+
+    def __str__(self) -> str:
+        m, n = self.queries.shape
+        return (
+            f"instance {self.instance} ({m} queries over {n} cells): a feasible point has objective "
+            f"{self.objective:.10g}, the certificate claims a bound of {self.bound:.10g}"
+        )
+
+
+@dataclass(frozen=True)
+class WeakDualityReport:
+    """What a check of a certificate saw. ``seed`` repeats it.
+
+    cells : of the workloads.
+    instances : random workloads on which pairs of a point and multipliers were compared.
+    pairs : how many pairs.
+    smallest_slack : least (objective - bound) / objective over all pairs; negative when violated, infinity
+        without pairs.
+    findings : the worst violated pair of each instance.
+    notes : instances that could not be used in full, and why.
+    """
+
+    program: str
+    seed: int
+    has_certificate: bool
+    cells: tuple[int, ...] = ()
+    instances: int = 0
+    pairs: int = 0
+    smallest_slack: float = float("inf")
+    findings: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing contradicts the certificate (true without one)."""
+        return not self.findings
+
+    def __str__(self) -> str:
+        if not self.has_certificate:
+            return f"'{self.program}' has no certificate of its own"
+        if not self.pairs:
+            head = f"weak duality of '{self.program}' could not be tested"
+        elif self.holds:
+            head = f"weak duality of '{self.program}' holds"
+        else:
+            head = f"the certificate of '{self.program}' is not a lower bound"
+        sizes = f" of {min(self.cells)} to {max(self.cells)} cells" if self.cells else ""
+        tested = f"{self.pairs} pairs on {self.instances} random workloads{sizes}"
+        slack = f", smallest slack {self.smallest_slack:.1e}" if self.pairs else ""
+        lines = [f"{head} ({tested}{slack}; seed {self.seed})"]
+        return "\n".join(lines + [f"  {line}" for line in (*map(str, self.findings), *self.notes)])
+
+
+def check_program(
+    program: str | Path | Program,
+    seed: int | None = None,
+    instances: int = 5,
+    givens: Mapping[str, Any] | None = None,
+) -> WeakDualityReport:
+    """Test the certificate of a program on small random workloads.
+
+    Every instance is solved once (over 2 to 24 cells); the solver's multipliers and point are compared with
+    each other, with random ones, and with feasible points sought without the program's repair.
+
+    Parameters
+    ----------
+    program : a shipped name, a path, or a parsed Program.
+    seed : of the random numbers; by default fresh, and told in the report.
+    instances : number of random workloads. givens : as for ``solve``; others without a source are drawn,
+        and in every other instance parameters that are numbers (not those of a procedure).
+
+    Raises
+    ------
+    ProgramError : the program does not check.
+    OptionError : an unknown program, or fewer than one instance.
+    """
+    if instances < 1:
+        raise OptionError(f"'instances' is at least 1, not {instances}")
+    parsed = program if isinstance(program, Program) else Program.load(program)
+    check(parsed)
+    if seed is None:
+        seed = int(np.random.SeedSequence().generate_state(1)[0])
+    report = WeakDualityReport(parsed.name, seed, parsed.certificate is not None)
+    if parsed.certificate is None:
+        return report
+    for number in range(instances):
+        report = _instance(parsed, np.random.default_rng([seed, number]), number, report, givens or {})
+    return report
+
+
+def _instance(
+    program: Program,
+    rng: np.random.Generator,
+    number: int,
+    report: WeakDualityReport,
+    passed: Mapping[str, Any],
+) -> WeakDualityReport:
+    """One random workload: draw, solve, compare, and add to the report."""
+    drawn = _bound_instance(program, rng, number, passed)
+    if isinstance(drawn, OptionError):
+        note = f"instance {number}: the program took none of {ATTEMPTS} random workloads ({drawn.message})"
+        return replace(report, notes=(*report.notes, note))
+    instance, givens = drawn
+    points, multipliers, said = _offered(program, instance, givens, rng)
+    notes = (*report.notes, *(f"instance {number}: {text}" for text in said))
+    if not points:
+        return replace(report, notes=notes)
+    # When the program maximizes, everything is turned round: the certificate bounds from above.
+    sign = 1.0 if program.sense == "minimize" else -1.0
+    found = [bound_of(_by_name(instance), m) for m in multipliers]
+    bounds = [-np.inf if bound is None else sign * bound for bound in found]
+    lowest, highest = min(points, key=lambda p: sign * p.objective), int(np.argmax(bounds))
+    slack = (sign * lowest.objective - bounds[highest]) / max(abs(lowest.objective), 1e-300)
+    findings = report.findings
+    if slack < -BOUND_ROUNDING:
+        worst = Finding(
+            number,
+            lowest.objective,
+            sign * bounds[highest],
+            instance.workload.matrix,
+            instance.workload.targets,
+            givens,
+            lowest.variables,
+            multipliers[highest],
+        )
+        findings = (*findings, worst)
+    return replace(
+        report,
+        cells=(*report.cells, instance.workload.n),
+        instances=report.instances + 1,
+        pairs=report.pairs + len(points) * len(bounds),
+        smallest_slack=min(report.smallest_slack, slack),
+        findings=findings,
+        notes=notes,
+    )
+
+
+def _offered(
+    program: Program, instance: Instance, givens: Mapping[str, Any], rng: np.random.Generator
+) -> tuple[list[Candidate], list[dict[str, Array]], list[str]]:
+    """Feasible points and multipliers: random ones, the solver's, and some around; and what is to be said."""
+    bound = instance.program
+    stated, sizes = bound.multipliers, instance.sizes()
+    chooses = not program.steps  # the points of a procedure are those of its steps, and it has one result
+    values: list[dict[str, Any]] = [
+        {d.name: draw_value(rng, d, sizes) for d in bound.choose} for _ in range(POINTS if chooses else 0)
+    ]
+    results: list[Candidate] = []
+    multipliers = [_random_multipliers(rng, stated, sizes) for _ in range(MULTIPLIERS)]
+    said = []
+    try:
+        solution = solve(instance.workload, program, givens=givens, reduce=False)
+    except SolverError as error:
+        said.append(f"not solved, only random points ({error.message})")
+    except RefutedError as error:
+        results.append(error.found)
+        multipliers.append(named_multipliers(instance, error.multipliers))
+    else:
+        if chooses:
+            values.append(dict(solution.variables))
+        else:
+            results.append(Candidate({}, {}, solution.objective, 0.0, 0.0))
+        for spread in (0.0, *10.0 ** rng.uniform(-4.0, 0.0, size=MULTIPLIERS // 2)):
+            others = _random_multipliers(rng, stated, sizes)
+            multipliers.append(others | _near(rng, stated, solution.multipliers, spread))
+        known = {"the solver's": solution.variables} if chooses else {}
+        sought = Sought(instance, solution.multipliers, rng, UNREPAIRED_POINTS).points(known)
+        results += [point for _, point in sought if point.after <= MOST_MISSED]
+    points = results + [p for p in (_repaired(instance, v) for v in values) if p is not None]
+    if not points:
+        said.append(f"none of {len(values)} points is feasible after the repair")
+    return points, multipliers, said
+
+
+def _bound_instance(
+    program: Program, rng: np.random.Generator, number: int, passed: Mapping[str, Any]
+) -> tuple[Instance, dict[str, Array]] | OptionError:
+    """A random instance, or the refusal of the last one when none keeps the program's requirements."""
+    refusal = OptionError("none drawn")
+    size = None if program.klass == "rank" else CELLS[number % len(CELLS)]
+    cells = None if size is None else int(rng.integers(*size))
+    columns = [np.shape(v)[1] for v in passed.values() if np.ndim(v) == 2]  # of design queries, say
+    cells = columns[0] if columns else cells
+    needs_targets = any(d.source in ("workload.targets", "workload.representation") for d in program.givens)
+    for attempt in range(ATTEMPTS):
+        workload = draw_workload(rng, needs_targets, cells)
+        # Every other instance, while the program takes them; those of a procedure steer its rounds.
+        varies = not program.steps and attempt < ATTEMPTS // 2
+        givens = draw_givens(rng, program, workload, attempt % 2 == 1, (0, -1, 0, 1)[number % 4] * varies)
+        try:
+            givens |= named_givens(passed, program, workload)
+            return bind(program, workload, givens), givens
+        except OptionError as error:
+            refusal = error
+    return refusal
+
+
+def _random_multipliers(
+    rng: np.random.Generator, stated: Sequence[Multiplier], sizes: Mapping[str, int]
+) -> dict[str, Array]:
+    declared = [m.declaration for m in stated]
+    return {
+        d.name: draw_multiplier(rng, d.shape(sizes)) if d.sign else draw_value(rng, d, sizes)
+        for d in declared
+    }
+
+
+def _near(
+    rng: np.random.Generator, stated: Sequence[Multiplier], duals: Mapping[str, Any], spread: float
+) -> dict[str, Array]:
+    """The solver's multipliers by the certificate's names, where it has them, or some around."""
+    out = {}
+    for m in stated:
+        if m.key in duals:
+            dual = np.maximum(duals[m.key], 0.0) if m.declaration.sign else duals[m.key]
+            out[m.declaration.name] = dual * np.exp(spread * rng.normal(size=dual.shape))
+    return out
+
+
+def _repaired(instance: Instance, values: Mapping[str, Array]) -> Candidate | None:
+    try:
+        found = candidate(instance, values)
+    except np.linalg.LinAlgError:  # too far off for the repair's arithmetic
+        return None
+    return found if found.is_feasible else None
+
+
+def _by_name(instance: Instance) -> Instance:
+    """The same instance with multipliers looked up by their own names, also those that come from no dual."""
+    program = instance.program
+    assert program.certificate is not None
+    named = tuple(replace(m, dual_of="", start=None, block=None) for m in program.certificate.multipliers)
+    changed = replace(program, certificate=replace(program.certificate, multipliers=named))
+    return replace(instance, checked=replace(instance.checked, program=changed))

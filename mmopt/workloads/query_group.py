@@ -1,0 +1,167 @@
+"""Groups of queries of a workload, with weights and targets: what all share, and those given as a matrix.
+
+``query_product`` has those that are Kronecker products.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+
+from mmopt.errors import WorkloadError
+from mmopt.numerics.arrays import EPS, Array, Ints, frozen, require_memory
+from mmopt.workloads.blocks.implicit_matrix import Implicit
+from mmopt.workloads.blocks.matrix_blocks import AnyMatrix, Dense, Sparse, describe_array, per_query
+from mmopt.workloads.blocks.modified_blocks import Scaled
+from mmopt.workloads.domain import Domain
+
+__all__ = ["Explicit", "Group", "no_targets", "undetermined"]
+
+
+class Group(ABC):
+    """Queries of a workload that are declared together, over all its cells."""
+
+    queries: Implicit
+    """The queries themselves, without their weights."""
+
+    @property
+    def m(self) -> int:
+        """Number of queries."""
+        return self.queries.rows
+
+    @property
+    def n(self) -> int:
+        """Number of cells."""
+        return self.queries.size
+
+    @abstractmethod
+    def rows(self, start: int, stop: int) -> Array:
+        """Queries start to stop - 1, dense (stop - start, n)."""
+
+    def chunks(self, size: int) -> Iterator[tuple[int, Array]]:
+        """All queries, dense, at most ``size`` at a time, each time with the number of the first."""
+        for start in range(0, self.m, size):
+            yield start, self.rows(start, min(start + size, self.m))
+
+    def furthest(self, representation: Array, basis: Array) -> float:
+        """The largest distance of a row of L B (L (m, k)) from its query, in lengths of the query."""
+        found = [0.0]
+        for start, rows in self.chunks(1024):
+            own = representation[start : start + len(rows)] @ basis
+            found += list(np.linalg.norm(own - rows, axis=1) / np.linalg.norm(rows, axis=1))
+        return max(found)
+
+    def squared_norms(self) -> Array:
+        """Squared L2 norm of each query, (m,)."""
+        require_memory((self.m,), f"list of the squared norms of {self!r}")
+        return self.queries.squared_norms()
+
+    def classes(self) -> Ints:
+        """(n,) class of each cell: cells of one class are told apart by no query here; -1: untouched."""
+        require_memory((self.n,), f"list of the classes of the cells of {self!r}")
+        return self.queries.classes()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explicit(Group):
+    """Queries as rows of a matrix (m, n) with a weight and a target each; build it with ``read``."""
+
+    queries: Dense | Sparse
+    weights: Array
+    targets: Array
+
+    @staticmethod
+    def read(
+        matrix: AnyMatrix, targets: npt.ArrayLike | None = None, weights: npt.ArrayLike | None = None
+    ) -> Explicit:
+        """Check and copy a matrix; WorkloadError as in ``Workload.from_matrix``."""
+        queries = Sparse.read(matrix) if scipy.sparse.issparse(matrix) else Dense.read(matrix)
+        return Explicit(
+            queries,
+            weights=per_query(weights, queries.rows, "weight", 1.0),
+            targets=per_query(targets, queries.rows, "target", np.inf),
+        )
+
+    @property
+    def dense(self) -> Array | None:
+        """The queries as they stand here, read-only; None where they are sparse."""
+        return self.queries.values if isinstance(self.queries, Dense) else None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all queries have the weight 1."""
+        return bool((self.weights == 1.0).all())
+
+    def unweighted(self) -> Explicit:
+        """The same queries with weight 1."""
+        return replace(self, weights=np.ones(self.m))
+
+    def normalised(self) -> Explicit:
+        """The same queries, the weight of each divided by its squared L2 norm."""
+        return replace(self, weights=frozen(self.weights / self.squared_norms()))
+
+    def rows(self, start: int, stop: int) -> Array:
+        """Queries start to stop - 1, dense (stop - start, n)."""
+        if self.dense is not None:
+            return self.dense[start:stop]
+        require_memory((stop - start, self.n), "rows of the query matrix")
+        return self.queries.take(np.arange(start, stop))
+
+    def implicit(self, weighted: bool = False) -> Implicit:
+        """The queries as an implicit matrix; weighted: scaled by the square roots of their weights."""
+        scales = np.sqrt(self.weights)
+        if not weighted or (scales == 1.0).all():
+            return self.queries
+        return Scaled(self.queries, scales[0] if (scales == scales[0]).all() else scales)
+
+    def weighted_gram(self) -> Array:
+        """Gram matrix (n, n) of the queries scaled by the square roots of their weights."""
+        require_memory((self.n, self.n), "Gram matrix")
+        return self.queries.gram_of_weighted(self.weights)
+
+    @property
+    def root_rounding(self) -> float:
+        """Of the rows times the roots of their weights: of each entry, relatively."""
+        return 0.0 if self.is_plain else 2 * EPS
+
+    def labels(self, domain: Domain) -> list[str]:
+        """One text per query: "query 0", "query 1" and so on."""
+        return [f"query {i}" for i in range(self.m)]
+
+    def title(self, domain: Domain) -> str:
+        """A name for all of them."""
+        return "queries"
+
+    def describe(self) -> list[object]:
+        """Plain data that determines queries, weights and targets; the same for dense and sparse input."""
+        sparse = Sparse(scipy.sparse.csr_array(self.queries.values))  # rows sorted, no stored zeros
+        return [
+            "matrix",
+            [self.m, self.n],
+            *map(describe_array, (*sparse.arrays, self.weights, self.targets)),
+        ]
+
+    def __repr__(self) -> str:
+        return f"Explicit({self.m} × {self.n})"
+
+
+def no_targets() -> WorkloadError:
+    """For a program that asks for accuracy targets."""
+    return WorkloadError(
+        "the program asks for accuracy targets and no query of the workload has one",
+        hint="write max_variance beside the queries, or pass targets= to Workload.from_matrix",
+    )
+
+
+def undetermined(without: int, m: int) -> WorkloadError:
+    """For queries without a target that those with one do not determine: ``without`` of m have none."""
+    return WorkloadError(
+        "some queries have no target and cannot be derived from those that have one, so their "
+        f"variance would have no limit ({without} of {m} queries have none)",
+        hint="give them a target (max_variance), or leave them out",
+    )

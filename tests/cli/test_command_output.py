@@ -1,0 +1,95 @@
+"""The live display: on a terminal, after a while, and never in the way."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import time
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from mmopt.cli.command_output import Display, stdout_to_stderr
+from mmopt.driver import Progress
+
+POINT = Progress("l2_strategy", "clarabel", 1.5, 7, 12.5, 12.0)
+
+
+def terminal() -> Console:
+    return Console(file=io.StringIO(), force_terminal=True, width=100)
+
+
+def written(console: Console) -> str:
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_display_shows_the_last_point() -> None:
+    console = terminal()
+    with Display("l2_strategy", console, delay=0.0) as display:
+        assert display.line() == "l2_strategy: 0 s, no certified point yet"
+        display(POINT)
+        assert display.line() == (
+            "l2_strategy, clarabel: 0 s, 7 iterations, gap 4.2e-02, objective 12.5 (Ctrl-C keeps it)"
+        )
+        for _ in range(100):
+            if "7 iterations" in written(console):
+                break
+            time.sleep(0.05)
+    assert "7 iterations" in written(console)
+
+
+def test_display_without_a_bound() -> None:
+    display = Display("p", terminal())
+    display(Progress("p", "scs", 0.0, 1, 2.0, None))
+    assert "1 iterations, no bound, objective 2 " in display.line()
+
+
+def test_a_long_solve_is_announced(capsys: pytest.CaptureFixture[str]) -> None:
+    """In the live line; where there is none, by a line of its own."""
+    begun = replace(POINT, objective=float("nan"), bound=None, certified=False, predicted=1860.0)
+    with Display("l2_strategy", terminal(), delay=60.0) as display:
+        display(begun)
+        assert display.line() == "l2_strategy: 0 s of about 31 min, no certified point yet"
+        display(POINT)
+        assert "7 iterations" in display.line()
+    assert capsys.readouterr().err == ""
+    with Display("l2_strategy", Console(file=io.StringIO())) as display:
+        display(begun)
+    assert capsys.readouterr().err == "l2_strategy, clarabel: predicted to take about 31 min\n"
+
+
+def test_display_begins_anew() -> None:
+    display = Display("first", terminal())
+    display(POINT)
+    display.begin("second (2 of 3)")
+    assert display.line() == "second (2 of 3): 0 s, no certified point yet"
+    display.begin("baseline wavelet (1 of 3)", awaited="")
+    assert display.line() == "baseline wavelet (1 of 3): 0 s"
+
+
+def test_a_quick_solve_shows_nothing() -> None:
+    console = terminal()
+    with Display("l2_strategy", console, delay=60.0) as display:
+        display(POINT)
+    assert written(console) == ""
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_nothing_off_a_terminal_or_when_not_wanted(is_terminal: bool) -> None:
+    console = Console(file=io.StringIO(), force_terminal=is_terminal)
+    with Display("l2_strategy", console, wanted=not is_terminal, delay=0.0):
+        time.sleep(0.05)
+    assert written(console) == ""
+
+
+def test_what_libraries_print_goes_to_stderr(capfd: pytest.CaptureFixture[str]) -> None:
+    with stdout_to_stderr():
+        print("from python", flush=True)
+        os.write(1, b"from a library\n")
+    print("result")
+    sys.stdout.flush()
+    out, err = capfd.readouterr()
+    assert out == "result\n" and sorted(err.splitlines()) == ["from a library", "from python"]

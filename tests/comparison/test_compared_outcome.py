@@ -1,0 +1,115 @@
+"""From what a process said and how it ended to an outcome."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mmopt.comparison import Outcome
+from mmopt.comparison.compared_outcome import Run, costs_of, outcome_of
+from mmopt.comparison.worker_processes import Costing, Done, Ended, Failed, Solving, Started
+from mmopt.driver import Progress
+from mmopt.language import Program
+from mmopt.strategies.baselines import Evaluated, evaluate
+from mmopt.workloads import Workload
+
+pytestmark = pytest.mark.quick
+
+TASK = Solving(
+    workload=Workload.from_matrix(np.eye(2)),
+    program=Program.load("l2_strategy_lmi"),
+    solver="scs",
+    tolerance=1e-3,
+    time_limit=10.0,
+    memory_limit=2**31,
+)
+
+
+def ended(status: int, *messages: object, said: str = "", killed: str = "", task: Solving = TASK) -> Outcome:
+    run = Run(task, killed=killed)
+    for message in (Started(1, 0), *messages, Ended(status)):
+        run.take(message)
+    return outcome_of(run, status, said)
+
+
+def test_labels_come_from_the_task() -> None:
+    outcome = ended(3)
+    assert (outcome.program, outcome.formulation_of) == ("l2_strategy_lmi", "l2_strategy")
+    assert (outcome.solver, outcome.tolerance, outcome.solution) == ("scs", 1e-3, None)
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "stop", "problem"),
+    [
+        (3, "", "crashed", "the process ended with status 3 and no result\n  a solver may end so for want of "
+         "memory; the limit was 2 GiB"),
+        (3, "one\nlast words\n", "crashed", "the process ended with status 3 and no result\n  it last wrote: "
+         "last words"),
+        (-11, "oops", "crashed", "the process ended with signal 11 (SIGSEGV)\n  it last wrote: oops"),
+        (-64, "oops", "crashed", "the process ended with signal 64 (SIGRTMAX)\n  it last wrote: oops"),
+        (-6, "memory allocation of 26791200 bytes failed", "memory limit", "needed more than 2 GiB\n  allow "
+         "more memory, or try another solver (a first-order one needs least) or formulation"),
+    ],
+    ids=["status", "last words", "signal", "real-time signal", "allocation"],
+)  # fmt: skip
+def test_deaths(status: int, said: str, stop: str, problem: str) -> None:
+    outcome = ended(status, said=said)
+    assert (outcome.stop, outcome.problem) == (stop, problem)
+    assert outcome.reason == problem.split("\n")[0]
+
+
+def test_a_solver_that_reports_a_failed_allocation_as_something_else() -> None:
+    failed = Failed("no result", "scs returned no point", "scs returned no point", 5)
+    assert ended(0, failed).reason == "scs returned no point"
+    outcome = ended(0, failed, said="Failed to allocate memory for AA.\n")
+    assert (outcome.stop, outcome.reason, outcome.memory) == ("memory limit", "needed more than 2 GiB", 5)
+    raised = Failed("crashed", "a bug in mmopt (ValueError: ScsWork allocation error!)", "", 5)
+    assert ended(0, raised).stop == "memory limit"
+
+
+def test_what_was_known_when_it_was_stopped() -> None:
+    points = [Progress("p", "scs", 1.5, 10, 2.0, bound) for bound in (None, 1.0)]
+    for known, words in (
+        ([], ", before it had a certified point"),
+        (points[:1], "; its last certified point, after 1.5 s, had no bound"),
+        (points, "; its last certified point, after 1.5 s, had gap 1.0e+00"),
+    ):
+        assert ended(-9, *known, killed="time limit").reason.endswith(f"by the time limit of 10 s{words}")
+        outcome = ended(-9, *known, killed="interrupted")
+        assert (outcome.reason, outcome.stop) == (f"interrupted{words}", "interrupted")
+        assert outcome.history == tuple(known)
+
+
+def test_a_solution_that_cannot_be_read_is_a_bug_of_ours_and_ends_nothing() -> None:
+    outcome = ended(0, Done({}, None))
+    assert (outcome.stop, outcome.solution) == ("crashed", None)
+    assert outcome.problem.startswith("a bug in mmopt (") and outcome.problem.endswith("\n  please report it")
+
+
+COSTING = Costing(workload=TASK.workload, baseline="wavelet", norms=(2,), time_limit=10.0, memory_limit=2**31)
+
+
+def costs(status: int, *messages: object, said: str = "", killed: str = "") -> Evaluated:
+    run = Run(COSTING, killed=killed)
+    for message in (Started(1, 0), *messages, Ended(status)):
+        run.take(message)
+    return costs_of(run, status, said)
+
+
+def test_what_became_of_a_baseline() -> None:
+    found = evaluate("wavelet", COSTING.workload, (2,))
+    assert costs(0, Done(found, 7)) is found
+    for one, reason in (
+        (costs(-9, killed="interrupted"), "interrupted"),
+        (costs(-9), "the process was killed (signal 9), as the system does when memory runs out"),
+        (costs(1, said="bad_alloc"), "needed more than 2 GiB"),
+        (costs(0, Failed("memory limit", "", "", 5)), "needed more than 2 GiB"),
+        (
+            costs(0, Failed("crashed", "a bug in mmopt (ValueError: x)", "", 5)),
+            "a bug in mmopt (ValueError: x)",
+        ),
+    ):
+        assert (one.name, one.title, one.costs) == ("wavelet", found.title, ())
+        assert one.reason == reason
+    late = costs(-9, killed="time limit").reason
+    assert late is not None and late.endswith(" s by the time limit of 10 s")

@@ -1,0 +1,323 @@
+"""Programs with a rank constraint: what the heuristic reaches, and what it says when it does not."""
+
+from __future__ import annotations
+
+import re
+import signal
+
+import numpy as np
+import pytest
+from tolerances import GAP, GAP_INTERIOR, PUBLISHED, RECOMPUTED, ROUNDING
+
+from mmopt import OptionError, Program, Solution, SolverError, Workload, solve
+from mmopt.driver import Progress
+from mmopt.errors import TooLargeError
+from mmopt.language import violation
+from mmopt.language.check.relation_checks import rank_line
+from mmopt.solvers import SOLVERS, missing_cones
+
+PREFIX = Workload.from_matrix(np.tri(3))
+
+# The best strategy of p rows; it has to lie in the space of the queries, or it does not support them.
+FEW = """\
+program few_rows
+class  rank
+given
+    W: matrix[r, n] = workload.root
+parameter
+    p: dim = 2
+choose
+    A: matrix[p, n]
+    X: psd[n, n]
+let
+    Z = [[eye(p), A], [A.T, X]]
+minimize
+    trace(W @ inv(X) @ W.T)
+subject to
+    gram:        Z >> 0
+    exact:       rank(Z) == p
+    sensitivity: diag(X) <= 1
+repair
+    A = A @ pinv(W) @ W
+    A = A / sqrt(max(sum(A * A, axis=0)))
+    X = A.T @ A
+strategy
+    A norm 2
+certificate d: vector[n] >= 0 from dual(sensitivity)
+    nuclear(W @ diag(sqrt(d)))**2 / sum(d)
+"""
+# The same for p = r without a rank: A = factor(M) @ W.
+INSIDE = """\
+program inside
+given
+    W: matrix[r, n] = workload.root
+choose
+    M: psd[r, r]
+minimize
+    trace(inv(M))
+subject to
+    sensitivity: diag(W.T @ M @ W) <= 1
+repair
+    M = M / max(diag(W.T @ M @ W))
+strategy
+    factor(M) @ W norm 2
+"""
+TWO = Workload.from_matrix([[1.0, 1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 1.0, 2.0, 0.0]])
+
+
+def few(*changes: tuple[str, str]) -> Program:
+    text = FEW
+    for old, new in changes:
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    return Program.parse(text)
+
+
+def residual_of(s: Solution, p: int) -> float:
+    """By how much Z = [[I, A], [Aᵀ, X]] of the repaired point misses the rank, with numpy alone."""
+    a, x = s.variables["A"], s.variables["X"]
+    values = np.linalg.svd(np.block([[np.eye(len(a)), a], [a.T, x]]), compute_uv=False)
+    return float(values[p] / values[0])
+
+
+def test_a_users_program_finds_the_optimum_known_otherwise() -> None:
+    s = solve(TWO, few())
+    best = solve(TWO, Program.parse(INSIDE))
+    assert s.strategy.matrix.shape[0] == 2
+    assert s.objective >= best.objective * (1 - GAP_INTERIOR)
+    assert s.objective == pytest.approx(best.objective, rel=GAP)
+    assert s.error == pytest.approx(s.objective, rel=RECOMPUTED)
+    assert residual_of(s, 2) < 1e-12
+    assert re.fullmatch(r"rank reached in \d+ of 10 starts", s.status.stop)
+    assert s.status.feasible and s.bound_grade == "claimed"
+
+
+def test_the_bound_comes_from_the_relaxation() -> None:
+    """Round 0 is solved without the penalty: its multipliers are the best for the bound."""
+    s = solve(TWO, few(), starts=1)
+    over_all = solve(TWO, "l2_strategy")
+    assert s.bound is not None and over_all.bound is not None
+    assert s.bound == pytest.approx(over_all.bound, rel=GAP) and s.bound <= s.objective
+    assert (s.history[0]["start"], s.history[0]["penalty"]) == (0, 0.0)
+    assert s.history[1]["start"] == 1
+
+
+def test_maximize() -> None:
+    turned = few(
+        ("minimize\n    trace(W @ inv(X) @ W.T)", "maximize\n    -trace(W @ inv(X) @ W.T)"),
+        (FEW[FEW.index("certificate") :], ""),
+    )
+    s = solve(TWO, turned, starts=3)
+    assert s.objective == pytest.approx(-solve(TWO, Program.parse(INSIDE)).objective, rel=GAP)
+    best = max(row["objective"] for row in s.history if "objective" in row)
+    assert s.objective == pytest.approx(best, rel=ROUNDING)
+
+
+def test_history_has_a_row_for_every_round() -> None:
+    s = solve(PREFIX, "min_error", starts=3)
+    assert {row["start"] for row in s.history} == {1, 2, 3}
+    for start in (1, 2, 3):
+        rows = [row for row in s.history if row["start"] == start]
+        assert [row["round"] for row in rows] == list(range(1, len(rows) + 1))
+        weights = [row["penalty"] for row in rows]
+        assert weights == sorted(weights) and weights[0] == (3.0 if start == 2 else 1.0)
+        assert all(row["residual"] > 1e-6 for row in rows[:-1]), "a start ends when the rank is reached"
+    assert s.objective == min(row["objective"] for row in s.history if "objective" in row)
+    assert s.iterations == sum(row["iterations"] for row in s.history)
+    ended = [max((r for r in s.history if r["start"] == k), key=lambda r: r["round"]) for k in (1, 2, 3)]
+    reached = sum(row["residual"] <= 1e-6 for row in ended)
+    assert s.status.stop == f"rank reached in {reached} of 3 starts" and reached > 0
+    assert s.summary()["history"] == [dict(row) for row in s.history]
+
+
+def test_a_history_is_saved(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    s = solve(PREFIX, "min_error", starts=1)
+    assert Solution.load(s.save(tmp_path / "s")) == s
+
+
+def test_rank_that_is_not_reached_is_said() -> None:
+    s = solve(PREFIX, "min_error", penalty=0.3, max_iterations=1, starts=2)
+    smallest = min(row["residual"] for row in s.history)
+    assert len(s.history) == 2 and smallest > 1e-3
+    assert s.status.stop == f"iteration limit, rank not reached (residual {smallest:.1e})"
+    # The repaired point is feasible all the same, and its objective that of its strategy.
+    assert s.status.feasible and residual_of(s, 3) < 1e-12
+    assert s.status.violation > 1e-3
+    assert s.objective == pytest.approx(s.error, rel=RECOMPUTED)
+    assert str(s.status).startswith(f"{s.status.stop}; feasible (before repair off by ")
+
+
+def test_repaired_points_satisfy_the_program() -> None:
+    from mmopt.compiler import bind
+
+    program = Program.load("min_error")
+    s = solve(PREFIX, program, starts=2)
+    instance = bind(program, PREFIX)
+    env = {**instance.env, **s.variables}
+    assert max(violation(c, env) for c in instance.program.constraints) <= 1e-10
+    assert violation(rank_line(instance.program.constraints), env) <= 1e-12
+    assert np.abs(s.strategy.matrix).sum(axis=0).max() <= 1.0
+
+
+def test_the_same_seed_gives_the_same_result() -> None:
+    one, again, other = (solve(PREFIX, "min_error", starts=2, seed=seed) for seed in (5, 5, 6))
+    assert one.history == again.history and np.array_equal(one.strategy.matrix, again.strategy.matrix)
+    assert one.history[0]["residual"] != other.history[0]["residual"]
+    assert (one.options["seed"], one.options["starts"], one.options["penalty"]) == (5, 2, 1.0)
+
+
+def test_a_start_does_not_depend_on_the_others() -> None:
+    few_starts, more = (solve(PREFIX, "min_error", starts=starts) for starts in (1, 2))
+    assert list(few_starts.history) == [row for row in more.history if row["start"] == 1]
+
+
+@pytest.mark.some(1)
+@pytest.mark.parametrize(("program", "power"), [("min_error", 2), ("min_sensitivity", 1)])
+def test_queries_times_a_number(program: str, power: int) -> None:
+    times = Workload.from_matrix(100.0 * PREFIX.queries)
+    one, other = (solve(w, program, starts=3) for w in (PREFIX, times))
+    assert other.objective == pytest.approx(100.0**power * one.objective, rel=PUBLISHED)
+    assert [row["residual"] for row in other.history if row["round"] == 1] == pytest.approx(
+        [row["residual"] for row in one.history if row["round"] == 1], rel=GAP, abs=1e-8
+    )
+
+
+@pytest.mark.some(1)
+@pytest.mark.parametrize("solver", [row.name for row in SOLVERS])
+def test_every_solver_with_a_psd_cone(solver: str) -> None:
+    from mmopt.compiler import bind, cones
+
+    row = next(r for r in SOLVERS if r.name == solver)
+    instance = bind(Program.load("min_sensitivity"), PREFIX)
+    if missing_cones(row, cones(instance.checked, instance.sizes())):
+        with pytest.raises(SolverError, match=f"'min_sensitivity' does not work with {solver}"):
+            solve(PREFIX, "min_sensitivity", solver=solver)
+        return
+    s = solve(PREFIX, "min_sensitivity", solver=solver, starts=4)
+    assert s.status.stop.startswith("rank reached in ")
+    assert s.variables["A"].T @ s.variables["A"] == pytest.approx(PREFIX.gram, rel=RECOMPUTED, abs=1e-9)
+    assert s.objective == pytest.approx(np.abs(s.variables["A"]).sum(axis=0).max(), rel=RECOMPUTED)
+    assert s.bound == pytest.approx(np.sqrt(3.0), rel=RECOMPUTED)
+
+
+def test_a_rotation_that_meets_its_bound_ends_the_search() -> None:
+    """Orthogonal queries of one cell each: nothing is below the length of the longest."""
+    s = solve(Workload.from_matrix(np.diag([3.0, 2.0])), "min_sensitivity")
+    assert s.status.stop == "gap reached" and s.objective == pytest.approx(3.0, rel=GAP)
+    assert len({row["start"] for row in s.history}) < 10
+
+
+def test_a_profile_that_is_passed() -> None:
+    gram = np.array([[2.0, 1.0], [1.0, 2.0]])
+    s = solve(Workload.from_matrix(np.eye(2)), "min_sensitivity", givens={"S": gram})
+    assert s.variables["A"].T @ s.variables["A"] == pytest.approx(gram, rel=RECOMPUTED)
+    assert s.objective <= 1.94  # the symmetric root: (sqrt 3 + 1) / 2 + (sqrt 3 - 1) / 2 is sqrt 3
+
+
+def test_one_cell() -> None:
+    s = solve(Workload.from_matrix([[3.0]]), "min_error", starts=2)
+    assert s.objective == pytest.approx(9.0, rel=GAP_INTERIOR)
+
+
+def test_time_limit() -> None:
+    s = solve(Workload.from_matrix(np.tri(4)), "min_error", starts=100_000, time_limit=0.25)
+    assert re.fullmatch(r"time limit, rank (reached in \d+ of \d+ starts|not reached \(.*\))", s.status.stop)
+    assert s.status.feasible and s.objective >= s.error_bound
+
+
+def test_ctrl_c_keeps_the_best_point() -> None:
+    seen = []
+
+    def press(progress: Progress) -> None:
+        seen.append(progress)
+        if len(seen) == 3:
+            signal.raise_signal(signal.SIGINT)
+
+    before = signal.getsignal(signal.SIGINT)
+    s = solve(PREFIX, "min_error", progress=press)
+    assert signal.getsignal(signal.SIGINT) is before
+    assert s.status.stop.startswith("interrupted, rank ") and len(s.history) == 3
+    assert s.objective == seen[-1].objective and s.iterations == seen[-1].iterations
+
+
+def test_refused_when_it_would_take_too_long() -> None:
+    large = Workload.from_matrix(np.tri(20))
+    with pytest.raises(TooLargeError) as refused:
+        solve(large, "min_error", solver="clarabel")
+    assert re.fullmatch(
+        r"'min_error' would be solved up to 400 times with clarabel, each about \d+\.\d s; "
+        r"without a time limit 10 min in all are allowed\n"
+        r"  give a time limit, fewer starts or iterations, or fewer cells",
+        str(refused.value),
+    )
+
+
+@pytest.mark.parametrize(("option", "value"), [("starts", 3), ("seed", 1), ("penalty", 2.0)])
+def test_options_of_a_search_are_refused_elsewhere(option: str, value: float) -> None:
+    with pytest.raises(OptionError) as refused:
+        solve(PREFIX, "l2_strategy", **{option: value})  # type: ignore[arg-type]
+    classes = "rank" if option == "penalty" else "rank and smooth"
+    assert str(refused.value) == (
+        f"'l2_strategy' is of class 'convex', which has no option '{option}'\n  it belongs to class {classes}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("penalty", 0.0, "a penalty is a positive number, not 0.0"),
+        ("penalty", float("inf"), "a penalty is a positive number, not inf"),
+        ("starts", 0, "'starts' is at least 1, not 0"),
+        ("seed", -1, "a seed is at least 0, not -1"),
+    ],
+)
+def test_options_out_of_range(option: str, value: float, message: str) -> None:
+    with pytest.raises(OptionError) as refused:
+        solve(PREFIX, "min_error", **{option: value})  # type: ignore[arg-type]
+    assert str(refused.value) == message
+
+
+@pytest.mark.parametrize(("rank", "said"), [("2.5", "2.5"), ("p + 6", "8"), ("-1", "-1")])
+def test_a_rank_that_no_matrix_has(rank: str, said: str) -> None:
+    with pytest.raises(OptionError) as refused:
+        solve(TWO, few(("rank(Z) == p", f"rank(Z) == {rank}")))
+    assert f"'exact': a matrix with 7 rows does not have rank {said}" in str(refused.value)
+    assert f"rank(Z) == {rank}" in str(refused.value), "the line is shown"
+
+
+def test_a_program_that_cannot_be_met() -> None:
+    with pytest.raises(SolverError) as refused:
+        solve(TWO, few(("diag(X) <= 1", "diag(X) <= 1\n    more: trace(X) >= 9")))
+    assert re.fullmatch(
+        r"'few_rows' has no feasible point with entries up to \S+: the certificate of clarabel "
+        r"\(PrimalInfeasible\) was checked\n"
+        r"  leave out one constraint after another to see which cannot hold together",
+        str(refused.value),
+    )
+
+
+def test_without_a_repair_no_rank_is_exact() -> None:
+    repair = FEW[FEW.index("repair") : FEW.index("strategy")]
+    with pytest.raises(SolverError) as refused:
+        solve(TWO, few((repair, "")), starts=1)
+    assert re.match(
+        r"the point of clarabel for 'few_rows' misses constraint 'exact' by \S+, relatively \(\w+\)\n"
+        r"  give the program a 'repair' that restores 'exact'",
+        str(refused.value),
+    )
+
+
+def test_a_search_that_cannot_end_is_refused() -> None:
+    with pytest.raises(TooLargeError) as caught:
+        solve(Workload.from_matrix(np.tri(40)), "min_sensitivity", time_limit=1.0)
+    first, hint = str(caught.value).split("\n")
+    assert first.startswith("'min_sensitivity' solves one problem after another, and over 40 cells each is ")
+    assert first.endswith(" with clarabel; the time limit is 1 s in all")
+    assert hint == "  this is a program for about eight cells: take fewer, or allow more"
+
+
+def test_a_direction_that_does_not_fit_is_refused() -> None:
+    with pytest.raises(
+        TooLargeError, match=r"the direction of 'min_sensitivity' has 2000 rows and would need"
+    ):
+        solve(Workload.from_matrix(np.eye(1000)), "min_sensitivity", time_limit=1e6, solver="scs")

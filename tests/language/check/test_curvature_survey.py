@@ -1,0 +1,200 @@
+"""The tree of types of every line, and the node to blame when a line is not convex."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from mmopt.errors import ProgramError
+from mmopt.language import ATOMS, Program, check, program_names, to_source
+from mmopt.language.atoms.expression_types import Curvature
+from mmopt.language.check.curvature_survey import LineSurvey, TypedNode, describe, survey
+from mmopt.language.check.infer_types import infer
+
+TEXT = """program trial
+given
+    W: matrix[m, n] = workload.matrix
+    G: psd[n, n] = workload.gram
+    c: vector[n] > 0
+    d: vector[n]
+choose
+    X: psd[n, n]
+    u: vector[n] >= 0
+    t: scalar
+{sense}
+    {objective}
+subject to
+    line: {line}
+strategy
+    factor(X) norm 2
+"""
+
+
+def parsed(objective: str = "t", line: str = "t <= 1", sense: str = "minimize") -> Program:
+    return Program.parse(TEXT.format(objective=objective, line=line, sense=sense), "trial.program")
+
+
+def walk(node: TypedNode) -> Iterator[TypedNode]:
+    yield node
+    for part in node.parts:
+        yield from walk(part)
+
+
+@pytest.mark.parametrize("name", program_names())
+def test_nodes_have_the_types_that_the_check_infers(name: str) -> None:
+    surveyed = survey(Program.load(name))
+    seen = 0
+    for line in surveyed.lines:
+        scope = surveyed.checked.lines.inside(line.constraint.family if line.constraint else None)
+        for node in (n for side in line.sides for n in walk(side)):
+            assert node.known == infer(node.expr, scope), to_source(node.expr)
+            assert node.rule, to_source(node.expr)
+            seen += 1
+        assert (line.fault, line.blamed) == (None, None)
+    assert seen or surveyed.checked.program.klass == "procedure"
+
+
+@pytest.mark.parametrize("name", program_names())
+def test_the_sides_are_those_of_the_check(name: str) -> None:
+    program = Program.load(name)
+    checked = check(program)
+    for line in survey(program).lines:
+        if line.constraint is None:
+            assert checked.objective is not None
+            assert line.sides[0].known.curvature is checked.objective.curvature
+        else:
+            found = tuple(side.known.curvature for side in line.sides)
+            assert found == tuple(known.curvature for known in checked.constraints[line.name])
+
+
+# expression, its curvature, the rule at the top, its parts
+RULES = [
+    (
+        "trace(W @ inv(X) @ W.T)",
+        "convex",
+        "trace keeps the curvature in the order of psd matrices",
+        ["W @ inv(X) @ W.T"],
+    ),
+    (
+        "trace(G @ inv(X))",
+        "convex",
+        "tr(P F) with P ⪰ 0 keeps the curvature that F has in the order of psd matrices",
+        ["G", "inv(X)"],
+    ),
+    (
+        "d.T @ inv(X) @ d",
+        "convex",
+        "Mᵀ F M keeps the curvature that F has in the order of psd matrices",
+        ["d.T", "inv(X)", "d"],
+    ),
+    ("sum(u**2)", "convex", "sum keeps the curvature", ["u**2"]),
+    ("max(u**2)", "convex", "max is convex and increasing, its argument is convex", ["u**2"]),
+    ("sum(1 / u)", "convex", "sum keeps the curvature", ["1 / u"]),
+    ("-t", "affine", "minus is linear", ["t"]),
+    ("-sum(sqrt(u))", "convex", "minus turns the curvature", ["sum(sqrt(u))"]),
+    ("c @ u**2", "convex", "times a constant ≥ 0 keeps the curvature", ["c", "u**2"]),
+    ("-2 * sum(sqrt(u))", "convex", "times a constant ≤ 0 turns the curvature", ["-2", "sum(sqrt(u))"]),
+    ("t + sum(u**2)", "convex", "a sum of affine and convex parts", ["t", "sum(u**2)"]),
+    ("t - sum(sqrt(u))", "convex", "something affine less something concave", ["t", "sum(sqrt(u))"]),
+    ("nuclear(X)", "convex", "nuclear is convex, its argument is affine", ["X"]),
+    ("sum(eye(n) @ u)", "affine", "sum is linear", ["eye(n) @ u"]),
+    ("sum(c)", "constant", "nothing in it is chosen", ["c"]),
+]
+
+
+@pytest.mark.parametrize(("expression", "curvature", "rule", "parts"), RULES)
+def test_rules_in_words(expression: str, curvature: str, rule: str, parts: list[str]) -> None:
+    (node,) = survey(parsed(expression)).lines[0].sides
+    assert (node.known.curvature.value, node.rule) == (curvature, rule)
+    assert [to_source(part.expr) for part in node.parts] == parts
+
+
+def test_names_say_what_they_are() -> None:
+    program = Program.load("query_weighting")
+    (node,) = survey(program).lines[0].sides
+    assert [part.rule for part in node.parts] == ["computed from what is given", "chosen"]
+    text = program.text.replace("[[u[i], 1], [1, v[i]]] >> 0", "u[i] * k <= 1")
+    family = survey(Program.parse(text)).lines[1]
+    assert [part.rule for part in family.sides[0].parts] == ["entries of something affine", "a dimension"]
+
+
+# sense, objective, constraint: the name of the line, the part to blame, why
+BAD = [
+    (
+        "minimize",
+        "trace(W @ inv(X) @ W.T) - sum(u**2)",
+        "t <= 1",
+        "",
+        0,
+        "a sum of a convex and a concave part",
+    ),
+    ("minimize", "sum(sqrt(u))", "t <= 1", "", "sum(sqrt(u))", "it is concave"),
+    ("maximize", "trace(inv(X))", "t <= 1", "", "trace(inv(X))", "it is convex"),
+    (
+        "minimize",
+        "t + sum(sqrt(abs(u - c)))",
+        "t <= 1",
+        "",
+        "sqrt(abs(u - c))",
+        "a function of an expression",
+    ),
+    ("minimize", "t", "diag(X) * u <= 1", "line", "diag(X) * u", "a product of two expressions"),
+    ("minimize", "t", "sum(d * sqrt(u)) <= t", "line", "d * sqrt(u)", "a factor of unknown sign"),
+    ("minimize", "t", "t**2 >= 1", "line", "t**2", "it is convex"),
+    ("minimize", "t", "t**2 == 1", "line", "t**2", "both sides of '==' have to be affine, and it is convex"),
+    ("minimize", "t", "inv(X) <= 1", "line", "inv(X)", "it is convex as a whole"),
+]
+
+
+@pytest.mark.parametrize(("sense", "objective", "line", "name", "blamed", "why"), BAD)
+def test_the_node_to_blame(
+    sense: str, objective: str, line: str, name: str, blamed: str | int, why: str
+) -> None:
+    program = parsed(objective, line, sense)
+    surveyed = survey(program)
+    bad = [found for found in surveyed.lines if found.fault]
+    assert [found.name for found in bad] == [name]
+    assert _blamed(bad[0]) == (objective if blamed == 0 else blamed)
+    with pytest.raises(ProgramError) as error:
+        check(program)
+    assert str(bad[0].fault) == str(error.value) and why in str(error.value)
+    nodes = [node for side in bad[0].sides for node in walk(side)]
+    assert sum(node is bad[0].blamed for node in nodes) == 1
+
+
+def _blamed(line: LineSurvey) -> str:
+    assert line.blamed is not None
+    return to_source(line.blamed.expr)
+
+
+def test_every_fault_is_found() -> None:
+    program = parsed("sum(sqrt(u))", "t**2 >= 1")
+    assert [bool(line.fault) for line in survey(program).lines] == [True, True]
+
+
+def test_what_is_above_the_blamed_node_says_so() -> None:
+    (node,) = survey(parsed("1 + sum(d * sqrt(u))")).lines[0].sides
+    *above, last = [n for n in walk(node) if n.known.curvature is Curvature.UNKNOWN]
+    assert {n.rule for n in above} == {"a part of it is neither convex nor concave"}
+    assert last.rule == "a concave expression times a factor of unknown sign"
+
+
+@pytest.mark.parametrize("line", ["v <= 1", "u @ W <= c", "W <= X"])
+def test_names_and_shapes_have_to_fit(line: str) -> None:
+    with pytest.raises(ProgramError) as error:
+        survey(parsed("sum(sqrt(u))", line))
+    assert error.value.where is not None and error.value.where.line == 14
+
+
+def test_every_atom_has_a_rule_in_words() -> None:
+    """Applied to what is chosen, each atom says something, whatever becomes of the curvature."""
+    shapes = {"diag": "X", "stack": "X, X", "used_rows": "X, u", "eye": "n", "ones": "n"}
+    shapes |= {"consecutive": "c, 2", "leading": "c, 2", "support": "c"}
+    for name, atom in ATOMS.items():
+        call = atom.text.format(*["X"] * atom.arity) if atom.binds < 9 else f"{name}({shapes.get(name, 'X')})"
+        expression = {"pow": "X**2", "div": "X / 2"}.get(name, call)
+        checked = check(parsed())
+        expr = Program.parse(TEXT.format(objective="t", line=f"sum({expression}) <= 1", sense="minimize"))
+        node = describe(checked, expr.constraints[0].relation.left)
+        assert all(n.rule for n in walk(node)), name

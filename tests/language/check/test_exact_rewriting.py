@@ -1,0 +1,114 @@
+"""A family as one vector constraint says the same as index by index."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mmopt import Program
+from mmopt.language import evaluate
+from mmopt.language.check.exact_rewriting import two_by_two, vectorised
+from mmopt.language.syntax.syntax_tree import Constraint
+
+HEAD = """\
+program own
+title "own"
+source "none"
+class convex
+given
+    W: matrix[m, n]
+    B: matrix[n, m]
+    c: vector[m] > 0
+    d: vector[n]
+choose
+    u: vector[m] >= 0
+    v: vector[n]
+    t: scalar
+    F: psd[n, n]
+minimize
+    t
+subject to
+    line: LINE
+strategy
+    W norm 2
+"""
+
+
+def constraint(line: str) -> Constraint:
+    return Program.parse(HEAD.replace("LINE", line)).constraints[0]
+
+
+def numbers(rng: np.random.Generator, m: int = 4, n: int = 3) -> dict[str, object]:
+    rows = rng.normal(size=(n, n))
+    return {
+        "m": m,
+        "n": n,
+        "W": rng.normal(size=(m, n)),
+        "B": rng.normal(size=(n, m)),
+        "c": rng.uniform(1.0, 2.0, size=m),
+        "d": rng.normal(size=n),
+        "u": rng.uniform(size=m),
+        "v": rng.normal(size=n),
+        "t": float(rng.normal()),
+        "F": rows.T @ rows + np.eye(n),
+    }
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "u[j] <= c[j] for j in m",
+        "u[j] <= t for j in m",
+        "t <= c[j] for j in m",
+        "W[j, :] @ v <= c[j] for j in m",
+        "W[j, :] @ F @ W[j, :].T <= c[j] for j in m",
+        "B[:, j].T @ F @ B[:, j] <= t for j in m",
+        "B[:, j].T @ inv(F) @ B[:, j] <= t for j in m",
+        "W[j, :] @ F @ B[:, j] <= u[j] for j in m",
+        "B[:, j].T @ F @ W[j, :].T <= u[j] for j in m",
+        "W[j, :] @ F @ d <= u[j] for j in m",
+        "B[:, j].T @ v <= u[j] for j in m",
+        "2 * u[j] - t <= c[j] for j in m",
+        "u[j] / c[j] + 1 <= c[j] for j in m",
+        "u[j] <= sqrt(c[j]) for j in m",
+        "abs(u[j]) <= c[j]**2 for j in m",
+        "-u[j] <= -c[j] + W[j, :] @ v for j in m",
+    ],
+)
+def test_entry_by_entry(line: str, rng: np.random.Generator) -> None:
+    env = numbers(rng)
+    found = constraint(line)
+    assert found.family is not None
+    for side in (found.relation.left, found.relation.right):
+        whole = vectorised(side, found.family.index)
+        assert whole is not None
+        together = np.broadcast_to(np.asarray(evaluate(whole, env)), (4,))
+        apart = [evaluate(side, {**env, found.family.index: j}) for j in range(4)]
+        assert together == pytest.approx(np.array(apart, dtype=float), rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "sum(W[j, :] * v.T) <= c[j] for j in m",
+        "max(W[j, :]) * t <= c[j] for j in m",
+        "d @ F @ B[:, j] <= c[j] for j in m",
+    ],
+)
+def test_what_has_no_such_form_stays_a_family(line: str) -> None:
+    found = constraint(line)
+    assert found.family is not None
+    assert vectorised(found.relation.left, found.family.index) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "is_pair"),
+    [
+        ("[[u[j], 1], [1, c[j]]] >> 0 for j in m", True),
+        ("[[u[j], t], [t, c[j]]] >> 0 for j in m", True),
+        ("[[F, v], [v.T, t]] >> 0", False),
+        ("[[u[0], 1, 0], [1, u[1], 0], [0, 0, t]] >> 0", False),
+    ],
+)
+def test_two_by_two(line: str, is_pair: bool) -> None:
+    assert (two_by_two(constraint(line).relation.left) is not None) is is_pair

@@ -1,0 +1,187 @@
+"""Curvature: what is judged convex satisfies midpoint convexity with numbers, in its own order."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mmopt.errors import ProgramError
+from mmopt.language import Program, check, evaluate
+from mmopt.language.atoms.expression_types import Curvature
+from mmopt.language.check.infer_types import Scope, infer
+
+pytestmark = pytest.mark.quick
+
+TEXT = """program trial
+given
+    W: matrix[m, n] = workload.matrix
+    G: psd[n, n] = workload.gram
+    S: symmetric[n, n] = workload.gram
+    c: vector[m] > 0 = workload.targets
+    g: vector[m]
+choose
+    X: psd[n, n]
+    Y: psd[n, n]
+    Z: matrix[m, n]
+    u: vector[m] >= 0
+    v: vector[m]
+    t: scalar >= 0
+minimize
+    {0}
+strategy
+    factor(X) norm 2
+"""
+
+CONVEX = [
+    "trace(G @ inv(X))",
+    "trace(W @ inv(X) @ W.T)",
+    "trace(inv(X) @ W.T @ W)",
+    "trace(W @ inv(X + Y) @ W.T) + sum(v**2)",
+    "trace(W @ inv(W.T @ diag(u) @ W + G) @ W.T)",
+    "trace(G @ (2 * inv(X) + inv(Y)))",
+    "trace(G @ W.T @ inv(W @ X @ W.T + diag(c)) @ W @ G)",
+    "max(diag(W @ inv(X) @ W.T))",
+    "sum(diag(inv(X)) ** 2)",
+    "W[0, :] @ inv(X) @ W[0, :].T",
+    "W[0, :] @ X @ W[0, :].T + g @ v",
+    "-trace(G @ root(X))",
+    "trace(inv(root(X)))",
+    "nuclear(Z @ G)",
+    "nuclear(W @ X) + max(abs(v))",
+    "sum(1 / u)",
+    "sum(c / (u + 1))",
+    "sum(1 / diag(X))",
+    "max(sum(abs(Z), axis=0))",
+    "sum(abs(Z) @ ones(n))",
+    "sum(max(Z, axis=1)) - min(v)",
+    "sum(abs(v)**3) + sum(u**1.5)",
+    "c @ u**2 - c @ sqrt(u)",
+    "(t + 1)**2 + t**-1",
+    "trace(diag(c / u))",
+    "sum(-(-(v**2)))",
+    "trace(S @ X) + trace(X @ S)",
+    "trace(inv(diag(sqrt(u))))",
+    "trace([[X, W.T], [W, diag(u)]])",
+    "(Z[0, 1] - v[1])**2",
+    "X[0, 0]",
+    "X[0, 1]",
+    "sum(X[0, :])",
+]
+
+REJECTED = [
+    ("trace(S @ inv(X))", "the trace of a convex matrix against one not known to be psd (write W.T @ W)"),
+    ("trace(-G @ inv(X))", "the trace of a convex matrix against one not known to be psd (write W.T @ W)"),
+    ("trace(inv(X) @ inv(X))", "a product of two expressions that both depend on what is chosen"),
+    ("trace(inv(X) @ Y)", "a product of two expressions that both depend on what is chosen"),
+    ("trace(X @ X)", "a product of two expressions that both depend on what is chosen"),
+    ("sum(inv(X))", "a sum or an extreme of the entries of a matrix that is curved as a whole"),
+    ("sum(abs(inv(X)))", "a function of an expression whose curvature it does not keep"),
+    (
+        "inv(X)[0, 1]",
+        "an entry of a matrix that is curved as a whole (its diagonal is diag(F))",
+    ),
+    ("trace(inv(inv(X)))", "the inverse of a matrix that is not both psd and affine (or concave)"),
+    ("trace(inv(X - Y))", "the inverse of a matrix that is not both psd and affine (or concave)"),
+    ("trace(inv(X) - inv(Y))", "a sum of a convex and a concave part"),
+    (
+        "trace(W @ inv(X) @ G @ W.T)",
+        "the trace of a convex matrix against one not known to be psd (write W.T @ W)",
+    ),
+    ("sum(v**3)", "the power 3 of an expression of this sign and curvature"),
+    ("sum(v**2 * g)", "a convex expression times a factor of unknown sign"),
+    ("sum(u * u)", "a product with itself (a square is written x**2)"),
+    ("sum(u / (v + 1))", "a quotient of two expressions that both depend on what is chosen"),
+    ("sum(1 / v)", "a quotient that is not (a constant >= 0) / (something concave and >= 0)"),
+    ("max(sqrt(u))", "a largest (smallest) entry of something concave (convex)"),
+    ("sum(sqrt(v**2))", "a function of an expression whose curvature it does not keep"),
+    ("W[0, :] @ abs(X) @ W[0, :].T", "a convex expression times a factor of unknown sign"),
+    ("nuclear(inv(X))", "a norm of a curved expression"),
+    ("trace(S * inv(X))", "a convex expression times a factor of unknown sign"),
+    ("trace(root(root(X) - Y))", None),
+    ("trace(pinv(Z) @ Z)", "a pseudo-inverse of what is chosen"),
+    ("trace([[inv(X), W.T], [W, diag(u)]])", "a block matrix with a curved block"),
+    ("trace(inv(X) + 1)", "a number added to every entry of a matrix that is curved as a whole"),
+]
+
+
+def psd(rng: np.random.Generator, n: int) -> np.ndarray:
+    a = rng.normal(size=(n, n))
+    return a @ a.T + 0.01 * np.eye(n)
+
+
+def point(rng: np.random.Generator, m: int, n: int) -> dict[str, object]:
+    chosen = {"X": psd(rng, n), "Y": psd(rng, n), "Z": rng.normal(size=(m, n)), "v": rng.normal(size=m)}
+    return {**chosen, "u": rng.gamma(1.0, size=m), "t": float(rng.gamma(1.0))}
+
+
+def numbers(rng: np.random.Generator, m: int, n: int) -> dict[str, object]:
+    w = rng.normal(size=(m, n))
+    given = {"W": w, "G": psd(rng, n), "S": rng.normal(size=(n, n)), "c": rng.gamma(1.0, size=m)}
+    return {**given, "g": rng.normal(size=m), "m": m, "n": n}
+
+
+@pytest.mark.parametrize("expression", CONVEX)
+def test_convex_expressions_are_convex(expression: str) -> None:
+    checked = check(Program.parse(TEXT.format(expression)))
+    objective = checked.program.objective
+    assert objective is not None and checked.objective is not None
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        m, n = int(rng.integers(2, 5)), int(rng.integers(2, 5))
+        given, a, b = numbers(rng, m, n), point(rng, m, n), point(rng, m, n)
+        weight = float(rng.uniform())
+        middle = {k: weight * a[k] + (1 - weight) * b[k] for k in a}  # type: ignore[operator]
+        ends = [float(evaluate(objective, {**given, **x})) for x in (a, b)]
+        value = float(evaluate(objective, {**given, **middle}))
+        limit = weight * ends[0] + (1 - weight) * ends[1]
+        slack = 1e-9 * (1 + abs(limit) + max(map(abs, ends)))
+        assert value <= limit + slack, f"seed {seed}"
+        if checked.objective.curvature.is_affine:
+            assert abs(value - limit) <= slack, f"seed {seed}"
+        if checked.objective.sign:
+            assert min(ends) * checked.objective.sign >= -slack, f"seed {seed}"
+
+
+# Matrices: the order in which each is judged convex or concave.
+MATRICES = [
+    ("inv(X)", Curvature.CONVEX, True),
+    ("-inv(X)", Curvature.CONCAVE, True),
+    ("root(X)", Curvature.CONCAVE, True),
+    ("inv(root(X + Y))", Curvature.CONVEX, True),
+    ("W @ inv(X) @ W.T", Curvature.CONVEX, True),
+    ("G @ inv(X + W.T @ diag(u) @ W) @ G", Curvature.CONVEX, True),
+    ("inv(X).T + 3 * inv(Y) + X", Curvature.CONVEX, True),
+    ("diag(1 / u)", Curvature.CONVEX, True),
+    ("abs(Z)", Curvature.CONVEX, False),
+    ("Z**2", Curvature.CONVEX, False),
+]
+
+
+@pytest.mark.parametrize(("expression", "curvature", "whole"), MATRICES)
+def test_matrices_are_convex_in_their_order(expression: str, curvature: Curvature, whole: bool) -> None:
+    program = Program.parse(TEXT.format(expression))
+    matrix = program.objective
+    assert matrix is not None
+    types = check(Program.parse(TEXT.format("t"))).types
+    known = infer(matrix, Scope(program.source, types, frozenset({"m", "n"})))
+    assert (known.curvature, known.loewner) == (curvature, whole)
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        m, n = int(rng.integers(2, 5)), int(rng.integers(2, 5))
+        given, a, b = numbers(rng, m, n), point(rng, m, n), point(rng, m, n)
+        middle = {k: (a[k] + b[k]) / 2 for k in a}  # type: ignore[operator]
+        left, right, value = (np.asarray(evaluate(matrix, {**given, **x})) for x in (a, b, middle))
+        excess = (left + right) / 2 - value
+        excess = excess if curvature is Curvature.CONVEX else -excess
+        least = np.linalg.eigvalsh((excess + excess.T) / 2)[0] if whole else excess.min()
+        assert least >= -1e-9 * (np.abs(left).max() + np.abs(right).max()), f"seed {seed}"
+
+
+@pytest.mark.parametrize(("expression", "why"), REJECTED)
+def test_rejected_expressions(expression: str, why: str | None) -> None:
+    with pytest.raises(ProgramError) as caught:
+        check(Program.parse(TEXT.format(expression)))
+    if why is None:
+        assert caught.value.message == "root needs a matrix known to be psd"
+    else:
+        assert caught.value.message == f"the objective of 'minimize' has to be convex, and here is {why}"

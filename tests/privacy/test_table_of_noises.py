@@ -1,0 +1,203 @@
+"""The law of every noise: what is drawn, stated and claimed is one; and a wrong row breaks it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from mmopt.cli.app import build
+from mmopt.cli.command_options import norm_of
+from mmopt.mechanism import build_manifest, measure, plan
+from mmopt.privacy import Privacy
+from mmopt.privacy.calibration import least_scale_by_cost
+from mmopt.privacy.noise import Noise, add_noise, simulate
+from mmopt.privacy.rounding.table_of_forms import round_any
+from mmopt.privacy.table_of_noises import GAUSSIAN, LAPLACE, NOISES, noise_for
+from mmopt.request import load_request
+from mmopt.strategies import Strategy
+from mmopt.strategies.baselines import baselines_by_name
+from mmopt.workloads import Workload
+
+pytestmark = pytest.mark.quick
+
+MOST = 2**11  # integers on which a law is summed
+CELLS = Workload.from_matrix(np.eye(3))
+TEXT = """
+domain: {{a: {{values: [0, 1]}}}}
+workload: [{{marginal: [a]}}]
+privacy: {{{}}}
+"""
+
+
+def chances(noise: Noise, scale: float) -> np.ndarray:
+    """Of -MOST to MOST - 1, from the characteristic function; what is not 1e-13 is rounding."""
+    x = np.arange(2 * MOST) * math.pi / MOST
+    found = np.roll(np.fft.ifft(np.exp(noise.log_transform(x, np.array(scale)))).real, MOST)
+    return np.where(np.abs(found) > 1e-13, found, 0.0)
+
+
+def same(draws: np.ndarray, noise: Noise, scale: float) -> None:
+    """Whole numbers of the stated law and variance, as far as so many tell."""
+    k, law = np.arange(-MOST, MOST), chances(noise, scale)
+    assert draws.dtype == np.int64
+    for power, stated in ((2, noise.variance(scale)), (1, 0.0)):
+        spread = math.sqrt((law @ k.astype(float) ** (2 * power) - stated**2) / len(draws))
+        assert abs(np.mean(draws.astype(float) ** power) - stated) <= 6 * spread
+    for least in (0, 1, 2, 5):
+        chance = law[np.abs(k) >= least].sum()
+        assert (
+            abs(np.mean(np.abs(draws) >= least) - chance)
+            <= 6 * math.sqrt(chance * (1 - chance) / len(draws)) + 1e-9
+        )
+
+
+def is_drawn(noise: Noise) -> None:
+    """By OpenDP, and by what imitates it."""
+    for scale in (0.7, 3.0, 40.0):
+        zeros = np.zeros(3000, dtype=np.int64)
+        same(add_noise(noise, zeros, scale, 1, noise.cost(1, scale)), noise, scale)
+        same(simulate(noise, zeros, scale, 5), noise, scale)
+
+
+def has_its_variance(noise: Noise) -> None:
+    k = np.arange(-MOST, MOST)
+    for scale in (0.4, 1.0, 5.0, 30.0):
+        law = chances(noise, scale)
+        assert law.sum() == pytest.approx(1.0, abs=1e-10)
+        assert noise.variance(scale) == pytest.approx(law @ k.astype(float) ** 2, rel=1e-6)
+        assert noise.variance(scale) <= noise.continuous.variance * scale**2 * (1 + 1e-12)
+    assert noise.variance(30.0) == pytest.approx(noise.continuous.variance * 900, rel=1e-3)
+
+
+def loss(noise: Noise, scale: float, change: int) -> float:
+    """What a row that changes so costs: the largest log ratio, or the largest Rényi divergence per order."""
+    law = chances(noise, scale)
+    p, q = law[change:], law[:-change]
+    p, q = p[(p > 1e-11) & (q > 1e-11)], q[(p > 1e-11) & (q > 1e-11)]
+    if noise.unit == "epsilon":
+        return float(np.abs(np.log(p / q))[p > 1e-8].max())
+    orders = np.array([1.01, 1.1, 1.5, 2.0, 3.0])
+    return max(float(np.log((p**a * q ** (1 - a)).sum()) / (a - 1) / a) for a in orders)
+
+
+def costs_what_it_claims(noise: Noise) -> None:
+    """No less than the changes of independent rows cost together, and where noise is large little more."""
+    for scale, changes in product((3.0, 20.0), ((1,), (2,), (1, 1), (3, 2, 1))):
+        squared = sum(c**noise.norm for c in changes) ** (2 // noise.norm)
+        exact, claimed = sum(loss(noise, scale, c) for c in changes), noise.cost(squared, scale)
+        assert exact <= claimed * (1 + 1e-4)
+        assert len(changes) > 1 or scale < 20 or claimed <= exact * 1.15
+
+
+def is_calibrated(noise: Noise) -> None:
+    """The least noise for a budget costs the budget, and large noise is as the continuous one."""
+    integer = round_any(Strategy(np.eye(3), noise.norm), CELLS)
+    for budget in (0.001, 0.3, 2.0):
+        near = noise.least_scale(noise.cost(1, 1.0) / budget)
+        assert noise.cost(1, near) == pytest.approx(budget, rel=1e-12)
+        scale = least_scale_by_cost(noise, integer, budget)
+        assert budget * (1 - 1e-12) <= noise.cost(1, scale) <= budget
+        privacy = Privacy(**{noise.unit: budget})
+        assert noise.takes(privacy) and noise.allowed(privacy) == budget
+        assert noise.continuous.scale(privacy, 1.0) == pytest.approx(scale, rel=1e-9)
+
+
+def has_its_tail(noise: Noise) -> None:
+    """Sums of one and of several, equal and not, exceed it no more often."""
+    k = np.arange(-400, 400)
+    for scale, missed in product((0.8, 3.0), (0.3, 0.05, 0.001)):
+        law = chances(noise, scale)[MOST - 400 : MOST + 400]
+        one, four = (
+            (law, k),
+            (np.convolve(np.convolve(law, law), np.convolve(law, law)), np.arange(-1600, 1597)),
+        )
+        both = (np.multiply.outer(law, law).ravel(), np.add.outer(k, 0.3 * k).ravel())
+        for (weights, values), squares in ((one, 1.0), (four, 4.0), (both, 1.09)):
+            width = noise.tail(missed, scale) * scale * math.sqrt(squares * noise.continuous.variance)
+            assert weights[np.abs(values) > width].sum() <= missed
+            assert width <= 3 * math.sqrt(squares * noise.continuous.variance) * scale * (
+                1 - math.log(missed)
+            )
+
+
+def has_a_continuous_law(noise: Noise) -> None:
+    draws = noise.continuous.draw(np.random.default_rng(3), (200, 200))
+    assert np.square(draws).mean() == pytest.approx(noise.continuous.variance, rel=0.06)
+    if noise.continuous.mean is not None:
+        sums = np.abs(np.concatenate([draws.ravel(), draws.sum(axis=0) / math.sqrt(200)]))
+        assert sums.mean() / math.sqrt(noise.continuous.variance) == pytest.approx(
+            noise.continuous.mean, rel=0.05
+        )
+
+
+LAWS: tuple[Callable[[Noise], None], ...] = (
+    is_drawn,
+    has_its_variance,
+    costs_what_it_claims,
+    is_calibrated,
+    has_its_tail,
+    has_a_continuous_law,
+)
+
+
+@pytest.mark.parametrize("noise", NOISES, ids=lambda noise: noise.name)
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
+def test_law(law, noise):
+    law(noise)
+
+
+WRONG = {
+    "scale": (is_drawn, {"measurement": lambda dp, on, s: LAPLACE.measurement(dp, on, 1.5 * s)}),
+    "imitation": (is_drawn, {"imitate": lambda rng, scales: LAPLACE.imitate(rng, 1.5 * scales)}),
+    "continuous variance": (has_its_variance, {"variance": lambda scale: 2 * scale**2}),
+    "variance": (has_its_variance, {"variance": lambda scale: LAPLACE.variance(scale) * 0.999}),
+    "law": (has_its_variance, {"log_transform": GAUSSIAN.log_transform}),
+    "half the cost": (costs_what_it_claims, {"exact_cost": lambda squared, s: math.isqrt(squared) / (2 * s)}),
+    "twice the cost": (costs_what_it_claims, {"exact_cost": lambda squared, s: 2 * math.isqrt(squared) / s}),
+    "norm": (costs_what_it_claims, {"norm": 2}),
+    "least scale": (is_calibrated, {"least_scale": math.sqrt}),
+    "budget": (is_calibrated, {"allowed": lambda privacy: 2 * LAPLACE.allowed(privacy)}),
+    "tail": (has_its_tail, {"tail": GAUSSIAN.tail}),
+    "continuous law": (has_a_continuous_law, {"continuous": replace(LAPLACE.continuous, variance=1.0)}),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_wrong_row_breaks_the_law(wrong):
+    law, fields = WRONG[wrong]
+    with pytest.raises(AssertionError):
+        law(replace(LAPLACE, **fields))
+
+
+@pytest.mark.parametrize("noise", NOISES, ids=lambda noise: noise.name)
+def test_a_row_is_found_by_a_file_and_an_option_and_named_in_the_manifest(noise, tmp_path):
+    path = tmp_path / "workload.yaml"
+    path.write_text(TEXT.format(noise.example))
+    request = load_request(path)
+    assert request.privacy is not None
+    found = plan(request.workload, Strategy(np.eye(2), noise.norm), request.privacy)
+    assert found.law is noise
+    manifest = build_manifest(found, measure(found, np.array([3, 4])))
+    assert manifest["noise"]["kind"] == f"discrete {noise.name}"
+    assert manifest["noise"]["sampler"] == noise.sampler
+    assert manifest["privacy"][noise.unit] == noise.cost(1, found.scale)
+    assert manifest["privacy"]["theorem"].startswith(
+        (noise.theorem, *(name for name, _ in noise.deltas(found.parts)))
+    )
+    assert norm_of(noise.name.lower()) == noise.norm
+
+
+def test_the_norms_of_strategies_are_called_after_their_first_noises():
+    assert {norm: noise_for(norm).name for norm in baselines_by_name.NOISES} == baselines_by_name.NOISES
+
+
+@pytest.mark.parametrize("command", ["tune", "templates"])
+def test_every_option_for_noise_names_every_row(command):
+    words = "|".join(noise.name.lower() for noise in NOISES)
+    assert words in CliRunner().invoke(build(), [command, "--help"]).output

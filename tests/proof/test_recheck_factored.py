@@ -1,0 +1,84 @@
+"""A template's strategy rechecked: every figure again from its factors, and the bound searched anew."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+import numpy as np
+import pytest
+
+from mmopt.driver.templates import TEMPLATES, templates
+from mmopt.errors import OptionError, WorkloadError
+from mmopt.proof import verify
+from mmopt.results import FactoredSolution
+from mmopt.strategies import Strategy
+from mmopt.strategies.marginals_strategy import MarginalStrategy
+from mmopt.strategies.product_strategy import ProductStrategy
+from mmopt.strategies.union_strategy import UnionStrategy
+from mmopt.workloads import Attribute, Domain, Product, Workload
+from mmopt.workloads.blocks.factor_blocks import identity, prefix, total
+
+DOMAIN = Domain(tuple(Attribute(name, tuple(map(str, range(n)))) for name, n in (("a", 3), ("b", 4))))
+W = Workload.from_products(
+    DOMAIN, [Product((identity(3), total(4)), "a"), Product((total(3), prefix(4)), "b", weight=2.0)]
+)
+
+
+@pytest.fixture(scope="module", params=[(name, norm) for name in TEMPLATES for norm in (1, 2)], ids=str)
+def solution(request: pytest.FixtureRequest) -> FactoredSolution:
+    name, norm = request.param
+    return templates(W, norm, [name]).solution(W)
+
+
+def test_another_template_or_one_that_there_is_not_is_found(solution):
+    wrong = "marginals" if solution.template != "marginals" else "product"
+    for name in (wrong, "tree"):
+        found = verify(dataclasses.replace(solution, template=name), W)
+        assert [row.what for row in found.failures] == ["template"]
+
+
+def test_it_is_of_no_program(solution):
+    with pytest.raises(OptionError) as caught:
+        verify(solution, W, "l2_strategy")
+    assert str(caught.value) == (
+        f"'template {solution.template}' is a strategy in factors, which is of no program"
+    )
+
+
+def test_verified(solution, tmp_path):
+    assert verify(solution.save(tmp_path / "one.npz"), W) == verify(solution, W)
+    found = verify(solution, W)
+    assert found.holds and [row.what for row in found.rows] == [
+        "template",
+        "workload",
+        "sensitivity",
+        "total error",
+        "rmse",
+        "error bound",
+        "bound by",
+    ]
+    changed = dataclasses.replace(solution, error=solution.error * 0.99, error_bound=solution.error * 0.99)
+    failures = [row.what for row in verify(changed, W).failures]
+    assert failures == ["total error", "error bound"]
+    forged = dataclasses.replace(solution, error_bound=solution.error, bound_from="Gauss")
+    assert [row.what for row in verify(forged, W).failures] == ["error bound", "bound by"]
+    assert dataclasses.replace(solution, error_bound=solution.error * (1 + 1e-10)).error_gap == 0.0
+    other = Workload.from_products(DOMAIN, W.products[:1])
+    assert [row.what for row in verify(solution, other).failures] == ["workload"]
+
+
+def test_a_strategy_of_other_attributes_is_refused():
+    """What a factor too many, or two in another order, makes of the figures is none of this workload's."""
+    own = templates(W, 2, ["product"]).solution(W)
+    factors, shape = own.strategy.factors, DOMAIN.shape
+    few = ProductStrategy(factors[:-1])
+    more = ProductStrategy((*factors, Strategy(np.eye(4))))
+    turned = MarginalStrategy(shape[::-1], np.ones(2 ** len(shape)) / 4)
+    for strategy in (few, more, UnionStrategy((more,), (1.0,)), turned):
+        forged = dataclasses.replace(own, strategy=strategy)
+        with pytest.raises(WorkloadError, match=re.escape(f", the workload {shape}")):
+            verify(forged, W)
+        for ask in (strategy.supports, strategy.variances, strategy.total_error):
+            with pytest.raises(WorkloadError):
+                ask(W)

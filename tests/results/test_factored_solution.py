@@ -1,0 +1,91 @@
+"""Strategies in factors as files: they come back equal, and what is no such file is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from mmopt.driver.templates import templates
+from mmopt.errors import ResultError
+from mmopt.results import FactoredSolution, Solution, load_saved, npz_file
+from mmopt.results.saved_fields import pack
+from mmopt.workloads import Attribute, Domain, Product, Workload
+from mmopt.workloads.blocks.factor_blocks import identity, prefix, total
+
+DOMAIN = Domain(tuple(Attribute(name, tuple(map(str, range(n)))) for name, n in (("a", 3), ("b", 4))))
+W = Workload.from_products(
+    DOMAIN, [Product((identity(3), total(4)), "a"), Product((total(3), prefix(4)), "b", weight=2.0)]
+)
+NAMES = ("identity", "product", "union", "marginals")
+
+
+@pytest.fixture(scope="module", params=[(name, norm) for name in NAMES for norm in (1, 2)], ids=str)
+def solution(request: pytest.FixtureRequest) -> FactoredSolution:
+    name, norm = request.param
+    return templates(W, norm, [name]).solution(W)
+
+
+def test_saved_and_loaded_equal(solution, tmp_path):
+    path = solution.save(tmp_path / "one")
+    assert path.name == "one.npz"
+    found = FactoredSolution.load(path)
+    assert found == solution == load_saved(path)
+    assert type(found.strategy) is type(solution.strategy) and found.strategy.norm == solution.strategy.norm
+    assert found.strategy.sensitivity == solution.strategy.sensitivity
+    np.testing.assert_array_equal(found.strategy.variances(W), solution.strategy.variances(W))
+    assert found != dataclasses.replace(solution, error=2.0) and found != 1
+
+
+def test_a_file_of_version_0_1_0_is_read(solution, tmp_path):
+    """It calls the bound on the error of every strategy 'bound'."""
+    record, arrays = pack(solution.fields())
+    record["bound"] = record.pop("error_bound")
+    assert load_saved(npz_file.write(record, arrays, tmp_path / "old.npz")) == solution
+
+
+def test_texts():
+    found = templates(W, 1, ["product"]).solution(W)
+    assert [name for name, _ in found.rows()] == [
+        "template",
+        "strategy",
+        "total error",
+        "error bound",
+        "error gap",
+        "rmse",
+    ]
+    assert repr(found).startswith("FactoredSolution(product: error ") and "product" in str(found)
+    assert found.summary()["error"] == found.error and found.error_gap == found.error / found.error_bound - 1
+
+
+def test_refused(tmp_path):
+    found = templates(W, 2, ["union"]).solution(W)
+    record, arrays = pack(found.fields())
+    hint = "save one with 'mmopt templates --out' or FactoredSolution.save"
+    record["strategy"]["mapping"]["form"] = "tree"
+    path = npz_file.write(record, arrays, tmp_path / "tree.npz")
+    with pytest.raises(ResultError) as caught:
+        FactoredSolution.load(path)
+    assert str(caught.value) == (
+        f"'{path}' is not a saved strategy: its strategy has the form 'tree', expected product, union or "
+        f"marginals\n  {hint}"
+    )
+    for name, value, words in (
+        ("error", "low", "its field 'error' is a str, expected float"),
+        ("template", 3, "its field 'template' is a int, expected str"),
+    ):
+        path = npz_file.write({**pack(found.fields())[0], name: value}, arrays, tmp_path / "wrong.npz")
+        with pytest.raises(ResultError) as caught:
+            FactoredSolution.load(path)
+        assert str(caught.value) == f"'{path}' is not a saved strategy: {words}\n  {hint}"
+    path = npz_file.write({"kind": "strategy in factors"}, {}, tmp_path / "empty.npz")
+    with pytest.raises(ResultError):
+        FactoredSolution.load(path)
+    path = found.save(tmp_path / "factored.npz")
+    with pytest.raises(ResultError) as caught:
+        Solution.load(path)
+    assert str(caught.value) == (
+        f"'{path}' holds a strategy in factors, not the solution of a program\n"
+        "  'mmopt release --strategy' and 'mmopt verify' take it"
+    )
