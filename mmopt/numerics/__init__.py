@@ -1,4 +1,4 @@
-"""Floating point that is proved: directed rounding, balls, inverses, spectra, arrays. No word of programs.
+"""Floating point that is proved: directed rounding, balls, inverses, spectra, arrays, and its threads. No word of programs.
 
 - ``arrays.py``: read-only arrays, singular values, stacked QR
 - ``outward.py``: sums, products, roots and printed figures rounded to one side
@@ -11,4 +11,5 @@
 - ``ball_inverse.py``: inverses with error bounds
 - ``ball_nuclear.py``: the nuclear norm with error bounds
 - ``ball_products.py``: matrix products with error bounds
+- ``blas_threads.py``: how many threads the linear algebra takes
 """

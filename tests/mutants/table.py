@@ -817,13 +817,13 @@ MUTANTS = (
         ("SOLVERS", '"cvxopt", "cvxopt", SOC | PSD,', '"cvxopt", "cvxopt", SOC | PSD | CURVED,'),
     ),
     *_rows(
-        "mmopt/solvers/conic_runs.py",
+        "mmopt/solvers/conic_solvers.py",
         "solvers/test_solver_law.py",
         ("_clarabel", "options.threads or 0", "0"),
         ("_clarabel", "max(1, options.max_iterations - used)", "50"),
     ),
     *_rows(
-        "mmopt/solvers/conic_runs.py",
+        "mmopt/solvers/conic_solvers.py",
         "solvers/test_solver_law.py",
         ("_sdpa", "options.threads or 1", "1"),
         ("_qoco", '"reltol": tolerance, **limit', '"reltol": tolerance'),

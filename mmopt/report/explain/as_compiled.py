@@ -29,7 +29,7 @@ from mmopt.report.explain.explained_facts import (
 )
 from mmopt.report.forecast_tables import Sizes, sizes_at
 from mmopt.report.table_style import counted, duration, figure
-from mmopt.solvers.conic_runs import hand_over
+from mmopt.solvers.conic_solvers import hand_over
 from mmopt.solvers.table_of_solvers import MOST_SECONDS_INTERIOR, solver_row
 from mmopt.symmetry.joint_components import Cells
 
