@@ -1,4 +1,4 @@
-"""Floating point that is proved: directed rounding, balls, inverses, spectra, arrays, and its threads. No word of programs.
+"""Floating point that is proved: directed rounding, balls, inverses, spectra; arrays, threads. No programs.
 
 - ``arrays.py``: read-only arrays, singular values, stacked QR
 - ``outward.py``: sums, products, roots and printed figures rounded to one side
