@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from mmopt.driver.accepted_inputs import default_program, named_givens, require_workload, within_range
-from mmopt.driver.convex import solve_convex
-from mmopt.driver.judge.adopt import adopt, row_parameter, starting
-from mmopt.driver.procedure import solve_closed, solve_procedure
+from mmopt.driver.judge.adopt_strategy import adopt, row_parameter, starting
 from mmopt.driver.search.rank_search import solve_rank
 from mmopt.driver.search.smooth_search import solve_smooth
+from mmopt.driver.solve_convex import solve_convex
 from mmopt.driver.solve_plan import Report, Task, plan_solve
+from mmopt.driver.solve_procedure import solve_closed, solve_procedure
 from mmopt.errors import OptionError
 from mmopt.language import Program, check, program_names, shipped
 from mmopt.limits import deadline

@@ -12,8 +12,8 @@ import numpy as np
 
 from mmopt.compiler import Instance
 from mmopt.driver.accepted_inputs import require_workload
-from mmopt.driver.procedure import solve_closed, solve_procedure
 from mmopt.driver.solve_plan import SolvePlan, Task
+from mmopt.driver.solve_procedure import solve_closed, solve_procedure
 from mmopt.errors import ResultError
 from mmopt.language import Program, program_names
 from mmopt.numerics.blas_threads import blas_threads

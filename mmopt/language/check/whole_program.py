@@ -21,7 +21,7 @@ from mmopt.language.check.relation_checks import (
     suits,
 )
 from mmopt.language.check.solution_section_checks import check_closing
-from mmopt.language.syntax.expression import MAX_NESTING
+from mmopt.language.syntax.parse_expression import MAX_NESTING
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import (
     Assignment,

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from mmopt.compiler import Instance, lower, scale
-from mmopt.compiler.scale import units_of
+from mmopt.compiler.scale_numbers import units_of
 from mmopt.compiler.to_cones import curved_nodes, implied_psd, line
 from mmopt.language import Checked
 from mmopt.language.check.curvature_survey import Survey
