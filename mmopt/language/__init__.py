@@ -123,8 +123,8 @@ Folders
 from mmopt.language.atoms.table_of_atoms import ATOMS, Atom
 from mmopt.language.check.whole_program import SOURCES, Checked, check, shipped
 from mmopt.language.evaluate.differentiate import Tape
+from mmopt.language.evaluate.evaluate_constraint import violation, worst
 from mmopt.language.evaluate.evaluator import evaluate, evaluate_ball
-from mmopt.language.evaluate.feasibility import violation, worst
 from mmopt.language.print.program_layout import typeset_latex
 from mmopt.language.syntax.program import Program, program_names
 from mmopt.language.syntax.to_text import to_source

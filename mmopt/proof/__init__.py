@@ -5,7 +5,7 @@
 - ``recheck.py``: its figures recomputed, one by one
 - ``recheck_factored.py``: those of a strategy in factors
 - ``repaired_strategy.py``: what a repair made of a strategy from elsewhere
-- ``solution_on_components.py``: the values of a saved solution on the components of the workload
+- ``verified_components.py``: the values of a saved solution on the components of the workload
 """
 
 from mmopt.proof.certify import certify, program_for

@@ -23,7 +23,7 @@ from mmopt.errors import ContradictionError, Error, ResultError
 from mmopt.language import Checked, Program, check
 from mmopt.numerics.outward import rounded
 from mmopt.numerics.split_arrays import is_finite, same_array
-from mmopt.proof.solution_on_components import (
+from mmopt.proof.verified_components import (
     gram_of,
     own_components,
     placed_multipliers,

@@ -7,7 +7,7 @@ import pytest
 
 from mmopt import Program, SolverError, Workload, solve
 from mmopt.compiler import bind, cones, lower, variables
-from mmopt.language.atoms import power_cones
+from mmopt.language.atoms import atom_cones
 
 TEXT = """program trial
 class convex
@@ -69,13 +69,13 @@ def test_counted_is_handed_over(objective: str, line: str) -> None:
 
 @pytest.mark.parametrize("exponent", [0.5, -0.5, 2.0, -1.0, 1.5, 3.0, 1 / 3, 0.25, -2.0, 8.0])
 def test_simple_powers_are_second_order(exponent: float) -> None:
-    assert power_cones.is_quadratic(exponent)
+    assert atom_cones.is_quadratic(exponent)
 
 
 @pytest.mark.parametrize("exponent", [0.3, 2.7, np.pi, 1 + 1e-6, -0.77])
 def test_other_powers_are_power_cones(exponent: float) -> None:
-    assert not power_cones.is_quadratic(exponent)
-    assert power_cones.cones((5,), 5, exponent)[0] == ("power", 3, 5, 5)
+    assert not atom_cones.is_quadratic(exponent)
+    assert atom_cones.cones((5,), 5, exponent)[0] == ("power", 3, 5, 5)
 
 
 SHORT = "\n".join(line for line in TEXT.split("\n") if "Y" not in line)

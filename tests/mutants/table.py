@@ -463,7 +463,7 @@ MUTANTS = (
         ("lower", "and d.name not in implied", "and d.name in implied"),
     ),
     *_rows(
-        "mmopt/language/atoms/power_cones.py",
+        "mmopt/language/atoms/atom_cones.py",
         "compiler/test_cones_of_atoms.py",
         ("cones", "means * outputs, means *", "outputs,"),
     ),
@@ -573,8 +573,8 @@ MUTANTS = (
         ("is_feasible", "self.after <= FEASIBLE and", "self.after <= 1e-3 and"),
     ),
     *_rows(
-        "mmopt/language/evaluate/feasibility.py",
-        "language/evaluate/test_feasibility.py",
+        "mmopt/language/evaluate/evaluate_constraint.py",
+        "language/evaluate/test_evaluate_constraint.py",
         ("_over", 'constraint.relation.op == "<', 'constraint.relation.op == ">'),
         ("_over", 'constraint.relation.op == "==', 'constraint.relation.op == "<'),
         ("_off", 'values if relation.op == ">>', 'values if relation.op == "<<'),
@@ -604,7 +604,7 @@ MUTANTS = (
         ),
     ),
     *_rows(
-        "mmopt/driver/judge/rounded_root.py",
+        "mmopt/driver/judge/charge_for_root.py",
         "driver/test_estimated.py",
         ("takes_rounded", "return bool(found) and", "return False and"),
         ("_is_whole", "(workload.queries % 1 == 0).all() and", "True and"),
@@ -620,7 +620,7 @@ MUTANTS = (
         ("bind", "if not is_shipped(checked)", "if False"),
     ),
     *_rows(
-        "mmopt/language/evaluate/feasibility.py",
+        "mmopt/language/evaluate/evaluate_constraint.py",
         "driver/test_estimated.py",
         ("_ordered", 'op in ("<<", ">>") and', "True and"),
     ),

@@ -4,7 +4,7 @@ but the kernel that improves a bound.
 - ``score_point.py``: a point repaired and evaluated by the program file: objective up, bound down
 - ``violations.py``: which lines it misses, and by how much
 - ``point_meaning.py``: the strategy or covariance that it stands for, and its error
-- ``rounded_root.py``: what the rounding of the workload's root may be worth
+- ``charge_for_root.py``: what the rounding of the workload's root may be worth
 - ``bound_claims.py``: what a bound rests on, and whether feasible points contradict it
 - ``assemble_solution.py``: a certified point becomes a ``Solution``
 - ``adopt_strategy.py``: a strategy from elsewhere as a point of a program

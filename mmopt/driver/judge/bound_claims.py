@@ -16,7 +16,7 @@ import numpy as np
 from mmopt.compiler import Instance
 from mmopt.compiler.same_program import is_shipped
 from mmopt.driver.free_vector import draw
-from mmopt.driver.judge.rounded_root import takes_rounded
+from mmopt.driver.judge.charge_for_root import takes_rounded
 from mmopt.driver.judge.score_point import Candidate, charged, improves, scored
 from mmopt.errors import ContradictionError, Error
 from mmopt.language import evaluate, shipped

@@ -15,11 +15,11 @@ import numpy as np
 
 from mmopt.compiler import Instance
 from mmopt.compiler.same_program import is_shipped
-from mmopt.driver.judge.rounded_root import charged_for_the_queries, for_the_queries
+from mmopt.driver.judge.charge_for_root import charged_for_the_queries, for_the_queries
 from mmopt.driver.judge.violations import violations
 from mmopt.language import evaluate, evaluate_ball
+from mmopt.language.evaluate.evaluate_constraint import excess, excess_with_errors
 from mmopt.language.evaluate.evaluator import Memo
-from mmopt.language.evaluate.feasibility import excess, excess_with_errors
 from mmopt.language.syntax.syntax_tree import Apply, Declaration, Expr, names_in
 from mmopt.numerics.ball_functions import is_semidefinite
 from mmopt.numerics.ball_nuclear import GUESS

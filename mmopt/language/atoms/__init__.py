@@ -9,6 +9,6 @@
 - ``entry_rules.py``: shape, sign and curvature of operators and of entry-by-entry atoms
 - ``matrix_rules.py``: the same of atoms on matrices
 - ``atom_gradients.py``: derivatives, backwards
-- ``power_cones.py``: powers as cones
+- ``atom_cones.py``: powers as cones
 - ``component_forms.py``: what the atoms do to values that split into components
 """

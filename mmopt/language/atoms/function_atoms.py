@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from mmopt.language.atoms import atom_gradients, component_forms, entry_rules, matrix_rules, power_cones
+from mmopt.language.atoms import atom_cones, atom_gradients, component_forms, entry_rules, matrix_rules
 from mmopt.language.atoms.atom import Atom, PrintedForm
 from mmopt.language.atoms.expression_types import Curvature
 from mmopt.numerics import ball_functions, balls, numpy_forms
@@ -105,7 +105,7 @@ FUNCTIONS_OF_CHOSEN = (
         ball=balls.sqrt,
         cvxpy=lambda cp, a: cp.sqrt(a),
         gradient=atom_gradients.sqrt,
-        cones=lambda shape, outputs, exponent: power_cones.cones(shape, outputs, 0.5),
+        cones=lambda shape, outputs, exponent: atom_cones.cones(shape, outputs, 0.5),
         by_component=component_forms.on_levels,
     ),
     Atom(

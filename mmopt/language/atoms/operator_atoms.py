@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from mmopt.language.atoms import atom_gradients, component_forms, entry_rules, power_cones
+from mmopt.language.atoms import atom_cones, atom_gradients, component_forms, entry_rules
 from mmopt.language.atoms.atom import Atom, PrintedForm
 from mmopt.numerics import balls
 
@@ -98,7 +98,7 @@ OPERATORS = (
         ball=balls.div,
         gradient=atom_gradients.div,
         cvxpy=lambda cp, a, b: a / b if b.is_constant() else cp.multiply(a, cp.inv_pos(b)),
-        cones=lambda shape, outputs, exponent: power_cones.cones(shape, math.prod(shape), -1.0),
+        cones=lambda shape, outputs, exponent: atom_cones.cones(shape, math.prod(shape), -1.0),
         by_component=component_forms.quotient,
         on_entry=lambda numbers, a, b: numbers.call("div", a, b),
     ),
@@ -115,8 +115,8 @@ OPERATORS = (
         binds=5,
         ball=balls.power,
         gradient=atom_gradients.power,
-        cvxpy=lambda cp, a, b: cp.power(a, float(b.value), approx=power_cones.is_quadratic(float(b.value))),
-        cones=power_cones.cones,
+        cvxpy=lambda cp, a, b: cp.power(a, float(b.value), approx=atom_cones.is_quadratic(float(b.value))),
+        cones=atom_cones.cones,
         by_component=component_forms.on_levels,
     ),
     Atom(

@@ -3,6 +3,6 @@
 - ``evaluator.py``: ``evaluate``: one walk through the tree, whatever it is computed with
 - ``number_systems.py``: the two ways to compute: plainly, or with error bounds
 - ``split_values.py``: the algebra of values that split into components
-- ``feasibility.py``: by how much a point misses a line
+- ``evaluate_constraint.py``: by how much a point misses a line
 - ``differentiate.py``: the gradient of an expression
 """

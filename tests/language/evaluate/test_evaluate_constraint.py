@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from mmopt.language import violation, worst
-from mmopt.language.evaluate import feasibility
+from mmopt.language.evaluate import evaluate_constraint
+from mmopt.language.evaluate.evaluate_constraint import excess, excess_with_errors
 from mmopt.language.evaluate.evaluator import Memo
-from mmopt.language.evaluate.feasibility import excess, excess_with_errors
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import Constraint
 from mmopt.numerics import numpy_forms
@@ -76,7 +76,7 @@ def test_a_family_at_once_is_one_by_one(
         env["u"][2] = np.inf
     line = constraint(text)
     found = worst(line, env), excess(line, env)
-    monkeypatch.setattr(feasibility, "vectorised", lambda expr, index: None)
+    monkeypatch.setattr(evaluate_constraint, "vectorised", lambda expr, index: None)
     (amount, at), most = worst(line, env), excess(line, env)
     assert found[0][0] == pytest.approx(amount, rel=1e-9, abs=1e-12)
     assert found[1] == pytest.approx(most, rel=1e-9, abs=1e-12)
