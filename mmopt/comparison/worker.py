@@ -52,7 +52,7 @@ from mmopt.errors import (
 )
 from mmopt.language import Program
 from mmopt.solvers import SOLVERS
-from mmopt.solvers.conic_runs import hand_over
+from mmopt.solvers.conic_solvers import hand_over
 from mmopt.stop_reasons import Stop
 from mmopt.workloads import Workload
 

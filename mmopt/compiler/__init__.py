@@ -3,7 +3,7 @@
 - ``bind.py``: the givens of a program become numbers: an ``Instance``
 - ``invariance/``: which changes of a workload leave a problem as it is
 - ``reductions/``: exact reductions to smaller problems
-- ``scale.py``: the same problem with numbers near one
+- ``scale_numbers.py``: the same problem with numbers near one
 - ``to_cones.py``: how each line goes to the cones, decided from the tree
 - ``lower.py``: an instance becomes a cvxpy problem
 - ``same_program.py``: whether a program is another one under other names
@@ -11,7 +11,7 @@
 
 from mmopt.compiler.bind import Instance, bind
 from mmopt.compiler.lower import Lowered, lower
-from mmopt.compiler.scale import Scaling, scale
+from mmopt.compiler.scale_numbers import Scaling, scale
 from mmopt.compiler.to_cones import Cone, cones, variables
 
 __all__ = ["Cone", "Instance", "Lowered", "Scaling", "bind", "cones", "lower", "scale", "variables"]

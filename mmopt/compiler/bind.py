@@ -50,6 +50,11 @@ class Instance:
         """The dimensions by name."""
         return {name: value for name, value in self.env.items() if isinstance(value, int)}
 
+    def largest(self) -> int:
+        """The columns of the largest matrix: of a component where givens are split, else the cells."""
+        split = [value.columns.largest for value in self.env.values() if isinstance(value, Split)]
+        return max(split, default=self.workload.n)
+
 
 def _targets(workload: Workload) -> Array:
     found = workload.targets[np.isfinite(workload.targets)]

@@ -3,10 +3,9 @@
 - ``solve.py``: ``mmopt.solve``: a task, handed on by the program's class
 - ``accepted_inputs.py``: what callers pass, taken or refused
 - ``solve_plan.py``: the task, its plan (which reductions, over cells or by component), and its progress
-- ``blas_threads.py``: how many threads the linear algebra takes
-- ``convex.py``: a convex program solved as its plan says, lifted and scored
+- ``solve_convex.py``: a convex program solved as its plan says, lifted and scored
 - ``run_solver.py``: a solver run on an instance, each of its points scored, the best kept
-- ``procedure.py``: closed forms, and procedures whose steps solve other programs
+- ``solve_procedure.py``: closed forms, and procedures whose steps solve other programs
 - ``search/``: programs that are not convex
 - ``free_vector.py``: what a smooth program chooses, as one vector of numbers
 - ``judge/``: what a point is worth

@@ -19,7 +19,7 @@ from mmopt.strategies import AnyStrategy, Strategy, as_dense
 from mmopt.strategies.baselines import baseline_words, design_rows, is_baseline
 from mmopt.strategies.dense_strategy import SUPPORT_TOLERANCE
 from mmopt.workloads import Workload
-from mmopt.workloads.array_files import SUFFIXES, read_array
+from mmopt.workloads.matrix_files import SUFFIXES, read_array
 
 __all__ = [
     "default_program",

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mmopt.driver.judge.score import Array
+from mmopt.driver.judge.score_point import Array
 from mmopt.language.syntax.syntax_tree import Declaration
 from mmopt.numerics.numpy_forms import EIGENVALUE_FLOOR, psd_floor
 

@@ -12,10 +12,18 @@ import numpy as np
 
 from mmopt.compiler import Instance, Scaling, cones, lower, scale
 from mmopt.compiler.same_program import is_shipped
-from mmopt.compiler.scale import units_of
+from mmopt.compiler.scale_numbers import units_of
 from mmopt.driver.diagnosis.diagnose import explain_failure
-from mmopt.driver.judge.assemble import Ending
-from mmopt.driver.judge.score import Array, Candidate, bound_of, candidate, charged, improves, starts_from
+from mmopt.driver.judge.assemble_solution import Ending
+from mmopt.driver.judge.score_point import (
+    Array,
+    Candidate,
+    bound_of,
+    candidate,
+    charged,
+    improves,
+    starts_from,
+)
 from mmopt.driver.judge.violations import worst_line
 from mmopt.driver.solve_plan import Task
 from mmopt.errors import OptionError, SolverError

@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from mmopt.driver.accepted_inputs import default_program, named_givens, require_workload, within_range
-from mmopt.driver.blas_threads import blas_threads
-from mmopt.driver.convex import solve_convex
-from mmopt.driver.judge.adopt import adopt, row_parameter, starting
-from mmopt.driver.procedure import solve_closed, solve_procedure
+from mmopt.driver.judge.adopt_strategy import adopt, row_parameter, starting
 from mmopt.driver.search.rank_search import solve_rank
 from mmopt.driver.search.smooth_search import solve_smooth
+from mmopt.driver.solve_convex import solve_convex
 from mmopt.driver.solve_plan import Report, Task, plan_solve
+from mmopt.driver.solve_procedure import solve_closed, solve_procedure
 from mmopt.errors import OptionError
 from mmopt.language import Program, check, program_names, shipped
 from mmopt.limits import deadline
+from mmopt.numerics.blas_threads import blas_threads
 from mmopt.results import Solution
 from mmopt.solvers import Options, is_claimed
 from mmopt.workloads import Workload
@@ -112,7 +112,7 @@ def solve(
             named = {**row_parameter(checked.written, strategy), **named}
         plan = plan_solve(checked, workload, named, reduce=reduce, solver=solver)
         point = None if strategy is None else adopt(plan.instance, strategy)
-        with blas_threads(plan.instance, threads) if plan.split else nullcontext():
+        with blas_threads(plan.instance.largest(), threads) if plan.split else nullcontext():
             return solve_task(Task(plan, solver, overrides, progress, point))
 
 

@@ -20,11 +20,11 @@ from mmopt.compiler.reductions import (
     traits_of,
 )
 from mmopt.compiler.same_program import match
-from mmopt.driver.blas_threads import one_thread
 from mmopt.errors import OptionError, TooLargeError
 from mmopt.language import Checked, Program, check, program_names, shipped
 from mmopt.language.evaluate.split_values import splits
 from mmopt.numerics.arrays import MOST_CELLS
+from mmopt.numerics.blas_threads import one_thread
 from mmopt.results import gap_between
 from mmopt.solvers import KERNELS, Options, is_claimed, memory_limit
 from mmopt.workloads import Workload

@@ -9,7 +9,7 @@ import numpy as np
 from mmopt.numerics import ball_inverse, balls
 from mmopt.numerics.arrays import Array, panels
 from mmopt.numerics.balls import Ball
-from mmopt.numerics.products import Diagonal, is_identity
+from mmopt.numerics.unformed_products import Diagonal, is_identity
 
 __all__ = ["diagonal_of_product", "diagonal_of_solved", "solved", "times", "whole"]
 

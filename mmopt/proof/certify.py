@@ -23,12 +23,20 @@ from mmopt.driver.accepted_inputs import (
     require_workload,
     within_range,
 )
-from mmopt.driver.convex import solve_convex
-from mmopt.driver.judge.adopt import adopt, adopters, check_adopts, row_parameter
-from mmopt.driver.judge.assemble import Ending, assemble
-from mmopt.driver.judge.meaning import error_bound
-from mmopt.driver.judge.score import Array, Candidate, bound_of, candidate, improves, scored, starts_from
+from mmopt.driver.judge.adopt_strategy import adopt, adopters, check_adopts, row_parameter
+from mmopt.driver.judge.assemble_solution import Ending, assemble
+from mmopt.driver.judge.point_meaning import error_bound
+from mmopt.driver.judge.score_point import (
+    Array,
+    Candidate,
+    bound_of,
+    candidate,
+    improves,
+    scored,
+    starts_from,
+)
 from mmopt.driver.solve import with_total
+from mmopt.driver.solve_convex import solve_convex
 from mmopt.driver.solve_plan import Report, SolvePlan, Task
 from mmopt.errors import OptionError, SolverError, TooLargeError, suggest
 from mmopt.language import Program

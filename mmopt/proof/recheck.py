@@ -14,10 +14,10 @@ from typing import TypeVar
 import numpy as np
 
 from mmopt.compiler import Instance, bind
-from mmopt.driver.judge.assemble import value_of
-from mmopt.driver.judge.claims import check_figures, grade_of, objective_grade, survived
-from mmopt.driver.judge.meaning import charged_error, meaning, own_sensitivity, rounding
-from mmopt.driver.judge.score import FEASIBLE, Array, Candidate, bound_of, scored
+from mmopt.driver.judge.assemble_solution import value_of
+from mmopt.driver.judge.bound_claims import check_figures, grade_of, objective_grade, survived
+from mmopt.driver.judge.point_meaning import charged_error, meaning, own_sensitivity, rounding
+from mmopt.driver.judge.score_point import FEASIBLE, Array, Candidate, bound_of, scored
 from mmopt.driver.judge.violations import worst_line
 from mmopt.errors import ContradictionError, Error, ResultError
 from mmopt.language import Checked, Program, check

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance
-from mmopt.driver.judge.meaning import meaning
-from mmopt.driver.judge.score import FEASIBLE, Candidate
+from mmopt.driver.judge.point_meaning import meaning
+from mmopt.driver.judge.score_point import FEASIBLE, Candidate
 from mmopt.driver.judge.violations import worst_line
 from mmopt.errors import OptionError
 from mmopt.numerics.arrays import Array

@@ -12,11 +12,11 @@ import numpy as np
 
 from mmopt.compiler import Instance
 from mmopt.driver.accepted_inputs import require_workload
-from mmopt.driver.blas_threads import blas_threads
-from mmopt.driver.procedure import solve_closed, solve_procedure
 from mmopt.driver.solve_plan import SolvePlan, Task
+from mmopt.driver.solve_procedure import solve_closed, solve_procedure
 from mmopt.errors import ResultError
 from mmopt.language import Program, program_names
+from mmopt.numerics.blas_threads import blas_threads
 from mmopt.numerics.split_arrays import same_array
 from mmopt.proof.recheck import Recheck, Rows, feasible_or_not
 from mmopt.proof.recheck_factored import recheck_factored
@@ -122,7 +122,7 @@ def _checks(
     checked = work.program(expected, is_what)
     if checked is None or (instance := work.instance(checked)) is None:
         return rows.found
-    with blas_threads(instance):
+    with blas_threads(instance.largest()):
         _recomputed(work, instance)
     return rows.found
 

@@ -74,7 +74,7 @@ Files here:
 
 - ``workload_file.py``: the file as a whole: ``load_request``
 - ``domain_keys.py``: the keys ``domain_keys`` and ``data``
-- ``encodings.py``: how table values become cells
+- ``attribute_keys.py``: how table values become cells
 - ``query_words.py``: what a word means for an attribute: a block, or cells
 - ``query_keys.py``: blocks, marginals and products
 - ``yaml_text.py``: the text, read and split into lines

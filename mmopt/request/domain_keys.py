@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mmopt.errors import placed, suggest
-from mmopt.request.encodings import FORMS, read_encoding
+from mmopt.request.attribute_keys import FORMS, read_encoding
 from mmopt.request.query_words import RUN, CellWords, is_block_word
 from mmopt.request.yaml_nodes import (
     ListNode,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import cached_property
 
 from mmopt.errors import suggest
-from mmopt.request.encodings import Encoding, label_of
+from mmopt.request.attribute_keys import Encoding, label_of
 from mmopt.request.yaml_nodes import Scalar, YamlNode, fail, scalar
 from mmopt.workloads import Bins, Categories, Factor, Values
 from mmopt.workloads.blocks.factor_blocks import (

@@ -4,7 +4,7 @@
 - ``choose_solver.py``: which solver takes a program
 - ``kernels.py``: the table of kernels
 - ``table_of_solvers.py``: the table of conic solvers, with forecasts
-- ``conic_runs.py``: a conic solver run by run
+- ``conic_solvers.py``: a conic solver run by run
 - ``cone_bounds.py``: what multipliers prove about a cone problem
 - ``nuclear/``: the kernel of the L2 programs
 - ``weighting/``: the kernel of design weights
@@ -15,7 +15,7 @@
 
 from mmopt.solvers.choose_solver import choose_solver, conic_solver, predicted, solver_name
 from mmopt.solvers.cone_bounds import Proof, prove
-from mmopt.solvers.conic_runs import run
+from mmopt.solvers.conic_solvers import run
 from mmopt.solvers.kernels import KERNELS, Claim, Kernel, claims, is_claimed
 from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point, Vectors
 from mmopt.solvers.table_of_solvers import (

@@ -8,7 +8,7 @@
 - ``merged_roots.py``: roots, ranks and bases, on merged cells
 - ``workload_variants.py``: workloads made from another one: sub-workloads, other weights, other bases
 - ``query_labels.py``: readable texts for queries
-- ``array_files.py``: arrays in .npy and .csv files
+- ``matrix_files.py``: arrays in .npy and .csv files
 """
 
 from mmopt.workloads.blocks.factor_blocks import Factor

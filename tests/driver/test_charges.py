@@ -7,7 +7,7 @@ import pytest
 
 from mmopt import Program, Strategy, Workload, certify, solve
 from mmopt.compiler import bind
-from mmopt.driver.judge.score import FEASIBLE, charged, scored
+from mmopt.driver.judge.score_point import FEASIBLE, charged, scored
 from mmopt.errors import ContradictionError
 
 MISSED = FEASIBLE / 2

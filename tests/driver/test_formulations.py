@@ -11,7 +11,7 @@ from tolerances import GAP, ROUNDING
 
 from mmopt import Program, Solution, Workload, solve
 from mmopt.compiler import bind
-from mmopt.driver.judge.assemble import value_of
+from mmopt.driver.judge.assemble_solution import value_of
 from mmopt.language import program_names
 
 

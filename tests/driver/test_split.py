@@ -23,7 +23,7 @@ from mmopt import (
     solve,
     verify,
 )
-from mmopt.driver.judge.meaning import charged_error
+from mmopt.driver.judge.point_meaning import charged_error
 from mmopt.driver.solve_plan import MOST_CELLS, plan_solve
 from mmopt.language import evaluate
 from mmopt.numerics.split_arrays import Level, Split, lift

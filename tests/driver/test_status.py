@@ -17,7 +17,7 @@ import pytest
 from mmopt import OptionError, Solution, SolverError, Workload, solve
 from mmopt.driver import Progress
 from mmopt.results import Status
-from mmopt.solvers import conic_runs
+from mmopt.solvers import conic_solvers
 
 
 def still_certified(s: Solution) -> None:
@@ -143,7 +143,7 @@ def test_a_gap_that_no_arithmetic_reaches(solver: str) -> None:
 
 
 def test_a_limit_of_the_solver_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conic_runs, "MOST_ITERATIONS", 20)
+    monkeypatch.setattr(conic_solvers, "MOST_ITERATIONS", 20)
     s = solve(Workload.from_matrix(np.tri(6)), "l2_strategy", solver="scs", tolerance=1e-12)
     assert s.status.stop == "iteration limit"
     assert s.warnings[0].startswith("stopped at the iteration limit: the gap is ")

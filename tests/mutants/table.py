@@ -468,8 +468,8 @@ MUTANTS = (
         ("cones", "means * outputs, means *", "outputs,"),
     ),
     *_rows(
-        "mmopt/compiler/scale.py",
-        "compiler/test_scale.py",
+        "mmopt/compiler/scale_numbers.py",
+        "compiler/test_scale_numbers.py",
         ("_scaling", "objective / units.factor(degree, scales)", "units.factor(degree, scales) / objective"),
         ("scale", "] / units.factor(degree,", "] * units.factor(degree,"),
     ),
@@ -555,20 +555,20 @@ MUTANTS = (
     ),
     # -- scoring
     *_rows(
-        "mmopt/driver/judge/score.py",
-        "driver/judge/test_score.py",
+        "mmopt/driver/judge/score_point.py",
+        "driver/judge/test_score_point.py",
         ("bound_of", "float(ball.lower if minimized else ball.upper)", "float(ball.mid)"),
     ),
     *_rows(
-        "mmopt/driver/judge/score.py",
+        "mmopt/driver/judge/score_point.py",
         "driver/test_charges.py",
         ("charged", "worth if minimized else -worth", "-worth if minimized else worth"),
         ("scored", "loss += 2 * (max(", "loss -= 2 * (max("),
     ),
     *_rows(
-        "mmopt/driver/judge/score.py",
-        "driver/judge/test_score.py::test_negative_multipliers_are_clipped "
-        "driver/judge/test_score.py::test_a_constraint_may_be_missed_by_rounding_only",
+        "mmopt/driver/judge/score_point.py",
+        "driver/judge/test_score_point.py::test_negative_multipliers_are_clipped "
+        "driver/judge/test_score_point.py::test_a_constraint_may_be_missed_by_rounding_only",
         ("_promised", "maximum(value, 0.0) if d", "abs(value) if d"),
         ("is_feasible", "self.after <= FEASIBLE and", "self.after <= 1e-3 and"),
     ),
@@ -584,8 +584,8 @@ MUTANTS = (
     ),
     *_rows(
         "mmopt/compiler/bind.py",
-        "driver/judge/test_score.py::test_a_bound_in_lets_is_not_above_the_truth "
-        "driver/judge/test_score.py::test_queries_beside_the_design_by_more_than_rounding_are_refused",
+        "driver/judge/test_score_point.py::test_a_bound_in_lets_is_not_above_the_truth "
+        "driver/judge/test_score_point.py::test_queries_beside_the_design_by_more_than_rounding_are_refused",
         ("_bounds", "if name not in lets:", "if True:"),
         ("_missed", "<= left.rad + right.rad).all()", ">= 0).all()"),
     ),
@@ -610,7 +610,7 @@ MUTANTS = (
         ("_is_whole", "(workload.queries % 1 == 0).all() and", "True and"),
     ),
     *_rows(
-        "mmopt/driver/procedure.py",
+        "mmopt/driver/solve_procedure.py",
         "driver/test_estimated.py",
         ("solve_procedure", "is_shipped(instance.checked)", "True"),
     ),
@@ -630,13 +630,13 @@ MUTANTS = (
         ("power", "power(a, neg(b))", "power(a, exact(-exponent))"),
     ),
     *_rows(
-        "mmopt/driver/judge/meaning.py",
-        "driver/judge/test_score.py",
+        "mmopt/driver/judge/point_meaning.py",
+        "driver/judge/test_score_point.py",
         ("within_targets", "1.0 + reach:", "1.0 + SLIGHT:"),
     ),
     *_rows(
-        "mmopt/driver/judge/claims.py",
-        "driver/judge/test_claims.py",
+        "mmopt/driver/judge/bound_claims.py",
+        "driver/judge/test_bound_claims.py",
         ("grade_of", "not is_shipped(instance.checked) or", "False or"),
         ("grade_of", "or _is_replaced(instance)", "or False"),
         ("objective_grade", '"claimed" if _is_replaced(instance) else "proved"', '"proved"'),
@@ -649,7 +649,7 @@ MUTANTS = (
     # -- what verify compares
     *_rows(
         "mmopt/proof/recheck.py",
-        "driver/judge/test_claims.py",
+        "driver/judge/test_bound_claims.py",
         ("_grades", "order.index(a) <= order.index(b)", "order.index(a) >= order.index(b)"),
         ("_grades", 'no_more and s.status.bound_valid <= (found[1] == "proved")', "no_more"),
         ("bound", "elif not is_stop(s.status.stop):", "elif False:"),
@@ -777,8 +777,8 @@ MUTANTS = (
         ("spread", 'numbers.call("mul", numbers.count(copies), entries)', "entries"),
     ),
     *_rows(
-        "mmopt/compiler/scale.py",
-        "compiler/test_scale.py",
+        "mmopt/compiler/scale_numbers.py",
+        "compiler/test_scale_numbers.py",
         ("_degree", "return _times(_degree(a, eq), power)", "return _degree(a, eq)"),
         ("_psd_block", "_plus(ends[i], (ends[j], 1.0))", "ends[i]"),
     ),
@@ -817,13 +817,13 @@ MUTANTS = (
         ("SOLVERS", '"cvxopt", "cvxopt", SOC | PSD,', '"cvxopt", "cvxopt", SOC | PSD | CURVED,'),
     ),
     *_rows(
-        "mmopt/solvers/conic_runs.py",
+        "mmopt/solvers/conic_solvers.py",
         "solvers/test_solver_law.py",
         ("_clarabel", "options.threads or 0", "0"),
         ("_clarabel", "max(1, options.max_iterations - used)", "50"),
     ),
     *_rows(
-        "mmopt/solvers/conic_runs.py",
+        "mmopt/solvers/conic_solvers.py",
         "solvers/test_solver_law.py",
         ("_sdpa", "options.threads or 1", "1"),
         ("_qoco", '"reltol": tolerance, **limit', '"reltol": tolerance'),

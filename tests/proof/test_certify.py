@@ -11,7 +11,7 @@ from cases import EXAMPLE_4, named
 from tolerances import GAP_INTERIOR, PRINTED, RECOMPUTED
 
 from mmopt import OptionError, Program, ProgramError, SolverError, Strategy, Workload, certify, solve
-from mmopt.driver.judge.adopt import adopters
+from mmopt.driver.judge.adopt_strategy import adopters
 from mmopt.strategies.baselines import baseline_words
 
 

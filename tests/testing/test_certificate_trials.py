@@ -9,7 +9,7 @@ import pytest
 
 from mmopt import OptionError, Program, ProgramError, Workload
 from mmopt.compiler import bind
-from mmopt.driver.judge.score import candidate
+from mmopt.driver.judge.score_point import candidate
 from mmopt.language import program_names
 from mmopt.testing import WeakDualityReport, check_program
 

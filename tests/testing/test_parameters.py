@@ -10,7 +10,7 @@ import pytest
 
 from mmopt import Program, Workload, solve
 from mmopt.compiler import bind
-from mmopt.driver.judge.score import bound_of
+from mmopt.driver.judge.score_point import bound_of
 from mmopt.language import program_names
 from mmopt.testing.random_instances import draw_multiplier
 

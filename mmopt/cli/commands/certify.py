@@ -66,7 +66,7 @@ def certify(
     from mmopt.language import Program
     from mmopt.proof import certify as certify_strategy, program_for
     from mmopt.report import pairs_table
-    from mmopt.workloads.array_files import read_array
+    from mmopt.workloads.matrix_files import read_array
 
     check_out(out)
     if basis is not None and not covariance:

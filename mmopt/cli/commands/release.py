@@ -200,7 +200,7 @@ def _saved(path: Path, request: Request) -> AnySolution:
 
 def _refuse_own_sensitivity(solution: AnySolution) -> None:
     """Refuse a strategy whose program bounds something else than its column norms."""
-    from mmopt.driver.judge.meaning import own_scale
+    from mmopt.driver.judge.point_meaning import own_scale
 
     if solution.own_sensitivity is not None:
         raise PrivacyError(

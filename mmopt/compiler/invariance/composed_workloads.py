@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from dataclasses import dataclass
 
-from mmopt.compiler.invariance.actions import SOURCE_AXES
+from mmopt.compiler.invariance.workload_actions import SOURCE_AXES
 from mmopt.language import Checked
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.check.infer_types import Scope, infer

@@ -14,7 +14,8 @@ import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from mmopt.compiler.invariance.actions import (
+from mmopt.compiler.invariance.under_actions import Acting, is_zero
+from mmopt.compiler.invariance.workload_actions import (
     CHANGE_BASIS,
     DROP_CELLS,
     REPEAT_CELLS,
@@ -26,7 +27,6 @@ from mmopt.compiler.invariance.actions import (
     Axis,
     close,
 )
-from mmopt.compiler.invariance.under_actions import Acting, is_zero
 from mmopt.language import Checked
 from mmopt.language.check.infer_types import Scope, infer
 from mmopt.language.syntax.syntax_tree import Block, Constraint, Declaration

@@ -21,7 +21,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from mmopt.compiler.invariance.actions import DROP_CELLS, STRONG, WEAK, Acted, Axis, close, multiplied, scaled
+from mmopt.compiler.invariance.workload_actions import (
+    DROP_CELLS,
+    STRONG,
+    WEAK,
+    Acted,
+    Axis,
+    close,
+    multiplied,
+    scaled,
+)
 from mmopt.language.atoms.expression_types import Dim
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.check.infer_types import Scope, infer

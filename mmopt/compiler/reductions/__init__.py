@@ -22,7 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mmopt.compiler.bind import Instance
-from mmopt.compiler.invariance.actions import (
+from mmopt.compiler.invariance.workload_actions import (
     CHANGE_BASIS,
     PERMUTE_CELLS,
     PERMUTE_QUERIES,

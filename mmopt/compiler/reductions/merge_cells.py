@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mmopt.compiler.bind import Instance
-from mmopt.compiler.invariance.actions import DROP_CELLS
+from mmopt.compiler.invariance.workload_actions import DROP_CELLS
 from mmopt.compiler.reductions.reduction_step import (
     MOST_ENTRIES,
     ReductionStep,

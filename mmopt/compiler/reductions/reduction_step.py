@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler.bind import Instance, bind
-from mmopt.compiler.invariance.actions import Axis
 from mmopt.compiler.invariance.composed_workloads import Composition, of_blocks, of_factors
 from mmopt.compiler.invariance.equivariance import Equivariance, equivariance
+from mmopt.compiler.invariance.workload_actions import Axis
 from mmopt.language import Checked
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.strategies import AnyStrategy

@@ -20,8 +20,13 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler.bind import Instance, bind
-from mmopt.compiler.invariance.actions import PERMUTE_CELLS, PERMUTE_QUERIES, ROTATE_BASIS, ROTATE_ROOT
 from mmopt.compiler.invariance.equivariance import Equivariance
+from mmopt.compiler.invariance.workload_actions import (
+    PERMUTE_CELLS,
+    PERMUTE_QUERIES,
+    ROTATE_BASIS,
+    ROTATE_ROOT,
+)
 from mmopt.compiler.reductions.reduction_step import ReductionStep, SolvedPart, Traits, traits
 from mmopt.language import Checked, evaluate
 from mmopt.language.evaluate.split_values import without_form

@@ -9,7 +9,7 @@ import numpy as np
 from mmopt.compiler import Instance
 from mmopt.driver.diagnosis.conflicts_and_growth import Conflict, Growth, Relaxation
 from mmopt.driver.diagnosis.relaxable_lines import Ground, RelaxableLine
-from mmopt.driver.judge.score import Candidate
+from mmopt.driver.judge.score_point import Candidate
 from mmopt.driver.judge.violations import Violation, named_rows
 from mmopt.errors import SolverError
 from mmopt.language import to_source

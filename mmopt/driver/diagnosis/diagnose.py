@@ -12,7 +12,7 @@ from mmopt.driver.diagnosis import advice
 from mmopt.driver.diagnosis.conflicts_and_growth import find_conflict, find_growth
 from mmopt.driver.diagnosis.elastic_form import LEAST_REACH, Probe, everything, probe
 from mmopt.driver.diagnosis.relaxable_lines import Ground, ground
-from mmopt.driver.judge.score import FEASIBLE, Candidate, candidate
+from mmopt.driver.judge.score_point import FEASIBLE, Candidate, candidate
 from mmopt.driver.judge.violations import worst_line
 from mmopt.errors import ProgramError, SolverError
 from mmopt.solvers import Clock, Point, prove

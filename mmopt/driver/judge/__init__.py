@@ -1,11 +1,11 @@
 """What a point is worth: repair, feasibility, objective, bound, solution. Searches no points, runs no solver
 but the kernel that improves a bound.
 
-- ``score.py``: a point repaired and evaluated by the program file: objective up, bound down
+- ``score_point.py``: a point repaired and evaluated by the program file: objective up, bound down
 - ``violations.py``: which lines it misses, and by how much
-- ``meaning.py``: the strategy or covariance that it stands for, and its error
+- ``point_meaning.py``: the strategy or covariance that it stands for, and its error
 - ``rounded_root.py``: what the rounding of the workload's root may be worth
-- ``claims.py``: what a bound rests on, and whether feasible points contradict it
-- ``assemble.py``: a certified point becomes a ``Solution``
-- ``adopt.py``: a strategy from elsewhere as a point of a program
+- ``bound_claims.py``: what a bound rests on, and whether feasible points contradict it
+- ``assemble_solution.py``: a certified point becomes a ``Solution``
+- ``adopt_strategy.py``: a strategy from elsewhere as a point of a program
 """

@@ -17,7 +17,7 @@ import scipy.optimize
 from mmopt.compiler import Instance
 from mmopt.compiler.to_cones import line
 from mmopt.driver.free_vector import Coordinates
-from mmopt.driver.judge.score import Array
+from mmopt.driver.judge.score_point import Array
 from mmopt.language import Tape
 from mmopt.language.syntax.syntax_tree import Apply, Constraint, Expr, Name, Number, Relation
 from mmopt.solvers import Clock

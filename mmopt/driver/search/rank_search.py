@@ -22,8 +22,8 @@ import numpy as np
 
 from mmopt.compiler import Instance, Lowered, Scaling, lower, scale
 from mmopt.driver.diagnosis.diagnose import explain_failure
-from mmopt.driver.judge.assemble import assemble
-from mmopt.driver.judge.score import Array
+from mmopt.driver.judge.assemble_solution import assemble
+from mmopt.driver.judge.score_point import Array
 from mmopt.driver.run_solver import Best, not_scaled
 from mmopt.driver.solve_plan import Task
 from mmopt.errors import OptionError, TooLargeError

@@ -15,8 +15,8 @@ import numpy as np
 
 from mmopt.compiler import Instance, Scaling, scale
 from mmopt.driver.free_vector import Coordinates, draw
-from mmopt.driver.judge.assemble import assemble
-from mmopt.driver.judge.score import Array, Candidate
+from mmopt.driver.judge.assemble_solution import assemble
+from mmopt.driver.judge.score_point import Array, Candidate
 from mmopt.driver.run_solver import Best
 from mmopt.driver.search.local_search import End, Problem, search
 from mmopt.driver.solve_plan import Task

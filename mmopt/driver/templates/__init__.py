@@ -10,14 +10,14 @@ Gaussian noise, where it is any.
 - ``attribute_strategy.py``: one attribute's strategy in a product
 - ``product_bound.py``: a lower bound on total error of all strategies
 - ``union_terms.py``: a union of products as numbers
-- ``tuning.py``: a sub-workload whose weight grows, by products of strategies
+- ``template_tuning.py``: a sub-workload whose weight grows, by products of strategies
 """
 
 from mmopt.driver.templates.every_template import TEMPLATES, Candidate, Templates, template_bound, templates
 from mmopt.driver.templates.marginals_search import marginal_strategy
 from mmopt.driver.templates.product_bound import multipliers_of, product_bound
 from mmopt.driver.templates.product_search import product
-from mmopt.driver.templates.tuning import tune_templates
+from mmopt.driver.templates.template_tuning import tune_templates
 from mmopt.driver.templates.union_search import union
 from mmopt.driver.templates.union_terms import Terms
 

@@ -15,7 +15,6 @@ from typing import NamedTuple
 import numpy as np
 
 from mmopt.compiler.reductions import by_components
-from mmopt.driver.blas_threads import one_thread
 from mmopt.driver.solve import solve
 from mmopt.driver.templates.marginals_search import marginal_strategy
 from mmopt.driver.templates.product_bound import multipliers_of, product_bound
@@ -23,6 +22,7 @@ from mmopt.driver.templates.product_search import product
 from mmopt.driver.templates.union_search import union
 from mmopt.errors import OptionError, TooLargeError, suggest
 from mmopt.language import Program, check
+from mmopt.numerics.blas_threads import one_thread
 from mmopt.numerics.outward import check_norm
 from mmopt.results import FactoredSolution
 from mmopt.strategies import MarginalStrategy, ProductStrategy, Strategy, StrategyForm, UnionStrategy

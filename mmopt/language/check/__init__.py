@@ -6,6 +6,6 @@
 - ``relation_checks.py``: a line: shapes, curvature or gradients
 - ``exact_rewriting.py``: expressions written otherwise: a family of lines as one vector line
 - ``procedure_checks.py``: the steps of a procedure
-- ``after_solving.py``: starts, repair, meaning, certificate
+- ``solution_section_checks.py``: starts, repair, meaning, certificate
 - ``curvature_survey.py``: a program line by line, every node with the rule that gives its curvature
 """

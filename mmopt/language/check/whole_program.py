@@ -9,7 +9,6 @@ from functools import cache, lru_cache
 
 from mmopt.errors import ProgramError, suggest
 from mmopt.language.atoms.expression_types import Curvature, Type
-from mmopt.language.check.after_solving import check_closing
 from mmopt.language.check.infer_types import Scope, dimension
 from mmopt.language.check.names_and_givens import AXES, PSD_SOURCES, SOURCES, Names, declared_type
 from mmopt.language.check.relation_checks import (
@@ -21,7 +20,8 @@ from mmopt.language.check.relation_checks import (
     refuse_curvature,
     suits,
 )
-from mmopt.language.syntax.expression import MAX_NESTING
+from mmopt.language.check.solution_section_checks import check_closing
+from mmopt.language.syntax.parse_expression import MAX_NESTING
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import (
     Assignment,

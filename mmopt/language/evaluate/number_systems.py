@@ -14,7 +14,7 @@ from mmopt.language.atoms.atom import Atom
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.syntax.syntax_tree import Expr
 from mmopt.limits import require_time
-from mmopt.numerics import ball_products, balls, numpy_forms, products
+from mmopt.numerics import ball_products, balls, numpy_forms, unformed_products
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.numerics.balls import GROW, Ball, gamma
 
@@ -66,7 +66,7 @@ class Numbers:
 
     def diagonal_matrix(self, value: Any) -> Any:
         """``diag`` of a value as a term: of a vector by its entries."""
-        return products.Diagonal(value) if len(np.shape(value)) == 1 else self.call("diag", value)
+        return unformed_products.Diagonal(value) if len(np.shape(value)) == 1 else self.call("diag", value)
 
     def product(self, left: Any, right: Any, inverted: Any = None) -> Any:
         """The product of two terms, around the inverse of a matrix where there is one."""
@@ -103,11 +103,11 @@ PLAIN = Numbers(
     form=lambda atom: atom.numpy,
     hints=lambda atom, env: {},
     count=lambda counts: counts,
-    times=products.times,
-    whole=products.whole,
-    solved=products.solved,
-    product_diagonal=products.diagonal_of_product,
-    solved_diagonal=products.diagonal_of_solved,
+    times=unformed_products.times,
+    whole=unformed_products.whole,
+    solved=unformed_products.solved,
+    product_diagonal=unformed_products.diagonal_of_product,
+    solved_diagonal=unformed_products.diagonal_of_solved,
     block=numpy_forms.block,
     join=lambda numbers: np.concatenate([np.atleast_1d(np.asarray(n, dtype=float)) for n in numbers]),
     grouped=lambda vector, labels, count: np.bincount(labels, vector, minlength=count),

@@ -30,8 +30,8 @@ from mmopt.language.evaluate.number_systems import Numbers
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import Apply, Block, Expr, Index, Meaning, walk
 from mmopt.numerics.numpy_forms import Array, symmetric_part
-from mmopt.numerics.products import Diagonal
 from mmopt.numerics.split_arrays import Level, Space, Split, is_structured
+from mmopt.numerics.unformed_products import Diagonal
 
 __all__ = ["ByComponent", "split_meaning", "splits", "without_form"]
 

@@ -3,9 +3,9 @@
 What a tree means (types, curvature, values) is not known here.
 
 - ``source_text.py``: the text as lines and tokens, each statement read once
-- ``sections.py``: the sections, and their statements still unread
-- ``statements.py``: declarations, assignments, constraints, steps
-- ``expression.py``: expressions, by Python's grammar
+- ``program_sections.py``: the sections, and their statements still unread
+- ``parse_statements.py``: declarations, assignments, constraints, steps
+- ``parse_expression.py``: expressions, by Python's grammar
 - ``program.py``: ``Program``: all that a file says, put together
 - ``syntax_tree.py``: the tree that comes out
 - ``to_text.py``: an expression written as text again

@@ -11,10 +11,8 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from mmopt.errors import Location, OptionError, ProgramError, suggest
-from mmopt.language.syntax.expression import parse_expr
-from mmopt.language.syntax.sections import CLASSES, Klass, Section, check_sections, split_sections
-from mmopt.language.syntax.source_text import MAX_BYTES, Source, Text
-from mmopt.language.syntax.statements import (
+from mmopt.language.syntax.parse_expression import parse_expr
+from mmopt.language.syntax.parse_statements import (
     assignment,
     constraint,
     declaration,
@@ -26,6 +24,8 @@ from mmopt.language.syntax.statements import (
     step,
     string_value,
 )
+from mmopt.language.syntax.program_sections import CLASSES, Klass, Section, check_sections, split_sections
+from mmopt.language.syntax.source_text import MAX_BYTES, Source, Text
 from mmopt.language.syntax.syntax_tree import (
     Adoption,
     Assignment,

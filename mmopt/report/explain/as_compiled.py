@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from mmopt.compiler import Instance, lower, scale
-from mmopt.compiler.scale import units_of
+from mmopt.compiler.scale_numbers import units_of
 from mmopt.compiler.to_cones import curved_nodes, implied_psd, line
 from mmopt.language import Checked
 from mmopt.language.check.curvature_survey import Survey
@@ -29,7 +29,7 @@ from mmopt.report.explain.explained_facts import (
 )
 from mmopt.report.forecast_tables import Sizes, sizes_at
 from mmopt.report.table_style import counted, duration, figure
-from mmopt.solvers.conic_runs import hand_over
+from mmopt.solvers.conic_solvers import hand_over
 from mmopt.solvers.table_of_solvers import MOST_SECONDS_INTERIOR, solver_row
 from mmopt.symmetry.joint_components import Cells
 

@@ -18,8 +18,8 @@ from typing import Any
 
 from array_api_compat import array_namespace as namespace
 
-from mmopt.numerics.products import is_identity
 from mmopt.numerics.split_arrays import Level, Space, Split
+from mmopt.numerics.unformed_products import is_identity
 from mmopt.solvers.nuclear import fitness_levels
 from mmopt.solvers.nuclear.nuclear_problem import (
     Array,

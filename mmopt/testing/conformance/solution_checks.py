@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from mmopt.compiler import bind
-from mmopt.driver.judge.assemble import value_of
+from mmopt.driver.judge.assemble_solution import value_of
 from mmopt.language import Program
 from mmopt.proof import verify
 from mmopt.results import Solution

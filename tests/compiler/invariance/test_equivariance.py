@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from own_texts import edited
 
-from mmopt.compiler.invariance.actions import (
+from mmopt.compiler.invariance.equivariance import equivariance
+from mmopt.compiler.invariance.workload_actions import (
     CHANGE_BASIS,
     DROP_CELLS,
     PERMUTE_CELLS,
@@ -15,7 +16,6 @@ from mmopt.compiler.invariance.actions import (
     ROTATE_ROOT,
     SPLIT_QUERIES,
 )
-from mmopt.compiler.invariance.equivariance import equivariance
 from mmopt.language import ATOMS, Program, check, program_names
 
 ALL = {

@@ -9,8 +9,8 @@ from scipy.linalg import block_diag
 from mmopt import Attribute, Domain, Program, Workload, solve
 from mmopt.compiler import bind
 from mmopt.compiler.reductions import REDUCTIONS, SolvedPart, traits_of
-from mmopt.driver.convex import solve_convex
-from mmopt.driver.judge.score import bound_of
+from mmopt.driver.judge.score_point import bound_of
+from mmopt.driver.solve_convex import solve_convex
 from mmopt.driver.solve_plan import SolvePlan, Task
 from mmopt.numerics.split_arrays import Level
 from mmopt.workloads import Product

@@ -14,7 +14,7 @@ from mmopt.compiler import bind, lower, scale
 from mmopt.driver.diagnosis.diagnose import explain_failure
 from mmopt.driver.diagnosis.elastic_form import everything, probe
 from mmopt.driver.diagnosis.relaxable_lines import ground
-from mmopt.driver.judge.score import FEASIBLE
+from mmopt.driver.judge.score_point import FEASIBLE
 from mmopt.driver.judge.violations import violations
 from mmopt.language import worst
 from mmopt.language.syntax.syntax_tree import Constraint

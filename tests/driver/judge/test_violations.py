@@ -9,7 +9,7 @@ from tolerances import ROUNDING
 
 from mmopt import Program, Workload
 from mmopt.compiler import Instance, bind
-from mmopt.driver.judge.score import candidate
+from mmopt.driver.judge.score_point import candidate
 from mmopt.driver.judge.violations import violations, worst_line
 from mmopt.language import violation, worst
 

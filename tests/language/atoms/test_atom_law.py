@@ -23,7 +23,7 @@ from mmopt.language.atoms import atom_gradients, entry_rules, matrix_rules
 from mmopt.language.atoms.atom import Atom, PrintedForm
 from mmopt.language.atoms.expression_types import SCALAR, UNKNOWN, Curvature, Type
 from mmopt.language.atoms.table_of_atoms import FUNCTIONS
-from mmopt.language.syntax.expression import parse_expr
+from mmopt.language.syntax.parse_expression import parse_expr
 from mmopt.language.syntax.source_text import Source, Text
 from mmopt.language.syntax.syntax_tree import Apply, Name
 from mmopt.numerics import ball_functions, balls

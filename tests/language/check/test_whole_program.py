@@ -13,8 +13,8 @@ from mmopt.language import Checked, Program, check, program_names, shipped
 from mmopt.language.atoms.expression_types import Curvature, Type
 from mmopt.language.atoms.table_of_atoms import FUNCTIONS
 from mmopt.language.check.names_and_givens import AXES, SOURCES
-from mmopt.language.syntax.sections import SECTIONS
-from mmopt.language.syntax.statements import KINDS, RESERVED
+from mmopt.language.syntax.parse_statements import KINDS, RESERVED
+from mmopt.language.syntax.program_sections import SECTIONS
 
 ARGUMENT = re.compile(r"(?<=, )\w+(?==[^=])")
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|#.*|[^\W\d]\w*(?:\.[^\W\d]\w*)*')

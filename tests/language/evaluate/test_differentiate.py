@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 from mmopt.language import Tape, evaluate
 from mmopt.language.atoms.table_of_atoms import FUNCTIONS
-from mmopt.language.syntax.expression import parse_expr
+from mmopt.language.syntax.parse_expression import parse_expr
 from mmopt.language.syntax.source_text import Source, Text
 from mmopt.language.syntax.syntax_tree import Expr
 

@@ -15,7 +15,7 @@ from mmopt.errors import ProgramError
 from mmopt.language import check, evaluate, evaluate_ball, program_names, to_source
 from mmopt.language.atoms.table_of_atoms import FUNCTIONS
 from mmopt.language.evaluate.evaluator import share
-from mmopt.language.syntax.expression import parse_expr
+from mmopt.language.syntax.parse_expression import parse_expr
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.source_text import Source, Text
 from mmopt.language.syntax.syntax_tree import Apply, Expr, Name, rewrite, walk

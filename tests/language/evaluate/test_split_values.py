@@ -14,11 +14,11 @@ from mmopt.language import evaluate, evaluate_ball
 from mmopt.language.atoms.table_of_atoms import FUNCTIONS
 from mmopt.language.evaluate.number_systems import BALLS, PLAIN, Numbers
 from mmopt.language.evaluate.split_values import ByComponent
-from mmopt.language.syntax.expression import parse_expr
+from mmopt.language.syntax.parse_expression import parse_expr
 from mmopt.language.syntax.source_text import Source, Text
 from mmopt.numerics.balls import Ball
-from mmopt.numerics.products import Diagonal
 from mmopt.numerics.split_arrays import Level, Space, Split, lift
+from mmopt.numerics.unformed_products import Diagonal
 from mmopt.symmetry import symmetry
 from mmopt.testing.census_workloads import marginals
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings, strategies as st
 from mmopt.errors import ProgramError
 from mmopt.language import Program, program_names, to_source
 from mmopt.language.atoms.table_of_atoms import ATOMS, FUNCTIONS
-from mmopt.language.syntax.expression import parse_expr
+from mmopt.language.syntax.parse_expression import parse_expr
 from mmopt.language.syntax.source_text import Source, Text
 from mmopt.language.syntax.syntax_tree import (
     Apply,

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 
 from mmopt.compiler import Instance
 from mmopt.compiler.reductions import SolvedPart
-from mmopt.driver.judge.adopt import adopt
-from mmopt.driver.judge.assemble import Ending, assemble
-from mmopt.driver.judge.meaning import meaning
-from mmopt.driver.judge.score import Candidate
+from mmopt.driver.judge.adopt_strategy import adopt
+from mmopt.driver.judge.assemble_solution import Ending, assemble
+from mmopt.driver.judge.point_meaning import meaning
+from mmopt.driver.judge.score_point import Candidate
 from mmopt.driver.run_solver import Best, run_solver
 from mmopt.driver.solve_plan import FEW_CELLS, SolvePlan, Task
 from mmopt.errors import SolverError, TooLargeError, UnsuitableError

@@ -22,7 +22,7 @@ import numpy as np
 from mmopt.compiler import Instance, bind
 from mmopt.compiler.reductions import by_components
 from mmopt.compiler.same_program import is_shipped
-from mmopt.driver.judge.score import SLIGHT, Array, bound_of, named_multipliers
+from mmopt.driver.judge.score_point import SLIGHT, Array, bound_of, named_multipliers
 from mmopt.language import evaluate, shipped
 from mmopt.language.evaluate.split_values import split_meaning, splits
 from mmopt.numerics.arrays import frozen, svd
@@ -49,7 +49,7 @@ __all__ = [
 ]
 
 # Added to total error, relatively, for the rounding of its evaluation, which grows with the condition of
-# the strategy: more than what it loses against rational arithmetic (tests/driver/judge/test_meaning.py).
+# the strategy: more than what it loses against rational arithmetic (driver/judge/test_point_meaning.py).
 ROUNDING_OF_ERROR = 1e-10
 ROUNDED_DIRECTION = 1e-12  # singular values that are smaller than the largest by this factor may be rounding
 SENSITIVITY_NEAR_1 = 1e-6  # a strategy whose sensitivity is this near to 1 is scaled to it without a word

@@ -10,8 +10,8 @@ from itertools import takewhile
 from mmopt.errors import suggest
 from mmopt.language.atoms.expression_types import Dim
 from mmopt.language.atoms.table_of_atoms import ATOMS
-from mmopt.language.syntax.expression import parse_call, parse_dim, parse_expr, parse_relation
-from mmopt.language.syntax.sections import statements
+from mmopt.language.syntax.parse_expression import parse_call, parse_dim, parse_expr, parse_relation
+from mmopt.language.syntax.program_sections import statements
 from mmopt.language.syntax.source_text import WORDS, Text, Token, plain
 from mmopt.language.syntax.syntax_tree import (
     Assignment,

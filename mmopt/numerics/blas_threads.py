@@ -1,4 +1,4 @@
-"""How many threads the linear algebra takes while a task is solved: one where every matrix is small."""
+"""How many threads the linear algebra takes: one where every matrix is small."""
 
 from __future__ import annotations
 
@@ -7,26 +7,18 @@ from typing import Any
 
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from mmopt.compiler import Instance
-from mmopt.numerics.split_arrays import Split
-
 __all__ = ["blas_threads", "one_thread"]
 
 # Threads for smaller matrices cost more than they give: on a busy machine each product waits for them.
-CELLS_OF_ONE_THREAD = 512
+COLUMNS_OF_ONE_THREAD = 512
 
 
-def blas_threads(work: Instance | int, asked: int | None = None) -> AbstractContextManager[Any]:
-    """As many threads as asked for; one where every matrix is small; else what the library takes.
+def blas_threads(largest: int, asked: int | None = None) -> AbstractContextManager[Any]:
+    """As many threads as asked for; one where even the largest matrix is small; else what the library takes.
 
-    ``work``: an instance, or the number of cells of one that is still to be made.
+    ``largest``: the number of its columns.
     """
-    if isinstance(work, int):
-        largest = work
-    else:
-        split = [v.columns.largest for v in work.env.values() if isinstance(v, Split)]
-        largest = max(split, default=work.workload.n)
-    if asked is None and largest < CELLS_OF_ONE_THREAD:
+    if asked is None and largest < COLUMNS_OF_ONE_THREAD:
         return one_thread()
     return nullcontext() if asked is None else _limited(asked)
 

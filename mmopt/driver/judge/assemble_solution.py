@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance
-from mmopt.driver.judge.claims import bounds_error, check_figures, grade_of, objective_grade, survived
-from mmopt.driver.judge.meaning import (
+from mmopt.driver.judge.bound_claims import bounds_error, check_figures, grade_of, objective_grade, survived
+from mmopt.driver.judge.point_meaning import (
     bound_by_component,
     charged_error,
     error_bound,
@@ -21,7 +21,7 @@ from mmopt.driver.judge.meaning import (
     within_targets,
     without_rounding,
 )
-from mmopt.driver.judge.score import Array, named_multipliers
+from mmopt.driver.judge.score_point import Array, named_multipliers
 from mmopt.errors import SolverError
 from mmopt.language import evaluate
 from mmopt.language.evaluate.split_values import splits

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mmopt import OptionError
-from mmopt.workloads.array_files import read_array
+from mmopt.workloads.matrix_files import read_array
 
 
 def test_read(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ from cases import NAMED, named, random_workload
 from tolerances import GAP, RECOMPUTED
 
 from mmopt import solve
-from mmopt.driver.judge import meaning as bounds
-from mmopt.driver.judge.meaning import error_bound, rounding, without_rounding
+from mmopt.driver.judge import point_meaning as bounds
+from mmopt.driver.judge.point_meaning import error_bound, rounding, without_rounding
 from mmopt.strategies import Strategy, normalise
 from mmopt.workloads import Workload
 

@@ -11,7 +11,7 @@ from own_texts import edited
 
 from mmopt import ContradictionError, OptionError, Program, Solution, Workload, certify, solve, verify
 from mmopt.compiler import bind
-from mmopt.driver.judge.claims import RefutedError, check_figures
+from mmopt.driver.judge.bound_claims import RefutedError, check_figures
 
 PREFIX = Workload.from_matrix(np.tri(4), targets=1.0)
 TWICE = [

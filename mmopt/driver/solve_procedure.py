@@ -13,9 +13,9 @@ import numpy as np
 
 from mmopt.compiler import Instance, bind
 from mmopt.compiler.same_program import is_shipped
-from mmopt.driver.judge.assemble import Ending, assemble
+from mmopt.driver.judge.assemble_solution import Ending, assemble
 from mmopt.driver.judge.rounded_root import charged_for_the_queries
-from mmopt.driver.judge.score import bound_of, starts_from, upper_value
+from mmopt.driver.judge.score_point import bound_of, starts_from, upper_value
 from mmopt.driver.solve_plan import Task
 from mmopt.errors import ContradictionError, OptionError, SolverError, placed
 from mmopt.language import evaluate, evaluate_ball, shipped

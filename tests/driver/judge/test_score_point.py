@@ -15,7 +15,7 @@ from mmopt import Program, Workload, solve
 from mmopt.compiler import Instance, bind
 from mmopt.compiler.reductions import by_components
 from mmopt.driver.judge.rounded_root import charged_for_the_queries
-from mmopt.driver.judge.score import FEASIBLE, Candidate, bound_of, candidate, upper_value
+from mmopt.driver.judge.score_point import FEASIBLE, Candidate, bound_of, candidate, upper_value
 from mmopt.driver.run_solver import Best
 from mmopt.errors import OptionError
 from mmopt.numerics.split_arrays import Level
@@ -235,8 +235,8 @@ def test_strategies_of_low_rank_have_an_error_bound(program: str, monkeypatch: p
         seen.append(upper_value(*args))
         return seen[-1]
 
-    monkeypatch.setattr("mmopt.driver.procedure.upper_value", watched)
-    monkeypatch.setattr("mmopt.driver.procedure.upper_value", watched)
+    monkeypatch.setattr("mmopt.driver.solve_procedure.upper_value", watched)
+    monkeypatch.setattr("mmopt.driver.solve_procedure.upper_value", watched)
     margins = [[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 1, 0], [0, 1, 0, 1]]
     for rows in (np.ones((1, 5)), np.array(margins, dtype=float), np.tri(3)[:, [0, 0, 1, 2, 2]]):
         solve(Workload.from_matrix(rows), program)

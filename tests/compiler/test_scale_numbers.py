@@ -9,7 +9,7 @@ from tolerances import ROUNDING
 
 from mmopt import Program, Workload
 from mmopt.compiler import bind, lower, scale
-from mmopt.compiler.scale import SOURCE_UNITS, Units, infer_units
+from mmopt.compiler.scale_numbers import SOURCE_UNITS, Units, infer_units
 from mmopt.language import SOURCES, evaluate, program_names, violation
 
 CONVEX = [name for name in program_names() if Program.load(name).klass == "convex"]

@@ -17,7 +17,7 @@ from mmopt.compiler import Instance
 from mmopt.compiler.same_program import is_shipped
 from mmopt.driver.free_vector import draw
 from mmopt.driver.judge.rounded_root import takes_rounded
-from mmopt.driver.judge.score import Candidate, charged, improves, scored
+from mmopt.driver.judge.score_point import Candidate, charged, improves, scored
 from mmopt.errors import ContradictionError, Error
 from mmopt.language import evaluate, shipped
 from mmopt.language.syntax.syntax_tree import Name, names_in
