@@ -185,7 +185,7 @@ def test_a_full_disk(command: list[str]) -> None:
 def test_the_watch_ends_what_does_not_end_itself(files: Path) -> None:
     """Inside native code nothing else would: here the main thread sleeps through its limit."""
     code = (
-        "import time, mmopt.cli.commands.solve, mmopt.cli.command_guard as guard\n"
+        "import time, mmopt.cli.commands.solve, mmopt.cli.command_guard as command_guard\n"
         "import mmopt.limits; mmopt.limits.GRACE = 0.0; command_guard.GRACE_SECONDS = 0.1\n"
         "mmopt.cli.commands.solve.run_solve = lambda *a: time.sleep(60)\n"
         "from mmopt.cli import main; main()\n"
