@@ -1,7 +1,7 @@
 """Products of strategies side by side, rounded and measured by factors; one product is a union of one.
 
 A part of the union, ⊗ᵢ Aᵢ with a share θ, is measured as ⊗ᵢ Kᵢ with integers Kᵢ ≈ cᵢ Aᵢ, and gets noise of
-Πᵢ cᵢ / θ times the parameter of the release: shares are noise, and need no bits. The sensitivity of a part is
+Δ(K) / (Δ(A) θ) times the parameter of the release: shares are noise, and need no bits. The sensitivity of a part is
 the product of its factors' exact ones (where rows are replaced, at most twice that), and the costs of the
 parts add up.
 """
@@ -132,7 +132,10 @@ def round_union(
         rounded = round_product(part, workload)
         if rounded is not None:
             factors.append(tuple(own.matrix for own in rounded))
-            relatives.append(math.prod(own.scale for own in rounded) / share)
+            # What is small in integers may need less noise for its sensitivity, or more: its part of the
+            # privacy stays what it was, and no other part pays for it.
+            size = math.sqrt(math.prod(own.squared for own in rounded))
+            relatives.append(size / (share * part.sensitivity))
     added = IntegerFactors(
         workload=workload,
         neighbours="add-remove",
