@@ -69,6 +69,11 @@ class Status:
     bound_valid: bool
     raw: str
 
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether Ctrl-C ended it."""
+        return self.stop.startswith(Stop.INTERRUPTED)
+
     def __str__(self) -> str:
         point = "feasible" if self.feasible else "not feasible"
         return f"{self.stop}; {point} (before repair off by {self.violation:.1e})"

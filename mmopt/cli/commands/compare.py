@@ -21,6 +21,7 @@ from mmopt.cli.command_options import (
 )
 from mmopt.cli.command_output import answer, live, note
 from mmopt.errors import OptionError, SolverError
+from mmopt.stop_reasons import Stop
 
 __all__ = ["compare"]
 
@@ -152,7 +153,7 @@ def compare(
     if was_interrupted and not solved:
         raise KeyboardInterrupt
     if was_interrupted:
-        left_out = sum(o.stop == "not started" for o in compared)
+        left_out = sum(o.stop == Stop.NOT_STARTED for o in compared)
         note(f"interrupted: {left_out} of {len(compared)} are left out")
     if is_cut:
         note("interrupted: not all baselines are there")

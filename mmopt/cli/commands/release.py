@@ -164,7 +164,7 @@ def _solved(
             hint=f"keep the strategy in factors: mmopt templates {request.path} --noise laplace "
             "--out FILE.npz, and then mmopt release with --strategy FILE.npz",
         ) from error
-    if solution.status.stop.startswith("interrupted"):
+    if solution.status.is_interrupted:
         # Data was not touched; somebody who stops a release does not want half of one.
         note(
             "interrupted, nothing written\n  to release the best strategy found in a given time: "

@@ -166,6 +166,6 @@ def _solved(
             asked.append((f"{program.name}, normalised", request.workload.normalised()))
         for label, workload in asked:
             solution = run_solve(workload, program, None, None, options)
-            if solution.status.stop.startswith("interrupted"):
+            if solution.status.is_interrupted:
                 raise KeyboardInterrupt
             yield label, solution.strategy

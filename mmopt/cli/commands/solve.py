@@ -100,7 +100,7 @@ def solve(
         return
     solution = run_solve(request.workload, parsed, solver, givens, options)
     note_request(request)
-    interrupted = solution.status.stop.startswith("interrupted")
+    interrupted = solution.status.is_interrupted
     if interrupted:
         note("interrupted: this is the best certified point so far")
     answer(as_json, solution.summary(), _tables(solution, request.workload))
