@@ -84,8 +84,16 @@ def least_scale(
 
 
 def _least(bound: Callable[[float], Decimal], delta: float, low: float, high: float, first: float) -> float:
-    """The least number of a bound up to delta, by halving, with `first` tried first; or `high`."""
-    for _ in range(_STEPS if bound(high) <= delta else 0):
+    """A number at which the bound is at most delta, the least by halving with `first` tried first; or `high`.
+
+    A bound on delta need not fall: what discrete noise is off by counts e^epsilon times. So it is looked at
+    `first` too before it is given up.
+    """
+    if bound(high) > delta:
+        if bound(first) > delta:
+            return high
+        high, first = first, (low + first) / 2
+    for _ in range(_STEPS):
         low, high = (low, first) if bound(first) <= delta else (first, high)
         first = (low + high) / 2
     return high

@@ -8,6 +8,7 @@ Sets of attributes are bit masks here: bit i stands for attribute i.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -116,29 +117,48 @@ class MarginalStrategy(StrategyForm):
     def estimate(self, noisy: Array) -> Array:
         """Least-squares estimate (n,) of the data vector from noisy answers (p,), in closed form.
 
-        (AᵀA)⁺ is a sum of ⊗ᵢ (I if i ∈ S, else J) with weights that follow from the eigenvalues.
+        On each subspace T it is a mean of what the marginals S ⊇ T say of it, weighted by their shares
+        θ_S² Π_{i ∉ S} nᵢ of λ_T. Nothing is a difference of weights, which would lose all digits where
+        those of two marginals are far apart.
 
         Raises
         ------
         TooLargeError : as many numbers as cells do not fit in memory.
         """
         require_memory((self.n,), "estimate of the data vector")
-        eigenvalues = self.eigenvalues
-        inverse = np.divide(1.0, eigenvalues, where=eigenvalues > 0, out=np.zeros_like(eigenvalues))
-        d = len(self.sizes)
-        weights = _of_supersets(inverse, d) / volumes(self.sizes)
-        image = self.implicit().adjoint(noisy).reshape(self.sizes)
-        found = np.zeros(self.sizes)
-        for mask in np.flatnonzero(weights).tolist():
-            summed = tuple(i for i in range(d) if not mask >> i & 1)
-            found += weights[mask] * image.sum(axis=summed, keepdims=True)
-        return found.ravel()
+        sizes, cells_of_a_count = self.sizes, volumes(self.sizes)
+        sets = np.flatnonzero(self.weights > 0).tolist()
+        shapes = [[n if mask >> i & 1 else 1 for i, n in enumerate(sizes)] for mask in sets]
+        ends = np.cumsum([math.prod(shape) for shape in shapes])[:-1]
+        tables = {
+            mask: part.reshape(shape) / self.weights[mask]
+            for mask, shape, part in zip(sets, shapes, np.split(np.asarray(noisy, float), ends), strict=True)
+        }
+        estimate = np.zeros(sizes)
+        for space in np.flatnonzero(self.eigenvalues > 0).tolist():
+            above = [mask for mask in sets if mask & space == space]
+            shares = np.square(self.weights[above] / self.weights[above].max()) * cells_of_a_count[above]
+            shares /= shares.sum()
+            mean = sum(share * _summed(tables[s], s & ~space) for share, s in zip(shares, above, strict=True))
+            for i in _attributes(space):
+                mean = mean - mean.mean(axis=i, keepdims=True)
+            estimate += mean / cells_of_a_count[space]
+        return estimate.ravel()
 
     def fields(self) -> dict[str, Any]:
         return {"form": "marginals", **super().fields(), "sizes": np.array(self.sizes, dtype=np.int64)}
 
     def __repr__(self) -> str:
         return self._words(f"{int((self.weights > 0).sum())} marginals")
+
+
+def _attributes(mask: int) -> tuple[int, ...]:
+    return tuple(i for i in range(mask.bit_length()) if mask >> i & 1)
+
+
+def _summed(table: Array, mask: int) -> Array:
+    """The table summed over these attributes."""
+    return np.asarray(table.sum(axis=_attributes(mask), keepdims=True))
 
 
 def volumes(sizes: Sequence[int], dtype: type = float) -> Array:
@@ -152,11 +172,6 @@ def volumes(sizes: Sequence[int], dtype: type = float) -> Array:
 def supersets(values: Array, d: int) -> Array:
     """Σ_{S ⊇ T} values_S for each set T, (2^d,)."""
     return _swept(values, d, lambda without, having: (without + having, having))
-
-
-def _of_supersets(values: Array, d: int) -> Array:
-    """What ``supersets`` makes these values of."""
-    return _swept(values, d, lambda without, having: (without - having, having))
 
 
 def subsets(values: Array, d: int) -> Array:

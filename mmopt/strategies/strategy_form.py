@@ -100,7 +100,7 @@ class StrategyForm(ABC):
         Infinity where W is not supported. The sensitivity is the upward-rounded one.
         """
         squared = self.squared_error(workload)
-        return self.sensitivity**2 * squared if squared < math.inf else squared
+        return self.sensitivity * self.sensitivity * squared if squared < math.inf else squared
 
     def mean_variance(self, workload: Workload) -> float:
         """The mean of ``variances``, without them."""

@@ -192,3 +192,14 @@ def test_only_a_single_count_that_changes_alone_has_its_theorem():
     assert [part.is_one_count for part in several.parts] == [True, True] and len(
         GAUSSIAN.deltas(several.parts)
     ) == 1
+
+
+@pytest.mark.draws(5)
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+def test_no_release_claims_more_epsilon_than_it_is_allowed(rng, neighbours):
+    """Beyond epsilon 10 the bound on delta may grow with epsilon: it counts what discrete noise is off by."""
+    workload = Workload.from_matrix(np.tri(8))
+    strategy = Strategy(np.tri(8) + rng.normal(size=(8, 8)))
+    privacy = Privacy(epsilon=rng.uniform(8.0, 30.0), delta=10.0 ** -rng.uniform(1.0, 12.0))
+    planned = plan(workload, strategy, privacy, neighbours)
+    assert planned.epsilon <= privacy.epsilon, (planned.epsilon, privacy)
