@@ -593,9 +593,9 @@ MUTANTS = (
     *_rows(
         "mmopt/compiler/same_program.py",
         "compiler/test_same_program.py",
-        ("", '*("steps", "certificate", "bound"),', '*("steps", "bound"),'),
-        ("", '"lets", "requires", "choose"', '"requires", "choose"'),
-        ("", '"klass", "sense", "givens", "parameters"', '"klass", "sense", "parameters"'),
+        ("", '("name", "value", "meaning"))', '("name", "value", "meaning", "certificate"))'),
+        ("", '("name", "value", "meaning"))', '("name", "value", "meaning", "lets"))'),
+        ("", '("name", "value", "meaning"))', '("name", "value", "meaning", "givens"))'),
         ("", '("name", "id", "index", "basis")', '("name", "id", "index", "basis", "kind")'),
         (
             "is_shipped",

@@ -65,7 +65,7 @@ class Ending:
     """What a solve has come to, from which a Solution is put together.
 
     objective, proved : of the repaired point, and whether it is a value with an error bound. bound : on it,
-        at the ``multipliers``. raw : the point as it came, before any repair.
+        at the ``multipliers``. unrepaired : the point as it came.
     stop, word : why it ended, and the solver's own word for that. violation : of the point as it came.
     solver : name and version. compile, solve : seconds.
     measured : a strategy equal to the point's meaning up to a rotation of its rows, to be kept in its place.
@@ -92,7 +92,7 @@ class Ending:
     reductions: tuple[str, ...] = ()
     measured: Strategy | None = None
     starts: Sequence[Array] = ()
-    raw: Mapping[str, Any] | None = None
+    unrepaired: Mapping[str, Any] | None = None
 
 
 def _measured(
@@ -162,7 +162,7 @@ def assemble(instance: Instance, env: Mapping[str, Any], ending: Ending) -> Solu
     objective, error = check_figures(instance, objective, bound, error, lower, off, multipliers, variables)
     grade, tested = grade_of(instance, bound), 0
     if bound is not None and grade == "claimed":
-        points = {"the solver's point": ending.raw or {}, "the repaired point": variables}
+        points = {"the solver's point": ending.unrepaired or {}, "the repaired point": variables}
         tested = survived(instance, bound, multipliers, {name: p for name, p in points.items() if p})
     return Solution(
         program=program.name,
