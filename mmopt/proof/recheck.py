@@ -134,8 +134,12 @@ class Recheck:
         elif expected is None:
             self.rows.add("program", s.program, "not a shipped one; taken as its text says", True)
         else:
-            agrees = all(getattr(program, name) == getattr(expected, name) for name in FIELDS_OF_CLAIMS)
-            self.rows.same("program", s.program, agrees, expected_is)
+            self.rows.same(
+                "program",
+                s.program,
+                all(getattr(program, name) == getattr(expected, name) for name in FIELDS_OF_CLAIMS),
+                expected_is,
+            )
         return checked
 
     def instance(self, checked: Checked) -> Instance | None:

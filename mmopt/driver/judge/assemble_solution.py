@@ -15,7 +15,6 @@ from mmopt.driver.judge.point_meaning import (
     charged_error,
     error_bound,
     meaning,
-    own_scale,
     own_sensitivity,
     rounding,
     within_targets,
@@ -26,7 +25,7 @@ from mmopt.errors import SolverError
 from mmopt.language import evaluate
 from mmopt.language.evaluate.split_values import splits
 from mmopt.numerics.split_arrays import Split, as_value
-from mmopt.results import Solution, Status
+from mmopt.results import Solution, Status, why_not_released
 from mmopt.results.component_storage import Value
 from mmopt.solvers import Options
 from mmopt.strategies import AnyStrategy, ComponentStrategy, Strategy, as_dense
@@ -145,7 +144,7 @@ def assemble(instance: Instance, env: Mapping[str, Any], ending: Ending) -> Solu
     value = value_of(instance, env, objective)
     sensitivity = own_sensitivity(instance, env, multipliers, objective)
     if sensitivity is not None:
-        warnings = (*warnings, own_scale(program.name, sensitivity, covariance is not None))
+        warnings = (*warnings, why_not_released(program.name, sensitivity, covariance is not None))
     del env  # of large matrices, if nobody else holds them, before others are made
     error = charged_error(strategy, workload)
     if not (np.isfinite(error) and np.isfinite(objective)):
