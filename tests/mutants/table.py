@@ -698,7 +698,7 @@ MUTANTS = (
         "mmopt/proof/recheck_factored.py",
         "proof/test_recheck_factored.py",
         ("recheck_factored", "<= bound * (1 + SEARCHED) and", "<= 2 * s.error_bound and"),
-        ("recheck_factored", "close(s.error, error))", "True)"),
+        ("recheck_factored", "close(s.error, error), ", "True, "),
         ("recheck_factored", "type(s.strategy) is TEMPLATES[s.template].form", "True"),
     ),
     # -- data
