@@ -21,7 +21,7 @@ from mmopt.language.atoms.expression_types import Dim
 from mmopt.language.check.exact_rewriting import normal
 from mmopt.language.syntax.syntax_tree import Constraint, Expr, Multiplier, Name, Number
 
-__all__ = ["Renaming", "is_shipped", "match"]
+__all__ = ["FIELDS_OF_CLAIMS", "Renaming", "is_shipped", "match"]
 
 FLIPPED = {">=": "<=", "<<": ">>"}
 MOST_PERMUTED = 4  # constraints whose orders are all tried
@@ -137,11 +137,20 @@ def _same_kinds(known: Checked, asked: Checked, found: Renaming) -> bool:
     return set(chosen) <= set(found.names)
 
 
-# What a proof may use: everything but starts, repairs, and what the solution means.
-FIELDS_OF_PROOF = (
-    *("klass", "sense", "givens", "parameters", "lets", "requires", "choose", "objective", "constraints"),
-    *("steps", "certificate", "bound"),
+# Fields of a program that decide nothing that is claimed of a point; nor do those that are never compared:
+# where it was read, and its prose.
+NO_CLAIM = (
+    *(
+        "title",
+        "cite",
+        "formulation_of",
+    ),  # words; a saved solution has the first two, which are compared apart
+    *("starts", "repair"),  # how a point comes about: it is judged as it came out
+    "adoption",  # how a strategy from elsewhere becomes a point, likewise
 )
+FIELDS_OF_CLAIMS = tuple(f.name for f in fields(Program) if f.compare and f.name not in NO_CLAIM)
+# What a proof may use of them: a bound is on the objective, whatever value and strategy a point stands for.
+FIELDS_OF_PROOF = tuple(name for name in FIELDS_OF_CLAIMS if name not in ("name", "value", "meaning"))
 FIELDS_OF_NAMES = ("name", "id", "index", "basis")  # fields of the tree that hold a name of the author's
 
 

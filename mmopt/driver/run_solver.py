@@ -111,7 +111,7 @@ class Best:
             objective=point.objective,
             proved=point.proved,
             violation=point.before,
-            raw=self.values,
+            unrepaired=self.values,
             bound=self.bound,
             multipliers=self.multipliers or {},
             **how,

@@ -29,6 +29,7 @@ from mmopt.privacy.privacy_parameters import Neighbours, Privacy, privacy_warnin
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, Measured, Part, check_type
 from mmopt.privacy.rounding.table_of_forms import check_arguments, round_any
 from mmopt.privacy.table_of_noises import noise_for
+from mmopt.results import AnySolution, why_not_released
 from mmopt.strategies import StrategyForm
 from mmopt.workloads import Workload
 
@@ -163,12 +164,12 @@ class Plan:
 
 def plan(
     workload: Workload,
-    strategy: StrategyForm,
+    strategy: StrategyForm | AnySolution,
     privacy: Privacy | None,
     neighbours: Neighbours = "add-remove",
     absolute: bool = False,
 ) -> Plan:
-    """Round `strategy`, choose the noise and predict the errors.
+    """Round `strategy`, or that of a solution, choose the noise and predict the errors.
 
     With `absolute` unset, the noise is the least that `privacy` allows. With `absolute`, unit noise on
     the strategy is what the targets ask for (`fitness_for_use`): the noise is scaled, down only, so that
@@ -185,9 +186,12 @@ def plan(
     OptionError : arguments of other types, or other neighbours.
     PrivacyError : no privacy parameters and not `absolute`; epsilon without delta for a strategy of norm 2,
         rho or targets for one of norm 1; targets that cost more than `privacy` allows
-        (with both values and the factor by which the targets must grow); noise beyond 64-bit integers.
+        (with both values and the factor by which the targets must grow); noise beyond 64-bit integers;
+        a solution whose program bounds something else than column norms.
     WorkloadError : a strategy that does not support the workload, misses its targets or cannot be rounded.
     """
+    if isinstance(strategy, AnySolution):
+        strategy = _released(strategy)
     check_arguments(strategy, workload, neighbours)
     check_type("privacy", privacy, Privacy | None, "Privacy or None")
     check_type("absolute", absolute, bool, "True or False")
@@ -261,6 +265,17 @@ def claim(
     if delta is None:
         return cheap, None, None, noise.theorem
     return cheap, delta, *approximate_epsilon(noise, integer, fineness, scale, delta, asked)
+
+
+def _released(solution: AnySolution) -> StrategyForm:
+    """Its strategy; refused where its program bounds something else than column norms."""
+    if solution.own_sensitivity is not None:
+        raise PrivacyError(
+            why_not_released(solution.program, solution.own_sensitivity, solution.covariance is not None),
+            hint="let the program's lines bound the largest column norm of its strategy by 1, or let the "
+            "objective be the privacy cost of its covariance",
+        )
+    return solution.strategy
 
 
 def _composed(theorem: str, integer: Measured) -> str:

@@ -1,4 +1,4 @@
-"""What came from elsewhere, judged: strategies are certified, saved solutions verified. No searches.
+"""What came from elsewhere, judged: strategies are certified, saved solutions verified.
 
 - ``certify.py``: ``mmopt.certify``: a strategy that came from anywhere, repaired and bounded
 - ``verify.py``: ``mmopt.verify``: a saved solution against its program and workload

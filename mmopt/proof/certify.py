@@ -177,7 +177,7 @@ def certify(
     ending = Ending(
         objective=point.objective,
         proved=point.proved,
-        raw=values,
+        unrepaired=values,
         bound=proof.bound if own else None,
         stop=Stop.CERTIFIED,
         solver=("given", ""),

@@ -14,6 +14,7 @@ from typing import TypeVar
 import numpy as np
 
 from mmopt.compiler import Instance, bind
+from mmopt.compiler.same_program import FIELDS_OF_CLAIMS
 from mmopt.driver.judge.assemble_solution import value_of
 from mmopt.driver.judge.bound_claims import check_figures, grade_of, objective_grade, survived
 from mmopt.driver.judge.point_meaning import charged_error, meaning, own_sensitivity, rounding
@@ -71,8 +72,8 @@ class Rows:
 
     found: list[Check] = field(default_factory=list)
 
-    def add(self, what: str, stated: Figure, recomputed: Figure, holds: bool) -> bool:
-        self.found.append(Check(what, stated, recomputed, bool(holds)))
+    def add(self, what: str, stated: Figure, recomputed: Figure, holds: bool, field: str = "") -> bool:
+        self.found.append(Check(what, stated, recomputed, bool(holds), field))
         return bool(holds)
 
     def same(self, what: str, stated: str, agrees: bool, is_what: str) -> bool:
@@ -90,12 +91,17 @@ class Rows:
             return None
 
     def figure(
-        self, what: str, stated: Figure, compute: Callable[[], float | None], holds: bool = True
+        self,
+        field: str,
+        stated: Figure,
+        compute: Callable[[], float | None],
+        holds: bool = True,
+        what: str = "",
     ) -> float | None:
-        """A figure against its recomputation; None where that is not possible."""
-        found = self.tried(what, stated, lambda: (compute(),))
+        """A field against its recomputation, None where that is not possible; ``what``: if not its name."""
+        found = self.tried(what or field, stated, lambda: (compute(),))
         if found is not None:
-            self.add(what, stated, found[0], holds and close(stated, found[0]))
+            self.add(what or field, stated, found[0], holds and close(stated, found[0]), field)
         return found and found[0]
 
 
@@ -128,7 +134,12 @@ class Recheck:
         elif expected is None:
             self.rows.add("program", s.program, "not a shipped one; taken as its text says", True)
         else:
-            self.rows.same("program", s.program, _problem(program) == _problem(expected), expected_is)
+            self.rows.same(
+                "program",
+                s.program,
+                all(getattr(program, name) == getattr(expected, name) for name in FIELDS_OF_CLAIMS),
+                expected_is,
+            )
         return checked
 
     def instance(self, checked: Checked) -> Instance | None:
@@ -204,7 +215,9 @@ class Recheck:
         graded = objective_grade(instance, point.proved)
         self.bound(objective, graded, lambda: bound_of(instance, s.multipliers), instance)
         known = instance, point.env, s.multipliers, point.objective
-        self.rows.figure("own sensitivity", s.own_sensitivity, lambda: own_sensitivity(*known))
+        self.rows.figure(
+            "own_sensitivity", s.own_sensitivity, lambda: own_sensitivity(*known), what="own sensitivity"
+        )
         self.rows.figure("value", s.value, lambda: value_of(instance, point.env, point.objective))
         found = self.rows.tried(
             "strategy", "", lambda: meaning(instance, point.env, s.multipliers), "the point means none"
@@ -303,9 +316,13 @@ class Recheck:
         s = self.solution
         sensitivity = s.strategy.sensitivity
         holds = close(s.sensitivity, sensitivity) and not (scaled and sensitivity > 1.0 + 1e-12)
-        self.rows.add("sensitivity", s.sensitivity, sensitivity, holds)
-        self.rows.figure("total error", s.error, lambda: charged_error(s.strategy, self.workload))
-        self.rows.figure("error bound", s.error_bound, self.error_bound, s.error_bound <= s.error)
+        self.rows.add("sensitivity", s.sensitivity, sensitivity, holds, "sensitivity")
+        self.rows.figure(
+            "error", s.error, lambda: charged_error(s.strategy, self.workload), what="total error"
+        )
+        self.rows.figure(
+            "error_bound", s.error_bound, self.error_bound, s.error_bound <= s.error, "error bound"
+        )
         self.rows.figure("rmse", s.rmse, lambda: s.strategy.rmse(self.workload))
 
     def error_bound(self) -> float | None:
@@ -314,15 +331,6 @@ class Recheck:
             return proved_by_component(self.workload, self.solution.error_multipliers)
         instance = bind(Program.load("l2_strategy"), self.workload)
         return bound_of(instance, {"sensitivity": self.solution.error_multipliers})
-
-
-def _problem(program: Program) -> tuple[object, ...]:
-    """What decides which claims are made: not words, starts, repair or how a strategy comes in."""
-    p = program
-    return (
-        (p.name, p.klass, p.givens, p.parameters, p.lets, p.requires, p.choose, p.sense, p.objective),
-        (p.constraints, p.steps, p.value, p.meaning, p.certificate, p.bound),
-    )
 
 
 def feasible_or_not(holds: bool) -> str:

@@ -31,11 +31,11 @@ def recheck_factored(s: FactoredSolution, workload: Workload, expected: Program 
     if not is_same:
         return rows.found
     error, rmse = s.strategy.total_error(workload), s.strategy.rmse(workload)
-    rows.add("total error", s.error, error, close(s.error, error))
-    rows.add("rmse", s.rmse, rmse, close(s.rmse, rmse))
+    rows.add("total error", s.error, error, close(s.error, error), "error")
+    rows.add("rmse", s.rmse, rmse, close(s.rmse, rmse), "rmse")
     bound, source = template_bound(workload)
     # Two searches do not end at the same bound to the last digit; a smaller one holds all the same.
     holds = 0.0 <= s.error_bound <= bound * (1 + SEARCHED) and s.error_bound <= error * (1 + CLOSE)
-    rows.add("error bound", s.error_bound, bound, holds)
+    rows.add("error bound", s.error_bound, bound, holds, "error_bound")
     rows.add("bound by", s.bound_from, source, s.bound_from == source)
     return rows.found

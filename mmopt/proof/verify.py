@@ -1,9 +1,9 @@
-"""``mmopt.verify``: recheck a saved solution without a solver."""
+"""``mmopt.verify``: recheck a saved solution, figure by figure."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -27,7 +27,6 @@ __all__ = ["UNCHECKED", "checked_summary", "verify", "with_worse"]
 
 Some = TypeVar("Some", bound=AnySolution)
 
-WORDS = {"error": "total error", "error_bound": "error bound"}  # for fields, in the rows of a recheck
 # Fields on which no claim rests: they tell how the result came about.
 UNCHECKED = (
     "solver",
@@ -48,13 +47,14 @@ UNCHECKED = (
 def verify(
     solution: AnySolution | str | Path, workload: Workload, program: str | Path | Program | None = None
 ) -> Verification:
-    """Recompute every claim of a solution, without a solver and without trusting anything in it.
+    """Recompute every claim of a solution without trusting anything in it.
 
     The workload is compared by its hash; the program's text is parsed, checked and compared with the program
     that is shipped under its name; the variables are evaluated against every constraint; objective, bound
     (from the multipliers), value, total error and its bound, sensitivity and rmse are recomputed, and the
     strategy is compared with what the variables mean. The steps of a procedure are verified one by one and
-    combined again.
+    combined again. None of this needs a solver. A template's strategy is measured again in its factors; only
+    its bound, whose multipliers are not kept, is searched for anew.
 
     Parameters
     ----------
@@ -75,8 +75,7 @@ def verify(
     expected = Program.load(program) if isinstance(program, str | Path) else program
     with np.errstate(all="ignore"):  # NaN and infinity are seen in what comes out
         rows = _RECHECKS[type(solution)](solution, workload, expected)
-    held = {f.name for f in fields(solution)}
-    unchecked = tuple(name for name in UNCHECKED if name.partition(".")[0] in held)
+    unchecked = tuple(name for name in UNCHECKED if hasattr(solution, name.partition(".")[0]))
     return Verification(solution.program, tuple(rows), unchecked)
 
 
@@ -90,15 +89,20 @@ def checked_summary(summary: Mapping[str, Any], place: str = "") -> dict[str, An
 
 
 def with_worse(s: Some, found: Verification, place: str = "") -> Some:
-    """Its figures, and those of its steps, as stated or as recomputed, whichever says less."""
-    again = {row.what: row.recomputed for row in found.rows}
+    """Its figures, and those of its steps, as stated or as recomputed, whichever says less.
+
+    ``found``: what ``verify`` says of it, which has a row for every figure.
+    """
+    again = {row.field: row.recomputed for row in found.rows}
     up, down = (max, min) if s.sense == "minimize" else (min, max)
-    named = {"objective": up, "value": up, "bound": down, "error": max, "error_bound": min}
-    picks = {**named, "sensitivity": max, "rmse": max}
+    picks = {
+        "objective": up, "value": up, "bound": down,
+        "error": max, "error_bound": min, "sensitivity": max, "rmse": max,
+    }
     changed: dict[str, Any] = {
-        f.name: picks[f.name](getattr(s, f.name), again[place + WORDS.get(f.name, f.name)])
-        for f in fields(s)
-        if f.name in picks and isinstance(again.get(place + WORDS.get(f.name, f.name)), float)
+        name: pick(stated, again[place + name])
+        for name, pick in picks.items()
+        if (stated := getattr(s, name, None)) is not None
     }
     if s.steps:
         changed["steps"] = {
@@ -169,7 +173,7 @@ def _again(work: Recheck, instance: Instance) -> None:
     rows.add("feasible", feasible_or_not(s.status.feasible), feasible_or_not(found.status.feasible), holds)
     objective = rows.figure("objective", s.objective, lambda: found.objective)
     work.bound(objective, found.objective_grade, lambda: found.bound, instance)
-    rows.figure("own sensitivity", s.own_sensitivity, lambda: found.own_sensitivity)
+    rows.figure("own_sensitivity", s.own_sensitivity, lambda: found.own_sensitivity, what="own sensitivity")
     rows.figure("value", s.value, lambda: found.value)
     work.strategy(found.strategy, found.covariance, found.basis)
 
@@ -186,7 +190,9 @@ def _replay(work: Recheck, waiting: list[tuple[str, Solution]]) -> Callable[[Tas
         asked = {n: np.asarray(inner.env[n], dtype=float) for n in inner.own}
         agree = _same_arrays(step.givens, asked)
         checks.same("givens", ", ".join(step.givens), agree, "those of the procedure")
-        work.rows.found += [replace(row, what=f"{name}: {row.what}") for row in checks.found]
+        work.rows.found += [
+            replace(row, what=f"{name}: {row.what}", field=f"{name}: {row.field}") for row in checks.found
+        ]
         if not all(row.holds for row in checks.found):
             raise ResultError(f"step '{name}' does not hold")
         return replace(step, seconds={"compile": 0.0, "solve": 0.0})

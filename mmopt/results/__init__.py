@@ -11,7 +11,7 @@
 """
 
 from mmopt.results.factored_solution import AnySolution, FactoredSolution, load_saved
-from mmopt.results.solution import Solution, gap_between
+from mmopt.results.solution import Solution, gap_between, why_not_released
 from mmopt.results.solve_status import GRADES, Grade, Status, is_stop
 from mmopt.results.verification import Check, Figure, Verification
 
@@ -28,4 +28,5 @@ __all__ = [
     "gap_between",
     "is_stop",
     "load_saved",
+    "why_not_released",
 ]

@@ -17,7 +17,20 @@ from mmopt.results.saved_fields import Saved, build
 from mmopt.results.solve_status import Grade, Status, weakest
 from mmopt.strategies import AnyStrategy
 
-__all__ = ["Solution", "gap_between", "relative_gap"]
+__all__ = ["Solution", "gap_between", "relative_gap", "why_not_released"]
+
+
+def why_not_released(program: str, sensitivity: float, by_targets: bool) -> str:
+    """Why a strategy, or the noise of a covariance, of its own ``sensitivity`` is not released."""
+    return (
+        f"the noise of '{program}' has privacy cost {sensitivity**2:.10g}, which is neither its objective "
+        "nor 1, so its lines bound something else than what a row of a table changes, and it cannot be "
+        "released"
+        if by_targets
+        else f"the strategy of '{program}' has largest column norm {sensitivity:.10g}, not 1, so its lines "
+        "bound something else than what a row of a table changes: total error, rmse and sensitivity are "
+        "those of the strategy scaled to 1, and it cannot be released"
+    )
 
 
 # A cell whose cost is below the largest by less than this part has no slack that could be relied on.

@@ -15,12 +15,17 @@ Figure = float | str | None
 
 @dataclass(frozen=True)
 class Check:
-    """One line: what, as stated, as recomputed (a number, or words), and whether the claim holds."""
+    """One line: what, as stated, as recomputed (a number, or words), and whether the claim holds.
+
+    field : of the solution, where the line recomputes one (in a step: behind its name); what is published is
+        looked up by it, ``what`` is for the reader.
+    """
 
     what: str
     stated: Figure
     recomputed: Figure
     holds: bool
+    field: str = ""
 
     def summary(self) -> dict[str, Any]:
         """One JSON object."""

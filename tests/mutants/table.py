@@ -593,15 +593,20 @@ MUTANTS = (
     *_rows(
         "mmopt/compiler/same_program.py",
         "compiler/test_same_program.py",
-        ("", '*("steps", "certificate", "bound"),', '*("steps", "bound"),'),
-        ("", '"lets", "requires", "choose"', '"requires", "choose"'),
-        ("", '"klass", "sense", "givens", "parameters"', '"klass", "sense", "parameters"'),
+        ("", '("name", "value", "meaning"))', '("name", "value", "meaning", "certificate"))'),
+        ("", '("name", "value", "meaning"))', '("name", "value", "meaning", "lets"))'),
+        ("", '("name", "value", "meaning"))', '("name", "value", "meaning", "givens"))'),
         ("", '("name", "id", "index", "basis")', '("name", "id", "index", "basis", "kind")'),
         (
             "is_shipped",
             "_form(program, meaning) in",
             "_form(program, False) in _shipped_forms(False) or None in",
         ),
+    ),
+    *_rows(
+        "mmopt/compiler/same_program.py",
+        "proof/test_verify.py::test_a_program_with_another_field_is_refused",
+        ("", '*("starts", "repair"),', '*("starts", "repair", "parameters", "bound"),'),
     ),
     *_rows(
         "mmopt/driver/judge/charge_for_root.py",
@@ -677,10 +682,23 @@ MUTANTS = (
         ("bound", "s.gap is not None and s.gap <= tolerance", "s.gap is not None"),
     ),
     *_rows(
+        "mmopt/proof/recheck.py",
+        "proof/test_verify.py::test_a_program_with_another_field_is_refused",
+        ("program", "for name in FIELDS_OF_CLAIMS)", "for name in FIELDS_OF_CLAIMS[:-1])"),
+    ),
+    *_rows(
+        "mmopt/proof/verify.py",
+        "proof/test_verify.py::test_of_two_figures_the_one_that_says_less_is_published "
+        "proof/test_verify.py::test_a_figure_that_was_not_recomputed_is_not_published",
+        ("with_worse", '"bound": down', '"bound": up'),
+        ("with_worse", '"error_bound": min', '"error_bound": max'),
+        ("with_worse", "again[place + name])", "again.get(place + name, stated))"),
+    ),
+    *_rows(
         "mmopt/proof/recheck_factored.py",
         "proof/test_recheck_factored.py",
         ("recheck_factored", "<= bound * (1 + SEARCHED) and", "<= 2 * s.error_bound and"),
-        ("recheck_factored", "close(s.error, error))", "True)"),
+        ("recheck_factored", "close(s.error, error), ", "True, "),
         ("recheck_factored", "type(s.strategy) is TEMPLATES[s.template].form", "True"),
     ),
     # -- data
@@ -710,6 +728,11 @@ MUTANTS = (
         "mechanism/test_release_plan.py",
         ("_scale_for_targets", "min(1.0, float(np.min(limits", "min(1.0, float(np.max(limits"),
         ("_scale_for_targets", "(1 - 2.0**-49)", "(1 + 3 * 2.0**-40)"),
+    ),
+    *_rows(
+        "mmopt/mechanism/release_plan.py",
+        "driver/judge/test_bound_claims.py::test_a_program_says_when_its_sensitivity_is_its_own",
+        ("_released", "if solution.own_sensitivity is not None:", "if False:"),
     ),
     *_rows(
         "mmopt/mechanism/release_plan.py",

@@ -14,8 +14,9 @@ import pytest
 from cases import CLOSED, NAMED, named, random_workload
 
 from mmopt import Program, Solution, Workload, certify, solve, verify
+from mmopt.compiler.same_program import FIELDS_OF_CLAIMS, NO_CLAIM
 from mmopt.language import program_names
-from mmopt.proof.verify import UNCHECKED
+from mmopt.proof.verify import UNCHECKED, with_worse
 from mmopt.workloads import with_bases
 
 # Those that need no given of the caller's and no search.
@@ -106,6 +107,126 @@ def test_a_weaker_program_under_a_shipped_name_is_found() -> None:
     assert (row.what, row.stated) == ("program", "l2_strategy")
     assert row.recomputed == "not the program that is shipped under this name"
     assert failed(weaker, w, program=Program.parse(text)) == []
+
+
+# Every section that a program which is no procedure may have; its point is not asked for here.
+EVERY_SECTION = """program own
+title  "words"
+source "paper"
+class convex
+given
+    W: matrix[r, n] = workload.root
+parameter
+    t = 1
+let
+    V = 2 * W
+require
+    small: t <= 2
+choose
+    X: psd[n, n]
+minimize
+    trace(X)
+subject to
+    sensitivity: diag(X) <= t
+repair
+    X = X / t
+value
+    objective / 4
+strategy
+    factor(X) norm 2
+from strategy A: matrix[p, n]
+    X = A.T @ A
+certificate d: vector[n] >= 0 from dual(sensitivity)
+    sum(V) * sum(d)
+"""
+# By field, an edit that changes it and nothing else.
+FORGED = {
+    "name": ("own", "other"),
+    "objective": ("    trace", "    2 * trace"),
+    "meaning": ("factor(X)", "2 * factor(X)"),
+    "klass": ("convex", "smooth"),
+    "givens": ("W: matrix[r, n] = workload.root", "W: matrix[m, n] = workload.matrix"),
+    "parameters": ("t = 1", "t = 2"),
+    "lets": ("2 * W", "3 * W"),
+    "requires": ("t <= 2", "t <= 3"),
+    "choose": ("X: psd[n, n]", "X: psd[n, n] >= 0"),
+    "sense": ("minimize", "maximize"),
+    "constraints": ("diag(X) <= t", "diag(X) <= 2 * t"),
+    "steps": ("A = weighting", "A = 2 * weighting"),
+    "value": ("objective / 4", "objective / 2"),
+    "certificate": ("sum(V) *", "2 * sum(V) *"),
+    "bound": ("bound\n    l2_strategy\n", ""),
+}
+WITHOUT_CLAIM = {
+    "title": ('"words"', '"other words"'),
+    "cite": ('"paper"', '"another paper"'),
+    "formulation_of": ('"paper"', '"paper"\nformulation of l2_strategy'),
+    "starts": ("repair\n", "start\n    near: X = eye(n)\nrepair\n"),
+    "repair": ("X / t", "X / (2 * t)"),
+    "adoption": ("X = A.T @ A", "X = 2 * A.T @ A"),
+}
+
+
+@pytest.fixture(scope="module")
+def solved() -> Solution:
+    return solve(named("prefix"), "l2_strategy")
+
+
+def test_every_field_of_a_program_is_forged_or_named() -> None:
+    compared = {f.name for f in dataclasses.fields(Program) if f.compare}
+    assert set(FORGED) == set(FIELDS_OF_CLAIMS) and set(WITHOUT_CLAIM) == set(NO_CLAIM)
+    assert set(FORGED) | set(WITHOUT_CLAIM) == compared
+
+
+@pytest.mark.parametrize(("field", "edit"), [*FORGED.items(), *WITHOUT_CLAIM.items()])
+def test_a_program_with_another_field_is_refused(field: str, edit: tuple[str, str], solved: Solution) -> None:
+    """One field of the saved text, changed with what the file says besides."""
+    text = EVERY_SECTION.replace("class convex", "class smooth") if field == "starts" else EVERY_SECTION
+    text = Program.load("eigen_design").text if field in ("steps", "bound") else text
+    assert edit[0] in text
+    honest, forged = Program.parse(text), Program.parse(text.replace(*edit, 1))
+    fields = [f.name for f in dataclasses.fields(Program) if f.compare]
+    assert [name for name in fields if getattr(honest, name) != getattr(forged, name)] == [field]
+    for program in (honest, forged):
+        p = program
+        saved = dataclasses.replace(
+            solved, program=p.name, title=p.title, cite=p.cite, sense=p.sense, program_text=p.text
+        )
+        (row,) = (r for r in verify(saved, named("prefix"), honest).rows if r.what == "program")
+        is_refused = program is forged and field in FORGED
+        assert row.recomputed == ("not " * is_refused + "the program given")
+        assert row.holds != is_refused
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("sense", ["minimize", "maximize"])
+def test_of_two_figures_the_one_that_says_less_is_published(sense: str, solved: Solution) -> None:
+    """Stated and recomputed may differ by rounding: the error is not below either, nor the bound above."""
+    found = verify(solved, named("prefix"))
+    assert found.holds
+    is_least = sense == "minimize"
+    larger = {
+        **dict.fromkeys(("objective", "value"), is_least),
+        **dict.fromkeys(("error", "sensitivity", "rmse"), True),
+        "bound": not is_least,
+        "error_bound": False,
+    }
+    again = {row.field: row.recomputed for row in found.rows}
+    for factor in (1 - 1e-10, 1 + 1e-10):
+        stated = {name: again[name] * factor for name in larger}
+        told = with_worse(dataclasses.replace(solved, sense=sense, **stated), found)
+        for name, is_larger in larger.items():
+            pick = max if is_larger else min
+            assert getattr(told, name) == pick(stated[name], again[name]), name
+
+
+@pytest.mark.quick
+def test_a_figure_that_was_not_recomputed_is_not_published(solved: Solution) -> None:
+    found = verify(solved, named("prefix"))
+    for name in ("objective", "value", "bound", "error", "error_bound", "sensitivity", "rmse"):
+        fewer = dataclasses.replace(found, rows=tuple(row for row in found.rows if row.field != name))
+        with pytest.raises(KeyError, match=name):
+            with_worse(solved, fewer)
 
 
 def test_a_program_of_ones_own_is_compared_when_it_is_given() -> None:

@@ -33,7 +33,7 @@ from mmopt.cli.command_options import (
     options_for,
 )
 from mmopt.cli.command_output import answer, note, run_solve, show
-from mmopt.errors import PrivacyError, ResultError, TooLargeError
+from mmopt.errors import ResultError, TooLargeError
 
 if TYPE_CHECKING:
     from mmopt.mechanism import Plan
@@ -119,10 +119,7 @@ def release(
         check_privacy(request, solution.program, by_targets, solution.strategy.norm)
         check_table(data, request)
     note_request(request)
-    _refuse_own_sensitivity(solution)
-    planned = plan(
-        request.workload, solution.strategy, request.privacy, request.neighbours, absolute=by_targets
-    )
+    planned = plan(request.workload, solution, request.privacy, request.neighbours, absolute=by_targets)
     if not as_json:
         certificate = [row for row in solution.rows() if row[0] in CERTIFICATE]
         tables = pairs_table(certificate), pairs_table(privacy_rows(planned)), predicted_table(planned)
@@ -196,18 +193,6 @@ def _saved(path: Path, request: Request) -> AnySolution:
         )
     note(f"strategy: from '{path}' ({solution.words})")
     return with_worse(solution, found)
-
-
-def _refuse_own_sensitivity(solution: AnySolution) -> None:
-    """Refuse a strategy whose program bounds something else than its column norms."""
-    from mmopt.driver.judge.point_meaning import own_scale
-
-    if solution.own_sensitivity is not None:
-        raise PrivacyError(
-            own_scale(solution.program, solution.own_sensitivity, solution.covariance is not None),
-            hint="let the program's lines bound the largest column norm of its strategy by 1, or let the "
-            "objective be the privacy cost of its covariance",
-        )
 
 
 def _measure_and_write(

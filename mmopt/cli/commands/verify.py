@@ -29,7 +29,9 @@ def verify(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Recheck a saved solution without a solver: every figure is recomputed from its variables.
+    """Recheck a saved solution: every figure is recomputed from its variables, or from its factors.
+
+    No solver is needed; only the bound of a strategy in factors is searched for anew.
 
     Exit status 0 when every figure holds, 1 when one does not, 2 when the file cannot be read.
     """

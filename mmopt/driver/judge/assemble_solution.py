@@ -15,7 +15,6 @@ from mmopt.driver.judge.point_meaning import (
     charged_error,
     error_bound,
     meaning,
-    own_scale,
     own_sensitivity,
     rounding,
     within_targets,
@@ -26,7 +25,7 @@ from mmopt.errors import SolverError
 from mmopt.language import evaluate
 from mmopt.language.evaluate.split_values import splits
 from mmopt.numerics.split_arrays import Split, as_value
-from mmopt.results import Solution, Status
+from mmopt.results import Solution, Status, why_not_released
 from mmopt.results.component_storage import Value
 from mmopt.solvers import Options
 from mmopt.strategies import AnyStrategy, ComponentStrategy, Strategy, as_dense
@@ -65,7 +64,7 @@ class Ending:
     """What a solve has come to, from which a Solution is put together.
 
     objective, proved : of the repaired point, and whether it is a value with an error bound. bound : on it,
-        at the ``multipliers``. raw : the point as it came, before any repair.
+        at the ``multipliers``. unrepaired : the point as it came.
     stop, word : why it ended, and the solver's own word for that. violation : of the point as it came.
     solver : name and version. compile, solve : seconds.
     measured : a strategy equal to the point's meaning up to a rotation of its rows, to be kept in its place.
@@ -92,7 +91,7 @@ class Ending:
     reductions: tuple[str, ...] = ()
     measured: Strategy | None = None
     starts: Sequence[Array] = ()
-    raw: Mapping[str, Any] | None = None
+    unrepaired: Mapping[str, Any] | None = None
 
 
 def _measured(
@@ -145,7 +144,7 @@ def assemble(instance: Instance, env: Mapping[str, Any], ending: Ending) -> Solu
     value = value_of(instance, env, objective)
     sensitivity = own_sensitivity(instance, env, multipliers, objective)
     if sensitivity is not None:
-        warnings = (*warnings, own_scale(program.name, sensitivity, covariance is not None))
+        warnings = (*warnings, why_not_released(program.name, sensitivity, covariance is not None))
     del env  # of large matrices, if nobody else holds them, before others are made
     error = charged_error(strategy, workload)
     if not (np.isfinite(error) and np.isfinite(objective)):
@@ -162,7 +161,7 @@ def assemble(instance: Instance, env: Mapping[str, Any], ending: Ending) -> Solu
     objective, error = check_figures(instance, objective, bound, error, lower, off, multipliers, variables)
     grade, tested = grade_of(instance, bound), 0
     if bound is not None and grade == "claimed":
-        points = {"the solver's point": ending.raw or {}, "the repaired point": variables}
+        points = {"the solver's point": ending.unrepaired or {}, "the repaired point": variables}
         tested = survived(instance, bound, multipliers, {name: p for name, p in points.items() if p})
     return Solution(
         program=program.name,

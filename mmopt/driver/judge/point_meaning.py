@@ -41,7 +41,6 @@ __all__ = [
     "error_bound",
     "l2_by_component",
     "meaning",
-    "own_scale",
     "own_sensitivity",
     "rounding",
     "within_targets",
@@ -165,19 +164,6 @@ def rounding(strategy: AnyStrategy, workload: Workload) -> float:
     if PER_CONDITION * strategy.largest_condition <= ROUNDING_OF_ERROR:
         return ROUNDING_OF_ERROR
     return max(ROUNDING_OF_ERROR, PER_CONDITION * strategy.condition(workload))
-
-
-def own_scale(program: str, sensitivity: float, by_targets: bool) -> str:
-    """Why a strategy, or the noise of a covariance, is not released."""
-    return (
-        f"the noise of '{program}' has privacy cost {sensitivity**2:.10g}, which is neither its objective "
-        "nor 1, so its lines bound something else than what a row of a table changes, and it cannot be "
-        "released"
-        if by_targets
-        else f"the strategy of '{program}' has largest column norm {sensitivity:.10g}, not 1, so its lines "
-        "bound something else than what a row of a table changes: total error, rmse and sensitivity are "
-        "those of the strategy scaled to 1, and it cannot be released"
-    )
 
 
 STEPS_OF_BOUND = 40

@@ -12,6 +12,8 @@ import pytest
 from own_texts import edited
 
 from mmopt import Solution, solve, verify
+from mmopt.cli.commands.release import CERTIFICATE
+from mmopt.driver.templates import templates
 from mmopt.mechanism.release_folder import ANSWERS_FILE, MANIFEST_FILE
 from mmopt.request import load_request
 from mmopt.results import FactoredSolution
@@ -249,6 +251,14 @@ def test_a_program_with_its_own_sensitivity_is_refused(run: Any, refused: Any, f
     (files / "own.program").write_text(text, encoding="utf-8")
     message = refused("release", "targets.yaml", "people.csv", "--program", "own.program")
     assert "the noise of 'own' has privacy cost" in message
+
+
+def test_the_certificate_that_is_shown_has_all_its_rows(files: Path) -> None:
+    """Its rows are picked by their names, which either kind of solution has to have."""
+    w = load_request("total.yaml").workload
+    dense, factored = solve(w, "l2_strategy", givens={"W": w.root}), templates(w, 2).solution(w)
+    names = {name for solution in (dense, factored) for name, _ in solution.rows()}
+    assert names >= set(CERTIFICATE)
 
 
 def test_a_strategy_of_another_workload_is_refused(refused: Any, saved: Path) -> None:

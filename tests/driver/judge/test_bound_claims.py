@@ -9,7 +9,19 @@ import numpy as np
 import pytest
 from own_texts import edited
 
-from mmopt import ContradictionError, OptionError, Program, Solution, Workload, certify, solve, verify
+from mmopt import (
+    ContradictionError,
+    OptionError,
+    Privacy,
+    PrivacyError,
+    Program,
+    Solution,
+    Workload,
+    certify,
+    plan,
+    solve,
+    verify,
+)
 from mmopt.compiler import bind
 from mmopt.driver.judge.bound_claims import RefutedError, check_figures
 
@@ -145,11 +157,16 @@ def test_a_program_says_when_its_sensitivity_is_its_own() -> None:
     s = solve(PREFIX, Program.parse(PATTERNS), givens={"U": pairs})
     assert s.own_sensitivity is not None and s.own_sensitivity > 1.01
     assert any("largest column norm" in text and "cannot be released" in text for text in s.warnings)
+    with pytest.raises(PrivacyError) as refused:
+        plan(PREFIX, s, Privacy(rho=1.0))
+    assert refused.value.message in s.warnings
     assert verify(s, PREFIX).holds
     hidden = verify(dataclasses.replace(s, own_sensitivity=None), PREFIX)
     assert [row.what for row in hidden.failures] == ["own sensitivity"]
     single = solve(PREFIX, Program.parse(PATTERNS), givens={"U": np.eye(4)})
     assert single.own_sensitivity is None and single.warnings == ()
+    of_solution, of_strategy = (plan(PREFIX, given, Privacy(rho=1.0)) for given in (single, single.strategy))
+    assert repr(of_solution) == repr(of_strategy)
 
 
 def test_an_error_below_the_bound_on_all_strategies_is_no_error() -> None:
