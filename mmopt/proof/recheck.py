@@ -45,11 +45,11 @@ T = TypeVar("T")
 CLOSE = 1e-9
 
 
-def close(stated: Figure, found: Figure) -> bool:
+def close(stated: Figure, found: Figure, within: float = CLOSE) -> bool:
     """Whether two figures agree: finite numbers up to rounding, anything else exactly."""
     if isinstance(stated, int | float) and isinstance(found, int | float):
         size = max(abs(stated), abs(found))
-        return bool(np.isfinite(size) and abs(stated - found) <= CLOSE * size)
+        return bool(np.isfinite(size) and abs(stated - found) <= within * size)
     return stated == found
 
 
@@ -97,11 +97,12 @@ class Rows:
         compute: Callable[[], float | None],
         holds: bool = True,
         what: str = "",
+        within: float = CLOSE,
     ) -> float | None:
         """A field against its recomputation, None where that is not possible; ``what``: if not its name."""
         found = self.tried(what or field, stated, lambda: (compute(),))
         if found is not None:
-            self.add(what or field, stated, found[0], holds and close(stated, found[0]), field)
+            self.add(what or field, stated, found[0], holds and close(stated, found[0], within), field)
         return found and found[0]
 
 
@@ -323,7 +324,9 @@ class Recheck:
         self.rows.figure(
             "error_bound", s.error_bound, self.error_bound, s.error_bound <= s.error, "error bound"
         )
-        self.rows.figure("rmse", s.rmse, lambda: s.strategy.rmse(self.workload))
+        # Two ways to the same mean differ by what a strategy's condition makes of rounding.
+        within = CLOSE + rounding(s.strategy, self.workload)
+        self.rows.figure("rmse", s.rmse, lambda: s.strategy.rmse(self.workload), within=within)
 
     def error_bound(self) -> float | None:
         """l2_strategy's certificate at the multipliers kept for total error."""

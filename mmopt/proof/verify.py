@@ -96,8 +96,13 @@ def with_worse(s: Some, found: Verification, place: str = "") -> Some:
     again = {row.field: row.recomputed for row in found.rows}
     up, down = (max, min) if s.sense == "minimize" else (min, max)
     picks = {
-        "objective": up, "value": up, "bound": down,
-        "error": max, "error_bound": min, "sensitivity": max, "rmse": max,
+        "objective": up,
+        "value": up,
+        "bound": down,
+        "error": max,
+        "error_bound": min,
+        "sensitivity": max,
+        "rmse": max,
     }
     changed: dict[str, Any] = {
         name: pick(stated, again[place + name])

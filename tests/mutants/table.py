@@ -143,7 +143,8 @@ MUTANTS = (
     *_rows(
         "mmopt/privacy/calibration.py",
         "privacy/test_calibration.py",
-        ("_least", "    return high", "    return low"),
+        ("_least", "/ 2\n    return high", "/ 2\n    return low"),
+        ("_least", "if bound(first) > delta", "if bound(first) > 1"),
         ("finer", "part.squared_sensitivity << 2 * fineness", "part.squared_sensitivity << fineness"),
     ),
     *_rows(
@@ -266,7 +267,11 @@ MUTANTS = (
         "mmopt/strategies/strategy_form.py",
         "strategies/test_form_laws.py",
         ("mean_variance", "self.squared_error(workload.unweighted)", "self.squared_error(workload)"),
-        ("total_error", "return self.sensitivity**2 * squared", "return self.sensitivity * squared"),
+        (
+            "total_error",
+            "return self.sensitivity * self.sensitivity * squared",
+            "return self.sensitivity * squared",
+        ),
         ("estimate", "noisy @ matrix @ inverse @ inverse.T", "noisy @ matrix @ inverse.T @ inverse"),
     ),
     *_rows(
@@ -299,7 +304,7 @@ MUTANTS = (
     *_rows(
         "mmopt/privacy/rounding/integer_union.py",
         "strategies/test_form_laws.py",
-        ("round_union", "for own in rounded) / share)", "for own in rounded) * share)"),
+        ("round_union", "relatives.append(size / (share", "relatives.append(size * (share"),
         ("_squared", "return [replaced(square, norm, sign)", "return [square"),
     ),
     # -- error bounds
@@ -663,7 +668,7 @@ MUTANTS = (
     *_rows(
         "mmopt/proof/recheck.py",
         "proof/test_tampered.py::test_every_changed_claim_is_found[l2_strategy]",
-        ("close", "<= CLOSE * size)", "<= 1e9 * CLOSE * size)"),
+        ("close", "<= within * size)", "<= 1e9 * within * size)"),
         ("objective", "value_of(instance, point.env, point.objective)", "s.value"),
         ("bound", 'bound", s.bound, compute', 'bound", s.bound, lambda: s.bound'),
         ("costs", 'bound", s.error_bound, self', 'bound", s.error_bound, lambda: s'),
