@@ -39,9 +39,10 @@ QUICK = Effort(first=4, later=2, rounds=2)  # for choosing between groupings
 def shares_of(errors: Array, norm: int = 1) -> Array:
     """The best shares of the budget, of norm 1, for groups with these errors (groups,) at sensitivity 1.
 
-    They make Σ errors / shares² least: (Σ errors^⅓)³ for norm 1, (Σ errors^½)² for norm 2.
+    They make Σ errors / shares² least: (Σ errors^⅓)³ for norm 1, (Σ errors^½)² for norm 2. Equal ones where
+    a group has no finite error yet: queries of next to no weight may lie beyond what one product measures.
     """
-    roots = errors ** (1.0 / (2 + norm))
+    roots = (errors if np.isfinite(errors).all() else np.ones_like(errors)) ** (1.0 / (2 + norm))
     return np.asarray(roots / np.linalg.norm(roots, norm))
 
 
@@ -141,7 +142,7 @@ def _turns(
         error = strategy.total_error(workload)
         means = np.square(shares)[:, None] / each
         means = np.where(means > LEAST * means.sum(axis=0), means, 0.0)
-        means /= means.sum(axis=0)
+        means /= np.maximum(means.sum(axis=0), np.finfo(float).tiny)
         ends.append((error, strategy, np.argmax(means, axis=0)))
         if len(parts) == 1 or error > before * (1.0 - SETTLED):
             break

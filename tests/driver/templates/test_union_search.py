@@ -36,6 +36,16 @@ def test_two_parts_are_better_where_queries_have_nothing_in_common() -> None:
     assert h.product(w).total_error(w) > 300.0
 
 
+@pytest.mark.parametrize("norm", [1, 2])
+def test_queries_of_next_to_no_weight_beside_others(norm: int, rng: np.random.Generator) -> None:
+    """One product may not measure them at all: its error is infinite, and two parts are the way on."""
+    apart = float(10.0 ** rng.uniform(3, 12))
+    w = union((apart, [f.identity(3), f.total(20)]), (1 / apart, [f.identity(3), f.identity(20)]))
+    s = h.union(w, norm=norm)
+    assert s.sensitivity <= 1.0 and s.supports(w)
+    assert s.total_error(w) < np.inf
+
+
 def rmse(s: UnionStrategy, w: Workload) -> float:
     return s.sensitivity * float(np.sqrt(s.mean_variance(w)))
 
