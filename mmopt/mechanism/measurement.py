@@ -161,6 +161,6 @@ def checked_counts(x: npt.ArrayLike, n: int) -> npt.NDArray[np.int64]:
         )
     if sum(int(v) for v in counts) > MAX_ROWS:
         raise DataError(
-            f"the data vector counts more rows than the limit, {MAX_ROWS} (not private, for you alone)"
+            f"the data vector counts more rows than the limit, {MAX_ROWS} (confidential, for you alone)"
         )
     return counts.astype(np.int64)

@@ -48,8 +48,8 @@ __all__ = [
     "without_rounding",
 ]
 
-# Added to total error, relatively, for the rounding of its evaluation, which grows with the condition of
-# the strategy: more than what it loses against rational arithmetic (driver/judge/test_point_meaning.py).
+# Added to total error, relatively, for the rounding of its evaluation, which grows with the condition of the
+# strategy: more than what it loses against rational arithmetic (tests/driver/judge/test_point_meaning.py).
 ROUNDING_OF_ERROR = 1e-10
 ROUNDED_DIRECTION = 1e-12  # singular values that are smaller than the largest by this factor may be rounding
 SENSITIVITY_NEAR_1 = 1e-6  # a strategy whose sensitivity is this near to 1 is scaled to it without a word

@@ -2,7 +2,7 @@
 
 On each component the workload has an integer basis B (``symmetry.queries_on_components``), and the strategy a
 covariance Σ of the estimates of B x: rint(2^bits Σ^(-1/2)) B is measured there, as for a matrix
-(``dense.py``), on every copy of the component. All components get the same noise.
+(``integer_dense.py``), on every copy of the component. All components get the same noise.
 
 On the part of an attribute that a component chooses, the cells' counts x are taken to integers: on an even
 or odd part by sums over orbits (1_O, 1_C - 1_σ(C)); on a rest by s e_v - 1_C for each value v of its classes
@@ -235,7 +235,7 @@ def round_by_component(strategy: ComponentStrategy, workload: Workload, neighbou
 def round_components(
     strategy: ComponentStrategy, workload: Workload, neighbours: Neighbours
 ) -> IntegerComponents:
-    """Round a strategy by component as the module says; errors as ``dense.round_strategy``."""
+    """Round a strategy by component as the module says; errors as ``integer_dense.round_strategy``."""
     if not strategy.supports(workload):
         raise unsupported()
     cells = strategy.cells

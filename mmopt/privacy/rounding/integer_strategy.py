@@ -50,7 +50,8 @@ class Measured(ABC):
     bias : largest error of the rounded row space, in units of the queries' largest entry.
     loss : largest factor by which rounding multiplied the variance of a query.
     is_biased : whether the bias is more than rounding errors: the queries have no integer basis.
-    compares_columns : whether all pairs of columns are looked at for a replaced row; else ``exact.replaced``.
+    compares_columns : whether all pairs of columns are looked at for a replaced row; else
+        ``integer_arithmetic.replaced``.
     """
 
     workload: Workload

@@ -1,9 +1,9 @@
 """Products of strategies side by side, rounded and measured by factors; one product is a union of one.
 
 A part of the union, ⊗ᵢ Aᵢ with a share θ, is measured as ⊗ᵢ Kᵢ with integers Kᵢ ≈ cᵢ Aᵢ, and gets noise of
-Δ(K) / (Δ(A) θ) times the parameter of the release: shares are noise, and need no bits. The sensitivity of a part is
-the product of its factors' exact ones (where rows are replaced, at most twice that), and the costs of the
-parts add up.
+Δ(K) / (Δ(A) θ) times the parameter of the release: shares are noise, and need no bits. The sensitivity of a
+part is the product of its factors' exact ones (where rows are replaced, at most twice that), and the costs of
+the parts add up.
 """
 
 from __future__ import annotations

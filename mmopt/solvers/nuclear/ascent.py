@@ -27,7 +27,7 @@ from array_api_compat import array_namespace as namespace
 from mmopt.numerics.split_arrays import Ints
 from mmopt.solvers.nuclear.nuclear_problem import Array, Problem
 from mmopt.solvers.nuclear.second_order import Triangle, by_size, curvature
-from mmopt.solvers.nuclear.weighted_spectrum import Iterate, count, iterate
+from mmopt.solvers.nuclear.weighted_spectrum import Iterate, count_marked, iterate
 
 __all__ = ["Fold", "fold_of", "search", "step"]
 
@@ -75,7 +75,7 @@ def step(
     single = not careful and barrier * y.shape[0] > SINGLE
     for precise in (False, True) if single else (True,):
         hessian = curvature(problem, at, active, careful=careful, single=not precise)
-        _with_ends(hessian, own if problem.base is None else cells, count(active < t), near)
+        _with_ends(hessian, own if problem.base is None else cells, count_marked(active < t), near)
         found = _solve(hessian, right) if group is None else _balanced(hessian, right, group)
         del hessian  # before another is made
         if found is not None:

@@ -25,7 +25,15 @@ from numpy.typing import NDArray
 from mmopt.numerics.pseudoinverse import panels
 from mmopt.numerics.split_arrays import Level, Split
 from mmopt.solvers.nuclear.ascent import search
-from mmopt.solvers.nuclear.nuclear_problem import Array, Problem, QueryComponent, back, care, placed, whole
+from mmopt.solvers.nuclear.nuclear_problem import (
+    Array,
+    Problem,
+    QueryComponent,
+    back,
+    care_for,
+    placed,
+    whole,
+)
 from mmopt.solvers.nuclear.shipped_programs import FORMS
 from mmopt.solvers.nuclear.weighted_spectrum import Iterate, Spectrum, bare, fetched, whole_of
 from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point
@@ -261,7 +269,7 @@ def points(
         stop = pace.stop(len(best), done=stalled)
         if gap <= pace.wanted or stop:
             pair = (lower, upper) if form.dual else (upper, lower)
-            caring = care(pace.wanted, pace.is_first, problem.cells.shape[0])
+            caring = care_for(pace.wanted, pace.is_first, problem.cells.shape[0])
             again = at.cells, at.queries
             # Memory: one iterate at a time is whole, and none while a point is scored.
             search_on.close()

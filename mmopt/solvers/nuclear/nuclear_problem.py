@@ -46,7 +46,7 @@ __all__ = [
     "Problem",
     "QueryComponent",
     "back",
-    "care",
+    "care_for",
     "conditioned",
     "lines_of",
     "placed",
@@ -275,7 +275,7 @@ class Care:
     condition: float
 
 
-def care(wanted: float, is_first: bool, n: int) -> Care:
+def care_for(wanted: float, is_first: bool, n: int) -> Care:
     """For a gap and n cells: most at first, then the condition that a smaller gap needs."""
     return Care(is_first, min(max(LOSS_OF_GAP, n / CELLS_OF_LOSS) / wanted, LARGEST_BARRIER))
 
