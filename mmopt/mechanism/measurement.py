@@ -126,7 +126,7 @@ def _check_claim(plan: Plan) -> None:
 
 
 def _whole(values: Array, is_whole: Bools, slack: Array | float = 0.0) -> Array:
-    """Of queries of whole numbers what is one up to rounding errors, given as one; else values and slack."""
+    """Values with slack; whole numbers where the query's entries are, and its value but for rounding."""
     nearest = np.rint(values) + 0.0  # no -0
     is_near = np.abs(values - nearest) <= 1e-8 + 1e-13 * np.abs(values)
     return np.where(is_whole & is_near & (np.abs(values) < 2**40), nearest, values + slack + 0.0)

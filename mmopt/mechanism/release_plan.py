@@ -109,7 +109,7 @@ class Plan:
 
     @property
     def kind(self) -> str:
-        """Of the noise: "discrete Gaussian" or "discrete Laplace"."""
+        """The kind of the noise: "discrete Gaussian" or "discrete Laplace"."""
         return f"discrete {self.law.name}"
 
     @property

@@ -299,7 +299,7 @@ MUTANTS = (
     *_rows(
         "mmopt/privacy/rounding/integer_union.py",
         "strategies/test_form_laws.py",
-        ("round_union", "for own in rounded) / share)", "for own in rounded) * share)"),
+        ("round_union", "size / (share * part.sensitivity)", "size * share / part.sensitivity"),
         ("_squared", "return [replaced(square, norm, sign)", "return [square"),
     ),
     # -- error bounds

@@ -85,10 +85,10 @@ def test_a_folder_says_what_is_in_it(folder: Path) -> None:
 
 
 def test_a_folder_that_says_too_little_or_too_much_is_seen(tmp_path: Path) -> None:
-    (tmp_path / "__init__.py").write_text('"""``old.py`` and ``rooms/``."""', encoding="utf-8")
+    (tmp_path / "__init__.py").write_text('"""``old.py`` and ``older/``."""', encoding="utf-8")
     (tmp_path / "new.py").write_text("", encoding="utf-8")
     assert contents(tmp_path) == {"new.py"}
-    assert named(tmp_path) == {"old.py", "rooms/"}
+    assert named(tmp_path) == {"old.py", "older/"}
 
 
 @pytest.mark.parametrize(

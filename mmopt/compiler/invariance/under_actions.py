@@ -184,7 +184,7 @@ class Acting:
                 self.lose(WEAK, {a.group}, "a sum of what has a query's sign and what has not")
 
     def _indices(self, one: Acted, two: Acted) -> dict[str, Axis]:
-        """Of a sum: an index that only one side has is of degree 0 in the other."""
+        """The indices of a sum; one that only one side has is of degree 0 in the other."""
         found = {**two.index, **one.index}
         for name, axis in found.items():
             here, there = (x.index.get(name, Axis(axis.group)) for x in (one, two))

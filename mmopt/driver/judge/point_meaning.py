@@ -145,7 +145,7 @@ def own_sensitivity(
 def without_rounding(strategy: AnyStrategy, workload: Workload) -> AnyStrategy:
     """The strategy without directions that are rounding next to the others, if the queries can do without.
 
-    Of a difference that is zero but for rounding the answers would have the noise, divided by rounding.
+    A difference that is zero but for rounding would bring its noise, divided by rounding, into the answers.
     """
     if not isinstance(strategy, Strategy) or strategy.largest_condition * ROUNDED_DIRECTION <= 1.0:
         return strategy

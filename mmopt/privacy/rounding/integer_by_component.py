@@ -61,7 +61,7 @@ class Component:
 
     @cached_property
     def _parts(self) -> list[tuple[AttributeSymmetry, AttributePart]]:
-        """Of each attribute the part that is chosen."""
+        """The chosen part of each attribute."""
         return [(a, a.parts[k]) for a, k in zip(self.joint.attributes, self.chosen.key, strict=True)]
 
     @cached_property
@@ -101,7 +101,7 @@ class Component:
         return max(largest_entry(self.matrix), 1) * math.prod(self.rest_sizes)
 
     def squared_norms(self) -> list[tuple[int, int]]:
-        """Of each column kept the orbit of cells and its share of their squared column norm, exactly."""
+        """Each kept column's orbit of cells, and its share of their squared column norm, exactly."""
         factor = math.prod(s * (s - 1) for s in self.rest_sizes)
         squares = (self.matrix.astype(object) ** 2).sum(axis=0)
         return [(int(o), int(square) * factor) for o, square in zip(self.orbits, squares, strict=True)]

@@ -2,7 +2,7 @@
 
 In logarithms x of the shares y the gradient of 2 N is g N and its Hessian (diag(g) - Q) N, where with Z the
 rows of U and V stacked Qᵢⱼ = ± Σₖₗ Zᵢₖ Zᵢₗ Zⱼₖ Zⱼₗ sₖ sₗ / (sₖ + sₗ) / N, negative between cells and queries.
-Of a query whose weight is more than its share only the part y / w of both counts.
+A query whose weight w is more than its share y counts with the part y / w of both.
 The step solves for g + τ = λ y: a logarithmic barrier keeps all shares positive, and on its path the largest
 gradient is known, so that the gap there is about τ times the number of shares.
 
@@ -228,9 +228,9 @@ def search(
 ) -> Generator[Iterate, float, None]:
     """Iterates of falling gap, without end; the consumer sends the gap that it wants and stops.
 
-    ``start`` holds shares of cells and queries, each of sum 1. Of a good start of the cells' shares what is
-    wrong is local, and equalising privacy costs mends it at the price of an iterate; where that does not go
-    fast, or with weights of queries, steps are of second order.
+    ``start`` holds shares of cells and queries, each of sum 1. What is wrong with a good start of the
+    cells' shares is local, and equalising privacy costs mends it at the price of an iterate; where that is
+    not fast, or with weights of queries, steps are of second order.
     """
     xp = namespace(problem.cells)
     cells, queries = start or (problem.cells / xp.sum(problem.cells), None)
