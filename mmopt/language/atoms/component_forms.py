@@ -229,10 +229,10 @@ def weighted(numbers: Any, atom: str, a: Any, guess: Sequence[Any] = ()) -> Any:
         return None
     if len(guess) == len(a.parts):
         order = list(range(len(guess)))
-        each = numbers.join([numbers.call(atom, a.parts[at], guess=guess[at]) for at in order])
+        values = numbers.join([numbers.call(atom, a.parts[at], guess=guess[at]) for at in order])
     else:
-        each, order = vector(numbers, atom, a.parts)
-    return numbers.call("sum", numbers.call("mul", numbers.count(a.multiplicities[order]), each))
+        values, order = vector(numbers, atom, a.parts)
+    return numbers.call("sum", numbers.call("mul", numbers.count(a.multiplicities[order]), values))
 
 
 def total(numbers: Any, atom: str, a: Any) -> Any:

@@ -126,8 +126,8 @@ class Lines:
             places[2].append(found.lefts**2)
         rows, columns, entries = (np.concatenate(own) for own in places)
         shape = (self.count, queries + cells)
-        whole = scipy.sparse.coo_array((entries, (rows, columns)), shape=shape).tocsc()[:, active]
-        scaled = scipy.sparse.csr_array(whole * np.sqrt(self.multiplicities * found.values / 2.0)[:, None])
+        stacked = scipy.sparse.coo_array((entries, (rows, columns)), shape=shape).tocsc()[:, active]
+        scaled = scipy.sparse.csr_array(stacked * np.sqrt(self.multiplicities * found.values / 2.0)[:, None])
         return np.asarray((scaled.T @ scaled).toarray())
 
 
