@@ -54,8 +54,9 @@ def measure(
     """Answer the plan's workload on the data vector `x` (n,) with OpenDP's noise.
 
     `x` counts each row in the cell that the domain's rules say; a row without one may be left out where they
-    say drop, or nothing. Of queries of whole numbers, what is one up to rounding errors is given as one. With
-    `simulate_seed`, the noise is numpy's and the answers are marked ``private=False``.
+    say drop, or nothing. Where a query has whole numbers only, an answer that is whole up to rounding errors
+    is given as a whole number. With `simulate_seed`, the noise is numpy's and the answers are marked
+    ``private=False``.
 
     Raises
     ------
