@@ -8,6 +8,8 @@ from pathlib import Path
 
 # Before numpy is loaded: the matrices of tests are small, and threads that wait for each other take longer.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Tests hold texts of tables that are 80 columns wide; a shell may export the width of its own window.
+os.environ["COLUMNS"] = "80"
 
 import numpy as np
 import pytest

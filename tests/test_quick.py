@@ -14,7 +14,7 @@ pytestmark = pytest.mark.quick
 
 TESTS = Path(__file__).parent
 PACKAGE = TESTS.parent / "mmopt"
-ROOMS = sorted({path.parent.relative_to(PACKAGE).as_posix() for path in PACKAGE.glob("*/**/*.py")})
+FOLDERS = sorted({path.parent.relative_to(PACKAGE).as_posix() for path in PACKAGE.glob("*/**/*.py")})
 PROGRAMS = {
     "closed form": "singular_value_bound",
     "convex": "fitness_for_use",
@@ -24,9 +24,9 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_every_room_has_a_quick_test(room: str) -> None:
-    files = (TESTS / room).rglob("test_*.py")
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_every_folder_has_a_quick_test(folder: str) -> None:
+    files = (TESTS / folder).rglob("test_*.py")
     assert any("mark.quick" in path.read_text(encoding="utf-8") for path in files)
 
 

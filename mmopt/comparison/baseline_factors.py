@@ -206,7 +206,7 @@ class Factors:
 def standards(outcomes: Sequence[Outcome]) -> dict[int, Outcome]:
     """The solved outcome with the least total error for each norm that has one; Gaussian noise (2) first.
 
-    Of formulations that are as good but for rounding it is the one that was asked for first.
+    Among formulations that are equally good but for rounding the first one asked for is taken.
     """
     best: dict[int, tuple[float, Outcome]] = {}
     for outcome in outcomes:

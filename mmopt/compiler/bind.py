@@ -96,7 +96,7 @@ def bind(
     """Check the program and fill in its givens.
 
     ``givens`` passes arrays (or numbers) by name, in place of a source or for a given without one.
-    ``sources`` has the workload's arrays by component (``queries.symmetry``), all that the program takes.
+    ``sources`` has the workload's arrays by component (``mmopt.symmetry``), all that the program takes.
 
     Raises
     ------

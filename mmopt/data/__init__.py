@@ -1,4 +1,4 @@
-"""From a table to a data vector of counts. No strategies, no noise: nothing here is private.
+"""From a table to a data vector of counts. No strategies, no noise: all of it is confidential.
 
 - ``table_file.py``: the file: its kind, its header, its columns in an embedded DuckDB
 - ``cell_codes.py``: the cell of a row along one attribute, as an expression of the database

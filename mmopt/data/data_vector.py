@@ -21,7 +21,7 @@ __all__ = ["DataVector", "data_vector"]
 
 @dataclass(frozen=True, eq=False)
 class DataVector:
-    """The data vector and what was left out of it. All of it is private: none of it belongs in a release.
+    """The data vector and what was left out of it, all confidential: none of it belongs in a release.
 
     ``counts`` (n,) int64, read-only, in the domain's order of cells; ``rows`` in the table, dropped ones
     included; ``dropped`` per attribute the rows that its rules drop (a row that two drop is in both).
@@ -52,7 +52,7 @@ def data_vector(path: str | os.PathLike[str], domain: Domain) -> DataVector:
     ------
     DataError : arguments of other types; the file cannot be read, lacks a column or has one of a type that
         holds nothing declared, or has refused rows. Whether rows are refused, and the message, are facts of
-        the data: not private.
+        the data: confidential, not protected.
     TooLargeError : a count for each cell does not fit in memory.
     """
     if not all(isinstance(v, kind) for v, kind in ((path, str | os.PathLike), (domain, Domain))):
@@ -128,7 +128,7 @@ def _refuse(
             )
     if refused:
         raise DataError(
-            f"{path}: rows without a cell, of {int(rows.sum())} (not private, for you alone):"
+            f"{path}: rows without a cell, of {int(rows.sum())} (confidential, for you alone):"
             + "".join(refused),
             hint=f"{wrong}say where they go in the workload file: {example} leaves them out, "
             "the label of a cell in place of 'drop' counts them there",

@@ -4,8 +4,8 @@ The header of a CSV file is read here and not by DuckDB, for three reasons: Duck
 occurs twice without a word, compares names without regard to case, and guesses types from a sample, which
 turns the text ``007`` into 7.
 
-Errors of the engine quote the row that they stopped at. Rows are private, so only the line number and the
-reason pass on, and the original exception is not chained.
+Errors of the engine quote the row that they stopped at. Rows are confidential, so only the line number and
+the reason pass on, and the original exception is not chained.
 """
 
 from __future__ import annotations

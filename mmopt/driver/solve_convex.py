@@ -1,9 +1,9 @@
 """Solve a convex program as its plan says: as it is, or by exact reductions, lifted and scored.
 
-A solver runs on one instance, each of its points is certified, the best is kept. Of a reduction the lifted
-strategy becomes a point as the program's section ``from strategy`` says, and is repaired and evaluated
-against the program file for the whole workload like a solver's point; the lifted multipliers are put into
-its certificate. So nothing depends on a reduction being right but the gap.
+A solver runs on one instance, each of its points is certified, the best is kept. What comes from a reduction
+is scored again: the lifted strategy becomes a point as the program's section ``from strategy`` says, and is
+repaired and evaluated against the program file for the whole workload like a solver's point; the lifted
+multipliers are put into its certificate. So nothing depends on a reduction being right but the gap.
 """
 
 from __future__ import annotations

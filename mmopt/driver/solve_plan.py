@@ -193,8 +193,8 @@ class Progress:
     """What a solve has so far; passed to the caller's ``progress`` after each point.
 
     ``certified`` is False for a kernel's own count, before the program was evaluated. A solve that is
-    predicted to take more than ``LONG`` seconds says so before it begins: then ``predicted`` has the seconds,
-    and there is no objective (NaN).
+    predicted to take more than ``run_solver.SECONDS_TO_ANNOUNCE`` says so before it begins: then
+    ``predicted`` has the seconds, and there is no objective (NaN).
     """
 
     program: str

@@ -68,7 +68,7 @@ def deviations(noise: Noise, integer: Measured, scale: float, fineness: int = 0)
 def standard_errors(noise: Noise, integer: Measured, scale: float, fineness: int = 0) -> Array:
     """Standard errors (m,) at integer noise of parameter `scale`.
 
-    Of several parts those of their least squares; upper bounds where there are too many coefficients.
+    Several parts are combined by least squares; where that has too many coefficients these are upper bounds.
     """
     own = deviations(noise, integer, scale, fineness)
     if len(own) == 1 or not has_coefficients(integer):

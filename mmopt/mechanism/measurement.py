@@ -54,8 +54,9 @@ def measure(
     """Answer the plan's workload on the data vector `x` (n,) with OpenDP's noise.
 
     `x` counts each row in the cell that the domain's rules say; a row without one may be left out where they
-    say drop, or nothing. Of queries of whole numbers, what is one up to rounding errors is given as one. With
-    `simulate_seed`, the noise is numpy's and the answers are marked ``private=False``.
+    say drop, or nothing. Where a query has whole numbers only, an answer that is whole up to rounding errors
+    is given as a whole number. With `simulate_seed`, the noise is numpy's and the answers are marked
+    ``private=False``.
 
     Raises
     ------
@@ -126,7 +127,7 @@ def _check_claim(plan: Plan) -> None:
 
 
 def _whole(values: Array, is_whole: Bools, slack: Array | float = 0.0) -> Array:
-    """Of queries of whole numbers what is one up to rounding errors, given as one; else values and slack."""
+    """Values with slack; whole numbers where the query's entries are, and its value but for rounding."""
     nearest = np.rint(values) + 0.0  # no -0
     is_near = np.abs(values - nearest) <= 1e-8 + 1e-13 * np.abs(values)
     return np.where(is_whole & is_near & (np.abs(values) < 2**40), nearest, values + slack + 0.0)
@@ -161,6 +162,6 @@ def checked_counts(x: npt.ArrayLike, n: int) -> npt.NDArray[np.int64]:
         )
     if sum(int(v) for v in counts) > MAX_ROWS:
         raise DataError(
-            f"the data vector counts more rows than the limit, {MAX_ROWS} (not private, for you alone)"
+            f"the data vector counts more rows than the limit, {MAX_ROWS} (confidential, for you alone)"
         )
     return counts.astype(np.int64)

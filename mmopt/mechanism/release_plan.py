@@ -110,7 +110,7 @@ class Plan:
 
     @property
     def kind(self) -> str:
-        """Of the noise: "discrete Gaussian" or "discrete Laplace"."""
+        """The kind of the noise: "discrete Gaussian" or "discrete Laplace"."""
         return f"discrete {self.law.name}"
 
     @property
@@ -155,11 +155,11 @@ class Plan:
         return float(np.sqrt(np.mean(self.standard_errors**2)))
 
     def __repr__(self) -> str:
-        claim = [] if self.rho is None else [f"rho {rounded(str(self.rho), 6, up=True)}"]
+        words = [] if self.rho is None else [f"rho {rounded(str(self.rho), 6, up=True)}"]
         if self.epsilon is not None:
-            claim.append(f"epsilon {rounded(str(self.epsilon), 6, up=True)} at delta {self.delta!r}")
-        cost = ", ".join([*claim, self.neighbours])
-        return f"Plan({self.workload.m} queries, {cost}, rmse {rounded(self.rmse, 6, up=True)})"
+            words.append(f"epsilon {rounded(str(self.epsilon), 6, up=True)} at delta {self.delta!r}")
+        words.append(self.neighbours)
+        return f"Plan({self.workload.m} queries, {', '.join(words)}, rmse {rounded(self.rmse, 6, up=True)})"
 
 
 def plan(

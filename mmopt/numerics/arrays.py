@@ -146,8 +146,8 @@ def rounding_of_root(m: int, n: int) -> float:
 
     0 where the rows are returned. Else by Higham, Accuracy and Stability of Numerical Algorithms, 2002,
     Theorem 19.4: c m n u, u = ε / 2. One reflection of m entries is off by at most some 4 m u: twice in its
-    vector, twice in what it takes off; c = 8 leaves as much for blocks of reflections. Of more than 2 n rows
-    those before take part again with every n that come.
+    vector, twice in what it takes off; c = 8 leaves as much for blocks of reflections. With more than
+    2 n rows those before take part again with every n that come.
     """
     return 0.0 if m <= n else 4.0 * EPS * m * n * (1 if m <= 2 * n else 2)
 

@@ -35,7 +35,7 @@ _Term = Ball | Diagonal | _Scaled
 
 
 def times(left: _Term, right: _Term) -> _Term:
-    """The matrix product; see ``products.Diagonal``."""
+    """The matrix product; see ``unformed_products.Diagonal``."""
     match left, right:
         case Diagonal(), Diagonal():
             return Diagonal(balls.mul(left.entries, right.entries))

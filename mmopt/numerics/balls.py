@@ -192,7 +192,7 @@ def power(a: Ball, b: Ball) -> Ball:
 
 
 def _squared(a: Ball) -> Ball:
-    """Of a number, by its ends: around the square of the middle the lower one would be lost if it is wide."""
+    """The square of a number, by its ends: around the square of a wide one's middle the lower is lost."""
     low, high = float(a.lower), float(a.upper)
     low = max(low, 0.0)
     ends = np.nextafter(low * low, 0.0), np.nextafter(high * high, np.inf)
@@ -200,7 +200,7 @@ def _squared(a: Ball) -> Ball:
 
 
 def sqrt(a: Ball) -> Ball:
-    """Of what is nonnegative; an argument that can only be negative has no root."""
+    """The root of what is nonnegative; an argument that can only be negative has none."""
     high = a.mid + a.rad
     mid = np.sqrt(np.clip(a.mid, 0.0, None))
     ends = np.sqrt(np.clip(a.mid - a.rad, 0.0, None)), np.sqrt(np.clip(high, 0.0, None))

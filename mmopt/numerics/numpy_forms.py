@@ -1,4 +1,8 @@
-"""Functions of matrices and vectors that numpy lacks under the same name; atoms are evaluated by them."""
+"""Functions of matrices and vectors by which atoms are evaluated, where numpy's own do not serve.
+
+numpy lacks some, as ``polar``; others, as ``eye`` and ``diag``, also refuse what is no size or
+does not fit in memory.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +64,7 @@ def eigh(matrix: Array) -> tuple[Array, Array]:
 
 
 def eigenvectors(gram: Array) -> Array:
-    """Of a symmetric matrix, which is written over; ascending, by the driver that needs the least memory."""
+    """Eigenvectors of a symmetric matrix, which is written over, ascending; takes the least memory."""
     return np.asarray(scipy.linalg.eigh(gram.T, overwrite_a=True, check_finite=False, driver="evr")[1])
 
 

@@ -264,9 +264,9 @@ def _orthogonal(matrix: Array) -> Array | None:
         return None
     if squares.min(initial=1.0) < FULL**2 * squares.max(initial=0.0):
         return None  # what counts as zero next to the largest is not decided here
-    lengths = np.sqrt(squares)
-    gram /= lengths
-    gram /= lengths[:, None]
+    norms = np.sqrt(squares)
+    gram /= norms
+    gram /= norms[:, None]
     np.fill_diagonal(gram, 0.0)
     return squares if np.linalg.norm(gram) <= ORTHOGONAL else None
 

@@ -243,6 +243,6 @@ NOISES: tuple[Noise, ...] = (LAPLACE, GAUSSIAN)
 
 
 def noise_for(norm: int, privacy: Privacy | None = None) -> Noise:
-    """Of the noises for a norm the first that takes this privacy; if none does, the first, which says why."""
+    """The first noise for a norm that takes this privacy; if none does, the first, which says why."""
     rows = [noise for noise in NOISES if noise.norm == norm]
     return next((noise for noise in rows if privacy is None or noise.takes(privacy)), rows[0])

@@ -124,9 +124,9 @@ def orbit_label(cells: Cells, domain: Domain, orbit: int) -> str:
         if len(members) == a.size > 1:
             words.append(f"any {a.name}")
         else:
-            shown = [a.labels[i] for i in members[:VALUES_SHOWN]]
+            labels = [a.labels[i] for i in members[:VALUES_SHOWN]]
             rest = [f"{len(members) - VALUES_SHOWN} more"] if len(members) > VALUES_SHOWN else []
-            words.append(" or ".join(shown + rest))
+            words.append(" or ".join(labels + rest))
     size = cells.sizes[orbit]
     count = f"{int(size):,}" if size < 1e15 else f"{size:.0e}"
     return f"{', '.join(words)} ({count} cell{'' if size == 1 else 's'})"

@@ -1,6 +1,6 @@
 """The workload file: a YAML 1.2 text becomes a ``Request``, or an error with file, line and column.
 
-Top level (``domain_keys`` and ``workload`` are needed)::
+Top level (``domain`` and ``workload`` are needed)::
 
     domain: {attribute: form, …}             # the cells; the last attribute varies fastest
     workload: [entry, …]                     # the queries
@@ -73,7 +73,7 @@ Anchors and aliases (``&a``, ``*a``) may be used; tags, merge keys and several d
 Files here:
 
 - ``workload_file.py``: the file as a whole: ``load_request``
-- ``domain_keys.py``: the keys ``domain_keys`` and ``data``
+- ``domain_keys.py``: the keys ``domain`` and ``data``
 - ``attribute_keys.py``: how table values become cells
 - ``query_words.py``: what a word means for an attribute: a block, or cells
 - ``query_keys.py``: blocks, marginals and products

@@ -28,7 +28,7 @@ import scipy.linalg
 from scipy.special import logsumexp
 
 from mmopt.numerics.split_arrays import Array
-from mmopt.solvers.nuclear.nuclear_problem import QueryComponent, care, conditioned
+from mmopt.solvers.nuclear.nuclear_problem import QueryComponent, care_for, conditioned
 from mmopt.solvers.nuclear.second_order import exponentials
 from mmopt.solvers.nuclear.weighted_spectrum import spectrum
 from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point
@@ -210,7 +210,7 @@ def points(
     for count in itertools.count(1):
         stop = pace.stop(count, done=place == "end")
         if stop or (place == "there" and at.gap <= pace.wanted):
-            caring = care(pace.wanted, pace.is_first, basis.shape[1])
+            caring = care_for(pace.wanted, pace.is_first, basis.shape[1])
             (covariance,) = conditioned([basis @ at.noise], caring.condition)
             yield Point({"Sigma": covariance}, {}, count, f"gap {at.gap:.1e} by its own count", stop)
             if stop:

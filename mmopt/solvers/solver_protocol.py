@@ -79,7 +79,7 @@ class Options:
 class Vectors:
     """A solver's own vectors: unknowns x and multipliers y of ``handed`` (a ``Handover``), as it holds them.
 
-    Of a point that is called infeasible y is the ray that should prove it.
+    Where a solver calls the problem infeasible, y is the ray that should prove it.
     """
 
     handed: Any

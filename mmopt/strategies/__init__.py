@@ -47,4 +47,4 @@ FORMS: Mapping[str, type[StrategyForm]] = MappingProxyType(
         "marginals": MarginalStrategy,
     }
 )
-"""Every form, by the name of its file; ``privacy.rounding`` has the same ones."""
+"""Every form by its name; ``privacy.rounding.table_of_forms`` rounds each of them."""

@@ -142,7 +142,7 @@ class ComponentStrategy(StrategyForm):
         return places
 
     def _images(self, key: Key, rows: Array) -> Iterator[tuple[Array, Array, Array]]:
-        """Of rows R (k, d) on a component R A⁺ on each block, the block's inverse, and what A leaves out."""
+        """For rows R (k, d) of a component: R A⁺ on each block, its inverse, and what A leaves out."""
         for at, kept in self._places.get(key, []):
             inverse, null = self._directions[at]
             own = columns_of(rows, kept)

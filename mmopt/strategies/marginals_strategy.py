@@ -97,12 +97,12 @@ class MarginalStrategy(StrategyForm):
         out = []
         for product in products_of(workload, self.sizes):
             parts = [_split(factor) for factor in product.factors]
-            total: Array = np.zeros(product.m)
+            sums: Array = np.zeros(product.m)
             for mask in range(len(inverse)):
                 # The last attribute varies fastest in a product's queries.
                 seen = kron([own[mask >> i & 1][None] for i, own in enumerate(parts)])[0]
-                total += np.where(seen > 0, inverse[mask], 0.0) * np.where(seen > 0, seen, 0.0)
-            out.append(total)
+                sums += np.where(seen > 0, inverse[mask], 0.0) * np.where(seen > 0, seen, 0.0)
+            out.append(sums)
         return np.concatenate(out)
 
     def implicit(self) -> Implicit:

@@ -114,11 +114,11 @@ class UnionStrategy(StrategyForm):
         return UnionStrategy(self.parts, tuple(share / by for share in self.shares))
 
     def squared_error(self, workload: Workload) -> float:
-        """Of the means, weighted: the variances times the queries' weights."""
+        """That of the means of the parts: their variances times the queries' weights."""
         return float(workload.weights @ self.variances(workload))
 
     def variances(self, workload: Workload) -> Array:
-        """Of the means; infinity for a query that no part supports."""
+        """Those of the means of the parts; infinity for a query that no part supports."""
         each = zip(self.parts, self.shares, strict=True)
         with np.errstate(divide="ignore"):
             return np.asarray(1.0 / sum(share**2 / part.variances(workload) for part, share in each))

@@ -45,7 +45,7 @@ class AttributeSymmetry:
 
     @staticmethod
     def of(classes: Ints, reversal: bool) -> AttributeSymmetry:
-        """Of classes as numbered by first value; with ``reversal`` the order may be reversed."""
+        """From classes numbered by their first value; with ``reversal`` the order may be reversed."""
         count = int(classes.max()) + 1
         mirror = np.arange(count)
         if reversal:

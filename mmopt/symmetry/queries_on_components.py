@@ -179,7 +179,7 @@ def _in_integers(attribute: AttributeSymmetry, factor: Factor) -> dict[int, Ints
 
 
 def _coordinates(attribute: AttributeSymmetry, part: AttributePart, rows: Ints) -> Ints:
-    """Of integer rows (k, size) on a part, multiples that are integers; rows of zeros left out."""
+    """Rows (k, size) in the coordinates of a part, scaled to integers; rows of zeros are left out."""
     if part.kind == "rest":
         classes = np.flatnonzero(attribute.orbit_of_class == part.labels[0])
         own = [rows[:, attribute.classes == c] for c in classes]

@@ -1,7 +1,7 @@
 """The registry: problems by name, for conformance checks and for benchmarks. All queries have targets.
 
 A problem is a workload of about so many cells; most programs can be asked on every one of them. What is
-known of its optimum stands in ``known.py``.
+known of its optimum stands in ``known_optima.py``.
 """
 
 from __future__ import annotations

@@ -126,7 +126,7 @@ class Explicit(Group):
 
     @property
     def root_rounding(self) -> float:
-        """Of the rows times the roots of their weights: of each entry, relatively."""
+        """Relative rounding error of each entry of the rows times the roots of their weights."""
         return 0.0 if self.is_plain else 2 * EPS
 
     def labels(self, domain: Domain) -> list[str]:

@@ -43,7 +43,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def error(path: str, *attributes: Attribute) -> str:
     with pytest.raises(DataError) as raised:
         data_vector(path, Domain(attributes or (values("a", "1", "2"),)))
-    # A chained error of the engine would quote private rows in a traceback.
+    # A chained error of the engine would quote confidential rows in a traceback.
     assert raised.value.__cause__ is None and (
         raised.value.__suppress_context__ or raised.value.__context__ is None
     )
@@ -278,7 +278,7 @@ def test_a_column_of_text_where_numbers_are_declared() -> None:
             (values("age", True, False, column="a", missing="drop"), "boolean"),
         ):
             assert error(file, attribute) == (
-                f"{file}: rows without a cell, of 3 (not private, for you alone):\n"
+                f"{file}: rows without a cell, of 3 (confidential, for you alone):\n"
                 f"    column 'a' (attribute 'age'): 2 outside the declared domain (of them 2 text that is no "
                 f"{kind})\n"
                 "  is 'a' the right column? name another with 'column:', or say where they go in the "
@@ -297,7 +297,7 @@ def test_refused_rows_are_counted_by_column_and_never_shown() -> None:
     file = write("t.csv", "sex,years\nF,secret\nX,12\nF,99\n,13\nF,\nF,NaN\nF,12\n")
     said = error(file, values("sex", "F", "M"), bins("age", 0, 65, column="years"))
     assert said == (
-        "t.csv: rows without a cell, of 7 (not private, for you alone):\n"
+        "t.csv: rows without a cell, of 7 (confidential, for you alone):\n"
         "    column 'sex' (attribute 'sex'): 1 outside the declared domain, 1 missing (NULL, empty or NaN)\n"
         "    column 'years' (attribute 'age'): 2 outside the declared domain "
         "(of them 1 text that is no number), 2 missing (NULL, empty or NaN)\n"
@@ -306,7 +306,7 @@ def test_refused_rows_are_counted_by_column_and_never_shown() -> None:
     )
     missing = error(file, values("sex", "F", "M", outside="drop"))
     assert missing == (
-        "t.csv: rows without a cell, of 7 (not private, for you alone):\n"
+        "t.csv: rows without a cell, of 7 (confidential, for you alone):\n"
         "    column 'sex' (attribute 'sex'): 1 missing (NULL, empty or NaN)\n"
         "  say where they go in the workload file: 'sex: {…, missing: drop}' leaves them out, "
         "the label of a cell in place of 'drop' counts them there"
@@ -315,6 +315,6 @@ def test_refused_rows_are_counted_by_column_and_never_shown() -> None:
 
 def test_the_last_edge_is_refused_by_default() -> None:
     assert error(parquet(a=[0, 64, 65]), bins("a", 0, 65)).startswith(
-        "t.parquet: rows without a cell, of 3 (not private, for you alone):\n"
+        "t.parquet: rows without a cell, of 3 (confidential, for you alone):\n"
         "    column 'a' (attribute 'a'): 1 outside the declared domain\n"
     )

@@ -56,7 +56,7 @@ def suitable() -> list[tuple[str, str]]:
     return found
 
 
-def verify(s: Solution, w: Workload) -> None:
+def assert_claims_hold(s: Solution, w: Workload) -> None:
     """The claims of a solution, recomputed with numpy alone."""
     a = s.strategy.matrix
     inverse = np.linalg.pinv(a, rcond=1e-13)
@@ -109,7 +109,7 @@ def test_claims_hold(program: str, solver: str, rng: np.random.Generator) -> Non
         solution = solve(workload, program, solver=solver, tolerance=GAP)
         assert solution.program == program and solution.solver == solver
         try:
-            verify(solution, workload)
+            assert_claims_hold(solution, workload)
         except AssertionError as error:
             raise AssertionError(f"{name}: {error}\n{workload.queries.tolist()}\n{solution}") from error
 
@@ -118,13 +118,13 @@ def test_claims_hold(program: str, solver: str, rng: np.random.Generator) -> Non
 @pytest.mark.parametrize("program", program_names())
 def test_every_program_solves_a_small_workload(program: str) -> None:
     w = TINY if CLASS[program] == "rank" or alternates(Program.load(program).steps) else SMALL
-    verify(solve(w, program, **({"starts": 2} if CLASS[program] == "smooth" else {})), w)
+    assert_claims_hold(solve(w, program, **({"starts": 2} if CLASS[program] == "smooth" else {})), w)
 
 
 @pytest.mark.some(10)
 @pytest.mark.parametrize("program", QUICK)
 def test_queries_of_very_different_size(program: str) -> None:
-    verify(solve(named("large and small"), program), named("large and small"))
+    assert_claims_hold(solve(named("large and small"), program), named("large and small"))
 
 
 @pytest.mark.some(6)
@@ -167,7 +167,7 @@ def test_the_objective_is_the_error(program: str, rng: np.random.Generator) -> N
 def test_every_program_solves_the_small_example(program: str) -> None:
     """20 cells and 89 queries; rank and smooth programs are searches over fewer cells."""
     w = load_request(EXAMPLE).workload
-    verify(solve(w, program), w)
+    assert_claims_hold(solve(w, program), w)
 
 
 @pytest.mark.slow
@@ -175,7 +175,7 @@ def test_every_program_solves_the_small_example(program: str) -> None:
 def test_one_inequality_per_query_on_more_queries(solver: str) -> None:
     w = Workload.from_matrix(np.vstack([np.tri(12), np.tri(12)[:, ::-1]]))
     s = solve(w, "l2_strategy_lmi", solver=solver)
-    verify(s, w)
+    assert_claims_hold(s, w)
 
 
 @pytest.mark.slow
@@ -185,6 +185,6 @@ def test_many_random_workloads(rng: np.random.Generator) -> None:
         for program in QUICK:
             s = solve(workload, program)
             try:
-                verify(s, workload)
+                assert_claims_hold(s, workload)
             except AssertionError as error:
                 raise AssertionError(f"{error}\n{workload.queries.tolist()}\n{s}") from error

@@ -16,7 +16,7 @@ from mmopt.workloads import Workload
 
 TRI = Workload.from_matrix(np.tri(6))
 DATA = np.array([3, 0, 7, 1, 0, 12])
-TOO_MANY = "the data vector counts more rows than the limit, 2147483648 (not private, for you alone)"
+TOO_MANY = "the data vector counts more rows than the limit, 2147483648 (confidential, for you alone)"
 PLAN = plan(TRI, Strategy(np.eye(6)), Privacy(rho=0.5))
 
 

@@ -304,7 +304,7 @@ MUTANTS = (
     *_rows(
         "mmopt/privacy/rounding/integer_union.py",
         "strategies/test_form_laws.py",
-        ("round_union", "relatives.append(size / (share", "relatives.append(size * (share"),
+        ("round_union", "size / (share * part.sensitivity)", "size * share / part.sensitivity"),
         ("_squared", "return [replaced(square, norm, sign)", "return [square"),
     ),
     # -- error bounds

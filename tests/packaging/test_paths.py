@@ -1,18 +1,30 @@
-"""Paths that README.md, CONTRIBUTING.md and the package's folders name in backticks: they are there."""
+"""Files and modules that the READMEs, CONTRIBUTING.md, docstrings and comments name: they are there."""
 
 from __future__ import annotations
 
 import ast
+import importlib.util
+import io
 import re
+import tokenize
+from functools import cache
 from pathlib import Path
 
 import pytest
+
+import mmopt
 
 ROOT = Path(__file__).resolve().parents[2]
 ENDINGS = [".py", ".md", ".program", ".yaml", ".toml", ".csv", ".json", ".svg"]
 TOPS = ("mmopt", "tests", "examples", "programs")
 LEFT_OUT = {"programs/NAME.program"}  # in words about a file to come
 WRITTEN = {"answers.csv", "manifest.json"}  # in a release
+PACKAGE = ROOT / "mmopt"
+READMES = sorted((ROOT / "examples").rglob("README.md"))
+MODULES = sorted(PACKAGE.rglob("*.py"))
+HOMES = [*MODULES, *(file.parent for file in PACKAGE.rglob("*/__init__.py"))]
+PLACEHOLDERS = {"name", "v", "step"}  # of a step or a vector of a program, whatever its name
+WORDS = {"NULL", "NO"}  # of tables and of YAML, no constants
 FOLDERS = sorted(file.parent.relative_to(ROOT) for file in (ROOT / "mmopt").rglob("__init__.py"))
 
 
@@ -73,10 +85,10 @@ def test_a_folder_says_what_is_in_it(folder: Path) -> None:
 
 
 def test_a_folder_that_says_too_little_or_too_much_is_seen(tmp_path: Path) -> None:
-    (tmp_path / "__init__.py").write_text('"""``old.py`` and ``rooms/``."""', encoding="utf-8")
+    (tmp_path / "__init__.py").write_text('"""``old.py`` and ``older/``."""', encoding="utf-8")
     (tmp_path / "new.py").write_text("", encoding="utf-8")
     assert contents(tmp_path) == {"new.py"}
-    assert named(tmp_path) == {"old.py", "rooms/"}
+    assert named(tmp_path) == {"old.py", "older/"}
 
 
 @pytest.mark.parametrize(
@@ -89,3 +101,82 @@ def test_tables_of_where_things_are_name_every_folder(name: str, pattern: str) -
         f"{word}/" for word in re.findall(pattern, table)
     }
     assert not missing, f"'Where things are' in {name} does not name {sorted(missing)}"
+
+
+def prose(source: str) -> str:
+    """The comments and docstrings of a module."""
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    comments = [token.string for token in tokens if token.type == tokenize.COMMENT]
+    texts = [node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Expr)]
+    return "\n".join([*comments, *(str(text.value) for text in texts if isinstance(text, ast.Constant))])
+
+
+@cache
+def names(file: Path) -> set[str]:
+    """What a module defines or uses, fields and arguments too, and what its package hands on."""
+    nodes = list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
+    words = {node.id for node in nodes if isinstance(node, ast.Name)}
+    words |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+    words |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    words |= {node.asname or node.name for node in nodes if isinstance(node, ast.alias)}
+    words |= {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    return words | (set(dir(mmopt)) if file == PACKAGE / "__init__.py" else set())  # resolved on first use
+
+
+def leads_somewhere(home: Path, parts: list[str]) -> bool:
+    """Whether a module, or a folder, has what the rest of a dotted word names."""
+    if not parts:
+        return True
+    if not home.is_dir():
+        return parts[0] in names(home)
+    inside = [path for path in (home / parts[0], home / f"{parts[0]}.py") if path.exists()]
+    return any(leads_somewhere(path, parts[1:]) for path in inside) or parts[0] in names(home / "__init__.py")
+
+
+def resolves(word: str, file: Path) -> bool:
+    """Whether a dotted word leads to something: in the package, in ``file`` itself, or in a library."""
+    first, *rest = word.split(".")
+    homes = [PACKAGE] if first == "mmopt" else [path for path in HOMES if path.stem == first]
+    if homes:
+        return any(leads_somewhere(home, rest) for home in homes)
+    return first in names(file) | PLACEHOLDERS or importlib.util.find_spec(first) is not None
+
+
+def files_named(text: str) -> set[str]:
+    """Words that end as a module of Python does, with their folders where these are said."""
+    return set(re.findall(r"(?<![\w.*])[\w/-]+\.py\b(?!\.)", text))
+
+
+def lost(file: Path) -> list[str]:
+    """What the prose of a module names and what is not there: files, dotted names, constants."""
+    text = prose(file.read_text(encoding="utf-8"))
+    dotted = re.findall(r"``([a-z_]\w*(?:\.\w+)+)(?:\(.*?\))?``", text)
+    constants = set(re.findall(r"``([A-Z][A-Z_]+)``", text)) - WORDS
+    bad = [word for word in files_named(text) if not is_there(word)]
+    bad += [word for word in dotted if not word.endswith(tuple(ENDINGS)) and not resolves(word, file)]
+    return bad + [word for word in constants if not any(word in names(other) for other in MODULES)]
+
+
+def test_modules_name_what_is_there() -> None:
+    assert not [f"{file.relative_to(ROOT)}: {word}" for file in MODULES for word in lost(file)]
+
+
+def test_what_a_module_names_and_is_not_there_is_seen(tmp_path: Path) -> None:
+    file = tmp_path / "new.py"
+    gone = ["gone.py", "gone.named", "limits.gone", "mmopt.gone", "GONE"]
+    there = [
+        "limits.py",
+        "limits.require_memory",
+        "mmopt.limits",
+        "mmopt.solve",
+        "here.named",
+        "numpy.linalg",
+    ]
+    lines = [f"# ``{word}``" for word in [*there, *gone]]
+    file.write_text("\n".join([*lines, "here = 1", ""]), encoding="utf-8")
+    assert sorted(lost(file)) == sorted(gone)
+
+
+@pytest.mark.parametrize("file", READMES, ids=lambda file: file.parent.name)
+def test_examples_name_files_that_are_there(file: Path) -> None:
+    assert not [word for word in files_named(file.read_text(encoding="utf-8")) if not is_there(word)]

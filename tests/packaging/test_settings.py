@@ -180,7 +180,7 @@ FOLDERS = (
         ("language", "mmopt.workloads", "Imports run one way"),
         ("workloads", "mmopt.request", "Imports run one way"),
         ("driver", "mmopt.cli", "Imports run one way"),
-        ("language/atoms", "mmopt.language.check", "Rooms of the language are floors too"),
+        ("language/atoms", "mmopt.language.check", "Folders of the language are floors too"),
         (
             "driver/judge",
             "mmopt.driver.search",
@@ -212,9 +212,9 @@ def skeleton(folder: Path) -> None:
     package.mkdir()
     for name in ("__init__.py", "errors.py", "limits.py", "resources.py", "stop_reasons.py"):
         shutil.copy(ROOT / "mmopt" / name, package)
-    rooms = {"language": ("atoms", "check", "evaluate", "print", "syntax")}
-    rooms["driver"] = ("diagnosis", "judge", "run_solver", "search", "solve", "templates")
-    inner = [f"{name}/{room}" for name, each in rooms.items() for room in each]
+    folders = {"language": ("atoms", "check", "evaluate", "print", "syntax")}
+    folders["driver"] = ("diagnosis", "judge", "run_solver", "search", "solve", "templates")
+    inner = [f"{name}/{inside}" for name, each in folders.items() for inside in each]
     for name in (*FOLDERS, *inner, "cli", "testing"):
         (package / name).mkdir()
         (package / name / "__init__.py").touch()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from tolerances import GAP_INTERIOR
@@ -39,22 +41,25 @@ def test_another_seed_is_another_workload(p: Problem) -> None:
     assert p.workload(9, seed=1) != p.workload(9, seed=2)
 
 
-def test_tags_are_true() -> None:
-    for p in PROBLEMS:
-        w = p.workload(16)
-        if "rank deficient" in p.tags:
-            assert w.rank < min(w.n, 16), p.name
-        if "duplicated cells" in p.tags:
-            assert len(np.unique(w.queries, axis=1).T) < w.n, p.name
-        if "zero columns" in p.tags:
-            assert not w.queries.any(axis=0).all(), p.name
-        if "equal targets" in p.tags:
-            assert set(w.targets) == {1.0}, p.name
-        if "weights" in p.tags:
-            assert len(set(w.weights)) > 1, p.name
-        if "blocks" in p.tags:
-            touched = (w.queries != 0).astype(int)
-            assert not (touched.T @ touched)[0, -1], p.name
+def is_in_blocks(w: Workload) -> bool:
+    touched = (w.queries != 0).astype(int)
+    return not (touched.T @ touched)[0, -1]
+
+
+TRUE_OF: dict[str, Callable[[Workload], object]] = {
+    "rank deficient": lambda w: w.rank < min(w.n, 16),
+    "duplicated cells": lambda w: len(np.unique(w.queries, axis=1).T) < w.n,
+    "zero columns": lambda w: not w.queries.any(axis=0).all(),
+    "equal targets": lambda w: set(w.targets) == {1.0},
+    "weights": lambda w: len(set(w.weights)) > 1,
+    "blocks": is_in_blocks,
+}
+
+
+@pytest.mark.parametrize("tag", TRUE_OF)
+def test_tags_are_true(tag: str) -> None:
+    tagged = [p for p in PROBLEMS if tag in p.tags]
+    assert tagged and not [p.name for p in tagged if not TRUE_OF[tag](p.workload(16))]
 
 
 def test_matrices() -> None:

@@ -217,7 +217,7 @@ def _measure_and_write(
     try:
         dropped = ", ".join(f"{count:,} by '{name}'" for name, count in vector.dropped.items() if count)
         note(
-            f"not private, for you alone: {vector.rows:,} rows in the table, "
+            f"confidential, for you alone: {vector.rows:,} rows in the table, "
             f"{f'dropped {dropped}' if dropped else 'none dropped'}"
         )
         if as_json and not answers.private:

@@ -1,11 +1,11 @@
 """Which actions leave a program as it is: read from its tree, never from its name.
 
 Objective, constraints, certificate, repair and what the solution means are typed by the actions of
-``actions.py``. If all of them go with an action, then a feasible point and multipliers of the changed
-workload become those of the given one, with the same objective and the same bound, and a solution of one is
-a solution of the other. Permutations and rotations have to be kept by every line. Repeating, splitting and
-changing the basis need not be kept by the repair and the meaning: a lifted point is repaired again,
-and it comes from a strategy (``from strategy``), whatever the program's own variables are.
+``workload_actions.py``. If all of them go with an action, then a feasible point and multipliers of the
+changed workload become those of the given one, with the same objective and the same bound, and a solution of
+one is a solution of the other. Permutations and rotations have to be kept by every line. Repeating, splitting
+and changing the basis need not be kept by the repair and the meaning: a lifted point is repaired again, and
+it comes from a strategy (``from strategy``), whatever the program's own variables are.
 """
 
 from __future__ import annotations

@@ -184,7 +184,7 @@ class Acting:
                 self.lose(WEAK, {a.group}, "a sum of what has a query's sign and what has not")
 
     def _indices(self, one: Acted, two: Acted) -> dict[str, Axis]:
-        """Of a sum: an index that only one side has is of degree 0 in the other."""
+        """The indices of a sum; one that only one side has is of degree 0 in the other."""
         found = {**two.index, **one.index}
         for name, axis in found.items():
             here, there = (x.index.get(name, Axis(axis.group)) for x in (one, two))
@@ -270,11 +270,11 @@ class Acting:
         left, right = one.axes[-1], two.axes[0]
         vanishes = one.vanishes and two.vanishes
         if one.diagonal or two.diagonal:
-            scaled = multiplied(left, right)
-            axes = (*one.axes[:-1], scaled) if two.diagonal else (scaled, *two.axes[1:])
+            inner = multiplied(left, right)
+            axes = (*one.axes[:-1], inner) if two.diagonal else (inner, *two.axes[1:])
             both = one.diagonal and two.diagonal
             either = any(a.vanishes and a.has_cells for a in (one, two)) and left.group == "cells"
-            return Acted((scaled, scaled) if both else axes, index, both, vanishes or either)
+            return Acted((inner, inner) if both else axes, index, both, vanishes or either)
         self._sum_over(multiplied(left, right), "a product that counts every copy, or none")
         if left.group == "cells" and not (one.vanishes or two.vanishes):
             self.lose_untouched("a product over untouched cells")

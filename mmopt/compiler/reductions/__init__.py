@@ -12,8 +12,8 @@ workload, and a step whose ``lift`` leads back. After each step the table is gon
 
 Cells, zeros and factors are compared as they were given; a multiple of a query, a degree and what is as good
 as zero in a lift are decided to rounding. None of it is believed: the lifted point and multipliers are scored
-over all cells (``driver.convex``). What stays by component is not scored again, so symmetries are decided
-exactly (``symmetry.value_swaps``, ``symmetry.split_totals``).
+over all cells (``driver.solve_convex``). What stays by component is not scored again, so symmetries are
+decided exactly (``symmetry.value_swaps``, ``symmetry.split_totals``).
 """
 
 from __future__ import annotations

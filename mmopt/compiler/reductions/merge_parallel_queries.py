@@ -118,7 +118,7 @@ def _added_up(workload: Workload) -> Workload | None:
 
 
 def _left_out(instance: Instance) -> Ints | None:
-    """Of the queries with a target: the number of each that is kept, -1 for the others."""
+    """A number for each query with a target: its place among those that are kept, -1 for the others."""
     workload = instance.workload
     finite = np.flatnonzero(np.isfinite(workload.targets))
     same, lead = _parallel(workload.queries[finite])

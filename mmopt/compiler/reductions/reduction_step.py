@@ -69,7 +69,7 @@ def traits(checked: Checked, own: frozenset[str], numbers: frozenset[tuple[str, 
 class SolvedPart:
     """A strategy for a workload, the multipliers by constraint, and the bound that they prove.
 
-    Of a part by component both are by component.
+    Strategy and multipliers are by component if the part was solved by component.
     """
 
     strategy: AnyStrategy

@@ -2,7 +2,7 @@
 
 Theorem. With W block diagonal, the blocks of a strategy that do not lie on the diagonal answer nothing and
 may be zero (average over the signs of a block's cells and queries). The strategies of the blocks,
-each solved alone, then make the best strategy of the whole, and (``composition.py`` says which it is)
+each solved alone, then make the best strategy of the whole, and (``composed_workloads.py`` says which it is)
 
 - an objective that is a trace or sum adds up. The multipliers of a block, in the scale in which their sum
   is the block's bound, are those of the whole: for total error

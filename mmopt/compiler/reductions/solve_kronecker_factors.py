@@ -2,8 +2,9 @@
 
 Theorem. For W = W_1 ⊗ … ⊗ W_s let A_i and multipliers d_i solve the program for W_i. Then ⊗ A_i and ⊗ d_i
 solve it for W, and the optimum is the product of theirs, for every program whose numbers are made of its
-arrays by atoms that turn a Kronecker product into a product (``composition.py``): traces, sums, nuclear
-norms, maxima of what is not negative. Li et al. (VLDB Journal 24, 2015, section 4.4) have it for total error.
+arrays by atoms that turn a Kronecker product into a product (``composed_workloads.py``): traces, sums,
+nuclear norms, maxima of what is not negative. Li et al. (VLDB Journal 24, 2015, section 4.4) have it for
+total error.
 
 It holds for one product, with one weight and one target for all its queries; a union of products has no such
 optimum. The weight and the target go to the first factor.

@@ -1,6 +1,6 @@
 """What is found out of a program without a solution: which lines conflict, or what grows without end.
 
-Of lines that cannot hold together the smallest set is sought, and what it takes to make room.
+Where lines cannot hold together it seeks the fewest that conflict, and what it takes to make room.
 """
 
 from __future__ import annotations

@@ -123,7 +123,7 @@ def _error_bound(instance: Instance, strategy: AnyStrategy, goal: float, ending:
 def assemble(instance: Instance, env: Mapping[str, Any], ending: Ending) -> Solution:
     """Put a solution together; total error and its bound are computed here, for every program.
 
-    Of a point by component the solution is by component too. ``env`` has the point's values.
+    ``env`` has the point's values; where these are by component, the solution's are too.
 
     Raises
     ------

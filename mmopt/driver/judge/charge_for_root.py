@@ -69,8 +69,8 @@ def charged_for_the_queries(
     root γ ‖W‖ ‖A⁺‖₂ and for any source at most γ ‖A‖₂ ‖A⁺‖₂ of itself. So do the roots of variances, with L B
     for W. What the objective of an author's own program does is not known.
 
-    Of a workload of low rank W = W P up to φ, P = Bᵀ B, and A may hardly measure what is beside: there counts
-    what W (I - P) and R (I - P) have, R the root: ‖W A⁺‖ <= ‖R A⁺‖ + ‖E‖ ‖B A⁺‖₂ + (their lengths) ‖A⁺‖₂.
+    A workload of low rank is W = W P up to φ, P = Bᵀ B, and A may hardly measure what is beside. What counts
+    there are W (I - P) and R (I - P), R the root: ‖W A⁺‖ <= ‖R A⁺‖ + ‖E‖ ‖B A⁺‖₂ + (their lengths) ‖A⁺‖₂.
     """
     program, workload = instance.program, instance.workload
     rounded = ROUNDED_SOURCES - {"workload.matrix"}  # as given: a design is measured as it is
@@ -128,7 +128,7 @@ def _extremes(
 ) -> tuple[float, float, float, float]:
     """‖A‖₂, ‖A⁺‖₂ and ‖B A⁺‖₂ at most, A what a point stands for, or a covariance; the longest column.
 
-    Of an eigenvalue of AᵀA, as of A = ``factor(X)`` one of X, rounding may take 16 n ε times the largest.
+    Rounding may take 16 n ε times the largest eigenvalue from each one of AᵀA, of X where A = ``factor(X)``.
     """
     value = evaluate(program.meaning.expr, env)
     found = split_meaning(program.meaning, value, env)[0].parts if splits(env) else (value,)

@@ -47,8 +47,8 @@ __all__ = [
     "without_rounding",
 ]
 
-# Added to total error, relatively, for the rounding of its evaluation, which grows with the condition of
-# the strategy: more than what it loses against rational arithmetic (driver/judge/test_point_meaning.py).
+# Added to total error, relatively, for the rounding of its evaluation, which grows with the condition of the
+# strategy: more than what it loses against rational arithmetic (tests/driver/judge/test_point_meaning.py).
 ROUNDING_OF_ERROR = 1e-10
 ROUNDED_DIRECTION = 1e-12  # singular values that are smaller than the largest by this factor may be rounding
 SENSITIVITY_NEAR_1 = 1e-6  # a strategy whose sensitivity is this near to 1 is scaled to it without a word
@@ -144,7 +144,7 @@ def own_sensitivity(
 def without_rounding(strategy: AnyStrategy, workload: Workload) -> AnyStrategy:
     """The strategy without directions that are rounding next to the others, if the queries can do without.
 
-    Of a difference that is zero but for rounding the answers would have the noise, divided by rounding.
+    A difference that is zero but for rounding would bring its noise, divided by rounding, into the answers.
     """
     if not isinstance(strategy, Strategy) or strategy.largest_condition * ROUNDED_DIRECTION <= 1.0:
         return strategy

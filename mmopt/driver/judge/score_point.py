@@ -127,7 +127,8 @@ def candidate(instance: Instance, values: Mapping[str, Any]) -> Candidate:
 def _repaired(instance: Instance, variables: Mapping[str, Any], before: float, memo: Memo) -> Candidate:
     program = instance.program
     env: dict[str, Any] = {**instance.env, **plain(variables)}
-    # Variables of the objective whose repair says what they limit from above.
+    # The repair sets some variables of the objective to the least value that the lines allow, such as a
+    # largest cost. These are rounded up: then no line is missed by the rounding of the repair.
     limits = names_in(program.objective) if program.sense == "minimize" else set()
     limits = {a.name for a in program.repair if a.name not in names_in(a.expr)} & limits
     with np.errstate(all="ignore"):

@@ -32,7 +32,7 @@ class Side:
 
     @staticmethod
     def of(factors: Sequence[Factor]) -> Side:
-        """Of the factors of all products."""
+        """The side of an attribute, from the factors that all products have on it."""
         different = list(dict.fromkeys(factors))
         classes = refine([factor.classes() for factor in different])
         first = np.array([int(np.argmax(classes == c)) for c in range(int(classes.max()) + 1)])
@@ -66,7 +66,7 @@ class Terms:
 
     @staticmethod
     def of(workload: Workload) -> Terms:
-        """Of a workload.
+        """The terms of a workload.
 
         Raises
         ------

@@ -172,7 +172,7 @@ def rounded_extreme(sign: int) -> Callable[..., Any]:
 
 
 def extreme(sign: int) -> Callable[..., tuple[Array]]:
-    """Of max (1) and min (-1): all to the extreme entry, shared between equal ones."""
+    """The gradient of max (1) or min (-1): all to the extreme entry, shared between equal ones."""
 
     def rule(a: Array, value: Any, bar: Any, axis: int | None = None, rounding: float = 0.0) -> tuple[Array]:
         if rounding:

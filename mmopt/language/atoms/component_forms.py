@@ -152,7 +152,7 @@ def same(one: Space, other: Space, atom: str) -> None:
 
 
 def by_component(numbers: Any, atom: str, *args: Any) -> Split | None:
-    """Of matrices; numbers count for every component."""
+    """The atom component by component, for matrices; a number stands for itself in every component."""
     first = next((a for a in args if isinstance(a, Split)), None)
     if first is None or not all(isinstance(a, Split) or _is_number(a) for a in args):
         return None
@@ -177,24 +177,24 @@ def on_levels(numbers: Any, atom: str, *args: Any) -> Level | None:
 
 
 def linear(numbers: Any, atom: str, *args: Any) -> Split | Level | None:
-    """Of matrices, or of levels and numbers."""
+    """The atom on matrices component by component, or on levels and numbers."""
     form = by_component if all(isinstance(a, Split) for a in args) else on_levels
     return form(numbers, atom, *args)
 
 
 def product(numbers: Any, atom: str, a: Any, b: Any) -> Split | Level | None:
-    """Of a matrix and a number, or of levels and numbers."""
+    """A matrix times a number component by component, or levels and numbers entry by entry."""
     form = by_component if isinstance(a, Split) != isinstance(b, Split) else on_levels
     return form(numbers, atom, a, b)
 
 
 def quotient(numbers: Any, atom: str, a: Any, b: Any) -> Split | Level | None:
-    """Of a matrix by a number, or of levels and numbers."""
+    """A matrix divided by a number component by component, or levels and numbers entry by entry."""
     return None if isinstance(b, Split) else product(numbers, atom, a, b)
 
 
 def matmul(numbers: Any, atom: str, a: Any, b: Any) -> Any:
-    """Of two matrices, or of two vectors."""
+    """The product of two matrices, or of two vectors."""
     if isinstance(a, Level) and isinstance(b, Level):
         return total(numbers, "sum", on_levels(numbers, "mul", a, b))
     if not (isinstance(a, Split) and isinstance(b, Split)):
@@ -209,14 +209,14 @@ def transpose(numbers: Any, atom: str, a: Split | Level) -> Split | Level | None
 
 
 def turned(numbers: Any, atom: str, a: Any) -> Split | None:
-    """Of a matrix, whose rows and columns change places: transpose, inverse and pseudo-inverse."""
+    """Transpose, inverse and pseudo-inverse of a matrix: rows and columns change places."""
     if not isinstance(a, Split):
         return None
     return Split(a.columns, a.rows, each(numbers, atom, a.parts))
 
 
 def factor(numbers: Any, atom: str, a: Any) -> Split | None:
-    """Of a matrix; the rows of the factor are not told apart."""
+    """A factor of a matrix, component by component; its own rows are not told apart."""
     if not isinstance(a, Split):
         return None
     parts = each(numbers, atom, a.parts)
@@ -229,10 +229,10 @@ def weighted(numbers: Any, atom: str, a: Any, guess: Sequence[Any] = ()) -> Any:
         return None
     if len(guess) == len(a.parts):
         order = list(range(len(guess)))
-        each = numbers.join([numbers.call(atom, a.parts[at], guess=guess[at]) for at in order])
+        values = numbers.join([numbers.call(atom, a.parts[at], guess=guess[at]) for at in order])
     else:
-        each, order = vector(numbers, atom, a.parts)
-    return numbers.call("sum", numbers.call("mul", numbers.count(a.multiplicities[order]), each))
+        values, order = vector(numbers, atom, a.parts)
+    return numbers.call("sum", numbers.call("mul", numbers.count(a.multiplicities[order]), values))
 
 
 def total(numbers: Any, atom: str, a: Any) -> Any:
@@ -243,12 +243,12 @@ def total(numbers: Any, atom: str, a: Any) -> Any:
 
 
 def extreme(numbers: Any, atom: str, a: Any) -> Any:
-    """Of the levels."""
+    """The largest or smallest of the levels."""
     return numbers.call(atom, a.values) if isinstance(a, Level) else None
 
 
 def soft_max(numbers: Any, atom: str, a: Any) -> Any:
-    """Of the levels, each raised by the logarithm of how often it stands there."""
+    """The soft maximum of the levels, each raised by the logarithm of how often it stands there."""
     if not isinstance(a, Level):
         return None
     sizes = numbers.call("log", numbers.count(_sizes(a.space)))

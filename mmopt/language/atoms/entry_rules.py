@@ -14,7 +14,6 @@ __all__ = [
     "Options",
     "Rule",
     "add",
-    "curved",
     "div",
     "elementwise",
     "matmul",
@@ -25,6 +24,7 @@ __all__ = [
     "soft_max",
     "sub",
     "transpose",
+    "with_curvature",
 ]
 
 TWO_CHOSEN = "a product of two expressions that both depend on what is chosen"
@@ -42,7 +42,7 @@ def _broadcast(a: Type, b: Type, sign: int) -> Type:
     return Type(wide.dims, wide.is_row, sign, symmetric=symmetric)
 
 
-def curved(out: Type, a: Type, bent: Curvature, holds: bool, why: str, loewner: bool = False) -> Type:
+def with_curvature(out: Type, a: Type, bent: Curvature, holds: bool, why: str, loewner: bool = False) -> Type:
     """A value of the curvature that it has of what is chosen, where that holds; else why it is lost."""
     if a.is_constant:
         return out
@@ -170,7 +170,7 @@ def power(args: Sequence[Type], options: Options) -> Type:
     convex |= is_positive and exponent < 0 and a.curvature.is_concave
     concave = is_positive and 0 < exponent < 1 and a.curvature.is_concave
     why = f"the power {exponent:g} of an expression of this sign and curvature"
-    return curved(out, a, Curvature.CONCAVE if concave else Curvature.CONVEX, convex or concave, why)
+    return with_curvature(out, a, Curvature.CONCAVE if concave else Curvature.CONVEX, convex or concave, why)
 
 
 def elementwise(bent: Curvature, *, increasing: bool | None, sign: int = 0, even: bool = False) -> Rule:
@@ -185,7 +185,9 @@ def elementwise(bent: Curvature, *, increasing: bool | None, sign: int = 0, even
         out = Type(a.dims, a.is_row, sign, symmetric=a.symmetric)
         rises = increasing if increasing is not None else (True if even and a.sign > 0 else None)
         keeps = a.curvature.is_affine or (not a.loewner and rises is True and a.curvature is bent)
-        return curved(out, a, bent, keeps, "a function of an expression whose curvature it does not keep")
+        return with_curvature(
+            out, a, bent, keeps, "a function of an expression whose curvature it does not keep"
+        )
 
     return rule
 
@@ -206,7 +208,7 @@ def reduction(bent: Curvature | None) -> Rule:
             )
         keeps = a.curvature.is_affine or bent in (None, a.curvature)
         why = "a largest (smallest) entry of something concave (convex)"
-        return curved(out, a, bent or a.curvature, keeps, why)
+        return with_curvature(out, a, bent or a.curvature, keeps, why)
 
     return rule
 

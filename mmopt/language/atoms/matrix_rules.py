@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from mmopt.language.atoms.entry_rules import Options, Rule, curved
+from mmopt.language.atoms.entry_rules import Options, Rule, with_curvature
 from mmopt.language.atoms.expression_types import (
     SCALAR,
     UNKNOWN,
@@ -84,7 +84,7 @@ def inv(args: Sequence[Type], options: Options) -> Type:
     out = matrix(n, n, psd=a.psd, symmetric=a.symmetric)
     holds = a.psd and a.curvature.is_concave and (a.loewner or a.curvature.is_affine)
     why = "the inverse of a matrix that is not both psd and affine (or concave)"
-    return curved(out, a, Curvature.CONVEX, holds, why, loewner=True)
+    return with_curvature(out, a, Curvature.CONVEX, holds, why, loewner=True)
 
 
 def root(args: Sequence[Type], options: Options) -> Type:
@@ -93,14 +93,14 @@ def root(args: Sequence[Type], options: Options) -> Type:
     out = matrix(n, n, psd=True, symmetric=True)
     holds = a.curvature.is_concave and (a.loewner or a.curvature.is_affine)
     why = "the square root of a matrix that is not affine (or concave)"
-    return curved(out, a, Curvature.CONCAVE, holds, why, loewner=True)
+    return with_curvature(out, a, Curvature.CONCAVE, holds, why, loewner=True)
 
 
 def nuclear(args: Sequence[Type], options: Options) -> Type:
     (a,) = args
     _sides(a, "nuclear")
     out = replace(SCALAR, sign=1)
-    return curved(out, a, Curvature.CONVEX, a.curvature.is_affine, "a norm of a curved expression")
+    return with_curvature(out, a, Curvature.CONVEX, a.curvature.is_affine, "a norm of a curved expression")
 
 
 def _given(what: str, known: Callable[..., Type]) -> Rule:

@@ -3,8 +3,8 @@
 A row says all there is to say of an atom: how many arguments, its rule (shape, sign, curvature), its
 numpy form, its form with error bounds (``ball``; absent for atoms that only prepare data), its cvxpy
 form (absent where the lowering treats the atom itself, or where it only prepares data), its gradient, how
-it is printed, and one sentence. Adding an atom is adding a row: in ``functions.py``, in ``preparing.py``
-(for data and results only) or, an operator, in ``operators.py``.
+it is printed, and one sentence. Adding an atom is adding a row: in ``function_atoms.py``, in
+``data_atoms.py`` (for data and results only) or, an operator, in ``operator_atoms.py``.
 """
 
 from __future__ import annotations

@@ -298,5 +298,5 @@ def _block(expr: Block, scope: Scope) -> Type:
     bad = next((t for t in entries if not t.curvature.is_affine), None)
     if bad is not None:
         return out.broken(bad.why or "a block matrix with a curved block")
-    constant = all(t.is_constant for t in entries)
-    return replace(out, curvature=Curvature.CONSTANT if constant else Curvature.AFFINE)
+    is_constant = all(t.is_constant for t in entries)
+    return replace(out, curvature=Curvature.CONSTANT if is_constant else Curvature.AFFINE)

@@ -62,7 +62,7 @@ class Checked:
 
     @property
     def types(self) -> Mapping[str, Type]:
-        """Of the names that lines have."""
+        """The type of every name that lines may use."""
         return self.lines.types
 
 

@@ -1,6 +1,6 @@
 """Strategies rounded to integers, so that answers and sensitivity are exact; no noise, no scale of noise.
 
-A form of ``mmopt.strategies`` has the file of the same name here.
+Each form of ``mmopt.strategies`` has a row in ``table_of_forms.py``: the function that rounds it.
 
 - ``table_of_forms.py``: the table: how each form is rounded
 - ``integer_strategy.py``: what an integer strategy gives, and what follows from it

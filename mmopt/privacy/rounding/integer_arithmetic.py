@@ -149,7 +149,7 @@ def replaced(squared: int, norm: int, is_nonnegative: bool) -> int:
 def root_above(squared: int) -> float:
     """A float proved >= sqrt(squared), within one unit in the last place of the smallest such.
 
-    Of a perfect square the smallest such.
+    For a perfect square it is the smallest such.
     """
     root = math.isqrt(squared)
     if root * root == squared:

@@ -2,7 +2,7 @@
 
 On each component the workload has an integer basis B (``symmetry.queries_on_components``), and the strategy a
 covariance Σ of the estimates of B x: rint(2^bits Σ^(-1/2)) B is measured there, as for a matrix
-(``dense.py``), on every copy of the component. All components get the same noise.
+(``integer_dense.py``), on every copy of the component. All components get the same noise.
 
 On the part of an attribute that a component chooses, the cells' counts x are taken to integers: on an even
 or odd part by sums over orbits (1_O, 1_C - 1_σ(C)); on a rest by s e_v - 1_C for each value v of its classes
@@ -61,7 +61,7 @@ class Component:
 
     @cached_property
     def _parts(self) -> list[tuple[AttributeSymmetry, AttributePart]]:
-        """Of each attribute the part that is chosen."""
+        """The chosen part of each attribute."""
         return [(a, a.parts[k]) for a, k in zip(self.joint.attributes, self.chosen.key, strict=True)]
 
     @cached_property
@@ -101,7 +101,7 @@ class Component:
         return max(largest_entry(self.matrix), 1) * math.prod(self.rest_sizes)
 
     def squared_norms(self) -> list[tuple[int, int]]:
-        """Of each column kept the orbit of cells and its share of their squared column norm, exactly."""
+        """Each kept column's orbit of cells, and its share of their squared column norm, exactly."""
         factor = math.prod(s * (s - 1) for s in self.rest_sizes)
         squares = (self.matrix.astype(object) ** 2).sum(axis=0)
         return [(int(o), int(square) * factor) for o, square in zip(self.orbits, squares, strict=True)]
@@ -235,7 +235,7 @@ def round_by_component(strategy: ComponentStrategy, workload: Workload, neighbou
 def round_components(
     strategy: ComponentStrategy, workload: Workload, neighbours: Neighbours
 ) -> IntegerComponents:
-    """Round a strategy by component as the module says; errors as ``dense.round_strategy``."""
+    """Round a strategy by component as the module says; errors as ``integer_dense.round_strategy``."""
     if not strategy.supports(workload):
         raise unsupported()
     cells = strategy.cells

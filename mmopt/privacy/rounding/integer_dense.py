@@ -5,7 +5,7 @@ Rounding A itself would move its row space when it is rank deficient. Instead, w
 rint(2^bits Sigma^(-1/2)) B is measured, or c Sigma^(-1/2) B where that is integer for some c. It is integer,
 its row space is the workload's whenever its k x k core has full rank, and before rounding it costs no more
 than A: Bᵀ Sigma⁻¹ B ⪯ AᵀA, because a least-squares estimate of B x uses no more than what A measured. That is
-for Gaussian noise; for Laplace noise the rows are kept (``lattice.py``).
+for Gaussian noise; for Laplace noise the rows are kept (``rounded_rows.py``).
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class IntegerStrategy(OneNoise):
     matrix : (k, n) int64, their product.
     bits : the core is rint(2^bits C) for a real C at unit noise; may be negative. Where c C is integer the
         core is that, bits are 0, and unit noise is ``relative`` = c.
-    squared_sensitivity : by ``exact.squared_sensitivity``, in units of ``matrix``.
+    squared_sensitivity : by ``integer_arithmetic.squared_sensitivity``, in units of ``matrix``.
     reconstruction : R (m, k), unweighted queries = R @ matrix, up to ``bias``.
     bias : largest error of the rounded row space, in units of the queries' (or their basis') largest
         entry: float rounding (about 1e-15) with an integer basis, at most BIAS_LIMIT without.

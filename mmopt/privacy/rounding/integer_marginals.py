@@ -73,7 +73,7 @@ class IntegerMarginals(InFactors):
         )
 
     def strategy(self, deviations: Array) -> MarginalStrategy:
-        """Of weights one over the deviations."""
+        """Marginals whose weights are one over the deviations."""
         weights = np.zeros(len(self.weights))
         weights[self.masks] = 1.0 / deviations
         return MarginalStrategy(self.sizes, weights, self.norm)

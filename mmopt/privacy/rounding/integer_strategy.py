@@ -50,7 +50,8 @@ class Measured(ABC):
     bias : largest error of the rounded row space, in units of the queries' largest entry.
     loss : largest factor by which rounding multiplied the variance of a query.
     is_biased : whether the bias is more than rounding errors: the queries have no integer basis.
-    compares_columns : whether all pairs of columns are looked at for a replaced row; else ``exact.replaced``.
+    compares_columns : whether all pairs of columns are looked at for a replaced row; else
+        ``integer_arithmetic.replaced``.
     """
 
     workload: Workload
@@ -89,11 +90,11 @@ class Measured(ABC):
 
     @abstractmethod
     def squared_sensitivities(self) -> list[int]:
-        """Of each part, exactly, from the entries of the integers: whatever ``parts`` say."""
+        """One for each part, exactly, from the entries of the integers: whatever ``parts`` say."""
 
     @abstractmethod
     def standard_errors(self, deviations: Array) -> Array:
-        """Of the queries, (m,), at noise of these standard deviations on the parts, (parts,)."""
+        """Those of the queries, (m,), at noise of these standard deviations on the parts, (parts,)."""
 
     @abstractmethod
     def answers(self, counts: Ints) -> Ints:
@@ -127,7 +128,7 @@ class OneNoise(Measured):
         return root_above(self.squared_sensitivity)
 
     def standard_errors(self, deviations: Array) -> Array:
-        """Of the queries, (m,), at noise of this standard deviation, (1,)."""
+        """Those of the queries, (m,), at noise of this standard deviation, (1,)."""
         return np.asarray(
             np.sqrt(self.variances) * np.ldexp(float(deviations[0]) / self.relative, -self.bits)
         )
@@ -137,7 +138,7 @@ class OneNoise(Measured):
 class InFactors(Measured):
     """Integers that span the queries exactly, whose parts each get noise of their own.
 
-    Of several products the variances, and so the errors, are upper bounds.
+    With several products the variances, and so the errors, are upper bounds.
     """
 
     variances: Array = field(init=False)
@@ -161,7 +162,7 @@ class InFactors(Measured):
         return np.array([part.relative for part in self.parts])
 
     def standard_errors(self, deviations: Array) -> Array:
-        """Of the queries, (m,), at noise of these standard deviations on the parts; else as ``variances``."""
+        """Those of the queries, (m,), at noise of these deviations on the parts; else as ``variances``."""
         return np.sqrt(self.strategy(deviations).variances(self.workload))
 
     def estimate(self, noisy: Array | Ints, deviations: Array | None = None) -> Array:

@@ -65,7 +65,7 @@ class IntegerFactors(InFactors):
         )
 
     def squared_sensitivities(self) -> list[int]:
-        """Of each part, from its factors."""
+        """One for each part, from its factors."""
         return _squared(self.factors, self.norm, self.neighbours)
 
     @cached_property
@@ -81,7 +81,7 @@ class IntegerFactors(InFactors):
         return np.concatenate([_product(own, counts) for own in self.factors])
 
     def strategy(self, deviations: Array) -> UnionStrategy:
-        """Of the integers, each part over its deviation."""
+        """The integers as a union, each part divided by its deviation."""
         return UnionStrategy(self._products, tuple(1.0 / deviations))
 
     @cached_property

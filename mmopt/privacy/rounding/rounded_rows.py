@@ -1,12 +1,12 @@
 """From real rows to integers: what is kept of a strategy, its core rounded, and what must not be lost by it.
 
-Where both noises are Gaussian a rotation of A is as good as A (``dense.py``); an L1 norm knows no
+Where both noises are Gaussian a rotation of A is as good as A (``integer_dense.py``); an L1 norm knows no
 rotations. With the cells merged that no query tells apart, A's mean over each class of cells is measured: an
 average of columns is never longer than the longest, and as estimates of the queries it is no worse, since
 (P AᵀA P)⁺ ⪯ P (AᵀA)⁺ P for the projection P on what is constant on the classes. Rows that this makes
-multiples of each other are added up. Where these means are
-dependent, A = C B with an integer basis B of the workload's row space, and rint(2^bits C) B is measured. In
-both cases the integers span the workload's row space whenever their core has full column rank.
+multiples of each other are added up. Where these means are dependent, A = C B with an integer basis B of the
+workload's row space, and rint(2^bits C) B is measured. In both cases the integers span the workload's row
+space whenever their core has full column rank.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 In logarithms x of the shares y the gradient of 2 N is g N and its Hessian (diag(g) - Q) N, where with Z the
 rows of U and V stacked Qᵢⱼ = ± Σₖₗ Zᵢₖ Zᵢₗ Zⱼₖ Zⱼₗ sₖ sₗ / (sₖ + sₗ) / N, negative between cells and queries.
-Of a query whose weight is more than its share only the part y / w of both counts.
+A query whose weight w is more than its share y counts with the part y / w of both.
 The step solves for g + τ = λ y: a logarithmic barrier keeps all shares positive, and on its path the largest
 gradient is known, so that the gap there is about τ times the number of shares.
 
@@ -27,7 +27,7 @@ from array_api_compat import array_namespace as namespace
 from mmopt.numerics.split_arrays import Ints
 from mmopt.solvers.nuclear.nuclear_problem import Array, Problem
 from mmopt.solvers.nuclear.second_order import Triangle, by_size, curvature
-from mmopt.solvers.nuclear.weighted_spectrum import Iterate, count, iterate
+from mmopt.solvers.nuclear.weighted_spectrum import Iterate, count_marked, iterate
 
 __all__ = ["Fold", "fold_of", "search", "step"]
 
@@ -75,7 +75,7 @@ def step(
     single = not careful and barrier * y.shape[0] > SINGLE
     for precise in (False, True) if single else (True,):
         hessian = curvature(problem, at, active, careful=careful, single=not precise)
-        _with_ends(hessian, own if problem.base is None else cells, count(active < t), near)
+        _with_ends(hessian, own if problem.base is None else cells, count_marked(active < t), near)
         found = _solve(hessian, right) if group is None else _balanced(hessian, right, group)
         del hessian  # before another is made
         if found is not None:
@@ -228,9 +228,9 @@ def search(
 ) -> Generator[Iterate, float, None]:
     """Iterates of falling gap, without end; the consumer sends the gap that it wants and stops.
 
-    ``start`` holds shares of cells and queries, each of sum 1. Of a good start of the cells' shares what is
-    wrong is local, and equalising privacy costs mends it at the price of an iterate; where that does not go
-    fast, or with weights of queries, steps are of second order.
+    ``start`` holds shares of cells and queries, each of sum 1. What is wrong with a good start of the
+    cells' shares is local, and equalising privacy costs mends it at the price of an iterate; where that is
+    not fast, or with weights of queries, steps are of second order.
     """
     xp = namespace(problem.cells)
     cells, queries = start or (problem.cells / xp.sum(problem.cells), None)

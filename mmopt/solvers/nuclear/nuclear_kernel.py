@@ -1,15 +1,16 @@
 """Points of the nuclear-norm kernel for a program that it claims: where it starts, and what they will take.
 
-It starts from weights found on every fourth cell, or orbit of cells. Cells that lie side by side are often
-treated much alike (ranges, prefixes, histograms of numbers). Then the weights of some of them tell those of
-all but for a factor, at a sixteenth of the cost or less. It is a start and no more: weights that jump from
-cell to cell are not used.
+The kernel solves the problem on every fourth cell, or orbit of cells, first, and stretches the weights found
+there to all cells. Cells that lie side by side are often treated much alike (ranges, prefixes, histograms of
+numbers), so that the weights of some tell those of all but for a factor, at a sixteenth of the cost or less.
+They are a start and no more; weights that jump from cell to cell are not used.
 
-Near the ends of an attribute weights change from cell to cell, in the same way however many cells there are;
-there they are those of the few, cell by cell.
+Near the ends of an attribute the weights of the few are taken cell by cell, not stretched: there they change
+from cell to cell, in the same way however many cells there are.
 
-What stretching weights misses changes little from one number of cells to four times as many. It is known
-of the few, whose own start was made in the same way from a sixteenth of the cells, and taken off.
+Stretched weights are then corrected. The few were started in the same way, from every fourth of them, so
+that what stretching missed there is known; it changes little when the cells are four times as many, and is
+taken off.
 """
 
 from __future__ import annotations
@@ -25,7 +26,15 @@ from numpy.typing import NDArray
 from mmopt.numerics.pseudoinverse import panels
 from mmopt.numerics.split_arrays import Level, Split
 from mmopt.solvers.nuclear.ascent import search
-from mmopt.solvers.nuclear.nuclear_problem import Array, Problem, QueryComponent, back, care, placed, whole
+from mmopt.solvers.nuclear.nuclear_problem import (
+    Array,
+    Problem,
+    QueryComponent,
+    back,
+    care_for,
+    placed,
+    whole,
+)
 from mmopt.solvers.nuclear.shipped_programs import FORMS
 from mmopt.solvers.nuclear.weighted_spectrum import Iterate, Spectrum, bare, fetched, whole_of
 from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point
@@ -87,7 +96,7 @@ def _guess(problem: Problem) -> _Guess | None:
 
 
 def _shares(problem: Problem, logs: Logs) -> Array:
-    """Of weights with these logarithms."""
+    """The shares of weights with these logarithms."""
     xp = namespace(problem.cells)
     shares = np.exp(logs) * back(problem.cells)
     return xp.asarray(shares / shares.sum(), dtype=problem.cells.dtype)
@@ -261,7 +270,7 @@ def points(
         stop = pace.stop(len(best), done=stalled)
         if gap <= pace.wanted or stop:
             pair = (lower, upper) if form.dual else (upper, lower)
-            caring = care(pace.wanted, pace.is_first, problem.cells.shape[0])
+            caring = care_for(pace.wanted, pace.is_first, problem.cells.shape[0])
             again = at.cells, at.queries
             # Memory: one iterate at a time is whole, and none while a point is scored.
             search_on.close()

@@ -46,7 +46,7 @@ __all__ = [
     "Problem",
     "QueryComponent",
     "back",
-    "care",
+    "care_for",
     "conditioned",
     "lines_of",
     "placed",
@@ -126,8 +126,8 @@ class Lines:
             places[2].append(found.lefts**2)
         rows, columns, entries = (np.concatenate(own) for own in places)
         shape = (self.count, queries + cells)
-        whole = scipy.sparse.coo_array((entries, (rows, columns)), shape=shape).tocsc()[:, active]
-        scaled = scipy.sparse.csr_array(whole * np.sqrt(self.multiplicities * found.values / 2.0)[:, None])
+        stacked = scipy.sparse.coo_array((entries, (rows, columns)), shape=shape).tocsc()[:, active]
+        scaled = scipy.sparse.csr_array(stacked * np.sqrt(self.multiplicities * found.values / 2.0)[:, None])
         return np.asarray((scaled.T @ scaled).toarray())
 
 
@@ -275,7 +275,7 @@ class Care:
     condition: float
 
 
-def care(wanted: float, is_first: bool, n: int) -> Care:
+def care_for(wanted: float, is_first: bool, n: int) -> Care:
     """For a gap and n cells: most at first, then the condition that a smaller gap needs."""
     return Care(is_first, min(max(LOSS_OF_GAP, n / CELLS_OF_LOSS) / wanted, LARGEST_BARRIER))
 

@@ -27,7 +27,7 @@ from mmopt.solvers.nuclear.nuclear_problem import (
     Env,
     Problem,
     QueryComponent,
-    care,
+    care_for,
     conditioned,
     whole,
 )
@@ -276,7 +276,7 @@ def _shares(env: Env, problem: Problem, at: Iterate, care: Care) -> Values:
 
 
 def _precision(env: Env, problem: Problem, at: Iterate) -> Values:
-    covariance = _covariance(env, problem, at, 1.0, care(GAP_OF_INVERTED, False, problem.cells.shape[0]))
+    covariance = _covariance(env, problem, at, 1.0, care_for(GAP_OF_INVERTED, False, problem.cells.shape[0]))
     return {"fidelity[0, 0]": namespace(covariance).linalg.inv(covariance)}
 
 

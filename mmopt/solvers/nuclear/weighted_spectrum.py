@@ -19,7 +19,7 @@ __all__ = [
     "Iterate",
     "Spectrum",
     "bare",
-    "count",
+    "count_marked",
     "decomposed",
     "fetched",
     "is_full",
@@ -111,7 +111,7 @@ class Iterate:
         return self.wide * float(xp.max(self.cost / self.cells)) - 1.0
 
 
-def count(mask: Array) -> int:
+def count_marked(mask: Array) -> int:
     """How many are marked."""
     xp = namespace(mask)
     return int(xp.sum(xp.astype(mask, xp.int64)))
@@ -146,12 +146,12 @@ def spectrum(part: QueryComponent, rank: int | None, p: Array, q: Array | None) 
     is_wide = _is_wide(k)
     squares, vectors = eigen(k @ k.T if is_wide else k.T @ k)  # the smaller Gram matrix
     if rank is None:
-        clear = count(squares > float(squares[-1]) * GRAM**2)
+        clear = count_marked(squares > float(squares[-1]) * GRAM**2)
         rank = clear if _is_all(k, vectors[:, -clear:], eps * float(squares[-1]) ** 0.5) else None
     if rank is None or float(squares[-rank]) <= float(squares[-1]) * GRAM**2:
         left, values, right = decomposed(k, vectors)
         smallest = eps if rank is None else float(xp.finfo(k.dtype).smallest_normal)
-        kept = min(count(values > float(xp.max(values)) * smallest), rank or values.shape[0])
+        kept = min(count_marked(values > float(xp.max(values)) * smallest), rank or values.shape[0])
         return Spectrum(values[-kept:], left[:, -kept:], right[:, -kept:])
     values, vectors = xp.sqrt(squares[-rank:]), vectors[:, -rank:]
     other = None if q is None and not is_wide else (k.T if is_wide else k) @ vectors

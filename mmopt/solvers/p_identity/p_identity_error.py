@@ -40,7 +40,7 @@ class Objective:
 
     @staticmethod
     def of(gram: Array, block: int = 1) -> Objective:
-        """Of a workload's Gram matrix (n, n), over blocks of so many cells (the last one may be shorter)."""
+        """From a workload's Gram matrix (n, n), over blocks of so many cells (the last may be shorter)."""
         n = len(gram)
         first = np.arange(0, n, block)
         cells = np.diff(np.append(first, n)).astype(float)

@@ -89,7 +89,7 @@ def _whole(power: int, design: str = "D") -> Callable[[Mapping[str, Any], float]
 
 
 def _operator(env: Mapping[str, Any], power: int) -> Operator:
-    """Of the design queries D: by factors if they are a Kronecker product, or rows of a Q that is one."""
+    """The operator of the design queries D: by factors if these, or a Q with their rows, are a product."""
     design, given = env["D"], env.get("Q")
     factors = factors_of(design, power)
     if factors is not None:

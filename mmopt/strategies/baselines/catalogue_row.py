@@ -21,7 +21,7 @@ class Errors(Protocol):
         """‖W A⁺‖²_F, weighted; infinity where the rows do not determine the workload."""
 
     def variances(self, workload: Workload) -> Array:
-        """Of each unweighted query (m,); infinity for one that the rows do not determine."""
+        """One for each unweighted query (m,); infinity for one that the rows do not determine."""
 
 
 @dataclass(frozen=True, eq=False)

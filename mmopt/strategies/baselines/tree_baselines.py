@@ -182,7 +182,7 @@ def _halves(start: int, stop: int) -> tuple[tuple[int, int], tuple[int, int]]:
 def same_throughout(workload: Workload) -> dict[tuple[int, int], float]:
     """Σ w c² over the queries that are a constant c on a block, for each block of the binary hierarchy.
 
-    Of a workload on one attribute.
+    The workload is on one attribute.
     """
     found: dict[tuple[int, int], float] = defaultdict(float)
     for block in workload.blocks:

@@ -51,7 +51,7 @@ class Implicit(ABC):
     parameters: tuple[int, ...] = ()
     """What determines the matrix beside its kind and size, of a block with a closed form."""
     names: tuple[str, ...] = ()
-    """Of the queries, for labels; "predicate 0", "predicate 1", … where there are none."""
+    """Names of the queries, for labels; "predicate 0", "predicate 1", … where there are none."""
     row_weights: Array | None = None
     """A weight per query, (rows,); None where the block has none."""
     full_rank: bool = False

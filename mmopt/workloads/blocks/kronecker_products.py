@@ -170,8 +170,8 @@ class Stack(Implicit):
     def largest_power(self, norm: int) -> float:
         """Attained where all blocks are products over the same attributes, or where the cells fit in memory.
 
-        Of the cells of an attribute only those count whose powers in the blocks no other cell's exceed
-        throughout. Otherwise the sum of the blocks' largest ones, an upper bound.
+        Otherwise the sum of the blocks' largest ones, an upper bound. A cell of an attribute does not count
+        where the powers of another one exceed its own, or are equal, in every block.
         """
         if len(self.blocks) == 1:
             return self.blocks[0].largest_power(norm)

@@ -19,7 +19,7 @@ from mmopt.request import load_request
 from mmopt.results import FactoredSolution
 
 TRUTH = {"sex=F": 500, "sex=M": 307, "age < 18": 300, "age < 65": 800}
-FACTS = "not private, for you alone: 807 rows in the table, none dropped\n"
+FACTS = "confidential, for you alone: 807 rows in the table, none dropped\n"
 
 
 def answers(folder: Path) -> dict[str, dict[str, float]]:
@@ -155,7 +155,7 @@ def test_dropped_rows_are_told_to_the_owner_only(run: Any, files: Path, saved: P
     (files / "people.csv").write_text("sex,age\nF,30\nX,30\nX,20\n", encoding="utf-8")
     done = run("release", "total.yaml", "people.csv", "--simulate", 1, "--out", "out")
     assert done.status == 0, done
-    assert done.err.endswith("not private, for you alone: 3 rows in the table, dropped 2 by 'sex'\n")
+    assert done.err.endswith("confidential, for you alone: 3 rows in the table, dropped 2 by 'sex'\n")
     assert "dropped" not in (files / "out" / MANIFEST_FILE).read_text(encoding="utf-8")
 
 
@@ -163,7 +163,7 @@ def test_rows_without_a_cell_are_refused(files: Path, run: Any, saved: Path) -> 
     (files / "people.csv").write_text("sex,age\nF,30\nX,30\n", encoding="utf-8")
     done = run("release", "total.yaml", "people.csv", "--strategy", saved, "--out", "out")
     assert done.status == 2 and not (files / "out").exists()
-    assert "error: people.csv: rows without a cell, of 2 (not private, for you alone):" in done.err
+    assert "error: people.csv: rows without a cell, of 2 (confidential, for you alone):" in done.err
 
 
 @pytest.mark.parametrize(

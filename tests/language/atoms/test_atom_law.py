@@ -217,9 +217,10 @@ def _lowered(atom: Atom, call: Call, args: tuple[Any, ...], chosen: tuple[bool, 
         counted[kind] += count
     handed = {kind: getattr(data["dims"], name) for kind, name in CONES.items()}
     handed = {kind: len(c) if isinstance(c, list) else c for kind, c in handed.items()}
-    assert counted == handed
+    assert counted == handed, f"the row of '{atom.name}' counts {counted}, cvxpy {handed}"
     unknowns = sum(free[i].size if not call.kinds[i].known.symmetric else 6 for i in own)
-    assert data["c"].size == unknowns + sum(more for *_, more in formed)
+    added = data["c"].size - unknowns
+    assert added == sum(more for *_, more in formed), f"cvxpy adds {added} unknowns for '{atom.name}'"
     problem = cp.Problem(objective, [free[i] == args[i] for i in own])
     problem.solve("CLARABEL")
     close(problem.value, (weights * value).sum(), 1e-5)
