@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from flint import acb_mat, arb, arb_mat
 
+from mmopt.language.atoms.argument_types import Curvature, Dim, RuleError, Type
 from mmopt.language.atoms.atom import Atom
-from mmopt.language.atoms.expression_types import Curvature, Dim, RuleError, Type
 
 __all__ = ["MEANINGS", "Call", "Kind", "arbs", "calls", "curve", "draw"]
 

@@ -13,7 +13,7 @@ import numpy as np
 from mmopt.compiler.same_program import is_shipped
 from mmopt.errors import OptionError, ProgramError, TooLargeError, placed, suggest
 from mmopt.language import Checked, check, evaluate, evaluate_ball, violation
-from mmopt.language.atoms.expression_types import LARGEST_DIM, Dim
+from mmopt.language.atoms.argument_types import LARGEST_DIM, Dim
 from mmopt.language.check.infer_types import dimension
 from mmopt.language.evaluate.evaluator import Shared, share
 from mmopt.language.syntax.program import Program
@@ -21,7 +21,7 @@ from mmopt.language.syntax.syntax_tree import Assignment, Constraint, Declaratio
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import owned
 from mmopt.numerics.balls import BOUNDS, unknown
-from mmopt.numerics.numpy_forms import RANGE_TOLERANCE, Array
+from mmopt.numerics.matrix_functions import RANGE_TOLERANCE, Array
 from mmopt.numerics.split_arrays import Level, Split
 from mmopt.workloads import Workload
 from mmopt.workloads.query_group import no_targets, undetermined

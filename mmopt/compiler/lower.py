@@ -28,7 +28,7 @@ from mmopt.language.syntax.syntax_tree import (
     is_rank,
 )
 from mmopt.limits import require_time, uncounted
-from mmopt.numerics.numpy_forms import Array, factor
+from mmopt.numerics.matrix_functions import Array, factor
 
 __all__ = ["Lowered", "lower"]
 

@@ -17,7 +17,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from mmopt.language import Checked, Program, program_names, shipped
-from mmopt.language.atoms.expression_types import Dim
+from mmopt.language.atoms.argument_types import Dim
 from mmopt.language.check.exact_rewriting import normal
 from mmopt.language.syntax.syntax_tree import Constraint, Expr, Multiplier, Name, Number
 

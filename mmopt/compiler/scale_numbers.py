@@ -34,7 +34,7 @@ from mmopt.language.syntax.syntax_tree import (
     is_rank,
     rewrite,
 )
-from mmopt.numerics.numpy_forms import Array, nuclear
+from mmopt.numerics.matrix_functions import Array, nuclear
 
 __all__ = [
     "SOURCE_UNITS",

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from mmopt.language import ATOMS, Checked
-from mmopt.language.atoms.expression_types import Type
+from mmopt.language.atoms.argument_types import Type
 from mmopt.language.check.exact_rewriting import two_by_two, vectorised
 from mmopt.language.check.infer_types import Scope, infer
 from mmopt.language.syntax.syntax_tree import (

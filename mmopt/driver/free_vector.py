@@ -14,7 +14,7 @@ import numpy as np
 
 from mmopt.driver.judge.score_point import Array
 from mmopt.language.syntax.syntax_tree import Declaration
-from mmopt.numerics.numpy_forms import EIGENVALUE_FLOOR, psd_floor
+from mmopt.numerics.matrix_functions import EIGENVALUE_FLOOR, psd_floor
 
 __all__ = ["Coordinates", "draw"]
 

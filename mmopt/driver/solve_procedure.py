@@ -19,7 +19,7 @@ from mmopt.driver.judge.score_point import bound_of, starts_from, upper_value
 from mmopt.driver.solve_plan import Task
 from mmopt.errors import ContradictionError, OptionError, SolverError, placed
 from mmopt.language import evaluate, evaluate_ball, shipped
-from mmopt.language.atoms.expression_types import LARGEST_DIM
+from mmopt.language.atoms.argument_types import LARGEST_DIM
 from mmopt.language.check.procedure_checks import START_ARGUMENT
 from mmopt.language.syntax.syntax_tree import Apply, Assignment, Name, Repeat, Step, SubProgram
 from mmopt.limits import require_memory, require_time

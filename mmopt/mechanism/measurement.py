@@ -16,8 +16,8 @@ from mmopt.numerics.arrays import Array
 from mmopt.privacy.noise import add_noise, check_scales, simulate
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, check_type
 from mmopt.workloads.blocks.range_blocks import Ranges
-from mmopt.workloads.merged_roots import Block
 from mmopt.workloads.query_group import Explicit
+from mmopt.workloads.root_of_merged_cells import Block
 
 __all__ = ["Answers", "checked_counts", "measure"]
 

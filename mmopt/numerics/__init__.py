@@ -3,7 +3,7 @@
 - ``arrays.py``: read-only arrays, singular values, stacked QR
 - ``outward.py``: sums, products, roots and printed figures rounded to one side
 - ``pseudoinverse.py``: pseudo-inverse, rank and singular vectors
-- ``numpy_forms.py``: functions of matrices that numpy lacks; atoms are evaluated by them
+- ``matrix_functions.py``: functions of matrices that numpy lacks; atoms are evaluated by them
 - ``unformed_products.py``: matrix products without the matrices that need not be formed
 - ``split_arrays.py``: matrices and vectors that a symmetry splits into components
 - ``balls.py``: numbers with a proved error bound: midpoint and radius

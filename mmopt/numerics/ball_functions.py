@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg
 
-from mmopt.numerics import balls, numpy_forms
+from mmopt.numerics import balls, matrix_functions
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.balls import GROW, POWER, TINY, Ball, exact, gamma, matmul, norm, rounded, sub, unknown
 
@@ -53,7 +53,7 @@ def logsumexp(a: Ball, axis: int | None = None) -> Ball:
     """With the largest midpoint taken out, so that nothing overflows."""
     top = np.max(a.mid, axis=axis, keepdims=True)
     if not np.isfinite(top).all():
-        return unknown(numpy_forms.logsumexp(a.mid, axis=axis))
+        return unknown(matrix_functions.logsumexp(a.mid, axis=axis))
     sums = balls.total(exp(sub(a, exact(top))), axis=axis)
     return balls.add(log(sums), exact(top.reshape(sums.mid.shape)))
 
@@ -90,7 +90,7 @@ def smallest_eigenvalue(a: Ball) -> float:
 
 def _least(m: Ball, s: float) -> float | None:
     """By how much the eigenvalues are proved to be at least s (less the error), or None."""
-    if not numpy_forms.is_definite(m.mid, s):
+    if not matrix_functions.is_definite(m.mid, s):
         return None
     diagonal = np.diagonal(m.mid)
     slip = gamma(len(m.mid) + 4) * float(np.abs(diagonal - s).sum() + abs(s)) * 2 + TINY
@@ -141,7 +141,7 @@ def root(a: Ball) -> Ball:
     the least eigenvalues (the difference D solves √A D + D √B = A - B). B is the square of the
     computed root, lifted so that it is proved to be psd.
     """
-    mid = numpy_forms.root(a.mid)
+    mid = matrix_functions.root(a.mid)
     mid = (mid + mid.T) / 2
     least = smallest_eigenvalue(exact(mid))
     if not np.isfinite(least):
@@ -169,7 +169,7 @@ def polar(a: Ball) -> Ball:
     """
     if not (np.isfinite(a.mid).all() and np.isfinite(a.rad).all()):
         return unknown(np.zeros(a.mid.shape))
-    p = exact(numpy_forms.polar(a.mid))
+    p = exact(matrix_functions.polar(a.mid))
     middle = p.mid.T @ a.mid
     h = exact((middle + middle.T) / 2)
     least = smallest_eigenvalue(h)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
-from mmopt.numerics import numpy_forms, pseudoinverse
+from mmopt.numerics import matrix_functions, pseudoinverse
 from mmopt.numerics.arrays import Array, panels
 from mmopt.numerics.ball_functions import below_eigenvalues, symmetric
 from mmopt.numerics.balls import (
@@ -187,7 +187,7 @@ def sandwich(left: Ball, matrix: Ball, right: Ball) -> Ball:
         return exact(left.mid @ right.mid)
     inverse = _invertible(matrix)
     if inverse is None:
-        return unknown(left.mid @ np.nan_to_num(numpy_forms.solve(matrix.mid, right.mid)))
+        return unknown(left.mid @ np.nan_to_num(matrix_functions.solve(matrix.mid, right.mid)))
     y = inverse.solve(right.mid)
     missing = inverse.missing(right, y)
     z, behind = _turned(inverse, transpose(left), right, y, missing)
@@ -201,7 +201,7 @@ def sandwich_diagonal(left: Ball, matrix: Ball, right: Ball) -> Ball:
         return exact(np.zeros(len(left.mid)))
     inverse = _invertible(matrix)
     if inverse is None:
-        y = np.nan_to_num(numpy_forms.solve(matrix.mid, right.mid))
+        y = np.nan_to_num(matrix_functions.solve(matrix.mid, right.mid))
         return unknown(np.einsum("ij,ji->i", left.mid, y))
     return joined(
         [_diagonal(inverse, left[here], right[:, here]) for here in panels(len(left.mid), DIAGONAL_COLUMNS)]
@@ -244,7 +244,7 @@ def smallest_singular(a: Ball) -> float:
 
     With any Y and R = I - A Y of norm r < 1, inv(A) = Y inv(I - R), so its norm is at most ‖Y‖ / (1 - r).
     """
-    guess = numpy_forms.inv(a.mid)
+    guess = matrix_functions.inv(a.mid)
     if not (np.isfinite(guess).all() and np.isfinite(a.rad).all()):
         return 0.0
     rest = _Inverse(a, None, 0.0).missing(exact(np.eye(len(guess))), guess)

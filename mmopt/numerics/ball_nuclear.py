@@ -22,7 +22,7 @@ import numpy as np
 import scipy.linalg
 
 from mmopt.numerics.balls import GROW, TINY, Ball, gamma, rounded, unknown
-from mmopt.numerics.numpy_forms import EPS, Array, eigenvectors
+from mmopt.numerics.matrix_functions import EPS, Array, eigenvectors
 from mmopt.numerics.pseudoinverse import graded, panels
 
 __all__ = ["GUESS", "nuclear"]

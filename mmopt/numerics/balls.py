@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.numerics import numpy_forms
+from mmopt.numerics import matrix_functions
 from mmopt.numerics.arrays import EPS, Array, panels
 
 __all__ = ["BOUNDS", "Ball", "exact", "rounded", "unknown"]
@@ -233,7 +233,7 @@ def transpose(a: Ball) -> Ball:
 
 
 def diag(a: Ball) -> Ball:
-    return Ball(numpy_forms.diag(a.mid), numpy_forms.diag(a.rad))
+    return Ball(matrix_functions.diag(a.mid), matrix_functions.diag(a.rad))
 
 
 def total(a: Ball, axis: int | None = None) -> Ball:
@@ -288,8 +288,8 @@ def extreme(pick: Callable[..., Array]) -> Callable[[Ball, int | None], Ball]:
 
 
 def block(rows: Sequence[Sequence[tuple[Ball, bool]]]) -> Ball:
-    mids = numpy_forms.block([[(e.mid, r) for e, r in row] for row in rows])
-    return Ball(mids, numpy_forms.block([[(e.rad, r) for e, r in row] for row in rows]))
+    mids = matrix_functions.block([[(e.mid, r) for e, r in row] for row in rows])
+    return Ball(mids, matrix_functions.block([[(e.rad, r) for e, r in row] for row in rows]))
 
 
 def joined(parts: Sequence[Ball]) -> Ball:

@@ -27,7 +27,7 @@ import numpy as np
 import scipy.sparse
 
 from mmopt.errors import WorkloadError
-from mmopt.numerics import numpy_forms
+from mmopt.numerics import matrix_functions
 from mmopt.numerics.arrays import Array, Ints
 
 __all__ = [
@@ -201,13 +201,13 @@ def _bases(space: Space) -> list[scipy.sparse.csr_array]:
 def floored(matrix: Split | Array) -> Any:
     """The symmetric part with every eigenvalue at least ``EIGENVALUE_FLOOR`` times the largest of all."""
     if not isinstance(matrix, Split):
-        return numpy_forms.psd_floor(matrix)
-    parts = tuple(map(numpy_forms.symmetric_part, matrix.parts))
+        return matrix_functions.psd_floor(matrix)
+    parts = tuple(map(matrix_functions.symmetric_part, matrix.parts))
     # The trace is at least the largest eigenvalue where the rest is not negative: none to lift.
-    most = numpy_forms.EIGENVALUE_FLOOR * max(float(np.trace(part)) for part in parts)
-    if not all(numpy_forms.is_definite(part, most) for part in parts):
-        largest = max(0.0, *(float(numpy_forms.eigh(part)[0][-1]) for part in parts))
-        parts = tuple(numpy_forms.psd_floor(part, largest) for part in parts)
+    most = matrix_functions.EIGENVALUE_FLOOR * max(float(np.trace(part)) for part in parts)
+    if not all(matrix_functions.is_definite(part, most) for part in parts):
+        largest = max(0.0, *(float(matrix_functions.eigh(part)[0][-1]) for part in parts))
+        parts = tuple(matrix_functions.psd_floor(part, largest) for part in parts)
     return Split(matrix.rows, matrix.columns, parts)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.limits import require_memory
-from mmopt.numerics import numpy_forms
+from mmopt.numerics import matrix_functions
 from mmopt.numerics.arrays import Array
 
 __all__ = ["Diagonal", "diagonal_of_product", "diagonal_of_solved", "is_identity", "solved", "times", "whole"]
@@ -55,14 +55,18 @@ def times(left: Array | Diagonal, right: Array | Diagonal) -> Array | Diagonal:
 
 def whole(a: Array | Diagonal) -> Array:
     """The matrix itself."""
-    return numpy_forms.diag(a.entries) if isinstance(a, Diagonal) else a
+    return matrix_functions.diag(a.entries) if isinstance(a, Diagonal) else a
 
 
 def solved(left: Array | Diagonal | None, matrix: Array, right: Array | Diagonal | None) -> Array:
     """``left @ inv(matrix) @ right``, where None stands for nothing; infinite where there is no inverse."""
     if right is None:
-        return numpy_forms.inv(matrix) if left is None else numpy_forms.solve(matrix.T, whole(left).T).T
-    behind = numpy_forms.solve(matrix, whole(right))
+        return (
+            matrix_functions.inv(matrix)
+            if left is None
+            else matrix_functions.solve(matrix.T, whole(left).T).T
+        )
+    behind = matrix_functions.solve(matrix, whole(right))
     if left is None:
         return behind
     if np.isfinite(behind).all():
@@ -80,7 +84,7 @@ def diagonal_of_product(left: Array | Diagonal, right: Array | Diagonal) -> Arra
 
 def diagonal_of_solved(left: Array | Diagonal, matrix: Array, right: Array | Diagonal) -> Array:
     """The diagonal of ``left @ inv(matrix) @ right`` of matrices, without the product."""
-    behind = numpy_forms.solve(matrix, whole(right))
+    behind = matrix_functions.solve(matrix, whole(right))
     if not np.isfinite(behind).all():
         return np.full(left.shape[0], np.inf)
     return diagonal_of_product(left, behind)

@@ -17,7 +17,7 @@ from mmopt.driver.judge.point_meaning import l2_by_component
 from mmopt.driver.judge.score_point import bound_of
 from mmopt.errors import ResultError
 from mmopt.language import Checked
-from mmopt.language.atoms.expression_types import Dim
+from mmopt.language.atoms.argument_types import Dim
 from mmopt.numerics.split_arrays import Level, Space, Split
 from mmopt.results import Solution
 from mmopt.strategies import AnyStrategy, ComponentStrategy

@@ -14,7 +14,7 @@ from rich.text import Text
 from mmopt.compiler import bind, cones
 from mmopt.compiler.same_program import match
 from mmopt.language import SOURCES, Checked, Program, shipped
-from mmopt.language.atoms.expression_types import Type
+from mmopt.language.atoms.argument_types import Type
 from mmopt.language.check.procedure_checks import solved_programs
 from mmopt.report.table_style import bold, cell, rows_table
 from mmopt.solvers import KERNELS, SOLVERS, SolverRow

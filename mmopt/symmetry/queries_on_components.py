@@ -28,7 +28,7 @@ from mmopt.symmetry.split_totals import component_roots
 from mmopt.workloads.blocks.factor_blocks import Factor
 from mmopt.workloads.blocks.matrix_blocks import Dense
 from mmopt.workloads.blocks.range_blocks import Identity
-from mmopt.workloads.merged_roots import independent_rows, whole_rows
+from mmopt.workloads.root_of_merged_cells import independent_rows, whole_rows
 from mmopt.workloads.workload import Workload
 
 __all__ = ["QueryRows", "check_fit", "mean_roots", "query_rows", "spanning_rows"]

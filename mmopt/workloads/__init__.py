@@ -5,7 +5,7 @@
 - ``workload.py``: ``Workload``: the queries, their weights and targets
 - ``query_group.py``: groups of queries, and those given as a matrix
 - ``query_product.py``: queries that are a Kronecker product of blocks
-- ``merged_roots.py``: roots, ranks and bases, on merged cells
+- ``root_of_merged_cells.py``: roots, ranks and bases, on merged cells
 - ``workload_variants.py``: workloads made from another one: sub-workloads, other weights, other bases
 - ``query_labels.py``: readable texts for queries
 - ``matrix_files.py``: arrays in .npy and .csv files

@@ -20,9 +20,9 @@ from mmopt.workloads.blocks.implicit_matrix import Implicit
 from mmopt.workloads.blocks.kronecker_products import Stack
 from mmopt.workloads.blocks.matrix_blocks import AnyMatrix, digest
 from mmopt.workloads.domain import Domain
-from mmopt.workloads.merged_roots import TOO_LARGE_HINT, Block, Merged, eigen
 from mmopt.workloads.query_group import Explicit
 from mmopt.workloads.query_product import Product, check_products, with_shared_factors
+from mmopt.workloads.root_of_merged_cells import TOO_LARGE_HINT, Block, Merged, eigen
 
 __all__ = ["Workload"]
 

@@ -7,7 +7,7 @@ import pytest
 
 from mmopt.driver.free_vector import Coordinates, draw
 from mmopt.language import Program
-from mmopt.numerics.numpy_forms import EIGENVALUE_FLOOR
+from mmopt.numerics.matrix_functions import EIGENVALUE_FLOOR
 
 TEXT = """program trial
 class smooth

@@ -14,7 +14,7 @@ import tolerances
 from constructed import haar
 
 from mmopt.numerics import pseudoinverse as module
-from mmopt.numerics.numpy_forms import EPS
+from mmopt.numerics.matrix_functions import EPS
 from mmopt.numerics.pseudoinverse import eigen, graded, lengths, panels, pinv, rank, spectrum
 
 KINDS = {

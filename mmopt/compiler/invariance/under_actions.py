@@ -31,7 +31,7 @@ from mmopt.compiler.invariance.workload_actions import (
     multiplied,
     scaled,
 )
-from mmopt.language.atoms.expression_types import Dim
+from mmopt.language.atoms.argument_types import Dim
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.check.infer_types import Scope, infer
 from mmopt.language.evaluate.evaluator import evaluate

@@ -35,7 +35,7 @@ from mmopt.language import Checked
 from mmopt.language.check.infer_types import infer
 from mmopt.language.syntax.syntax_tree import Apply, Constraint, Expr, Index, Name, mentions
 from mmopt.numerics.arrays import Ints
-from mmopt.numerics.numpy_forms import Array
+from mmopt.numerics.matrix_functions import Array
 from mmopt.workloads import Workload
 
 __all__ = ["ParallelQueries", "applies"]

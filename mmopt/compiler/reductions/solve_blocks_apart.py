@@ -38,7 +38,7 @@ from mmopt.compiler.reductions.reduction_step import (
 )
 from mmopt.errors import counted
 from mmopt.numerics.arrays import Ints
-from mmopt.numerics.numpy_forms import Array
+from mmopt.numerics.matrix_functions import Array
 from mmopt.strategies import Strategy, as_dense, normalise
 
 __all__ = ["IndependentBlocks", "applies"]

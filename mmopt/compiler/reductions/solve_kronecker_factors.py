@@ -27,7 +27,7 @@ from mmopt.compiler.reductions.reduction_step import (
     Traits,
     smaller,
 )
-from mmopt.numerics.numpy_forms import Array
+from mmopt.numerics.matrix_functions import Array
 from mmopt.strategies import Strategy
 from mmopt.workloads import Domain, Product, Workload
 from mmopt.workloads.blocks.factor_blocks import Factor

@@ -4,5 +4,5 @@
 - ``relaxable_lines.py``: the lines of a program, each of which may give way
 - ``elastic_form.py``: the elastic form, in which lines give way by a common slack
 - ``conflicts_and_growth.py``: which lines conflict, or what grows without end
-- ``advice.py``: the sentences, and what to change
+- ``advice_on_conflicts.py``: the sentences, and what to change
 """

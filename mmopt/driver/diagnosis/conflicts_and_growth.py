@@ -18,7 +18,7 @@ from mmopt.driver.diagnosis.relaxable_lines import Ground, RelaxableLine
 from mmopt.driver.judge.violations import violations
 from mmopt.language import evaluate
 from mmopt.language.syntax.syntax_tree import Declaration
-from mmopt.numerics.numpy_forms import Array, eigh
+from mmopt.numerics.matrix_functions import Array, eigh
 from mmopt.solvers import Clock, Proof
 
 __all__ = ["Conflict", "Growth", "Relaxation", "find_conflict", "find_growth", "smallest"]

@@ -8,7 +8,7 @@ shown is worded as not found.
 from __future__ import annotations
 
 from mmopt.compiler import Instance, Scaling
-from mmopt.driver.diagnosis import advice
+from mmopt.driver.diagnosis import advice_on_conflicts
 from mmopt.driver.diagnosis.conflicts_and_growth import find_conflict, find_growth
 from mmopt.driver.diagnosis.elastic_form import LEAST_REACH, Probe, everything, probe
 from mmopt.driver.diagnosis.relaxable_lines import Ground, ground
@@ -58,7 +58,7 @@ def explain_failure(
     if last.stop == Stop.INFEASIBLE:
         return _doubted(instance, scaling, solver, last, nearest)
     if last.stop == Stop.UNBOUNDED:
-        return advice.unbounded_by_word(name, solver, last.raw)
+        return advice_on_conflicts.unbounded_by_word(name, solver, last.raw)
     return _missed(instance, solver, last, point)
 
 
@@ -69,9 +69,9 @@ def _shown(
     if last.stop == Stop.UNBOUNDED:
         growth = find_growth(lines, instance, scaling, clock)
         if growth is not None:
-            return advice.unbounded(instance, growth)
+            return advice_on_conflicts.unbounded(instance, growth)
     conflict = find_conflict(lines, scaling, clock)
-    return advice.infeasible(instance, lines, conflict) if conflict is not None else None
+    return advice_on_conflicts.infeasible(instance, lines, conflict) if conflict is not None else None
 
 
 def _doubted(
@@ -81,12 +81,12 @@ def _doubted(
     if nearest is not None:
         found = candidate(instance, scaling.undone(nearest.point, {})[0])
         if found.after <= FEASIBLE:
-            return advice.feasible_all_the_same(instance, solver, last.raw, found)
+            return advice_on_conflicts.feasible_all_the_same(instance, solver, last.raw, found)
     proof = prove(last.vectors, ray=True) if last.vectors is not None else None
     if proof is not None and proof.reach >= LEAST_REACH:
-        return advice.infeasible_by_certificate(instance.program.name, solver, last.raw, proof)
+        return advice_on_conflicts.infeasible_by_certificate(instance.program.name, solver, last.raw, proof)
     slack = max(nearest.slack.values(), default=0.0) if nearest is not None else None
-    return advice.undecided(instance.program.name, solver, last.raw, slack)
+    return advice_on_conflicts.undecided(instance.program.name, solver, last.raw, slack)
 
 
 def _missed(instance: Instance, solver: str, last: Point, point: Candidate | None) -> SolverError:
@@ -95,11 +95,11 @@ def _missed(instance: Instance, solver: str, last: Point, point: Candidate | Non
     if point is None:
         unused = [d.name for d in program.choose if last.variables and d.name not in last.variables]
         if unused:
-            return advice.unused(instance, unused[0])
-        return advice.no_point(program.name, solver, last.raw)
+            return advice_on_conflicts.unused(instance, unused[0])
+        return advice_on_conflicts.no_point(program.name, solver, last.raw)
     if point.after <= FEASIBLE:
-        return advice.infinite_objective(program.name, solver, last.raw)
+        return advice_on_conflicts.infinite_objective(program.name, solver, last.raw)
     line = worst_line(instance, {d.name: point.env[d.name] for d in program.choose})
     if line is None:
-        return advice.no_point(program.name, solver, last.raw)
-    return advice.missed(instance, solver, last.raw, line)
+        return advice_on_conflicts.no_point(program.name, solver, last.raw)
+    return advice_on_conflicts.missed(instance, solver, last.raw, line)

@@ -18,7 +18,7 @@ from mmopt.driver.diagnosis.relaxable_lines import HERE, Ground, RelaxableLine, 
 from mmopt.errors import SolverError, TooLargeError
 from mmopt.language import check
 from mmopt.language.syntax.syntax_tree import Apply, Constraint, Declaration, Expr, Name, Number, Relation
-from mmopt.numerics.numpy_forms import Array
+from mmopt.numerics.matrix_functions import Array
 from mmopt.solvers import Clock, Options, Point, Proof, conic_solver, prove, run
 
 __all__ = ["LEAST_REACH", "Kept", "Probe", "build", "everything", "points", "probe"]

@@ -16,7 +16,7 @@ from mmopt.compiler import Instance
 from mmopt.compiler.to_cones import line
 from mmopt.errors import ProgramError
 from mmopt.language import Program, check, evaluate
-from mmopt.language.atoms.expression_types import Dim, Type
+from mmopt.language.atoms.argument_types import Dim, Type
 from mmopt.language.check.infer_types import infer
 from mmopt.language.syntax.syntax_tree import (
     Apply,
@@ -31,7 +31,7 @@ from mmopt.language.syntax.syntax_tree import (
     Span,
     rewrite,
 )
-from mmopt.numerics.numpy_forms import Array
+from mmopt.numerics.matrix_functions import Array
 
 __all__ = ["HERE", "Ground", "RelaxableLine", "array_given", "demoted", "ground"]
 

@@ -15,7 +15,7 @@ from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import Assignment, names_in
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.balls import GROW
-from mmopt.numerics.numpy_forms import EPS
+from mmopt.numerics.matrix_functions import EPS
 from mmopt.numerics.pseudoinverse import pseudo_factors
 from mmopt.numerics.split_arrays import Split
 from mmopt.symmetry import representation_rounding, root_rounding

@@ -28,7 +28,7 @@ from mmopt.language.evaluate.split_values import split_meaning, splits
 from mmopt.numerics.arrays import frozen, svd
 from mmopt.numerics.ball_inverse import pseudo_inverse
 from mmopt.numerics.balls import ROWS_AT_A_TIME, dots, exact, matmul
-from mmopt.numerics.numpy_forms import EIGENVALUE_FLOOR, eigh, psd_floor, symmetric_part
+from mmopt.numerics.matrix_functions import EIGENVALUE_FLOOR, eigh, psd_floor, symmetric_part
 from mmopt.results.component_storage import Value
 from mmopt.solvers import Clock, Options, nuclear
 from mmopt.solvers.nuclear.nuclear_kernel import TYPICAL_ITERATIONS, needs

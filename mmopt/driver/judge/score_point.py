@@ -24,7 +24,7 @@ from mmopt.language.syntax.syntax_tree import Apply, Declaration, Expr, names_in
 from mmopt.numerics.ball_functions import is_semidefinite
 from mmopt.numerics.ball_nuclear import GUESS
 from mmopt.numerics.balls import GROW, Ball, exact
-from mmopt.numerics.numpy_forms import EIGENVALUE_FLOOR, Array
+from mmopt.numerics.matrix_functions import EIGENVALUE_FLOOR, Array
 from mmopt.numerics.split_arrays import (
     Level,
     Split,

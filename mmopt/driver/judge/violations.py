@@ -10,12 +10,12 @@ import numpy as np
 
 from mmopt.compiler import Instance
 from mmopt.language import worst
-from mmopt.language.atoms.expression_types import Dim
+from mmopt.language.atoms.argument_types import Dim
 from mmopt.language.check.names_and_givens import AXES
 from mmopt.language.evaluate.evaluator import Memo
 from mmopt.language.evaluate.split_values import splits
 from mmopt.language.syntax.syntax_tree import Constraint, Declaration
-from mmopt.numerics.numpy_forms import is_definite, symmetric_part
+from mmopt.numerics.matrix_functions import is_definite, symmetric_part
 from mmopt.numerics.split_arrays import Array, Split, arrays_of, as_value, is_finite
 from mmopt.workloads.query_labels import cell_label, join
 

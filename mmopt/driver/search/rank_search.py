@@ -28,7 +28,7 @@ from mmopt.driver.run_solver import Best, not_scaled
 from mmopt.driver.solve_plan import Task
 from mmopt.errors import OptionError, TooLargeError
 from mmopt.language import evaluate
-from mmopt.language.atoms.expression_types import Curvature, matrix
+from mmopt.language.atoms.argument_types import Curvature, matrix
 from mmopt.language.check.infer_types import infer
 from mmopt.language.check.relation_checks import rank_line, rank_residual
 from mmopt.language.syntax.syntax_tree import Apply, Expr, Name

@@ -5,7 +5,7 @@
 - ``function_atoms.py``: rows of functions that may be optimised
 - ``operator_atoms.py``: rows of operators
 - ``data_atoms.py``: rows of functions for data and results only
-- ``expression_types.py``: what is known of an expression: dimensions, shape, sign, curvature
+- ``argument_types.py``: what is known of an expression: dimensions, shape, sign, curvature
 - ``entry_rules.py``: shape, sign and curvature of operators and of entry-by-entry atoms
 - ``matrix_rules.py``: the same of atoms on matrices
 - ``atom_gradients.py``: derivatives, backwards

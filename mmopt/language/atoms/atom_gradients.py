@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp as log_sum_exp, softmax
 
-from mmopt.numerics.numpy_forms import Array, eigh
+from mmopt.numerics.matrix_functions import Array, eigh
 
 __all__ = [
     "absolute",

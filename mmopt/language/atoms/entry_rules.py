@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from mmopt.language.atoms.expression_types import SCALAR, Curvature, RuleError, Type, column
+from mmopt.language.atoms.argument_types import SCALAR, Curvature, RuleError, Type, column
 
 __all__ = [
     "Options",

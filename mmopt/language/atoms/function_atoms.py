@@ -5,9 +5,9 @@ import math
 import numpy as np
 
 from mmopt.language.atoms import atom_cones, atom_gradients, component_forms, entry_rules, matrix_rules
+from mmopt.language.atoms.argument_types import Curvature
 from mmopt.language.atoms.atom import Atom, PrintedForm
-from mmopt.language.atoms.expression_types import Curvature
-from mmopt.numerics import ball_functions, balls, numpy_forms
+from mmopt.numerics import ball_functions, balls, matrix_functions
 from mmopt.numerics.ball_inverse import sandwich
 from mmopt.numerics.ball_nuclear import GUESS, nuclear
 
@@ -148,7 +148,7 @@ FUNCTIONS_OF_CHOSEN = (
         equivariance="soft",
         unitless=True,
         rule=entry_rules.soft_max,
-        numpy=numpy_forms.logsumexp,
+        numpy=matrix_functions.logsumexp,
         about="Logarithm of the sum of the exponentials of all entries, or along an axis: a soft maximum.",
         latex=PrintedForm(r"\operatorname{{logsumexp}}\left({0}\right)"),
         plain=PrintedForm("logsumexp({0})"),
@@ -186,7 +186,7 @@ FUNCTIONS_OF_CHOSEN = (
         equivariance="diagonal",
         degrees=(1,),
         rule=matrix_rules.diag,
-        numpy=numpy_forms.diag,
+        numpy=matrix_functions.diag,
         about="The diagonal of a matrix; a diagonal matrix of a vector.",
         latex=PrintedForm(r"\operatorname{{diag}}\left({0}\right)"),
         plain=PrintedForm("diag({0})"),
@@ -203,7 +203,7 @@ FUNCTIONS_OF_CHOSEN = (
         equivariance="inverse",
         degrees=(-1,),
         rule=matrix_rules.inv,
-        numpy=numpy_forms.inv,
+        numpy=matrix_functions.inv,
         about="Matrix inverse; of a psd matrix, matrix convex and decreasing.",
         latex=PrintedForm("{0}^{{-1}}", 8),
         plain=PrintedForm("{0}⁻¹", 8),
@@ -220,7 +220,7 @@ FUNCTIONS_OF_CHOSEN = (
         equivariance="norm",
         degrees=(1,),
         rule=matrix_rules.nuclear,
-        numpy=numpy_forms.nuclear,
+        numpy=matrix_functions.nuclear,
         about="Nuclear norm: the sum of the singular values.",
         latex=PrintedForm(r"\left\|{0}\right\|_*"),
         plain=PrintedForm("‖{0}‖∗"),
@@ -241,7 +241,7 @@ FUNCTIONS_OF_CHOSEN = (
         equivariance="spectral",
         degrees=(0.5,),
         rule=matrix_rules.root,
-        numpy=numpy_forms.root,
+        numpy=matrix_functions.root,
         about="Square root of a psd matrix; matrix concave and increasing.",
         latex=PrintedForm("{0}^{{1/2}}", 8),
         plain=PrintedForm("{0}^½", 8),

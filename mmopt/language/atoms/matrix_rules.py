@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from mmopt.language.atoms.entry_rules import Options, Rule, with_curvature
-from mmopt.language.atoms.expression_types import (
+from mmopt.language.atoms.argument_types import (
     SCALAR,
     UNKNOWN,
     Curvature,
@@ -21,6 +20,7 @@ from mmopt.language.atoms.expression_types import (
     column,
     matrix,
 )
+from mmopt.language.atoms.entry_rules import Options, Rule, with_curvature
 
 __all__ = [
     "diag",

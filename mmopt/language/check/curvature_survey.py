@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mmopt.errors import ProgramError
+from mmopt.language.atoms.argument_types import Curvature, RuleError, Type
 from mmopt.language.atoms.entry_rules import Options
-from mmopt.language.atoms.expression_types import Curvature, RuleError, Type
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.check.infer_types import Scope, infer
 from mmopt.language.check.relation_checks import SIDES

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from mmopt.errors import placed, suggest
-from mmopt.language.atoms.expression_types import (
+from mmopt.language.atoms.argument_types import (
     SCALAR,
     UNKNOWN,
     Curvature,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from mmopt.errors import suggest
-from mmopt.language.atoms.expression_types import Curvature, Dim, Type, column, matrix
+from mmopt.language.atoms.argument_types import Curvature, Dim, Type, column, matrix
 from mmopt.language.check.infer_types import Scope, infer
 from mmopt.language.syntax.source_text import Source
 from mmopt.language.syntax.syntax_tree import Assignment, Declaration, Expr, Span

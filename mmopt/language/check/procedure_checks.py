@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from mmopt.errors import suggest
-from mmopt.language.atoms.expression_types import SCALAR, Curvature, Dim, Type, matrix
+from mmopt.language.atoms.argument_types import SCALAR, Curvature, Dim, Type, matrix
 from mmopt.language.check.names_and_givens import AXES, Names, declared_type
 from mmopt.language.syntax.program import Program, program_names
 from mmopt.language.syntax.syntax_tree import Declaration, Expr, Name, Repeat, Step, SubProgram

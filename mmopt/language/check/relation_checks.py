@@ -7,7 +7,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from mmopt.language.atoms.expression_types import Curvature, Type
+from mmopt.language.atoms.argument_types import Curvature, Type
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.check.infer_types import Scope, infer, not_symmetric
 from mmopt.language.syntax.program import Program
@@ -22,7 +22,7 @@ from mmopt.language.syntax.syntax_tree import (
     is_rank,
     walk,
 )
-from mmopt.numerics.numpy_forms import Array
+from mmopt.numerics.matrix_functions import Array
 from mmopt.numerics.pseudoinverse import has_full_rank
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mmopt.errors import suggest
-from mmopt.language.atoms.expression_types import SCALAR, Curvature, Dim
+from mmopt.language.atoms.argument_types import SCALAR, Curvature, Dim
 from mmopt.language.check.infer_types import Scope, infer
 from mmopt.language.check.names_and_givens import Names, declared_type
 from mmopt.language.check.procedure_checks import cells, check_steps, solved_programs

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
 from mmopt.errors import ProgramError, suggest
-from mmopt.language.atoms.expression_types import Curvature, Type
+from mmopt.language.atoms.argument_types import Curvature, Type
 from mmopt.language.check.infer_types import Scope, dimension
 from mmopt.language.check.names_and_givens import AXES, PSD_SOURCES, SOURCES, Names, declared_type
 from mmopt.language.check.relation_checks import (

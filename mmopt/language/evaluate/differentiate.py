@@ -17,8 +17,8 @@ import numpy as np
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.evaluate.evaluator import Env, evaluate, is_row, positions
 from mmopt.language.syntax.syntax_tree import Apply, Block, Expr, Index, Name, names_in, transpose
-from mmopt.numerics import numpy_forms
-from mmopt.numerics.numpy_forms import Array
+from mmopt.numerics import matrix_functions
+from mmopt.numerics.matrix_functions import Array
 
 __all__ = ["Pull", "Tape"]
 
@@ -154,9 +154,9 @@ class Tape:
             return [[(next(rest), lies) for lies in row] for row in lying]
 
         shapes = [np.shape(self.sample[i]) for i in arguments]
-        owners = numpy_forms.block(sides([np.full(shape, float(k)) for k, shape in enumerate(shapes)]))
+        owners = matrix_functions.block(sides([np.full(shape, float(k)) for k, shape in enumerate(shapes)]))
 
         def backward(args: Sequence[Any], value: Any, bar: Array, rounding: float) -> Sequence[Any]:
             return [bar[owners == k].reshape(shape) for k, shape in enumerate(shapes)]
 
-        return self.add(arguments, lambda args, rounding: numpy_forms.block(sides(args)), backward)
+        return self.add(arguments, lambda args, rounding: matrix_functions.block(sides(args)), backward)

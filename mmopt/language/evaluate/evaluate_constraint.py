@@ -14,10 +14,10 @@ from mmopt.language.evaluate.evaluator import Env, Memo, evaluate, evaluate_ball
 from mmopt.language.evaluate.number_systems import BALLS, PLAIN, Numbers
 from mmopt.language.evaluate.split_values import ByComponent, splits
 from mmopt.language.syntax.syntax_tree import Apply, Block, Constraint, Expr, Family, Number, is_rank
-from mmopt.numerics import numpy_forms
+from mmopt.numerics import matrix_functions
 from mmopt.numerics.ball_functions import is_semidefinite
 from mmopt.numerics.balls import GROW, Ball
-from mmopt.numerics.numpy_forms import Array
+from mmopt.numerics.matrix_functions import Array
 from mmopt.numerics.split_arrays import Level, Split, arrays_of
 
 __all__ = ["excess", "excess_with_errors", "violation", "worst"]
@@ -182,7 +182,7 @@ def _off(constraint: Constraint, env: Env, memo: Memo | None) -> Off:
     scale = max(LEAST_SIZE, *(float(np.abs(part).max(initial=0.0)) for part in arrays))
     if relation.op in ("<<", ">>"):
         large, small = values if relation.op == ">>" else reversed(values)
-        return -numpy_forms.lowest_eigenvalue(_parts(_gap(PLAIN, large, small))), scale, ()
+        return -matrix_functions.lowest_eigenvalue(_parts(_gap(PLAIN, large, small))), scale, ()
     if any(isinstance(value, Split) for value in values):
         raise ProgramError(f"'{relation.op}' between matrices has no form by components", hint="use << or >>")
     over = _over(constraint, *arrays)

@@ -14,7 +14,7 @@ from mmopt.language.atoms.atom import Atom
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.syntax.syntax_tree import Expr
 from mmopt.limits import require_time
-from mmopt.numerics import ball_products, balls, numpy_forms, unformed_products
+from mmopt.numerics import ball_products, balls, matrix_functions, unformed_products
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.numerics.balls import GROW, Ball, gamma
 
@@ -108,7 +108,7 @@ PLAIN = Numbers(
     solved=unformed_products.solved,
     product_diagonal=unformed_products.diagonal_of_product,
     solved_diagonal=unformed_products.diagonal_of_solved,
-    block=numpy_forms.block,
+    block=matrix_functions.block,
     join=lambda numbers: np.concatenate([np.atleast_1d(np.asarray(n, dtype=float)) for n in numbers]),
     grouped=lambda vector, labels, count: np.bincount(labels, vector, minlength=count),
     low=np.asarray,

@@ -29,7 +29,7 @@ from mmopt.language.check.exact_rewriting import vectorised
 from mmopt.language.evaluate.number_systems import Numbers
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import Apply, Block, Expr, Index, Meaning, walk
-from mmopt.numerics.numpy_forms import Array, symmetric_part
+from mmopt.numerics.matrix_functions import Array, symmetric_part
 from mmopt.numerics.split_arrays import Level, Space, Split, is_structured
 from mmopt.numerics.unformed_products import Diagonal
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mmopt.errors import ProgramError
+from mmopt.language.atoms.argument_types import Type
 from mmopt.language.atoms.atom import PrintedForm
-from mmopt.language.atoms.expression_types import Type
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.check.infer_types import Scope, infer
 from mmopt.language.syntax.syntax_tree import Apply, Block, Expr, Index, Name, Number, Relation, transpose

@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import NoReturn
 
 from mmopt.errors import placed, suggest
-from mmopt.language.atoms.expression_types import Dim
+from mmopt.language.atoms.argument_types import Dim
 from mmopt.language.atoms.table_of_atoms import FUNCTIONS
 from mmopt.language.syntax.source_text import HINT, RELATIONS, Text, check_expression, plain
 from mmopt.language.syntax.syntax_tree import Apply, Block, Expr, Index, Name, Number, Relation, Span

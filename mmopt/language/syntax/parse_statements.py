@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import takewhile
 
 from mmopt.errors import suggest
-from mmopt.language.atoms.expression_types import Dim
+from mmopt.language.atoms.argument_types import Dim
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.syntax.parse_expression import parse_call, parse_dim, parse_expr, parse_relation
 from mmopt.language.syntax.program_sections import statements

@@ -15,7 +15,7 @@ from mmopt.language.check.curvature_survey import Survey
 from mmopt.language.check.infer_types import Scope, infer
 from mmopt.language.evaluate.split_values import splits
 from mmopt.language.syntax.syntax_tree import Apply, Constraint, Expr, walk
-from mmopt.numerics.numpy_forms import Array
+from mmopt.numerics.matrix_functions import Array
 from mmopt.numerics.split_arrays import Level, Split
 from mmopt.report.explain.as_written import formula_of, name_of, relation_of
 from mmopt.report.explain.explained_facts import (

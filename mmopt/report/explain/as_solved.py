@@ -9,12 +9,12 @@ import numpy as np
 
 from mmopt.compiler import Instance
 from mmopt.language import Checked, evaluate
-from mmopt.language.atoms.expression_types import Dim
+from mmopt.language.atoms.argument_types import Dim
 from mmopt.language.check.exact_rewriting import vectorised
 from mmopt.language.check.names_and_givens import AXES
 from mmopt.language.evaluate.split_values import splits
 from mmopt.language.syntax.syntax_tree import Constraint, Expr
-from mmopt.numerics.numpy_forms import Array
+from mmopt.numerics.matrix_functions import Array
 from mmopt.numerics.split_arrays import Level, Split, plain
 from mmopt.report.explain.explained_facts import SolvedFacts, SolvedLine
 from mmopt.report.solution_tables import orbit_label

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mmopt.compiler.same_program import is_shipped
 from mmopt.language import Checked, Program
-from mmopt.language.atoms.expression_types import Dim, Type
+from mmopt.language.atoms.argument_types import Dim, Type
 from mmopt.language.check.curvature_survey import LineSurvey, TypedNode
 from mmopt.language.check.infer_types import Scope
 from mmopt.language.check.procedure_checks import solved_programs

@@ -33,7 +33,7 @@ import scipy.sparse
 from array_api_compat import array_namespace as namespace
 
 from mmopt.errors import OptionError
-from mmopt.numerics.numpy_forms import eigenvectors
+from mmopt.numerics.matrix_functions import eigenvectors
 from mmopt.numerics.pseudoinverse import graded
 from mmopt.numerics.split_arrays import Ints
 

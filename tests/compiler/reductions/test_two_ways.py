@@ -9,7 +9,7 @@ from own_texts import edited
 from tolerances import GAP_INTERIOR
 
 from mmopt import Attribute, Domain, Program, Solution, Workload, solve, verify
-from mmopt.numerics.numpy_forms import Array
+from mmopt.numerics.matrix_functions import Array
 from mmopt.workloads import Product
 from mmopt.workloads.blocks import factor_blocks as f
 

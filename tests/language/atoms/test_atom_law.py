@@ -20,8 +20,8 @@ from mmopt import Program, Workload
 from mmopt.compiler import bind, lower
 from mmopt.language import ATOMS
 from mmopt.language.atoms import atom_gradients, entry_rules, matrix_rules
+from mmopt.language.atoms.argument_types import SCALAR, UNKNOWN, Curvature, Type
 from mmopt.language.atoms.atom import Atom, PrintedForm
-from mmopt.language.atoms.expression_types import SCALAR, UNKNOWN, Curvature, Type
 from mmopt.language.atoms.table_of_atoms import FUNCTIONS
 from mmopt.language.syntax.parse_expression import parse_expr
 from mmopt.language.syntax.source_text import Source, Text

@@ -8,7 +8,7 @@ import pytest
 
 from mmopt.errors import ProgramError
 from mmopt.language import ATOMS, Program, check, program_names, to_source
-from mmopt.language.atoms.expression_types import Curvature
+from mmopt.language.atoms.argument_types import Curvature
 from mmopt.language.check.curvature_survey import LineSurvey, TypedNode, describe, survey
 from mmopt.language.check.infer_types import infer
 

@@ -12,7 +12,7 @@ import pytest
 from mmopt.errors import ProgramError
 from mmopt.language import Program, check
 from mmopt.language.check.relation_checks import rank_residual
-from mmopt.numerics.numpy_forms import polar
+from mmopt.numerics.matrix_functions import polar
 
 # Marked constraint, message, hint.
 CONSTRAINTS = [

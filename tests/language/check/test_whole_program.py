@@ -10,7 +10,7 @@ import pytest
 
 import mmopt.language
 from mmopt.language import Checked, Program, check, program_names, shipped
-from mmopt.language.atoms.expression_types import Curvature, Type
+from mmopt.language.atoms.argument_types import Curvature, Type
 from mmopt.language.atoms.table_of_atoms import FUNCTIONS
 from mmopt.language.check.names_and_givens import AXES, SOURCES
 from mmopt.language.syntax.parse_statements import KINDS, RESERVED

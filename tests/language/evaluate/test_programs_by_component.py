@@ -12,7 +12,7 @@ from mmopt import Program
 from mmopt.errors import ProgramError
 from mmopt.language import evaluate, evaluate_ball, worst
 from mmopt.language.evaluate.evaluate_constraint import excess, excess_with_errors
-from mmopt.numerics.numpy_forms import EIGENVALUE_FLOOR, psd_floor
+from mmopt.numerics.matrix_functions import EIGENVALUE_FLOOR, psd_floor
 from mmopt.numerics.split_arrays import Level, Space, Split, floored, lift
 from mmopt.symmetry import symmetry
 

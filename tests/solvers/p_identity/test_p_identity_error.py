@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tolerances import DERIVATIVE, RECOMPUTED
 
-from mmopt.numerics.numpy_forms import Array
+from mmopt.numerics.matrix_functions import Array
 from mmopt.solvers.p_identity import Objective
 
 

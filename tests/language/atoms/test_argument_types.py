@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from mmopt.language.atoms.expression_types import Dim
+from mmopt.language.atoms.argument_types import Dim
 
 NAMES = ("m", "n", "k")
 atoms = st.one_of(st.sampled_from(NAMES), st.integers(-3, 3)).map(Dim.of)

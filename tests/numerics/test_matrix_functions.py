@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from rational import conditioned
 
-from mmopt.numerics.numpy_forms import EIGENVALUE_FLOOR, eigh, is_definite, psd_floor, symmetric_part
+from mmopt.numerics.matrix_functions import EIGENVALUE_FLOOR, eigh, is_definite, psd_floor, symmetric_part
 
 
 def test_definite_by_cholesky(rng: np.random.Generator) -> None:

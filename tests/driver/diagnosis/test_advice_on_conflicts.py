@@ -8,7 +8,7 @@ from cases import with_targets
 
 from mmopt import Program
 from mmopt.compiler import bind
-from mmopt.driver.diagnosis.advice import repair_for
+from mmopt.driver.diagnosis.advice_on_conflicts import repair_for
 from mmopt.driver.judge.score_point import FEASIBLE, candidate
 from mmopt.driver.judge.violations import Violation, violations
 
