@@ -391,7 +391,7 @@ MUTANTS = (
             "root",
             "root-balls",
             "ball=ball_functions.root,",
-            "ball=lambda a: balls.exact(numpy_forms.root(a.mid)),",
+            "ball=lambda a: balls.exact(matrix_functions.root(a.mid)),",
         ),
     ),
     *_laws(

@@ -114,8 +114,8 @@ def evaluate(expr: Expr, env: Env, memo: Memo | None = None) -> Any:
     """The value of an expression: a float or an array; a Split or a Level where ``env`` has such values.
 
     ``env`` holds arrays for names and whole numbers for dimensions. A product around one ``inv`` is
-    solved, never inverted, so that the closed convex extension holds (see ``matrix_functions.solve``). Where only
-    the diagonal of a product is asked for, only that is formed; a ``memo`` keeps it.
+    solved, never inverted, so that the closed convex extension holds (see ``matrix_functions.solve``).
+    Where only the diagonal of a product is asked for, only that is formed; a ``memo`` keeps it.
 
     Raises
     ------
