@@ -25,7 +25,7 @@ from mmopt.driver.accepted_inputs import (
 )
 from mmopt.driver.judge.adopt_strategy import adopt, adopters, check_adopts, row_parameter
 from mmopt.driver.judge.assemble_solution import Ending, assemble
-from mmopt.driver.judge.point_meaning import error_bound
+from mmopt.driver.judge.bound_on_total_error import error_bound
 from mmopt.driver.judge.score_point import (
     Array,
     Candidate,

@@ -13,7 +13,7 @@ import numpy as np
 
 from mmopt.compiler import Instance
 from mmopt.compiler.reductions import by_components
-from mmopt.driver.judge.point_meaning import l2_by_component
+from mmopt.driver.judge.bound_on_total_error import l2_by_component
 from mmopt.driver.judge.score_point import bound_of
 from mmopt.errors import ResultError
 from mmopt.language import Checked

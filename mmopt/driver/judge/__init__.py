@@ -4,6 +4,7 @@ but the kernel that improves a bound.
 - ``score_point.py``: a point repaired and evaluated by the program file: objective up, bound down
 - ``violations.py``: which lines it misses, and by how much
 - ``point_meaning.py``: the strategy or covariance that it stands for, and its error
+- ``bound_on_total_error.py``: the lower bound that stands beside every strategy's error
 - ``charge_for_root.py``: what the rounding of the workload's root may be worth
 - ``bound_claims.py``: what a bound rests on, and whether feasible points contradict it
 - ``assemble_solution.py``: a certified point becomes a ``Solution``

@@ -10,10 +10,9 @@ import numpy as np
 
 from mmopt.compiler import Instance
 from mmopt.driver.judge.bound_claims import bounds_error, check_figures, grade_of, objective_grade, survived
+from mmopt.driver.judge.bound_on_total_error import bound_by_component, error_bound
 from mmopt.driver.judge.point_meaning import (
-    bound_by_component,
     charged_error,
-    error_bound,
     meaning,
     own_sensitivity,
     rounding,

@@ -1,45 +1,27 @@
-"""What a point stands for (its strategy, or covariance and basis), and what that is worth, beside a bound.
-
-The lower bound on total error over all strategies stands beside every strategy wherever it came from. It is
-``l2_strategy``'s certificate at good multipliers. They come from the strategy itself (at the
-optimum inv(X) G inv(X) is diagonal and holds them), from a solver's duals and from uniform ones (the singular
-value bound of PODS 2010), improved by the fixed point d <- diag(V S Vᵀ), K = R diag(d)^(1/2) = U S Vᵀ, which
-raises the certificate; any d >= 0 gives a valid bound.
-
-For a workload of any domain size it is evaluated by component, at multipliers that a few iterations of the
-nuclear-norm kernel find.
-"""
+"""What a point stands for (its strategy, or covariance and basis), and what that is worth."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from mmopt.compiler import Instance, bind
-from mmopt.compiler.reductions import by_components
+from mmopt.compiler import Instance
 from mmopt.compiler.same_program import is_shipped
-from mmopt.driver.judge.score_point import SLIGHT, Array, bound_of, named_multipliers
-from mmopt.language import evaluate, shipped
+from mmopt.driver.judge.score_point import SLIGHT, Array, named_multipliers
+from mmopt.language import evaluate
 from mmopt.language.evaluate.split_values import split_meaning, splits
 from mmopt.numerics.arrays import frozen, svd
 from mmopt.numerics.ball_inverse import pseudo_inverse
 from mmopt.numerics.balls import ROWS_AT_A_TIME, dots, exact, matmul
-from mmopt.numerics.matrix_functions import EIGENVALUE_FLOOR, eigh, psd_floor, symmetric_part
+from mmopt.numerics.matrix_functions import EIGENVALUE_FLOOR, psd_floor, symmetric_part
 from mmopt.results.component_storage import Value
-from mmopt.solvers import Clock, Options, nuclear
-from mmopt.solvers.nuclear.nuclear_kernel import TYPICAL_ITERATIONS, needs
 from mmopt.strategies import AnyStrategy, ComponentStrategy, Strategy, normalise
 from mmopt.workloads import Workload
 
 __all__ = [
-    "bound_by_component",
     "charged_error",
-    "error_bound",
-    "l2_by_component",
     "meaning",
     "own_sensitivity",
     "rounding",
@@ -164,132 +146,3 @@ def rounding(strategy: AnyStrategy, workload: Workload) -> float:
     if PER_CONDITION * strategy.largest_condition <= ROUNDING_OF_ERROR:
         return ROUNDING_OF_ERROR
     return max(ROUNDING_OF_ERROR, PER_CONDITION * strategy.condition(workload))
-
-
-STEPS_OF_BOUND = 40
-# Floating-point operations for choosing and improving multipliers, and of one decomposition of n cells
-# next to n³: large workloads get fewer. With less than ``FEWEST_STEPS`` (from about 800 cells on) nothing is
-# improved: the first multipliers are taken, or uniform ones where those are better.
-WORK_OF_BOUND, DECOMPOSITION, FEWEST_STEPS = 2e10, 10, 4
-# There a bound so close to what is asked for is not replaced by a better one.
-ENOUGH_OF_BOUND = 1e-3
-
-
-def _value(root: Array, d: Array) -> tuple[float, Array]:
-    """The certificate (plainly) and the next multipliers, from the eigenvectors of K Kᵀ or KᵀK."""
-    k = root * np.sqrt(d)
-    if k.shape[0] > k.shape[1]:
-        _, vectors = eigh(k.T @ k)
-        lengths = np.linalg.norm(k @ vectors, axis=0)
-        following = np.square(vectors) @ lengths
-    else:
-        _, vectors = eigh(k @ k.T)
-        rows = vectors.T @ k
-        lengths = np.linalg.norm(rows, axis=1)
-        following = (1.0 / np.where(lengths > 0, lengths, np.inf)) @ np.square(rows)
-    return float(lengths.sum() ** 2 / d.sum()), np.asarray(following)
-
-
-def _uniform(root: Array) -> float:
-    """The singular value bound (plainly), from eigenvalues alone."""
-    gram = root @ root.T if root.shape[0] <= root.shape[1] else root.T @ root
-    values = np.linalg.eigvalsh(gram)
-    return float(np.sqrt(np.maximum(values, 0.0)).sum() ** 2 / root.shape[1])
-
-
-def _usable(start: Array) -> Array | None:
-    """Multipliers that say something."""
-    d = np.maximum(np.asarray(start, dtype=float), 0.0)
-    return d if np.isfinite(d).all() and d.any() else None
-
-
-def error_bound(
-    workload: Workload,
-    strategy: Strategy,
-    starts: Sequence[Array] = (),
-    *,
-    goal: float = np.inf,
-    known: tuple[float, Array] | None = None,
-) -> tuple[float, Array]:
-    """A proved lower bound on the total error of every strategy, and its multipliers (n,).
-
-    Parameters
-    ----------
-    starts : multipliers from a solver's dual of ``sensitivity``.
-    goal : a bound that is good enough, so that nothing more is tried.
-    known : such a bound with its multipliers, from elsewhere.
-
-    The strategy's factors are let go of on the way.
-    """
-    root = workload.root
-    steps = int(min(STEPS_OF_BOUND, WORK_OF_BOUND / (DECOMPOSITION * root.size * min(root.shape))))
-    is_large = steps < FEWEST_STEPS
-    uniform = np.ones(workload.n)
-    instance = bind(shipped("l2_strategy"), workload)
-
-    def certified(d: Array) -> tuple[float, Array]:
-        bound = bound_of(instance, {"sensitivity": d})
-        assert bound is not None
-        return bound, d
-
-    is_enough = is_large and known is not None and known[0] * (1.0 + ENOUGH_OF_BOUND) >= goal
-    found = [] if known is None else [known]
-    if not is_enough:
-        first = [d for d in map(_usable, (strategy.prices(workload), *starts, uniform)) if d is not None]
-        strategy.drop_factors()  # before what follows takes as much
-        found.append(certified(first[0] if is_large else _improved(root, first, steps, goal)))
-    best = max(bound for bound, _ in found)
-    if is_large and best * (1.0 + ENOUGH_OF_BOUND) < goal and best < _uniform(root):
-        found.append(certified(uniform))
-    return max(found, key=lambda pair: pair[0])
-
-
-def _improved(root: Array, starts: Sequence[Array], steps: int, goal: float) -> Array:
-    """The best of the multipliers, improved by what is left of the steps."""
-    tried = [(*_value(root, d), d) for d in starts]
-    value, following, d = max(tried, key=lambda found: found[0])
-    for _ in range(steps - len(starts)):
-        settled = np.allclose(following / following.sum(), d / d.sum(), rtol=1e-9, atol=0.0)
-        if value >= goal or _usable(following) is None or settled:
-            return d
-        known, before = value, d
-        value, following, d = *_value(root, following), following
-        if value < known:  # rounding
-            return before
-    return d if value >= goal or _usable(following) is None else following
-
-
-MOST_ITERATIONS, MOST_SECONDS = 25, 60.0  # iterations, and seconds by forecast
-GAP_BY_COMPONENT = 1e-6
-
-
-def bound_by_component(workload: Workload) -> tuple[float, Any]:
-    """A proved lower bound on the total error of every strategy, and its multipliers by orbit of cells.
-
-    Where the weights of a matrix's rows break the symmetry that its targets have, it is the singular value
-    bound, with uniform multipliers (n,).
-    """
-    instance, by_component = l2_by_component(workload)
-    multipliers: Mapping[str, Any] = {"sensitivity": np.ones(workload.n)} if not by_component else {}
-    if by_component:
-        each = needs(instance.env)[1] / TYPICAL_ITERATIONS[False]
-        options = Options(
-            tolerance=GAP_BY_COMPONENT, max_iterations=max(1, min(MOST_ITERATIONS, int(MOST_SECONDS / each)))
-        )
-        with closing(nuclear.points("l2_strategy", instance.env, options, Clock(math.inf))) as points:
-            # The kernel's own gap is what it was asked for: its first point is as good as its count says.
-            multipliers = next(point.multipliers for point in points if point.multipliers)
-    bound = bound_of(instance, multipliers)
-    assert bound is not None
-    return bound, multipliers["sensitivity"]
-
-
-def l2_by_component(workload: Workload) -> tuple[Instance, bool]:
-    """``l2_strategy`` by component, and whether it could be.
-
-    The symmetries of products and their targets are also those of their Gram matrix, so that only a workload
-    from a matrix, whose rows are at hand, is ever taken as it is.
-    """
-    program = shipped("l2_strategy")
-    found = by_components(program, workload, {})
-    return (bind(program, workload), False) if found is None else (found[0], True)
