@@ -141,7 +141,10 @@ def _query(row: Array, scales: Array, noise: Noise, confidence: float) -> tuple[
     size = float(np.abs(row).max(initial=0.0))
     if size == 0.0:
         return 0.0, 1.0, True
-    terms = np.stack([np.round(np.abs(row) / size, 13), scales])[:, np.abs(row) > size * 1e-12]
+    mantissas, exponents = np.frexp(np.abs(row) / size)
+    sizes = np.ldexp(np.round(mantissas, 13), exponents)
+    # A small coefficient of much noise may be all that moves the error.
+    terms = np.stack([sizes, scales])[:, (sizes > 1e-12) | (sizes * scales > 1e-12 * (sizes * scales).max())]
     distinct, counts = np.unique(terms, axis=1, return_counts=True)
     least = _half_width(*map(tuple, distinct.tolist()), tuple(counts.tolist()), noise, confidence)
     return least[0] * size, least[1], least[2]
@@ -169,7 +172,8 @@ def _half_width(
     terms = zip(sizes, scales, counts, strict=True)
     spread = math.sqrt(sum(count * size**2 * noise.variance(scale) for size, scale, count in terms))
     span, step = max(32 * spread, 16.0), common_step(np.array(sizes), 1e-10)
-    is_lattice = step is not None and span <= step * _GRID
+    # Sizes that are small beside the largest are on no lattice with it.
+    is_lattice = step is not None and span <= step * _GRID and min(sizes) > 1e-10
     unit = step if step is not None and is_lattice else span / _GRID
     count = 2 ** max(7, math.ceil(math.log2(span / unit)))
     frequencies = 2 * math.pi / (count * unit) * np.arange(count // 2 + 1)

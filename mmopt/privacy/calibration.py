@@ -57,7 +57,11 @@ def approximate_epsilon(
 
     It is at most the epsilon `asked` for, where that is proved.
     """
-    implied = zcdp_epsilon(cost(noise, integer.parts, scale), delta)
+    rho = cost(noise, integer.parts, scale)
+    implied = zcdp_epsilon(rho, delta)
+    # In floats a smaller rho may imply an epsilon that is larger by some last digits.
+    if asked < implied and rho <= zcdp_rho(asked, delta):
+        implied = asked
     found = [(implied, noise.theorem + noise.implied)]
     found += [
         (_least(partial(bound, scale=scale), delta, 0.0, implied, min(asked, implied)), theorem)

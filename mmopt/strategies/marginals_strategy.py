@@ -139,7 +139,10 @@ class MarginalStrategy(StrategyForm):
             above = [mask for mask in sets if mask & space == space]
             shares = np.square(self.weights[above] / self.weights[above].max()) * cells_of_a_count[above]
             shares /= shares.sum()
-            mean = sum(share * _summed(tables[s], s & ~space) for share, s in zip(shares, above, strict=True))
+            mean = sum(
+                share * tables[s].sum(axis=_attributes(s & ~space), keepdims=True)
+                for share, s in zip(shares, above, strict=True)
+            )
             for i in _attributes(space):
                 mean = mean - mean.mean(axis=i, keepdims=True)
             estimate += mean / cells_of_a_count[space]
@@ -154,11 +157,6 @@ class MarginalStrategy(StrategyForm):
 
 def _attributes(mask: int) -> tuple[int, ...]:
     return tuple(i for i in range(mask.bit_length()) if mask >> i & 1)
-
-
-def _summed(table: Array, mask: int) -> Array:
-    """The table summed over these attributes."""
-    return np.asarray(table.sum(axis=_attributes(mask), keepdims=True))
 
 
 def volumes(sizes: Sequence[int], dtype: type = float) -> Array:

@@ -16,7 +16,7 @@ from privacy.rounding.test_integer_product import DATA as TABLE, columns_normali
 
 from mmopt.errors import OptionError
 from mmopt.mechanism import accuracy, measure, measurement, plan
-from mmopt.mechanism.accuracy import _half_width
+from mmopt.mechanism.accuracy import _half_width, _query
 from mmopt.mechanism.release_folder import _answers_text
 from mmopt.privacy import Privacy
 from mmopt.privacy.noise import simulate
@@ -302,3 +302,12 @@ def test_two_terms_of_much_noise_are_covered_as_printed(sizes, norm, scales):
         exact = chances @ (below[ends[1]] - below[ends[0]])
         assert confidence <= coverage <= exact + 1e-9 <= coverage + 0.04
         assert not is_exact or coverage == pytest.approx(exact, abs=1e-9)
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+def test_a_small_coefficient_of_much_noise_is_not_left_out(norm):
+    """Noise of a small scale is nearly always 0: the other term is all of the error that there is."""
+    noise = noise_for(norm)
+    width, coverage, is_exact = _query(np.array([1.0, 2e-11]), np.array([0.05, 2000.0]), noise, 0.95)
+    assert width >= 1.9 * 2e-11 * math.sqrt(noise.variance(2000.0)) and not is_exact
+    assert 0.95 <= coverage < 1.0

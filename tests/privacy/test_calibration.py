@@ -12,7 +12,8 @@ import pytest
 from privacy.rounding.test_integer_dense import domain
 
 from mmopt.mechanism import plan
-from mmopt.privacy import Privacy, zcdp_epsilon
+from mmopt.privacy import Privacy, zcdp_epsilon, zcdp_rho
+from mmopt.privacy.calibration import approximate_epsilon, least_scale
 from mmopt.privacy.continuous_noise import continuous_gaussian_scale
 from mmopt.privacy.guarantee import discrete_gaussian_delta, gaussian_delta
 from mmopt.privacy.rounding.integer_strategy import Part
@@ -203,3 +204,18 @@ def test_no_release_claims_more_epsilon_than_it_is_allowed(rng, neighbours):
     privacy = Privacy(epsilon=rng.uniform(8.0, 30.0), delta=10.0 ** -rng.uniform(1.0, 12.0))
     planned = plan(workload, strategy, privacy, neighbours)
     assert planned.epsilon <= privacy.epsilon, (planned.epsilon, privacy)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta"),
+    [(15.739954809977505, 1.2544197702014191e-12), (38.08814662772863, 0.020496754628958194)],
+)
+def test_no_digit_more_is_claimed_either(epsilon, delta):
+    """In floats a smaller rho may imply an epsilon that is larger in its last digit: here two below do."""
+    allowed = zcdp_rho(epsilon, delta)
+    assert zcdp_epsilon(math.nextafter(allowed, 0.0), delta) > epsilon
+    integer = round_any(Strategy(np.tri(8)), Workload.from_matrix(np.tri(8)), "add-remove")
+    scale = least_scale(GAUSSIAN, integer, 0, allowed)
+    for _ in range(9):
+        assert approximate_epsilon(GAUSSIAN, integer, 0, scale, delta, epsilon)[0] <= epsilon
+        scale = math.nextafter(scale, math.inf)

@@ -19,7 +19,8 @@ from mmopt.workloads import Workload
 
 __all__ = ["IntegerMarginals", "round_marginals"]
 
-_LEAST_WEIGHT = 1e-100  # of the largest: variances, in its square, are doubles
+# Of the largest: rounding of what has so much more noise is still less than what others err.
+_LEAST_WEIGHT = 1e-8
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -262,7 +262,7 @@ def test_refusals():
         (
             WorkloadError,
             (MarginalStrategy(SIZES, np.array([1e-160, *np.zeros(6), 1.0]), 1), w),
-            "the weights of the marginals go from 1e-160 to 1, the least may be 1e-100 of the largest\n"
+            "the weights of the marginals go from 1e-160 to 1, the least may be 1e-08 of the largest\n"
             "  leave out marginals of next to no weight",
         ),
         (
