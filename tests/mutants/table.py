@@ -152,6 +152,7 @@ MUTANTS = (
         "mmopt/mechanism/accuracy.py",
         "mechanism/test_intervals.py mechanism/test_release_plan.py",
         ("_query", "(sizes > 1e-12) | (", "(sizes > 1e-12) & ("),
+        ("_half_width", " and min(sizes) > 1e-10", ""),
         ("intervals", "(1 + confidence + apart) / 2", "confidence"),
         ("_half_width", "2 * np.cumsum(chances) - chances[0]", "2 * np.cumsum(chances)"),
         ("_half_width", "common_step(np.array(sizes), 1e-10)", "common_step(np.array(sizes[-1:]), 1e-10)"),
