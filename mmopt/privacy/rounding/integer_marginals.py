@@ -19,7 +19,8 @@ from mmopt.workloads import Workload
 
 __all__ = ["IntegerMarginals", "round_marginals"]
 
-# Of the largest: rounding of what has so much more noise is still less than what others err.
+# Of the largest. Estimates of cells hold all noise, and rounding of the larger one stays in them: with this
+# 1e-7 of a count was measured beside a standard error of 2, with 1e-15 more than the standard error.
 _LEAST_WEIGHT = 1e-8
 
 
