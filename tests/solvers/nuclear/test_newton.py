@@ -114,8 +114,8 @@ def test_where_single_precision_does_not_do_double_does(
     monkeypatch.setattr(Triangle, "solve", solve)
     cells, queries = newton.step(problem, found, 1e-3, careful=False)
     assert tried == [np.float32, np.float64]
-    again = newton.step(problem, found, 0.5 * newton.SINGLE / 20, careful=False)
-    assert tried[2:] == [np.float64] and not np.array_equal(again[0], cells)
+    newton.step(problem, found, 0.5 * newton.SINGLE / 20, careful=False)
+    assert tried[2:] == [np.float64]
     monkeypatch.setattr(newton, "SINGLE", np.inf)
     expected = newton.step(problem, found, 1e-3, careful=False)
     np.testing.assert_array_equal(cells, expected[0])
