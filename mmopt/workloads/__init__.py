@@ -17,7 +17,7 @@ from mmopt.workloads.blocks.kronecker_products import Kron, Stack
 from mmopt.workloads.blocks.matrix_blocks import Dense, Sparse
 from mmopt.workloads.blocks.modified_blocks import Scaled
 from mmopt.workloads.domain import Attribute, Bins, Categories, Domain, Values
-from mmopt.workloads.query_product import Product
+from mmopt.workloads.query_product import Product, Wish
 from mmopt.workloads.workload import Workload
 from mmopt.workloads.workload_variants import with_bases
 
@@ -35,6 +35,7 @@ __all__ = [
     "Sparse",
     "Stack",
     "Values",
+    "Wish",
     "Workload",
     "with_bases",
 ]

@@ -13,7 +13,15 @@ Gaussian noise, where it is any.
 - ``template_tuning.py``: a sub-workload whose weight grows, by products of strategies
 """
 
-from mmopt.driver.templates.every_template import TEMPLATES, Candidate, Templates, template_bound, templates
+from mmopt.driver.templates.every_template import (
+    FOR_TARGETS,
+    TEMPLATES,
+    Candidate,
+    Templates,
+    form_of,
+    template_bound,
+    templates,
+)
 from mmopt.driver.templates.marginals_search import marginal_strategy
 from mmopt.driver.templates.product_bound import multipliers_of, product_bound
 from mmopt.driver.templates.product_search import product
@@ -22,10 +30,12 @@ from mmopt.driver.templates.union_search import union
 from mmopt.driver.templates.union_terms import Terms
 
 __all__ = [
+    "FOR_TARGETS",
     "TEMPLATES",
     "Candidate",
     "Templates",
     "Terms",
+    "form_of",
     "marginal_strategy",
     "multipliers_of",
     "product",

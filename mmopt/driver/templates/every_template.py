@@ -29,7 +29,7 @@ from mmopt.strategies import MarginalStrategy, ProductStrategy, Strategy, Strate
 from mmopt.strategies.product_strategy import products_of
 from mmopt.workloads import Workload
 
-__all__ = ["TEMPLATES", "Candidate", "Templates", "template_bound", "templates"]
+__all__ = ["FOR_TARGETS", "TEMPLATES", "Candidate", "Templates", "form_of", "template_bound", "templates"]
 
 
 def identity(workload: Workload, *, norm: int, seed: int) -> ProductStrategy:
@@ -52,6 +52,9 @@ TEMPLATES: Mapping[str, Template] = MappingProxyType(
         "marginals": Template(MarginalStrategy, marginal_strategy),
     }
 )
+FOR_TARGETS = " for targets"
+"""Ends the name of a template whose weights followed the targets of the queries."""
+
 LARGEST = 1024  # cells, or the size of a component, up to which the bound is l2_strategy's own
 BOUND_GAP, CLOSER = 1e-4, 1e-6  # of that solve, and of one that checks it
 
@@ -159,6 +162,17 @@ def _candidate(name: str, workload: Workload, norm: int, seed: int) -> Candidate
     return Candidate(name, strategy, total, rmse, time.monotonic() - started)
 
 
+def form_of(template: str) -> type[StrategyForm] | None:
+    """The form of a template's strategies; None where there is no such template.
+
+    For targets p_identity is one too: over the cells, solved for other weights than the workload's.
+    """
+    name = template.removesuffix(FOR_TARGETS)
+    if name in TEMPLATES:
+        return TEMPLATES[name].form
+    return Strategy if template == f"p_identity{FOR_TARGETS}" else None
+
+
 def template_bound(workload: Workload, gap: float = CLOSER) -> tuple[float, str]:
     """A bound on the error of every strategy, and where it is from.
 
@@ -166,7 +180,7 @@ def template_bound(workload: Workload, gap: float = CLOSER) -> tuple[float, str]
     Nothing in it is drawn, so that it comes out again.
     """
     program = Program.load("l2_strategy")
-    small = workload.n <= LARGEST
+    small = workload.n <= LARGEST or workload.products is None
     if small or by_components(check(program), workload, {}, largest=LARGEST) is not None:
         bound = solve(workload, program, tolerance=gap).bound
         if bound is not None:

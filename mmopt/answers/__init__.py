@@ -1,0 +1,7 @@
+"""Answers at a stated privacy: the default strategy, accuracy before any data, the least budget, one call.
+
+- ``default_strategy.py``: the strategy of least predicted error at a privacy, both noises considered
+- ``laplace_for_targets.py``: a strategy of norm 1 for targets, by weights that follow them
+- ``accuracy_at_privacy.py``: ``accuracy``: the standard error of each answer, before any data
+- ``least_budget.py``: ``budget``: the least privacy cost at which every wish holds
+"""
