@@ -22,6 +22,7 @@ Where things are, from the lowest floor up:
 - ``mechanism/``: plan, measure, answer, write
 - ``comparison/``: programs side by side
 - ``report/``: what a reader sees
+- ``answers/``: answers at a stated privacy: default strategy, accuracy, budget, one call
 - ``testing/``: checks for whoever writes a program or adds a solver
 - ``cli/``: the command line
 
@@ -36,6 +37,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from mmopt.answers import Accuracy, Budget, accuracy, budget
     from mmopt.comparison import Factors, baseline_factors, compare
     from mmopt.data import data_vector
     from mmopt.driver import Tuned, solve, tune
@@ -68,7 +70,9 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "Accuracy",
     "Attribute",
+    "Budget",
     "ComponentStrategy",
     "ContradictionError",
     "DataError",
@@ -95,8 +99,10 @@ __all__ = [
     "Workload",
     "WorkloadError",
     "__version__",
+    "accuracy",
     "baseline",
     "baseline_factors",
+    "budget",
     "build_manifest",
     "certify",
     "compare",
@@ -112,6 +118,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "mmopt.answers": ("Accuracy", "Budget", "accuracy", "budget"),
     "mmopt.data": ("data_vector",),
     "mmopt.errors": (
         "ContradictionError",

@@ -5,3 +5,8 @@
 - ``accuracy_at_privacy.py``: ``accuracy``: the standard error of each answer, before any data
 - ``least_budget.py``: ``budget``: the least privacy cost at which every wish holds
 """
+
+from mmopt.answers.accuracy_at_privacy import Accuracy, accuracy
+from mmopt.answers.least_budget import Budget, budget
+
+__all__ = ["Accuracy", "Budget", "accuracy", "budget"]

@@ -90,8 +90,7 @@ def offer(
     workload: Workload, solution: AnySolution, privacy: Privacy | None, neighbours: Neighbours = "add-remove"
 ) -> Offer:
     """The offer of a solution: by targets where its program sets the noise by them. Errors as ``plan``."""
-    by_targets = solution.covariance is not None
-    return Offer(solution, plan(workload, solution, privacy, neighbours, absolute=by_targets))
+    return Offer(solution, plan(workload, solution, privacy, neighbours, absolute=solution.by_targets))
 
 
 def default_strategy(
@@ -175,8 +174,7 @@ def _laplace(
 
     if not workload.has_all_targets:
         return offer(workload, strategy(workload), privacy, neighbours)
-    solution = laplace_for_targets(workload, strategy)
-    return Offer(solution, plan(workload, solution, privacy, neighbours, absolute=True))
+    return offer(workload, laplace_for_targets(workload, strategy), privacy, neighbours)
 
 
 def _in_factors(workload: Workload, norm: int, say: Callable[[str], None]) -> AnySolution:

@@ -12,10 +12,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from mmopt.driver.templates import FOR_TARGETS, template_bound
+from mmopt.driver.templates import template_bound
 from mmopt.limits import fits_memory
 from mmopt.numerics.arrays import Array
 from mmopt.results import AnySolution, FactoredSolution
+from mmopt.results.factored_solution import FOR_TARGETS
 from mmopt.workloads import Workload
 
 __all__ = ["laplace_for_targets"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -115,6 +116,11 @@ class Plan:
         return math.sqrt(2 * self.rho)
 
     @property
+    def set_by(self) -> str:
+        """What set the scale of the noise: "targets" or "privacy parameters"."""
+        return "targets" if self.absolute else "privacy parameters"
+
+    @property
     def noise(self) -> float:
         """Noise scale on the unrounded strategy: 1 is the unit noise that targets refer to."""
         return math.ldexp(self.scale, -self.integer.bits)
@@ -139,6 +145,19 @@ class Plan:
     def rmse(self) -> float:
         """Predicted root mean squared error over the m queries, in counts."""
         return float(np.sqrt(np.mean(self.standard_errors**2)))
+
+    def summary(self) -> dict[str, Any]:
+        """Noise, cost and error as one JSON object."""
+        return {
+            "noise": self.kind,
+            "guarantee": self.guarantee,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "rho": self.rho,
+            "neighbours": self.neighbours,
+            "set_by": self.set_by,
+            "rmse": self.rmse,
+        }
 
     def __repr__(self) -> str:
         words = [] if self.rho is None else [f"rho {rounded(str(self.rho), 6, up=True)}"]

@@ -7,11 +7,20 @@
 - ``solution_tables.py``: what was solved, tuned, verified
 - ``comparison_tables.py``: programs side by side
 - ``baseline_tables.py``: baselines, and their factors to programs
+- ``accuracy_tables.py``: how accurate answers will be, and what they cost
+- ``accuracy_chart.py``: the half widths of all queries
 - ``release_tables.py``: a release: planned, answered, simulated
 - ``charts.py``: charts
 - ``explain/``: a program explained
 """
 
+from mmopt.report.accuracy_chart import write_accuracy_chart
+from mmopt.report.accuracy_tables import (
+    accuracy_by_group,
+    accuracy_by_query,
+    shares_by_group,
+    shares_by_query,
+)
 from mmopt.report.baseline_tables import baseline_costs, baselines_table
 from mmopt.report.charts import check_chart, write_chart
 from mmopt.report.comparison_tables import comparison_report
@@ -29,7 +38,6 @@ from mmopt.report.program_tables import (
 from mmopt.report.release_tables import (
     NOT_PRIVATE,
     answers_table,
-    predicted_table,
     privacy_rows,
     simulated_table,
 )
@@ -50,6 +58,8 @@ __all__ = [
     "Explanation",
     "Sizes",
     "SolverSize",
+    "accuracy_by_group",
+    "accuracy_by_query",
     "answers_table",
     "baseline_costs",
     "baselines_table",
@@ -64,11 +74,12 @@ __all__ = [
     "lines_table",
     "pairs_table",
     "paragraphs",
-    "predicted_table",
     "privacy_rows",
     "program_listing",
     "programs_table",
     "queries_table",
+    "shares_by_group",
+    "shares_by_query",
     "simulated_table",
     "sizes_of",
     "sizes_tables",
@@ -80,5 +91,6 @@ __all__ = [
     "templates_table",
     "tuning_table",
     "verification_report",
+    "write_accuracy_chart",
     "write_chart",
 ]

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
-import numpy as np
 from rich.table import Table
 from rich.text import Text
 
@@ -15,7 +14,7 @@ from mmopt.mechanism.simulated_releases import GroupErrors, Simulated
 from mmopt.numerics.outward import rounded
 from mmopt.report.table_style import bold, cell, counted, figure, rows_table
 
-__all__ = ["NOT_PRIVATE", "answers_table", "decimals", "predicted_table", "privacy_rows", "simulated_table"]
+__all__ = ["NOT_PRIVATE", "answers_table", "decimals", "privacy_rows", "simulated_table"]
 
 NOT_PRIVATE = "SIMULATED ON THE DATA: these figures are not private and must not be published"
 GROUPS_SHOWN = 12
@@ -47,18 +46,6 @@ def privacy_rows(plan: Plan) -> list[tuple[str, str]]:
         ("noise", f"{plan.kind} of scale {plan.noise:.6g} on the strategy's queries"),
         ("rmse", f"{rounded(plan.rmse, 6, up=True)} predicted, per query"),
     ]
-
-
-def predicted_table(plan: Plan) -> Table:
-    """The predicted standard errors of each group of queries, in counts."""
-    numbers = ("queries", "least", "root mean square", "largest")
-    rows = ((name, *_spread(plan.standard_errors[part])) for name, part in plan.workload.groups())
-    return rows_table(("standard error of", *numbers), rows, numbers)
-
-
-def _spread(errors: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> list[str]:
-    values = (errors.min(), np.sqrt(np.mean(errors**2)), errors.max())
-    return [f"{len(errors):,}", *(figure(float(v), 4, up=True) for v in values)]
 
 
 def answers_table(answers: Answers, groups: Sequence[tuple[str, slice]], first: int = 3) -> Table:

@@ -14,7 +14,6 @@ Gaussian noise, where it is any.
 """
 
 from mmopt.driver.templates.every_template import (
-    FOR_TARGETS,
     TEMPLATES,
     Candidate,
     Templates,
@@ -30,7 +29,6 @@ from mmopt.driver.templates.union_search import union
 from mmopt.driver.templates.union_terms import Terms
 
 __all__ = [
-    "FOR_TARGETS",
     "TEMPLATES",
     "Candidate",
     "Templates",

@@ -25,11 +25,12 @@ from mmopt.language import Program, check
 from mmopt.numerics.blas_threads import one_thread
 from mmopt.numerics.outward import check_norm
 from mmopt.results import FactoredSolution
+from mmopt.results.factored_solution import FOR_TARGETS
 from mmopt.strategies import MarginalStrategy, ProductStrategy, Strategy, StrategyForm, UnionStrategy
 from mmopt.strategies.product_strategy import products_of
 from mmopt.workloads import Workload
 
-__all__ = ["FOR_TARGETS", "TEMPLATES", "Candidate", "Templates", "form_of", "template_bound", "templates"]
+__all__ = ["TEMPLATES", "Candidate", "Templates", "form_of", "template_bound", "templates"]
 
 
 def identity(workload: Workload, *, norm: int, seed: int) -> ProductStrategy:
@@ -52,9 +53,6 @@ TEMPLATES: Mapping[str, Template] = MappingProxyType(
         "marginals": Template(MarginalStrategy, marginal_strategy),
     }
 )
-FOR_TARGETS = " for targets"
-"""Ends the name of a template whose weights followed the targets of the queries."""
-
 LARGEST = 1024  # cells, or the size of a component, up to which the bound is l2_strategy's own
 BOUND_GAP, CLOSER = 1e-4, 1e-6  # of that solve, and of one that checks it
 
