@@ -11,7 +11,7 @@ import typer
 from mmopt.cli.command_guard import INTERRUPTED
 from mmopt.cli.command_inputs import check_out, check_privacy, read_givens, read_program, refuse_with_strategy
 from mmopt.cli.command_output import note, run_solve
-from mmopt.errors import ResultError
+from mmopt.errors import Error, ResultError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,18 +23,19 @@ if TYPE_CHECKING:
     from mmopt.results import AnySolution, Solution
     from mmopt.workloads import Workload
 
-__all__ = ["check_files", "planned_accuracy", "solution_in", "solver_of", "write_files"]
+__all__ = ["check_files", "plan_of", "planned_accuracy", "solution_in", "solver_of", "write_files"]
 
 
 def planned_accuracy(
     request: Request,
     *,
-    program: str | None,
-    given: Sequence[str] | None,
-    strategy: Path | None,
-    solver: str | None,
     options: Mapping[str, Any],
+    program: str | None = None,
+    given: Sequence[str] | None = None,
+    strategy: Path | None = None,
+    solver: str | None = None,
     confidence: float = 0.95,
+    keep_interrupted: bool = False,
 ) -> Accuracy:
     """The release that a workload file asks for, as planned; stderr says what was chosen and why.
 
@@ -65,7 +66,7 @@ def planned_accuracy(
         neighbours=request.neighbours,
         solution=solution,
         confidence=confidence,
-        solved=solver_of(solver, options),
+        solved=solver_of(solver, options, keep_interrupted=keep_interrupted),
         say=note,
     )
     if solution is None:
@@ -73,9 +74,29 @@ def planned_accuracy(
     return planned
 
 
-def solver_of(solver: str | None, options: Mapping[str, Any]) -> Callable[[Workload, Program], Solution]:
-    """How a program is solved here: with a live display, and not at all after Ctrl-C."""
-    return lambda workload, program: _uninterrupted(run_solve(workload, program, solver, None, options))
+def plan_of(solution: AnySolution, request: Request) -> Plan | None:
+    """Its release at the file's privacy; None where there is none, and stderr says why."""
+    from mmopt.answers.default_strategy import offer
+
+    if request.privacy is None:
+        return None
+    try:
+        return offer(request.workload, solution, request.privacy, request.neighbours).plan
+    except Error as error:
+        note(f"errors are at unit noise: {error.message}")
+        return None
+
+
+def solver_of(
+    solver: str | None, options: Mapping[str, Any], *, keep_interrupted: bool = False
+) -> Callable[[Workload, Program], Solution]:
+    """How a program is solved here: with a live display; after Ctrl-C nothing, unless that is to be kept."""
+
+    def solved(workload: Workload, program: Program) -> Solution:
+        solution = run_solve(workload, program, solver, None, options)
+        return solution if keep_interrupted else _uninterrupted(solution)
+
+    return solved
 
 
 def check_files(out: Path | None, chart: Path | None) -> None:

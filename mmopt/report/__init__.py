@@ -44,6 +44,7 @@ from mmopt.report.release_tables import (
 from mmopt.report.solution_tables import (
     history_table,
     slack_table,
+    solution_rows,
     subworkloads_table,
     templates_table,
     tuning_table,
@@ -84,6 +85,7 @@ __all__ = [
     "sizes_of",
     "sizes_tables",
     "slack_table",
+    "solution_rows",
     "solvers_table",
     "subworkloads_table",
     "takers",
